@@ -196,11 +196,16 @@ abstract class StreamClient {
     this.options.tally.problem(`${this.name}: ${what}`);
   }
 
-  private receiveOf(channel: string, { type, channelSequence, data }: Message): void {
+  private receiveOf(channel: string, message: Message): void {
+    const { type, channelSequence, previousSequence, data } = message;
     const last = this.wanted.get(channel);
     // The client has unsubscribed meanwhile.
     if (last === undefined) return;
-    if (type !== 'snapshot' && channelSequence !== (last ?? 0) + 1) {
+    const isNext =
+      channel === 'user'
+        ? previousSequence <= (last ?? 0) && channelSequence > (last ?? 0)
+        : channelSequence === (last ?? 0) + 1;
+    if (type !== 'snapshot' && !isNext) {
       this.problem(`${channel} went from ${last} to ${channelSequence}`);
       this.missed();
     }

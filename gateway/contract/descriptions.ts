@@ -84,6 +84,7 @@ const FIELDS: Record<string, string> = {
   channels: 'The names of channels',
   channelSequence: 'The number of the message in its channel',
   after: 'The number of the last message that the client has',
+  previousSequence: 'No message of the channel has a number between this one and its own',
   data: 'The state of the channel, or its changes',
   changes: 'What happened to markets, in order',
   change: 'What happened to the market',

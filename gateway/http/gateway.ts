@@ -15,6 +15,8 @@ import type { UnsentAnswers } from './unsent-answers.js';
 
 /** The part of the configuration that routes and the stream use. */
 export interface GatewayConfig {
+  /** Where the journal and the snapshots are. */
+  dataFolder: string;
   /** Whether a proxy sets X-Forwarded-Proto, -Host, and the last address of X-Forwarded-For. */
   trustProxy: boolean;
   /** Whether the cookie is Secure even if the request does not show that it came over HTTPS. */

@@ -26,6 +26,8 @@ const FRAME_HEAD_BYTES = 10;
 export class Subscription implements Subscriber {
   /** Whether the channel's messages are passed on, which begins with the snapshot. */
   isLive = false;
+  /** Whether a `resume` is under way that takes its messages from the journal. */
+  isResuming = false;
 
   constructor(
     private readonly connection: Connection,
@@ -120,6 +122,19 @@ export class Connection {
     return subscription;
   }
 
+  /** Stops a subscription's messages until it is started again. */
+  pause(subscription: Subscription): void {
+    if (subscription.isLive) this.socket?.unsubscribe(subscription.channel.topic);
+    subscription.isLive = false;
+  }
+
+  /** Sends texts before {@link start}. Returns false if the subscription was dropped. */
+  prepare(subscription: Subscription, texts: readonly string[]): boolean {
+    const isThere = this.subscriptions.get(subscription.channel.name) === subscription;
+    if (isThere) this.sendAll(texts);
+    return isThere && this.socket !== null;
+  }
+
   /** Sends a subscription's first texts, unless it was dropped. Its channel's messages follow. */
   start(subscription: Subscription, texts: readonly string[]): void {
     if (this.subscriptions.get(subscription.channel.name) !== subscription) return;
@@ -128,8 +143,11 @@ export class Connection {
     this.sendAll(texts);
   }
 
+  /** The channels whose messages the client has up to the last. */
   *channels(): Generator<Channel> {
-    for (const { channel } of this.subscriptions.values()) yield channel;
+    for (const { channel, isResuming } of this.subscriptions.values()) {
+      if (!isResuming) yield channel;
+    }
   }
 
   drop(subscription: Subscription): void {

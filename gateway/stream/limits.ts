@@ -34,6 +34,13 @@ export interface StreamLimits {
   keptCharacters: number;
   /** Characters that all channels keep. Above the limit, each new message removes two old ones. */
   keptCharactersInAll: number;
+  /**
+   * Commands that a `resume` of `user` from the journal executes again, and the characters of its
+   * messages; one that needs more is answered with `limit_reached`. Above the standard distance of
+   * two snapshots, so that a restart never needs more.
+   */
+  replayedCommands: number;
+  replayedCharacters: number;
   /** Real milliseconds for which a channel without subscribers keeps its messages. */
   keptMs: number;
 }
@@ -53,6 +60,8 @@ export const STREAM_LIMITS: StreamLimits = {
   keptMessages: 1_000,
   keptCharacters: 1024 * 1024,
   keptCharactersInAll: 256 * 1024 * 1024,
+  replayedCommands: 5_000_000,
+  replayedCharacters: 16 * 1024 * 1024,
   keptMs: 120_000,
 };
 

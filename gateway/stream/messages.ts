@@ -165,7 +165,14 @@ const CHANNEL_MESSAGES = Object.fromEntries(
       ],
       [
         `${kind}Delta`,
-        z.strictObject({ type: z.literal('delta'), ...common, data: delta }).describe(ofDelta),
+        z
+          .strictObject({
+            type: z.literal('delta'),
+            ...(kind === 'user' ? { previousSequence: count } : {}),
+            ...common,
+            data: delta,
+          })
+          .describe(ofDelta),
       ],
     ];
   }),
@@ -186,6 +193,9 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   resumed: z
     .strictObject({ type: z.literal('resumed'), id, ...channel, after: count })
     .describe('The messages after `after` follow, then new ones'),
+  replayed: z
+    .strictObject({ type: z.literal('replayed'), id, ...channel })
+    .describe('The messages from the journal have been sent, all up to number `channelSequence`'),
   gap: z
     .strictObject({ type: z.literal('gap'), id, ...channel, after: count })
     .describe('The messages after `after` are not available; a snapshot follows'),

@@ -20,6 +20,7 @@ import {
   scopeInsufficient,
 } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
+import type { FieldProblems } from '../json/problems.js';
 import type { Channel } from './channels/channel.js';
 import {
   authenticatedText,
@@ -47,8 +48,11 @@ import {
 } from './orders/requests.js';
 import type { ClientMessage } from './requests.js';
 import { idOf } from './requests.js';
+import { UserResumes } from './resume/user-resumes.js';
 
 const MESSAGES_PER_READ = 100;
+/** A `resume` from the journal costs so much more. */
+const READS_PER_REPLAY = 100;
 const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
   return `The user has ${connectionsPerUser} connections, which is the limit.`;
@@ -67,9 +71,16 @@ interface ProtocolOptions {
 export class Protocol {
   private readonly reader = new OrderRequestReader();
   private readonly orders: OrderEntry;
+  private readonly resumes: UserResumes;
 
   constructor(private readonly options: ProtocolOptions) {
     this.orders = new OrderEntry(options.gateway, options.limits.outstandingRequests);
+    this.resumes = new UserResumes(options);
+  }
+
+  /** Ends what is under way. */
+  stop(): void {
+    this.resumes.stop();
   }
 
   /** Handles one message. uWebSockets.js reuses `bytes` after the call. */
@@ -238,22 +249,31 @@ export class Protocol {
     this.begin(connection, begun);
   }
 
-  private resume(connection: Connection, { id, channel: name, after }: Operation<'resume'>): void {
-    const channel = this.channelFor(connection, name);
+  private resume(connection: Connection, request: Operation<'resume'>): void {
+    const { id, channel: name } = request;
+    const after = numberToResume(request);
+    const channel =
+      typeof after === 'number' ? this.channelFor(connection, name) : invalidRequest(after);
     if ('status' in channel) {
       this.refuse(connection, channel, { id, channel: name });
       return;
     }
+    const number = after as number;
     const { stamp } = this.options.hub;
-    const missed = channel.since(after);
-    const reads = Math.floor((missed?.length ?? 0) / MESSAGES_PER_READ);
+    const missed = channel.since(number);
+    const isOld = missed === null && name === 'user' && number <= stamp.sequence;
+    const reads = isOld ? READS_PER_REPLAY : Math.floor((missed?.length ?? 0) / MESSAGES_PER_READ);
     if (reads > 0 && !this.allows(connection, reads, id)) return;
     const subscription = connection.subscribe(channel);
+    if (isOld) {
+      this.resumes.begin(connection, subscription, { id, after: number });
+      return;
+    }
     const field = idField(id);
     const texts =
       missed === null
-        ? [resumeText('gap', channel, after, stamp, field), channel.snapshot(stamp, field)]
-        : [resumeText('resumed', channel, after, stamp, field), ...missed];
+        ? [resumeText('gap', channel, number, stamp, field), channel.snapshot(stamp, field)]
+        : [resumeText('resumed', channel, number, stamp, field), ...missed];
     this.begin(connection, [{ subscription, texts }]);
   }
 
@@ -278,6 +298,8 @@ export class Protocol {
     const id = channelNamed(gateway.sequencer.engine, connection.userId, name);
     if ('status' in id) return id;
     const { subscriptions } = connection;
+    if (subscriptions.get(name)?.isResuming === true)
+      return invalidRequest({ [name]: 'is being resumed; wait for its messages' });
     if (!subscriptions.has(name) && subscriptions.size >= limits.subscriptions) {
       const message = `A connection can subscribe to at most ${limits.subscriptions} channels.`;
       return errorAnswer('limit_reached', {}, message);
@@ -310,4 +332,15 @@ export class Protocol {
 interface Begun {
   subscription: Subscription;
   texts: string[];
+}
+
+/** The number after which messages are wanted; or what is wrong with the request. */
+function numberToResume({
+  channel,
+  after,
+  afterSequence,
+}: Operation<'resume'>): number | FieldProblems {
+  if (afterSequence === undefined) return after ?? { after: 'is required' };
+  if (after !== undefined) return { afterSequence: 'cannot be combined with after' };
+  return channel === 'user' ? afterSequence : { afterSequence: 'is only for the channel user' };
 }

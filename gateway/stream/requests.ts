@@ -38,7 +38,15 @@ export const CLIENT_MESSAGES = {
     .strictObject({ op: z.literal('unsubscribe'), id, channels })
     .describe('Ends the messages of these channels'),
   resume: z
-    .strictObject({ op: z.literal('resume'), id, channel, after: messageNumber })
+    .strictObject({
+      op: z.literal('resume'),
+      id,
+      channel,
+      after: messageNumber.optional(),
+      afterSequence: messageNumber.optional().meta({
+        description: 'The same for the channel `user`, whose numbers are journal sequences',
+      }),
+    })
     .describe('Subscribes, and sends what was missed instead of a snapshot, if it is available'),
   ping: z.strictObject({ op: z.literal('ping'), id }).describe('Asks for a `pong`'),
   order: OrderMessage.describe('Executes one operation'),

@@ -180,6 +180,7 @@ export class StreamServer {
       await atMost(untilMs - elapsedMs(), this.allReleased());
     }
     this.cancels.stop();
+    this.protocol.stop();
     await this.clientsRead(Math.min(untilMs, elapsedMs() + LAST_READS_MS));
     for (const connection of this.connections) connection.end(CLOSE.goingAway);
   }

@@ -248,6 +248,12 @@ export class Stream {
       case 'resumed':
         subscription.isLive = true;
         break;
+      case 'replayed': {
+        // Nothing of the channel lies between its last message and this number.
+        const { sequence, channelSequence } = message;
+        subscription.place = { sequence, channelSequence };
+        break;
+      }
       case 'gap':
         subscription.place = null;
         subscription.onGap?.();

@@ -2,12 +2,13 @@
  * A channel: a numbered sequence of messages, those kept for `resume`, and the subscribers.
  *
  * Always holds:
- * - a command adds at most one message, and `channelSequence` has no gaps;
+ * - a command adds at most one message, and `channelSequence` increases: by one, without gaps,
+ *   except in `user` (user.ts);
  * - the numbers start at the engine's sequence when the channel is created, so they are never
  *   higher than the engine's. A number from before a restart, or from an earlier channel of the
  *   same name, is at most the one at which this channel started, so it is never mistaken for a
  *   later one;
- * - the kept messages have no gaps and end with the last message;
+ * - the kept messages are the last ones, without gaps;
  * - a channel without subscribers is forgotten after a while (see {@link Channel.isIdle}), so the
  *   number of channels is limited.
  */
@@ -37,6 +38,10 @@ export abstract class Channel {
   isTouched = false;
   private idleSinceMs = 0;
   private kept: string[] = [];
+  /** Their numbers. */
+  private keptNumbers: number[] = [];
+  /** Every message with a higher number is kept. */
+  private keptAfter: number;
   /** Index of the first kept message; the entries before it are removed from time to time. */
   private keptFrom = 0;
   private keptCharacters = 0;
@@ -46,7 +51,9 @@ export abstract class Channel {
     readonly name: string,
     readonly topic: string,
     public lastSequence: number,
-  ) {}
+  ) {
+    this.keptAfter = lastSequence;
+  }
 
   /** The whole state as of the last command, as JSON. */
   abstract snapshotData(): string;
@@ -59,8 +66,24 @@ export abstract class Channel {
     return false;
   }
 
+  /** The number of the message of the command at `stamp`. */
+  protected nextNumber(_stamp: Stamp): number {
+    return this.lastSequence + 1;
+  }
+
+  /** The number of a snapshot made now, after `stamp`: no later message has it. */
+  protected snapshotNumber(_stamp: Stamp): number {
+    return this.lastSequence;
+  }
+
+  /** More fields of a delta, each with a comma behind. `previous`: the number before. */
+  protected deltaFields(_previous: number): string {
+    return '';
+  }
+
   snapshot(stamp: Stamp, id: IdField = ''): string {
-    return channelText('snapshot', this, stamp, this.snapshotData(), id);
+    const numbered = { name: this.name, lastSequence: this.snapshotNumber(stamp) };
+    return channelText('snapshot', numbered, stamp, this.snapshotData(), id);
   }
 
   add(subscriber: Subscriber): void {
@@ -85,9 +108,11 @@ export abstract class Channel {
   /** Numbers and returns the message of the last command. */
   complete(stamp: Stamp, limits: KeptLimits, total: KeptTotal): string {
     this.isTouched = false;
-    this.lastSequence++;
+    const previous = this.lastSequence;
+    this.lastSequence = this.nextNumber(stamp);
     if (!this.sendsSnapshot) {
-      const text = channelText('delta', this, stamp, this.takeChanges());
+      const fields = this.deltaFields(previous);
+      const text = channelText('delta', this, stamp, this.takeChanges(), fields);
       this.keep(text, limits, total);
       return text;
     }
@@ -100,13 +125,20 @@ export abstract class Channel {
 
   /** The messages after number `after`; null: not all are kept, or there is no such number. */
   since(after: number): string[] | null {
-    const missed = this.lastSequence - after;
-    const count = this.kept.length - this.keptFrom;
-    return missed >= 0 && missed <= count ? this.kept.slice(this.kept.length - missed) : null;
+    if (after < this.keptAfter || after > this.newest) return null;
+    let from = this.kept.length;
+    while (from > this.keptFrom && this.keptNumbers[from - 1]! > after) from--;
+    return this.kept.slice(from);
+  }
+
+  /** No message so far has a higher number, and a client can have seen this one. */
+  protected get newest(): number {
+    return this.lastSequence;
   }
 
   private keep(text: string, limits: KeptLimits, total: KeptTotal): void {
     this.kept.push(text);
+    this.keptNumbers.push(this.lastSequence);
     this.keptCharacters += text.length;
     total.characters += text.length;
     const messages = this.kept.length - this.keptFrom;
@@ -123,10 +155,12 @@ export abstract class Channel {
       this.keptCharacters -= this.kept[i]!.length;
       total.characters -= this.kept[i]!.length;
       this.kept[i] = '';
+      this.keptAfter = this.keptNumbers[i]!;
     }
     this.keptFrom = last;
     if (this.keptFrom * 2 >= this.kept.length) {
       this.kept = this.kept.slice(this.keptFrom);
+      this.keptNumbers = this.keptNumbers.slice(this.keptFrom);
       this.keptFrom = 0;
     }
   }

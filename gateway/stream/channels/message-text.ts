@@ -19,16 +19,19 @@ interface ChannelState {
   readonly lastSequence: number;
 }
 
-/** `data`: JSON of the channel's whole state (snapshot) or of one command's changes (delta). */
+/**
+ * `data`: JSON of the channel's whole state (snapshot) or of one command's changes (delta).
+ * `fields`: more fields, each with a comma behind.
+ */
 export function channelText(
   type: 'snapshot' | 'delta',
   channel: ChannelState,
   { sequence, atMs }: Stamp,
   data: string,
-  id: IdField = '',
+  fields: IdField = '',
 ): string {
   return (
-    `{"type":"${type}",${id}"channel":"${channel.name}","channelSequence":${channel.lastSequence}` +
+    `{"type":"${type}",${fields}"channel":"${channel.name}","channelSequence":${channel.lastSequence}` +
     `,"sequence":${sequence},"atMs":${atMs},"data":${data}}`
   );
 }
@@ -52,6 +55,19 @@ export function resumeText(
   return (
     `{"type":"${type}",${id}"channel":"${channel.name}","after":${after}` +
     `,"channelSequence":${channel.lastSequence},"sequence":${sequence},"atMs":${atMs}}`
+  );
+}
+
+/** Sent after messages from the journal: everything up to number `through` was sent. */
+export function replayedText(
+  name: string,
+  through: number,
+  { sequence, atMs }: Stamp,
+  id: IdField = '',
+): string {
+  return (
+    `{"type":"replayed",${id}"channel":"${name}","channelSequence":${through}` +
+    `,"sequence":${sequence},"atMs":${atMs}}`
   );
 }
 

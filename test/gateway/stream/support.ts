@@ -176,12 +176,18 @@ export class StreamClient {
     }
   }
 
-  private count({ type, channel, channels, channelSequence, after }: Message): void {
+  private count(message: Message): void {
+    const { type, channel, channels, channelSequence, previousSequence, after } = message;
     if (type === 'unsubscribed') for (const left of channels) this.joined.delete(left);
     if (channelSequence === undefined || type === 'gap') return;
     if (type === 'delta' || type === 'closed') {
       expect(this.joined.has(channel), `${channel} is subscribed to`).toBe(true);
-      expect(channelSequence, `${type} of ${channel}`).toBe(this.numbers.get(channel)! + 1);
+      const last = this.numbers.get(channel)!;
+      if (channel === 'user') {
+        expect(channelSequence, channel).toBe(message.sequence);
+        expect(channelSequence, channel).toBeGreaterThan(last);
+        expect(previousSequence, channel).toBeLessThanOrEqual(last);
+      } else expect(channelSequence, `${type} of ${channel}`).toBe(last + 1);
     } else this.joined.add(channel);
     this.numbers.set(channel, type === 'resumed' ? after : channelSequence);
   }

@@ -1,0 +1,93 @@
+/**
+ * The messages of accounts that memory does not have any more, from the journal.
+ *
+ * Always holds: one thread at most replays at a time, at a low priority, and no more commands than
+ * stated. Wishes that come meanwhile are answered together by the next replay, so that a thousand
+ * clients that resume after a restart cost one.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../../observe/log.js';
+import type { ReplayAnswer, ReplayTask, ReplayWish } from './messages.js';
+
+const WAITING_MAX = 1_000;
+/** Wishes that one replay answers: it bounds the memory of the answers. */
+const TOGETHER_MAX = 64;
+
+/** Messages up to sequence `through`. */
+export interface Replayed {
+  texts: string[];
+  through: number;
+}
+
+/** `tooFar`: more commands or messages than a replay gives. `failed`: not now. */
+export type NotReplayed = 'tooFar' | 'failed';
+
+interface Waiting extends ReplayWish {
+  done: (replayed: Replayed | NotReplayed) => void;
+}
+
+interface ReplayOptions extends Pick<ReplayTask, 'folder' | 'commandsMax' | 'charactersMax'> {
+  durableSequence: () => number;
+  log: Log;
+}
+
+export class JournalReplays {
+  private waiting: Waiting[] = [];
+  private worker: Worker | null = null;
+  private isStopped = false;
+
+  constructor(private readonly options: ReplayOptions) {}
+
+  /** Calls `done` with the messages after `after`, up to what is durable now or later. */
+  read(wish: ReplayWish, done: Waiting['done']): void {
+    if (this.isStopped || this.waiting.length >= WAITING_MAX) done('failed');
+    else {
+      this.waiting.push({ ...wish, done });
+      if (this.worker === null) this.next();
+    }
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    const { worker } = this;
+    this.worker = null;
+    void worker?.terminate();
+    for (const { done } of this.waiting.splice(0)) done('failed');
+  }
+
+  private next(): void {
+    if (this.waiting.length === 0 || this.isStopped) return;
+    const group = this.waiting.splice(0, TOGETHER_MAX);
+    const { folder, durableSequence, commandsMax, charactersMax, log } = this.options;
+    const workerData: ReplayTask = {
+      folder,
+      wishes: group.map(({ userId, after }) => ({ userId, after })),
+      through: durableSequence(),
+      commandsMax,
+      charactersMax,
+    };
+    let answers: ReplayAnswer | null = null;
+    const worker = new Worker(workerFile(), { workerData });
+    this.worker = worker;
+    worker.on('message', (message: ReplayAnswer) => {
+      answers = message;
+    });
+    worker.on('error', (error) => log.warn({ err: error }, 'a replay for resume failed'));
+    worker.on('exit', () => {
+      if (this.worker === worker) this.worker = null;
+      for (const [i, { done }] of group.entries()) {
+        const texts = answers?.[i] ?? null;
+        if (texts !== null) done({ texts, through: workerData.through });
+        else done(answers === null ? 'failed' : 'tooFar');
+      }
+      this.next();
+    });
+  }
+}
+
+/** The compiled file, also when this one runs from source, as in tests. */
+function workerFile(): URL {
+  const compiled = '../../../dist/gateway/stream/resume/replay-worker.js';
+  const file = import.meta.url.endsWith('.ts') ? compiled : './replay-worker.js';
+  return new URL(file, import.meta.url);
+}

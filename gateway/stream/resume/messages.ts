@@ -1,0 +1,24 @@
+/** What the trading thread and the thread that replays the journal say to each other. */
+
+/** An account whose messages after sequence `after` are wanted. */
+export interface ReplayWish {
+  userId: number;
+  after: number;
+}
+
+export interface ReplayTask {
+  folder: string;
+  wishes: ReplayWish[];
+  /** The last sequence of the replay, which is durable. */
+  through: number;
+  /** The most commands that are executed. */
+  commandsMax: number;
+  /** Characters of the messages of one account. */
+  charactersMax: number;
+}
+
+/**
+ * For each wish, in order: the messages; or null, because there are too many commands or characters
+ * after it.
+ */
+export type ReplayAnswer = (string[] | null)[];

@@ -1,0 +1,111 @@
+/**
+ * The thread that replays the journal for `resume`: an engine from a snapshot before the first
+ * sequence that is wanted, fed by the journal, and a hub that makes the messages of the wanted
+ * accounts. They are the messages that were sent, to the byte, because the same code makes them
+ * from the same commands.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Engine } from '../../../engine/engine.js';
+import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { Replay } from '../../../persistence/recovery.js';
+import { listSnapshots } from '../../../persistence/snapshot/folder.js';
+import { loadNewestSnapshot } from '../../../persistence/snapshot/load.js';
+import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
+import { Hub } from '../hub.js';
+import { STREAM_LIMITS } from '../limits.js';
+import type { ReplayAnswer, ReplayTask, ReplayWish } from './messages.js';
+
+const PRIORITY_STEPS = 10;
+const LOG = { warn: () => {} };
+
+/** The messages of one account. */
+interface Collected extends ReplayWish {
+  texts: string[] | null;
+  characters: number;
+}
+
+async function replay(task: ReplayTask): Promise<ReplayAnswer> {
+  const { folder, through, commandsMax } = task;
+  const collected: Collected[] = task.wishes.map((wish) => ({ ...wish, texts: [], characters: 0 }));
+  // A wish that lies too far back must not decide where the replay of the others starts.
+  const starts = listSnapshots(folder).map(({ sequence }) => sequence);
+  for (const each of collected) {
+    const start = starts.find((sequence) => sequence <= each.after) ?? 0;
+    if (through - start > commandsMax) each.texts = null;
+  }
+  const wanted = collected.filter(({ texts }) => texts !== null);
+  if (wanted.length > 0) await collect(task, wanted);
+  return collected.map(({ texts }) => texts);
+}
+
+async function collect(task: ReplayTask, wanted: Collected[]): Promise<void> {
+  const { folder, through, commandsMax } = task;
+  const notAfter = Math.min(...wanted.map(({ after }) => after));
+  const reader = await openJournalReader(folder);
+  try {
+    const start = await loadNewestSnapshot({ folder, reader, log: LOG, notAfter });
+    const { engine, position } = start;
+    // The snapshot that was expected cannot be used.
+    if (through - position.sequence > commandsMax) {
+      for (const each of wanted) each.texts = null;
+      return;
+    }
+    const collector = new Collector(engine, wanted, task.charactersMax);
+    collector.reached();
+    const commands = new Replay(engine, () => {
+      collector.hub.observe();
+      collector.reached();
+    });
+    for await (const batch of reader.batches(position)) {
+      commands.apply(batch);
+      if (batch.lastSequence >= through) break;
+    }
+  } finally {
+    await reader.close();
+  }
+}
+
+class Collector {
+  readonly hub: Hub;
+  /** Those whose sequence the engine has not reached, the next one last. */
+  private readonly waiting: Collected[];
+  private readonly byTopic = new Map<string, Collected[]>();
+
+  constructor(
+    private readonly engine: Engine,
+    collected: readonly Collected[],
+    charactersMax: number,
+  ) {
+    this.waiting = [...collected].sort((a, b) => b.after - a.after);
+    this.hub = new Hub({
+      engine,
+      releaseAt: (_sequence, target) => target.release(),
+      publish: (topic, text) => {
+        for (const each of this.byTopic.get(topic) ?? []) keep(each, text, charactersMax);
+      },
+      onTokensEnded: () => {},
+      onTokenEnded: () => {},
+      limits: { ...STREAM_LIMITS, keptMessages: 1 },
+    });
+  }
+
+  /** Begins to collect for the accounts whose sequence the engine has reached. */
+  reached(): void {
+    const { waiting, engine, hub, byTopic } = this;
+    while (waiting.length > 0 && waiting.at(-1)!.after <= engine.sequence) {
+      const each = waiting.pop()!;
+      const { topic } = hub.channel({ kind: 'user', userId: each.userId });
+      byTopic.set(topic, [...(byTopic.get(topic) ?? []), each]);
+    }
+  }
+}
+
+function keep(each: Collected, text: string, charactersMax: number): void {
+  if (each.texts === null) return;
+  each.characters += text.length;
+  if (each.characters > charactersMax) each.texts = null;
+  else each.texts.push(text);
+}
+
+lowerPriority(PRIORITY_STEPS);
+parentPort!.postMessage(await replay(workerData as ReplayTask));

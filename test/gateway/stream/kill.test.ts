@@ -1,0 +1,178 @@
+/**
+ * The built program, killed with SIGKILL while clients trade over the stream, and restarted on the
+ * same folder. Each client resumes `user` after the last number that it saw, and the books that it
+ * keeps from events alone equal the routes.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Random } from '../../../bench/workload/random.js';
+import { eventually } from '../../support/eventually.js';
+import { seedOf } from '../../support/seed.js';
+import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
+import { lots, micros, RebuiltAccount } from './rebuilt-account.js';
+import { type Message, StreamClient } from './support.js';
+
+const SEED = seedOf('STREAM_KILL_SEED');
+const KILLS = 4;
+const TRADERS = 4;
+/** Unanswered orders of each trader. */
+const OUTSTANDING = 32;
+
+let folder: string;
+let server: ChildServer;
+let api: ApiClient;
+const random = new Random(SEED);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'exchange-stream-kill-'));
+});
+afterAll(async () => {
+  await api?.close();
+  await server?.stop('SIGKILL');
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(): Promise<void> {
+  server = ChildServer.spawn({
+    DATA_FOLDER: folder,
+    ASSETS: 'BTC',
+    HOUSE: 'off',
+    SNAPSHOT_EVERY_COMMANDS: '1000',
+    LOG_LEVEL: 'warn',
+  });
+  api = await server.listening();
+}
+
+class Trader {
+  readonly account = new RebuiltAccount();
+  client: StreamClient | null = null;
+  /** The last number of `user`. */
+  place = 0;
+  receipts = 0;
+  private taken = 0;
+  private lastId = 0;
+
+  constructor(
+    readonly userId: string,
+    readonly token: string,
+    private readonly random: Random,
+  ) {}
+
+  async connect(): Promise<void> {
+    const port = Number(new URL(api.url).port);
+    this.client = await StreamClient.connect(port, { 'x-user-token': this.token });
+    this.taken = 0;
+    if (this.place === 0) await this.client.subscribe('user');
+    else {
+      this.client.send({ op: 'resume', channel: 'user', afterSequence: this.place });
+      await this.client.next('replayed');
+    }
+  }
+
+  /** Trades until the connection is lost. */
+  trade(marketId: string): void {
+    const { client } = this;
+    const next = () => {
+      if (client!.closing !== null) return;
+      client!.send(this.order(marketId));
+    };
+    client!.socket.on('message', (data) => {
+      if (!/^\{"type":"(receipt|error)"/.test(data.toString())) return;
+      this.receipts++;
+      next();
+    });
+    for (let i = 0; i < OUTSTANDING; i++) next();
+  }
+
+  /** Takes what has arrived. A snapshot would hide a gap. */
+  take(): void {
+    const { client } = this;
+    client!.check();
+    for (; this.taken < client!.messages.length; this.taken++) {
+      const message = client!.messages[this.taken];
+      expect(message.type).not.toBe('gap');
+      if (message.channel === 'user') this.account.take(message);
+    }
+    this.place = client!.numbers.get('user')!;
+  }
+
+  async compare(): Promise<void> {
+    await this.client!.caughtUp();
+    this.take();
+    const read = async (what: string) =>
+      (await api.get(`/users/${this.userId}/${what}`, this.token)).json;
+    const { available, held } = await read('balance');
+    expect([this.account.available, this.account.held]).toEqual([micros(available), micros(held)]);
+    const orders = new Map<string, number>();
+    for (let cursor = ''; ; ) {
+      const page = await read(`orders?limit=200${cursor}`);
+      for (const { orderId, shares } of page.orders as Message[]) orders.set(orderId, lots(shares));
+      if (page.nextCursor === null) break;
+      cursor = `&cursor=${page.nextCursor}`;
+    }
+    expect(this.account.orders).toEqual(orders);
+  }
+
+  private order(marketId: string): object {
+    const { random } = this;
+    const outcome = random.pick(['UP', 'DOWN']);
+    const shares = random.whole(1, 20);
+    const orderIds = [...this.account.orders.keys()];
+    const operation =
+      orderIds.length > 0 && random.chance(0.2)
+        ? { op: 'cancel', marketId, orderId: random.pick(orderIds) }
+        : random.chance(0.6)
+          ? {
+              op: 'buy',
+              marketId,
+              outcome,
+              shares,
+              price: random.whole(450, 520) / 1_000,
+              timeInForce: 'GTC',
+            }
+          : { op: random.pick(['buy', 'sell']), marketId, outcome, shares, price: 0.5 };
+    return { op: 'order', id: `${++this.lastId}`, operation };
+  }
+}
+
+test(`books kept from events survive kill -9, STREAM_KILL_SEED=${SEED}`, {
+  timeout: 240_000,
+}, async () => {
+  await start();
+  const traders: Trader[] = [];
+  for (let i = 0; i < TRADERS; i++) {
+    const body = { username: `trader-${i}`, password: PASSWORD };
+    const { userId, token } = (await api.post('/auth/register', body)).json;
+    traders.push(new Trader(userId, token, new Random(`${SEED} ${i}`)));
+  }
+  for (let kill = 0; kill < KILLS; kill++) {
+    let marketId = '';
+    await eventually(async () => {
+      marketId = (await api.get('/markets/15m')).json?.markets?.[0]?.id ?? '';
+      return marketId !== '';
+    });
+    for (const trader of traders) await trader.connect();
+    for (const trader of traders) await trader.compare();
+    const before = traders.map(({ receipts }) => receipts);
+    for (const trader of traders) trader.trade(marketId);
+    const some = random.whole(100, 600);
+    await eventually(() => traders.every(({ receipts }, i) => receipts - before[i]! >= some));
+    await server.stop('SIGKILL');
+    for (const trader of traders) {
+      await trader.client!.closed;
+      trader.take();
+    }
+    await api.close();
+    await start();
+  }
+  for (const trader of traders) await trader.connect();
+  for (const trader of traders) await trader.compare();
+  const seen = (type: string) =>
+    traders.reduce((sum, { account }) => sum + (account.seen.get(type) ?? 0), 0);
+  for (const type of ['order_rested', 'order_cancelled', 'fill'])
+    expect(seen(type), type).toBeGreaterThan(100);
+  for (const trader of traders) trader.client!.socket.terminate();
+  expect(await server.stop()).toBe(0);
+});

@@ -1,0 +1,237 @@
+/**
+ * `resume` of the channel `user` from the journal: across restarts and further back than memory,
+ * with the messages that were sent, to the byte.
+ */
+import { afterEach, describe, expect, test } from 'vitest';
+import { Random } from '../../../bench/workload/random.js';
+import { MARKET, TestServer, type Trader } from '../../support/server.js';
+import { randomCommand, type Trading } from './commands.js';
+import { micros, RebuiltAccount } from './rebuilt-account.js';
+import { clientsOf, type Message, type StreamClient, streamLimits } from './support.js';
+
+let server: TestServer;
+const { connectAs } = clientsOf(() => server);
+afterEach(() => server.stop());
+
+const LIMITS = { operationsBurst: 10_000 };
+const REST = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
+
+async function traders(): Promise<Trader[]> {
+  return [await server.register('ada'), await server.register('bob'), await server.register('cyn')];
+}
+
+function trading(seed: string): Trading {
+  const { engine } = server.exchange.sequencer;
+  const marketId = engine.activeMarket(0);
+  return { engine, marketId, users: 3, random: new Random(seed) };
+}
+
+async function trade(on: Trading, commands: number): Promise<void> {
+  for (let i = 0; i < commands; i++) server.submit(randomCommand(on));
+  await server.durable();
+}
+
+/** The texts of the messages of `user` that a client receives. */
+function textsOf(client: StreamClient): string[] {
+  const texts: string[] = [];
+  client.socket.on('message', (data) => {
+    const text = data.toString();
+    if (/^\{"type":"delta",[^{]*"channel":"user"/.test(text)) texts.push(text);
+  });
+  return texts;
+}
+
+async function restarted(limits: object = {}): Promise<void> {
+  await server.close();
+  server = await TestServer.start(
+    streamLimits({ ...LIMITS, ...limits }),
+    server.folder,
+    server.clock.nowMs(),
+  );
+}
+
+test('the messages of a restarted exchange are the same, to the byte, and others follow', async () => {
+  server = await TestServer.withMarket(streamLimits(LIMITS));
+  const [ada] = await traders();
+  const client = await connectAs(ada!);
+  const [snapshot] = await client.subscribe('user');
+  const live = textsOf(client);
+  await trade(trading('first'), 600);
+  await client.caughtUp();
+  expect(live.length).toBeGreaterThan(100);
+  const middle = JSON.parse(live[live.length >> 1]!).channelSequence;
+
+  await restarted();
+  const again = await connectAs(ada!);
+  const replayed = textsOf(again);
+  again.send({
+    op: 'resume',
+    id: 'r',
+    channel: 'user',
+    afterSequence: snapshot.channelSequence,
+  });
+  expect(await again.next('resumed')).toMatchObject({ id: 'r', after: snapshot.channelSequence });
+  await again.next('replayed');
+  expect(withoutPrevious(replayed)).toEqual(withoutPrevious(live));
+
+  // From the middle, by another client, while trading goes on.
+  const third = await connectAs(ada!);
+  const rest = textsOf(third);
+  third.send({ op: 'resume', channel: 'user', after: middle });
+  const more = trading('second');
+  await trade(more, 50);
+  await third.next('resumed');
+  await trade(more, 50);
+  await third.next('replayed');
+  await third.caughtUp();
+  await again.caughtUp();
+  expect(rest.length).toBeGreaterThan(0);
+  expect(withoutPrevious(rest)).toEqual(
+    withoutPrevious(replayed.filter((text) => JSON.parse(text).channelSequence > middle)),
+  );
+  expect(rest.at(-1)).toBe(replayed.at(-1));
+});
+
+/** The number before is that of the message before, or one between. */
+const withoutPrevious = (texts: readonly string[]) =>
+  texts.map((text) => text.replace(/"previousSequence":\d+,/, ''));
+
+test('an account rebuilt across two restarts equals the routes', async () => {
+  server = await TestServer.withMarket(streamLimits({ ...LIMITS, keptMessages: 5 }));
+  const all = await traders();
+  const accounts = all.map(() => new RebuiltAccount());
+  const places: number[] = [];
+  const follow = async (i: number, start: object): Promise<StreamClient> => {
+    const client = await connectAs(all[i]!);
+    client.send(start);
+    await client.next(({ type }) => type === ('channels' in start ? 'snapshot' : 'replayed'));
+    return client;
+  };
+  const finish = async (i: number, client: StreamClient) => {
+    await client.caughtUp();
+    for (const message of client.of('user')) accounts[i]!.take(message);
+    places[i] = client.numbers.get('user')!;
+    expect(client.of('user').some(({ type }) => type === 'gap')).toBe(false);
+    await client.hangUp();
+  };
+  for (let round = 0; round < 3; round++) {
+    for (const i of all.keys()) {
+      const start =
+        round === 0
+          ? { op: 'subscribe', channels: ['user'] }
+          : { op: 'resume', channel: 'user', afterSequence: places[i] };
+      const client = await follow(i, start);
+      await trade(trading(`${round} ${i}`), 80);
+      await finish(i, client);
+      await trade(trading(`later ${round} ${i}`), 80);
+    }
+    await restarted({ keptMessages: 5 });
+  }
+  for (const [i, { userId, token }] of all.entries()) {
+    const client = await follow(i, { op: 'resume', channel: 'user', afterSequence: places[i] });
+    await finish(i, client);
+    const { available, held } = (await server.api.get(`/users/${userId}/balance`, token)).json;
+    expect([accounts[i]!.available, accounts[i]!.held]).toEqual([micros(available), micros(held)]);
+    const { orders } = (await server.api.get(`/users/${userId}/orders?limit=200`, token)).json;
+    expect([...accounts[i]!.orders.keys()].sort()).toEqual(
+      orders.map(({ orderId }: Message) => orderId).sort(),
+    );
+  }
+});
+
+describe('what cannot be given', () => {
+  async function afterTrading(limits: object): Promise<{ ada: Trader; first: number }> {
+    server = await TestServer.withMarket(streamLimits(LIMITS));
+    const [ada] = await traders();
+    const first = server.exchange.sequencer.engine.sequence;
+    await trade(trading('far'), 300);
+    await restarted(limits);
+    return { ada: ada!, first };
+  }
+
+  test.each([
+    ['commands', { replayedCommands: 100 }],
+    ['characters', { replayedCharacters: 1_000 }],
+  ])('because of too many %s is refused with what to read instead', async (_name, limits) => {
+    const { ada, first } = await afterTrading(limits);
+    const client = await connectAs(ada);
+    const message = { op: 'resume', id: 'r', channel: 'user', afterSequence: first };
+    const error = await client.refusal(message);
+    expect(error).toMatchObject({ id: 'r', channel: 'user', code: 'limit_reached' });
+    expect(error.message).toContain('/users/:id/trades');
+    // The connection is not subscribed, and can subscribe.
+    await server.api.post(`/markets/15m/${MARKET}/buy`, REST, ada.token);
+    await client.caughtUp();
+    expect(client.of('user').filter(({ type }) => type === 'delta')).toEqual([]);
+    await client.subscribe('user');
+  });
+
+  test('because it is ahead of the exchange is a gap', async () => {
+    const { ada } = await afterTrading({});
+    const client = await connectAs(ada);
+    client.send({ op: 'resume', id: 'r', channel: 'user', afterSequence: 1e9 });
+    await client.next('gap');
+    expect((await client.next('snapshot')).id).toBe('r');
+  });
+});
+
+test('requests that make no sense are refused', async () => {
+  server = await TestServer.withMarket(streamLimits(LIMITS));
+  const [ada] = await traders();
+  const client = await connectAs(ada!);
+  for (const [message, words] of [
+    [{ op: 'resume', channel: 'user' }, /after is required/],
+    [{ op: 'resume', channel: 'user', after: 1, afterSequence: 1 }, /cannot be combined/],
+    [{ op: 'resume', channel: 'markets', afterSequence: 1 }, /only for the channel user/],
+    [{ op: 'resume', channel: 'user', afterSequence: -1 }, /must not be negative/],
+  ] as const) {
+    const error = await client.refusal(message);
+    expect(error.code).toBe('invalid_request');
+    expect(error.message).toMatch(words);
+  }
+  // One at a time.
+  await trade(trading('one'), 20);
+  client.send({ op: 'resume', id: '1', channel: 'user', afterSequence: 1 });
+  const error = await client.refusal({ op: 'subscribe', id: '2', channels: ['user'] });
+  expect(error).toMatchObject({ id: '2', channel: 'user', code: 'invalid_request' });
+  await client.next('resumed');
+  await client.caughtUp();
+});
+
+test('a client that leaves, and a stop, end a resume', async () => {
+  server = await TestServer.withMarket(streamLimits(LIMITS));
+  const [ada, bob] = await traders();
+  await trade(trading('leave'), 200);
+  const message = { op: 'resume', channel: 'user', afterSequence: 1 };
+  const leaving = await connectAs(ada!);
+  leaving.send(message);
+  await leaving.caughtUp();
+  await leaving.hangUp();
+  const staying = await connectAs(bob!);
+  staying.send(message);
+  await staying.next('resumed');
+  const stopping = await connectAs(ada!);
+  stopping.send(message);
+  await stopping.caughtUp();
+  await restarted();
+  expect((await stopping.closed).code).toBe(1001);
+});
+
+test('thousands of messages arrive in pages, whole and in order', async () => {
+  server = await TestServer.withMarket(streamLimits(LIMITS));
+  const [ada] = await traders();
+  const client = await connectAs(ada!);
+  const [snapshot] = await client.subscribe('user');
+  const live = textsOf(client);
+  const on = trading('many');
+  for (let i = 0; i < 8; i++) await trade(on, 500);
+  await client.caughtUp();
+  expect(live.join('').length).toBeGreaterThan(1_000_000);
+  await restarted();
+  const again = await connectAs(ada!);
+  const replayed = textsOf(again);
+  again.send({ op: 'resume', channel: 'user', afterSequence: snapshot.channelSequence });
+  await again.next('replayed');
+  expect(replayed.length).toBe(live.length);
+  expect(withoutPrevious(replayed)).toEqual(withoutPrevious(live));
+});
