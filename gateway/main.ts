@@ -58,6 +58,7 @@ function firstTrade(port: number, host: string, asset: string): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const base = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/api`;
   return `The exchange is open at ${base}
+The site, for a browser: ${base.slice(0, -'/api'.length)}
 How to use it: ${base}/docs
 
 A first trade (register, buy 10 dollars of UP, check the balance):
