@@ -40,6 +40,8 @@ export interface Config extends GatewayConfig, InputConfig {
   snapshotEveryCommands: number;
   /** In the exchange's time. */
   snapshotEveryMs: number;
+  /** The size at which a segment of the journal is full. */
+  segmentBytes: number;
   /** Commands by which the follower may fall behind before changes are refused. */
   followerLagCommands: number;
   fairUse: FairUseRates;
@@ -143,6 +145,7 @@ const Variables = z.object({
   FOLLOWER: onOff('on'),
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 2_000_000, min: 1_000, max: 1_000_000_000 }),
   SNAPSHOT_EVERY_SECONDS: number({ standard: 300, min: 10, max: 86_400 }),
+  SEGMENT_MEGABYTES: number({ standard: 1_024, min: 1, max: 65_536 }),
   FAIR_USE: onOff('on'),
   // A batch counts as its operations, so the largest batch must fit.
   ORDERS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
@@ -215,6 +218,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     follower: variables.FOLLOWER,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
+    segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
     followerLagCommands: variables.OVERLOAD_FOLLOWER_COMMANDS,
     fairUse: fairUseRates(variables),
     overload: {

@@ -11,6 +11,7 @@ import type { Engine } from '../engine/engine.js';
 import type { VouchForSnapshot } from '../engine/interface/commands.js';
 import { DataFolder } from '../persistence/data-folder.js';
 import { Follower } from '../persistence/follower/follower.js';
+import { hashFileInThread } from '../persistence/follower/hash-thread.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
@@ -85,11 +86,11 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { config, log } = options;
   let follower: Follower | null = null;
   const fail = fatalOnce(options, async () => await follower?.close());
-  const { dataFolder: folder, acceptMissingMark } = config;
+  const { dataFolder: folder, acceptMissingMark, segmentBytes } = config;
   const ticks = options.inputs === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
   const data = await withVariable('DATA_FOLDER', () =>
-    DataFolder.lock({ folder, acceptMissingMark }),
+    DataFolder.lock({ folder, acceptMissingMark, segmentBytes, hashFile: hashFileInThread }),
   );
   started.add(() => data.release());
   const engine = await recoverEngine(data, log);

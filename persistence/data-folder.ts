@@ -7,13 +7,13 @@
  * torn end.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { Engine } from '../engine/engine.js';
 import { type FolderLock, hasLock, lockFolder } from './journal/folder-lock.js';
-import { JOURNAL_FILE } from './journal/format.js';
-import { type Durability, type FoundJournal, Journal } from './journal/journal.js';
+import { type FoundJournal, Journal } from './journal/journal.js';
+import type { Durability } from './journal/open-segment.js';
 import { readJournal } from './journal/read-only.js';
 import type { JournalReader } from './journal/reader.js';
+import { listSegments } from './journal/segments.js';
 import { judgeFolder } from './judgement.js';
 import { type RecoveryLog, recoverFromSnapshot } from './recovery.js';
 import { createPrivateFolder, syncPath } from './storage/files.js';
@@ -27,6 +27,10 @@ export interface DataFolderOptions {
    * a copy of journal.db made without journal.db-wal.
    */
   acceptMissingMark?: boolean;
+  /** The size at which a segment of the journal is full. Default: 1 GiB. */
+  segmentBytes?: number | undefined;
+  /** SHA-256 of a full segment. Default: in this thread, which blocks. */
+  hashFile?: ((path: string) => Promise<Buffer>) | undefined;
 }
 
 /**
@@ -60,8 +64,8 @@ export class DataFolder {
     if (!hasLock(folder)) await judgeFolder(folder, { acceptMissingMark });
     const folderLock = await lockFolder(folder);
     try {
-      const log = join(folder, `${JOURNAL_FILE}-wal`);
-      if (existsSync(log)) await syncPath(log);
+      for (const { path } of listSegments(folder))
+        if (existsSync(`${path}-wal`)) await syncPath(`${path}-wal`);
       return new DataFolder(options, folderLock, await judgeFolder(folder, { acceptMissingMark }));
     } catch (error) {
       await folderLock.release();
@@ -87,8 +91,9 @@ export class DataFolder {
 
   /** Opens the journal, which holds the lock from now on. Called once. */
   async openJournal(): Promise<Journal> {
-    const { folder, durability = 'full' } = this.options;
-    const journal = await Journal.open(folder, durability, this.found, this.folderLock);
+    const { folder, durability = 'full', segmentBytes, hashFile } = this.options;
+    const options = { folder, durability, segmentBytes, hashFile };
+    const journal = await Journal.open(options, this.found, this.folderLock);
     this.isLocked = false;
     return journal;
   }

@@ -2,7 +2,8 @@
  * The judgement of a data folder: whether an exchange may start on it. `replay verify` uses it too,
  * so the two cannot disagree. An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
- *   2. the journal is of this version, and the hash of every batch is right, snapshots or not;
+ *   2. the journal is of this version, and the hash of every batch is right: of all in a journal of
+ *      one segment, of those in the segments from the newest vouched snapshot on in a longer one;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
  *   5. journal.head can be read, or the operator has accepted that it cannot.
@@ -19,15 +20,22 @@ import { JournalError, PUT_BACK, unreadable } from './journal/errors.js';
 import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from './journal/format.js';
 import { type MarkState, readMark } from './journal/head-mark.js';
 import type { FoundJournal } from './journal/journal.js';
-import { openReadOnly, readJournal } from './journal/read-only.js';
+import { readJournal } from './journal/read-only.js';
+import type { JournalReader } from './journal/reader.js';
+import { listSegments, segmentName } from './journal/segments.js';
+import { checksumIn } from './snapshot/file.js';
 import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
 import { aheadOfJournal, isUndamaged } from './snapshot/load.js';
+import { vouchedHash } from './snapshot/vouched.js';
 import { withFile } from './storage/files.js';
+import { openReadOnly } from './storage/read-only.js';
 import { closeDatabase, query } from './storage/sqlite.js';
 
 export interface JudgementOptions {
   /** Treat a journal whose journal.head is missing or unreadable as complete. */
   acceptMissingMark: boolean;
+  /** Check all segments of the journal, also those that a start does not need. */
+  checkAll?: boolean;
 }
 
 /** The journal itself is valid, but without journal.head its end could be missing. */
@@ -57,16 +65,74 @@ export async function judgeFolder(
   }
   // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
   // process.
-  const writeVersion = writeVersionOf(join(folder, JOURNAL_FILE));
+  const { path: lastPath } = listSegments(folder).at(-1)!;
+  const writeVersion = writeVersionOf(lastPath);
   return readJournal(folder, async (reader) => {
-    const end = await reader.provenEnd();
-    await reader.checkStructure(end.sequence);
-    if (writeVersion > WRITE_VERSION_MAX)
-      throw notWritable(join(folder, JOURNAL_FILE), end.sequence);
+    const snapshotSequence = await provenSnapshot(folder, reader, options);
+    const from = (snapshotSequence ?? reader.firstSequence - 1) + 1;
+    const end = await reader.provenEnd(from);
+    await reader.checkStructure(end.sequence, from);
+    if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
     checkDerivedFiles(derived, end.sequence);
-    const notice = noticeOf(folder, reader.markState, end, options.acceptMissingMark);
-    return { isNew: false, end, notice };
+    const notices = [
+      noticeOf(folder, reader.markState, end, options.acceptMissingMark),
+      missingNotice(reader, snapshotSequence),
+    ];
+    const notice = notices.filter((each) => each !== null).join('; ');
+    return { isNew: false, end, notice: notice === '' ? null : notice };
   });
+}
+
+/**
+ * The newest snapshot for which the journal vouches, if it has several segments: those before it
+ * are not checked. The recovery does not read them, and checks the snapshot itself. null: all are
+ * checked.
+ */
+async function provenSnapshot(
+  folder: string,
+  reader: JournalReader,
+  { checkAll = false }: JudgementOptions,
+): Promise<number | null> {
+  if (checkAll || (reader.numbers.length === 1 && reader.firstSequence === 1)) return null;
+  for (const { sequence, path } of listSnapshots(folder)) {
+    if (sequence < reader.firstSequence - 1) break;
+    const position = await reader.positionAt(sequence).catch(unlessJournal);
+    if (position === null) continue;
+    const vouched = await vouchedHash(reader, position).catch(unlessJournal);
+    if (vouched !== null && vouched === checksumIn(path)) return sequence;
+  }
+  return null;
+}
+
+/** A damaged journal vouches for nothing. The damage is found when its segment is checked. */
+function unlessJournal(error: unknown): null {
+  if (error instanceof JournalError) return null;
+  throw error;
+}
+
+/**
+ * What a start without earlier segments cannot prove.
+ * @throws JournalError when it cannot start without them.
+ */
+function missingNotice(reader: JournalReader, snapshotSequence: number | null): string | null {
+  const [first] = reader.numbers;
+  if (first === 1) return null;
+  const names =
+    first === 2
+      ? `the journal's segment ${segmentName(1)} is`
+      : `the journal's segments ${segmentName(1)} to ${segmentName(first! - 1)} are`;
+  if (snapshotSequence === null) {
+    throw new JournalError(
+      `${names} not in the folder. Nothing was changed. Bring back what was archived: ` +
+        'npm run archive -- --restore',
+      1,
+    );
+  }
+  return (
+    `${names} not in the folder. Until they are back, it cannot be proven that the commands up to ` +
+    `${reader.firstSequence - 1} lead to the snapshot of sequence ${snapshotSequence}, for which ` +
+    'the journal vouches, and a history that is lost cannot be rebuilt'
+  );
 }
 
 /** Whether the folder has a journal. @throws JournalError when it had one and it is gone. */
@@ -79,8 +145,9 @@ async function hasJournal(
   derived: DerivedFiles,
   { acceptMissingMark }: JudgementOptions,
 ): Promise<boolean> {
+  for (const { path } of listSegments(folder).reverse())
+    if (sizeOf(path) > 0 && (await hasTables(path))) return true;
   const path = join(folder, JOURNAL_FILE);
-  if (sizeOf(path) > 0 && (await hasTables(path))) return true;
   const what = evidenceOf(folder, derived, acceptMissingMark);
   if (what === null) return false;
   throw new JournalError(`${path} is gone or empty, but ${what}`, 1);

@@ -1,5 +1,5 @@
 /** The engine with its journal: durable commands per second, by `synchronous`. */
-import type { Durability } from '../../persistence/journal/journal.js';
+import type { Durability } from '../../persistence/journal/open-segment.js';
 import { type Disk, describeDisk, inFolder } from '../measure/machine.js';
 import { type Section, tableOf } from '../measure/report.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';

@@ -8,7 +8,8 @@
  */
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../../persistence/data-folder.js';
-import type { Durability, Journal } from '../../persistence/journal/journal.js';
+import type { Journal } from '../../persistence/journal/journal.js';
+import type { Durability } from '../../persistence/journal/open-segment.js';
 import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
 import { Samples } from '../measure/samples.js';
 import type { Workload } from './workload.js';

@@ -1,44 +1,32 @@
 /**
- * The journal that an exchange writes: one SQLite transaction per batch, one at a time (format.ts).
+ * The journal that an exchange writes: one SQLite transaction per batch, one at a time (format.ts),
+ * into the last segment. When that is full, the next batch begins another one (segments.ts).
  *
  * Always holds: a batch is reported as committed only when SQLite has synced it to disk (durability
  * `full`) and the head mark names it. After the first failure nothing is written again, and every
  * later call fails with that failure.
  */
 import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
-import { createPrivateFile, syncPath } from '../storage/files.js';
-import { closeDatabase, execute, finalize, openDatabase, prepare } from '../storage/sqlite.js';
+import type sqlite3 from 'sqlite3';
+import { fileHash } from '../storage/files.js';
+import { closeDatabase, finalize } from '../storage/sqlite.js';
 import { JournalError } from './errors.js';
 import type { FolderLock } from './folder-lock.js';
 import {
-  APPLICATION_ID,
   type BatchContent,
-  FORMAT_VERSION,
   HEAD_FILE,
   hashOf,
-  JOURNAL_FILE,
   type JournalPosition,
   MAX_ROW_BYTES,
-  TABLE_SQL,
 } from './format.js';
 import { HeadMark, type Mark } from './head-mark.js';
+import { type Durability, type OpenSegment, openSegment } from './open-segment.js';
+import { sealSegment } from './seal.js';
+import { listSegments, SEGMENT_BYTES } from './segments.js';
 import type { CommitDone, CommitLog } from './store.js';
 
-/**
- * When a commit counts. `full`: it is on disk. `normal`: the operating system has it; a power cut
- * can undo the last commits. `off`: a power cut can also damage the file. Only `full` keeps
- * acknowledged commands safe; the others measure its cost.
- */
-export type Durability = 'full' | 'normal' | 'off';
-const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', normal: 'NORMAL', off: 'OFF' };
-
-const INSERT_SQL =
-  'INSERT INTO batch (firstSequence, lastSequence, records, digest, hash) VALUES (?, ?, ?, ?, ?)';
-/** Pages (4 KiB) in the log before a checkpoint. More is not faster, and stalls longer. */
-const CHECKPOINT_PAGES = 1_000;
-/** How long a commit waits for another program's lock; then it fails, and the exchange stops. */
-const BUSY_TIMEOUT_MS = 5_000;
+/** About what a row takes in the file besides its records. */
+const ROW_BYTES = 100;
 
 /** A folder on which an exchange may start (judgement.ts). */
 export interface FoundJournal {
@@ -49,46 +37,51 @@ export interface FoundJournal {
   notice: string | null;
 }
 
+export interface JournalOptions {
+  folder: string;
+  durability: Durability;
+  /** The size at which a segment is full. Default: 1 GiB. */
+  segmentBytes?: number | undefined;
+  /** SHA-256 of a full segment. Default: in this thread, which blocks. */
+  hashFile?: ((path: string) => Promise<Buffer>) | undefined;
+}
+
 export class Journal implements CommitLog {
   private position: JournalPosition;
   private failure: JournalError | null = null;
   private writing = false;
+  /** Segments that are full, and are sealed one after the other. */
+  private sealing: Promise<void> = Promise.resolve();
 
   private constructor(
-    readonly folder: string,
+    private readonly options: JournalOptions,
     readonly notice: string | null,
     end: JournalPosition,
-    private readonly database: sqlite3.Database,
-    private readonly insert: sqlite3.Statement,
+    private segment: OpenSegment,
     private readonly mark: HeadMark,
     private readonly lock: FolderLock,
   ) {
     this.position = end;
   }
 
+  get folder(): string {
+    return this.options.folder;
+  }
+
   /** Called by DataFolder. The journal releases `lock` when it is closed. */
   static async open(
-    folder: string,
-    durability: Durability,
+    options: JournalOptions,
     found: FoundJournal,
     lock: FolderLock,
   ): Promise<Journal> {
-    const path = join(folder, JOURNAL_FILE);
+    const { folder } = options;
     const mark = new HeadMark(join(folder, HEAD_FILE), markAt(found.end));
     try {
-      await createPrivateFile(path);
-      const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
-      try {
-        await configure(database, durability);
-        if (found.isNew) await createTable(database);
-        // The names of the files, too, must be on disk before anything is acknowledged.
-        await syncPath(folder);
-        const insert = await prepare(database, INSERT_SQL);
-        return new Journal(folder, found.notice, found.end, database, insert, mark, lock);
-      } catch (error) {
-        await closeDatabase(database);
-        throw error;
-      }
+      const number = listSegments(folder).at(-1)?.number ?? 1;
+      const segment = await openSegment(options, number, found.end);
+      const journal = new Journal(options, found.notice, found.end, segment, mark, lock);
+      if (number > 1) journal.sealBefore(segment);
+      return journal;
     } catch (error) {
       mark.close();
       throw error;
@@ -107,13 +100,52 @@ export class Journal implements CommitLog {
     this.checkNext(batch);
     const { firstSequence, lastSequence, records, digest } = batch;
     const hash = hashOf(batch, this.position.hash);
-    this.writing = true;
-    this.insert.run([firstSequence, lastSequence, records, digest, hash], (error: Error | null) => {
+    const settle = (error: Error | null) => {
       this.writing = false;
       this.failure =
         error === null ? this.committed({ sequence: lastSequence, hash, digest }) : failed(error);
       done(this.failure);
-    });
+    };
+    this.writing = true;
+    if (this.segment.bytes >= this.segmentBytes) {
+      const row = [firstSequence, lastSequence, Buffer.from(records), digest, hash];
+      this.cut().then(() => this.segment.insert.run(row, settle), settle);
+      return;
+    }
+    this.segment.bytes += records.length + ROW_BYTES;
+    this.segment.insert.run([firstSequence, lastSequence, records, digest, hash], settle);
+  }
+
+  private get segmentBytes(): number {
+    return this.options.segmentBytes ?? SEGMENT_BYTES;
+  }
+
+  /** Begins the next segment after the journal's end, and has the full one sealed. */
+  private async cut(): Promise<void> {
+    const full = this.segment;
+    this.segment = await openSegment(this.options, full.number + 1, this.position);
+    await finalize(full.insert);
+    this.sealBefore(this.segment, full.database);
+  }
+
+  /**
+   * Seals the segment before `segment` in the background. A failure is not one of the journal: the
+   * next start seals it.
+   * @param writer the full segment's own connection, if this process has written it.
+   */
+  private sealBefore(segment: OpenSegment, writer: sqlite3.Database | null = null): void {
+    const { folder, hashFile = async (path) => fileHash(path) } = this.options;
+    const isClosing = () => this.failure !== null;
+    this.sealing = this.sealing.then(() =>
+      sealSegment({
+        folder,
+        number: segment.number - 1,
+        writer,
+        next: segment.database,
+        hashFile,
+        isClosing,
+      }),
+    );
   }
 
   /** Closes the journal and releases the folder. Not while a batch is being written. */
@@ -121,10 +153,11 @@ export class Journal implements CommitLog {
     if (this.writing)
       throw new Error('the journal cannot be closed while a batch is being written');
     this.failure ??= new JournalError('the journal is closed', null);
-    await finalize(this.insert);
+    await this.sealing;
+    await finalize(this.segment.insert);
     this.mark.close();
     try {
-      await closeDatabase(this.database);
+      await closeDatabase(this.segment.database);
     } finally {
       await this.lock.release();
     }
@@ -152,29 +185,6 @@ export class Journal implements CommitLog {
     this.position = end;
     return null;
   }
-}
-
-export async function configure(database: sqlite3.Database, durability: Durability): Promise<void> {
-  database.configure('busyTimeout', BUSY_TIMEOUT_MS);
-  await execute(database, 'PRAGMA journal_mode = WAL');
-  await execute(database, `PRAGMA synchronous = ${SYNCHRONOUS[durability]}`);
-  // On macOS fsync leaves bytes in the disk's cache, which a power cut empties. Elsewhere no
-  // effect.
-  const isFull = durability === 'full' ? 'ON' : 'OFF';
-  await execute(database, `PRAGMA fullfsync = ${isFull}; PRAGMA checkpoint_fullfsync = ${isFull}`);
-  await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-}
-
-/**
- * In one transaction, so that a journal has all of it or nothing; then moved into journal.db, so
- * that a journal whose log was deleted still differs from a folder without a journal.
- */
-async function createTable(database: sqlite3.Database): Promise<void> {
-  await execute(
-    database,
-    `BEGIN; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}; ${TABLE_SQL}; COMMIT;
-    PRAGMA wal_checkpoint(TRUNCATE);`,
-  );
 }
 
 function markAt(end: JournalPosition): Mark {

@@ -1,66 +1,43 @@
 /**
- * Reads a journal on a connection that cannot write, also while an exchange writes it. SQLite shows
- * a commit to other connections only when it is synced.
+ * Reads a journal, segment by segment (segments.ts), also while an exchange writes it.
  *
- * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
- * a {@link JournalError} that names it. Nothing is skipped, and memory is bounded by two pages of
- * rows: one in use, and the next, which SQLite reads meanwhile.
+ * Always holds: a batch is returned only if it continues the hash chain, across segments too; the
+ * first that does not is a {@link JournalError} that names it. Nothing is skipped: what is in a
+ * segment that is not in the folder is {@link MissingSegments}.
  */
-import { statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { closeDatabase, openDatabase, query } from '../storage/sqlite.js';
-import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
-import { JournalError, PUT_BACK, unreadable } from './errors.js';
-import {
-  APPLICATION_ID,
-  DIGEST_FORM,
-  FORMAT_VERSION,
-  GENESIS,
-  GENESIS_HASH,
-  HASH_BYTES,
-  HEAD_FILE,
-  hashOf,
-  JOURNAL_FILE,
-  type JournalPosition,
-  MAX_ROW_BYTES,
-  TABLE_SQL,
-} from './format.js';
+import { openReadOnly } from '../storage/read-only.js';
+import { openDatabase } from '../storage/sqlite.js';
+import { JournalError, JournalUnavailable } from './errors.js';
+import { GENESIS, HEAD_FILE, type JournalPosition } from './format.js';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
+import { SegmentReader } from './segment-reader.js';
+import { listSegments, type Segment, segmentAt, segmentName } from './segments.js';
 import type { JournalBatch, JournalSource } from './store.js';
 
-const PAGE_ROWS = 256;
-const PAGE_BYTES = 2 * 1024 * 1024;
-/** The most rows that are joined for the fast check (chain.ts): a power of four. */
-const JOINED_ROWS = 4096;
-/** Of these rows. */
-const JOINED_BYTES = 8 * 1024 * 1024;
+type OpenSegment = (segment: Segment, isLast: boolean) => Promise<sqlite3.Database>;
+
+/** Segments that are needed are not in the folder: they were moved to an archive, or are lost. */
+export class MissingSegments extends JournalUnavailable {
+  override name = 'MissingSegments';
+}
 
 /** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
 export async function openJournalReader(folder: string): Promise<JournalReader> {
-  const path = join(folder, JOURNAL_FILE);
-  if (statSync(path, { throwIfNoEntry: false }) === undefined)
-    throw new JournalError(`there is no journal at ${path}`, null);
   const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX;
-  const open = async () => ({ database: await openDatabase(path, mode) });
-  return (await openReader(folder, open)).reader;
+  return openReader(folder, async ({ path }, isLast) =>
+    isLast ? openDatabase(path, mode) : (await openReadOnly(path)).database,
+  );
 }
 
-/** Reads the journal on a connection that `open` makes. @throws as {@link openJournalReader}. */
-export async function openReader<Opened extends { database: sqlite3.Database }>(
-  folder: string,
-  open: (path: string) => Promise<Opened>,
-): Promise<Opened & { reader: JournalReader }> {
-  const path = join(folder, JOURNAL_FILE);
-  // Before the journal, so that a journal that is being written is never behind its mark.
-  const markState = readMark(join(folder, HEAD_FILE));
-  const opened = await open(path).catch((error: unknown) => {
-    throw unreadable(path, 1, error);
-  });
-  const reader = new JournalReader(opened.database, path, markState);
+/** Reads the journal on connections that `open` makes. @throws as {@link openJournalReader}. */
+export async function openReader(folder: string, open: OpenSegment): Promise<JournalReader> {
+  const reader = new JournalReader(folder, open, readMark(join(folder, HEAD_FILE)));
   try {
-    await reader.checkFormat();
-    return { ...opened, reader };
+    await reader.openAll();
+    return reader;
   } catch (error) {
     await reader.close();
     throw error;
@@ -68,276 +45,194 @@ export async function openReader<Opened extends { database: sqlite3.Database }>(
 }
 
 export class JournalReader implements JournalSource {
-  readonly markState: MarkState;
+  /** The segments in the folder, oldest first. */
+  private readonly segments: SegmentReader[] = [];
   private readonly mark: Mark | null;
-  /** The most rows that are joined next: a power of four. */
-  private joinedRows = JOINED_ROWS;
 
+  /** @param markState read before the journal, so that the journal is never behind its mark. */
   constructor(
-    private readonly database: sqlite3.Database,
-    private readonly path: string,
-    markState: MarkState,
+    private readonly folder: string,
+    private readonly openSegment: OpenSegment,
+    readonly markState: MarkState,
   ) {
-    this.markState = markState;
     this.mark = markState.state === 'read' ? markState.mark : null;
   }
 
-  async checkFormat(): Promise<void> {
-    try {
-      const [application] = await this.query<{ application_id: number }>('PRAGMA application_id');
-      const [version] = await this.query<{ user_version: number }>('PRAGMA user_version');
-      const schema = await this.query<{ sql: string }>('SELECT sql FROM sqlite_schema');
-      const isJournal = application?.application_id === APPLICATION_ID;
-      if (!isJournal)
-        throw new JournalError(`${this.path} is not a journal of this exchange`, null);
-      if (version?.user_version !== FORMAT_VERSION) throw this.otherVersion(version?.user_version);
-      if (schema.length !== 1 || schema[0]?.sql !== TABLE_SQL) {
-        const what = `has other tables than a journal of version ${FORMAT_VERSION}`;
-        const message = `${this.path} ${what}, which has only the table batch. ${PUT_BACK}`;
-        throw new JournalError(message, null);
-      }
-    } catch (error) {
-      throw this.named(error, 1);
-    }
+  async openAll(): Promise<void> {
+    const found = listSegments(this.folder);
+    for (const [i, segment] of found.entries()) await this.open(segment, i === found.length - 1);
+    if (this.segments.length > 0) return;
+    throw new JournalError(`there is no journal at ${segmentAt(this.folder, 1).path}`, null);
   }
 
-  /**
-   * The batches after `after`, the end of a batch, oldest first. Default: from the first.
-   * @throws JournalError at the first batch that is missing, unreadable or not what was written,
-   *   and if the journal ends before its head mark; JournalUnavailable when it cannot be read now.
-   */
+  /** The numbers of the segments in the folder, oldest first. */
+  get numbers(): number[] {
+    return this.segments.map(({ segment }) => segment.number);
+  }
+
+  /** The first sequence that the folder has. */
+  get firstSequence(): number {
+    return this.segments[0]!.head.previous.sequence + 1;
+  }
+
+  /** Of each segment, where it begins, and what its successor says about its file. */
+  outline(): { segment: Segment; firstSequence: number; fileHash: Buffer | null }[] {
+    return this.segments.map(({ segment, head }, i) => ({
+      segment,
+      firstSequence: head.previous.sequence + 1,
+      fileHash: this.segments[i + 1]?.head.previousFile ?? null,
+    }));
+  }
+
+  /** The hash of the file before a segment, which its head states; null: that is not there. */
+  previousFileOf(number: number): Buffer | null {
+    const found = this.segments.find(({ segment }) => segment.number === number);
+    return found?.head.previousFile ?? null;
+  }
+
   async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
-    let { sequence, hash } = after;
-    let pageRows = PAGE_ROWS;
-    let next = this.page(sequence + 1, pageRows);
-    try {
-      for (;;) {
-        let page: JournalBatch[];
-        try {
-          page = await next;
-        } catch (error) {
-          // Retried row by row, to return the good rows before the unreadable one.
-          if (pageRows === 1 || error instanceof JournalError)
-            throw this.named(error, sequence + 1);
-          pageRows = 1;
-          next = this.page(sequence + 1, pageRows);
-          continue;
-        }
-        if (page.length === 0) break;
-        // Where a damaged row ends does not matter: it is found before the next page is used.
-        next = this.page(page.at(-1)!.lastSequence + 1, pageRows);
-        next.catch(() => {});
-        for (const batch of page) {
-          this.checkBatch(batch, sequence, hash);
-          ({ lastSequence: sequence, hash } = batch);
-          yield batch;
-        }
+    let position = after;
+    let reader = this.segmentAfter(after.sequence);
+    let readAgain = false;
+    for (;;) {
+      for await (const batch of reader.batches(position)) {
+        const { lastSequence: sequence, hash, digest } = batch;
+        position = { sequence, hash, digest };
+        yield batch;
       }
-    } finally {
-      // No read is under way when the caller goes on, say to close the journal.
-      await next.catch(() => {});
+      const next = await this.after(reader);
+      if (next === null) break;
+      // Rows may have been committed between the last read and the cut.
+      readAgain = next.head.previous.sequence > position.sequence && !readAgain;
+      if (readAgain) continue;
+      checkJoint(next, position);
+      await reader.release();
+      reader = next;
     }
-    this.checkEnd(sequence);
+    this.last.checkEnd(position.sequence);
   }
 
   /**
    * The journal's end, after checking all that {@link batches} checks, several times as fast.
+   * @param from the first sequence of interest: segments that end before it are not checked.
    * @throws JournalError as `batches` does.
    */
-  async provenEnd(): Promise<JournalPosition> {
-    let end = GENESIS;
-    for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end))
-      end = next;
-    // The rest is empty, or begins with a bad row, which `batches` names.
-    for await (const { lastSequence, hash, digest } of this.batches(end)) {
-      end = { sequence: lastSequence, hash, digest };
+  async provenEnd(from = 1): Promise<JournalPosition> {
+    const first = this.segments.indexOf(this.segmentAfter(from - 1));
+    const wanted = this.segments.slice(first);
+    let end = wanted[0]!.head.previous;
+    for (const [i, reader] of wanted.entries()) {
+      if (i > 0) checkJoint(reader, end);
+      end = await reader.provenEnd();
+      if (reader !== this.last) await reader.release();
     }
+    this.last.checkEnd(end.sequence);
     return end;
   }
 
-  /** The position after a page of good rows; null: no page passes the fast check. */
-  private async joinedPage(after: JournalPosition): Promise<JournalPosition | null> {
-    const from = after.sequence + 1;
-    try {
-      for (;;) {
-        const [size] = await this.query<{ bytes: number }>(MEASURE_SQL, [from, this.joinedRows]);
-        if (size!.bytes <= JOINED_BYTES) break;
-        if (this.joinedRows === 1) return null;
-        this.joinedRows >>= 2;
-      }
-      const parameters = [after.hash, from, this.joinedRows];
-      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, parameters);
-      if (rows?.bytes && rows.bytes.length * 8 < JOINED_BYTES)
-        this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
-      return endOfJoined(rows!, after, this.mark);
-    } catch {
-      // The slow check meets the same error and names it.
-      return null;
+  /** Checks SQLite's structure of the segments from the one that has `from` to the end. */
+  async checkStructure(end: number, from = 1): Promise<void> {
+    const first = this.segments.indexOf(this.segmentAfter(from - 1));
+    for (const [i, reader] of this.segments.entries()) {
+      if (i < first) continue;
+      const next = this.segments[i + 1];
+      await reader.checkStructure(next?.head.previous.sequence ?? end);
+      if (next !== undefined) await reader.release();
     }
   }
 
   /**
-   * The journal's end, from its last two rows alone.
+   * The journal's end, from the last rows of its last segment alone.
    * @throws JournalError when they are not chained or do not reach the head mark.
    */
   async end(): Promise<JournalPosition> {
-    try {
-      const [last, previous] = await this.rows('ORDER BY firstSequence DESC LIMIT 2', []);
-      if (last === undefined) {
-        this.checkEnd(0);
-        return GENESIS;
-      }
-      this.checkBatch(last, previous?.lastSequence ?? 0, previous?.hash ?? GENESIS_HASH);
-      this.checkEnd(last.lastSequence);
-      await this.checkMarkedRow();
-      return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
-    } catch (error) {
-      throw this.named(error, 1);
-    }
+    for (let next = await this.after(this.last); next !== null; next = await this.after(next));
+    const end = await this.last.end();
+    this.last.checkEnd(end.sequence);
+    await this.last.checkMarkedRow();
+    return end;
   }
 
-  /**
-   * The position after the batch that ends at `sequence`; null: none does. Reads two rows.
-   * @throws JournalError when they are not chained.
-   */
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     if (sequence === 0) return GENESIS;
+    const { sequence: before } = this.segments[0]!.head.previous;
+    if (sequence < before) return null;
+    return this.segmentAfter(sequence - 1, sequence === before).positionAt(sequence);
+  }
+
+  async close(): Promise<void> {
+    for (const reader of this.segments.splice(0)) await reader.release();
+  }
+
+  private get last(): SegmentReader {
+    return this.segments.at(-1)!;
+  }
+
+  /** The segment with the command after `sequence`. */
+  private segmentAfter(sequence: number, orFirst = false): SegmentReader {
+    const found = this.segments.findLast(({ head }) => head.previous.sequence <= sequence);
+    if (found !== undefined) return found;
+    if (orFirst) return this.segments[0]!;
+    throw this.missing(sequence + 1);
+  }
+
+  /** The segment after another one, which may have been begun since; null: there is none. */
+  private async after(reader: SegmentReader): Promise<SegmentReader | null> {
+    const at = this.segments.indexOf(reader);
+    const known = this.segments[at + 1];
+    if (known !== undefined) return known;
+    const segment = segmentAt(this.folder, reader.segment.number + 1);
+    if (!existsSync(segment.path)) return null;
+    return this.open(segment, true);
+  }
+
+  /** null: the file is not a segment yet. */
+  private async open(segment: Segment, isLast: boolean): Promise<SegmentReader | null> {
+    const before = this.segments.at(-1);
+    if (before !== undefined && before.segment.number + 1 !== segment.number)
+      throw this.gap(before.segment.number + 1);
+    const connect = () => this.openSegment(segment, isLast);
+    const reader = new SegmentReader(connect, segment, this.mark);
+    let isSegment = false;
     try {
-      const [row, previous] = await this.rowsBefore(sequence, 2);
-      if (row === undefined || row.lastSequence !== sequence) return null;
-      this.checkBatch(row, previous?.lastSequence ?? 0, previous?.hash ?? GENESIS_HASH);
-      return { sequence, hash: row.hash, digest: row.digest };
-    } catch (error) {
-      throw this.named(error, sequence);
+      isSegment = await reader.open();
+    } finally {
+      if (!isSegment || !isLast) await reader.release();
     }
+    if (!isSegment && !isLast) throw this.gap(segment.number);
+    if (!isSegment) return null;
+    this.segments.push(reader);
+    return reader;
   }
 
-  /**
-   * Checks SQLite's structure around the rows. A page that is both free and in use, say, harms no
-   * read, but a write to it would damage rows. Reads the whole file, faster than {@link batches}.
-   * @throws JournalError naming the sequence after `end`, up to which the rows are proven.
-   */
-  async checkStructure(end: number): Promise<void> {
-    let problem: string | undefined;
-    try {
-      const [first] = await this.query<{ quick_check: string }>('PRAGMA quick_check(1)');
-      problem = first?.quick_check;
-    } catch (error) {
-      throw this.named(error, end + 1);
-    }
-    if (problem === 'ok') return;
-    throw new JournalError(
-      `${this.path} has all rows up to sequence ${end} as they were written, but its ` +
-        `structure as a file of SQLite is damaged (${problem}), and writing to it could damage ` +
-        `the rows. ${PUT_BACK}`,
-      end + 1,
-    );
-  }
-
-  close(): Promise<void> {
-    return closeDatabase(this.database);
-  }
-
-  private async page(from: number, rowLimit: number): Promise<JournalBatch[]> {
-    const sizes = await this.query<{ firstSequence: number; bytes: number }>(
-      'SELECT firstSequence, length(records) AS bytes FROM batch WHERE firstSequence >= ? ' +
-        'ORDER BY firstSequence LIMIT ?',
-      [from, rowLimit],
-    );
-    let rowCount = 0;
-    let bytes = 0;
-    for (const size of sizes) {
-      if (size.bytes > MAX_ROW_BYTES) {
-        if (rowCount === 0)
-          throw this.bad(from, 'is larger than any batch that an exchange writes');
-        break;
-      }
-      bytes += size.bytes;
-      if (rowCount > 0 && bytes > PAGE_BYTES) break;
-      rowCount++;
-    }
-    return this.rows('WHERE firstSequence >= ? ORDER BY firstSequence LIMIT ?', [from, rowCount]);
-  }
-
-  private rows(condition: string, parameters: readonly number[]): Promise<JournalBatch[]> {
-    const columns = 'firstSequence, lastSequence, records, digest, hash';
-    return this.query<JournalBatch>(`SELECT ${columns} FROM batch ${condition}`, parameters);
-  }
-
-  /** The rows that begin at or before a sequence, from the last. */
-  private rowsBefore(sequence: number, count: number): Promise<JournalBatch[]> {
-    const condition = 'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT ?';
-    return this.rows(condition, [sequence, count]);
-  }
-
-  private query<Row>(sql: string, parameters: readonly (number | Buffer)[] = []): Promise<Row[]> {
-    return query<Row>(this.database, sql, parameters);
-  }
-
-  /** Rules 1 to 4 of the format, for a batch after the one that ended at `sequence` with `hash`. */
-  private checkBatch(batch: JournalBatch, sequence: number, hash: Buffer): void {
-    const expected = sequence + 1;
-    if (batch.firstSequence !== expected) {
-      throw this.bad(expected, `is missing; the next one starts at ${batch.firstSequence}`);
-    }
-    const last = batch.lastSequence;
-    if (last < expected || !Number.isSafeInteger(last)) throw this.bad(expected, `ends at ${last}`);
-    // If a row's header is damaged, SQLite returns values of other types than the table's.
-    const wellTyped = Buffer.isBuffer(batch.records) && Buffer.isBuffer(batch.hash);
-    const wellFormed =
-      wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
-    if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {
-      const why = 'its hash does not match (damaged, changed or out of place)';
-      throw this.bad(expected, `is not what was written: ${why}`);
-    }
-    const { mark } = this;
-    if (mark !== null && mark.sequence > sequence && mark.sequence <= last)
-      this.checkMark(batch, mark);
-  }
-
-  private checkMark(batch: JournalBatch, { sequence, hash }: Mark): void {
-    if (batch.lastSequence === sequence && hash.equals(batch.hash)) return;
-    throw this.bad(batch.firstSequence, `is not the one that journal.head marks at ${sequence}`);
-  }
-
-  private checkEnd(sequence: number): void {
-    const { mark } = this;
-    if (mark === null || mark.sequence <= sequence) return;
-    throw new JournalError(
-      `${this.path} ends at sequence ${sequence}, but ${mark.sequence} had been committed ` +
-        `and acknowledged (journal.head): ${mark.sequence - sequence} commands are lost. Their ` +
-        'rows were removed, journal.db-wal was deleted or cut short, or journal.db was copied ' +
-        `without it. ${PUT_BACK} To accept the loss instead, remove journal.head and start ` +
-        'once with ACCEPT_MISSING_MARK=on.',
-      sequence + 1,
-    );
-  }
-
-  /** Rule 4 for a mark that is older than the last row, as a power cut can leave it. */
-  private async checkMarkedRow(): Promise<void> {
-    const { mark } = this;
-    if (mark === null || mark.sequence === 0) return;
-    const [row] = await this.rowsBefore(mark.sequence, 1);
-    if (row === undefined) throw this.bad(1, 'is missing');
-    this.checkMark(row, mark);
-  }
-
-  private otherVersion(version: number | undefined): JournalError {
+  private gap(number: number): JournalError {
+    const path = segmentAt(this.folder, number).path;
     return new JournalError(
-      `${this.path} is a journal of version ${version}; this program reads and writes ` +
-        `version ${FORMAT_VERSION}. The format or the engine's rules differ between versions, ` +
-        'so a replay would not rebuild the same state. Nothing was changed. Use this folder ' +
-        'with the program that wrote it; for this program, set DATA_FOLDER to a new folder.',
+      `${path} is missing or empty, but later segments of the journal are there. Nothing was ` +
+        'changed. Put it back, from the archive or from a backup.',
       null,
     );
   }
 
-  private bad(sequence: number, what: string): JournalError {
-    const batch = `${this.path}: the batch at sequence ${sequence}`;
-    return new JournalError(`${batch} ${what}. ${PUT_BACK}`, sequence);
+  private missing(sequence: number): MissingSegments {
+    const [first] = this.segments;
+    const before = first!.segment.number - 1;
+    const names = before === 1 ? segmentName(1) : `${segmentName(1)} to ${segmentName(before)}`;
+    return new MissingSegments(
+      segmentAt(this.folder, 1).path,
+      new Error(
+        `sequence ${sequence} is in ${names}, which ${before === 1 ? 'is' : 'are'} not in the ` +
+          'folder. Bring back what was archived: npm run archive -- --restore',
+      ),
+    );
   }
+}
 
-  private named(error: unknown, sequence: number): unknown {
-    return unreadable(this.path, sequence, error);
-  }
+function checkJoint(next: SegmentReader, end: JournalPosition): void {
+  const { previous } = next.head;
+  const fits =
+    previous.sequence === end.sequence &&
+    previous.hash.equals(end.hash) &&
+    previous.digest === end.digest;
+  if (!fits) throw next.otherHead(end);
 }

@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { FolderDisturbed } from '../journal/read-only.js';
 import { parsePoint, UsageError } from '../replay/input/arguments.js';
+import { archiveSegments, restoreSegments } from './archive.js';
 import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
 import { OperationRefused } from './folders.js';
@@ -64,6 +65,23 @@ function programOf({ answers, notices }: Streams): Command {
     .action(async ({ data, to, at }: { data: string; to: string; at?: CopyEnd }) => {
       const report = await restore({ from: data, to, at: at ?? null });
       say(reportText(`${to} is restored from ${data}`, report));
+    });
+
+  program
+    .command('archive')
+    .description(
+      'move sealed segments of the journal to an archive, also while the exchange trades',
+    )
+    .requiredOption('--data <folder>', "the exchange's data folder")
+    .requiredOption('--to <folder>', 'the archive')
+    .option('--restore', 'bring back all that the data folder lacks', false)
+    .action(async ({ data, to, restore }: { data: string; to: string; restore: boolean }) => {
+      const request = { folder: data, archive: to };
+      const names = await (restore ? restoreSegments(request) : archiveSegments(request));
+      const what = restore ? `brought back from ${to}` : `moved to ${to}`;
+      say(
+        `${names.length} segments were ${what}${names.length === 0 ? '' : ': '}${names.join(', ')}`,
+      );
     });
 
   return program;

@@ -9,9 +9,10 @@ import { join } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../data-folder.js';
 import { JournalError } from '../journal/errors.js';
-import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from '../journal/format.js';
+import { GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
 import { type JournalReader, openJournalReader } from '../journal/reader.js';
+import { listSegments } from '../journal/segments.js';
 import { prepareSnapshotFolder, removeOldSnapshots, snapshotNameOf } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { FILE_MODE, syncPath } from '../storage/files.js';
@@ -40,7 +41,8 @@ export function openCopy(folder: string): Promise<Journal> {
 
 export async function closeCopy(folder: string, journal: Journal): Promise<void> {
   await journal.close();
-  for (const name of [JOURNAL_FILE, HEAD_FILE]) await syncPath(join(folder, name));
+  for (const { path } of listSegments(folder)) await syncPath(path);
+  await syncPath(join(folder, HEAD_FILE));
   await syncPath(folder);
 }
 

@@ -104,6 +104,16 @@ export function readSnapshot(path: string): LoadedSnapshot {
   });
 }
 
+/** The checksum at the end of a file, whatever its content is; null: the file is too short. */
+export function checksumIn(path: string): string | null {
+  return withFile(path, 'r', (file) => {
+    const at = fstatSync(file).size - SNAPSHOT_SUM_BYTES;
+    if (at < 0) return null;
+    const sum = Buffer.alloc(SNAPSHOT_SUM_BYTES);
+    return readSync(file, sum, 0, sum.length, at) === sum.length ? sum.toString('hex') : null;
+  });
+}
+
 function restore(header: SnapshotHeader, state: Buffer): Engine {
   let engine: Engine;
   try {

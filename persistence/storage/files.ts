@@ -1,5 +1,6 @@
 /** Files and folders that only their owner can read, made durable with fsync. */
-import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { mkdir, open, opendir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
@@ -43,6 +44,17 @@ export function withFile<Result>(
   } finally {
     closeSync(file);
   }
+}
+
+/** SHA-256 of a whole file. Blocks. */
+export function fileHash(path: string): Buffer {
+  return withFile(path, 'r', (file) => {
+    const hash = createHash('sha256');
+    const piece = Buffer.allocUnsafeSlow(ROOM_PIECE_BYTES);
+    for (let got = readSync(file, piece); got > 0; got = readSync(file, piece))
+      hash.update(piece.subarray(0, got));
+    return hash.digest();
+  });
 }
 
 /**

@@ -303,6 +303,7 @@ describe('the configuration', () => {
       follower: true,
       snapshotEveryCommands: 2_000_000,
       snapshotEveryMs: 300_000,
+      segmentBytes: 1_073_741_824,
       followerLagCommands: 1_000_000,
       fairUse: {
         orders: {
@@ -419,6 +420,7 @@ describe('the configuration', () => {
     ['FOLLOWER', '1'],
     ['SNAPSHOT_EVERY_COMMANDS', '0'],
     ['SNAPSHOT_EVERY_SECONDS', '9'],
+    ['SEGMENT_MEGABYTES', '0'],
     ['FAIR_USE', 'yes'],
     ['ORDERS_PER_USER', '100'],
     ['ORDERS_PER_USER', '0/100'],

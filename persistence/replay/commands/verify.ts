@@ -7,9 +7,12 @@ import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
-import { JournalError } from '../../journal/errors.js';
+import { JournalError, PUT_BACK } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
+import { readJournal } from '../../journal/read-only.js';
+import { type JournalReader, MissingSegments } from '../../journal/reader.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
+import { fileHash } from '../../storage/files.js';
 import {
   checkFolder,
   ExitStatus,
@@ -115,7 +118,7 @@ class Verification implements Visitor {
   /** Whether an exchange would accept the journal and the replay reaches its digests. */
   private async replay(): Promise<boolean> {
     const refusal = await journalErrorOf(this.judge());
-    const damage = await journalErrorOf(this.replayAll());
+    const damage = await journalErrorOf(this.replayAll().catch(unlessMissing));
     if (refusal !== null) this.findings.push(findingOf(refusal));
     if (damage !== null && damage.message !== refusal?.message)
       this.findings.push(findingOf(damage));
@@ -125,7 +128,8 @@ class Verification implements Visitor {
   private async judge(): Promise<void> {
     const { folder } = this.request;
     await checkFolder(folder);
-    await judgeFolder(folder, { acceptMissingMark: false });
+    await judgeFolder(folder, { acceptMissingMark: false, checkAll: true });
+    await readJournal(folder, async (reader) => checkSealed(reader));
   }
 
   private async replayAll(): Promise<void> {
@@ -153,6 +157,23 @@ class Verification implements Visitor {
     const { sequence, entries } = history;
     return { sequence, good: history.findings.length === 0, entries };
   }
+}
+
+/** The rows of a sealed segment may be right and the file still not be what was sealed. */
+function checkSealed(reader: JournalReader): void {
+  for (const { segment, firstSequence, fileHash: sealed } of reader.outline()) {
+    if (sealed === null || fileHash(segment.path).equals(sealed)) continue;
+    throw new JournalError(
+      `${segment.path} has all rows as they were written, but another SHA-256 than when it was ` +
+        `sealed. ${PUT_BACK}`,
+      firstSequence,
+    );
+  }
+}
+
+/** The judgement has said that segments are missing, and checked the others. */
+function unlessMissing(error: unknown): void {
+  if (!(error instanceof MissingSegments)) throw error;
 }
 
 async function journalErrorOf(work: Promise<void>): Promise<JournalError | null> {

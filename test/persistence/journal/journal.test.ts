@@ -19,7 +19,7 @@ import {
   GENESIS_HASH,
   MAX_ROW_BYTES,
 } from '../../../persistence/journal/format.js';
-import { configure } from '../../../persistence/journal/journal.js';
+import { configure } from '../../../persistence/journal/open-segment.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { recover } from '../../../persistence/recovery.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';

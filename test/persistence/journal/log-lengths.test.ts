@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterAll, expect, test } from 'vitest';
-import { openReadOnly } from '../../../persistence/journal/read-only.js';
+import { openReadOnly } from '../../../persistence/storage/read-only.js';
 import {
   closeDatabase,
   execute,

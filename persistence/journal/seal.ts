@@ -1,0 +1,80 @@
+/**
+ * Seals a full segment: moves its write-ahead log into the file, syncs it, makes it read-only, and
+ * writes the SHA-256 of the whole file into the head of the next segment.
+ *
+ * Always holds: every step can be repeated, so a segment whose sealing a crash or an error has
+ * interrupted is sealed after the next start. Until then it is read like any other.
+ */
+import { chmodSync, existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import sqlite3 from 'sqlite3';
+import { syncPath } from '../storage/files.js';
+import { closeDatabase, openDatabase, query } from '../storage/sqlite.js';
+import { segmentAt } from './segments.js';
+
+const SEALED_MODE = 0o400;
+/** A reader delays the checkpoint while it reads a page of rows. */
+const RETRY_MS = 100;
+
+interface SealRequest {
+  folder: string;
+  /** Of the full segment. */
+  number: number;
+  /** The connection that has written it; it is closed here. */
+  writer: sqlite3.Database | null;
+  /** The connection of the next segment. */
+  next: sqlite3.Database;
+  hashFile: (path: string) => Promise<Buffer>;
+  /** The exchange is stopping: leave it to the next start. */
+  isClosing: () => boolean;
+}
+
+/** Never rejects: a segment that is not sealed is only slower to check. */
+export async function sealSegment(request: SealRequest): Promise<void> {
+  try {
+    await seal(request);
+  } catch {
+    // The next start tries again, and `verify` reads the segment row by row.
+  }
+}
+
+async function seal({
+  folder,
+  number,
+  writer,
+  next,
+  hashFile,
+  isClosing,
+}: SealRequest): Promise<void> {
+  const { path } = segmentAt(folder, number);
+  const [head] = await query<{ isSealed: number }>(
+    next,
+    'SELECT previousFile IS NOT NULL AS isSealed FROM head',
+  );
+  const isDone = head!.isSealed === 1 || !existsSync(path);
+  const database = writer ?? (isDone ? null : await openToSeal(path));
+  if (database !== null) {
+    const isWhole = await emptyLog(database, isClosing);
+    await closeDatabase(database);
+    if (!isWhole) return;
+  }
+  if (isDone || isClosing()) return;
+  await syncPath(path);
+  chmodSync(path, SEALED_MODE);
+  await query(next, 'UPDATE head SET previousFile = ?', [await hashFile(path)]);
+}
+
+function openToSeal(path: string): Promise<sqlite3.Database> {
+  chmodSync(path, 0o600);
+  return openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
+}
+
+/** Moves the log into the file. false: the exchange is stopping before that was possible. */
+async function emptyLog(database: sqlite3.Database, isClosing: () => boolean): Promise<boolean> {
+  for (;;) {
+    const [result] = await query<{ busy: number }>(database, 'PRAGMA wal_checkpoint(TRUNCATE)');
+    if (result!.busy === 0) return true;
+    if (isClosing()) return false;
+    await delay(RETRY_MS);
+  }
+}

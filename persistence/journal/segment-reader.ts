@@ -1,0 +1,376 @@
+/**
+ * Reads one segment of a journal on a connection that cannot write, also while an exchange writes
+ * it. SQLite shows a commit to other connections only when it is synced.
+ *
+ * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
+ * a {@link JournalError} that names it. Nothing is skipped, and memory is bounded by two pages of
+ * rows: one in use, and the next, which SQLite reads meanwhile.
+ */
+import type sqlite3 from 'sqlite3';
+import { closeDatabase, query } from '../storage/sqlite.js';
+import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
+import { JournalError, PUT_BACK, unreadable } from './errors.js';
+import {
+  APPLICATION_ID,
+  DIGEST_FORM,
+  FORMAT_VERSION,
+  GENESIS,
+  HASH_BYTES,
+  hashOf,
+  type JournalPosition,
+  MAX_ROW_BYTES,
+  TABLE_SQL,
+} from './format.js';
+import type { Mark } from './head-mark.js';
+import { HEAD_TABLE_SQL, type Segment, type SegmentHead } from './segments.js';
+import type { JournalBatch } from './store.js';
+
+interface HeadRow {
+  segment: number;
+  previousSequence: number;
+  previousHash: Buffer;
+  previousDigest: string;
+  previousFile: Buffer | null;
+}
+
+const PAGE_ROWS = 256;
+const PAGE_BYTES = 2 * 1024 * 1024;
+/** The most rows that are joined for the fast check (chain.ts): a power of four. */
+const JOINED_ROWS = 4096;
+/** Of these rows. */
+const JOINED_BYTES = 8 * 1024 * 1024;
+
+export class SegmentReader {
+  /** null: not connected now. The next read connects. */
+  private database: Promise<sqlite3.Database> | null = null;
+  /** Where the segment before it ends. */
+  head: SegmentHead = { previous: GENESIS, previousFile: null };
+  /** The most rows that are joined next: a power of four. */
+  private joinedRows = JOINED_ROWS;
+
+  constructor(
+    private readonly connect: () => Promise<sqlite3.Database>,
+    readonly segment: Segment,
+    private readonly mark: Mark | null,
+  ) {}
+
+  private get path(): string {
+    return this.segment.path;
+  }
+
+  /** Reads the head. Returns false when the file has no tables: it is not a segment yet. */
+  async open(): Promise<boolean> {
+    try {
+      const [application] = await this.query<{ application_id: number }>('PRAGMA application_id');
+      const [version] = await this.query<{ user_version: number }>('PRAGMA user_version');
+      const schema = await this.query<{ sql: string }>(
+        'SELECT sql FROM sqlite_schema ORDER BY name',
+      );
+      if (schema.length === 0 && this.segment.number > 1) return false;
+      const isJournal = application?.application_id === APPLICATION_ID;
+      if (!isJournal)
+        throw new JournalError(`${this.path} is not a journal of this exchange`, null);
+      if (version?.user_version !== FORMAT_VERSION) throw this.otherVersion(version?.user_version);
+      const tables = this.segment.number === 1 ? [TABLE_SQL] : [TABLE_SQL, HEAD_TABLE_SQL];
+      if (String(schema.map(({ sql }) => sql)) !== String(tables)) {
+        const what = `has other tables than a journal of version ${FORMAT_VERSION}`;
+        const which = tables.length === 1 ? 'only the table batch' : 'the tables batch and head';
+        throw new JournalError(`${this.path} ${what}, which has ${which}. ${PUT_BACK}`, null);
+      }
+      if (this.segment.number > 1) this.head = await this.readHead();
+      return true;
+    } catch (error) {
+      throw this.named(error, 1);
+    }
+  }
+
+  private async readHead(): Promise<SegmentHead> {
+    const rows = await this.query<HeadRow>('SELECT * FROM head');
+    const [row] = rows;
+    const isWellFormed =
+      rows.length === 1 &&
+      row!.segment === this.segment.number &&
+      Number.isSafeInteger(row!.previousSequence) &&
+      row!.previousHash.length === HASH_BYTES &&
+      DIGEST_FORM.test(row!.previousDigest);
+    if (!isWellFormed) {
+      const what = `is not segment ${this.segment.number}, according to its head`;
+      throw new JournalError(`${this.path} ${what}. ${PUT_BACK}`, null);
+    }
+    const { previousSequence: sequence, previousHash: hash, previousDigest: digest } = row!;
+    return { previous: { sequence, hash, digest }, previousFile: row!.previousFile };
+  }
+
+  /**
+   * The batches of this segment after `after`, which is in it or its head, oldest first.
+   * @throws JournalError at the first batch that is missing, unreadable or not what was written;
+   *   JournalUnavailable when it cannot be read now.
+   */
+  async *batches(after: JournalPosition): AsyncGenerator<JournalBatch, void, void> {
+    let { sequence, hash } = after;
+    let pageRows = PAGE_ROWS;
+    let next = this.page(sequence + 1, pageRows);
+    try {
+      for (;;) {
+        let page: JournalBatch[];
+        try {
+          page = await next;
+        } catch (error) {
+          // Retried row by row, to return the good rows before the unreadable one.
+          if (pageRows === 1 || error instanceof JournalError)
+            throw this.named(error, sequence + 1);
+          pageRows = 1;
+          next = this.page(sequence + 1, pageRows);
+          continue;
+        }
+        if (page.length === 0) break;
+        // Where a damaged row ends does not matter: it is found before the next page is used.
+        next = this.page(page.at(-1)!.lastSequence + 1, pageRows);
+        next.catch(() => {});
+        for (const batch of page) {
+          this.checkBatch(batch, sequence, hash);
+          ({ lastSequence: sequence, hash } = batch);
+          yield batch;
+        }
+      }
+    } finally {
+      // No read is under way when the caller goes on, say to close the journal.
+      await next.catch(() => {});
+    }
+  }
+
+  /**
+   * The segment's end, after checking all that {@link batches} checks, several times as fast.
+   * @throws JournalError as `batches` does.
+   */
+  async provenEnd(): Promise<JournalPosition> {
+    let end = this.head.previous;
+    for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end))
+      end = next;
+    // The rest is empty, or begins with a bad row, which `batches` names.
+    for await (const { lastSequence, hash, digest } of this.batches(end)) {
+      end = { sequence: lastSequence, hash, digest };
+    }
+    return end;
+  }
+
+  /** The position after a page of good rows; null: no page passes the fast check. */
+  private async joinedPage(after: JournalPosition): Promise<JournalPosition | null> {
+    const from = after.sequence + 1;
+    try {
+      for (;;) {
+        const [size] = await this.query<{ bytes: number }>(MEASURE_SQL, [from, this.joinedRows]);
+        if (size!.bytes <= JOINED_BYTES) break;
+        if (this.joinedRows === 1) return null;
+        this.joinedRows >>= 2;
+      }
+      const parameters = [after.hash, from, this.joinedRows];
+      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, parameters);
+      if (rows?.bytes && rows.bytes.length * 8 < JOINED_BYTES)
+        this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
+      return endOfJoined(rows!, after, this.mark);
+    } catch {
+      // The slow check meets the same error and names it.
+      return null;
+    }
+  }
+
+  /**
+   * The segment's end, from its last two rows alone.
+   * @throws JournalError when they are not chained.
+   */
+  async end(): Promise<JournalPosition> {
+    const before = this.head.previous;
+    try {
+      const [last, previous] = await this.rows('ORDER BY firstSequence DESC LIMIT 2', []);
+      if (last === undefined) return before;
+      this.checkBatch(
+        last,
+        previous?.lastSequence ?? before.sequence,
+        previous?.hash ?? before.hash,
+      );
+      return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
+    } catch (error) {
+      throw this.named(error, 1);
+    }
+  }
+
+  /**
+   * The position after the batch that ends at `sequence`; null: none does. Reads two rows.
+   * @throws JournalError when they are not chained.
+   */
+  async positionAt(sequence: number): Promise<JournalPosition | null> {
+    const before = this.head.previous;
+    if (sequence === before.sequence) return before;
+    try {
+      const [row, previous] = await this.rowsBefore(sequence, 2);
+      if (row === undefined || row.lastSequence !== sequence) return null;
+      this.checkBatch(
+        row,
+        previous?.lastSequence ?? before.sequence,
+        previous?.hash ?? before.hash,
+      );
+      return { sequence, hash: row.hash, digest: row.digest };
+    } catch (error) {
+      throw this.named(error, sequence);
+    }
+  }
+
+  /**
+   * Checks SQLite's structure around the rows. A page that is both free and in use, say, harms no
+   * read, but a write to it would damage rows. Reads the whole file, faster than {@link batches}.
+   * @throws JournalError naming the sequence after `end`, up to which the rows are proven.
+   */
+  async checkStructure(end: number): Promise<void> {
+    let problem: string | undefined;
+    try {
+      const [first] = await this.query<{ quick_check: string }>('PRAGMA quick_check(1)');
+      problem = first?.quick_check;
+    } catch (error) {
+      throw this.named(error, end + 1);
+    }
+    if (problem === 'ok') return;
+    throw new JournalError(
+      `${this.path} has all rows up to sequence ${end} as they were written, but its ` +
+        `structure as a file of SQLite is damaged (${problem}), and writing to it could damage ` +
+        `the rows. ${PUT_BACK}`,
+      end + 1,
+    );
+  }
+
+  /** Closes the connection until the next read. Not while a read is under way. */
+  async release(): Promise<void> {
+    const database = await this.database?.catch(() => null);
+    this.database = null;
+    if (database) await closeDatabase(database);
+  }
+
+  private async page(from: number, rowLimit: number): Promise<JournalBatch[]> {
+    const sizes = await this.query<{ firstSequence: number; bytes: number }>(
+      'SELECT firstSequence, length(records) AS bytes FROM batch WHERE firstSequence >= ? ' +
+        'ORDER BY firstSequence LIMIT ?',
+      [from, rowLimit],
+    );
+    let rowCount = 0;
+    let bytes = 0;
+    for (const size of sizes) {
+      if (size.bytes > MAX_ROW_BYTES) {
+        if (rowCount === 0)
+          throw this.bad(from, 'is larger than any batch that an exchange writes');
+        break;
+      }
+      bytes += size.bytes;
+      if (rowCount > 0 && bytes > PAGE_BYTES) break;
+      rowCount++;
+    }
+    return this.rows('WHERE firstSequence >= ? ORDER BY firstSequence LIMIT ?', [from, rowCount]);
+  }
+
+  private rows(condition: string, parameters: readonly number[]): Promise<JournalBatch[]> {
+    const columns = 'firstSequence, lastSequence, records, digest, hash';
+    return this.query<JournalBatch>(`SELECT ${columns} FROM batch ${condition}`, parameters);
+  }
+
+  /** The rows that begin at or before a sequence, from the last. */
+  private rowsBefore(sequence: number, count: number): Promise<JournalBatch[]> {
+    const condition = 'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT ?';
+    return this.rows(condition, [sequence, count]);
+  }
+
+  private async query<Row>(
+    sql: string,
+    parameters: readonly (number | Buffer)[] = [],
+  ): Promise<Row[]> {
+    this.database ??= this.connect();
+    let database: sqlite3.Database;
+    try {
+      database = await this.database;
+    } catch (error) {
+      this.database = null;
+      throw error;
+    }
+    return query<Row>(database, sql, parameters);
+  }
+
+  /** Rules 1 to 4 of the format, for a batch after the one that ended at `sequence` with `hash`. */
+  private checkBatch(batch: JournalBatch, sequence: number, hash: Buffer): void {
+    const expected = sequence + 1;
+    if (batch.firstSequence !== expected) {
+      throw this.bad(expected, `is missing; the next one starts at ${batch.firstSequence}`);
+    }
+    const last = batch.lastSequence;
+    if (last < expected || !Number.isSafeInteger(last)) throw this.bad(expected, `ends at ${last}`);
+    // If a row's header is damaged, SQLite returns values of other types than the table's.
+    const wellTyped = Buffer.isBuffer(batch.records) && Buffer.isBuffer(batch.hash);
+    const wellFormed =
+      wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
+    if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {
+      const why = 'its hash does not match (damaged, changed or out of place)';
+      throw this.bad(expected, `is not what was written: ${why}`);
+    }
+    const { mark } = this;
+    if (mark !== null && mark.sequence > sequence && mark.sequence <= last)
+      this.checkMark(batch, mark);
+  }
+
+  private checkMark(batch: JournalBatch, { sequence, hash }: Mark): void {
+    if (batch.lastSequence === sequence && hash.equals(batch.hash)) return;
+    throw this.bad(batch.firstSequence, `is not the one that journal.head marks at ${sequence}`);
+  }
+
+  /** Rule 4 for a mark beyond the last row. */
+  checkEnd(sequence: number): void {
+    const { mark } = this;
+    if (mark === null || mark.sequence <= sequence) return;
+    throw new JournalError(
+      `${this.path} ends at sequence ${sequence}, but ${mark.sequence} had been committed ` +
+        `and acknowledged (journal.head): ${mark.sequence - sequence} commands are lost. Their ` +
+        'rows were removed, journal.db-wal was deleted or cut short, or journal.db was copied ' +
+        `without it. ${PUT_BACK} To accept the loss instead, remove journal.head and start ` +
+        'once with ACCEPT_MISSING_MARK=on.',
+      sequence + 1,
+    );
+  }
+
+  /** Rule 4 for a mark that is older than the last row, as a power cut can leave it. */
+  async checkMarkedRow(): Promise<void> {
+    const { mark } = this;
+    if (mark === null || mark.sequence <= this.head.previous.sequence) return;
+    try {
+      const [row] = await this.rowsBefore(mark.sequence, 1);
+      if (row === undefined) throw this.bad(this.head.previous.sequence + 1, 'is missing');
+      this.checkMark(row, mark);
+    } catch (error) {
+      throw this.named(error, 1);
+    }
+  }
+
+  /** This segment does not follow the one before it, which ends at `end`. */
+  otherHead(end: JournalPosition): JournalError {
+    const { sequence } = this.head.previous;
+    return this.bad(
+      end.sequence + 1,
+      `does not follow: the segment says that the one before it ends at ${sequence} with another ` +
+        `hash or sequence than it does, which is ${end.sequence}`,
+    );
+  }
+
+  private otherVersion(version: number | undefined): JournalError {
+    return new JournalError(
+      `${this.path} is a journal of version ${version}; this program reads and writes ` +
+        `version ${FORMAT_VERSION}. The format or the engine's rules differ between versions, ` +
+        'so a replay would not rebuild the same state. Nothing was changed. Use this folder ' +
+        'with the program that wrote it; for this program, set DATA_FOLDER to a new folder.',
+      null,
+    );
+  }
+
+  private bad(sequence: number, what: string): JournalError {
+    const batch = `${this.path}: the batch at sequence ${sequence}`;
+    return new JournalError(`${batch} ${what}. ${PUT_BACK}`, sequence);
+  }
+
+  private named(error: unknown, sequence: number): unknown {
+    return unreadable(this.path, sequence, error);
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * The segments of a journal: one SQLite file each, cut by size. The first is `journal.db`, the
+ * others are `journal-000002.db` and so on. Only the last one grows. Each but the first has a table
+ * with one row, which says where the segment before it ended:
+ *
+ *   head
+ *     segment           its number, from 2
+ *     previousSequence  the last sequence before it
+ *     previousHash      the hash of the row that ends there, the previous hash of its first row
+ *     previousDigest    the digest of that row
+ *     previousFile      SHA-256 of the whole file before it, once that is sealed; null until then
+ *
+ * Always holds: the chain of hashes runs through all segments. A segment is sealed, which is done
+ * in the background, when its write-ahead log is empty, its file is read-only and the next one has
+ * its SHA-256. A file without tables is not a segment yet: it gets them in one transaction.
+ */
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { JOURNAL_FILE, type JournalPosition } from './format.js';
+
+export const HEAD_TABLE_SQL = `CREATE TABLE head (
+  segment INTEGER PRIMARY KEY,
+  previousSequence INTEGER NOT NULL,
+  previousHash BLOB NOT NULL,
+  previousDigest TEXT NOT NULL,
+  previousFile BLOB
+) STRICT`;
+
+/** The size at which a segment is full. */
+export const SEGMENT_BYTES = 1024 * 1024 * 1024;
+
+const NAME = /^journal-(\d{6})\.db$/;
+
+export interface Segment {
+  number: number;
+  path: string;
+}
+
+export interface SegmentHead {
+  /** The end of the segment before it. */
+  previous: JournalPosition;
+  /** null: that segment is not sealed yet, or this is the first one. */
+  previousFile: Buffer | null;
+}
+
+export function segmentName(number: number): string {
+  return number === 1 ? JOURNAL_FILE : `journal-${String(number).padStart(6, '0')}.db`;
+}
+
+export function segmentAt(folder: string, number: number): Segment {
+  return { number, path: join(folder, segmentName(number)) };
+}
+
+/** The number in a segment's name; null: it is no segment's. */
+export function segmentNumber(name: string): number | null {
+  if (name === JOURNAL_FILE) return 1;
+  const match = NAME.exec(name);
+  return match === null ? null : Number(match[1]);
+}
+
+/** The segments in a folder, oldest first. Earlier ones may be in an archive. */
+export function listSegments(folder: string): Segment[] {
+  if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
+  return readdirSync(folder)
+    .map(segmentNumber)
+    .filter((number) => number !== null)
+    .sort((a, b) => a - b)
+    .map((number) => segmentAt(folder, number));
+}

@@ -1,0 +1,153 @@
+/**
+ * Moves sealed segments of a journal to an archive folder, compressed, and brings them back, also
+ * while the exchange trades.
+ *
+ * Always holds: a segment is removed from the one place only when the other has it on disk, read
+ * back, with the SHA-256 that the next segment's head states. Only segments are moved that end
+ * before the oldest snapshot for which the journal vouches, so every start finds what it needs.
+ */
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { JournalError } from '../journal/errors.js';
+import { readJournal } from '../journal/read-only.js';
+import type { JournalReader } from '../journal/reader.js';
+import { segmentAt, segmentName, segmentNumber } from '../journal/segments.js';
+import { checksumIn } from '../snapshot/file.js';
+import { listSnapshots } from '../snapshot/folder.js';
+import { vouchedHash } from '../snapshot/vouched.js';
+import { createPrivateFolder, FILE_MODE, fileHash, syncPath } from '../storage/files.js';
+import { OperationRefused } from './folders.js';
+
+const SUFFIX = '.gz';
+const SEALED_MODE = 0o400;
+
+interface ArchiveRequest {
+  /** The data folder. */
+  folder: string;
+  archive: string;
+}
+
+/** Moves what may be moved; returns the names of the segments. */
+export async function archiveSegments({ folder, archive }: ArchiveRequest): Promise<string[]> {
+  const movable = await readJournal(folder, (reader) => movableSegments(folder, reader));
+  await createPrivateFolder(archive);
+  for (const { path, name, hash } of movable) {
+    const to = join(archive, `${name}${SUFFIX}`);
+    if (!fileHash(path).equals(hash)) throw changed(path);
+    await copyThrough(path, to, createGzip());
+    if (!(await hashOfCompressed(to)).equals(hash)) throw changed(to);
+    rmSync(path);
+    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+  }
+  await syncPath(folder);
+  return movable.map(({ name }) => name);
+}
+
+interface MovableSegment {
+  path: string;
+  name: string;
+  hash: Buffer;
+}
+
+async function movableSegments(folder: string, reader: JournalReader): Promise<MovableSegment[]> {
+  const oldest = await oldestVouched(folder, reader);
+  const outline = reader.outline();
+  const movable: MovableSegment[] = [];
+  for (const [i, { segment, fileHash: hash }] of outline.entries()) {
+    const next = outline[i + 1];
+    if (next === undefined || hash === null || next.firstSequence - 1 > oldest) break;
+    movable.push({ path: segment.path, name: segmentName(segment.number), hash });
+  }
+  return movable;
+}
+
+/** The sequence of the oldest snapshot for which the journal vouches; 0: there is none. */
+async function oldestVouched(folder: string, reader: JournalReader): Promise<number> {
+  for (const { sequence, path } of listSnapshots(folder).reverse()) {
+    const position = await reader.positionAt(sequence);
+    if (position === null) continue;
+    if ((await vouchedHash(reader, position)) === checksumIn(path)) return sequence;
+  }
+  return 0;
+}
+
+/** Brings back all segments that the folder lacks, the newest first; returns their names. */
+export async function restoreSegments({ folder, archive }: ArchiveRequest): Promise<string[]> {
+  if (!existsSync(archive)) throw new OperationRefused(`there is no folder ${archive}`);
+  const archived = readdirSync(archive)
+    .filter((name) => name.endsWith(SUFFIX))
+    .map((name) => segmentNumber(name.slice(0, -SUFFIX.length)))
+    .filter((number) => number !== null)
+    .sort((a, b) => b - a);
+  const restored: string[] = [];
+  for (const number of archived) {
+    const { path } = segmentAt(folder, number);
+    if (existsSync(path)) continue;
+    const from = join(archive, `${segmentName(number)}${SUFFIX}`);
+    const hash = await readJournal(folder, async (reader) => reader.previousFileOf(number + 1));
+    if (hash === null) {
+      throw new OperationRefused(
+        `${from} cannot be checked: the folder lacks ${segmentName(number + 1)}, which has its hash`,
+      );
+    }
+    await copyThrough(from, path, createGunzip(), (copy) => {
+      if (!fileHash(copy).equals(hash)) throw changed(from);
+      chmodSync(copy, SEALED_MODE);
+    });
+    await syncPath(folder);
+    restored.push(segmentName(number));
+  }
+  return restored;
+}
+
+/** Copies through a stream into a temporary file, checks that, and gives it its name. */
+async function copyThrough(
+  from: string,
+  to: string,
+  through: NodeJS.ReadWriteStream,
+  check: (path: string) => void = () => {},
+): Promise<void> {
+  const temporary = `${to}.tmp`;
+  try {
+    const target = createWriteStream(temporary, { mode: FILE_MODE });
+    await pipeline(createReadStream(from), through, target).catch((error: unknown) => {
+      throw isDamage(error) ? changed(from) : error;
+    });
+    await syncPath(temporary);
+    check(temporary);
+    renameSync(temporary, to);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  await syncPath(join(to, '..'));
+}
+
+async function hashOfCompressed(path: string): Promise<Buffer> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), createGunzip(), hash);
+  return hash.digest();
+}
+
+/** Of zlib, for bytes that are not what it has written. */
+function isDamage(error: unknown): boolean {
+  return String((error as NodeJS.ErrnoException).code).startsWith('Z_');
+}
+
+function changed(path: string): JournalError {
+  return new JournalError(
+    `${path} is not the segment that was sealed: it has another SHA-256 than the next segment ` +
+      'states. Nothing was removed. Restore it from a backup.',
+    null,
+  );
+}

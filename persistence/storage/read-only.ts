@@ -1,0 +1,66 @@
+/**
+ * Opens the databases of a data folder without leaving a trace: for the judgement before a start,
+ * and for the replay tool. SQLite's read-only mode is not enough: in write-ahead mode it creates
+ * -wal and -shm when they are missing, and writes locks and marks to -shm. What is used depends on
+ * the files:
+ *
+ *   no -wal, or an empty one    nobody has it open and it is complete: `immutable`, without locks
+ *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which does
+ *                               not change -shm, and indexes -wal in memory if there is no writer
+ *   -wal without -shm           a copy, or left by a killed exchange: `unix-none`, no locks, with
+ *                               an index in memory; a read-only file is not checkpointed on closing
+ *
+ * A -wal that has only its header, as a kill or a power cut can leave it, counts as empty: with
+ * `readonly_shm`, SQLite tries to read it for ten seconds and then gives up (SQLITE_PROTOCOL).
+ *
+ * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is
+ * read without locks is valid only if nobody writes meanwhile, which each handle can tell.
+ */
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import sqlite3 from 'sqlite3';
+import { execute, openDatabase } from './sqlite.js';
+
+const BUSY_TIMEOUT_MS = 5_000;
+/** The size of the header of -wal (WAL_HDRSIZE in SQLite's wal.c). */
+const LOG_HEADER_BYTES = 32;
+
+export interface ReadOnlyDatabase {
+  readonly database: sqlite3.Database;
+  /** Whether the database has been written to since, so that what was read is not valid. */
+  wasDisturbed(): boolean;
+}
+
+/** @throws the operating system's error when the files may not be read, or SQLite's. */
+export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
+  for (const suffix of ['', '-wal', '-shm']) {
+    if (existsSync(path + suffix)) accessSync(path + suffix, constants.R_OK);
+  }
+  const hasLog = existsSync(`${path}-wal`);
+  const hasIndex = existsSync(`${path}-shm`);
+  const logBytes = hasLog ? statSync(`${path}-wal`).size : 0;
+  if (hasLog && hasIndex && logBytes !== LOG_HEADER_BYTES) {
+    return { database: await open(path, 'mode=ro&readonly_shm=1'), wasDisturbed: () => false };
+  }
+  const before = stampOf(path);
+  const wasDisturbed = () => existsSync(`${path}-shm`) !== hasIndex || stampOf(path) !== before;
+  if (logBytes <= LOG_HEADER_BYTES) {
+    return { database: await open(path, 'mode=ro&immutable=1'), wasDisturbed };
+  }
+  const database = await open(path, 'mode=ro&vfs=unix-none');
+  await execute(database, 'PRAGMA locking_mode = EXCLUSIVE');
+  return { database, wasDisturbed };
+}
+
+async function open(path: string, parameters: string): Promise<sqlite3.Database> {
+  const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI | sqlite3.OPEN_FULLMUTEX;
+  const database = await openDatabase(`${pathToFileURL(path).href}?${parameters}`, mode);
+  // An exchange that starts locks the database for a moment.
+  database.configure('busyTimeout', BUSY_TIMEOUT_MS);
+  return database;
+}
+
+function stampOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? 'gone' : `${stats.mtimeMs} ${stats.size}`;
+}

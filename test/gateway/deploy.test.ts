@@ -1,0 +1,181 @@
+/**
+ * The files for operators: every metric that an alert or a panel uses exists, with its labels; the
+ * systemd unit and the container image start the exchange with what they name, and stop it.
+ */
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { TestServer } from '../support/server.js';
+import { ROOT } from '../support/sources.js';
+
+const made: string[] = [];
+afterEach(() => {
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'deploy-'));
+  made.push(folder);
+  return folder;
+}
+
+function fileText(name: string): string {
+  return readFileSync(join(ROOT, 'gateway/deploy', name), 'utf8');
+}
+
+/** The expressions of the alerts, and those of the panels. */
+function expressions(): string[] {
+  const alerts = [...fileText('prometheus-rules.yml').matchAll(/^ +expr: (.+)$/gm)];
+  const { panels } = JSON.parse(fileText('grafana-dashboard.json'));
+  const targets = panels.flatMap((panel: { targets: { expr: string }[] }) => panel.targets);
+  return [
+    ...alerts.map(([, expression]) => expression!),
+    ...targets.map(({ expr }: { expr: string }) => expr),
+  ];
+}
+
+describe('alerts and dashboard', () => {
+  it('use only metrics that the exchange has', async () => {
+    const server = await TestServer.withMarket();
+    try {
+      const { text } = await server.api.get('/metrics');
+      const types = new Map(
+        [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name!, type!]),
+      );
+      const used = expressions().flatMap((one) => [...one.matchAll(/\bexchange_\w+/g)].flat());
+      expect(used.length).toBeGreaterThan(15);
+      for (const name of used) {
+        const base = name.replace(/_bucket$/, '');
+        expect(types.has(base), name).toBe(true);
+        expect(types.get(base) === 'histogram', name).toBe(name.endsWith('_bucket'));
+      }
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('use rates of counters and quantiles of histograms only', () => {
+    for (const one of expressions()) {
+      for (const [name] of one.matchAll(/\bexchange_\w+(_total|_bucket)\b/g))
+        expect(one, name).toContain(`rate(${name}[`);
+    }
+  });
+});
+
+/** Starts the program in a folder, waits until it is ready, and stops it with SIGTERM. */
+async function startAndStop(
+  command: readonly string[],
+  options: { cwd: string; env: Record<string, string>; openFiles?: string },
+): Promise<number | null> {
+  const shell = `ulimit -n ${options.openFiles ?? '4096'} && exec "$@"`;
+  const child = spawn('sh', ['-c', shell, 'sh', ...command], {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  let text = '';
+  const address = await new Promise<string>((resolve, reject) => {
+    const read = (bytes: Buffer) => {
+      text += String(bytes);
+      const found = /The exchange is open at (\S+)/.exec(text);
+      if (found !== null) resolve(found[1]!);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    void ended.then((status) => reject(new Error(`it ended with ${status}: ${text}`)));
+  });
+  expect((await fetch(`${address}/ready`)).status).toBe(200);
+  child.kill('SIGTERM');
+  return ended;
+}
+
+/** The values of a key in the unit, in order. */
+function unitValues(key: string): string[] {
+  const lines = [...fileText('exchange.service').matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))];
+  return lines.map(([, value]) => value!);
+}
+
+const isThere = (program: string) => spawnSync(program, ['--version']).status === 0;
+
+describe('the systemd unit', () => {
+  it('starts the built program with its command, environment and limit on files, and stops it', async () => {
+    const folder = newFolder();
+    const inPlace = (text: string) =>
+      text.replaceAll('/opt/exchange', ROOT).replaceAll('/var/lib/exchange', join(folder, 'data'));
+    const environment = Object.fromEntries(
+      inPlace(unitValues('Environment')[0]!)
+        .split(' ')
+        .map((one) => one.split('=', 2)),
+    );
+    const status = await startAndStop(inPlace(unitValues('ExecStart')[0]!).split(' '), {
+      cwd: inPlace(unitValues('WorkingDirectory')[0]!),
+      env: { ...environment, PORT: '0', PRICE_FEED: 'simulated' },
+      openFiles: `$(n=$(ulimit -Hn); [ "$n" = unlimited ] || [ "$n" -gt ${unitValues('LimitNOFILE')[0]} ] && echo ${unitValues('LimitNOFILE')[0]} || echo $n)`,
+    });
+    expect(status).toBe(0);
+    expect(existsSync(join(folder, 'data', 'journal.db'))).toBe(true);
+  });
+
+  it.runIf(isThere('systemd-analyze'))('is valid for systemd', () => {
+    const folder = newFolder();
+    const unit = join(folder, 'exchange.service');
+    // The program need not be installed in /opt, and its user need not exist, to check the file.
+    const text = fileText('exchange.service')
+      .replaceAll('/opt/exchange/node_modules/.bin/node', process.execPath)
+      .replaceAll('/opt/exchange', '/');
+    execFileSync('sh', ['-c', 'cat > "$0"', unit], { input: text });
+    const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit]);
+    const complaints = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(unit));
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('the container image', () => {
+  const lines = fileText('Containerfile').split('\n');
+  const last = lines.findLastIndex((line) => line.startsWith('FROM '));
+  const finalStage = lines.slice(last);
+
+  it('has every file that its command needs', async () => {
+    const image = newFolder();
+    const copies = finalStage.flatMap((line) => {
+      const match = /^COPY --from=build \/opt\/exchange\/(\S+) (\S+)$/.exec(line);
+      return match === null ? [] : [{ from: match[1]!, to: match[2]! }];
+    });
+    expect(copies.map(({ from }) => from)).toContain('dist');
+    for (const { from, to } of copies) {
+      const target = join(image, to === './' ? from : to);
+      mkdirSync(dirname(target), { recursive: true });
+      if (from === 'node_modules') symlinkSync(join(ROOT, from), target);
+      else cpSync(join(ROOT, from), target, { recursive: true });
+    }
+    const [, json] = /^CMD (.*)$/m.exec(
+      finalStage.filter((line) => line.startsWith('CMD')).join(),
+    )!;
+    const [node, ...args] = JSON.parse(json!) as string[];
+    expect(node).toBe('node');
+    const status = await startAndStop([process.execPath, ...args], {
+      cwd: image,
+      env: { DATA_FOLDER: join(image, 'data'), PORT: '0', PRICE_FEED: 'simulated' },
+    });
+    expect(status).toBe(0);
+  });
+
+  it('copies only what the repository has', () => {
+    for (const line of lines.slice(0, last)) {
+      const match = /^COPY (?!--)(.+) \S+$/.exec(line);
+      for (const name of match?.[1]?.split(' ') ?? [])
+        expect(existsSync(join(ROOT, name)), name).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,353 @@
+/**
+ * A journal of several segments: cut while it is written and read, sealed in the background,
+ * damaged in every place, killed at any moment, and without its first segments.
+ */
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
+import { Engine } from '../../../engine/engine.js';
+import { DataFolder, openJournal } from '../../../persistence/data-folder.js';
+import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { listSegments, segmentAt } from '../../../persistence/journal/segments.js';
+import type { JournalBatch } from '../../../persistence/journal/store.js';
+import { Replay } from '../../../persistence/recovery.js';
+import { takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
+import { prepareSnapshotFolder, snapshotNameOf } from '../../../persistence/snapshot/folder.js';
+import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+import { eventually } from '../../support/eventually.js';
+import { operate } from '../../support/folders/operations.js';
+import { Folders, journalErrorOf, readAll, start, write } from '../../support/journal-fixture.js';
+import { replayJson, replayTool } from '../../support/replay-tool.js';
+
+const SEGMENT_BYTES = 25_000;
+const folders = new Folders();
+const originals = new Folders();
+/** A stopped journal of several sealed segments and an open one, with a snapshot in the fourth. */
+let original: string;
+let batches: JournalBatch[];
+
+beforeAll(async () => {
+  original = originals.make();
+  const engine = new Engine();
+  const journal = await openJournal({ folder: original, segmentBytes: SEGMENT_BYTES });
+  await write(journal, engine, { batchCount: 250, batchSize: 10 });
+  await journal.close();
+  // The next start seals what the stop has left.
+  await (await openJournal({ folder: original })).close();
+  batches = await readAll(original);
+  expect(listSegments(original).length).toBeGreaterThan(5);
+  const { firstSequence } = await outlineOf(original, 4);
+  await addSnapshot(original, firstSequence + 15);
+  await vouchForSnapshots(original);
+  batches = await readAll(original);
+});
+afterEach(() => folders.removeAll());
+afterAll(() => originals.removeAll());
+
+async function outlineOf(folder: string, number: number) {
+  const reader = await openJournalReader(folder);
+  const found = reader.outline().find(({ segment }) => segment.number === number)!;
+  await reader.close();
+  return found;
+}
+
+/** At the first batch that ends at the sequence or later. */
+async function addSnapshot(folder: string, sequence: number): Promise<void> {
+  const engine = new Engine();
+  const replay = new Replay(engine);
+  for (const batch of await readAll(folder)) {
+    replay.apply(batch);
+    const { lastSequence, hash, digest } = batch;
+    if (lastSequence < sequence) continue;
+    await prepareSnapshotFolder(folder);
+    const content = takeSnapshot(engine, { sequence: lastSequence, hash, digest });
+    writeSnapshot(snapshotNameOf(folder, lastSequence).path, content);
+    return;
+  }
+}
+
+async function recoveredBy(folder: string): Promise<{ notice: string | null; digest: string }> {
+  const data = await DataFolder.lock({ folder });
+  try {
+    const log = { info: () => {}, warn: () => {} };
+    const engine = await data.recover({ log, elapsedMs: () => 0 });
+    return { notice: data.notice, digest: engine.digest() };
+  } finally {
+    await data.release();
+  }
+}
+
+const lastDigest = () => batches.at(-1)!.digest;
+
+async function change(folder: string, number: number, sql: string): Promise<void> {
+  const { path } = segmentAt(folder, number);
+  const { chmodSync } = await import('node:fs');
+  chmodSync(path, 0o600);
+  const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
+  await query(database, sql);
+  await closeDatabase(database);
+}
+
+describe('segments', () => {
+  it('are one chain: every batch, every position, the end', async () => {
+    expect(batches.map(({ firstSequence }) => firstSequence)).toEqual(
+      [1, ...batches.map(({ lastSequence }) => lastSequence + 1)].slice(0, -1),
+    );
+    const reader = await openJournalReader(original);
+    for (const { lastSequence, hash } of batches)
+      expect((await reader.positionAt(lastSequence))!.hash).toEqual(hash);
+    expect((await reader.end()).hash).toEqual(batches.at(-1)!.hash);
+    expect((await reader.provenEnd()).hash).toEqual(batches.at(-1)!.hash);
+    await reader.close();
+    for (let i = 0; i < batches.length; i += 37) {
+      const { lastSequence: sequence, hash, digest } = batches[i]!;
+      expect(await readAll(original, { sequence, hash, digest })).toEqual(batches.slice(i + 1));
+    }
+  });
+
+  it('are sealed: read-only, without a log, and the next one has the hash of the file', async () => {
+    const reader = await openJournalReader(original);
+    const outline = reader.outline();
+    await reader.close();
+    for (const { segment, fileHash } of outline.slice(0, -1)) {
+      const hash = createHash('sha256').update(readFileSync(segment.path)).digest();
+      expect(fileHash, segment.path).toEqual(hash);
+      expect(statSync(segment.path).mode & 0o777).toBe(0o400);
+      expect(existsSync(`${segment.path}-wal`)).toBe(false);
+    }
+  });
+
+  it('are followed by a reader while they are cut', async () => {
+    const folder = folders.make();
+    const engine = new Engine();
+    const journal = await openJournal({ folder, segmentBytes: 20_000 });
+    const written = await write(journal, engine, { batchCount: 1, batchSize: 10 });
+    const reader = await openJournalReader(folder);
+    const seen: JournalBatch[] = [];
+    for (let round = 0; round < 30; round++) {
+      written.push(...(await write(journal, engine, { batchCount: 9, batchSize: 7 })));
+      const last = seen.at(-1);
+      const after = last && { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
+      for await (const batch of reader.batches(after)) seen.push(batch);
+      expect((await reader.end()).sequence).toBe(engine.sequence);
+    }
+    await reader.close();
+    await journal.close();
+    expect(seen).toEqual(written);
+    expect(listSegments(folder).length).toBeGreaterThan(5);
+  });
+
+  it('are replayed and verified as a whole', async () => {
+    const folder = folders.copy(original);
+    const { engine, end } = await start(folder);
+    expect(engine.digest()).toBe(end.digest);
+    expect(await recoveredBy(folder)).toEqual({ notice: null, digest: lastDigest() });
+    expect((await replayJson(folder, 'verify')).good).toBe(true);
+    const to = folders.make();
+    expect((await operate('backup', '--data', folder, '--to', to)).status).toBe(0);
+    expect(await readAll(to)).toEqual(batches);
+  });
+});
+
+describe('a kill', () => {
+  it('at any moment leaves a journal that continues', async () => {
+    const folder = folders.make();
+    const engine = new Engine();
+    const journal = await openJournal({ folder, segmentBytes: 15_000 });
+    const killed: { copy: string; sequence: number }[] = [];
+    for (let i = 0; i < 40; i++) {
+      const writing = write(journal, engine, { batchCount: 5, batchSize: 9 });
+      const { sequence } = journal.end;
+      if (i % 3 === 0 && i > 0) killed.push({ copy: folders.copy(folder), sequence });
+      await writing;
+    }
+    const digestAt = new Map((await readAll(folder)).map((one) => [one.lastSequence, one.digest]));
+    await journal.close();
+    for (const { copy, sequence } of killed) {
+      const again = await start(copy);
+      expect(again.end.sequence).toBeGreaterThanOrEqual(sequence);
+      expect(again.engine.digest()).toBe(digestAt.get(again.end.sequence));
+      const next = await openJournal({ folder: copy, segmentBytes: 15_000 });
+      await write(next, again.engine, { batchCount: 30, batchSize: 9 });
+      await next.close();
+      expect((await start(copy)).engine.digest()).toBe(again.engine.digest());
+    }
+  });
+
+  it('while the next file is created leaves one that is not a segment yet', async () => {
+    const folder = folders.copy(original);
+    const next = segmentAt(folder, listSegments(folder).length + 1);
+    writeFileSync(next.path, '');
+    expect((await recoveredBy(folder)).digest).toBe(lastDigest());
+    const { engine } = await start(folder);
+    const journal = await openJournal({ folder });
+    await write(journal, engine, { batchCount: 3, batchSize: 5 });
+    await journal.close();
+    expect((await readAll(folder)).length).toBe(batches.length + 3);
+  });
+
+  it('before a segment is sealed: the next start seals it', async () => {
+    const folder = folders.copy(original);
+    await change(folder, 3, 'UPDATE head SET previousFile = NULL');
+    const last = listSegments(folder).length;
+    await change(folder, last, 'UPDATE head SET previousFile = NULL');
+    const journal = await openJournal({ folder });
+    await eventually(async () => {
+      const { fileHash } = await outlineOf(folder, last - 1);
+      expect(fileHash).not.toBeNull();
+    });
+    await journal.close();
+  });
+});
+
+describe('damage', () => {
+  /** Before and after the newest snapshot, which is in segment 4. */
+  const places: [string, number, string][] = [
+    [
+      'records',
+      5,
+      'UPDATE batch SET records = zeroblob(length(records)) WHERE rowid = (SELECT max(rowid) FROM batch)',
+    ],
+    ['a missing row', 5, 'DELETE FROM batch WHERE rowid = (SELECT min(rowid) + 30 FROM batch)'],
+    ['its last row', 5, 'DELETE FROM batch WHERE rowid = (SELECT max(rowid) FROM batch)'],
+    ['its head', 5, 'UPDATE head SET previousSequence = previousSequence - 1'],
+    ["its head's hash", 5, 'UPDATE head SET previousHash = zeroblob(32)'],
+    ["its head's number", 5, 'UPDATE head SET segment = 9'],
+    ['the row of the snapshot', 4, "UPDATE batch SET digest = '0000000000000000'"],
+  ];
+
+  it.each(places)(
+    'in %s of segment %i is refused by a start and found by verify',
+    async (_what, number, sql) => {
+      const folder = folders.copy(original);
+      await change(folder, number, sql);
+      const error = await journalErrorOf(recoveredBy(folder));
+      expect(error.message).toContain('Nothing was changed');
+      expect((await replayTool(folder, 'verify')).status).toBe(1);
+    },
+  );
+
+  it('before the newest snapshot is found by verify, and a start does not need what is damaged', async () => {
+    const folder = folders.copy(original);
+    await change(folder, 2, 'UPDATE batch SET records = zeroblob(length(records))');
+    expect((await recoveredBy(folder)).digest).toBe(lastDigest());
+    const run = await replayTool(folder, 'verify');
+    expect(run.status).toBe(1);
+    expect(run.err).toContain('DAMAGE in ');
+    expect(run.err).toContain(segmentAt(folder, 2).path);
+    rmSync(join(folder, 'snapshots'), { recursive: true });
+    await journalErrorOf(recoveredBy(folder));
+  });
+
+  it.each([2, 5])('segment %i is missing', async (number) => {
+    const folder = folders.copy(original);
+    renameSync(segmentAt(folder, number).path, join(folder, 'aside'));
+    const error = await journalErrorOf(recoveredBy(folder));
+    expect(error.message).toMatch(/is missing or empty, but later segments/);
+  });
+
+  it('the last segment is missing: acknowledged commands are', async () => {
+    const folder = folders.copy(original);
+    rmSync(segmentAt(folder, listSegments(folder).length).path);
+    const error = await journalErrorOf(recoveredBy(folder));
+    expect(error.message).toMatch(/had been committed/);
+  });
+
+  it('a segment of another journal at its place', async () => {
+    const folder = folders.copy(original);
+    const { path } = segmentAt(folder, 6);
+    rmSync(path);
+    copyFileSync(segmentAt(original, 5).path, path);
+    await journalErrorOf(recoveredBy(folder));
+  });
+
+  it('bytes after the end of a sealed file are found by its hash', async () => {
+    const folder = folders.copy(original);
+    const { path } = segmentAt(folder, 2);
+    const { chmodSync } = await import('node:fs');
+    chmodSync(path, 0o600);
+    appendFileSync(path, Buffer.alloc(4096));
+    const run = await replayTool(folder, 'verify');
+    expect(run.status).toBe(1);
+    expect(run.err).toContain('SHA-256');
+  });
+});
+
+describe('an archive', () => {
+  const archive = (folder: string, to: string, ...more: string[]) =>
+    operate('archive', '--data', folder, '--to', to, ...more);
+
+  it('takes the sealed segments before the snapshots, a start says what it cannot prove, and they come back', async () => {
+    const folder = folders.copy(original);
+    const to = folders.make();
+    const before = readFileSync(segmentAt(folder, 2).path);
+    const moved = await archive(folder, to);
+    expect([moved.status, moved.err]).toEqual([0, '']);
+    expect(listSegments(folder)[0]!.number).toBe(4);
+    const { notice, digest } = await recoveredBy(folder);
+    expect(digest).toBe(lastDigest());
+    expect(notice).toMatch(/segments journal\.db to journal-000003\.db are not in the folder/);
+    expect(notice).toMatch(/cannot be proven/);
+    const verified = await replayTool(folder, 'verify');
+    expect(verified.status).toBe(1);
+    expect(verified.err).toContain('npm run archive -- --restore');
+
+    // Trading goes on without them.
+    const data = await DataFolder.lock({ folder });
+    const engine = await data.recover({
+      log: { info: () => {}, warn: () => {} },
+      elapsedMs: () => 0,
+    });
+    const journal = await data.openJournal();
+    await write(journal, engine, { batchCount: 5, batchSize: 5 });
+    const back = await archive(folder, to, '--restore');
+    expect([back.status, back.err]).toEqual([0, '']);
+    await journal.close();
+    expect(readFileSync(segmentAt(folder, 2).path)).toEqual(before);
+    expect((await replayJson(folder, 'verify')).good).toBe(true);
+    expect((await readAll(folder)).length).toBe(batches.length + 5);
+  });
+
+  it('without a snapshot after them a start is refused, and says what to bring back', async () => {
+    const folder = folders.copy(original);
+    await archive(folder, folders.make());
+    rmSync(join(folder, 'snapshots'), { recursive: true });
+    const error = await journalErrorOf(recoveredBy(folder));
+    expect(error.message).toMatch(/journal\.db to journal-000003\.db are not in the folder/);
+  });
+
+  it('moves nothing without a snapshot for which the journal vouches', async () => {
+    const folder = folders.copy(original);
+    rmSync(join(folder, 'snapshots'), { recursive: true });
+    const run = await archive(folder, folders.make());
+    expect(run.status).toBe(0);
+    expect(run.out).toContain('0 segments');
+    expect(listSegments(folder)[0]!.number).toBe(1);
+  });
+
+  it('that is damaged is not brought back', async () => {
+    const folder = folders.copy(original);
+    const to = folders.make();
+    await archive(folder, to);
+    const path = join(to, 'journal-000002.db.gz');
+    const bytes = readFileSync(path);
+    bytes[bytes.length >> 1]! ^= 8;
+    writeFileSync(path, bytes);
+    const run = await archive(folder, to, '--restore');
+    expect(run.status).not.toBe(0);
+    expect(run.err).toContain('journal-000002.db.gz');
+    expect(existsSync(segmentAt(folder, 2).path)).toBe(false);
+  });
+});
