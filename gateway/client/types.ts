@@ -114,6 +114,13 @@ export type Operation =
   | { op: 'cancel'; marketId: string; clientOrderId: string }
   | { op: 'claim'; marketId: string };
 
+/** Filters of what happened to an account; both ends of the time are included. */
+export interface AccountFilter {
+  marketId?: string | undefined;
+  fromMs?: number | undefined;
+  toMs?: number | undefined;
+}
+
 export interface Paging {
   /** Entries in one page: 1 to 200, default 50. */
   limit?: number | undefined;

@@ -1,8 +1,10 @@
 /** Accounts and the leaderboard. Balance, points and changes need a token; the rest is public. */
 import { type Api, type CallOptions, path } from '../api.js';
 import type {
+  AccountFilter,
   Balance,
   Leaderboard,
+  Ledger,
   OwnReferral,
   Paging,
   Points,
@@ -35,11 +37,22 @@ export function positions(
 export function userTrades(
   api: Api,
   userId: string,
-  paging: Paging = {},
+  query: Paging & AccountFilter = {},
   options?: CallOptions,
 ): Promise<UserTrades> {
   const ofUser = path`/users/${userId}/trades`;
-  return api.call({ method: 'GET', path: ofUser, query: { ...paging }, options });
+  return api.call({ method: 'GET', path: ofUser, query: { ...query }, options });
+}
+
+/** Every change of your money and shares, newest first. */
+export function ledger(
+  api: Api,
+  userId: string,
+  query: Paging & AccountFilter & { cause?: Ledger['entries'][number]['cause'] | undefined } = {},
+  options?: CallOptions,
+): Promise<Ledger> {
+  const ofUser = path`/users/${userId}/ledger`;
+  return api.call({ method: 'GET', path: ofUser, query: { ...query }, options });
 }
 
 export function points(

@@ -1,6 +1,7 @@
 /** Orders, claims and batches. All need a token, and every change has an idempotency key. */
 import { type Api, type CallOptions, path } from '../api.js';
 import type {
+  AccountFilter,
   BatchReceipt,
   BuyOrder,
   BuyReceipt,
@@ -8,6 +9,7 @@ import type {
   CancelReceipt,
   ClaimReceipt,
   Operation,
+  OrderRecord,
   Orders,
   Paging,
   SellOrder,
@@ -60,15 +62,25 @@ export function cancelAll(
   return api.call({ method: 'DELETE', path: orders, repeat: 'key', options });
 }
 
-/** Your resting orders, oldest first. */
+/** Your orders, newest first; without a filter those that rest, oldest first. */
 export function orders(
   api: Api,
   userId: string,
-  paging: Paging = {},
+  query: Paging & AccountFilter & { status?: 'open' | 'closed' | 'all' | undefined } = {},
   options?: CallOptions,
 ): Promise<Orders> {
   const ofUser = path`/users/${userId}/orders`;
-  return api.call({ method: 'GET', path: ofUser, query: { ...paging }, options });
+  return api.call({ method: 'GET', path: ofUser, query: { ...query }, options });
+}
+
+/** One of your orders, open or closed. */
+export function order(
+  api: Api,
+  userId: string,
+  orderId: string,
+  options?: CallOptions,
+): Promise<OrderRecord> {
+  return api.call({ method: 'GET', path: path`/users/${userId}/orders/${orderId}`, options });
 }
 
 /** Up to 100 operations in order, with nothing between; `atomic`: all or none. */

@@ -52,6 +52,8 @@ interface Subscription extends Subscriber<Kind> {
   place: Place | null;
   /** Whether deltas are in order; false: until a snapshot or the continuation. */
   isLive: boolean;
+  /** Heartbeats for which the exchange may still be sending what was missed. */
+  patience: number;
 }
 
 interface Request {
@@ -81,6 +83,8 @@ const TOKEN_CLOSES = [4001, 4002];
 /** Channels that are requested at once; the exchange's limit is a burst of 100. */
 const BURST = 80;
 const PAUSE_MS = 60;
+/** What was missed in `user` may come from the journal, which can take some seconds. */
+const REPLAY_HEARTBEATS = 3;
 /** Requests that wait for an answer at once; the exchange's limit is 256. */
 const UNANSWERED_MAX = 200;
 
@@ -119,7 +123,7 @@ export class Stream {
   ): () => void {
     if (this.subscriptions.has(channel)) throw new Error(`${channel} is already subscribed`);
     const given = typeof subscriber === 'function' ? { onMessage: subscriber } : subscriber;
-    const subscription = { ...given, channel, place, isLive: false } as Subscription;
+    const subscription = { ...given, channel, place, isLive: false, patience: 0 } as Subscription;
     this.subscriptions.set(channel, subscription);
     if (this.isOpen) this.begin(subscription);
     return () => {
@@ -247,6 +251,10 @@ export class Stream {
         break;
       case 'resumed':
         subscription.isLive = true;
+        subscription.patience = REPLAY_HEARTBEATS;
+        break;
+      case 'replayed':
+        this.reached(subscription, message);
         break;
       case 'replayed': {
         // Nothing of the channel lies between its last message and this number.
@@ -262,6 +270,13 @@ export class Stream {
         this.subscriptions.delete(message.channel);
         subscription.onEnd?.(null);
     }
+  }
+
+  /** Everything up to the message's number was sent, from the journal. */
+  private reached(subscription: Subscription, { sequence, channelSequence }: Place): void {
+    const last = subscription.place?.channelSequence ?? 0;
+    subscription.patience = 0;
+    if ((channelSequence ?? 0) > last) subscription.place = { sequence, channelSequence };
   }
 
   private deliver(subscription: Subscription, message: ChannelMessage<Kind>): void {
@@ -282,9 +297,10 @@ export class Stream {
    * and so was the snapshot of a channel that is not live.
    */
   private compare(channels: Record<string, number>): void {
-    for (const { channel, isLive, place } of this.subscriptions.values()) {
+    for (const subscription of this.subscriptions.values()) {
+      const { channel, isLive, place } = subscription;
       const number = channels[channel];
-      if (number === undefined) continue;
+      if (number === undefined || subscription.patience-- > 0) continue;
       if (!isLive || number > (place?.channelSequence ?? number)) this.restart(channel);
     }
   }

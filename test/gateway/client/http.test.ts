@@ -99,6 +99,8 @@ describe('routes', () => {
     const { orders } = await client.orders(maker.api, maker.userId);
     expect(orders).toHaveLength(2);
     expect((await client.cancel(maker.api, MARKET, orders[0]!.orderId)).status).toBe('cancelled');
+    const gone = await client.order(maker.api, maker.userId, orders[0]!.orderId);
+    expect([gone.status, gone.reason]).toEqual(['cancelled', 'requested']);
     expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);
     const { results } = await client.batch(
       maker.api,
@@ -118,6 +120,8 @@ describe('routes', () => {
     expect(results[0]).toMatchObject({ status: 'resting', restingShares: 2 });
     expect(results[1]).toMatchObject({ error: { code: 'insufficient_shares' } });
 
+    const { entries } = await client.ledger(api, userId, { marketId: MARKET, cause: 'fee' });
+    expect(entries.map(({ available }) => available)).toEqual([-0.0275]);
     expect((await client.positions(api, userId)).positions[0]!.outcome).toBe('UP');
     expect((await client.profile(api, userId)).trades).toBe(2);
     expect((await client.setReferralCode(api, userId, 'FRIENDS')).code).toBe('FRIENDS');

@@ -1,0 +1,77 @@
+/**
+ * An example: a market maker. In every market it bids for UP and for DOWN, a little below a fair
+ * price that it takes from the asset's price; when both bids trade, the pair costs less than the
+ * dollar that it pays.
+ *
+ *   node dist/gateway/client/examples/market-maker.js http://127.0.0.1:3000/api maker books.json
+ *
+ * SIGTERM: cancels, waits until its markets are paid, and ends.
+ */
+import { Api, followMarkets, type Market, type Operation, Stream, submitBatch } from '../index.js';
+import { FairPrice } from './fair-price.js';
+import { claimWon, keepBooks, signIn } from './saved.js';
+
+/** Below the fair price, in ticks of 0.001 dollar. */
+const EDGE_TICKS = 5;
+const SHARES = 20;
+/** It collects no more of an outcome. */
+const LOTS_MAX = 400_000;
+/** Between two looks at all markets. */
+const PAUSE_MS = 100;
+const PASSWORD = 'an example, not a secret';
+
+const [url = 'http://127.0.0.1:3000/api', username = 'example-maker', file = './maker.json'] =
+  process.argv.slice(2);
+const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
+await signIn(api, username, PASSWORD);
+const stream = new Stream(api, { longestWaitMs: 500 });
+const { account, books, save } = keepBooks(stream, file);
+const fairPrice = new FairPrice(stream, 300_000);
+const { markets } = followMarkets(stream, { onOpened: ({ asset }) => fairPrice.follow(asset) });
+let isStopping = false;
+process.on('SIGTERM', () => {
+  isStopping = true;
+});
+
+/** What to send so that one bid for each outcome rests at its price. */
+function requote(market: Market): Operation[] {
+  const operations: Operation[] = [];
+  const own = [...account.orders.values()].filter(({ marketId }) => marketId === market.id);
+  const fair = fairPrice.ticks(market);
+  for (const outcome of ['UP', 'DOWN'] as const) {
+    const ticks = (outcome === 'UP' ? fair : 1_000 - fair) - EDGE_TICKS;
+    const resting = own.filter((order) => order.outcome === outcome);
+    const isQuoted = resting.length === 1 && Math.abs(resting[0]!.priceTicks - ticks) <= 2;
+    if (isQuoted) continue;
+    for (const { orderId } of resting)
+      operations.push({ op: 'cancel', marketId: market.id, orderId });
+    if (account.lots(market.id, outcome) >= LOTS_MAX) continue;
+    const price = ticks / 1_000;
+    const terms = { outcome, shares: SHARES, price, timeInForce: 'GTC', postOnly: true } as const;
+    operations.push({ op: 'buy', marketId: market.id, ...terms });
+  }
+  return operations;
+}
+
+/** Refused operations are no problem: prices move, markets end. The next look corrects them. */
+async function quote(): Promise<void> {
+  const operations = [...markets.active.values()].flatMap(requote).slice(0, 100);
+  if (operations.length > 0) await submitBatch(stream, operations);
+}
+
+async function cancelAll(): Promise<void> {
+  const cancels = [...account.orders.values()].map(
+    ({ marketId, orderId }) => ({ op: 'cancel', marketId, orderId }) as const,
+  );
+  if (cancels.length > 0) await submitBatch(stream, cancels.slice(0, 100));
+}
+
+while (!isStopping || account.orders.size > 0 || account.positions.size > 0) {
+  if (isStopping) await cancelAll();
+  else await quote();
+  await claimWon(api, account);
+  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+}
+books.isFinished = true;
+save();
+stream.close();

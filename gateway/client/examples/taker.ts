@@ -1,0 +1,103 @@
+/**
+ * An example: a taker. It buys what looks cheap beside the asset's price, one order per market and
+ * look, sells again when it has gained, and claims the rest.
+ *
+ *   node dist/gateway/client/examples/taker.js http://127.0.0.1:3000/api taker books.json
+ *
+ * SIGTERM: waits until its markets are paid, and ends.
+ */
+import {
+  Api,
+  type Book,
+  followBook,
+  followMarkets,
+  fromLots,
+  fromTicks,
+  isRefusal,
+  type Market,
+  type Operation,
+  Stream,
+  submit,
+} from '../index.js';
+import { FairPrice } from './fair-price.js';
+import { claimWon, keepBooks, signIn } from './saved.js';
+
+/** Dollars of one order. */
+const AMOUNT = '2.5';
+/** How much cheaper than the fair price an offer must be, and how much dearer a bid. */
+const MARGIN_TICKS = 4;
+const LOTS_MAX = 200_000;
+const PAUSE_MS = 100;
+const PASSWORD = 'an example, not a secret';
+/** What an order may be refused with when others are faster or the market ends. */
+const USUAL = [
+  'market_not_active',
+  'market_not_found',
+  'insufficient_liquidity',
+  'price_not_met',
+  'amount_too_small',
+  'insufficient_balance',
+  'insufficient_shares',
+] as const;
+
+const [url = 'http://127.0.0.1:3000/api', username = 'example-taker', file = './taker.json'] =
+  process.argv.slice(2);
+const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
+await signIn(api, username, PASSWORD);
+const stream = new Stream(api, { longestWaitMs: 500 });
+const { account, books, save } = keepBooks(stream, file);
+const followed = new Map<string, { book: Book; stop: () => void }>();
+const fairPrice = new FairPrice(stream, 250_000);
+const { markets } = followMarkets(stream, {
+  onOpened({ id, asset }) {
+    fairPrice.follow(asset);
+    followed.set(id, followBook(stream, id));
+  },
+  onEnded({ id }) {
+    followed.get(id)?.stop();
+    followed.delete(id);
+  },
+});
+let isStopping = false;
+process.on('SIGTERM', () => {
+  isStopping = true;
+});
+
+/** The order to send now; null: nothing looks cheap or dear. */
+function decide(market: Market, book: Book): Operation | null {
+  const marketId = market.id;
+  for (const outcome of ['UP', 'DOWN'] as const) {
+    const up = fairPrice.ticks(market);
+    const fair = outcome === 'UP' ? up : 1_000 - up;
+    const [bid, ask] = [book.bestBid(outcome), book.bestAsk(outcome)];
+    const lots = account.lots(marketId, outcome);
+    if (bid !== null && lots > 0 && bid.priceTicks >= fair + MARGIN_TICKS) {
+      const shares = fromLots(Math.min(lots, bid.lots));
+      return { op: 'sell', marketId, outcome, shares, price: fromTicks(bid.priceTicks) };
+    }
+    if (ask !== null && lots < LOTS_MAX && ask.priceTicks <= fair - MARGIN_TICKS) {
+      return { op: 'buy', marketId, outcome, amount: AMOUNT, price: fromTicks(ask.priceTicks) };
+    }
+  }
+  return null;
+}
+
+async function trade(): Promise<void> {
+  for (const market of markets.active.values()) {
+    const book = followed.get(market.id)?.book;
+    const operation = book === undefined ? null : decide(market, book);
+    if (operation === null) continue;
+    await submit(stream, operation).catch((error) => {
+      if (!isRefusal(error, ...USUAL)) throw error;
+    });
+  }
+}
+
+while (!isStopping || account.positions.size > 0) {
+  if (!isStopping) await trade();
+  await claimWon(api, account);
+  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+}
+books.isFinished = true;
+save();
+stream.close();
