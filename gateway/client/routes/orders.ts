@@ -5,6 +5,7 @@ import type {
   BatchReceipt,
   BuyOrder,
   BuyReceipt,
+  CancelAfter,
   CancelAllReceipt,
   CancelReceipt,
   ClaimReceipt,
@@ -81,6 +82,20 @@ export function order(
   options?: CallOptions,
 ): Promise<OrderRecord> {
   return api.call({ method: 'GET', path: path`/users/${userId}/orders/${orderId}`, options });
+}
+
+/**
+ * Cancels all your resting orders in `timeoutMs`, unless it is called again before; 0 turns that
+ * off.
+ */
+export function cancelAfter(
+  api: Api,
+  userId: string,
+  timeoutMs: number,
+  options?: CallOptions,
+): Promise<CancelAfter> {
+  const ofUser = path`/users/${userId}/cancel-after`;
+  return api.call({ method: 'PUT', path: ofUser, body: { timeoutMs }, repeat: 'key', options });
 }
 
 /** Up to 100 operations in order, with nothing between; `atomic`: all or none. */

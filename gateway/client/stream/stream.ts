@@ -256,12 +256,6 @@ export class Stream {
       case 'replayed':
         this.reached(subscription, message);
         break;
-      case 'replayed': {
-        // Nothing of the channel lies between its last message and this number.
-        const { sequence, channelSequence } = message;
-        subscription.place = { sequence, channelSequence };
-        break;
-      }
       case 'gap':
         subscription.place = null;
         subscription.onGap?.();

@@ -101,6 +101,7 @@ describe('routes', () => {
     expect((await client.cancel(maker.api, MARKET, orders[0]!.orderId)).status).toBe('cancelled');
     const gone = await client.order(maker.api, maker.userId, orders[0]!.orderId);
     expect([gone.status, gone.reason]).toEqual(['cancelled', 'requested']);
+    expect((await client.cancelAfter(maker.api, maker.userId, 0)).cancelAtMs).toBe(null);
     expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);
     const { results } = await client.batch(
       maker.api,
