@@ -18,6 +18,7 @@ import { RecordBuffer } from './interface/records.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from './interface/results.js';
 import { Reads } from './reads.js';
 import { setCancelAfter } from './rules/access/cancel-after.js';
+import { operatorCancel, setFrozen, setPaused, voidMarket } from './rules/access/operators.js';
 import { createToken, revokeToken } from './rules/access/tokens.js';
 import { runBatch } from './rules/batch.js';
 import { cancel, cancelAll, claim } from './rules/cancel-and-claim.js';
@@ -281,6 +282,14 @@ export class Engine extends Reads {
         return revokeToken(state, command);
       case 'setCancelAfter':
         return setCancelAfter(state, command);
+      case 'setPaused':
+        return setPaused(state, command);
+      case 'setFrozen':
+        return setFrozen(state, command);
+      case 'operatorCancel':
+        return operatorCancel(state, command);
+      case 'voidMarket':
+        return voidMarket(state, command);
       case 'buy':
       case 'sell':
       case 'cancel':

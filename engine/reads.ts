@@ -23,6 +23,7 @@ import type {
   FundsView,
   MarketFundsView,
   MarketView,
+  OperatorActionView,
   OrderView,
   PositionView,
   QuoteView,
@@ -86,6 +87,7 @@ export class Reads {
       tradeCount: accounts.tradeCount(userId),
       microPoints: accounts.value(userId, Metric.points, Period.all),
       partner: users.partners.nameOf(users.partner(userId)),
+      frozen: accounts.isFrozen(userId),
     };
   }
 
@@ -113,6 +115,11 @@ export class Reads {
   token(tokenId: number): AccessTokenView | null {
     const row = this.state.tokens.find(tokenId);
     return row === 0 ? null : this.state.tokens.view(row);
+  }
+
+  /** The last actions of operators, the newest first. */
+  operatorActions(): OperatorActionView[] {
+    return this.state.actions.newestFirst();
   }
 
   /** When the user's resting orders are cancelled; null: nothing is planned. */
@@ -208,6 +215,7 @@ export class Reads {
       endPriceMicros: isPriced ? markets.endPriceMicros(slot) : null,
       resolvedAtMs: resolution === Resolution.NONE ? null : markets.resolvedAtMs(slot),
       averageSoFarMicros: isActive ? this.averageSoFarMicros(slot, startsAtMs + WINDOW_MS) : null,
+      paused: isActive && markets.pausedBy(slot) !== 0,
       volumeMicros: markets.volumeMicros(slot),
       openInterestLots: markets.setLots(slot),
       bestBidTicks: bestBid === 0 ? null : bestBid,

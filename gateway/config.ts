@@ -30,6 +30,9 @@ export interface Config extends GatewayConfig, InputConfig {
   host: string;
   /** 0: any free port. */
   port: number;
+  /** Where operators and metrics are served; `operationsPort` null: nowhere. */
+  operationsHost: string;
+  operationsPort: number | null;
   dataFolder: string;
   passwordCostLog2: number;
   /** Whether a journal without its journal.head is accepted. */
@@ -114,6 +117,14 @@ const list = (separated: string) => separated.split(/[,\n]/).map((item) => item.
 const Variables = z.object({
   HOST: text('127.0.0.1'),
   PORT: number({ standard: 3000, min: 0, max: 65_535 }),
+  OPERATIONS_HOST: text('127.0.0.1'),
+  OPERATIONS_PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a port')
+    .transform(Number)
+    .refine((port) => port <= 65_535, 'must be a port')
+    .optional(),
+  OPERATOR_KEYS: z.string().default(''),
   DATA_FOLDER: text('./data'),
   ASSETS: text('BTC,ETH,SOL')
     .transform(list)
@@ -203,12 +214,15 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   return {
     host: variables.HOST,
     port: variables.PORT,
+    operationsHost: variables.OPERATIONS_HOST,
+    operationsPort: variables.OPERATIONS_PORT ?? null,
+    operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
     dataFolder: variables.DATA_FOLDER,
     assets: variables.ASSETS,
     feed: priceFeed(variables),
     startingBalanceMicros: variables.STARTING_BALANCE,
     houseFundsMicros: variables.HOUSE ? variables.HOUSE_FUNDS : 0,
-    partnerKeys: partnerKeys(variables.PARTNER_KEYS),
+    partnerKeys: keysOf('PARTNER_KEYS', variables.PARTNER_KEYS),
     trustProxy: variables.TRUST_PROXY,
     cookieSecure: variables.COOKIE_SECURE,
     siteOrigins: variables.SITE_ORIGINS,
@@ -279,26 +293,27 @@ function priceFeed(variables: Variables): PriceFeedConfig {
 }
 
 /** `name:<sha256 in hex>`, separated by commas; or `file:<path>` of a file with one per line. */
-function partnerKeys(value: string): PartnerKey[] {
-  const content = value.startsWith('file:') ? readKeyFile(value.slice('file:'.length)) : value;
+function keysOf(variable: string, value: string): PartnerKey[] {
+  const isFile = value.startsWith('file:');
+  const content = isFile ? readKeyFile(variable, value.slice('file:'.length)) : value;
   const entries = list(content).filter((entry) => entry !== '');
   return entries.map((entry) => {
     const parts = PARTNER_KEY.exec(entry);
     if (parts === null) {
       throw new ConfigError(
-        'PARTNER_KEYS must be name:<sha256 of the key, 64 hex digits>, separated by commas, or file:<path>',
+        `${variable} must be name:<sha256 of the key, 64 hex digits>, separated by commas, or file:<path>`,
       );
     }
     return { partner: parts[1]!, sha256: Buffer.from(parts[2]!, 'hex') };
   });
 }
 
-function readKeyFile(path: string): string {
+function readKeyFile(variable: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
     throw new ConfigError(
-      `PARTNER_KEYS names a file that cannot be read: ${(error as Error).message}`,
+      `${variable} names a file that cannot be read: ${(error as Error).message}`,
     );
   }
 }

@@ -31,6 +31,7 @@ import { Metrics } from './observe/metrics.js';
 import { RationedLog } from './observe/rationed-log.js';
 import { registerReadings } from './observe/readings.js';
 import { WatchedSequencer } from './observe/watched-sequencer.js';
+import { operatorRoutes } from './resources/operators/routes.js';
 import { ROUTES } from './resources/routes.js';
 import { serveSite } from './site/serve.js';
 import { withVariable } from './start/config-error.js';
@@ -45,6 +46,8 @@ export interface Exchange {
   /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
   readonly port: number;
+  /** Of the operators' address; null: there is none. */
+  readonly operationsPort: number | null;
   readonly sequencer: WatchedSequencer;
   /** Refuses new work, answers requests in flight and closes the journal. */
   stop(): Promise<void>;
@@ -249,8 +252,12 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
 
   let stopping = false;
   const gateway = gatewayOf(parts, () => stopping);
-  const server = new HttpServer(gateway, ROUTES);
+  const hasOperations = config.operationsPort !== null;
+  const routes = hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
+  const server = new HttpServer(gateway, routes);
   started.add(() => server.close());
+  const operations = hasOperations ? new HttpServer(gateway, operatorRoutes) : null;
+  started.add(() => operations?.close());
   const stream = new StreamServer(gateway, config.stream);
   started.add(() => stream.stop(STOP_MS.stream));
   sequencer.watch(() => stream.observe());
@@ -258,13 +265,13 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   sequencer.watch(() => gateway.overload.applied());
   observe(parts, gateway, server, stream);
   server.mount((router) => stream.attach(router));
-  server.mount((router) => serveContract(router, ROUTES, gateway, config.stream));
+  server.mount((router) => serveContract(router, routes, gateway, config.stream));
   server.mount((router) => serveSite(router, gateway));
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
     gateway.passwords.close();
-    const drained = server.drain();
+    const drained = Promise.all([server.drain(), operations?.drain()]);
     await sources.stop();
     const answered = drained.then(() => gateway.unsent.settled());
     await atMost(STOP_MS.requests, answered);
@@ -273,6 +280,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     await sequencer.close();
     await parts.follower?.close();
     server.close();
+    operations?.close();
     metrics.stop();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
   };
@@ -285,7 +293,13 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const address = `http://${host}:${port}`;
   log.info({ address, dataFolder: config.dataFolder }, 'listening');
-  return { address, port, sequencer, stop };
+  const operationsPort =
+    operations === null
+      ? null
+      : await operations.listen(config.operationsHost, config.operationsPort!);
+  if (operationsPort !== null)
+    log.info({ host: config.operationsHost, port: operationsPort }, 'open to operators');
+  return { address, port, operationsPort, sequencer, stop };
 }
 
 /** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */

@@ -30,8 +30,12 @@ export const Code = {
   exchange_account: 8,
   /** A partner withdraws only from users whom it registered. */
   user_not_of_partner: 9,
+  /** An operator has frozen the user: no orders, no stakes, no withdrawals. */
+  user_frozen: 35,
   deadline_passed: 10,
   market_not_active: 11,
+  /** An operator has paused the market, its asset or everything. */
+  market_paused: 36,
   market_not_resolved: 12,
   username_taken: 13,
   referral_code_unknown: 14,

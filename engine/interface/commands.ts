@@ -30,6 +30,10 @@ export const CommandKind = {
   createToken: 25,
   revokeToken: 26,
   setCancelAfter: 27,
+  setPaused: 28,
+  setFrozen: 29,
+  operatorCancel: 30,
+  voidMarket: 31,
   vouchForSnapshot: 40,
 } as const;
 export type CommandName = keyof typeof CommandKind;
@@ -213,6 +217,40 @@ export interface SetCancelAfter extends UserCommand {
   timeoutMs: number;
 }
 
+/** Who gives an operator's command, and why. */
+export interface OperatorCommand {
+  operator: string;
+  /** 1 to 200 characters. */
+  reason: string;
+}
+
+/** Pauses or resumes a market (0: none), an asset (-1: none) or, with neither, everything. */
+export interface SetPaused extends OperatorCommand {
+  kind: 'setPaused';
+  marketId: number;
+  asset: number;
+  paused: boolean;
+}
+
+/** Freezes a user, whose resting orders are cancelled, or ends that. */
+export interface SetFrozen extends OperatorCommand {
+  kind: 'setFrozen';
+  userId: number;
+  frozen: boolean;
+}
+
+/** Cancels all resting orders of a user. */
+export interface OperatorCancel extends OperatorCommand {
+  kind: 'operatorCancel';
+  userId: number;
+}
+
+/** Declares a market VOID that is not resolved yet. An active one ends with it. */
+export interface VoidMarket extends OperatorCommand {
+  kind: 'voidMarket';
+  marketId: number;
+}
+
 /** The operations of a batch. Their `userId` equals the batch's and their keys are null. */
 export type BatchOperation = Buy | Sell | Cancel | Claim;
 
@@ -256,4 +294,8 @@ export type Command =
   | VouchForSnapshot
   | CreateToken
   | RevokeToken
-  | SetCancelAfter;
+  | SetCancelAfter
+  | SetPaused
+  | SetFrozen
+  | OperatorCancel
+  | VoidMarket;

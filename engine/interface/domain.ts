@@ -47,6 +47,7 @@ export const CancelReason = {
   SELF_TRADE: 1,
   MARKET_ENDED: 2,
   CANCEL_AFTER: 4,
+  OPERATOR: 5,
 } as const;
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
 

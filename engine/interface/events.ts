@@ -96,6 +96,9 @@ export const EVENT_FIELDS = {
   tokenExpired: ['tokenId', 'userId'],
   /** The user's resting orders have been cancelled, because their time had come. */
   cancelAfterFired: ['userId', 'dueAtMs'],
+  /** An active market begins (1) or ceases (0) to be paused. */
+  marketPaused: ['marketId', 'paused'],
+  userFrozen: ['userId', 'frozen'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

@@ -86,6 +86,10 @@ export const IDEMPOTENCY_BYTES_IN_ALL = 1_073_741_824;
 export const MAX_CREDENTIAL_LENGTH = 512;
 export const MAX_REFERENCE_LENGTH = 128;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 64;
+/** Of an operator's command. */
+export const MAX_REASON_LENGTH = 200;
+/** The last actions of operators, which are kept for reading; the journal has all. */
+export const OPERATOR_ACTIONS_KEPT = 10_000;
 export const MAX_TOKEN_NAME_LENGTH = 64;
 export const MAX_ALLOWED_ADDRESSES_LENGTH = 1_024;
 export const MAX_CLIENT_ORDER_ID_LENGTH = 64;

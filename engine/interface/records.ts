@@ -23,7 +23,7 @@
  *
  *   1        KEYED
  *   2        BOUNDED
- *   4        SET    postOnly, atomic, or: the partner of a registration is not null
+ *   4        SET    postOnly, atomic, paused, frozen, or: the partner of a registration is not null
  *   8, 16    the outcome; 3: the command named none that exists
  *   32..128  timeInForce; 7: the command named none that exists
  *   256      NAMED
@@ -103,6 +103,7 @@ const TRANSFER = {
   reference: 'text',
 } as const;
 const USER = { userId: 'user', idempotencyKey: 'key' } as const;
+const OPERATOR = { operator: 'text', reason: 'text' } as const;
 
 /** The fields of every kind. A field without its place does not compile. */
 export const COMMAND_FIELDS = {
@@ -139,6 +140,10 @@ export const COMMAND_FIELDS = {
   },
   revokeToken: { userId: 'user', tokenId: 'number' },
   setCancelAfter: { ...USER, timeoutMs: 'number' },
+  setPaused: { marketId: 'number', asset: 'number', paused: 'set', ...OPERATOR },
+  setFrozen: { userId: 'user', frozen: 'set', ...OPERATOR },
+  operatorCancel: { userId: 'user', ...OPERATOR },
+  voidMarket: { marketId: 'number', ...OPERATOR },
 } as const satisfies { [K in CommandName]: Record<FieldOf<K>, Place> };
 
 type Fields = typeof COMMAND_FIELDS;
@@ -412,6 +417,7 @@ export class RecordBuffer {
     this.end = fields;
     for (const [name, place] of places) {
       if (place === 'user') userId = userOf(values[name]);
+      else if (place === 'set') flags |= bitOf(values[name]);
       else if (place === 'number') this.numbers[this.end++] = numberOf(values[name]);
     }
     for (const [name, place] of places) {

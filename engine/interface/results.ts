@@ -99,6 +99,10 @@ export const RESULT_FIELDS = {
   revokeToken: ['tokenId', 'userId'],
   /** cancelAtMs 0: never. */
   setCancelAfter: ['userId', 'cancelAtMs'],
+  setPaused: ['actionId'],
+  setFrozen: ['actionId', 'cancelledOrders'],
+  operatorCancel: ['actionId', 'cancelledOrders'],
+  voidMarket: ['actionId'],
 } as const satisfies Record<CommandName, readonly string[]>;
 
 /** Start of the first operation's result: after head, operation count and that result's length. */

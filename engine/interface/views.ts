@@ -18,6 +18,8 @@ export interface AccountView {
   microPoints: number;
   /** The partner that registered the user; null: none. */
   partner: string | null;
+  /** An operator has frozen the user. */
+  frozen: boolean;
 }
 
 export interface AccessTokenView {
@@ -31,6 +33,22 @@ export interface AccessTokenView {
   /** As the command that created the token had it. */
   allowedAddresses: string;
   isExpired: boolean;
+}
+
+/** What an operator did. The subject is a user (0: none), a market (0) or an asset (-1). */
+export interface OperatorActionView {
+  actionId: number;
+  sequence: number;
+  atMs: number;
+  /** The number of the command's kind. */
+  kind: number;
+  /** Paused or frozen, rather than the end of it. */
+  isSet: boolean;
+  operator: string;
+  reason: string;
+  userId: number;
+  marketId: number;
+  asset: number;
 }
 
 export interface ReferralView {
@@ -63,6 +81,8 @@ export interface MarketView {
    * were over; null outside, and while no price counts.
    */
   averageSoFarMicros: number | null;
+  /** The market is active, and an operator has paused it, its asset or everything. */
+  paused: boolean;
   volumeMicros: number;
   /** Complete sets outstanding, in lots. */
   openInterestLots: number;

@@ -128,6 +128,9 @@ function openMarket(
   schedule.waitsForPrice = 0;
   state.markets.setStartPriceOpen(slot, Number(schedule.fixAtMs !== Number.POSITIVE_INFINITY));
   state.events.write(EventType.marketOpened, marketId, startPriceMicros);
+  const pausedBy = state.pauses.bitsOf(asset);
+  state.markets.setPausedBy(slot, pausedBy);
+  if (pausedBy !== 0) state.events.write(EventType.marketPaused, marketId, 1);
 }
 
 function endMarket(state: State, schedule: AssetSchedule, endsAtMs: number): void {
@@ -173,6 +176,27 @@ function voidMarket(state: State, asset: number, dueAtMs: number): void {
   resolve(state, state.schedule.assets[asset]!, Resolution.VOID, 0, dueAtMs);
 }
 
+/**
+ * Resolves a market as VOID that is active or has ended. The window of an active one stays without
+ * a market. An earlier market of the asset may still wait for its price.
+ */
+export function voidByOperator(state: State, slot: number): void {
+  const { markets, schedule } = state;
+  const ofAsset = schedule.assets[markets.asset(slot)]!;
+  if (ofAsset.activeSlot !== slot) {
+    resolve(state, ofAsset, Resolution.VOID, 0, state.nowMs);
+    schedule.findNext();
+    return;
+  }
+  ofAsset.activeSlot = 0;
+  markets.setStatus(slot, MarketStatus.ENDED);
+  markets.setStartPriceOpen(slot, 0);
+  schedule.addWork(WorkKind.CANCEL, slot);
+  state.events.write(EventType.marketEnded, markets.id(slot));
+  resolveSlot(state, slot, Resolution.VOID, 0, state.nowMs);
+  schedule.findNext();
+}
+
 function resolve(
   state: State,
   schedule: AssetSchedule,
@@ -180,10 +204,20 @@ function resolve(
   endPriceMicros: number,
   atMs: number,
 ): void {
-  const { markets } = state;
   const slot = schedule.endedSlot;
   schedule.endedSlot = 0;
   schedule.voidAtMs = Number.POSITIVE_INFINITY;
+  resolveSlot(state, slot, resolution, endPriceMicros, atMs);
+}
+
+function resolveSlot(
+  state: State,
+  slot: number,
+  resolution: Resolution,
+  endPriceMicros: number,
+  atMs: number,
+): void {
+  const { markets } = state;
   markets.setStatus(slot, MarketStatus.RESOLVED);
   markets.setResolution(slot, resolution);
   markets.setEndPriceMicros(slot, endPriceMicros);

@@ -95,8 +95,10 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     }
   }
   if (slot === 0) return Code.market_not_found;
+  if (state.accounts.isFrozen(taker.userId)) return Code.user_frozen;
   if (taker.validUntilMs < state.nowMs) return Code.deadline_passed;
   if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
+  if (state.markets.pausedBy(slot) !== 0) return Code.market_paused;
   if (isLimitReached(state, taker)) return Code.limit_reached;
   return taker.side === Side.BUY ? checkMoney(state, taker, slot) : checkShares(state, taker, slot);
 }

@@ -34,6 +34,7 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
   if (state.users.isOfExchange(command.userId)) return Code.exchange_account;
   if (command.kind === 'withdraw' && !isOfPartner(state.users, command))
     return Code.user_not_of_partner;
+  if (!isDeposit && state.accounts.isFrozen(command.userId)) return Code.user_frozen;
   if (isDeposit && ledger.exceedsTotal(command.amountMicros)) return Code.limit_reached;
   if (transfers.count >= MAX_TRANSFERS) return Code.limit_reached;
   const available = ledger.available(command.userId);

@@ -21,6 +21,7 @@ export function stake(state: State, command: Stake): number {
   if (!isIntegerBetween(command.amountMicros, MIN_STAKE_MICROS, MAX_TRANSFER_MICROS))
     return Code.invalid_command;
   if (!state.users.exists(command.userId)) return Code.user_not_found;
+  if (state.accounts.isFrozen(command.userId)) return Code.user_frozen;
   const { liveCount } = vault.deposits;
   if (
     liveCount >= MAX_VAULT_DEPOSITS ||

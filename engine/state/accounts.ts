@@ -23,8 +23,11 @@ const DAY_MS = 86_400_000;
 /** Bits of dayAndOrders that count resting orders. */
 const ORDER_BITS = 10;
 const ORDER_MASK = (1 << ORDER_BITS) - 1;
+/** The bit above them: an operator has frozen the user. The day follows. */
+const FROZEN = 1 << ORDER_BITS;
+const DAY_SHIFT = ORDER_BITS + 1;
 
-if (MAX_OPEN_ORDERS_PER_USER > ORDER_MASK || MAX_TIME_MS / DAY_MS >= 1 << (31 - ORDER_BITS))
+if (MAX_OPEN_ORDERS_PER_USER > ORDER_MASK || MAX_TIME_MS / DAY_MS >= 1 << (31 - DAY_SHIFT))
   throw new Error('the day and the number of orders do not fit into one word');
 
 /** Days since the epoch; weeks since the Monday before it. */
@@ -42,7 +45,7 @@ const AccountTable = tableOf(64, {
   profitMicros: 'f64',
   volumeMicros: 'f64',
   tradeCount: 'f64',
-  /** Resting orders, and above their bits the last day on which a number changed. */
+  /** Resting orders; above their bits, whether frozen; and the last day a number changed. */
   dayAndOrders: 'i32',
   /** 0: nobody. */
   referrer: 'i32',
@@ -84,6 +87,15 @@ export class Accounts extends AccountTable {
   /** How many of the user's orders rest. */
   orderCount(userId: number): number {
     return this.dayAndOrders(userId) & ORDER_MASK;
+  }
+
+  isFrozen(userId: number): boolean {
+    return (this.dayAndOrders(userId) & FROZEN) !== 0;
+  }
+
+  setFrozen(userId: number, frozen: boolean): void {
+    const word = this.dayAndOrders(userId);
+    this.setDayAndOrders(userId, frozen ? word | FROZEN : word & ~FROZEN);
   }
 
   addOrderCount(userId: number, change: number): void {
@@ -165,13 +177,16 @@ export class Accounts extends AccountTable {
   }
 
   private day(userId: number): number {
-    return this.dayAndOrders(userId) >>> ORDER_BITS;
+    return this.dayAndOrders(userId) >>> DAY_SHIFT;
   }
 
   private beginDay(userId: number): void {
     const { bases } = this;
     bases.touch(userId);
-    this.setDayAndOrders(userId, (this.today << ORDER_BITS) | this.orderCount(userId));
+    this.setDayAndOrders(
+      userId,
+      (this.today << DAY_SHIFT) | (this.dayAndOrders(userId) & (FROZEN | ORDER_MASK)),
+    );
     bases.setDayProfit(userId, this.profitMicros(userId));
     bases.setDayVolume(userId, this.volumeMicros(userId));
     bases.setDayPoints(userId, bases.microPoints(userId));

@@ -35,6 +35,8 @@ const MarketTable = pooledTableOf(
     resolution: 'i32',
     /** 1 while the start price may still move: until 2 s after the window's start. */
     startPriceOpen: 'i32',
+    /** Bits of access/pauses.ts; 0: the market is not paused. */
+    pausedBy: 'i32',
     /** 0: no trade yet. */
     lastTradeTicks: 'i32',
     /** The number of the book, plus 1; 0: none. */

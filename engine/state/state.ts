@@ -9,6 +9,8 @@ import { NumberBuffer } from '../storage/number-buffer.js';
 import { TextHash } from '../storage/text-hash.js';
 import { UndoLog } from '../storage/undo.js';
 import { CancelTimers } from './access/cancel-timers.js';
+import { OperatorActions } from './access/operator-actions.js';
+import { Pauses } from './access/pauses.js';
 import { Tokens } from './access/tokens.js';
 import { Accounts } from './accounts.js';
 import { CLIENT_ORDER_ID_BOUNDS, ClientOrderIds } from './book/client-order-ids.js';
@@ -45,6 +47,8 @@ export class State {
   readonly prices = new Prices();
   readonly tokens = new Tokens();
   readonly timers = new CancelTimers();
+  readonly pauses = new Pauses();
+  readonly actions = new OperatorActions();
   readonly schedule = new Schedule(this.tokens.deadlines, this.timers.deadlines);
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
@@ -173,6 +177,8 @@ export class State {
     this.prices.archive(archive);
     this.tokens.archive(archive, userRows);
     this.timers.archive(archive, userRows);
+    this.pauses.archive(archive);
+    this.actions.archive(archive);
     this.schedule.archive(archive);
     this.vault.archive(archive, userRows);
     this.transfers.archive(archive);

@@ -32,6 +32,7 @@ const CODES_OF_ACCESS: Record<Access, readonly ErrorCode[]> = {
   public: TOKEN_CODES,
   session: ['missing_token', ...TOKEN_CODES],
   partner: ['partner_key_required', 'user_mismatch'],
+  operator: ['operator_key_required'],
 };
 
 const BODY_CODES = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
@@ -44,7 +45,8 @@ export function errorCodesOf(route: Route): ErrorCode[] {
     ...CODES_OF_ACCESS[route.access],
   ]);
   for (const code of route.errors ?? []) codes.add(code);
-  if (route.method !== 'GET' && route.access !== 'partner') codes.add('cross_site_request');
+  if (route.method !== 'GET' && route.access !== 'partner' && route.access !== 'operator')
+    codes.add('cross_site_request');
   if (route.access === 'session' && (route.method !== 'GET' || route.handlesCredentials === true))
     codes.add('scope_insufficient');
   if (route.takesPartnerKey === true) codes.add('partner_key_required');

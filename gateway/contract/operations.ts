@@ -37,6 +37,7 @@ const SECURITY: Record<Access, Security> = {
   public: SESSION_OR_NONE,
   session: SESSION,
   partner: [{ partnerKey: [] }],
+  operator: [{ operatorKey: [] }],
 };
 
 export function operationOf(route: Route, schemas: Schemas): Operation {
@@ -76,6 +77,7 @@ const ACCESS_TEXTS: Record<Access, string> = {
   public: 'Needs no session; a token that is sent is checked.',
   session: 'Needs a session.',
   partner: 'Needs a partner key.',
+  operator: 'Needs an operator key.',
 };
 const QUOTA_TEXTS: Record<Quota, string> = {
   orders: 'Counts as an order for the rate limits.',

@@ -46,6 +46,8 @@ import {
   type QuotePlan,
 } from './quotes.js';
 
+/** Refusals of quotes that need no warning. */
+const EXPECTED = ['market_not_active', 'market_paused', 'user_frozen'];
 export const HOUSE_USERNAME = 'house';
 
 interface HouseOptions {
@@ -323,7 +325,7 @@ export class House {
     });
     if (result === null) return;
     // The market may have ended with this command. Any other refusal is a bug in the plan.
-    const refused = refusals(result).filter((code) => code !== 'market_not_active');
+    const refused = refusals(result).filter((code) => !EXPECTED.includes(code));
     if (refused.length > 0) this.log.warn({ refused }, 'house: quotes were refused');
   }
 

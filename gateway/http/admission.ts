@@ -40,6 +40,9 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
     case 'partner':
       if (context.allowsFromAddress(1)) admitPartner(context, route, body);
       return;
+    case 'operator':
+      admitOperator(context, route, body);
+      return;
     case 'public':
     case 'session':
       admitUser(context, route, body);
@@ -88,6 +91,13 @@ function identifyPartner(context: RequestContext, message = ''): boolean {
 function admitPartner(context: RequestContext, route: Route, body: ReceivedBody): void {
   if (!identifyPartner(context)) return;
   if (namesTwoUsers(context, route, body)) context.refuse(errorAnswer('user_mismatch'));
+  else readAndRun(context, route, body);
+}
+
+function admitOperator(context: RequestContext, route: Route, body: ReceivedBody): void {
+  const { config } = context.gateway;
+  context.operator = partnerOf(config.operatorKeys, context.request.authorization);
+  if (context.operator === null) context.refuse(errorAnswer('operator_key_required'));
   else readAndRun(context, route, body);
 }
 

@@ -34,6 +34,8 @@ export const ERRORS = {
     user_mismatch: 'The request names a user other than the one who is signed in.',
     cross_site_request:
       'A change authenticated by the session cookie must come from the same site. Other clients must send x-user-token.',
+    operator_key_required:
+      'This route is for operators. Send a valid operator key as Authorization: Bearer <key>.',
     scope_insufficient:
       'The scope of this token does not allow the request. A read token changes nothing; credentials can only be handled with the token of a sign-in.',
     address_not_allowed: 'The token may not be used from this address.',
@@ -54,6 +56,9 @@ export const ERRORS = {
   }),
   ...entries(409, {
     market_not_active: 'The market has ended and accepts no more orders.',
+    market_paused:
+      'An operator has paused the market. Orders can be cancelled, but no new ones are accepted.',
+    user_frozen: 'An operator has frozen the account. It cannot trade, stake or be withdrawn from.',
     market_not_resolved: 'The market is not resolved yet. Claim when its status is "resolved".',
     nothing_to_claim: 'There is nothing to claim.',
     insufficient_liquidity:

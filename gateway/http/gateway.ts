@@ -24,6 +24,7 @@ export interface GatewayConfig {
   /** Further origins of the site. */
   siteOrigins: string[];
   partnerKeys: PartnerKey[];
+  operatorKeys: PartnerKey[];
   /** Starting balance of a new account; 0: none, which is the default if there are partners. */
   startingBalanceMicros: number;
   connections: ConnectionLimits;

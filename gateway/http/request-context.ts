@@ -52,6 +52,8 @@ export class RequestContext<Body = unknown, Query = unknown>
   session: Session | null = null;
   /** The partner whose key was sent; null: none. */
   partner: string | null = null;
+  /** The operator whose key was sent; null: none. */
+  operator: string | null = null;
   idempotencyKey: string | null = null;
   /** The command that the route read from the bytes of the body; null: the schemas parsed it. */
   command: Command | null = null;

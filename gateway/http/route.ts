@@ -14,9 +14,10 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 /**
  * Who may use a route. `open`: everyone; credentials are ignored (a stale cookie must not prevent
  * signing in). `public`: everyone; credentials are checked if present. `session`: signed-in users.
- * `partner`: holders of a partner key.
+ * `partner`: holders of a partner key. `operator`: holders of an operator key, on an address of
+ * their own.
  */
-export type Access = 'open' | 'public' | 'session' | 'partner';
+export type Access = 'open' | 'public' | 'session' | 'partner' | 'operator';
 
 /** A request and its response, for the description of the API. */
 export interface RouteExample {

@@ -23,7 +23,15 @@ import { UserChannel } from './channels/user.js';
 import { USER_AT } from './channels/user-event-text.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 
-const { trade, orderRested, marketEnded, priceObserved, credentialSet, tokenRevoked } = EventSlot;
+const {
+  trade,
+  orderRested,
+  marketEnded,
+  priceObserved,
+  credentialSet,
+  tokenRevoked,
+  marketPaused,
+} = EventSlot;
 
 const MARKET_CHANGES = new Map<number, MarketChange>([
   [EventType.marketOpened, 'opened'],
@@ -138,6 +146,11 @@ export class Hub {
       case EventType.marketClosed:
         this.readMarketChange(MARKET_CHANGES.get(type)!, values[at + marketEnded.marketId]!);
         return;
+      case EventType.marketPaused: {
+        const change = values[at + marketPaused.paused] === 1 ? 'paused' : 'resumed';
+        this.readMarketChange(change, values[at + marketPaused.marketId]!);
+        return;
+      }
       case EventType.priceObserved:
         this.touch(this.prices.get(values[at + priceObserved.asset]!));
         return;

@@ -34,7 +34,15 @@ const stamp = { sequence: count, atMs: count };
 const matchType = z.enum(['transfer', 'mint', 'merge']);
 
 const marketChange = z.strictObject({
-  change: z.enum(['opened', 'start_price_fixed', 'ended', 'resolved', 'closed']),
+  change: z.enum([
+    'opened',
+    'start_price_fixed',
+    'paused',
+    'resumed',
+    'ended',
+    'resolved',
+    'closed',
+  ]),
   marketId,
   market: Market.nullable(),
 });
@@ -61,7 +69,7 @@ const UserEvent = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('order_cancelled'),
     ...order,
-    reason: z.enum(['requested', 'self_trade', 'market_ended', 'cancel_after']),
+    reason: z.enum(['requested', 'self_trade', 'market_ended', 'cancel_after', 'operator']),
   }),
   z.strictObject({
     type: z.literal('fill'),
@@ -101,6 +109,7 @@ const UserEvent = z.discriminatedUnion('type', [
     amount: money,
     source: z.enum(['grant', 'partner']),
   }),
+  z.strictObject({ type: z.literal('user_frozen'), frozen: z.boolean() }),
   z.strictObject({ type: z.literal('cancel_after_fired'), cancelAtMs: count }),
   z.strictObject({ type: z.literal('withdrawn'), amount: money }),
   z.strictObject({ type: z.literal('staked'), depositId, amount: money, earnsFromMs: count }),

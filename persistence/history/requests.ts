@@ -100,6 +100,7 @@ export function viewOfPast(market: MarketRecord): MarketView {
     endPriceMicros: market.endPriceMicros === 0 ? null : market.endPriceMicros,
     resolvedAtMs: market.resolvedAtMs === 0 ? null : market.resolvedAtMs,
     averageSoFarMicros: null,
+    paused: false,
     volumeMicros: market.volumeMicros,
     openInterestLots: market.openInterestLots,
     bestBidTicks: null,

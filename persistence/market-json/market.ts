@@ -76,7 +76,7 @@ export function marketParts(
   const up = resolvedHalfTicks(market.resolution) ?? upHalfTicks(market);
   const head =
     `{"id":"${marketIdText(assets, market.marketId)}","type":"15m","asset":"${symbol}","title":"${title(symbol, market)}"` +
-    `,"status":"${statusName(market.status)}","resolution":${resolution === null ? 'null' : `"${resolution}"`}` +
+    `,"status":"${statusName(market.status)}","paused":${market.paused},"resolution":${resolution === null ? 'null' : `"${resolution}"`}` +
     `,"startsAtMs":${market.startsAtMs},"endsAtMs":${market.endsAtMs}` +
     `,"startPrice":${microsText(market.startPriceMicros)}` +
     `,"startPriceFinal":${market.startPriceFinal}` +

@@ -61,6 +61,8 @@ function* commands(engine: Engine, count: number): Generator<[Command, number]> 
         allowedAddresses: '',
       },
       { kind: 'revokeToken', userId, tokenId: engine.tokens(userId)[0]?.tokenId ?? 1 },
+      { kind: 'setFrozen', userId, frozen: below(6) === 0, operator: 'op', reason: 'a test' },
+      { kind: 'setPaused', marketId: 0, asset: 0, paused: false, operator: 'op', reason: 'test' },
       { kind: 'setCancelAfter', userId, timeoutMs: 1_000 + below(60_000), idempotencyKey },
       price(99_990 + below(20), nowMs),
       registration(`new${i}`, 100, `Q00000${1 + below(9)}`),

@@ -138,6 +138,33 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
     name: text,
     allowedAddresses: text,
   }),
+  setPaused: fc.record({
+    kind: fc.constant('setPaused'),
+    marketId: number,
+    asset: number,
+    paused: fc.boolean(),
+    operator: text,
+    reason: text,
+  }),
+  setFrozen: fc.record({
+    kind: fc.constant('setFrozen'),
+    userId,
+    frozen: fc.boolean(),
+    operator: text,
+    reason: text,
+  }),
+  operatorCancel: fc.record({
+    kind: fc.constant('operatorCancel'),
+    userId,
+    operator: text,
+    reason: text,
+  }),
+  voidMarket: fc.record({
+    kind: fc.constant('voidMarket'),
+    marketId: number,
+    operator: text,
+    reason: text,
+  }),
   setCancelAfter: fc.record({ kind: fc.constant('setCancelAfter'), ...user, timeoutMs: number }),
   revokeToken: fc.record({ kind: fc.constant('revokeToken'), userId, tokenId: number }),
   batch: fc.record({

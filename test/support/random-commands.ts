@@ -81,6 +81,10 @@ const WEIGHTS = {
   createToken: 0.6,
   revokeToken: 0.4,
   setCancelAfter: 2,
+  setPaused: 0.3,
+  setFrozen: 0.3,
+  operatorCancel: 0.2,
+  voidMarket: 0.03,
 } satisfies Partial<Record<CommandName, number>>;
 
 const HOUR_MS = 3_600_000;
@@ -115,6 +119,7 @@ export const ODD_TEXTS = [
   '\x7f',
 ];
 
+const SIGNED = { operator: 'op', reason: 'a test' };
 const PARTNERS = ['bank', 'card'];
 
 export class RandomCommands {
@@ -355,6 +360,20 @@ export class RandomCommands {
         return this.tokenCreation(atMs);
       case 'revokeToken':
         return this.tokenRevocation();
+      case 'setPaused': {
+        // Mostly resumed, so that markets are paused for a short time only.
+        const paused = random.chance(0.3);
+        const marketId = random.chance(0.4) ? this.marketId() : 0;
+        const asset =
+          marketId !== 0 || random.chance(0.5) ? -1 : random.whole(0, this.scenario.assets);
+        return { kind, marketId, asset, paused, ...SIGNED };
+      }
+      case 'setFrozen':
+        return { kind, userId: this.user(), frozen: random.chance(0.3), ...SIGNED };
+      case 'operatorCancel':
+        return { kind, userId: this.user(), ...SIGNED };
+      case 'voidMarket':
+        return { kind, marketId: this.marketId(), ...SIGNED };
       case 'setCancelAfter': {
         const timeoutMs = random.pick([0, 999, 1_000, 5_000, 30_000, 300_000, 3_600_000]);
         return { kind, userId: this.user(), timeoutMs, idempotencyKey: null };

@@ -81,6 +81,7 @@ export type UserEvent =
     }
   | { type: 'deposited'; amount: number; source: 'grant' | 'partner' }
   | { type: 'cancel_after_fired'; cancelAtMs: number }
+  | { type: 'user_frozen'; frozen: boolean }
   | { type: 'withdrawn'; amount: number }
   | { type: 'staked'; depositId: string; amount: number; earnsFromMs: number }
   | { type: 'unstaked'; depositId: string; amount: number; yield: number }

@@ -8,6 +8,7 @@ export const MARKET = {
   asset: 'BTC',
   title: 'BTC up or down, 2025-11-21 04:45 to 05:00 UTC',
   status: 'active',
+  paused: false,
   resolution: null,
   startsAtMs: 1763700300000,
   endsAtMs: 1763701200000,

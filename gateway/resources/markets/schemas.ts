@@ -98,6 +98,10 @@ const marketFields = {
   asset: z.string(),
   title: z.string(),
   status: z.enum(['active', 'ended', 'resolved']),
+  paused: z.boolean().meta({
+    description:
+      'Whether the market is active and, by decision of an operator, takes no new orders',
+  }),
   resolution: resolution.nullable(),
   startsAtMs: timeMs,
   endsAtMs: timeMs,

@@ -35,7 +35,9 @@ const reader = new OrderReader(new JsonScanner());
 const ORDER_ERRORS = [
   'client_order_id_reused',
   'market_not_found',
+  'user_frozen',
   'market_not_active',
+  'market_paused',
   'deadline_passed',
   'limit_reached',
   'insufficient_liquidity',

@@ -47,7 +47,13 @@ export const partnerRoutes: Route[] = [
     query: PartnerQuery,
     body: TransferBody,
     responses: { 200: TransferReceipt },
-    errors: ['user_not_found', 'idempotency_key_reused', 'insufficient_balance', 'limit_reached'],
+    errors: [
+      'user_not_found',
+      'user_frozen',
+      'idempotency_key_reused',
+      'insufficient_balance',
+      'limit_reached',
+    ],
     example: examples.withdrawal,
     handle(call) {
       transfer(call, 'withdraw');

@@ -60,7 +60,7 @@ export const vaultRoutes: Route[] = [
     body: StakeBody,
     idempotent: true,
     responses: { 201: StakeReceipt },
-    errors: ['insufficient_balance', 'limit_reached'],
+    errors: ['user_frozen', 'insufficient_balance', 'limit_reached'],
     example: examples.stake,
     handle(call) {
       const { userId, idempotencyKey, body } = call;

@@ -8,7 +8,14 @@ import { marketIdText } from '../../../engine/interface/notation.js';
 import { marketText } from '../../resources/markets/views.js';
 import { Channel } from './channel.js';
 
-export type MarketChange = 'opened' | 'start_price_fixed' | 'ended' | 'resolved' | 'closed';
+export type MarketChange =
+  | 'opened'
+  | 'start_price_fixed'
+  | 'paused'
+  | 'resumed'
+  | 'ended'
+  | 'resolved'
+  | 'closed';
 
 export class MarketsChannel extends Channel {
   private changes: { change: MarketChange; marketId: number }[] = [];

@@ -21,6 +21,7 @@ const CANCEL_REASONS = {
   [CancelReason.SELF_TRADE]: 'self_trade',
   [CancelReason.MARKET_ENDED]: 'market_ended',
   [CancelReason.CANCEL_AFTER]: 'cancel_after',
+  [CancelReason.OPERATOR]: 'operator',
 } as const;
 const SOURCES = { [DepositSource.GRANT]: 'grant', [DepositSource.PARTNER]: 'partner' } as const;
 
@@ -114,6 +115,7 @@ const ONE_USER = new Map<number, OneUserEvent>([
     return `"amount":${microsText(field('amountMicros'))},"source":"${source}"`;
   }),
   oneUser('cancelAfterFired', 'userId', (field) => `"cancelAtMs":${field('dueAtMs')}`),
+  oneUser('userFrozen', 'userId', (field) => `"frozen":${field('frozen') === 1}`),
   oneUser('withdrawn', 'userId', (field) => `"amount":${microsText(field('amountMicros'))}`),
   oneUser(
     'staked',

@@ -101,6 +101,8 @@ const EVENT_JSON: Record<Exclude<EventField, 'reason'>, EventJson> = {
   scope: ['scope', nameOf(TokenScope)],
   expiresAtMs: ['expiresAtMs', timeOrNever],
   dueAtMs: ['dueAtMs', number],
+  paused: ['paused', flag],
+  frozen: ['frozen', flag],
 };
 
 export const cancelReason = nameOf(CancelReason);
@@ -165,6 +167,10 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   name: ['name', unchanged],
   allowedAddresses: ['allowedAddresses', unchanged],
   timeoutMs: ['timeoutMs', number],
+  operator: ['operator', unchanged],
+  reason: ['reason', unchanged],
+  paused: ['paused', unchanged],
+  frozen: ['frozen', unchanged],
 };
 
 /**

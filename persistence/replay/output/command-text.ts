@@ -56,6 +56,11 @@ export function senderText(command: Command): string {
     case 'deposit':
     case 'withdraw':
       return `partner ${quoted(command.partner)}`;
+    case 'setPaused':
+    case 'setFrozen':
+    case 'operatorCancel':
+    case 'voidMarket':
+      return `operator ${quoted(command.operator)}, because ${quoted(command.reason)}`;
     case 'setCredential':
     case 'buy':
     case 'sell':
@@ -124,6 +129,17 @@ export function commandText(command: Command, names: Names): string {
     }
     case 'revokeToken':
       return `revokeToken k${command.tokenId}`;
+    case 'setPaused': {
+      const market = command.marketId === 0 ? 'everything' : marketName(command.marketId, names);
+      const subject = command.asset === -1 ? market : symbolOf(command.asset, names);
+      return `setPaused ${command.paused ? 'pause' : 'resume'} ${subject}`;
+    }
+    case 'setFrozen':
+      return `setFrozen ${command.frozen ? 'freeze' : 'unfreeze'} u${command.userId}`;
+    case 'operatorCancel':
+      return `operatorCancel all orders of u${command.userId}`;
+    case 'voidMarket':
+      return `voidMarket ${marketName(command.marketId, names)}`;
     case 'setCancelAfter':
       return `setCancelAfter ${command.timeoutMs} ms`;
     case 'batch': {
@@ -224,6 +240,10 @@ function eventDetail(event: EventRecord, names: Names): string {
       return `u${event.userId}`;
     case 'tokenCreated':
       return `k${event.tokenId} of u${event.userId} to ${tokenScopeName(event.scope)}${untilText(event.expiresAtMs)}`;
+    case 'marketPaused':
+      return `${marketName(event.marketId, names)} is ${event.paused === 1 ? 'paused' : 'resumed'}`;
+    case 'userFrozen':
+      return `u${event.userId} is ${event.frozen === 1 ? 'frozen' : 'no longer frozen'}`;
     case 'cancelAfterFired':
       return `u${event.userId}, due at ${timeText(event.dueAtMs)}`;
     case 'tokenRevoked':

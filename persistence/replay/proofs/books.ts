@@ -131,6 +131,8 @@ export class Books {
       case 'tokenRevoked':
       case 'tokenExpired':
       case 'cancelAfterFired':
+      case 'marketPaused':
+      case 'userFrozen':
         break;
     }
   }

@@ -89,6 +89,8 @@ function partsOf(event: EventRecord): MoneyChange[] {
     case 'tokenRevoked':
     case 'tokenExpired':
     case 'cancelAfterFired':
+    case 'marketPaused':
+    case 'userFrozen':
       return [];
   }
 }

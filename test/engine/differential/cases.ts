@@ -28,8 +28,10 @@ const ORDERS: CaseName[] = [
   'client_order_id_reused',
   'invalid_command',
   'market_not_found',
+  'user_frozen',
   'deadline_passed',
   'market_not_active',
+  'market_paused',
   'post_only_would_trade',
   'price_not_met',
   'insufficient_liquidity',
@@ -50,13 +52,13 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   register: ['ok', 'invalid_command', 'username_taken', 'referral_code_unknown', 'limit_reached'],
   setCredential: ['ok', 'invalid_command', 'user_not_found'],
   deposit: [...TRANSFERS, 'limit_reached'],
-  withdraw: [...TRANSFERS, 'user_not_of_partner', 'insufficient_balance'],
+  withdraw: [...TRANSFERS, 'user_not_of_partner', 'user_frozen', 'insufficient_balance'],
   buy: [...USERS, ...ORDERS, 'limit_reached', 'insufficient_balance', 'amount_too_small'],
   sell: [...USERS, ...ORDERS, 'limit_reached', 'insufficient_shares'],
   cancel: [...USERS, 'market_not_found', 'order_not_found'],
   cancelAll: [...USERS, 'market_not_found'],
   claim: [...USERS, 'market_not_found', 'market_not_resolved', 'nothing_to_claim'],
-  stake: [...USERS, 'insufficient_balance', 'limit_reached'],
+  stake: [...USERS, 'user_frozen', 'insufficient_balance', 'limit_reached'],
   unstake: [...USERS, 'deposit_not_found', 'deposit_closed'],
   claimYield: [...USERS, 'deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
   setReferralCode: [...USERS, 'referral_code_taken', 'limit_reached'],
@@ -64,6 +66,10 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   vouchForSnapshot: ['ok', 'invalid_command'],
   createToken: ['ok', 'invalid_command', 'user_not_found', 'limit_reached'],
   setCancelAfter: USERS,
+  setPaused: ['ok', 'invalid_command', 'market_not_found', 'market_not_active', 'asset_not_found'],
+  setFrozen: ['ok', 'invalid_command', 'user_not_found'],
+  operatorCancel: ['ok', 'invalid_command', 'user_not_found'],
+  voidMarket: ['ok', 'invalid_command', 'market_not_found', 'market_not_active'],
   revokeToken: ['ok', 'user_not_found', 'token_not_found'],
 };
 
@@ -119,6 +125,9 @@ const EVENTS = [
   'tokenExpired',
   'orderCancelled CANCEL_AFTER',
   'cancelAfterFired',
+  'orderCancelled OPERATOR',
+  'marketPaused',
+  'userFrozen',
 ];
 
 function named(prefix: string, answers: Record<string, CaseName[]>): string[] {

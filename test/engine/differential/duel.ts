@@ -89,6 +89,7 @@ export class Duel {
     naive.checkInvariants();
     this.expectSame('userCount', engine.userCount, naive.userCount);
     this.expectSame('assetCount', engine.assetCount, naive.assetCount);
+    this.expectSame('operatorActions', engine.operatorActions(), naive.operatorActions());
     this.expectSame('vault', engine.vault(), naive.vault());
     for (let asset = 0; asset < naive.assetCount; asset++) {
       this.expectSame(

@@ -484,6 +484,11 @@ function wellFormed(): Command[] {
     },
     { kind: 'revokeToken', userId: 1, tokenId: 1 },
     { kind: 'setCancelAfter', ...user, timeoutMs: 1_000 },
+    { kind: 'setPaused', marketId: 0, asset: 0, paused: true, operator: 'op', reason: 'a test' },
+    { kind: 'setPaused', marketId: 0, asset: 0, paused: false, operator: 'op', reason: 'a test' },
+    { kind: 'setFrozen', userId: 1, frozen: false, operator: 'op', reason: 'a test' },
+    { kind: 'operatorCancel', userId: 1, operator: 'op', reason: 'a test' },
+    { kind: 'voidMarket', marketId: MARKET, operator: 'op', reason: 'a test' },
   ];
 }
 

@@ -48,6 +48,7 @@ export function register(state: NaiveState, command: Register): Answer {
     referralEarned: ZERO,
     partner,
     cancelAtMs: null,
+    frozen: false,
   });
   state.total = state.total.plus(dollars(grantMicros));
   const partnerNumber = partner === null ? 0 : state.partners.indexOf(partner) + 1;
@@ -111,6 +112,7 @@ export function withdraw(state: NaiveState, command: Withdraw): Answer {
   if (user === undefined) return reject('user_not_found');
   if (isOfExchange(user)) return reject('exchange_account');
   if (user.partner !== command.partner) return reject('user_not_of_partner');
+  if (user.frozen) return reject('user_frozen');
   const { amountMicros } = command;
   const amount = dollars(amountMicros);
   if (amount.gt(user.available))

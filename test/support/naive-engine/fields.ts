@@ -41,6 +41,7 @@ const isTransfer = {
 };
 /** Commands without one may lack the field. */
 const isName: Check = (value) => value === undefined || form(/^[A-Za-z0-9_:.-]{1,64}$/)(value);
+const isSigned = { operator: text(1, MAX_REFERENCE_LENGTH), reason: text(1, 200) };
 const isUsers = { idempotencyKey: isKey };
 const isOrder = {
   ...isUsers,
@@ -92,6 +93,10 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
     allowedAddresses: text(0, MAX_ALLOWED_ADDRESSES_LENGTH),
   },
   revokeToken: {},
+  setPaused: { ...isSigned, paused: isFlag },
+  setFrozen: { ...isSigned, frozen: isFlag },
+  operatorCancel: isSigned,
+  voidMarket: isSigned,
   setCancelAfter: {
     ...isUsers,
     timeoutMs: (value) => value === 0 || whole(1_000, 3_600_000)(value),
@@ -102,6 +107,7 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   const fields = command as unknown as Record<string, unknown>;
   const formed = Object.entries(FORMS[command.kind]).every(([name, check]) => check(fields[name]));
   if (!formed) return false;
+  if (command.kind === 'setPaused') return command.marketId === 0 || command.asset === -1;
   if (command.kind === 'observePrice') return command.observedAtMs <= nowMs;
   if (command.kind === 'cancel' && typeof command.clientOrderId === 'string')
     return command.orderId === 0;

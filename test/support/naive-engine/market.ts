@@ -132,7 +132,10 @@ function crossBoundary(state: NaiveState, asset: number): void {
   const startsAtMs = one.nextBoundaryMs;
   one.nextBoundaryMs += WINDOW_MS;
   const ending = state.markets.find(
-    (market) => market.asset === asset && market.endsAtMs === startsAtMs,
+    (market) =>
+      market.asset === asset &&
+      market.endsAtMs === startsAtMs &&
+      market.status === MarketStatus.ACTIVE,
   );
   if (ending !== undefined) {
     ending.status = MarketStatus.ENDED;
@@ -166,6 +169,7 @@ function open(
     decidedAtMs: 0,
     resolutionNumber: 0,
     payingOut: false,
+    paused: false,
     orders: [],
     positions: [],
     setLots: 0,
@@ -178,6 +182,8 @@ function open(
     lastTradeTicks: null,
   });
   emit(state, { type: 'marketOpened', marketId, startPriceMicros: micros(startPrice) });
+  if (state.everythingPaused || state.pausedAssets.includes(asset))
+    emit(state, { type: 'marketPaused', marketId, paused: 1 });
 }
 
 function fixStartPrice(state: NaiveState, market: NaiveMarket): void {
@@ -205,6 +211,18 @@ export function priceArrived(state: NaiveState, asset: number, price: Dollars): 
       resolveIfPriced(state, market);
     }
   }
+}
+
+/** An operator's decision: an active market ends with it. */
+export function voidNow(state: NaiveState, market: NaiveMarket): void {
+  const { marketId } = market;
+  if (market.status === MarketStatus.ACTIVE) {
+    market.status = MarketStatus.ENDED;
+    market.startPriceFixed = true;
+    emit(state, { type: 'marketEnded', marketId });
+    state.work.push({ kind: 'cancelOrders', marketId });
+  }
+  resolve(state, market, Resolution.VOID, null);
 }
 
 function resolveIfPriced(state: NaiveState, market: NaiveMarket): void {

@@ -20,6 +20,7 @@ import type {
   AccountView,
   DepthView,
   MarketView,
+  OperatorActionView,
   OrderView,
   PositionView,
   QuoteView,
@@ -30,6 +31,7 @@ import type {
 import { CLIENT_ORDER_ID_BOUNDS } from '../../../engine/state/book/client-order-ids.js';
 import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
 import { setCancelAfter } from './access/cancel-after.js';
+import { operatorCancel, setFrozen, setPaused, voidMarket } from './access/operators.js';
 import { createToken, revokeToken, tokenViews } from './access/tokens.js';
 import {
   deposit,
@@ -261,6 +263,9 @@ export class NaiveEngine {
     return views.orderViews(this.state, userId);
   }
 
+  operatorActions(): OperatorActionView[] {
+    return [...this.state.actions].reverse();
+  }
   cancelAtMs(userId: number): number | null {
     return userOf(this.state, userId)?.cancelAtMs ?? null;
   }
@@ -323,5 +328,13 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return revokeToken(state, command);
     case 'setCancelAfter':
       return setCancelAfter(state, command);
+    case 'setPaused':
+      return setPaused(state, command);
+    case 'setFrozen':
+      return setFrozen(state, command);
+    case 'operatorCancel':
+      return operatorCancel(state, command);
+    case 'voidMarket':
+      return voidMarket(state, command);
   }
 }

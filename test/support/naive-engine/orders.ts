@@ -55,8 +55,11 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   }
   const market = marketOf(state, command.marketId);
   if (market === undefined) return reject('market_not_found');
+  if (user.frozen) return reject('user_frozen');
   if (command.validUntilMs < state.nowMs) return reject('deadline_passed');
   if (market.status !== MarketStatus.ACTIVE) return reject('market_not_active');
+  if (market.paused || state.everythingPaused || state.pausedAssets.includes(market.asset))
+    return reject('market_paused');
   const rests = command.timeInForce === TimeInForce.GTC;
   if (state.fillsLeft === 0) return reject('limit_reached');
   if (rests && countOfOrders(state, command.userId) >= MAX_OPEN_ORDERS_PER_USER) {

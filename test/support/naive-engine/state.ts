@@ -11,7 +11,7 @@ import {
   Side,
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
-import type { AccessTokenView } from '../../../engine/interface/views.js';
+import type { AccessTokenView, OperatorActionView } from '../../../engine/interface/views.js';
 import {
   CLIENT_ORDER_ID_BOUNDS,
   type ClientOrderIdBounds,
@@ -38,6 +38,7 @@ export interface NaiveUser {
   partner: string | null;
   /** When the dead man's switch fires; null: it is off. */
   cancelAtMs: number | null;
+  frozen: boolean;
 }
 
 export interface NaiveOrder {
@@ -87,6 +88,8 @@ export interface NaiveMarket {
   resolutionNumber: number;
   /** The payout of unclaimed winnings is pending. */
   payingOut: boolean;
+  /** Itself, not its asset or everything. */
+  paused: boolean;
   /** Resting orders, oldest first. */
   orders: NaiveOrder[];
   /** In order of creation. */
@@ -169,6 +172,9 @@ export interface NaiveState {
   /** In order of creation. */
   tokens: NaiveToken[];
   tokensMade: number;
+  pausedAssets: number[];
+  everythingPaused: boolean;
+  actions: OperatorActionView[];
   /** Partners that registered users, in order. */
   partners: string[];
   treasury: Dollars;
@@ -219,6 +225,9 @@ export function newState(): NaiveState {
     transfers: [],
     tokens: [],
     tokensMade: 0,
+    pausedAssets: [],
+    everythingPaused: false,
+    actions: [],
     partners: [],
     treasury: ZERO,
     total: ZERO,

@@ -20,6 +20,7 @@ import {
 export function stake(state: NaiveState, command: Stake): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
+  if (user.frozen) return reject('user_frozen');
   let own = 0;
   for (const deposit of state.vault.deposits)
     if (!deposit.closed && deposit.userId === user.userId) own++;

@@ -16,6 +16,7 @@ import type {
   VaultDepositView,
   VaultView,
 } from '../../../engine/interface/views.js';
+import { isPaused } from './access/operators.js';
 import { referralFields } from './accounts.js';
 import { bestFirst, depthOf, planOrder, upTicksOf } from './book.js';
 import { type Dollars, dollars, micros, sum } from './decimal.js';
@@ -46,6 +47,7 @@ export function accountView(state: NaiveState, userId: number): AccountView | nu
     tradeCount: user.tradeCount,
     microPoints: user.microPoints,
     partner: user.partner,
+    frozen: user.frozen,
   };
 }
 
@@ -70,6 +72,7 @@ export function marketView(state: NaiveState, marketId: number): MarketView | nu
     endPriceMicros: market.endPrice === null ? null : micros(market.endPrice),
     resolvedAtMs: market.status === MarketStatus.RESOLVED ? market.decidedAtMs : null,
     averageSoFarMicros: averageSoFar(state, market),
+    paused: isPaused(state, market),
     volumeMicros: micros(market.volume),
     openInterestLots: market.setLots,
     bestBidTicks: bestTicks(market, true),

@@ -1,0 +1,129 @@
+/**
+ * Commands of operators. Each has the operator's name and a reason, and is remembered with them.
+ * Each function checks everything, then changes the state and writes the fields of its result; it
+ * returns the code.
+ *
+ * None of them moves money by itself: a frozen user's orders leave the book, and a market that is
+ * declared VOID is settled by the usual rules.
+ */
+
+import { Code } from '../../interface/codes.js';
+import {
+  CommandKind,
+  type OperatorCancel,
+  type SetFrozen,
+  type SetPaused,
+  type VoidMarket,
+} from '../../interface/commands.js';
+import { CancelReason, MarketStatus } from '../../interface/domain.js';
+import { EventType } from '../../interface/events.js';
+import { isText } from '../../interface/fields.js';
+import { MAX_REASON_LENGTH, MAX_REFERENCE_LENGTH } from '../../interface/limits.js';
+import type { OperatorActionView } from '../../interface/views.js';
+import { PausedBy } from '../../state/access/pauses.js';
+import type { State } from '../../state/state.js';
+import { isIntegerBetween } from '../../storage/arithmetic.js';
+import { voidByOperator } from '../market-life.js';
+import { cancelOrder } from '../rest-order.js';
+
+/** Neither a market nor an asset: everything. */
+export function setPaused(state: State, command: SetPaused): number {
+  const { marketId, asset, paused } = command;
+  if (!isSigned(command) || (marketId !== 0 && asset !== -1)) return Code.invalid_command;
+  if (marketId !== 0) {
+    const slot = state.markets.find(marketId);
+    if (slot === 0) return Code.market_not_found;
+    if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
+    setBit(state, slot, PausedBy.MARKET, paused);
+  } else if (asset !== -1) {
+    if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;
+    state.pauses.setAsset(asset, paused);
+    setBit(state, state.schedule.assets[asset]!.activeSlot, PausedBy.ASSET, paused);
+  } else {
+    state.pauses.setEverything(paused);
+    for (const { activeSlot } of state.schedule.assets)
+      setBit(state, activeSlot, PausedBy.EVERYTHING, paused);
+  }
+  state.result.write(remember(state, command, { isSet: paused, marketId, asset }));
+  return Code.ok;
+}
+
+/** `slot` 0: the asset has no active market. */
+function setBit({ markets, events }: State, slot: number, bit: number, paused: boolean): void {
+  if (slot === 0) return;
+  const before = markets.pausedBy(slot);
+  const after = paused ? before | bit : before & ~bit;
+  markets.setPausedBy(slot, after);
+  if ((before === 0) !== (after === 0))
+    events.write(EventType.marketPaused, markets.id(slot), Number(paused));
+}
+
+/** A frozen user's orders are cancelled, because a resting order would trade. */
+export function setFrozen(state: State, command: SetFrozen): number {
+  const { userId, frozen } = command;
+  if (!isSigned(command)) return Code.invalid_command;
+  if (!state.users.exists(userId)) return Code.user_not_found;
+  const cancelled = frozen ? cancelOrdersOf(state, userId) : 0;
+  if (state.accounts.isFrozen(userId) !== frozen) {
+    state.accounts.setFrozen(userId, frozen);
+    state.events.write(EventType.userFrozen, userId, Number(frozen));
+  }
+  state.result.write(remember(state, command, { isSet: frozen, userId }), cancelled);
+  return Code.ok;
+}
+
+export function operatorCancel(state: State, command: OperatorCancel): number {
+  const { userId } = command;
+  if (!isSigned(command)) return Code.invalid_command;
+  if (!state.users.exists(userId)) return Code.user_not_found;
+  const cancelled = cancelOrdersOf(state, userId);
+  state.result.write(remember(state, command, { userId }), cancelled);
+  return Code.ok;
+}
+
+export function voidMarket(state: State, command: VoidMarket): number {
+  const { marketId } = command;
+  if (!isSigned(command)) return Code.invalid_command;
+  const slot = state.markets.find(marketId);
+  if (slot === 0) return Code.market_not_found;
+  if (state.markets.status(slot) === MarketStatus.RESOLVED) return Code.market_not_active;
+  voidByOperator(state, slot);
+  state.result.write(remember(state, command, { marketId }));
+  return Code.ok;
+}
+
+function cancelOrdersOf(state: State, userId: number): number {
+  const { accounts } = state;
+  let cancelled = 0;
+  for (let row = accounts.firstOrder(userId); row !== 0; row = accounts.firstOrder(userId)) {
+    cancelOrder(state, row, CancelReason.OPERATOR);
+    cancelled++;
+  }
+  return cancelled;
+}
+
+type OperatorCommand = SetPaused | SetFrozen | OperatorCancel | VoidMarket;
+
+function isSigned({ operator, reason }: OperatorCommand): boolean {
+  return isText(operator, 1, MAX_REFERENCE_LENGTH) && isText(reason, 1, MAX_REASON_LENGTH);
+}
+
+/** Returns the id of the action. */
+function remember(
+  state: State,
+  { kind, operator, reason }: OperatorCommand,
+  subject: Partial<Pick<OperatorActionView, 'isSet' | 'userId' | 'marketId' | 'asset'>>,
+): number {
+  return state.actions.add({
+    sequence: state.sequence,
+    atMs: state.nowMs,
+    kind: CommandKind[kind],
+    isSet: false,
+    operator,
+    reason,
+    userId: 0,
+    marketId: 0,
+    asset: -1,
+    ...subject,
+  });
+}

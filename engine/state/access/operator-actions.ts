@@ -1,0 +1,59 @@
+/**
+ * What operators did, and why: the last actions, the oldest first. The journal has all of them.
+ */
+import { OPERATOR_ACTIONS_KEPT } from '../../interface/limits.js';
+import type { OperatorActionView } from '../../interface/views.js';
+import type { Archive } from '../../storage/archive.js';
+
+const NO_ACTION: OperatorActionView = {
+  actionId: 0,
+  sequence: 0,
+  atMs: 0,
+  kind: 0,
+  isSet: false,
+  operator: '',
+  reason: '',
+  userId: 0,
+  marketId: 0,
+  asset: -1,
+};
+
+export class OperatorActions {
+  private actions: OperatorActionView[] = [];
+  private lastId = 0;
+
+  /** Adds an action; returns its id: 1, 2, … */
+  add(action: Omit<OperatorActionView, 'actionId'>): number {
+    this.lastId++;
+    this.actions.push({ actionId: this.lastId, ...action });
+    if (this.actions.length > OPERATOR_ACTIONS_KEPT) this.actions.shift();
+    return this.lastId;
+  }
+
+  /** A copy, the newest first. */
+  newestFirst(): OperatorActionView[] {
+    return this.actions.map((action) => ({ ...action })).reverse();
+  }
+
+  archive(archive: Archive): void {
+    this.lastId = archive.number(this.lastId);
+    const count = archive.number(this.actions.length);
+    const read: OperatorActionView[] = [];
+    for (let i = 0; i < count; i++) {
+      const action = this.actions[i] ?? NO_ACTION;
+      read.push({
+        actionId: archive.number(action.actionId),
+        sequence: archive.number(action.sequence),
+        atMs: archive.number(action.atMs),
+        kind: archive.number(action.kind),
+        isSet: archive.number(Number(action.isSet)) === 1,
+        operator: archive.text(action.operator),
+        reason: archive.text(action.reason),
+        userId: archive.number(action.userId),
+        marketId: archive.number(action.marketId),
+        asset: archive.number(action.asset),
+      });
+    }
+    if (archive.reading) this.actions = read;
+  }
+}

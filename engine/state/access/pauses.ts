@@ -1,0 +1,37 @@
+/**
+ * What operators have paused besides single markets: everything, and assets. A market that opens
+ * later is paused with them.
+ */
+import type { Archive } from '../../storage/archive.js';
+
+/** Bits of a market's `pausedBy`: each level is a switch of its own. */
+export const PausedBy = { MARKET: 1, ASSET: 2, EVERYTHING: 4 } as const;
+
+export class Pauses {
+  private everything = false;
+  /** By asset. */
+  private assets: boolean[] = [];
+
+  setEverything(paused: boolean): void {
+    this.everything = paused;
+  }
+
+  setAsset(asset: number, paused: boolean): void {
+    while (this.assets.length <= asset) this.assets.push(false);
+    this.assets[asset] = paused;
+  }
+
+  /** The bits of a market of the asset that opens now. */
+  bitsOf(asset: number): number {
+    const ofAsset = this.assets[asset] === true ? PausedBy.ASSET : 0;
+    return ofAsset | (this.everything ? PausedBy.EVERYTHING : 0);
+  }
+
+  archive(archive: Archive): void {
+    this.everything = archive.number(Number(this.everything)) === 1;
+    const count = archive.number(this.assets.length);
+    const assets: boolean[] = [];
+    for (let i = 0; i < count; i++) assets.push(archive.number(Number(this.assets[i])) === 1);
+    this.assets = assets;
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Routes of operators, on an address of their own. Each change is a journalled command with the
+ * operator's name, which comes from the key, and a reason.
+ */
+
+import { Code } from '../../../engine/interface/codes.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import { CommandKind } from '../../../engine/interface/commands.js';
+import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
+import type { OperatorActionView } from '../../../engine/interface/views.js';
+import { errorAnswer } from '../../http/errors.js';
+import type { RequestContext } from '../../http/request-context.js';
+import { defineRoute, type Route } from '../../http/route.js';
+import { serializer } from '../../json/serializer.js';
+import { balanceFieldsOf, openPositions, positionOf } from '../accounts/views.js';
+import { findAccount, isListed } from '../find.js';
+import { orderOf } from '../orders/views.js';
+import { pageOf } from '../paging.js';
+import { operationRoutes } from '../status/routes.js';
+import {
+  type ACTION_NAMES,
+  Actions,
+  ActionsQuery,
+  CancelledOrders,
+  Done,
+  OperatorUser,
+  PauseBody,
+  ReasonBody,
+} from './schemas.js';
+
+const doneText = serializer(Done);
+const cancelledText = serializer(CancelledOrders);
+const userText = serializer(OperatorUser);
+const actionsText = serializer(Actions);
+
+const REASON = { reason: 'prices of the feed are wrong' };
+const DONE = { sequence: 18, atMs: 1763700300000 };
+
+const USER_SUMMARIES = {
+  freeze:
+    'Freeze a user, who then cannot trade, stake or be withdrawn from; cancels the resting orders',
+  unfreeze: 'End the freezing of a user',
+  'cancel-orders': 'Cancel all resting orders of a user',
+};
+
+type Call<Body> = RequestContext<Body>;
+type ActionName = (typeof ACTION_NAMES)[number];
+type PauseFields = { reason: string; marketId?: string | undefined; asset?: string | undefined };
+
+export const operatorRoutes: Route[] = [
+  ...(['pause', 'resume'] as const).map((verb) =>
+    defineRoute({
+      method: 'POST',
+      path: `/operator/${verb}`,
+      access: 'operator',
+      summary:
+        verb === 'pause'
+          ? 'Refuse new orders in a market, in the markets of an asset, or everywhere'
+          : 'End the pause of a market, of an asset, or of everything',
+      quota: null,
+      body: PauseBody,
+      responses: { 200: Done },
+      errors: ['market_not_found', 'market_not_active'],
+      example: { request: { ...REASON, asset: 'BTC' }, response: DONE },
+      handle: (call) => setPaused(call, verb === 'pause'),
+    }),
+  ),
+  ...(['freeze', 'unfreeze', 'cancel-orders'] as const).map((verb) =>
+    defineRoute({
+      method: 'POST',
+      path: `/operator/users/:id/${verb}`,
+      access: 'operator',
+      summary: USER_SUMMARIES[verb],
+      quota: null,
+      body: ReasonBody,
+      responses: { 200: CancelledOrders },
+      errors: ['user_not_found'],
+      example: { request: REASON, response: { cancelledOrders: 2, ...DONE } },
+      handle(call) {
+        const account = findAccount(call, 'id');
+        if (account === null) return;
+        const { userId } = account;
+        const signed = { userId, operator: call.operator!, reason: call.body.reason };
+        if (verb === 'cancel-orders') run(call, { kind: 'operatorCancel', ...signed });
+        else run(call, { kind: 'setFrozen', frozen: verb === 'freeze', ...signed });
+      },
+    }),
+  ),
+  defineRoute({
+    method: 'POST',
+    path: '/operator/markets/:id/void',
+    access: 'operator',
+    summary: 'Declare a market VOID that is not resolved yet; an active one ends with it',
+    quota: null,
+    body: ReasonBody,
+    responses: { 200: Done },
+    errors: ['market_not_found', 'market_not_active'],
+    example: { request: REASON, response: DONE },
+    handle(call) {
+      const marketId = marketIdNumber(call.engine, call.parameter('id'));
+      const { reason } = call.body;
+      run(call, { kind: 'voidMarket', marketId, operator: call.operator!, reason });
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/operator/users/:id',
+    access: 'operator',
+    summary: 'The account of a user, with its orders and positions',
+    quota: null,
+    responses: { 200: OperatorUser },
+    errors: ['user_not_found'],
+    example: {},
+    handle(call) {
+      const account = findAccount(call, 'id');
+      if (account === null) return;
+      const { engine } = call;
+      const { userId, username, createdAtMs, partner, frozen } = account;
+      const positions = engine
+        .positions(userId)
+        .flatMap((position) => openPositions(position, engine.market(position.marketId)!));
+      const text = userText({
+        userId: `u${userId}`,
+        username,
+        createdAtMs,
+        partner,
+        frozen,
+        cancelAtMs: engine.cancelAtMs(userId),
+        balance: balanceFieldsOf(account),
+        orders: engine.orders(userId).map((order) => orderOf(engine, order)),
+        positions: positions.map((position) => positionOf(engine, position)),
+        sequence: engine.sequence,
+      });
+      call.answer(200, text);
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/operator/actions',
+    access: 'operator',
+    summary: 'What operators did, newest first: the last 10,000 actions; the journal has all',
+    quota: null,
+    query: ActionsQuery,
+    responses: { 200: Actions },
+    example: {},
+    handle(call) {
+      const { engine } = call;
+      const page = pageOf(call, engine.operatorActions(), {
+        list: 'operator-actions',
+        positionOf: ({ actionId }) => actionId,
+        newestFirst: true,
+      });
+      if (page === null) return;
+      const actions = page.entries.map((action) => actionOf(call, action));
+      const { nextCursor } = page;
+      call.answer(200, actionsText({ actions, nextCursor, sequence: engine.sequence }));
+    },
+  }),
+  ...operationRoutes.filter(({ path }) => path === '/metrics'),
+];
+
+function setPaused(call: Call<PauseFields>, paused: boolean): void {
+  const { marketId: market, asset: symbol, reason } = call.body;
+  const { engine } = call;
+  const marketId = market === undefined ? 0 : marketIdNumber(engine, market);
+  if (market !== undefined && marketId === 0) {
+    call.answerError(errorAnswer('market_not_found'));
+    return;
+  }
+  if (symbol !== undefined && !isListed(call, symbol.toUpperCase())) return;
+  const asset = symbol === undefined ? -1 : engine.findAsset(symbol.toUpperCase());
+  run(call, { kind: 'setPaused', marketId, asset, paused, operator: call.operator!, reason });
+}
+
+const RESOLVED = errorAnswer(
+  'market_not_active',
+  {},
+  'The market has ended or is resolved: an ended market cannot be paused, a resolved one not be declared VOID.',
+);
+
+/** Submits the command and answers. */
+function run(call: Call<{ reason: string }>, command: Command): void {
+  const result = call.submit(command);
+  if (result === null) return;
+  const { values } = result;
+  const code = values[ResultHead.code];
+  if (code === Code.market_not_active) call.answerError(RESOLVED);
+  else if (code !== Code.ok) call.answerRejected(result);
+  else {
+    const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
+    const hasOrders = command.kind === 'setFrozen' || command.kind === 'operatorCancel';
+    const cancelledOrders = values[RESULT_HEAD_LENGTH + 1]!;
+    call.answer(200, hasOrders ? cancelledText({ cancelledOrders, ...done }) : doneText(done));
+  }
+}
+
+function actionOf(call: RequestContext<unknown, unknown>, action: OperatorActionView) {
+  const { engine } = call;
+  const { userId, marketId, asset } = action;
+  return {
+    actionId: `${action.actionId}`,
+    sequence: action.sequence,
+    atMs: action.atMs,
+    action: nameOf(action),
+    operator: action.operator,
+    reason: action.reason,
+    userId: userId === 0 ? null : `u${userId}`,
+    marketId: marketId === 0 ? null : marketIdText(engine, marketId),
+    asset: asset === -1 ? null : engine.assetSymbol(asset),
+  };
+}
+
+function nameOf({ kind, isSet }: OperatorActionView): ActionName {
+  if (kind === CommandKind.setPaused) return isSet ? 'pause' : 'resume';
+  if (kind === CommandKind.setFrozen) return isSet ? 'freeze' : 'unfreeze';
+  return kind === CommandKind.voidMarket ? 'void' : 'cancel_orders';
+}

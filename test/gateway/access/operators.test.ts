@@ -1,0 +1,250 @@
+/** Operators over real HTTP: pauses, frozen users, cancelled orders, VOID, and a restart. */
+import { createHash } from 'node:crypto';
+import { request } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type ApiClient,
+  MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+import { clientsOf } from '../stream/support.js';
+
+const KEY = 'operator-key-of-the-tests';
+const CONFIG = {
+  operationsPort: 0,
+  operatorKeys: [{ partner: 'olga', sha256: createHash('sha256').update(KEY).digest() }],
+  partnerKeys: PARTNER_KEYS,
+};
+const BECAUSE = { reason: 'the feed is wrong' };
+
+let server: TestServer;
+let api: ApiClient;
+let ada: Trader;
+let bob: Trader;
+const { connectAs } = clientsOf(() => server);
+
+beforeAll(async () => {
+  server = await TestServer.withMarket(CONFIG);
+  api = server.api;
+  ada = await server.registerByPartner('ada');
+  bob = await server.register('bob');
+});
+afterAll(() => server.stop());
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field
+type Reply = { status: number; json: any; text: string };
+
+async function operate(
+  method: 'GET' | 'POST',
+  path: string,
+  body?: object,
+  authorization = `Bearer ${KEY}`,
+): Promise<Reply> {
+  const response = await request(`http://127.0.0.1:${server.exchange.operationsPort}/api${path}`, {
+    method,
+    headers: { authorization, 'content-type': 'application/json' },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const text = await response.body.text();
+  const isJson = `${response.headers['content-type']}`.startsWith('application/json');
+  return { status: response.statusCode, text, json: isJson ? JSON.parse(text) : null };
+}
+const act = (path: string, body: object = BECAUSE) => operate('POST', `/operator/${path}`, body);
+async function done(path: string, body: object = BECAUSE): Promise<Reply['json']> {
+  const { status, json, text } = await act(path, body);
+  expect(status, text).toBe(200);
+  expect([json.sequence > 0, json.atMs]).toEqual([true, server.clock.nowMs()]);
+  return json;
+}
+const code = ({ status, json }: Reply) => [status, json?.error?.code];
+const BID = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
+const bid = (trader: Trader, marketId = MARKET) =>
+  api.post(`/markets/15m/${marketId}/buy`, BID, trader.token);
+const ordersOf = async ({ userId, token }: Trader) =>
+  (await api.get(`/users/${userId}/orders`, token)).json.orders;
+const isPaused = async () => (await api.get(`/markets/${MARKET}`)).json.paused;
+
+test('needs an operator key, on the address of the operators only', async () => {
+  const before = await server.state();
+  for (const authorization of ['', 'Bearer nonsense', `Basic ${KEY}`, `Bearer ${PARTNER_KEY}`])
+    expect(code(await operate('POST', '/operator/pause', BECAUSE, authorization))).toEqual([
+      403,
+      'operator_key_required',
+    ]);
+  const options = { headers: { authorization: `Bearer ${KEY}` } };
+  const there = await api.send('POST', '/operator/pause', BECAUSE, options);
+  expect(code(there)).toEqual([404, 'route_not_found']);
+  expect(code(await operate('GET', '/markets'))).toEqual([404, 'route_not_found']);
+  const metrics = await operate('GET', '/metrics', undefined, '');
+  expect([metrics.status, metrics.text]).toEqual([200, expect.stringContaining('exchange_users')]);
+  expect((await request(`${server.exchange.address}/api/metrics`)).statusCode).toBe(404);
+  for (const [path, body] of [
+    ['pause', {}],
+    ['pause', { reason: '' }],
+    ['pause', { reason: 'x'.repeat(201) }],
+    ['pause', { ...BECAUSE, marketId: MARKET, asset: 'BTC' }],
+    ['pause', { ...BECAUSE, asset: 'DOGE' }],
+    ['users/u1/freeze', {}],
+    [`markets/${MARKET}/void`, { ...BECAUSE, userId: 'u1' }],
+  ] as const)
+    expect(code(await act(path, body)), path).toEqual([400, 'invalid_request']);
+  expect(code(await act('pause', { ...BECAUSE, marketId: 'nonsense' }))).toEqual([
+    404,
+    'market_not_found',
+  ]);
+  for (const verb of ['freeze', 'unfreeze', 'cancel-orders'])
+    expect(code(await act(`users/u99/${verb}`))).toEqual([404, 'user_not_found']);
+  expect(await server.state()).toEqual(before);
+  // This one is refused by the engine, so it is in the journal.
+  expect(code(await act('markets/btc-15m-1763600400/void'))).toEqual([404, 'market_not_found']);
+});
+
+test.each([
+  ['a market', { marketId: MARKET }],
+  ['an asset', { asset: 'BTC' }],
+  ['everything', {}],
+])('pauses %s: no new orders, but cancels; and resumes it', async (_name, subject) => {
+  const client = await connectAs(bob);
+  const [snapshot] = await client.subscribe('markets');
+  expect(snapshot.data.markets[0].paused).toBe(false);
+  const { orderId } = (await bid(ada)).json;
+  await done('pause', { ...BECAUSE, ...subject });
+  expect(await isPaused()).toBe(true);
+  const paused = await client.next('delta');
+  expect(paused.data.changes).toMatchObject([{ change: 'paused', market: { paused: true } }]);
+  expect(code(await bid(ada))).toEqual([409, 'market_paused']);
+  expect((await api.delete(`/markets/15m/${MARKET}/orders/${orderId}`, ada.token)).status).toBe(
+    200,
+  );
+  await done('resume', { ...BECAUSE, ...subject });
+  expect(await isPaused()).toBe(false);
+  const resumed = await client.next('delta');
+  expect(resumed.data.changes).toMatchObject([{ change: 'resumed', market: { paused: false } }]);
+  expect((await bid(ada)).status).toBe(200);
+});
+
+test('freezes a user, whose orders are cancelled; cancels the orders of another', async () => {
+  const client = await connectAs(ada);
+  await client.subscribe('user');
+  const resting = (await ordersOf(ada)).length;
+  expect(resting).toBeGreaterThan(0);
+  expect((await done(`users/${ada.userId}/freeze`)).cancelledOrders).toBe(resting);
+  const { data } = await client.next('delta');
+  expect(data.events.at(0)).toMatchObject({ type: 'order_cancelled', reason: 'operator' });
+  expect(data.events.at(-1)).toEqual({ type: 'user_frozen', frozen: true });
+  expect(await ordersOf(ada)).toEqual([]);
+  expect(code(await bid(ada))).toEqual([409, 'user_frozen']);
+  const stake = await api.post('/vaults/flex/stake', { amount: 5 }, ada.token);
+  expect(code(stake)).toEqual([409, 'user_frozen']);
+  const partner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
+  const transfer = { userId: ada.userId, amount: 5, reference: 'r1' };
+  const withdrawal = await api.send('POST', '/partner/withdrawals', transfer, partner);
+  expect(code(withdrawal)).toEqual([409, 'user_frozen']);
+  expect((await api.delete(`/markets/15m/${MARKET}/orders`, ada.token)).status).toBe(200);
+  expect((await operate('GET', `/operator/users/${ada.userId}`)).json).toMatchObject({
+    userId: ada.userId,
+    frozen: true,
+    partner: 'acme',
+    cancelAtMs: null,
+    balance: { available: 10_000, held: 0 },
+    orders: [],
+    positions: [],
+  });
+  await bid(bob);
+  expect((await done(`users/${bob.userId}/cancel-orders`)).cancelledOrders).toBe(1);
+  expect((await bid(bob)).status).toBe(200);
+});
+
+test('survives a restart; a later market of a paused asset opens paused, and ends in time', async () => {
+  await done('pause', { ...BECAUSE, asset: 'BTC' });
+  const before = [
+    await server.state(),
+    (await operate('GET', '/operator/actions')).json,
+    (await operate('GET', `/operator/users/${bob.userId}`)).json,
+  ];
+  const { folder, clock } = server;
+  await server.close();
+  server = await TestServer.start(CONFIG, folder, clock.nowMs());
+  api = server.api;
+  expect([
+    await server.state(),
+    (await operate('GET', '/operator/actions')).json,
+    (await operate('GET', `/operator/users/${bob.userId}`)).json,
+  ]).toEqual(before);
+  expect(code(await bid(ada))).toEqual([409, 'user_frozen']);
+  expect(code(await bid(bob))).toEqual([409, 'market_paused']);
+  await done(`users/${ada.userId}/unfreeze`);
+  await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_000);
+  const ended = await api.read(`/markets/${MARKET}`);
+  expect(ended.json).toMatchObject({ status: 'resolved', resolution: 'UP', paused: false });
+  const [next] = (await api.get('/markets/15m')).json.markets;
+  expect(next.paused).toBe(true);
+  expect(code(await bid(ada, next.id))).toEqual([409, 'market_paused']);
+  await done('resume', { ...BECAUSE, asset: 'BTC' });
+  expect((await bid(ada, next.id)).status).toBe(200);
+});
+
+test('declares an active market VOID: half a dollar a share, fees refunded, nothing traded after', async () => {
+  const [{ id }] = (await api.get('/markets/15m')).json.markets;
+  const buy = { outcome: 'DOWN', shares: 100, price: 0.9, timeInForce: 'GTC' };
+  await api.post(`/markets/15m/${id}/buy`, buy, bob.token);
+  const taken = await api.post(`/markets/15m/${id}/buy`, { outcome: 'UP', amount: 10 }, ada.token);
+  expect(taken.status, taken.text).toBe(200);
+  const { position, fee } = taken.json;
+  await done(`markets/${id}/void`);
+  expect(code(await bid(ada, id))).toEqual([409, 'market_not_active']);
+  const claim = await api.post(`/markets/15m/${id}/claim`, {}, ada.token);
+  expect(claim.json).toMatchObject({
+    resolution: 'VOID',
+    shares: position.UP,
+    payout: position.UP / 2,
+    refundedFees: fee,
+  });
+  expect(code(await act(`markets/${id}/void`))).toEqual([409, 'market_not_active']);
+  expect(code(await act('pause', { ...BECAUSE, marketId: id }))).toEqual([
+    409,
+    'market_not_active',
+  ]);
+  expect((await api.read(`/markets/${id}`)).json).toMatchObject({
+    status: 'resolved',
+    resolution: 'VOID',
+    prices: { UP: 0.5, DOWN: 0.5 },
+  });
+  // The next window has its market again.
+  await server.passTime(WINDOW_START_MS + 2 * WINDOW_MS + 2_000, 102_000);
+  const [next] = (await api.get('/markets/15m')).json.markets;
+  expect(next.startsAtMs).toBe(WINDOW_START_MS + 2 * WINDOW_MS);
+  server.exchange.sequencer.engine.checkInvariants();
+});
+
+test('the actions are listed with their operator and reason, newest first, in pages', async () => {
+  const all = (await operate('GET', '/operator/actions?limit=200')).json;
+  expect(all.nextCursor).toBe(null);
+  expect(all.actions.at(-1)).toMatchObject({
+    actionId: '1',
+    action: 'pause',
+    operator: 'olga',
+    reason: BECAUSE.reason,
+    marketId: MARKET,
+    asset: null,
+    userId: null,
+  });
+  const names = all.actions.map(({ action }: { action: string }) => action);
+  expect(names).toEqual([
+    'void',
+    'resume',
+    'unfreeze',
+    'pause',
+    'cancel_orders',
+    'freeze',
+    ...['resume', 'pause', 'resume', 'pause', 'resume', 'pause'],
+  ]);
+  const first = (await operate('GET', '/operator/actions?limit=5')).json;
+  const rest = (await operate('GET', `/operator/actions?limit=50&cursor=${first.nextCursor}`)).json;
+  expect([...first.actions, ...rest.actions]).toEqual(all.actions);
+});

@@ -1,0 +1,98 @@
+/** The naive engine's operators: pauses, frozen users, cancelled orders, VOID by decision. */
+import {
+  CommandKind,
+  type OperatorCancel,
+  type SetFrozen,
+  type SetPaused,
+  type VoidMarket,
+} from '../../../../engine/interface/commands.js';
+import { CancelReason, MarketStatus } from '../../../../engine/interface/domain.js';
+import { voidNow } from '../market.js';
+import { cancelOrder, ordersOf } from '../orders.js';
+import {
+  type Answer,
+  emit,
+  marketOf,
+  type NaiveMarket,
+  type NaiveState,
+  ok,
+  reject,
+  userOf,
+} from '../state.js';
+
+/** Whether the market, its asset or everything is paused. */
+export function isPaused(state: NaiveState, market: NaiveMarket): boolean {
+  if (market.status !== MarketStatus.ACTIVE) return false;
+  return market.paused || state.pausedAssets.includes(market.asset) || state.everythingPaused;
+}
+
+export function setPaused(state: NaiveState, command: SetPaused): Answer {
+  const { marketId, asset, paused } = command;
+  const market = marketOf(state, marketId);
+  if (marketId !== 0 && market === undefined) return reject('market_not_found');
+  if (market !== undefined && market.status !== MarketStatus.ACTIVE)
+    return reject('market_not_active');
+  if (marketId === 0 && asset !== -1 && state.assets[asset] === undefined)
+    return reject('asset_not_found');
+  const active = state.markets.filter(({ status }) => status === MarketStatus.ACTIVE);
+  active.sort((a, b) => a.asset - b.asset);
+  const before = active.map((one) => isPaused(state, one));
+  if (market !== undefined) market.paused = paused;
+  else if (asset !== -1) {
+    state.pausedAssets = state.pausedAssets.filter((one) => one !== asset);
+    if (paused) state.pausedAssets.push(asset);
+  } else state.everythingPaused = paused;
+  for (const [index, one] of active.entries()) {
+    if (isPaused(state, one) !== before[index])
+      emit(state, { type: 'marketPaused', marketId: one.marketId, paused: Number(paused) });
+  }
+  return remembered(state, command, {}, { isSet: paused, marketId, asset });
+}
+
+export function setFrozen(state: NaiveState, command: SetFrozen): Answer {
+  const { userId, frozen } = command;
+  const user = userOf(state, userId);
+  if (user === undefined) return reject('user_not_found');
+  const cancelledOrders = frozen ? cancelAllOf(state, userId) : 0;
+  if (user.frozen !== frozen) emit(state, { type: 'userFrozen', userId, frozen: Number(frozen) });
+  user.frozen = frozen;
+  return remembered(state, command, { cancelledOrders }, { isSet: frozen, userId });
+}
+
+export function operatorCancel(state: NaiveState, command: OperatorCancel): Answer {
+  const { userId } = command;
+  if (userOf(state, userId) === undefined) return reject('user_not_found');
+  return remembered(state, command, { cancelledOrders: cancelAllOf(state, userId) }, { userId });
+}
+
+export function voidMarket(state: NaiveState, command: VoidMarket): Answer {
+  const market = marketOf(state, command.marketId);
+  if (market === undefined) return reject('market_not_found');
+  if (market.status === MarketStatus.RESOLVED) return reject('market_not_active');
+  voidNow(state, market);
+  return remembered(state, command, {}, { marketId: command.marketId });
+}
+
+function cancelAllOf(state: NaiveState, userId: number): number {
+  const orders = ordersOf(state, userId);
+  for (const { marketId, orderId } of orders) {
+    const market = marketOf(state, marketId)!;
+    const order = market.orders.find((one) => one.orderId === orderId)!;
+    cancelOrder(state, market, order, CancelReason.OPERATOR);
+  }
+  return orders.length;
+}
+
+function remembered(
+  state: NaiveState,
+  { kind, operator, reason }: SetPaused | SetFrozen | OperatorCancel | VoidMarket,
+  fields: Record<string, number>,
+  subject: object,
+): Answer {
+  const actionId = state.actions.length + 1;
+  const { sequence, nowMs: atMs } = state;
+  const nothing = { isSet: false, userId: 0, marketId: 0, asset: -1 };
+  const action = { actionId, sequence, atMs, kind: CommandKind[kind], operator, reason };
+  state.actions.push({ ...nothing, ...action, ...subject });
+  return ok({ actionId, ...fields });
+}
