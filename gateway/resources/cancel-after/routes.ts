@@ -27,7 +27,7 @@ export const cancelAfterRoutes: Route[] = [
     responses: { 200: CancelAfter },
     example: {
       request: { timeoutMs: 30_000 },
-      response: { cancelAtMs: 1763701232000, sequence: 56 },
+      response: { cancelAtMs: 1763701232000, sequence: 55 },
     },
     handle(call) {
       const { userId, idempotencyKey, body } = call;
