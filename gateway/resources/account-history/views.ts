@@ -29,6 +29,7 @@ const REASONS = {
   [CancelReason.SELF_TRADE]: 'self_trade',
   [CancelReason.MARKET_ENDED]: 'market_ended',
   [CancelReason.CANCEL_AFTER]: 'cancel_after',
+  [CancelReason.OPERATOR]: 'operator',
 } as const;
 
 export function ledgerEntryOf(assets: Assets, line: LedgerLine): Writable<typeof LedgerEntry> {

@@ -15,7 +15,7 @@ import {
   userId,
 } from '../../json/response-fields.js';
 import { Positions } from '../accounts/schemas.js';
-import { Orders } from '../orders/schemas.js';
+import { Order } from '../orders/schemas.js';
 
 const reason = z
   .string()
@@ -42,7 +42,7 @@ export const OperatorUser = z.strictObject({
   frozen: z.boolean(),
   cancelAtMs: timeMs.nullable(),
   balance: z.strictObject(balanceFields),
-  orders: Orders.shape.orders,
+  orders: z.array(Order),
   positions: Positions.shape.positions,
   sequence,
 });
