@@ -21,7 +21,7 @@ import {
 } from './format.js';
 import { HeadMark, type Mark } from './head-mark.js';
 import { type Durability, type OpenSegment, openSegment } from './open-segment.js';
-import { sealSegment } from './seal.js';
+import { sealLeft, sealSegment } from './seal.js';
 import { listSegments, SEGMENT_BYTES } from './segments.js';
 import type { CommitDone, CommitLog } from './store.js';
 
@@ -80,7 +80,7 @@ export class Journal implements CommitLog {
       const number = listSegments(folder).at(-1)?.number ?? 1;
       const segment = await openSegment(options, number, found.end);
       const journal = new Journal(options, found.notice, found.end, segment, mark, lock);
-      if (number > 1) journal.sealBefore(segment);
+      if (number > 1) journal.sealLeft(segment);
       return journal;
     } catch (error) {
       mark.close();
@@ -146,6 +146,15 @@ export class Journal implements CommitLog {
         isClosing,
       }),
     );
+  }
+
+  /** Seals in the background what the last process has left. */
+  private sealLeft({ number, database }: OpenSegment): void {
+    const { folder, hashFile = async (path) => fileHash(path) } = this.options;
+    const isClosing = () => this.failure !== null;
+    const request = { folder, last: number, next: database, hashFile, isClosing };
+    // What fails is left to the next start.
+    this.sealing = sealLeft(request).catch(() => {});
   }
 
   /** Closes the journal and releases the folder. Not while a batch is being written. */

@@ -9,8 +9,9 @@ import { chmodSync, existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import sqlite3 from 'sqlite3';
 import { syncPath } from '../storage/files.js';
+import { openReadOnly } from '../storage/read-only.js';
 import { closeDatabase, openDatabase, query } from '../storage/sqlite.js';
-import { segmentAt } from './segments.js';
+import { listSegments, segmentAt } from './segments.js';
 
 const SEALED_MODE = 0o400;
 /** A reader delays the checkpoint while it reads a page of rows. */
@@ -35,6 +36,36 @@ export async function sealSegment(request: SealRequest): Promise<void> {
     await seal(request);
   } catch {
     // The next start tries again, and `verify` reads the segment row by row.
+  }
+}
+
+/** Seals what a stop or a kill has left, up to the segment before the last one. */
+export async function sealLeft(
+  request: Omit<SealRequest, 'number' | 'writer'> & { last: number },
+): Promise<void> {
+  const { folder, last, isClosing } = request;
+  for (const { number } of listSegments(folder)) {
+    if (isClosing()) return;
+    if (number + 1 === last) await sealSegment({ ...request, number, writer: null });
+    if (number + 1 >= last) return;
+    const { path } = segmentAt(folder, number + 1);
+    if (await isSealedIn(path)) continue;
+    const next = await openToSeal(path);
+    try {
+      await sealSegment({ ...request, number, writer: null, next });
+    } finally {
+      await closeDatabase(next);
+    }
+  }
+}
+
+/** Whether the head of a segment has the hash of the file before it. */
+async function isSealedIn(path: string): Promise<boolean> {
+  const { database } = await openReadOnly(path);
+  try {
+    return (await query(database, 'SELECT 1 FROM head WHERE previousFile IS NOT NULL')).length > 0;
+  } finally {
+    await closeDatabase(database);
   }
 }
 
