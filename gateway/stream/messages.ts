@@ -109,8 +109,14 @@ const UserEvent = z.discriminatedUnion('type', [
     amount: money,
     source: z.enum(['grant', 'partner']),
   }),
-  z.strictObject({ type: z.literal('user_frozen'), frozen: z.boolean() }),
-  z.strictObject({ type: z.literal('cancel_after_fired'), cancelAtMs: count }),
+  z.strictObject({
+    type: z.literal('user_frozen'),
+    frozen: z.boolean().meta({ description: 'Whether an operator has frozen the account' }),
+  }),
+  z.strictObject({
+    type: z.literal('cancel_after_fired'),
+    cancelAtMs: count.meta({ description: 'The time for which the cancellation was set' }),
+  }),
   z.strictObject({ type: z.literal('withdrawn'), amount: money }),
   z.strictObject({ type: z.literal('staked'), depositId, amount: money, earnsFromMs: count }),
   z.strictObject({ type: z.literal('unstaked'), depositId, amount: money, yield: money }),
