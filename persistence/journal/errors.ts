@@ -30,15 +30,19 @@ export class JournalError extends Error {
 export class JournalUnavailable extends Error {
   override name = 'JournalUnavailable';
 
-  constructor(path: string, cause: Error) {
-    super(
-      `${path} cannot be read now: ${cause.message}. Nothing is known to be wrong with it, ` +
-        'and nothing was changed. Check that this user may read the file and write to its ' +
-        'folder (SQLite needs this even to read), that the disk works, that the process may ' +
-        'open more files, and that no other program has locked the file.',
-      { cause },
-    );
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
   }
+}
+
+function fileUnavailable(path: string, cause: Error): JournalUnavailable {
+  return new JournalUnavailable(
+    `${path} cannot be read now: ${cause.message}. Nothing is known to be wrong with it, ` +
+      'and nothing was changed. Check that this user may read the file and write to its ' +
+      'folder (SQLite needs this even to read), that the disk works, that the process may ' +
+      'open more files, and that no other program has locked the file.',
+    cause,
+  );
 }
 
 /** An error of SQLite as an error of the journal at `path`; any other error unchanged. */
@@ -47,7 +51,7 @@ export function unreadable(path: string, sequence: number, error: unknown): unkn
     case null:
       return error;
     case 'unavailable':
-      return new JournalUnavailable(path, error as Error);
+      return fileUnavailable(path, error as Error);
     case 'wrong':
     case 'misuse': {
       const what = `cannot be read at sequence ${sequence}: ${(error as Error).message}`;

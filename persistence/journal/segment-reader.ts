@@ -12,17 +12,15 @@ import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './ch
 import { JournalError, PUT_BACK, unreadable } from './errors.js';
 import {
   APPLICATION_ID,
-  DIGEST_FORM,
   FORMAT_VERSION,
   GENESIS,
-  HASH_BYTES,
-  hashOf,
   type JournalPosition,
   MAX_ROW_BYTES,
   TABLE_SQL,
 } from './format.js';
 import type { Mark } from './head-mark.js';
 import { HEAD_TABLE_SQL, type Segment, type SegmentHead } from './segments.js';
+import { rowProblem } from './row.js';
 import type { JournalBatch } from './store.js';
 
 interface HeadRow {
@@ -294,22 +292,10 @@ export class SegmentReader {
 
   /** Rules 1 to 4 of the format, for a batch after the one that ended at `sequence` with `hash`. */
   private checkBatch(batch: JournalBatch, sequence: number, hash: Buffer): void {
-    const expected = sequence + 1;
-    if (batch.firstSequence !== expected) {
-      throw this.bad(expected, `is missing; the next one starts at ${batch.firstSequence}`);
-    }
-    const last = batch.lastSequence;
-    if (last < expected || !Number.isSafeInteger(last)) throw this.bad(expected, `ends at ${last}`);
-    // If a row's header is damaged, SQLite returns values of other types than the table's.
-    const wellTyped = Buffer.isBuffer(batch.records) && Buffer.isBuffer(batch.hash);
-    const wellFormed =
-      wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
-    if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {
-      const why = 'its hash does not match (damaged, changed or out of place)';
-      throw this.bad(expected, `is not what was written: ${why}`);
-    }
+    const problem = rowProblem(batch, { sequence, hash });
+    if (problem !== null) throw this.bad(sequence + 1, problem);
     const { mark } = this;
-    if (mark !== null && mark.sequence > sequence && mark.sequence <= last)
+    if (mark !== null && mark.sequence > sequence && mark.sequence <= batch.lastSequence)
       this.checkMark(batch, mark);
   }
 

@@ -1,0 +1,220 @@
+/**
+ * The journal that a leader writes to PostgreSQL: one statement per batch, one at a time.
+ *
+ * Always holds: a batch is reported as committed only when the statement that inserted it has
+ * returned one row, which PostgreSQL does when a quorum of standbys has it on disk (server.ts
+ * proves the settings). After the first failure nothing is written any more. What became of a batch
+ * whose connection was lost is unknown: it is never reported, and the next leader reads what is
+ * there before it answers anything.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { JournalError } from '../errors.js';
+import { type BatchContent, hashOf, type JournalPosition, MAX_ROW_BYTES } from '../format.js';
+import type { CommitDone, CommitLog } from '../store.js';
+import { describeAddress, type PostgresAddress } from './address.js';
+import { endOf } from './postgres-source.js';
+import { APPEND_SQL, RENEW_SQL, RESIGN_SQL, SCHEMA_SQL, TAKE_OVER_SQL } from './schema.js';
+import { connect, hasTables, proveDurability } from './server.js';
+
+/** How long a leader may be silent before another may take over without being told to. */
+export const LEASE_MS = 5_000;
+const RENEW_EVERY_MS = LEASE_MS / 4;
+const ASK_EVERY_MS = 100;
+/** A warning of PostgreSQL: the wait for the standbys was cut short. The commit is on one machine. */
+const NOT_REPLICATED = '01000';
+
+export interface PostgresJournalOptions {
+  address: PostgresAddress;
+  /** Accept a cluster of one node; for development. */
+  isUnreplicated: boolean;
+  /** Do not wait until the lease of the present leader is over. */
+  isForced?: boolean;
+  /** Called while another leader's lease runs. */
+  onWaiting?: () => void;
+}
+
+export class PostgresJournal implements CommitLog {
+  private failure: JournalError | null = null;
+  private writing = false;
+  private closing = false;
+  private lost: ((error: JournalError) => void) | null = null;
+  private renewal: NodeJS.Timeout | null = null;
+
+  private constructor(
+    private readonly client: pg.Client,
+    readonly epoch: number,
+    private position: JournalPosition,
+  ) {
+    client.on('error', (error) => this.fail(connectionLost(error)));
+    client.on('end', () => this.fail(connectionLost(new Error('the connection has ended'))));
+    client.on('notice', ({ code, message }) => {
+      if (code === NOT_REPLICATED) this.fail(notReplicated(message ?? code));
+    });
+    this.renewLater();
+  }
+
+  /**
+   * Becomes the leader: proves the settings, creates the tables if there are none, waits for the
+   * lease of the leader before, and raises the epoch. Returns when that is replicated, so
+   * everything before it is, too.
+   * @throws JournalError, JournalUnavailable
+   */
+  static async takeOver(options: PostgresJournalOptions): Promise<PostgresJournal> {
+    const { address, isUnreplicated, isForced = false } = options;
+    const client = await connect(address, 'primary');
+    try {
+      await proveDurability(client, isUnreplicated);
+      if (!(await hasTables(client))) await client.query(SCHEMA_SQL);
+      const leader = randomUUID();
+      const writer = await leadership(client, leader, isForced, options.onWaiting);
+      const end = await endOf(client, describeAddress(address));
+      const { epoch, lastSequence, hash } = writer;
+      if (end.sequence !== lastSequence || !end.hash.equals(hash)) {
+        throw new JournalError(
+          `the journal's last row ends at ${end.sequence}, but the writer's row says ${lastSequence}: ` +
+            'one of the two tables was changed by hand or restored alone. Restore both together.',
+          end.sequence + 1,
+        );
+      }
+      return new PostgresJournal(client, epoch, end);
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  get end(): JournalPosition {
+    return this.position;
+  }
+
+  /** `lost` is called once, when this is no longer the leader or can no longer know. */
+  whenLost(lost: (error: JournalError) => void): void {
+    if (this.failure !== null && !this.closing) lost(this.failure);
+    else this.lost = lost;
+  }
+
+  append(batch: BatchContent, done: CommitDone): void {
+    this.checkNext(batch);
+    const { firstSequence, lastSequence, records, digest } = batch;
+    const hash = hashOf(batch, this.position.hash);
+    this.writing = true;
+    const values = [this.epoch, firstSequence, lastSequence, records, digest, hash, LEASE_MS];
+    this.client.query({ name: 'append', text: APPEND_SQL, values }).then(
+      ({ rowCount }) => {
+        this.writing = false;
+        if (rowCount !== 1) this.fail(takenOver(this.epoch));
+        if (this.failure === null) this.position = { sequence: lastSequence, hash, digest };
+        done(this.failure);
+      },
+      (error: Error) => {
+        this.writing = false;
+        this.fail(unknownFate(error));
+        done(this.failure);
+      },
+    );
+  }
+
+  /** Ends the lease, so that another leader need not wait. Not while a batch is being written. */
+  async close(): Promise<void> {
+    if (this.writing)
+      throw new Error('the journal cannot be closed while a batch is being written');
+    const wasGood = this.failure === null;
+    this.closing = true;
+    this.failure ??= new JournalError('the journal is closed', null);
+    if (this.renewal !== null) clearTimeout(this.renewal);
+    if (wasGood) await this.client.query(RESIGN_SQL, [this.epoch]).catch(() => {});
+    await this.client.end().catch(() => {});
+  }
+
+  private checkNext({ firstSequence, lastSequence, records }: BatchContent): void {
+    if (this.failure !== null) throw this.failure;
+    if (this.writing) throw new Error('a batch is still being written');
+    const isNext = firstSequence === this.position.sequence + 1 && lastSequence >= firstSequence;
+    if (!isNext || !Number.isSafeInteger(lastSequence)) {
+      throw new RangeError(
+        `${firstSequence} to ${lastSequence} does not follow ${this.position.sequence}`,
+      );
+    }
+    if (records.length > MAX_ROW_BYTES) throw new RangeError(`a batch of ${records.length} bytes`);
+  }
+
+  private renewLater(): void {
+    this.renewal = setTimeout(() => void this.renew(), RENEW_EVERY_MS);
+    this.renewal.unref();
+  }
+
+  /** An append renews the lease, too; this is for the time in which nothing happens. */
+  private async renew(): Promise<void> {
+    try {
+      const { rowCount } = await this.client.query(RENEW_SQL, [this.epoch, LEASE_MS]);
+      if (rowCount !== 1) this.fail(takenOver(this.epoch));
+    } catch (error) {
+      this.fail(connectionLost(error as Error));
+    }
+    if (this.failure === null) this.renewLater();
+  }
+
+  private fail(error: JournalError): void {
+    if (this.failure !== null) return;
+    this.failure = error;
+    if (this.renewal !== null) clearTimeout(this.renewal);
+    this.lost?.(error);
+  }
+}
+
+interface Writer {
+  epoch: number;
+  lastSequence: number;
+  hash: Buffer;
+}
+
+/** Raises the epoch, as soon as the lease of the leader before is over. */
+async function leadership(
+  client: pg.Client,
+  leader: string,
+  isForced: boolean,
+  onWaiting: () => void = () => {},
+): Promise<Writer> {
+  for (let isFirst = true; ; isFirst = false) {
+    const { rows } = await client.query(TAKE_OVER_SQL, [leader, LEASE_MS, isForced]);
+    const [writer] = rows;
+    // int8 comes as text.
+    if (writer !== undefined) {
+      const { epoch, last_sequence: last, hash } = writer;
+      return { epoch: Number(epoch), lastSequence: Number(last), hash };
+    }
+    if (isFirst) onWaiting();
+    await delay(ASK_EVERY_MS);
+  }
+}
+
+function takenOver(epoch: number): JournalError {
+  return new JournalError(
+    `another exchange has taken over the journal from this one, which led in epoch ${epoch}. ` +
+      'Commands that were not acknowledged may be lost; no other is.',
+    null,
+  );
+}
+
+function unknownFate(error: Error): JournalError {
+  return new JournalError(
+    `the journal could not be written: ${error.message}. It is unknown whether the last batch is ` +
+      'there; nothing of it was acknowledged. The next start reads what is there.',
+    null,
+    error,
+  );
+}
+
+function connectionLost(error: Error): JournalError {
+  return new JournalError(`the connection to the journal is lost: ${error.message}`, null, error);
+}
+
+function notReplicated(message: string): JournalError {
+  return new JournalError(
+    `PostgreSQL has stopped waiting for the standbys (${message}): the last batch may be on one ` +
+      'machine only. Nothing of it was acknowledged.',
+    null,
+  );
+}

@@ -1,0 +1,133 @@
+/**
+ * Reads a journal on PostgreSQL, also while a leader writes it. PostgreSQL shows a commit to others
+ * only when the leader's statement has returned, so when it is replicated.
+ *
+ * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
+ * a {@link JournalError} that names it.
+ */
+import type pg from 'pg';
+import { JournalError, JournalUnavailable } from '../errors.js';
+import { GENESIS, type JournalPosition } from '../format.js';
+import { rowProblem } from '../row.js';
+import type { JournalBatch, JournalSource } from '../store.js';
+import { describeAddress, type PostgresAddress } from './address.js';
+import { BEFORE_SQL, PAGE_SQL } from './schema.js';
+import { connect, hasTables, type NodeKind } from './server.js';
+
+const PAGE_ROWS = 256;
+const PAGE_BYTES = 2 * 1024 * 1024;
+
+export class PostgresSource implements JournalSource {
+  private constructor(
+    private readonly client: pg.Client,
+    private readonly name: string,
+  ) {}
+
+  /** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
+  static async open(address: PostgresAddress, kind: NodeKind): Promise<PostgresSource> {
+    const client = await connect(address, kind);
+    const name = describeAddress(address);
+    try {
+      if (await hasTables(client)) return new PostgresSource(client, name);
+      throw new JournalError(`there is no journal at ${name}`, null);
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  end(): Promise<JournalPosition> {
+    return endOf(this.client, this.name);
+  }
+
+  async positionAt(sequence: number): Promise<JournalPosition | null> {
+    if (sequence === 0) return GENESIS;
+    const position = await positionBefore(this.client, this.name, sequence);
+    return position.sequence === sequence ? position : null;
+  }
+
+  async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
+    let { sequence, hash } = after;
+    let next = this.page(sequence + 1);
+    try {
+      for (;;) {
+        const page = await next;
+        if (page.length === 0) break;
+        next = this.page(page.at(-1)!.lastSequence + 1);
+        next.catch(() => {});
+        for (const batch of page) {
+          check(batch, { sequence, hash }, this.name);
+          ({ lastSequence: sequence, hash } = batch);
+          yield batch;
+        }
+      }
+    } finally {
+      // No read is under way when the caller goes on.
+      await next.catch(() => {});
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.client.end().catch(() => {});
+  }
+
+  private page(from: number): Promise<JournalBatch[]> {
+    return rowsOf(this.client, this.name, PAGE_SQL, [from, PAGE_ROWS, PAGE_BYTES]);
+  }
+}
+
+/** The journal's end, from its last two rows alone. @throws JournalError if they are not chained. */
+export function endOf(client: pg.Client, name: string): Promise<JournalPosition> {
+  return positionBefore(client, name, Number.MAX_SAFE_INTEGER);
+}
+
+/** The position after the last row that begins at or before a sequence. Reads two rows. */
+async function positionBefore(
+  client: pg.Client,
+  name: string,
+  sequence: number,
+): Promise<JournalPosition> {
+  const [row, previous] = await rowsOf(client, name, BEFORE_SQL, [sequence, 2]);
+  if (row === undefined) return GENESIS;
+  const before =
+    previous === undefined ? GENESIS : { sequence: previous.lastSequence, hash: previous.hash };
+  check(row, before, name);
+  return { sequence: row.lastSequence, hash: row.hash, digest: row.digest };
+}
+
+function check(
+  batch: JournalBatch,
+  after: Pick<JournalPosition, 'sequence' | 'hash'>,
+  name: string,
+): void {
+  const problem = rowProblem(batch, after);
+  if (problem === null) return;
+  const first = after.sequence + 1;
+  throw new JournalError(
+    `the journal at ${name}: the batch at sequence ${first} ${problem}. Nothing was changed. ` +
+      'Take a copy of the cluster, and restore the database from a backup or a standby.',
+    first,
+  );
+}
+
+async function rowsOf(
+  client: pg.Client,
+  name: string,
+  sql: string,
+  values: readonly number[],
+): Promise<JournalBatch[]> {
+  try {
+    const { rows } = await client.query(sql, [...values]);
+    // int8 comes as text.
+    return rows.map((row) => ({
+      ...row,
+      firstSequence: Number(row.firstSequence),
+      lastSequence: Number(row.lastSequence),
+    }));
+  } catch (error) {
+    throw new JournalUnavailable(
+      `the journal at ${name} cannot be read now: ${(error as Error).message}`,
+      error,
+    );
+  }
+}
