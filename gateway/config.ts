@@ -11,6 +11,7 @@ import {
   MAX_TRANSFER_MICROS,
 } from '../engine/interface/limits.js';
 import { FOLLOWER_LAG_COMMANDS } from '../persistence/follower/follower.js';
+import { isPostgres } from '../persistence/journal/postgres/address.js';
 import type { PartnerKey } from './auth/partners.js';
 import type { ConnectionLimits } from './fair-use/connections.js';
 import type { FairUseRates } from './fair-use/fair-use.js';
@@ -34,6 +35,8 @@ export interface Config extends GatewayConfig, InputConfig {
   operationsHost: string;
   operationsPort: number | null;
   dataFolder: string;
+  /** Where the journal is, if not in the data folder. */
+  journal: ReplicatedJournal | null;
   passwordCostLog2: number;
   /** Whether a journal without its journal.head is accepted. */
   acceptMissingMark: boolean;
@@ -126,6 +129,10 @@ const Variables = z.object({
     .optional(),
   OPERATOR_KEYS: z.string().default(''),
   DATA_FOLDER: text('./data'),
+  JOURNAL: z.string().default(''),
+  JOURNAL_PASSWORD_FILE: z.string().default(''),
+  JOURNAL_CA_FILE: z.string().default(''),
+  UNREPLICATED: onOff('off'),
   ASSETS: text('BTC,ETH,SOL')
     .transform(list)
     .refine((symbols) => symbols.every((symbol) => SYMBOL.test(symbol)), {
@@ -218,6 +225,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
     dataFolder: variables.DATA_FOLDER,
+    journal: journalOf(variables),
     assets: variables.ASSETS,
     feed: priceFeed(variables),
     startingBalanceMicros: variables.STARTING_BALANCE,
@@ -249,6 +257,31 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     },
     stream: streamLimits(variables),
     logLevel: variables.LOG_LEVEL,
+  };
+}
+
+/** A journal on PostgreSQL. Its secrets are read when the exchange starts. */
+export interface ReplicatedJournal {
+  url: string;
+  /** Empty: none. */
+  passwordFile: string;
+  authorityFile: string;
+  isUnreplicated: boolean;
+}
+
+function journalOf(variables: Variables): ReplicatedJournal | null {
+  const { JOURNAL: url } = variables;
+  if (url === '') {
+    for (const name of ['JOURNAL_PASSWORD_FILE', 'JOURNAL_CA_FILE'] as const)
+      if (variables[name] !== '') throw new ConfigError(`${name} is set, but JOURNAL is not`);
+    return null;
+  }
+  if (!isPostgres(url)) throw new ConfigError('JOURNAL must begin with postgres://');
+  return {
+    url,
+    passwordFile: variables.JOURNAL_PASSWORD_FILE,
+    authorityFile: variables.JOURNAL_CA_FILE,
+    isUnreplicated: variables.UNREPLICATED,
   };
 }
 

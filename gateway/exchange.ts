@@ -9,9 +9,8 @@
  */
 import type { Engine } from '../engine/engine.js';
 import type { VouchForSnapshot } from '../engine/interface/commands.js';
-import { DataFolder } from '../persistence/data-folder.js';
 import { Follower } from '../persistence/follower/follower.js';
-import { hashFileInThread } from '../persistence/follower/hash-thread.js';
+import type { JournalPlace } from '../persistence/journal/source.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
@@ -35,6 +34,7 @@ import { operatorRoutes } from './resources/operators/routes.js';
 import { ROUTES } from './resources/routes.js';
 import { serveSite } from './site/serve.js';
 import { withVariable } from './start/config-error.js';
+import { type Data, lockData } from './start/data.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
 import { programVersion } from './start/version.js';
@@ -89,12 +89,10 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { config, log } = options;
   let follower: Follower | null = null;
   const fail = fatalOnce(options, async () => await follower?.close());
-  const { dataFolder: folder, acceptMissingMark, segmentBytes } = config;
+  const { dataFolder: folder } = config;
   const ticks = options.inputs === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
-  const data = await withVariable('DATA_FOLDER', () =>
-    DataFolder.lock({ folder, acceptMissingMark, segmentBytes, hashFile: hashFileInThread }),
-  );
+  const { data, place } = await lockData(config, log, fail);
   started.add(() => data.release());
   const engine = await recoverEngine(data, log);
   if (options.inputs === undefined) {
@@ -121,7 +119,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
       follower?.committed(sequence);
     },
   });
-  follower = startFollower(options, sequencer);
+  follower = startFollower(options, sequencer, place);
   const secret = await withVariable('DATA_FOLDER', () => sessionSecret(folder));
   const sessions = new Sessions(secret);
   return open({ config, log, fail, sequencer, follower, metrics, sessions, inputs }, started);
@@ -169,7 +167,7 @@ function fatalOnce(
   };
 }
 
-async function recoverEngine(data: DataFolder, log: Log): Promise<Engine> {
+async function recoverEngine(data: Data, log: Log): Promise<Engine> {
   if (data.notice !== null) log.warn(data.notice);
   const engine = await data.recover({ log, elapsedMs });
   makeRoom(engine);
@@ -197,10 +195,12 @@ function makeRoom(engine: Engine): void {
 function startFollower(
   { config, log }: ExchangeOptions,
   sequencer: WatchedSequencer,
+  journal: JournalPlace,
 ): Follower | null {
   if (!config.follower) return null;
   return new Follower({
     folder: config.dataFolder,
+    journal,
     durableSequence: sequencer.durableSequence,
     snapshotEveryCommands: config.snapshotEveryCommands,
     snapshotEveryMs: config.snapshotEveryMs,

@@ -12,12 +12,11 @@ import { checkRecord } from '../engine/interface/record-check.js';
 import { KIND_NAMES, RecordBuffer, RecordError } from '../engine/interface/records.js';
 import { JournalError } from './journal/errors.js';
 import { GENESIS, type JournalPosition } from './journal/format.js';
-import type { JournalReader } from './journal/reader.js';
-import type { JournalBatch } from './journal/store.js';
+import type { JournalBatch, JournalSource } from './journal/store.js';
 import { loadNewestSnapshot } from './snapshot/load.js';
 
 interface RecoveryOptions {
-  reader: JournalReader;
+  reader: JournalSource;
   /** Empty, or at `after`. */
   engine: Engine;
   /** The position of an engine that is not empty: the end of a batch. */
@@ -55,7 +54,7 @@ export interface SnapshotRecovery extends Omit<RecoveryReport, 'durationMs'> {
  */
 export async function recoverFromSnapshot(options: {
   folder: string;
-  reader: JournalReader;
+  reader: JournalSource;
   log: RecoveryLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;

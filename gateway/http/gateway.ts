@@ -28,6 +28,8 @@ export interface GatewayConfig {
   /** Starting balance of a new account; 0: none, which is the default if there are partners. */
   startingBalanceMicros: number;
   connections: ConnectionLimits;
+  /** null: the journal is in the data folder. */
+  journal: { isUnreplicated: boolean } | null;
 }
 
 export interface Gateway {

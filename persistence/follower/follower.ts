@@ -9,6 +9,7 @@
  * times within RESTARTS_WITHIN_MS, and continues where it was.
  */
 import { Worker } from 'node:worker_threads';
+import type { JournalPlace } from '../journal/source.js';
 import { HistoryClient } from './history-client.js';
 import { CommitMarks, LagBound } from './lag.js';
 import type { FollowerData, FollowerLog, FromFollower, ToFollower } from './messages.js';
@@ -24,6 +25,8 @@ const RESTART_AFTER_MS = 1_000;
 
 export interface FollowerOptions {
   folder: string;
+  /** Default: in the folder. */
+  journal?: JournalPlace | undefined;
   /** Of the end of the journal. */
   durableSequence: number;
   /** The most commands and exchange time between snapshots. Defaults: 2,000,000; 5 minutes. */
@@ -92,6 +95,7 @@ export class Follower {
     if (durableSequence > 0) this.marks.committed(durableSequence, elapsedMs());
     this.workerData = {
       folder,
+      journal: options.journal,
       memory: this.board.memory,
       snapshotEveryCommands: options.snapshotEveryCommands ?? SNAPSHOT_EVERY_COMMANDS,
       snapshotEveryMs: options.snapshotEveryMs ?? SNAPSHOT_EVERY_MS,

@@ -1,8 +1,12 @@
 /** The messages between the trading thread and the follower's thread. */
+
 import type { HistoryOutcome, HistoryRequest } from '../history/requests.js';
+import type { JournalPlace } from '../journal/source.js';
 
 export interface FollowerData {
   folder: string;
+  /** Default: in the folder. */
+  journal?: JournalPlace | undefined;
   memory: SharedArrayBuffer;
   snapshotEveryCommands: number;
   snapshotEveryMs: number;

@@ -27,8 +27,8 @@ import { HistoryDamage } from '../history/rows.js';
 import { type CommittedLists, HistoryStore } from '../history/store.js';
 import { JournalError } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
-import { type JournalReader, openJournalReader } from '../journal/reader.js';
-import type { JournalBatch } from '../journal/store.js';
+import { type JournalPlace, openSource } from '../journal/source.js';
+import type { JournalBatch, JournalSource } from '../journal/store.js';
 import { Leaderboards } from '../leaderboard/leaderboard.js';
 import { Replay } from '../recovery.js';
 import type { readSnapshot } from '../snapshot/file.js';
@@ -53,8 +53,10 @@ const PENDING_ENTRIES_MAX = 600_000;
 const TURN_COMMANDS = 1_000;
 
 export interface SessionOptions {
-  /** The data folder. */
+  /** The data folder, for what is made from the journal. */
   folder: string;
+  /** Default: in the folder. */
+  journal?: JournalPlace | undefined;
   board: ProgressBoard;
   log: FollowerLog;
   snapshots: SnapshotSchedule;
@@ -65,7 +67,7 @@ export interface SessionOptions {
 }
 
 interface Opened {
-  reader: JournalReader;
+  reader: JournalSource;
   store: HistoryStore;
   checked: CheckedHistory;
   start: StartingPoint;
@@ -137,7 +139,7 @@ export class FollowerSession {
     const { folder, log, board } = options;
     const closers: { close(): Promise<void> }[] = [];
     try {
-      const reader = await openJournalReader(folder);
+      const reader = await openSource(options.journal ?? { folder });
       closers.push(reader);
       const store = await HistoryStore.open(folder);
       closers.push(store);

@@ -12,7 +12,8 @@ import { ProgressBoard } from './progress-board.js';
 const PRIORITY_STEPS = 10;
 
 const port = parentPort!;
-const { folder, memory, snapshotEveryCommands, snapshotEveryMs } = workerData as FollowerData;
+const data = workerData as FollowerData;
+const { folder, memory, snapshotEveryCommands, snapshotEveryMs } = data;
 
 /** JSON is shared, not copied, so its length costs the trading thread nothing. */
 function post(message: FromFollower): void {
@@ -28,6 +29,7 @@ const board = new ProgressBoard(memory);
 const loop = new FollowerLoop(
   {
     folder,
+    journal: data.journal,
     board,
     log,
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },

@@ -218,12 +218,11 @@ export class JournalReader implements JournalSource {
     const [first] = this.segments;
     const before = first!.segment.number - 1;
     const names = before === 1 ? segmentName(1) : `${segmentName(1)} to ${segmentName(before)}`;
+    const { path } = segmentAt(this.folder, 1);
     return new MissingSegments(
-      segmentAt(this.folder, 1).path,
-      new Error(
-        `sequence ${sequence} is in ${names}, which ${before === 1 ? 'is' : 'are'} not in the ` +
-          'folder. Bring back what was archived: npm run archive -- --restore',
-      ),
+      `${path} cannot be read now: sequence ${sequence} is in ${names}, which ` +
+        `${before === 1 ? 'is' : 'are'} not in the folder. Nothing was changed. Bring back what ` +
+        'was archived: npm run archive -- --restore',
     );
   }
 }

@@ -12,15 +12,17 @@ import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './ch
 import { JournalError, PUT_BACK, unreadable } from './errors.js';
 import {
   APPLICATION_ID,
+  DIGEST_FORM,
   FORMAT_VERSION,
   GENESIS,
+  HASH_BYTES,
   type JournalPosition,
   MAX_ROW_BYTES,
   TABLE_SQL,
 } from './format.js';
 import type { Mark } from './head-mark.js';
-import { HEAD_TABLE_SQL, type Segment, type SegmentHead } from './segments.js';
 import { rowProblem } from './row.js';
+import { HEAD_TABLE_SQL, type Segment, type SegmentHead } from './segments.js';
 import type { JournalBatch } from './store.js';
 
 interface HeadRow {

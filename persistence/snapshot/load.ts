@@ -9,7 +9,7 @@
 import { Engine } from '../../engine/engine.js';
 import { JournalError, PUT_BACK } from '../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../journal/format.js';
-import type { JournalReader } from '../journal/reader.js';
+import type { JournalSource } from '../journal/store.js';
 import { type LoadedSnapshot, readSnapshot } from './file.js';
 import { listSnapshots, type SnapshotName } from './folder.js';
 import { SnapshotError } from './format.js';
@@ -30,7 +30,7 @@ export interface StartingPoint {
  */
 export async function loadNewestSnapshot(options: {
   folder: string;
-  reader: JournalReader;
+  reader: JournalSource;
   log: SnapshotLog;
   notAfter?: number;
   /** Reads a snapshot's file, which may take seconds. */
@@ -55,7 +55,7 @@ export async function loadNewestSnapshot(options: {
 export async function problemWith(
   { header, hash }: Omit<LoadedSnapshot, 'engine'>,
   position: JournalPosition | null,
-  reader: Pick<JournalReader, 'batches'>,
+  reader: Pick<JournalSource, 'batches'>,
 ): Promise<string | null> {
   if (position === null || !position.hash.equals(header.hash))
     return 'it belongs to another journal: this one has another batch at its sequence';

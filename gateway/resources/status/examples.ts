@@ -11,6 +11,7 @@ export const status: RouteExample = {
     sequence: 52,
     durableSequence: 52,
     digest: '6b0c94e7d1f2a385',
+    journal: 'local',
     startedAtMs: 1763700300000,
     nowMs: 1763701202000,
   },

@@ -58,11 +58,13 @@ export const operationRoutes: Route[] = [
     example: examples.status,
     handle(call) {
       const { sequence } = call.engine;
-      const { version, startedAtMs, sequencer, clock } = call.gateway;
+      const { version, startedAtMs, sequencer, clock, config } = call.gateway;
       const { durableSequence } = sequencer;
       const digest = call.engine.digest();
       const progress = { version, sequence, durableSequence, digest };
-      call.answer(200, statusText({ ...progress, startedAtMs, nowMs: clock.nowMs() }));
+      const journal = journalKind(config.journal);
+      const nowMs = clock.nowMs();
+      call.answer(200, statusText({ ...progress, journal, startedAtMs, nowMs }));
     },
   }),
 
@@ -109,3 +111,8 @@ export const operationRoutes: Route[] = [
     },
   }),
 ];
+
+function journalKind(journal: { isUnreplicated: boolean } | null) {
+  if (journal === null) return 'local';
+  return journal.isUnreplicated ? 'unreplicated' : 'replicated';
+}

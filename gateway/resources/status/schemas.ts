@@ -25,6 +25,11 @@ export const Status = responseSchema(
     sequence,
     durableSequence: sequence,
     digest: z.string().regex(/^[0-9a-f]{16}$/),
+    journal: z.enum(['local', 'replicated', 'unreplicated']).meta({
+      description:
+        'Where commands are when they are acknowledged: on the disk of this machine, on two machines, or on a ' +
+        'database that replicates nothing, which is for development',
+    }),
     startedAtMs: timeMs,
     nowMs: timeMs.meta({
       description: 'The time of the exchange, in milliseconds since the epoch',

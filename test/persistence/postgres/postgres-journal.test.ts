@@ -158,7 +158,7 @@ describe('a cluster under which a commit could be lost is refused', () => {
       await cluster.query(a!, 'SELECT pg_reload_conf()');
       await eventually(async () => {
         const outcome = await takeOver().then(
-          async (journal) => (await journal.close(), 'it leads'),
+          (journal) => journal.close().then(() => 'it leads'),
           ({ message }: Error) => message,
         );
         expect(outcome).toContain(`PostgreSQL has ${name} = '${value}'`);

@@ -1,0 +1,15 @@
+/** Where a journal is, as a message to a thread can say it, and how to read it there. */
+import type { PostgresAddress } from './postgres/address.js';
+import { PostgresSource } from './postgres/postgres-source.js';
+import { openJournalReader } from './reader.js';
+import type { JournalSource } from './store.js';
+
+/** In a data folder, or on PostgreSQL. */
+export type JournalPlace = { readonly folder: string } | { readonly postgres: PostgresAddress };
+
+/** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
+export function openSource(place: JournalPlace): Promise<JournalSource> {
+  return 'postgres' in place
+    ? PostgresSource.open(place.postgres, 'primary')
+    : openJournalReader(place.folder);
+}

@@ -1,0 +1,147 @@
+/**
+ * The built program with its journal on a real cluster of PostgreSQL: everything is rebuilt on
+ * another machine, another exchange takes over from one that was killed or paused, and the older
+ * one can acknowledge nothing any more.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Random } from '../../bench/workload/random.js';
+import {
+  activeMarket,
+  nextCommand,
+  registerTraders,
+  type Sent,
+  send,
+} from '../support/disk/scenario.js';
+import { eventually } from '../support/eventually.js';
+import { Cluster } from '../support/postgres/cluster.js';
+import { type ApiClient, ChildServer, type Trader } from '../support/server.js';
+
+const COMMANDS = 40;
+const work = mkdtempSync(join(tmpdir(), 'exchange-replicated-'));
+let cluster: Cluster;
+let folders = 0;
+const running: ChildServer[] = [];
+const clients: ApiClient[] = [];
+
+beforeAll(async () => {
+  cluster = await Cluster.start();
+}, 120_000);
+beforeEach(async () => {
+  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch');
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  for (const server of running.splice(0)) {
+    server.child.kill('SIGCONT');
+    await server.stop('SIGKILL');
+  }
+});
+afterAll(async () => {
+  await cluster?.stop();
+  rmSync(work, { recursive: true, force: true });
+});
+
+/** An exchange on another machine, so to speak: with an empty folder of its own. */
+function spawn(variables: Record<string, string> = {}): ChildServer {
+  const server = ChildServer.spawn({
+    DATA_FOLDER: join(work, `${++folders}`),
+    JOURNAL: cluster.url,
+    ASSETS: 'BTC',
+    HOUSE: 'off',
+    FEED_SPEED: '60',
+    LOG_LEVEL: 'info',
+    ...variables,
+  });
+  running.push(server);
+  return server;
+}
+
+async function listening(server: ChildServer): Promise<ApiClient> {
+  const api = await server.listening();
+  clients.push(api);
+  return api;
+}
+
+async function tradeOn(api: ApiClient, traders: Trader[]): Promise<Sent[]> {
+  const random = new Random('replicated');
+  const all: Sent[] = [];
+  for (let i = 0; i < COMMANDS; i++) {
+    const sent = nextCommand(traders, await activeMarket(api), `key-${i}`, random);
+    sent.answer = await send(api, sent);
+    all.push(sent);
+  }
+  return all;
+}
+
+/** Everything acknowledged has its answer, byte for byte. */
+async function expectAll(api: ApiClient, all: Sent[]): Promise<void> {
+  for (const sent of all) expect(await send(api, sent)).toEqual(sent.answer);
+}
+
+/** Sessions are signed by a secret of the folder, so a user signs in again elsewhere. */
+async function signIn(api: ApiClient, all: Sent[], traders: Trader[]): Promise<void> {
+  const tokens = new Map<string, string>();
+  for (const { username, token } of traders) {
+    const { json } = await api.post('/auth/login', { username, password: 'correct horse battery' });
+    tokens.set(token, json.token);
+  }
+  for (const sent of all) sent.token = tokens.get(sent.token)!;
+}
+
+test('another machine has everything, from the journal alone', async () => {
+  const first = spawn();
+  const api = await listening(first);
+  const traders = await registerTraders(api);
+  const all = await tradeOn(api, traders);
+  expect((await api.get('/status')).json.journal).toBe('replicated');
+  expect(await first.stop()).toBe(0);
+  const other = await listening(spawn());
+  await signIn(other, all, traders);
+  await expectAll(other, all);
+});
+
+test('one that was killed is followed by another, which waits for its lease only', async () => {
+  const first = spawn();
+  const api = await listening(first);
+  const traders = await registerTraders(api);
+  const all = await tradeOn(api, traders);
+  const second = spawn();
+  await eventually(() => second.stderr.includes('another exchange leads'));
+  await first.stop('SIGKILL');
+  const other = await listening(second);
+  await signIn(other, all, traders);
+  await expectAll(other, all);
+});
+
+test('one that was paused acknowledges nothing after another took over, and ends', async () => {
+  const first = spawn();
+  const api = await listening(first);
+  const traders = await registerTraders(api);
+  const all = await tradeOn(api, traders);
+  const second = spawn();
+  await eventually(() => second.stderr.includes('another exchange leads'));
+  first.child.kill('SIGSTOP');
+  const other = await listening(second);
+  await signIn(other, all, traders);
+  const late = { ...all[0]!, key: 'late' };
+  const answer = send(api, { ...late, token: traders[0]!.token }).catch(() => null);
+  first.child.kill('SIGCONT');
+  expect(await first.end()).toBe(1);
+  expect((await answer)?.status ?? 503).toBeGreaterThanOrEqual(400);
+  expect(first.stderr).toMatch(/another exchange has taken over|connection to the journal is lost/);
+  await expectAll(other, all);
+});
+
+test.each([
+  ['postgres://nobody', 'must look like postgres://user@host:port'],
+  ['postgres://postgres@127.0.0.1:1/postgres', 'no node of'],
+  ['postgres://postgres@10.1.2.3:5432/postgres', 'JOURNAL_CA_FILE'],
+  ['mysql://root@127.0.0.1/exchange', 'must begin with postgres://'],
+])('JOURNAL=%s is refused in words', async (JOURNAL, words) => {
+  const server = spawn({ JOURNAL });
+  expect(await server.end()).toBe(1);
+  expect(server.stderr).toContain(words);
+});
