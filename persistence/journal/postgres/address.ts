@@ -1,7 +1,7 @@
 /**
  * Where a journal on PostgreSQL is: a URL that may name several nodes of one cluster, as libpq has
- * it. `postgres://exchange@10.0.0.1:5432,10.0.0.2:5432/exchange`. A password stands in a file, never
- * in the URL, which other users of the machine can see.
+ * it: `postgres://exchange@10.0.0.1:5432,10.0.0.2:5432/exchange`. A password stands in a file,
+ * never in the URL, which other users of the machine can see.
  */
 
 export interface PostgresAddress {

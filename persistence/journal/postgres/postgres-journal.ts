@@ -22,7 +22,7 @@ import { connect, hasTables, proveDurability } from './server.js';
 export const LEASE_MS = 5_000;
 const RENEW_EVERY_MS = LEASE_MS / 4;
 const ASK_EVERY_MS = 100;
-/** A warning of PostgreSQL: the wait for the standbys was cut short. The commit is on one machine. */
+/** A warning of PostgreSQL: the wait for the standbys was cut short. One machine has the commit. */
 const NOT_REPLICATED = '01000';
 
 export interface PostgresJournalOptions {

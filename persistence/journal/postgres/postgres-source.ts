@@ -76,7 +76,7 @@ export class PostgresSource implements JournalSource {
   }
 }
 
-/** The journal's end, from its last two rows alone. @throws JournalError if they are not chained. */
+/** The journal's end, from its last two rows. @throws JournalError if they are not chained. */
 export function endOf(client: pg.Client, name: string): Promise<JournalPosition> {
   return positionBefore(client, name, Number.MAX_SAFE_INTEGER);
 }

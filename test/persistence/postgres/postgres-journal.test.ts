@@ -1,6 +1,6 @@
 /**
- * The journal on a real cluster of three nodes of PostgreSQL: what is committed, who may commit, and
- * what happens when nodes are away.
+ * The journal on a real cluster of three nodes of PostgreSQL: what is committed, who may commit,
+ * and what happens when nodes are away.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { BatchContent } from '../../../persistence/journal/format.js';

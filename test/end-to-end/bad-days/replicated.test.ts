@@ -7,17 +7,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
+import { Random } from '../../../bench/workload/random.js';
 import {
   activeMarket,
   nextCommand,
   registerTraders,
   type Sent,
   send,
-} from '../support/disk/scenario.js';
-import { eventually } from '../support/eventually.js';
-import { Cluster } from '../support/postgres/cluster.js';
-import { type ApiClient, ChildServer, type Trader } from '../support/server.js';
+} from '../../support/disk/scenario.js';
+import { eventually } from '../../support/eventually.js';
+import { Cluster } from '../../support/postgres/cluster.js';
+import { type ApiClient, ChildServer, type Trader } from '../../support/server.js';
 
 const COMMANDS = 40;
 const work = mkdtempSync(join(tmpdir(), 'exchange-replicated-'));

@@ -11,19 +11,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
-import { type Entry, readDiskLog } from '../support/disk/disk-log.js';
-import { DiskLayer, type Fault, textOf } from '../support/disk/layer.js';
+import { Random } from '../../../bench/workload/random.js';
+import { type Entry, readDiskLog } from '../../support/disk/disk-log.js';
+import { DiskLayer, type Fault, textOf } from '../../support/disk/layer.js';
 import {
   activeMarket,
   nextCommand,
   registerTraders,
   type Sent,
   send,
-} from '../support/disk/scenario.js';
-import { programJson } from '../support/replay-tool.js';
-import { seedOf } from '../support/seed.js';
-import { type ApiClient, ChildServer } from '../support/server.js';
+} from '../../support/disk/scenario.js';
+import { programJson } from '../../support/replay-tool.js';
+import { seedOf } from '../../support/seed.js';
+import { type ApiClient, ChildServer } from '../../support/server.js';
 
 const SEED = seedOf('DISK_SEED');
 const { DISK_FAULTS = '10', DISK_WAIT = '3' } = process.env;
