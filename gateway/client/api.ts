@@ -45,7 +45,15 @@ export interface Call {
    * because a repetition changes nothing. Default: GET only.
    */
   repeat?: 'key' | 'harmless';
+  /** The answer is asked for as CSV, and is a {@link CsvPage}. */
+  asCsv?: boolean;
   options?: CallOptions | undefined;
+}
+
+/** A page of a list as CSV (RFC 4180), with a head of its own. */
+export interface CsvPage {
+  csv: string;
+  nextCursor: string | null;
 }
 
 /** A path of literal and encoded parts: path`/users/${userId}/orders`. */
@@ -99,7 +107,7 @@ export class Api {
     try {
       const response = await this.fetch(this.addressOf(call), this.requestOf(call, key, body));
       const text = await response.text();
-      if (response.ok) return { answer: (text === '' ? undefined : parsed(text)) as Answer };
+      if (response.ok) return { answer: answerOf(call, response, text) as Answer };
       return { error: errorOf(response.status, text), retryAfterMs: retryAfterOf(response) };
     } catch (cause) {
       const message = `no answer to ${call.method} ${call.path}`;
@@ -117,7 +125,7 @@ export class Api {
   }
 
   private requestOf(
-    { method, options }: Call,
+    { method, asCsv, options }: Call,
     key: string | null,
     body: string | undefined,
   ): RequestInit {
@@ -125,6 +133,7 @@ export class Api {
     if (this.token !== null) headers.set('x-user-token', this.token);
     if (this.partnerKey !== null) headers.set('authorization', `Bearer ${this.partnerKey}`);
     if (key !== null) headers.set('idempotency-key', key);
+    if (asCsv === true) headers.set('accept', 'text/csv');
     if (body !== undefined) headers.set('content-type', 'application/json');
     const timeout = AbortSignal.timeout(this.retries.timeoutMs);
     const signal = options?.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
@@ -137,6 +146,18 @@ export function bodyText(body: object): string {
   return JSON.stringify(body, (name, value) =>
     AMOUNTS.has(name) && value !== undefined ? toNumber(value as Amount) : value,
   );
+}
+
+function answerOf(call: Call, response: Response, text: string): unknown {
+  if (call.asCsv === true)
+    return { csv: text, nextCursor: cursorIn(response.headers.get('link')) } satisfies CsvPage;
+  return text === '' ? undefined : parsed(text);
+}
+
+/** From a header such as </api/users/u1/ledger?cursor=…>; rel="next". */
+function cursorIn(link: string | null): string | null {
+  const query = link === null ? undefined : /\?([^>]*)>; rel="next"/.exec(link)?.[1];
+  return query === undefined ? null : new URLSearchParams(query).get('cursor');
 }
 
 function parsed(text: string): unknown {

@@ -3,7 +3,7 @@
  * bundle contains only those that are used. It needs no package.
  */
 export * from './amounts.js';
-export { Api, type ApiOptions, type CallOptions, randomKey } from './api.js';
+export { Api, type ApiOptions, type CallOptions, type CsvPage, randomKey } from './api.js';
 export { ConnectionError, ExchangeError, isRefusal } from './errors.js';
 export { pages } from './paging.js';
 export type { Retries } from './retries.js';

@@ -123,6 +123,10 @@ export interface AccountFilter {
   toMs?: number | undefined;
 }
 
+export interface LedgerFilter extends AccountFilter {
+  cause?: Ledger['entries'][number]['cause'] | undefined;
+}
+
 export interface Paging {
   /** Entries in one page: 1 to 200, default 50. */
   limit?: number | undefined;

@@ -1,10 +1,11 @@
 /** Accounts and the leaderboard. Balance, points and changes need a token; the rest is public. */
-import { type Api, type CallOptions, path } from '../api.js';
+import { type Api, type CallOptions, type CsvPage, path } from '../api.js';
 import type {
   AccountFilter,
   Balance,
   Leaderboard,
   Ledger,
+  LedgerFilter,
   OwnReferral,
   Paging,
   Points,
@@ -48,11 +49,22 @@ export function userTrades(
 export function ledger(
   api: Api,
   userId: string,
-  query: Paging & AccountFilter & { cause?: Ledger['entries'][number]['cause'] | undefined } = {},
+  query: Paging & LedgerFilter = {},
   options?: CallOptions,
 ): Promise<Ledger> {
   const ofUser = path`/users/${userId}/ledger`;
   return api.call({ method: 'GET', path: ofUser, query: { ...query }, options });
+}
+
+/** The same as CSV, for a spreadsheet. */
+export function ledgerCsv(
+  api: Api,
+  userId: string,
+  query: Paging & LedgerFilter = {},
+  options?: CallOptions,
+): Promise<CsvPage> {
+  const ofUser = path`/users/${userId}/ledger`;
+  return api.call({ method: 'GET', path: ofUser, query: { ...query }, asCsv: true, options });
 }
 
 export function points(

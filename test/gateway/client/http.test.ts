@@ -123,6 +123,12 @@ describe('routes', () => {
 
     const { entries } = await client.ledger(api, userId, { marketId: MARKET, cause: 'fee' });
     expect(entries.map(({ available }) => available)).toEqual([-0.0275]);
+    const first = await client.ledgerCsv(api, userId, { limit: 1 });
+    expect(first.csv.split('\r\n')).toHaveLength(3);
+    const second = await client.ledgerCsv(api, userId, { cursor: first.nextCursor });
+    expect(first.csv).toMatch(/^sequence,atMs,cause,/);
+    expect(second.csv).not.toContain(first.csv.split('\r\n')[1]);
+    expect(second.nextCursor).toBe(null);
     expect((await client.positions(api, userId)).positions[0]!.outcome).toBe('UP');
     expect((await client.profile(api, userId)).trades).toBe(2);
     expect((await client.setReferralCode(api, userId, 'FRIENDS')).code).toBe('FRIENDS');
