@@ -79,6 +79,7 @@ test('register, look, buy, wait for the end, claim, and look around', async () =
     [`user/${entries[0].userId}`, 'ada'],
     ['account', 'ada'],
     ['account/trades', 'ada'],
+    ['account/statement', 'ada'],
     ['account/vault', 'ada'],
     ['account/points', 'ada'],
     ['account/referral', 'ada'],

@@ -6,20 +6,24 @@ import { route } from '../model/route.js';
 import { isKnown, user } from '../model/session.js';
 import { dollars, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
+import { CancelAfterPanel } from './cancel-after.js';
 import { Holdings } from './holdings.js';
 import { PasswordForm } from './password.js';
 import { PointsList } from './points.js';
 import { ReferralPanel } from './referral.js';
+import { StatementPanel } from './statement.js';
+import { TokensPanel } from './tokens.js';
 import { TradesList } from './trades.js';
 import { VaultPanel } from './vault.js';
 
 const PARTS: readonly { name: string; label: string; Part: () => JSX.Element }[] = [
   { name: '', label: 'Overview', Part: Overview },
   { name: 'trades', label: 'Trades', Part: TradesList },
+  { name: 'statement', label: 'Statement', Part: StatementPanel },
   { name: 'vault', label: 'Vault', Part: VaultPanel },
   { name: 'points', label: 'Points', Part: PointsList },
   { name: 'referral', label: 'Referral', Part: ReferralPanel },
-  { name: 'security', label: 'Security', Part: PasswordForm },
+  { name: 'security', label: 'Security', Part: Security },
 ];
 
 export default function AccountView() {
@@ -60,6 +64,16 @@ export default function AccountView() {
       </div>
       <Part key={subject} />
     </>
+  );
+}
+
+function Security() {
+  return (
+    <div class="columns">
+      <PasswordForm />
+      <CancelAfterPanel />
+      <TokensPanel />
+    </div>
   );
 }
 

@@ -36,35 +36,33 @@ export function PasswordForm() {
   };
   const found = problems.value;
   return (
-    <div class="columns">
-      <Panel title="Password">
-        <form class="entrance panel-body" onSubmit={(event) => void submit(event)} noValidate>
-          <TextField
-            label="Current password"
-            name="currentPassword"
-            type="password"
-            autocomplete="current-password"
-            value={currentPassword}
-            problem={found.currentPassword}
-          />
-          <TextField
-            label="New password"
-            name="newPassword"
-            type="password"
-            autocomplete="new-password"
-            value={newPassword}
-            problem={found.newPassword}
-            hint="At least 8 characters"
-          />
-          <p class="problem" role="alert">
-            {found.form ?? ''}
-          </p>
-          <button type="submit" class="send neutral">
-            Change the password
-          </button>
-          <p role="status">{said.value}</p>
-        </form>
-      </Panel>
-    </div>
+    <Panel title="Password">
+      <form class="entrance panel-body" onSubmit={(event) => void submit(event)} noValidate>
+        <TextField
+          label="Current password"
+          name="currentPassword"
+          type="password"
+          autocomplete="current-password"
+          value={currentPassword}
+          problem={found.currentPassword}
+        />
+        <TextField
+          label="New password"
+          name="newPassword"
+          type="password"
+          autocomplete="new-password"
+          value={newPassword}
+          problem={found.newPassword}
+          hint="At least 8 characters"
+        />
+        <p class="problem" role="alert">
+          {found.form ?? ''}
+        </p>
+        <button type="submit" class="send neutral">
+          Change the password
+        </button>
+        <p role="status">{said.value}</p>
+      </form>
+    </Panel>
   );
 }

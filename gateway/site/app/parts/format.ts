@@ -91,6 +91,20 @@ export function dayAndTime(atMs: number): string {
   return `${day}, ${clockTime(atMs)}`;
 }
 
+export function dayAndSeconds(atMs: number): string {
+  return `${dayAndTime(atMs)}:${two(new Date(atMs).getSeconds())}`;
+}
+
+/** The first millisecond of a day such as 2026-11-22 for the reader; undefined: no day. */
+export function startOfDay(day: string): number | undefined {
+  return day === '' ? undefined : new Date(`${day}T00:00`).getTime();
+}
+
+/** The last millisecond of it. */
+export function endOfDay(day: string): number | undefined {
+  return day === '' ? undefined : new Date(`${day}T23:59:59.999`).getTime();
+}
+
 /** 14:15 to 14:30. */
 export function window(startsAtMs: number, endsAtMs: number): string {
   return `${clockTime(startsAtMs)} to ${clockTime(endsAtMs)}`;

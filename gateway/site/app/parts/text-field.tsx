@@ -5,7 +5,7 @@ export function TextField(props: {
   label: string;
   name: string;
   value: Signal<string>;
-  type?: 'text' | 'password';
+  type?: 'text' | 'password' | 'date' | 'datetime-local';
   autocomplete: string;
   problem?: string | undefined;
   hint?: string | undefined;

@@ -1,0 +1,120 @@
+/**
+ * The dead man's switch: all resting orders are cancelled after a time, unless it is started again
+ * before. It goes on in the exchange when this page is closed; while the page is open, it can start
+ * it again and again.
+ *
+ * Always holds: what is shown is what the exchange answered last. It has no route to read it.
+ */
+import { effect, signal, useSignal } from '@preact/signals';
+import { cancelAfter } from '../../../client/index.js';
+import { now } from '../model/clock.js';
+import { api, sentenceOf } from '../model/exchange.js';
+import { user } from '../model/session.js';
+import { Action } from '../parts/action.js';
+import { clockSeconds } from '../parts/format.js';
+import { Panel } from '../parts/panel.js';
+
+const MINUTE_MS = 60_000;
+const CHOICES = [1, 5, 15, 60] as const;
+
+interface Switch {
+  userId: string;
+  timeoutMs: number;
+  cancelAtMs: number;
+}
+
+/** null: not started by this page. */
+const started = signal<Switch | null>(null);
+const isRenewed = signal(true);
+const problem = signal('');
+let isSending = false;
+
+async function set(timeoutMs: number): Promise<void> {
+  const userId = user.peek()?.userId ?? '';
+  const { cancelAtMs } = await cancelAfter(api, userId, timeoutMs);
+  started.value = cancelAtMs === null ? null : { userId, timeoutMs, cancelAtMs };
+  problem.value = '';
+}
+
+/** Starts it again once two thirds of its time are left. */
+effect(() => {
+  const running = started.value;
+  if (running === null) return;
+  if (running.userId !== user.value?.userId) {
+    started.value = null;
+    return;
+  }
+  const leftMs = running.cancelAtMs - now.value;
+  if (leftMs < 0) started.value = null;
+  else if (isRenewed.value && leftMs < (running.timeoutMs * 2) / 3) void renew(running.timeoutMs);
+});
+
+async function renew(timeoutMs: number): Promise<void> {
+  if (isSending) return;
+  isSending = true;
+  try {
+    await set(timeoutMs);
+  } catch (error) {
+    problem.value = sentenceOf(error);
+  } finally {
+    isSending = false;
+  }
+}
+
+export function CancelAfterPanel() {
+  const minutes = useSignal<number>(5);
+  const running = started.value;
+  return (
+    <Panel title="If you are away">
+      <div class="entrance panel-body">
+        <p class="soft">
+          Cancels all your resting orders, in every market, when the time is up, unless it is
+          started again before. It also works while this page is closed.
+        </p>
+        <div class="field">
+          <label for="cancel-after">Cancel my orders after</label>
+          <select
+            id="cancel-after"
+            value={minutes.value}
+            onChange={({ currentTarget }) => {
+              minutes.value = Number(currentTarget.value);
+            }}
+          >
+            {CHOICES.map((each) => (
+              <option key={each} value={each}>
+                {each === 1 ? '1 minute' : `${each} minutes`}
+              </option>
+            ))}
+          </select>
+        </div>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isRenewed.value}
+            onChange={({ currentTarget }) => {
+              isRenewed.value = currentTarget.checked;
+            }}
+          />
+          Start it again while this page is open
+        </label>
+        <p class="soft small">
+          Browsers slow down a page in the background: choose 5 minutes or more there.
+        </p>
+        <p class="actions">
+          <Action class="plain strong" run={() => set(minutes.peek() * MINUTE_MS)}>
+            Start
+          </Action>
+          <Action run={() => set(0)}>Turn off</Action>
+        </p>
+        <p data-switch>
+          {running === null
+            ? 'This page has not started it.'
+            : `All your resting orders are cancelled at ${clockSeconds(running.cancelAtMs)}.`}
+        </p>
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+      </div>
+    </Panel>
+  );
+}

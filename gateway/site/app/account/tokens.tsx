@@ -1,0 +1,203 @@
+/**
+ * Named tokens for programs: made here, shown once, listed and revoked.
+ *
+ * Always holds: a token is only in the answer that made it and on the screen until it is put away;
+ * nothing here keeps it.
+ */
+import { type Signal, useSignal } from '@preact/signals';
+import { createToken, revokeToken, tokens } from '../../../client/index.js';
+import type { CreatedToken, Tokens } from '../../../client/types.js';
+import { exchangeNowMs } from '../model/clock.js';
+import { api, problemOf, sentenceOf } from '../model/exchange.js';
+import { user } from '../model/session.js';
+import { Action } from '../parts/action.js';
+import { dayAndTime } from '../parts/format.js';
+import { Panel } from '../parts/panel.js';
+import { Read, type Reading, useReading } from '../parts/reading.js';
+import { Table } from '../parts/table.js';
+import { TextField } from '../parts/text-field.js';
+
+const DAY_MS = 86_400_000;
+const SCOPES = { read: 'Reads only', trade: 'Reads and trades' } as const;
+type Scope = keyof typeof SCOPES;
+type Problems = Partial<Record<'name' | 'addresses' | 'form', string>>;
+
+export function TokensPanel() {
+  const reading = useReading(() => tokens(api), user.value?.userId ?? '');
+  const made = useSignal<CreatedToken | null>(null);
+  return (
+    <>
+      <Panel title="New token">
+        {made.value === null ? (
+          <NewToken reading={reading} made={made} />
+        ) : (
+          <Shown of={made.value} done={() => (made.value = null)} />
+        )}
+      </Panel>
+      <Panel title="Tokens of programs" class="wide">
+        <Read of={reading}>{(list) => <List of={list} reading={reading} />}</Read>
+      </Panel>
+    </>
+  );
+}
+
+function problemsOf(error: unknown): Problems {
+  const name = problemOf(error, 'name');
+  if (name !== null) return { name: `The name ${name}.` };
+  const address = problemOf(error, 'allowedAddresses');
+  return address === null ? { form: sentenceOf(error) } : { addresses: `Each ${address}.` };
+}
+
+function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken | null> }) {
+  const name = useSignal('');
+  const addresses = useSignal('');
+  const scope = useSignal<Scope>('read');
+  const days = useSignal('90');
+  const problems = useSignal<Problems>({});
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    problems.value = {};
+    const allowed = addresses
+      .peek()
+      .split(/[\s,]+/)
+      .filter((each) => each !== '');
+    const lasts = Number(days.peek()) * DAY_MS;
+    try {
+      props.made.value = await createToken(api, {
+        name: name.peek().trim(),
+        scope: scope.peek(),
+        ...(lasts > 0 ? { expiresAtMs: Math.floor(exchangeNowMs()) + lasts } : {}),
+        ...(allowed.length > 0 ? { allowedAddresses: allowed } : {}),
+      });
+      void props.reading.again();
+    } catch (error) {
+      problems.value = problemsOf(error);
+    }
+  };
+  const found = problems.value;
+  return (
+    <form class="entrance panel-body" onSubmit={(event) => void submit(event)} noValidate>
+      <TextField
+        label="What it is for"
+        name="name"
+        autocomplete="off"
+        value={name}
+        problem={found.name}
+      />
+      <Select label="It may" name="scope" value={scope} options={Object.entries(SCOPES)} />
+      <Select
+        label="It ends"
+        name="days"
+        value={days}
+        options={[
+          ['1', 'in a day'],
+          ['30', 'in 30 days'],
+          ['90', 'in 90 days'],
+          ['0', 'when it is revoked'],
+        ]}
+      />
+      <TextField
+        label="Addresses it may be used from"
+        name="addresses"
+        autocomplete="off"
+        value={addresses}
+        problem={found.addresses}
+        hint="Such as 192.0.2.7 or 192.0.2.0/24, with commas between; empty: any"
+      />
+      <p class="problem" role="alert">
+        {found.form ?? ''}
+      </p>
+      <button type="submit" class="send neutral">
+        Make a token
+      </button>
+    </form>
+  );
+}
+
+function Select<Value extends string>(props: {
+  label: string;
+  name: string;
+  value: Signal<Value>;
+  options: readonly (readonly [string, string])[];
+}) {
+  const { label, name, value, options } = props;
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <select
+        id={name}
+        value={value.value}
+        onChange={({ currentTarget }) => {
+          value.value = currentTarget.value as Value;
+        }}
+      >
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
+  const said = useSignal('');
+  const copy = async () => {
+    await navigator.clipboard.writeText(of.token);
+    said.value = 'Copied.';
+  };
+  return (
+    <div class="entrance panel-body" role="status">
+      <p>
+        <strong>{of.name}</strong> has a token. It is shown only now: a lost token cannot be shown
+        again, only replaced.
+      </p>
+      <p>
+        <code class="address" data-token>
+          {of.token}
+        </code>
+      </p>
+      <p class="actions">
+        <Action class="plain strong" run={copy}>
+          Copy the token
+        </Action>
+        <button type="button" class="plain" onClick={done}>
+          Put it away
+        </button>
+        <span class="soft">{said.value}</span>
+      </p>
+    </div>
+  );
+}
+
+function List({ of, reading }: { of: Tokens; reading: Reading<Tokens> }) {
+  return (
+    <Table
+      label="Tokens of programs"
+      heads={['Token', 'May', 'Made', 'Ends', 'Last used', 'From', '']}
+      nothing="No token. A program signs in with one in the header x-user-token."
+      rows={of.tokens.map((each) => ({
+        key: each.tokenId,
+        cells: [
+          each.name,
+          SCOPES[each.scope],
+          dayAndTime(each.createdAtMs),
+          each.expiresAtMs === null ? 'when revoked' : dayAndTime(each.expiresAtMs),
+          each.lastUsedAtMs === null ? '\u2013' : dayAndTime(each.lastUsedAtMs),
+          each.allowedAddresses?.join(', ') ?? 'any address',
+          <Action
+            key="revoke"
+            label={`Revoke ${each.name}`}
+            run={async () => {
+              await revokeToken(api, each.tokenId);
+              await reading.again();
+            }}
+          >
+            Revoke
+          </Action>,
+        ],
+      }))}
+    />
+  );
+}

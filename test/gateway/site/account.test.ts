@@ -1,0 +1,118 @@
+/** The statement and its file, named tokens, and the dead man's switch, in a real browser. */
+import { readFile } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser } from '../../../bench/site/browser.js';
+import { MARKET, TestServer } from '../../support/server.js';
+import { Visitor } from './browser.js';
+
+let server: TestServer;
+let browser: Browser;
+let visitor: Visitor;
+let token: string;
+let userId: string;
+beforeAll(async () => {
+  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
+  browser = await launchBrowser();
+  visitor = await Visitor.open(browser, server.exchange.address);
+  await visitor.register('ada');
+  const cookies = await visitor.page.context().cookies();
+  token = cookies.find(({ name }) => name === 'service-session')!.value;
+  userId = (await server.api.get('/auth/session', token)).json.userId;
+});
+afterAll(async () => {
+  await visitor.close();
+  await browser.close();
+  await server.stop();
+});
+
+const rest = (price: number) => {
+  const order = { outcome: 'UP', shares: 10, price, timeInForce: 'GTC' };
+  return server.api.post(`/markets/15m/${MARKET}/buy`, order, token);
+};
+
+test('the statement, its filters, and its file', async () => {
+  const { page } = visitor;
+  // 210 entries: more than one page of the file.
+  for (let count = 0; count < 105; count++) {
+    const { json } = await rest(0.25);
+    const path = `/markets/15m/${MARKET}/orders/${json.orderId}`;
+    expect((await server.api.send('DELETE', path, undefined, { token })).status).toBe(200);
+  }
+  await visitor.view('account/statement');
+  const statement = page.getByRole('region', { name: 'Statement' }).first();
+  const rows = statement.getByRole('row');
+  await expect.poll(() => rows.count(), { timeout: 20_000 }).toBe(51);
+  expect(await rows.nth(1).textContent()).toContain('Released from a resting order');
+  expect(await rows.nth(1).textContent()).toContain('+$2.50');
+  expect(await rows.nth(1).textContent()).toContain('$1,000.00');
+  await visitor.isAccessible('the statement');
+
+  const started = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save as CSV' }).click();
+  const file = await readFile(await (await started).path(), 'utf8');
+  const lines = file.trimEnd().split('\r\n');
+  expect(lines).toHaveLength(212);
+  expect(lines.filter((line) => line.startsWith('sequence,'))).toHaveLength(1);
+  expect(lines.at(-1)).toContain(',grant,');
+
+  await page.getByLabel('Cause').selectOption('Play money at the start');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await expect.poll(() => rows.count()).toBe(2);
+  await page.getByLabel('Market, by its id').fill('no market');
+  await page.getByRole('button', { name: 'Show' }).click();
+  const problem = page.locator('#marketId-problem');
+  await expect.poll(() => problem.textContent()).toBe('No market has this id.');
+  await page.getByLabel('First day').fill('2026-02-02');
+  await page.getByLabel('Last day').fill('2026-02-01');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.getByText('The last day is before the first.').waitFor();
+  await visitor.isAccessible('the statement, refused');
+});
+
+test('a token is made, shown once, works, and is revoked', async () => {
+  const { page } = visitor;
+  await visitor.view('account/security');
+  const make = page.getByRole('button', { name: 'Make a token' });
+  await make.click();
+  await page.getByText('The name must be 1 to 64 printable characters').waitFor();
+  await page.getByLabel('What it is for').fill('my bot');
+  await page.getByLabel('Addresses it may be used from').fill('somewhere');
+  await make.click();
+  await page.getByText(/must be an IP address or a CIDR range/).waitFor();
+  await visitor.isAccessible('tokens, refused');
+  await page.getByLabel('Addresses it may be used from').fill('127.0.0.1, 10.0.0.0/8');
+  await make.click();
+  const made = (await page.locator('[data-token]').textContent())!;
+  await visitor.isAccessible('a token that was made');
+  expect((await server.api.get(`/users/${userId}/balance`, made)).status).toBe(200);
+  const refused = await server.api.post(`/markets/15m/${MARKET}/buy`, {}, made);
+  expect(refused.json.error.code).toBe('scope_insufficient');
+  await page.getByRole('button', { name: 'Put it away' }).click();
+  expect(await page.content()).not.toContain(made);
+  await page.getByRole('cell', { name: '127.0.0.1, 10.0.0.0/8' }).waitFor();
+  await page.getByRole('button', { name: 'Revoke my bot' }).click();
+  await page.getByText(/^No token\./).waitFor();
+  const after = await server.api.get(`/users/${userId}/balance`, made);
+  expect(after.json.error.code).toBe('token_revoked');
+});
+
+test("the dead man's switch is started, and cancels the orders", async () => {
+  const { page } = visitor;
+  await rest(0.25);
+  await visitor.view('account/security');
+  await page.getByLabel('Cancel my orders after').selectOption('1 minute');
+  await page.getByLabel('Start it again while this page is open').uncheck();
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await page.getByText(/^All your resting orders are cancelled at/).waitFor();
+  await page.getByRole('button', { name: 'Turn off' }).click();
+  await page.getByText('This page has not started it.').waitFor();
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await page.getByText(/^All your resting orders are cancelled at/).waitFor();
+  await visitor.isAccessible('the switch, started');
+  expect((await server.api.get(`/users/${userId}/orders`, token)).json.orders).toHaveLength(1);
+  await server.passTime(server.clock.nowMs() + 60_001, 100_000);
+  await expect
+    .poll(async () => (await server.api.get(`/users/${userId}/orders`, token)).json.orders)
+    .toEqual([]);
+});
