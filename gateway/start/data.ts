@@ -2,7 +2,7 @@
  * The data of an exchange: in its folder alone, or with the journal on PostgreSQL. Both are locked,
  * recovered from, and then written to.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Engine } from '../../engine/engine.js';
 import { DataFolder } from '../../persistence/data-folder.js';
 import { hashFileInThread } from '../../persistence/follower/hash-thread.js';
@@ -12,6 +12,7 @@ import type { JournalPlace } from '../../persistence/journal/source.js';
 import type { CommitLog } from '../../persistence/journal/store.js';
 import type { RecoveryLog } from '../../persistence/recovery.js';
 import { ReplicatedFolder } from '../../persistence/replicated-folder.js';
+import { readPrivateText } from '../../persistence/storage/files.js';
 import type { Config, ReplicatedJournal } from '../config.js';
 import type { Log } from '../observe/log.js';
 import { ConfigError, withVariable } from './config-error.js';
@@ -56,8 +57,10 @@ export async function lockData(
 }
 
 function addressOf({ url, passwordFile, authorityFile }: ReplicatedJournal): PostgresAddress {
-  const password = secretIn('JOURNAL_PASSWORD_FILE', passwordFile);
-  const authority = textIn('JOURNAL_CA_FILE', authorityFile);
+  const password = readFrom('JOURNAL_PASSWORD_FILE', passwordFile, readPrivateText);
+  const authority = readFrom('JOURNAL_CA_FILE', authorityFile, (path) =>
+    readFileSync(path, 'utf8'),
+  );
   try {
     return readAddress(url, { password, authority });
   } catch (error) {
@@ -65,17 +68,10 @@ function addressOf({ url, passwordFile, authorityFile }: ReplicatedJournal): Pos
   }
 }
 
-function secretIn(variable: string, path: string): string | null {
-  const text = textIn(variable, path);
-  if (text !== null && (statSync(path).mode & 0o077) !== 0)
-    throw new ConfigError(`${variable}: ${path} is open to other users. Run: chmod 600 ${path}`);
-  return text?.trimEnd() ?? null;
-}
-
-function textIn(variable: string, path: string): string | null {
+function readFrom(variable: string, path: string, read: (path: string) => string): string | null {
   if (path === '') return null;
   try {
-    return readFileSync(path, 'utf8');
+    return read(path);
   } catch (error) {
     throw new ConfigError(`${variable}: ${(error as Error).message}`);
   }

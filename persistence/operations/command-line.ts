@@ -1,12 +1,17 @@
 /** The command line of the operator's program: its subcommands, their options, the exit status. */
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import { isPostgres, readAddress } from '../journal/postgres/address.js';
 import { FolderDisturbed } from '../journal/read-only.js';
+import type { JournalPlace } from '../journal/source.js';
 import { parsePoint, UsageError } from '../replay/input/arguments.js';
+import { readPrivateText } from '../storage/files.js';
 import { archiveSegments, restoreSegments } from './archive.js';
 import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
 import { OperationRefused } from './folders.js';
+import { move } from './move.js';
 
 interface Streams {
   answers: Pick<NodeJS.WriteStream, 'write'>;
@@ -84,7 +89,44 @@ function programOf({ answers, notices }: Streams): Command {
       );
     });
 
+  program
+    .command('copy')
+    .description('copy a whole journal between a data folder and PostgreSQL, while it is stopped')
+    .requiredOption('--from <place>', 'a data folder, or postgres://user@host:port/database')
+    .requiredOption('--to <place>', 'a new folder, or an empty database')
+    .option('--password-file <path>', 'the password of the database, mode 0600')
+    .option('--ca-file <path>', 'the certificate of the authority of the database, PEM')
+    .option('--unreplicated', 'accept a database without standbys', false)
+    .action(async ({ from, to, passwordFile, caFile, unreplicated }: CopyOptions) => {
+      const place = (text: string) => placeOf(text, { passwordFile, caFile });
+      const isUnreplicated = unreplicated;
+      const end = await move({ from: place(from), to: place(to), isUnreplicated });
+      say(`${to} has the journal of ${from} up to sequence ${end.sequence}, digest ${end.digest}.`);
+    });
+
   return program;
+}
+
+interface CopyOptions {
+  from: string;
+  to: string;
+  passwordFile?: string | undefined;
+  caFile?: string | undefined;
+  unreplicated: boolean;
+}
+
+function placeOf(
+  text: string,
+  { passwordFile, caFile }: Pick<CopyOptions, 'passwordFile' | 'caFile'>,
+): JournalPlace {
+  if (!isPostgres(text)) return { folder: text };
+  const password = passwordFile === undefined ? null : readPrivateText(passwordFile);
+  const authority = caFile === undefined ? null : readFileSync(caFile, 'utf8');
+  try {
+    return { postgres: readAddress(text, { password, authority }) };
+  } catch (error) {
+    throw new OperationRefused(`the address ${(error as Error).message}`);
+  }
 }
 
 /** Makes commander report an invalid value with its option. */

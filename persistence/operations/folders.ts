@@ -13,6 +13,7 @@ import { GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
 import { type JournalReader, openJournalReader } from '../journal/reader.js';
 import { listSegments } from '../journal/segments.js';
+import type { CommitLog } from '../journal/store.js';
 import { prepareSnapshotFolder, removeOldSnapshots, snapshotNameOf } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { FILE_MODE, syncPath } from '../storage/files.js';
@@ -39,7 +40,7 @@ export function openCopy(folder: string): Promise<Journal> {
   return openJournal({ folder, durability: 'normal' });
 }
 
-export async function closeCopy(folder: string, journal: Journal): Promise<void> {
+export async function closeCopy(folder: string, journal: Pick<CommitLog, 'close'>): Promise<void> {
   await journal.close();
   for (const { path } of listSegments(folder)) await syncPath(path);
   await syncPath(join(folder, HEAD_FILE));

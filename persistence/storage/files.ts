@@ -1,6 +1,6 @@
 /** Files and folders that only their owner can read, made durable with fsync. */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { mkdir, open, opendir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
@@ -96,4 +96,16 @@ export async function syncPath(path: string): Promise<void> {
   } finally {
     await file.close();
   }
+}
+
+/**
+ * The text of a file with a secret, without the line break at its end.
+ * @throws Error when other users may read it; the operating system's error
+ */
+export function readPrivateText(path: string): string {
+  if ((statSync(path).mode & 0o077) !== 0)
+    throw Object.assign(new Error(`${path} is open to other users. Run: chmod 600 ${path}`), {
+      syscall: 'open',
+    });
+  return readFileSync(path, 'utf8').trimEnd();
 }

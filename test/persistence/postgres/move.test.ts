@@ -1,0 +1,86 @@
+/** A journal moves from a data folder to PostgreSQL and back, with its chain and its digests. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { openJournal } from '../../../persistence/data-folder.js';
+import { operate } from '../../support/folders/operations.js';
+import { Folders, readAll, replay, writeJournal } from '../../support/journal-fixture.js';
+import { Cluster } from '../../support/postgres/cluster.js';
+import { ReplayExchange } from '../../support/replay-exchange.js';
+import { replayJson, traceOf } from '../../support/replay-tool.js';
+
+const originals = new Folders();
+const folders = new Folders();
+let cluster: Cluster;
+let original: string;
+let exchange: ReplayExchange;
+
+beforeAll(async () => {
+  cluster = await Cluster.start(3);
+  original = originals.make();
+  exchange = await ReplayExchange.open(original, 'move');
+  await exchange.run(500);
+  await exchange.sequencer.close();
+}, 120_000);
+beforeEach(async () => {
+  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch');
+});
+afterEach(() => folders.removeAll());
+afterAll(async () => {
+  await cluster?.stop();
+  originals.removeAll();
+});
+
+test('there and back again', async () => {
+  const before = traceOf(original);
+  const there = await operate('copy', '--from', original, '--to', cluster.url);
+  expect(there).toMatchObject({ status: 0, err: '' });
+  expect(there.out).toContain(
+    `up to sequence ${exchange.engine.sequence}, digest ${exchange.engine.digest()}`,
+  );
+  expect(traceOf(original)).toEqual(before);
+  const back = folders.make();
+  expect(await operate('copy', '--from', cluster.url, '--to', back)).toMatchObject({ status: 0 });
+  expect(await readAll(back)).toEqual(await readAll(original));
+  expect((await replayJson(back, 'verify')).good).toBe(true);
+  const engine = new Engine();
+  await replay(back, engine);
+  expect(engine.digest()).toBe(exchange.engine.digest());
+});
+
+test('a copy that broke off is finished; another journal is refused', async () => {
+  await operate('copy', '--from', original, '--to', cluster.url);
+  const [first] = cluster.nodes;
+  await cluster.query(
+    first!,
+    `DELETE FROM batch WHERE first_sequence > 200; UPDATE writer SET (last_sequence, hash) =
+      (SELECT last_sequence, hash FROM batch ORDER BY first_sequence DESC LIMIT 1)`,
+  );
+  const again = await operate('copy', '--from', original, '--to', cluster.url);
+  expect(again).toMatchObject({ status: 0 });
+  const other = folders.make();
+  await writeJournal(other);
+  const refused = await operate('copy', '--from', other, '--to', cluster.url);
+  expect(refused.status).toBe(2);
+  expect(refused.err).toContain('not the beginning of this one');
+});
+
+test('an exchange that runs is not copied, and a folder that is not empty not written to', async () => {
+  const busy = folders.make();
+  const journal = await openJournal({ folder: busy });
+  const running = await operate('copy', '--from', busy, '--to', cluster.url);
+  expect(running.status).not.toBe(0);
+  expect(running.err).toContain('is in use');
+  await journal.close();
+  const full = await operate('copy', '--from', original, '--to', original);
+  expect(full).toMatchObject({ status: 2 });
+  expect(full.err).toContain('not empty');
+});
+
+test.each([
+  ['postgres://nobody', 'must look like postgres://user@host:port'],
+  ['postgres://postgres@127.0.0.1:1/postgres', 'no node of'],
+])('a copy to %s is refused in words', async (to, words) => {
+  const { status, err } = await operate('copy', '--from', original, '--to', to);
+  expect(status).toBe(2);
+  expect(err).toContain(words);
+});
