@@ -12,6 +12,7 @@ import type * as accounts from '../resources/accounts/schemas.js';
 import type * as batches from '../resources/batch/schemas.js';
 import type * as cancelAfters from '../resources/cancel-after/schemas.js';
 import type * as history from '../resources/history/schemas.js';
+import type * as marketEvents from '../resources/market-events/schemas.js';
 import type * as marketSchemas from '../resources/markets/schemas.js';
 import type * as orders from '../resources/orders/schemas.js';
 import type * as partners from '../resources/partners/schemas.js';
@@ -47,6 +48,9 @@ export type SellQuote = Answer<typeof marketSchemas.SellQuote>;
 
 export type PastMarkets = Answer<typeof history.PastMarkets>;
 export type MarketTrades = Answer<typeof history.MarketTrades>;
+export type MarketEvents = Answer<typeof marketEvents.MarketEvents>;
+export type MarketEvent = MarketEvents['events'][number];
+export type MarketTicks = Answer<typeof marketEvents.MarketTicks>;
 export type UserTrade = Answer<typeof history.UserTrade>;
 export type UserTrades = Answer<typeof history.UserTrades>;
 export type Points = Answer<typeof history.Points>;
@@ -88,6 +92,7 @@ export type ClaimYieldReceipt = Answer<typeof vault.ClaimYieldReceipt>;
 export type TransferReceipt = Answer<typeof partners.TransferReceipt>;
 export type PartnerUser = Answer<typeof partners.PartnerUser>;
 
+export type Digest = Answer<typeof marketEvents.Digest>;
 export type Status = Answer<typeof statuses.Status>;
 export type Time = Answer<typeof statuses.Time>;
 export type Limits = Answer<typeof statuses.Limits>;

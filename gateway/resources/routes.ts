@@ -5,6 +5,7 @@ import { userRoutes } from './accounts/routes.js';
 import { batchRoutes } from './batch/routes.js';
 import { cancelAfterRoutes } from './cancel-after/routes.js';
 import { historyRoutes } from './history/routes.js';
+import { marketEventRoutes } from './market-events/routes.js';
 import { marketRoutes } from './markets/routes.js';
 import { tradingRoutes } from './orders/routes.js';
 import { partnerRoutes } from './partners/routes.js';
@@ -16,6 +17,7 @@ import { vaultRoutes } from './vault/routes.js';
 export const ROUTES: readonly Route[] = [
   ...marketRoutes,
   ...historyRoutes,
+  ...marketEventRoutes,
   ...accountHistoryRoutes,
   ...tradingRoutes,
   ...batchRoutes,

@@ -9,7 +9,7 @@
  */
 import type { Engine } from '../../engine/engine.js';
 import { type PreparedAnswer, prepareAnswer } from '../history/answers.js';
-import { type HistoryReads, isStored, type StoredRequest } from '../history/reads.js';
+import { type HistoryReads, isStored } from '../history/reads.js';
 import type {
   HistoryAnswers,
   HistoryKind,
@@ -30,8 +30,11 @@ const LONG: ReadonlySet<HistoryKind> = new Set([
 
 export type Answered = (outcome: HistoryOutcome) => void;
 
-export interface WaitingRead {
-  request: HistoryRequest;
+/** Reads of the engine and of the history. */
+type FollowerRequest = Exclude<HistoryRequest, { kind: 'journalBatch' }>;
+
+export interface WaitingRead<Request = HistoryRequest> {
+  request: Request;
   minSequence: number;
   done: Answered;
 }
@@ -55,14 +58,14 @@ interface ReadsOptions {
 export class FollowerReads {
   /** Settles when the last group has begun its transaction; before, nothing may be written. */
   begun: Promise<void> = Promise.resolve();
-  private waiting: WaitingRead[] = [];
+  private waiting: WaitingRead<FollowerRequest>[] = [];
   /** The unread rest of the current group; null: there is none. */
   private group: PreparedRead[] | null = null;
   private ended: string | null = null;
 
   constructor(private readonly options: ReadsOptions) {}
 
-  read(request: HistoryRequest, minSequence: number, done: Answered): void {
+  read(request: FollowerRequest, minSequence: number, done: Answered): void {
     if (this.ended !== null) done({ outcome: 'unavailable', reason: this.ended });
     else this.waiting.push({ request, minSequence, done });
   }
@@ -147,7 +150,7 @@ export class FollowerReads {
   }
 
   private fromEngine(
-    request: RequestOf<Exclude<HistoryKind, StoredRequest['kind']>>,
+    request: RequestOf<'leaderboard' | 'rank'>,
   ): HistoryAnswers['leaderboard' | 'rank'] {
     const { boards, engine } = this.options;
     if (request.kind === 'leaderboard') return this.leaderboard(request);

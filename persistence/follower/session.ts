@@ -33,6 +33,7 @@ import { Leaderboards } from '../leaderboard/leaderboard.js';
 import { Replay } from '../recovery.js';
 import type { readSnapshot } from '../snapshot/file.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
+import { JournalBatches } from './journal-batches.js';
 import type { FollowerLog } from './messages.js';
 import type { ProgressBoard } from './progress-board.js';
 import { type Answered, FollowerReads } from './reads.js';
@@ -81,6 +82,7 @@ export class FollowerSession {
   private readonly snapshots: FollowerSnapshots;
   private readonly boards: Leaderboards;
   private readonly reads: FollowerReads;
+  private readonly batches: JournalBatches;
   private readonly lists: CommittedLists;
   /** null until the engine has reached the end of the history. */
   private projection: Projection | null = null;
@@ -125,6 +127,7 @@ export class FollowerSession {
       start.position.sequence,
     );
     this.boards = new Leaderboards(this.engine);
+    this.batches = new JournalBatches(folder);
     this.reads = new FollowerReads({
       engine: this.engine,
       boards: this.boards,
@@ -181,6 +184,10 @@ export class FollowerSession {
   }
 
   read(request: HistoryRequest, minSequence: number, done: Answered): void {
+    if (request.kind === 'journalBatch') {
+      this.batches.read(request.sequence, done);
+      return;
+    }
     this.reads.read(request, minSequence, done);
     this.serve();
     if (this.reads.areWaiting) this.wake();
@@ -199,6 +206,7 @@ export class FollowerSession {
   async close(reason: string): Promise<void> {
     this.failure ??= new Error(reason);
     this.reads.end(reason);
+    await this.batches.close(reason);
     await this.committing;
     if (this.pause !== null) clearTimeout(this.pause);
     await this.snapshots.close();

@@ -78,22 +78,43 @@ export async function readMarketEvents(
   const { marketId: id, tradeCount, bookCount } = market;
   const from = cursor ?? { sequence: 0, events: 0 };
   const prices = await priceSpan(lists, market, priceCount);
+  const firstOf = <Layout extends ListLayout & { columns: readonly string[] }>(
+    layout: Layout,
+    list: { id: number; last: number },
+    value: number,
+  ) => lists.firstFrom(layout, { id: list.id, count: list.last, column: 'sequence', value });
+  const tradeList = { id, first: 1, last: tradeCount };
+  const bookList = { id, first: 1, last: bookCount };
+  const priceList = { id: prices.asset, first: prices.first, last: prices.last };
+  // A cursor skips no more events than its sequence has: a forged one costs no more than another.
+  let skipped = 0;
+  if (cursor !== null) {
+    const countAt = async <Layout extends ListLayout & { columns: readonly string[] }>(
+      layout: Layout,
+      list: { id: number; last: number },
+    ) =>
+      (await firstOf(layout, list, cursor.sequence + 1)) -
+      (await firstOf(layout, list, cursor.sequence));
+    const trades = await countAt(MARKET_TRADE, tradeList);
+    const books = await countAt(MARKET_BOOK, bookList);
+    const all = 2 * trades + books + (await countAt(ASSET_PRICE, priceList));
+    skipped = Math.min(cursor.events, all);
+  }
   // Enough of each list: the page is among them, whatever list its events are of.
-  const most = limit + from.events + 1;
+  const most = limit + skipped + 1;
   const pageOf = async <Layout extends ListLayout & { columns: readonly string[] }>(
     layout: Layout,
     list: { id: number; first: number; last: number },
   ) => {
-    const at = { id: list.id, count: list.last, column: 'sequence', value: from.sequence } as const;
-    const first = Math.max(list.first, await lists.firstFrom(layout, at));
+    const first = Math.max(list.first, await firstOf(layout, list, from.sequence));
     const last = Math.min(list.last, first + most - 1);
     return lists.oldestFirst(layout, { id: list.id, first, last });
   };
-  const trades = await pageOf(MARKET_TRADE, { id, first: 1, last: tradeCount });
-  const books = await pageOf(MARKET_BOOK, { id, first: 1, last: bookCount });
-  const observed = await pageOf(ASSET_PRICE, { ...prices, id: prices.asset });
+  const trades = await pageOf(MARKET_TRADE, tradeList);
+  const books = await pageOf(MARKET_BOOK, bookList);
+  const observed = await pageOf(ASSET_PRICE, priceList);
   const events = inOrder(trades, books, observed);
-  const start = Math.min(events.length, from.events);
+  const start = Math.min(events.length, skipped);
   const entries = events.slice(start, start + limit);
   const hasMore = events.length > start + limit;
   return { entries, nextCursor: hasMore ? cursorAfter(entries, from) : null };
@@ -140,11 +161,13 @@ export async function readMarketTicks(
   const prices = await lists.oldestFirst(ASSET_PRICE, { ...span, id: span.asset });
   const finalAtMs = startsAtMs + RESOLVE_DELAY_MS;
   // Without a price before its window, the first one that arrives opens the market.
-  const opening = prices.find(({ atMs }) => atMs >= startsAtMs)?.sequence ?? 0;
-  const isForStart = ({ atMs, sequence }: Price) => atMs < finalAtMs || sequence <= opening;
+  const opening = prices.find(({ atMs }) => atMs >= startsAtMs);
+  const isForStart = ({ atMs, sequence }: Price) =>
+    atMs < finalAtMs || sequence <= (opening?.sequence ?? 0);
+  const start = countingAt(startsAtMs, prices.filter(isForStart));
   return {
     market,
-    start: countingAt(startsAtMs, prices.filter(isForStart)),
+    start: start.length === 0 && opening !== undefined ? [opening] : start,
     end: market.resolvedAtMs === 0 ? [] : countingAt(endsAtMs, prices),
   };
 }

@@ -46,8 +46,8 @@ import {
 import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
 import { type CommittedLists, historyPath } from './store.js';
 
-/** Requests that the database answers; leaderboards come from the engine. */
-export type StoredKind = Exclude<keyof HistoryAnswers, 'leaderboard' | 'rank'>;
+/** Requests that the database answers; the others need the engine or the journal. */
+export type StoredKind = Exclude<keyof HistoryAnswers, 'journalBatch' | 'leaderboard' | 'rank'>;
 export type StoredRequest = RequestOf<StoredKind>;
 
 /** A market, and its price history as marketPrices has it (format.ts), oldest first. */
@@ -306,5 +306,6 @@ function withoutChecksum<Row extends { checksum: number }>(row: Row): Omit<Row, 
 }
 
 export function isStored(request: HistoryRequest): request is StoredRequest {
-  return request.kind !== 'leaderboard' && request.kind !== 'rank';
+  const { kind } = request;
+  return kind !== 'journalBatch' && kind !== 'leaderboard' && kind !== 'rank';
 }

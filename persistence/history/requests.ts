@@ -62,6 +62,8 @@ export type HistoryRequest =
   | ({ kind: 'pastMarketTexts'; asset: number | null } & PageRequest)
   /** Any market that ever opened, with its price history. */
   | { kind: 'marketText'; marketId: number }
+  /** The batch of the journal that holds a durable sequence. */
+  | { kind: 'journalBatch'; sequence: number }
   | {
       kind: 'leaderboard';
       metric: MetricName;
@@ -132,6 +134,16 @@ export interface LeaderboardEntry extends RankedEntry {
   username: string;
 }
 
+/** A batch of the journal without its records. */
+export interface BatchRecord {
+  firstSequence: number;
+  lastSequence: number;
+  /** Of the engine after the batch. */
+  digest: string;
+  /** SHA-256 of the batch and all before it, in hex. */
+  hash: string;
+}
+
 export interface HistoryAnswers {
   userTrades: Page<UserTrade>;
   /** A page with filters may hold fewer entries than its limit, and still have a next one. */
@@ -151,6 +163,7 @@ export interface HistoryAnswers {
   pastMarketTexts: MarketTextsPage;
   /** null: there never was such a market. */
   marketText: Uint8Array<SharedArrayBuffer> | null;
+  journalBatch: BatchRecord;
   leaderboard: LeaderboardPage;
   /** `account` null: there is no such user; `rank` null: not listed. */
   rank: { account: AccountView | null; rank: number | null };

@@ -160,6 +160,19 @@ export class JournalReader implements JournalSource {
     return this.segmentAfter(sequence - 1, sequence === before).positionAt(sequence);
   }
 
+  /**
+   * The batch that holds a sequence; null: the journal ends before. Not while another read of this
+   * reader is under way.
+   * @throws MissingSegments when its segment is not in the folder.
+   */
+  async batchWith(sequence: number): Promise<JournalBatch | null> {
+    for (let next = await this.after(this.last); next !== null; next = await this.after(next));
+    const reader = this.segmentAfter(sequence - 1);
+    const batch = await reader.batchWith(sequence);
+    if (reader !== this.last) await reader.release();
+    return batch;
+  }
+
   async close(): Promise<void> {
     for (const reader of this.segments.splice(0)) await reader.release();
   }

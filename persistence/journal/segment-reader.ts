@@ -217,6 +217,26 @@ export class SegmentReader {
   }
 
   /**
+   * The batch of this segment that holds `sequence`; null: none does. Reads two rows.
+   * @throws JournalError when they are not chained.
+   */
+  async batchWith(sequence: number): Promise<JournalBatch | null> {
+    const before = this.head.previous;
+    try {
+      const [row, previous] = await this.rowsBefore(sequence, 2);
+      if (row === undefined || row.lastSequence < sequence) return null;
+      this.checkBatch(
+        row,
+        previous?.lastSequence ?? before.sequence,
+        previous?.hash ?? before.hash,
+      );
+      return row;
+    } catch (error) {
+      throw this.named(error, sequence);
+    }
+  }
+
+  /**
    * Checks SQLite's structure around the rows. A page that is both free and in use, say, harms no
    * read, but a write to it would damage rows. Reads the whole file, faster than {@link batches}.
    * @throws JournalError naming the sequence after `end`, up to which the rows are proven.

@@ -155,6 +155,8 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
   if (template.startsWith('/users/') && name === 'marketId') return [undefined, marketIds[1]];
   if (template.endsWith('/orders') && name === 'status') return [undefined, 'closed', 'all'];
   if (template.endsWith('/ledger') && name === 'limit') return ['60'];
+  if (template === '/digest') return name === 'sequence' ? ['1', '200'] : [undefined];
+  if (template.endsWith('/events') && name === 'limit') return ['200'];
   if (isMarket) return [...marketIds, 'btc-15m-1763600400'];
   const values: Record<string, (string | undefined)[]> = {
     status: [undefined, 'active', 'ended', 'resolved'],

@@ -5,8 +5,10 @@ import type {
   ActiveMarkets,
   BuyQuote,
   MarketDetail,
+  MarketEvents,
   MarketStatus,
   Markets,
+  MarketTicks,
   MarketTrades,
   Orderbook,
   OutcomeName,
@@ -89,4 +91,24 @@ export function marketTrades(
 ): Promise<MarketTrades> {
   const ofMarket = path`/markets/15m/${marketId}/trades`;
   return api.call({ method: 'GET', path: ofMarket, query: { ...paging }, options });
+}
+
+/** What happened in a resolved market, oldest first. */
+export function marketEvents(
+  api: Api,
+  marketId: string,
+  paging: Paging = {},
+  options?: CallOptions,
+): Promise<MarketEvents> {
+  const ofMarket = path`/markets/15m/${marketId}/events`;
+  return api.call({ method: 'GET', path: ofMarket, query: { ...paging }, options });
+}
+
+/** The prices that the start price and the end price are averages of. */
+export function marketTicks(
+  api: Api,
+  marketId: string,
+  options?: CallOptions,
+): Promise<MarketTicks> {
+  return api.call({ method: 'GET', path: path`/markets/15m/${marketId}/ticks`, options });
 }

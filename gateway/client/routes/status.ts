@@ -1,6 +1,6 @@
 /** The time, the limits, and the state of the exchange. Public. */
 import type { Api, CallOptions } from '../api.js';
-import type { Limits, Status, Time } from '../types.js';
+import type { Digest, Limits, Status, Time } from '../types.js';
 
 export function time(api: Api, options?: CallOptions): Promise<Time> {
   return api.call({ method: 'GET', path: '/time', options });
@@ -13,4 +13,9 @@ export function limits(api: Api, options?: CallOptions): Promise<Limits> {
 
 export function status(api: Api, options?: CallOptions): Promise<Status> {
   return api.call({ method: 'GET', path: '/status', options });
+}
+
+/** The hash of the journal's batch that holds a sequence, such as a receipt's. */
+export function digest(api: Api, sequence: number, options?: CallOptions): Promise<Digest> {
+  return api.call({ method: 'GET', path: '/digest', query: { sequence }, options });
 }

@@ -159,6 +159,14 @@ describe('routes', () => {
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
     await server.followed();
     expect((await client.pastMarkets(api, { asset: 'BTC' })).markets[0]!.resolution).toBe('UP');
+    const { endPrice, end } = await client.marketTicks(api, MARKET);
+    expect(end.map(({ price }) => price)).toContain(endPrice);
+    const replay = client.pages((paging) => client.marketEvents(api, MARKET, paging), 'events', 7);
+    const types = new Set<string>();
+    for await (const event of replay) types.add(event.type);
+    expect([...types].sort()).toEqual(['book', 'price', 'trade']);
+    const { batch } = await client.digest(api, bought.sequence);
+    expect(batch.firstSequence).toBeLessThanOrEqual(bought.sequence);
     expect((await client.claim(api, MARKET)).payout).toBeGreaterThan(0);
     const reading = await client.createToken(api, { name: 'charts', scope: 'read' });
     const reader = apiOf({ token: reading.token });

@@ -22,6 +22,7 @@ const PASSWORD = 'correct horse battery staple';
 const TOKEN =
   'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl';
 const DIGEST = '6b0c94e7d1f2a385';
+const HASH = '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae';
 
 interface Step {
   method: Route['method'];
@@ -199,6 +200,11 @@ export class ContractSession {
     const parameters = { marketId: MARKET };
     await this.step({ method: 'POST', path: '/markets/15m/:marketId/claim', parameters, token });
     await this.step({ method: 'GET', path: '/markets/15m/history' });
+    for (const part of ['ticks', 'events'] as const) {
+      const path = `/markets/15m/:marketId/${part}`;
+      await this.step({ method: 'GET', path, parameters });
+    }
+    await this.step({ method: 'GET', path: '/digest', query: '?sequence=11' });
     const { json } = await this.server.api.get('/auth/session', token);
     await this.step({
       method: 'GET',
@@ -266,7 +272,9 @@ function exampleOf({ json, text }: Answer): unknown {
 function masked(name: string, value: unknown): unknown {
   if (name === 'token') return TOKEN;
   if (name === 'digest') return DIGEST;
-  if (name === 'priceHistory' && Array.isArray(value) && value.length > 3) {
+  if (name === 'hash') return HASH;
+  const isLong = name === 'priceHistory' || name === 'events';
+  if (isLong && Array.isArray(value) && value.length > 3) {
     return [...value.slice(0, 2), value.at(-1)];
   }
   return value;

@@ -1,0 +1,135 @@
+/**
+ * A market's past, for who wants to see it again or to check it: its events, the prices that its
+ * settlement is the average of, and the hash of the journal's batch that holds a sequence.
+ */
+import { MarketStatus } from '../../../engine/interface/domain.js';
+import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
+import type { EventCursor } from '../../../persistence/history/market-events.js';
+import { errorAnswer, invalidRequest } from '../../http/errors.js';
+import type { RequestContext } from '../../http/request-context.js';
+import { defineRoute, type Route } from '../../http/route.js';
+import { micros } from '../../json/decimal.js';
+import { PagedQuery } from '../../json/fields.js';
+import { serializer } from '../../json/serializer.js';
+import { readHistory } from '../history/read.js';
+import { type PageRequest, refuseCursor } from '../paging.js';
+import * as examples from './examples.js';
+import { Digest, DigestQuery, MarketEvents, MarketTicks } from './schemas.js';
+import { eventText, ticksOf } from './views.js';
+
+const digestText = serializer(Digest);
+const ticksText = serializer(MarketTicks);
+
+export const marketEventRoutes: Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/:marketId/events',
+    access: 'public',
+    summary:
+      'What happened in a resolved market, oldest first: changes of its book, trades, prices',
+    query: PagedQuery,
+    responses: { 200: MarketEvents },
+    errors: ['market_not_found', 'market_not_resolved', 'unavailable'],
+    example: examples.events,
+    handle(call) {
+      const { engine, query } = call;
+      const marketId = marketIdNumber(engine, call.parameter('marketId'));
+      const list = `events/${marketId}`;
+      const cursor = eventsStart(call, list);
+      if (cursor === undefined) return;
+      const request = { kind: 'marketEvents', marketId, limit: query.limit, cursor } as const;
+      readHistory(call, request, (page, sequence) => {
+        if (page === null) {
+          call.answerError(errorAnswer('market_not_found'));
+          return;
+        }
+        if (page.market.status !== MarketStatus.RESOLVED) {
+          call.answerError(errorAnswer('market_not_resolved'));
+          return;
+        }
+        const events = page.entries.map(eventText).join(',');
+        const next = page.nextCursor === null ? null : eventsCursor(list, page.nextCursor);
+        const end = `"nextCursor":${JSON.stringify(next)},"sequence":${sequence}}`;
+        const name = marketIdText(engine, marketId);
+        call.answerAt(sequence, 200, `{"marketId":"${name}","events":[${events}],${end}`);
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/:marketId/ticks',
+    access: 'public',
+    summary: 'The prices that the start price and the end price of a market are averages of',
+    responses: { 200: MarketTicks },
+    errors: ['market_not_found', 'unavailable'],
+    example: examples.ticks,
+    handle(call) {
+      const { engine } = call;
+      const marketId = marketIdNumber(engine, call.parameter('marketId'));
+      readHistory(call, { kind: 'marketTicks', marketId }, (found, sequence) => {
+        if (found === null) {
+          call.answerError(errorAnswer('market_not_found'));
+          return;
+        }
+        const { startPriceMicros, endPriceMicros } = found.market;
+        const fields = {
+          marketId: marketIdText(engine, marketId),
+          startPrice: micros(startPriceMicros),
+          endPrice: endPriceMicros === 0 ? null : micros(endPriceMicros),
+          start: ticksOf(found.start),
+          end: ticksOf(found.end),
+          sequence,
+        };
+        call.answerAt(sequence, 200, ticksText(fields));
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/digest',
+    access: 'public',
+    summary: 'The hash of the batch of the journal that holds a sequence',
+    query: DigestQuery,
+    responses: { 200: Digest },
+    errors: ['unavailable'],
+    example: examples.digest,
+    handle(call) {
+      const { sequence } = call.query;
+      const { durableSequence } = call.gateway.sequencer;
+      if (sequence > durableSequence) {
+        const problem = `is beyond the end of the journal, which is ${durableSequence}`;
+        call.refuse(invalidRequest({ sequence: problem }));
+        return;
+      }
+      readHistory(call, { kind: 'journalBatch', sequence }, (batch) => {
+        const { digest, firstSequence, lastSequence, hash } = batch;
+        const fields = { sequence, digest, batch: { firstSequence, lastSequence, hash } };
+        call.answerAt(lastSequence, 200, digestText(fields));
+      });
+    },
+  }),
+];
+
+/** Where the page starts; null: at the first event; undefined: refused, the cursor is invalid. */
+function eventsStart(
+  call: RequestContext<unknown, PageRequest>,
+  list: string,
+): EventCursor | null | undefined {
+  const { cursor } = call.query;
+  if (cursor === undefined) return null;
+  const [name, sequence, events, ...rest] = Buffer.from(cursor, 'base64url')
+    .toString('utf8')
+    .split('\n');
+  const isWhole =
+    /^\d{1,15}$/.test(sequence ?? '') && /^\d{1,9}$/.test(events ?? '') && rest.length === 0;
+  if (name !== list || !isWhole) return refuseCursor(call);
+  const position = { sequence: Number(sequence), events: Number(events) };
+  // The decoder ignores invalid characters, so the cursor must also encode back to itself.
+  return eventsCursor(list, position) === cursor ? position : refuseCursor(call);
+}
+
+function eventsCursor(list: string, { sequence, events }: EventCursor): string {
+  return Buffer.from(`${list}\n${sequence}\n${events}`).toString('base64url');
+}
