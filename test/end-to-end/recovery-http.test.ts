@@ -112,13 +112,7 @@ function open(
   atMs: number,
   snapshotEveryCommands = 1_000_000,
 ): Promise<TestServer> {
-  // A snapshot makes a command, and the servers that are compared must execute the same ones.
-  const snapshotEveryMs = Number.POSITIVE_INFINITY;
-  return TestServer.start(
-    { partnerKeys: PARTNER_KEYS, snapshotEveryCommands, snapshotEveryMs },
-    folder,
-    atMs,
-  );
+  return TestServer.start({ partnerKeys: PARTNER_KEYS, snapshotEveryCommands }, folder, atMs);
 }
 
 /** Sends all servers the same request and returns their common answer. */

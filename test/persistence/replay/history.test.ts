@@ -237,7 +237,9 @@ describe('a history and snapshots that a follower is writing', () => {
     await follower.close();
     await exchange.sequencer.close();
     const first = await check();
-    expect(first.history.sequence).toBe(sequence);
+    // A snapshot that was written meanwhile has added the exchange's word for it.
+    expect(first.history.sequence).toBeGreaterThanOrEqual(sequence);
+    expect(first.history.sequence).toBeLessThanOrEqual(exchange.engine.sequence);
     expect(first.snapshots.length).toBeGreaterThan(0);
     expect(first.snapshots.every(({ compared }: { compared: boolean }) => compared)).toBe(true);
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
