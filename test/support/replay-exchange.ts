@@ -7,7 +7,7 @@
 import { Random } from '../../bench/workload/random.js';
 import { Engine } from '../../engine/engine.js';
 import type { BatchOperation, Command } from '../../engine/interface/commands.js';
-import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { Outcome, TimeInForce, TokenScope } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventName } from '../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
 import type {
@@ -99,6 +99,47 @@ export class ReplayExchange {
   trade(isOutage = false): void {
     this.nowMs += this.random.whole(0, 9_000);
     this.submit(!isOutage && this.random.whole(0, 4) === 0 ? this.price() : this.ask());
+  }
+
+  /**
+   * What programs and operators do: tokens of which one expires, a dead man's switch that fires, an
+   * asset and a user that are stopped for a while, orders that are cancelled, and a market that is
+   * declared VOID. The random commands go on around it.
+   */
+  operate(): void {
+    const token = { kind: 'createToken', scope: TokenScope.TRADE, allowedAddresses: '' } as const;
+    const byOperator = { operator: 'olga', reason: 'prices of the feed are wrong' };
+    const rest = (userId: number): Command => ({
+      kind: 'buy',
+      userId,
+      idempotencyKey: null,
+      marketId: this.engine.activeMarket(0),
+      outcome: Outcome.UP,
+      priceTicks: 1,
+      sizeLots: 1_000,
+      budgetMicros: 1_000,
+      timeInForce: TimeInForce.GTC,
+      postOnly: false,
+      validUntilMs: MAX_TIME_MS,
+    });
+    const expiresAtMs = this.nowMs + 1_000;
+    this.submit({ ...token, userId: 1, expiresAtMs: MAX_TIME_MS, name: 'for good' });
+    this.submit({ ...token, userId: 2, expiresAtMs, name: 'for a second' });
+    this.submit({ kind: 'revokeToken', userId: 1, tokenId: 1 });
+    this.submit(rest(1));
+    this.submit({ kind: 'setCancelAfter', userId: 1, idempotencyKey: null, timeoutMs: 1_000 });
+    this.nowMs += 2_000;
+    this.submit({ kind: 'advanceTime' });
+    const asset = { kind: 'setPaused', ...byOperator, marketId: 0, asset: 1 } as const;
+    this.submit({ ...asset, paused: true });
+    this.submit(rest(2));
+    this.submit({ kind: 'setFrozen', ...byOperator, userId: 2, frozen: true });
+    for (let i = 0; i < 10; i++) this.trade();
+    this.submit({ ...asset, paused: false });
+    this.submit({ kind: 'setFrozen', ...byOperator, userId: 2, frozen: false });
+    this.submit(rest(3));
+    this.submit({ kind: 'operatorCancel', ...byOperator, userId: 3 });
+    this.submit({ kind: 'voidMarket', ...byOperator, marketId: this.engine.activeMarket(1) });
   }
 
   submit(command: Command): void {

@@ -74,7 +74,8 @@ class EventsVisitor implements Visitor {
   private isWantedCommand(command: Command): boolean {
     const { userId, market } = this.request;
     if (userId !== null && !isCommandOf(command, userId)) return false;
-    return market === null || isCommandIn(command, this.marketId);
+    // The command that pauses an asset names market 0, too.
+    return market === null || (this.marketId !== 0 && isCommandIn(command, this.marketId));
   }
 
   private isWantedEvent(event: EventRecord): boolean {

@@ -35,7 +35,10 @@ let end: Checkpoint;
 beforeAll(async () => {
   folder = folders.make();
   exchange = await ReplayExchange.open(folder, 'replay');
-  await exchange.run(3_000);
+  let pauses = 0;
+  await exchange.run(3_000, () => {
+    if (++pauses === 30) exchange.operate();
+  });
   end = checkpointOf(exchange.engine);
   await exchange.sequencer.close();
 });
@@ -50,7 +53,7 @@ it('the test run has everything that can happen', () => {
   expect(never.filter((name) => name !== 'startPriceFixed' && name !== 'vaultRemainder')).toEqual(
     [],
   );
-  expect(exchange.commandKinds.size).toBe(17);
+  expect(exchange.commandKinds.size).toBe(24);
   expect(exchange.refusals.size).toBeGreaterThan(10);
   expect(exchange.sequencer.batchesCommitted).toBeGreaterThan(100);
   expect(exchange.checkpoints.length).toBeGreaterThan(5);
