@@ -90,6 +90,27 @@ const TAKERS: Taker[] = [
   },
   {
     method: 'PUT',
+    path: () => `/users/${traders().ada.userId}/cancel-after`,
+    body: { timeoutMs: 30_000 },
+    required: ['timeoutMs'],
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: () => '/auth/tokens',
+    body: { name: 'bot', scope: 'trade' },
+    required: ['name', 'scope'],
+    options: asAda,
+  },
+  {
+    method: 'DELETE',
+    path: () => '/auth/tokens/k1',
+    body: {},
+    required: [],
+    options: asAda,
+  },
+  {
+    method: 'PUT',
     path: () => '/auth/password',
     body: { currentPassword: PASSWORD, newPassword: 'something new' },
     required: ['currentPassword', 'newPassword'],

@@ -41,7 +41,7 @@ beforeAll(async () => {
       PORT: '0',
       ASSETS: 'BTC',
       PASSWORD_COST_LOG2: '10',
-      SIGN_INS_PER_USER: '0.001/30',
+      SIGN_INS_PER_USER: '0.001/60',
     }),
     dataFolder: folder,
     partnerKeys: [{ partner: 'acme', sha256 }],
@@ -67,7 +67,12 @@ afterAll(async () => {
 });
 
 function pathOf(route: Route): string {
-  const filled: Record<string, string> = { marketId: MARKET, orderId: 'o1', depositId: 'd1' };
+  const filled: Record<string, string> = {
+    marketId: MARKET,
+    orderId: 'o1',
+    depositId: 'd1',
+    tokenId: 'k1',
+  };
   return route.path.replace(/:(\w+)/g, (_, name: string) => filled[name] ?? userId);
 }
 
@@ -122,10 +127,16 @@ describe('secrets', () => {
     expect(sent).toBeGreaterThan(300);
   });
 
-  test('are sent in password changes, on a stream, and in aborted requests', async () => {
+  test('are sent in new tokens and passwords, on a stream, and in aborted requests', async () => {
     const before = lines.length;
+    const named = await api.post('/auth/tokens', { name: 'bot', scope: 'trade' }, token);
+    expect(named.status).toBe(201);
+    secrets.add(named.json.token);
+    await streamWith(named.json.token);
+    expect((await api.get('/auth/session', named.json.token)).status).toBe(200);
     const change = { currentPassword: PASSWORD, newPassword: NEXT_PASSWORD };
-    const { json } = await api.put('/auth/password', change, token);
+    const { status, json } = await api.put('/auth/password', change, token);
+    expect(status).toBe(200);
     secrets.add(json.token);
     await streamWith(json.token);
     await streamWith(SECRET_WORD);

@@ -378,6 +378,30 @@ describe('users, referral and vaults', () => {
     expect((await api.get('/auth/session', changed.json.token)).status).toBe(200);
   });
 
+  test('creates a token, lists it and revokes it', async () => {
+    const { token } = await server.register('tim');
+    const body = { name: 'bot', scope: 'trade' };
+    const created = await api.post('/auth/tokens', body, token);
+    expect([created.status, created.json.name]).toEqual([201, 'bot']);
+    expect((await api.get('/auth/session', created.json.token)).status).toBe(200);
+    const { tokenId } = created.json;
+    expect((await api.get('/auth/tokens', token)).json.tokens).toMatchObject([
+      { tokenId, ...body },
+    ]);
+    expect((await api.delete(`/auth/tokens/${tokenId}`, token)).status).toBe(204);
+    expect((await api.get('/auth/tokens', token)).json.tokens).toEqual([]);
+    expect((await api.get('/auth/session', created.json.token)).status).toBe(401);
+  });
+
+  test('sets a time at which resting orders are cancelled, and takes it back', async () => {
+    const { userId, token } = await server.register('uma');
+    const set = (timeoutMs: number) =>
+      api.put(`/users/${userId}/cancel-after`, { timeoutMs }, token);
+    const { nowMs } = (await api.get('/time')).json;
+    expect((await set(5_000)).json.cancelAtMs).toBe(nowMs + 5_000);
+    expect((await set(0)).json.cancelAtMs).toBe(null);
+  });
+
   test("shows a referral's code, the referred users, and private details to the user only", async () => {
     const eve = await server.register('eve');
     const changed = await api.put(
