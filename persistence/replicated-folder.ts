@@ -5,16 +5,14 @@
  * Always holds: the engine is rebuilt only after this process leads and its epoch is replicated, so
  * what it reads can not be lost any more; nothing is written to the journal before that.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Engine } from '../engine/engine.js';
 import { JournalError } from './journal/errors.js';
 import { type FolderLock, lockFolder } from './journal/folder-lock.js';
-import { JOURNAL_FILE } from './journal/format.js';
 import {
   PostgresJournal,
   type PostgresJournalOptions,
 } from './journal/postgres/postgres-journal.js';
+import { listSegments } from './journal/segments.js';
 import { openSource } from './journal/source.js';
 import type { CommitLog } from './journal/store.js';
 import { type RecoveryLog, recoverFromSnapshot } from './recovery.js';
@@ -44,7 +42,8 @@ export class ReplicatedFolder {
   static async lock(options: ReplicatedFolderOptions): Promise<ReplicatedFolder> {
     const { folder } = options;
     await createPrivateFolder(folder);
-    if (existsSync(join(folder, JOURNAL_FILE))) {
+    // The first segments may be in an archive.
+    if (listSegments(folder).length > 0) {
       throw new JournalError(
         `the data folder ${folder} has a journal of its own, which would be ignored. Use another ` +
           'folder, or start without JOURNAL.',

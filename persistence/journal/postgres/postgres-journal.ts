@@ -68,7 +68,12 @@ export class PostgresJournal implements CommitLog {
       await proveDurability(client, isUnreplicated);
       if (!(await hasTables(client))) await client.query(SCHEMA_SQL);
       const leader = randomUUID();
+      let warning: string | null = null;
+      client.on('notice', ({ code, message }) => {
+        if (code === NOT_REPLICATED) warning = message ?? code;
+      });
       const writer = await leadership(client, leader, isForced, options.onWaiting);
+      if (warning !== null) throw notReplicated(warning);
       const end = await endOf(client, describeAddress(address));
       const { epoch, lastSequence, hash } = writer;
       if (end.sequence !== lastSequence || !end.hash.equals(hash)) {

@@ -146,6 +146,22 @@ test('a wait that is cut short is no commit', async () => {
   await journal.close();
 });
 
+test('a takeover whose wait is cut short does not lead', async () => {
+  const [a, ...standbys] = cluster.nodes as [Cluster['nodes'][0], ...Cluster['nodes']];
+  await (await takeOver()).close();
+  for (const node of standbys) await cluster.stopNode(node);
+  const outcome = takeOver().then(
+    (journal) => journal.close().then(() => 'it leads'),
+    ({ message }: Error) => message,
+  );
+  await eventually(async () => {
+    const cancel = `SELECT pg_cancel_backend(pid) AS done FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+    return (await cluster.query(a, cancel)).length > 0;
+  });
+  expect(await outcome).toMatch('stopped waiting for the standbys');
+  for (const node of standbys) await cluster.startNode(node);
+});
+
 describe('a cluster under which a commit could be lost is refused', () => {
   test.each([
     ['synchronous_commit', 'off', 'local'],
