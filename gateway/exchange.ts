@@ -122,7 +122,18 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   follower = startFollower(options, sequencer, place);
   const secret = await withVariable('DATA_FOLDER', () => sessionSecret(folder));
   const sessions = new Sessions(secret);
-  return open({ config, log, fail, sequencer, follower, metrics, sessions, inputs }, started);
+  const parts = {
+    config,
+    log,
+    fail,
+    sequencer,
+    journal: place,
+    follower,
+    metrics,
+    sessions,
+    inputs,
+  };
+  return open(parts, started);
 }
 
 /** The parts that have been started, so that a failed start can stop them. */
@@ -237,6 +248,7 @@ interface Parts {
   log: Log;
   fail: (error: unknown) => void;
   sequencer: WatchedSequencer;
+  journal: JournalPlace;
   follower: Follower | null;
   metrics: Metrics;
   sessions: Sessions;
@@ -310,10 +322,11 @@ function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
 }
 
 function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
-  const { config, log, fail, sequencer, follower, metrics, sessions, inputs } = parts;
+  const { config, log, fail, sequencer, journal, follower, metrics, sessions, inputs } = parts;
   const { clock } = inputs;
   return {
     sequencer,
+    journal,
     history: follower?.history ?? null,
     sessions,
     passwords: new Passwords(config.passwordCostLog2),

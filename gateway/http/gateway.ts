@@ -1,5 +1,6 @@
 /** What every route works with: the exchange, its configuration, and the state of the process. */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
+import type { JournalPlace } from '../../persistence/journal/source.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
 import type { PartnerKey } from '../auth/partners.js';
 import type { Passwords } from '../auth/passwords.js';
@@ -34,6 +35,8 @@ export interface GatewayConfig {
 
 export interface Gateway {
   readonly sequencer: Sequencer;
+  /** Where other threads read the journal. */
+  readonly journal: JournalPlace;
   /** null: the follower is turned off. */
   readonly history: HistoryClient | null;
   readonly sessions: Sessions;

@@ -26,7 +26,8 @@ interface Waiting extends ReplayWish {
   done: (replayed: Replayed | NotReplayed) => void;
 }
 
-interface ReplayOptions extends Pick<ReplayTask, 'folder' | 'commandsMax' | 'charactersMax'> {
+interface ReplayOptions
+  extends Pick<ReplayTask, 'folder' | 'journal' | 'commandsMax' | 'charactersMax'> {
   durableSequence: () => number;
   log: Log;
 }
@@ -58,9 +59,10 @@ export class JournalReplays {
   private next(): void {
     if (this.waiting.length === 0 || this.isStopped) return;
     const group = this.waiting.splice(0, TOGETHER_MAX);
-    const { folder, durableSequence, commandsMax, charactersMax, log } = this.options;
+    const { folder, journal, durableSequence, commandsMax, charactersMax, log } = this.options;
     const workerData: ReplayTask = {
       folder,
+      journal,
       wishes: group.map(({ userId, after }) => ({ userId, after })),
       through: durableSequence(),
       commandsMax,

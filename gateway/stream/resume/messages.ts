@@ -1,4 +1,5 @@
 /** What the trading thread and the thread that replays the journal say to each other. */
+import type { JournalPlace } from '../../../persistence/journal/source.js';
 
 /** An account whose messages after sequence `after` are wanted. */
 export interface ReplayWish {
@@ -7,7 +8,9 @@ export interface ReplayWish {
 }
 
 export interface ReplayTask {
+  /** The data folder, for its snapshots. */
   folder: string;
+  journal: JournalPlace;
   wishes: ReplayWish[];
   /** The last sequence of the replay, which is durable. */
   through: number;
@@ -19,6 +22,6 @@ export interface ReplayTask {
 
 /**
  * For each wish, in order: the messages; or null, because there are too many commands or characters
- * after it.
+ * after it, or because what it needs of the journal is in an archive.
  */
 export type ReplayAnswer = (string[] | null)[];

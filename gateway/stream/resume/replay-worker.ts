@@ -6,7 +6,9 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Engine } from '../../../engine/engine.js';
-import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { JournalReader } from '../../../persistence/journal/reader.js';
+import { openSource } from '../../../persistence/journal/source.js';
+import type { JournalSource } from '../../../persistence/journal/store.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
 import { loadNewestSnapshot } from '../../../persistence/snapshot/load.js';
@@ -25,43 +27,53 @@ interface Collected extends ReplayWish {
 }
 
 async function replay(task: ReplayTask): Promise<ReplayAnswer> {
-  const { folder, through, commandsMax } = task;
   const collected: Collected[] = task.wishes.map((wish) => ({ ...wish, texts: [], characters: 0 }));
-  // A wish that lies too far back must not decide where the replay of the others starts.
-  const starts = listSnapshots(folder).map(({ sequence }) => sequence);
-  for (const each of collected) {
-    const start = starts.find((sequence) => sequence <= each.after) ?? 0;
-    if (through - start > commandsMax) each.texts = null;
+  const reader = await openSource(task.journal);
+  try {
+    refuseFarWishes(task, reader, collected);
+    const wanted = collected.filter(({ texts }) => texts !== null);
+    if (wanted.length > 0) await collect(task, reader, wanted);
+  } finally {
+    await reader.close();
   }
-  const wanted = collected.filter(({ texts }) => texts !== null);
-  if (wanted.length > 0) await collect(task, wanted);
   return collected.map(({ texts }) => texts);
 }
 
-async function collect(task: ReplayTask, wanted: Collected[]): Promise<void> {
+/** A wish that lies too far back must not decide where the replay of the others starts. */
+function refuseFarWishes(task: ReplayTask, reader: JournalSource, collected: Collected[]): void {
+  const { folder, through, commandsMax } = task;
+  const starts = listSnapshots(folder).map(({ sequence }) => sequence);
+  // Segments before it are in an archive.
+  const first = reader instanceof JournalReader ? reader.firstSequence : 1;
+  for (const each of collected) {
+    const start = starts.find((sequence) => sequence <= each.after) ?? 0;
+    if (through - start > commandsMax || start + 1 < first) each.texts = null;
+  }
+}
+
+async function collect(
+  task: ReplayTask,
+  reader: JournalSource,
+  wanted: Collected[],
+): Promise<void> {
   const { folder, through, commandsMax } = task;
   const notAfter = Math.min(...wanted.map(({ after }) => after));
-  const reader = await openJournalReader(folder);
-  try {
-    const start = await loadNewestSnapshot({ folder, reader, log: LOG, notAfter });
-    const { engine, position } = start;
-    // The snapshot that was expected cannot be used.
-    if (through - position.sequence > commandsMax) {
-      for (const each of wanted) each.texts = null;
-      return;
-    }
-    const collector = new Collector(engine, wanted, task.charactersMax);
+  const start = await loadNewestSnapshot({ folder, reader, log: LOG, notAfter });
+  const { engine, position } = start;
+  // The snapshot that was expected cannot be used.
+  if (through - position.sequence > commandsMax) {
+    for (const each of wanted) each.texts = null;
+    return;
+  }
+  const collector = new Collector(engine, wanted, task.charactersMax);
+  collector.reached();
+  const commands = new Replay(engine, () => {
+    collector.hub.observe();
     collector.reached();
-    const commands = new Replay(engine, () => {
-      collector.hub.observe();
-      collector.reached();
-    });
-    for await (const batch of reader.batches(position)) {
-      commands.apply(batch);
-      if (batch.lastSequence >= through) break;
-    }
-  } finally {
-    await reader.close();
+  });
+  for await (const batch of reader.batches(position)) {
+    commands.apply(batch);
+    if (batch.lastSequence >= through) break;
   }
 }
 

@@ -45,9 +45,10 @@ export class UserResumes {
   private isStopped = false;
 
   constructor(private readonly options: Options) {
-    const { config, sequencer, log } = options.gateway;
+    const { config, journal, sequencer, log } = options.gateway;
     this.replays = new JournalReplays({
       folder: config.dataFolder,
+      journal,
       durableSequence: () => sequencer.durableSequence,
       commandsMax: options.limits.replayedCommands,
       charactersMax: options.limits.replayedCharacters,

@@ -3,11 +3,12 @@
  * another machine, another exchange takes over from one that was killed or paused, and the older
  * one can acknowledge nothing any more.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
+import { type Message, StreamClient } from '../../gateway/stream/support.js';
 import {
   activeMarket,
   nextCommand,
@@ -101,6 +102,25 @@ test('another machine has everything, from the journal alone', async () => {
   const other = await listening(spawn());
   await signIn(other, all, traders);
   await expectAll(other, all);
+  const client = await StreamClient.connect(Number(new URL(other.url).port), {
+    'x-user-token': all[0]!.token,
+  });
+  client.send({ op: 'resume', channel: 'user', afterSequence: 0 });
+  const resumed = await client.next(({ type }: Message) => type === 'resumed' || type === 'error');
+  expect(resumed).toMatchObject({ type: 'resumed', after: 0 });
+  await client.next('delta');
+  client.socket.terminate();
+});
+
+test('a folder with a journal of its own is refused, also if its beginning is in an archive', async () => {
+  for (const name of ['journal.db', 'journal-000002.db']) {
+    const folder = join(work, `own-${name}`);
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(join(folder, name), '');
+    const server = spawn({ DATA_FOLDER: folder });
+    expect(await server.end()).toBe(1);
+    expect(server.stderr).toContain('has a journal of its own');
+  }
 });
 
 test('one that was killed is followed by another, which waits for its lease only', async () => {

@@ -2,8 +2,13 @@
  * `resume` of the channel `user` from the journal: across restarts and further back than memory,
  * with the messages that were sent, to the byte.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
+import { archiveSegments } from '../../../persistence/operations/archive.js';
+import { eventually } from '../../support/eventually.js';
 import { MARKET, TestServer, type Trader } from '../../support/server.js';
 import { randomCommand, type Trading } from './commands.js';
 import { micros, RebuiltAccount } from './rebuilt-account.js';
@@ -173,6 +178,37 @@ describe('what cannot be given', () => {
     await client.next('gap');
     expect((await client.next('snapshot')).id).toBe('r');
   });
+});
+
+test('what is in an archive is too far back, also beside a resume that is not', async () => {
+  server = await TestServer.withMarket({
+    ...streamLimits({ ...LIMITS, keptMessages: 5 }),
+    segmentBytes: 12_000,
+    snapshotEveryCommands: 100,
+  });
+  const [ada, bob, cyn] = await traders();
+  const archive = await mkdtemp(join(tmpdir(), 'archive-'));
+  const on = trading('archive');
+  await eventually(async () => {
+    await trade(on, 100);
+    await server.followed();
+    return (await archiveSegments({ folder: server.folder, archive })).length > 0;
+  });
+  const { sequence } = await server.state();
+  // The first keeps the thread busy, so the others are answered by one replay.
+  const clients = await Promise.all([cyn!, ada!, bob!].map((trader) => connectAs(trader)));
+  const after = [sequence - 20, 0, sequence - 20];
+  for (const [i, client] of clients.entries())
+    client.send({ op: 'resume', channel: 'user', afterSequence: after[i] });
+  const answers = await Promise.all(
+    clients.map((client) => client.next(({ type }) => type === 'resumed' || type === 'error')),
+  );
+  expect(answers).toMatchObject([
+    { type: 'resumed' },
+    { type: 'error', code: 'limit_reached' },
+    { type: 'resumed' },
+  ]);
+  await rm(archive, { recursive: true });
 });
 
 test('requests that make no sense are refused', async () => {
