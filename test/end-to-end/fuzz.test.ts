@@ -59,7 +59,8 @@ function fits(schema: JsonSchema, value: unknown): boolean {
  * Details of `invalid_request` that a valid request may get, for rules that the document states
  * only in words.
  */
-const IN_WORDS = /^(asset|cursor|expiresAtMs|referralCode|shares|operations\.\d+\.shares)$/;
+const IN_WORDS =
+  /^(asset|cursor|expiresAtMs|marketId|referralCode|shares|operations\.\d+\.shares)$/;
 /** Codes that a valid request never gets. */
 const MISUNDERSTOOD = new Set([
   'invalid_json',
