@@ -19,6 +19,8 @@ import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 import { Table } from '../parts/table.js';
+import { CheckPanel } from './check.js';
+import { ReplayPanel } from './replay.js';
 
 export default function ReplayView() {
   const marketId = route.value.subject;
@@ -33,6 +35,8 @@ export default function ReplayView() {
           </div>
           <div class="stack">
             <Result of={of} />
+            <CheckPanel of={of} />
+            {of.status === 'resolved' && <ReplayPanel key={of.id} of={of} />}
             <Trades marketId={of.id} />
           </div>
         </>

@@ -2,6 +2,7 @@
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { averagePrice, clockSeconds, dollars, shares, whole } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
+import { Proof } from './proof.js';
 import { type Receipt, receipt } from './send.js';
 
 export function ReceiptView() {
@@ -54,6 +55,7 @@ function Details({ of }: { of: Receipt }) {
           </dd>
         </div>
       </dl>
+      <Proof key={of.sequence} sequence={of.sequence} />
     </>
   );
 }

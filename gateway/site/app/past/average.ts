@@ -1,0 +1,43 @@
+/**
+ * The average that settles a market, by the exchange's rule: each price counts for the time for
+ * which it was the last one known in the minute, and the result is rounded down to a micro-dollar.
+ * In integers, so that it is the exchange's number and not one near it.
+ */
+import { toMicros } from '../../../client/amounts.js';
+
+export const MINUTE_MS = 60_000;
+
+export interface Tick {
+  observedAtMs: number;
+  price: number;
+}
+
+export interface WeighedTick extends Tick {
+  fromMs: number;
+  forMs: number;
+}
+
+export interface Average {
+  ticks: WeighedTick[];
+  /** null: there is no price. */
+  micros: number | null;
+}
+
+/** Of the minute that ends at `endsAtMs`. */
+export function averageOf(prices: readonly Tick[], endsAtMs: number): Average {
+  const ticks = prices.map((tick, index) => {
+    const fromMs = Math.max(tick.observedAtMs, endsAtMs - MINUTE_MS);
+    const untilMs = prices[index + 1]?.observedAtMs ?? endsAtMs;
+    return { ...tick, fromMs, forMs: Math.max(0, untilMs - fromMs) };
+  });
+  let sum = 0n;
+  let time = 0n;
+  for (const { price, forMs } of ticks) {
+    sum += BigInt(toMicros(price)) * BigInt(forMs);
+    time += BigInt(forMs);
+  }
+  const [first] = prices;
+  if (first === undefined) return { ticks, micros: null };
+  // A market that opened without a price in that minute has the first one that came.
+  return { ticks, micros: time === 0n ? toMicros(first.price) : Number(sum / time) };
+}

@@ -1,0 +1,74 @@
+/** "Check it yourself": the averages that settled a market, computed here from their prices. */
+import { toMicros } from '../../../client/amounts.js';
+import { marketTicks } from '../../../client/index.js';
+import type { MarketDetail } from '../../../client/types.js';
+import { publicApi } from '../model/exchange.js';
+import { clockSeconds, dollars } from '../parts/format.js';
+import { Panel } from '../parts/panel.js';
+import { Read, useReading } from '../parts/reading.js';
+import { Table } from '../parts/table.js';
+import { averageOf, type Tick } from './average.js';
+
+export function CheckPanel({ of }: { of: MarketDetail }) {
+  const reading = useReading(() => marketTicks(publicApi, of.id), `${of.id} ${of.status}`);
+  return (
+    <Panel title="Check it yourself">
+      <div class="panel-body stack">
+        <p class="soft">
+          Each price counts for the seconds for which it was the last one known in the minute. Your
+          browser computes these averages from the prices below, and compares them.
+        </p>
+        <Read of={reading}>
+          {({ start, end, startPrice, endPrice }) => (
+            <div class="columns">
+              <Minute
+                title="Price to beat"
+                prices={start}
+                endsAtMs={of.startsAtMs}
+                said={startPrice}
+              />
+              {end.length > 0 && (
+                <Minute title="End price" prices={end} endsAtMs={of.endsAtMs} said={endPrice} />
+              )}
+            </div>
+          )}
+        </Read>
+      </div>
+    </Panel>
+  );
+}
+
+function Minute(props: {
+  title: string;
+  prices: readonly Tick[];
+  endsAtMs: number;
+  /** What the exchange says; null: nothing, as of a VOID market. */
+  said: number | null;
+}) {
+  const { title, prices, endsAtMs, said } = props;
+  const { ticks, micros } = averageOf(prices, endsAtMs);
+  const isSame = said !== null && micros === toMicros(said);
+  return (
+    <div class="stack">
+      <h3>{title}</h3>
+      <p data-average>
+        {micros === null ? 'There was no price.' : `Computed here: ${dollars(micros)}. `}
+        {said !== null && `The exchange says: ${dollars(toMicros(said))}. `}
+        {said !== null && <strong>{isSame ? 'They agree.' : 'They differ.'}</strong>}
+      </p>
+      <Table
+        label={`Prices of the minute: ${title}`}
+        heads={['From', 'Price', 'Counts for']}
+        nothing="No price."
+        rows={ticks.map(({ fromMs, forMs, price }, index) => ({
+          key: `${index}`,
+          cells: [
+            clockSeconds(fromMs),
+            dollars(toMicros(price)),
+            `${(forMs / 1_000).toFixed(3)} s`,
+          ],
+        }))}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+/** Under a receipt, when asked: the batch of the journal that holds it, and what its hash proves. */
+import { useSignal } from '@preact/signals';
+import { digest } from '../../../client/index.js';
+import type { Digest } from '../../../client/types.js';
+import { publicApi } from '../model/exchange.js';
+import { Action } from '../parts/action.js';
+
+/** Draw it with the sequence as its key: another receipt starts without a proof. */
+export function Proof({ sequence }: { sequence: number }) {
+  const found = useSignal<Digest | null>(null);
+  const batch = found.value?.batch;
+  const read = async () => {
+    found.value = await digest(publicApi, sequence);
+  };
+  if (batch === undefined) return <Action run={read}>Check it</Action>;
+  return (
+    <div class="stack small">
+      <p>
+        SHA-256 of the journal's batch with sequences {batch.firstSequence} to {batch.lastSequence}:
+      </p>
+      <p>
+        <code class="address" data-hash>
+          {batch.hash}
+        </code>
+      </p>
+      <p class="soft">
+        The hash covers this batch and everything before it. Note it down: if the journal no longer
+        leads to it, something up to your order was changed.
+      </p>
+    </div>
+  );
+}
