@@ -1,4 +1,4 @@
-/** Under a receipt, when asked: the batch of the journal that holds it, and what its hash proves. */
+/** Under a receipt, when asked: the batch of the journal that holds it and what its hash shows. */
 import { useSignal } from '@preact/signals';
 import { digest } from '../../../client/index.js';
 import type { Digest } from '../../../client/types.js';
