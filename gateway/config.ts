@@ -168,6 +168,8 @@ const Variables = z.object({
   // A batch counts as its operations, so the largest batch must fit.
   ORDERS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
   ORDERS_PER_ADDRESS: rate('50000/100000', MAX_BATCH_OPERATIONS),
+  CANCELS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
+  CANCELS_PER_ADDRESS: rate('50000/100000', MAX_BATCH_OPERATIONS),
   READS_PER_USER: rate('5000/10000'),
   READS_PER_ADDRESS: rate('10000/20000'),
   SIGN_INS_PER_USER: rate('1/20'),
@@ -291,6 +293,7 @@ function fairUseRates(variables: Variables): FairUseRates {
     off ? { user: null, address: null } : { user, address };
   return {
     orders: party(variables.ORDERS_PER_USER, variables.ORDERS_PER_ADDRESS),
+    cancels: party(variables.CANCELS_PER_USER, variables.CANCELS_PER_ADDRESS),
     reads: party(variables.READS_PER_USER, variables.READS_PER_ADDRESS),
     signIns: party(variables.SIGN_INS_PER_USER, variables.SIGN_INS_PER_ADDRESS),
   };

@@ -81,6 +81,7 @@ const ACCESS_TEXTS: Record<Access, string> = {
 };
 const QUOTA_TEXTS: Record<Quota, string> = {
   orders: 'Counts as an order for the rate limits.',
+  cancels: 'Counts as a cancel for the rate limits, apart from orders.',
   reads: 'Counts as a read for the rate limits.',
   signIns: 'Counts as a sign-in for the rate limits.',
 };

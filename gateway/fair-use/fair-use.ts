@@ -1,6 +1,7 @@
 /**
- * Fair use: rate limits, so that no client slows down the others. Orders, reads and sign-ins of
- * clients are counted separately, each in a token bucket of the user and one of the address.
+ * Fair use: rate limits, so that no client slows down the others. Orders, cancels, reads and
+ * sign-ins of clients are counted separately: who has used up the limit of orders can still cancel
+ * them. Each is counted in a token bucket of the user and one of the address.
  *
  * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
  * tokens of the address are taken in advance, and it is not read again until they are used up.
@@ -8,8 +9,8 @@
 import type { AddressKey } from './addresses.js';
 import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';
 
-/** What is counted: changes, reads, and requests that hash a password. */
-export const QUOTAS = ['orders', 'reads', 'signIns'] as const;
+/** What is counted: changes, cancels, reads, and requests that hash a password. */
+export const QUOTAS = ['orders', 'cancels', 'reads', 'signIns'] as const;
 export type Quota = (typeof QUOTAS)[number];
 export const PARTIES = ['user', 'address'] as const;
 type Party = (typeof PARTIES)[number];
@@ -104,7 +105,7 @@ export class FairUse {
   ): RateLimitResult | null {
     const rate = this.rates[quota].address;
     if (rate === null) return null;
-    session.ahead ??= { orders: 0, reads: 0, signIns: 0 };
+    session.ahead ??= { orders: 0, cancels: 0, reads: 0, signIns: 0 };
     const { ahead } = session;
     if (ahead[quota] >= count) {
       ahead[quota] -= count;

@@ -3,6 +3,10 @@
  * follow them. If so, changes are refused before they are executed, instead of being queued until
  * clients time out, or until the history is hours behind. Accepted commands are answered. Reads
  * also wait for the disk and are refused when too many do.
+ *
+ * Cancels are not shed with the other changes: they lower the risk of who sends them. They have a
+ * reserve of a tenth above each limit of what may wait, and are refused only when it is full too,
+ * however long the disk stalls or the follower is behind. So what waits stays bounded.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
@@ -22,11 +26,15 @@ export interface OverloadLimits {
 /** The part of the sequencer that is needed here. */
 type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'>;
 
+/** The reserve of cancels: a limit divided by this. */
+const RESERVE_PART = 10;
+
 export class Overload {
   private durableSequence = -1;
   /** When `durableSequence` last advanced, or the backlog was last empty. */
   private sinceMs = 0;
   private refusedChanges = 0;
+  private refusedCancels = 0;
   private refusedReads = 0;
 
   constructor(
@@ -46,15 +54,18 @@ export class Overload {
 
   /** Whether a client's change must be refused; to be called for each. */
   refusesChange(): boolean {
-    const { backlog, backlogBytes } = this.sequencer;
-    const { limits } = this;
     const refuses =
-      this.stalledMs() > limits.stallMs ||
-      backlog >= limits.backlogCommands ||
-      backlogBytes >= limits.backlogBytes ||
-      this.sequencer.waitingTargets >= limits.waitingAnswers ||
+      this.stalledMs() > this.limits.stallMs ||
+      this.isFull(0) ||
       this.follower?.isTooFarBehind === true;
     if (refuses) this.refusedChanges++;
+    return refuses;
+  }
+
+  /** Whether a client's cancel must be refused; to be called for each. */
+  refusesCancel(): boolean {
+    const refuses = this.isFull(1 / RESERVE_PART);
+    if (refuses) this.refusedCancels++;
     return refuses;
   }
 
@@ -66,8 +77,20 @@ export class Overload {
   }
 
   /** Since the start. */
-  get refusedCounts(): { change: number; read: number } {
-    return { change: this.refusedChanges, read: this.refusedReads };
+  get refusedCounts(): { change: number; cancel: number; read: number } {
+    const { refusedChanges: change, refusedCancels: cancel, refusedReads: read } = this;
+    return { change, cancel, read };
+  }
+
+  /** Whether as much waits for the disk as the limits allow, and a part of that more. */
+  private isFull(more: number): boolean {
+    const { backlog, backlogBytes, waitingTargets } = this.sequencer;
+    const { limits } = this;
+    return (
+      backlog >= limits.backlogCommands + limits.backlogCommands * more ||
+      backlogBytes >= limits.backlogBytes + limits.backlogBytes * more ||
+      waitingTargets >= limits.waitingAnswers + limits.waitingAnswers * more
+    );
   }
 
   /** Progress is noticed on each call, so the time is never overestimated. */

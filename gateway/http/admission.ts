@@ -32,6 +32,7 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
     context.refuseUnavailable();
     return;
   }
+  if (route.mayOnlyCancel?.(body.bytes) === true) context.quota = 'cancels';
   if (isOverloaded(context, route)) return;
   switch (route.access) {
     case 'open':
@@ -56,11 +57,13 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
 function isOverloaded(context: RequestContext, route: Route): boolean {
   if (context.quota === null) return false;
   const { overload } = context.gateway;
-  const isRefused = route.body === undefined ? overload.refusesRead() : overload.refusesChange();
-  if (isRefused) {
-    context.addHeader('Retry-After', '1');
-    context.refuseUnavailable();
-  }
+  const isRefused =
+    route.body === undefined
+      ? overload.refusesRead()
+      : context.quota === 'cancels'
+        ? overload.refusesCancel()
+        : overload.refusesChange();
+  if (isRefused) context.refuseOverloaded();
   return isRefused;
 }
 

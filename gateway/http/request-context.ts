@@ -61,6 +61,9 @@ export class RequestContext<Body = unknown, Query = unknown>
   body!: Body;
   query!: Query;
 
+  /** What the request counts as; null: it is not counted. */
+  quota: Quota | null;
+
   private status = 200;
   private text: string | Uint8Array = '';
   private headers: string[] | null = null;
@@ -83,7 +86,9 @@ export class RequestContext<Body = unknown, Query = unknown>
     private readonly response: HttpResponse,
     /** Called once, when the request is over. */
     private readonly onEnd: (context: RequestContext) => void,
-  ) {}
+  ) {
+    this.quota = route === null ? null : quotaOf(route);
+  }
 
   /** 0: nobody is signed in. */
   get userId(): number {
@@ -159,10 +164,6 @@ export class RequestContext<Body = unknown, Query = unknown>
     return this.status < 400 ? (this.produced ?? this.route?.produces ?? JSON_TYPE) : JSON_TYPE;
   }
 
-  get quota(): Quota | null {
-    return this.route === null ? null : quotaOf(this.route);
-  }
-
   private isGranted(result: RateLimitResult | null): boolean {
     if (result === null) return true;
     const { limit, remaining, resetSeconds } = result;
@@ -217,6 +218,12 @@ export class RequestContext<Body = unknown, Query = unknown>
     this.status = error.status;
     this.text = error.text;
     this.release();
+  }
+
+  /** Refuses the request because too much waits for the disk or the follower. */
+  refuseOverloaded(): void {
+    this.addHeader('Retry-After', '1');
+    this.refuseUnavailable();
   }
 
   refuseUnavailable(): void {

@@ -62,6 +62,11 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   missing?(input: object, problem: (name: string, message: string) => void): void;
   /** Whether an unvalidated body names a user other than `subject` elsewhere than in `userId`. */
   namesAnother?(body: object, subject: string): boolean;
+  /**
+   * Whether a body may hold only cancels, by a look at its bytes: the request then counts as one,
+   * and the handler checks it.
+   */
+  mayOnlyCancel?(body: Uint8Array): boolean;
   /** Whether the route honors Idempotency-Key. */
   idempotent?: boolean;
   /** Status → schema of the body; null: no body. */

@@ -101,8 +101,7 @@ export class Protocol {
 
   /** Order entry that the fast reader has taken. */
   private enter(connection: Connection, request: OrderRequest, receivedMs: number): void {
-    const { orders } = this;
-    const refusal = orders.refusal(connection) ?? orders.execute(connection, request, receivedMs);
+    const refusal = this.orders.execute(connection, request, receivedMs);
     if (refusal !== null) this.refuseOrder(connection, refusal, request.id);
   }
 
@@ -114,7 +113,8 @@ export class Protocol {
   ): void {
     const { engine } = this.options.gateway.sequencer;
     const { userId } = connection;
-    const refusal = this.orders.refusal(connection) ?? problem;
+    // As for a cancel: what it is, is known once it is read.
+    const refusal = this.orders.refusal(connection, 'cancels') ?? problem;
     if (refusal !== null) {
       this.refuseOrder(connection, refusal, idOf(json));
       return;

@@ -314,6 +314,10 @@ describe('the configuration', () => {
           user: { perSecond: 10_000, burst: 20_000 },
           address: { perSecond: 50_000, burst: 100_000 },
         },
+        cancels: {
+          user: { perSecond: 10_000, burst: 20_000 },
+          address: { perSecond: 50_000, burst: 100_000 },
+        },
         reads: {
           user: { perSecond: 5_000, burst: 10_000 },
           address: { perSecond: 10_000, burst: 20_000 },
@@ -437,6 +441,8 @@ describe('the configuration', () => {
     ['ORDERS_PER_USER', '0/100'],
     ['ORDERS_PER_USER', '100/99'],
     ['ORDERS_PER_ADDRESS', '100/50'],
+    ['CANCELS_PER_USER', '100/99'],
+    ['CANCELS_PER_ADDRESS', '-1/100'],
     ['READS_PER_USER', '1/0'],
     ['READS_PER_ADDRESS', '-1/10'],
     ['SIGN_INS_PER_USER', '1/x'],

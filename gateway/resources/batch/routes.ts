@@ -12,6 +12,7 @@ import type { z } from 'zod';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Batch } from '../../../engine/interface/commands.js';
 import { ResultHead } from '../../../engine/interface/results.js';
+import { beginsWithCancel, onlyCancels } from '../../commands/cancels.js';
 import { batchRejection, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -66,10 +67,11 @@ export const batchRoutes: Route[] = [
     example: examples.batch,
     readCommand: (call, body, { userId }) =>
       reader.read(call.engine, body, userId, call.idempotencyKey),
+    mayOnlyCancel: beginsWithCancel,
     handle(call) {
       const batch = (call.command as Batch | null) ?? parsedBatch(call);
       if (batch === null) return;
-      if (!call.allowsFromSession(call.session!, batch.operations.length - 1)) return;
+      if (!isAllowed(call, batch)) return;
       const result = call.submit(batch);
       if (result === null) return;
       if (result.values[ResultHead.code] !== Code.ok) {
@@ -85,6 +87,22 @@ export const batchRoutes: Route[] = [
     },
   }),
 ];
+
+/**
+ * Counts the operations; one has been counted already. A batch that begins with a cancel was let in
+ * as one. If it holds anything else, all of it counts as orders and must pass as they do.
+ */
+function isAllowed(call: RequestContext<unknown, unknown>, batch: Batch): boolean {
+  const { length } = batch.operations;
+  if (call.quota !== 'cancels' || onlyCancels(batch))
+    return call.allowsFromSession(call.session!, length - 1);
+  if (call.gateway.overload.refusesChange()) {
+    call.refuseOverloaded();
+    return false;
+  }
+  call.quota = 'orders';
+  return call.allowsFromSession(call.session!, length);
+}
 
 /** The command of a body that the schema parsed; null if it is invalid, and the client was told. */
 function parsedBatch(call: RequestContext<z.output<typeof BatchBody>, unknown>): Batch | null {

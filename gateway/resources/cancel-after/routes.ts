@@ -18,6 +18,7 @@ export const cancelAfterRoutes: Route[] = [
   defineRoute({
     method: 'PUT',
     path: '/users/:id/cancel-after',
+    quota: 'cancels',
     access: 'session',
     summary:
       'Cancel all your resting orders after a time, unless you send this again before; 0 turns it off',

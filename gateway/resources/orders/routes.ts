@@ -114,6 +114,7 @@ export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'DELETE',
     path: '/markets/15m/:marketId/orders/:orderId',
+    quota: 'cancels',
     access: 'session',
     summary: 'Cancel a resting order',
     query: NoQuery,
@@ -153,6 +154,7 @@ export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'DELETE',
     path: '/markets/15m/:marketId/orders',
+    quota: 'cancels',
     access: 'session',
     summary: 'Cancel all your resting orders in a market',
     query: NoQuery,

@@ -46,10 +46,9 @@ export function limitsOf(rates: FairUseRates): Writable<typeof Limits> {
       idempotencyKeys: IDEMPOTENCY_KEPT_PER_USER,
       idempotencyKeptMs: IDEMPOTENCY_KEPT_MS,
     },
-    // Cancellations are counted with orders.
     rates: {
       orders: of('orders'),
-      cancels: of('orders'),
+      cancels: of('cancels'),
       reads: of('reads'),
       signIns: of('signIns'),
     },

@@ -96,7 +96,7 @@ export const Limits = responseSchema(
     rates: z
       .strictObject({
         orders: rates('Changes; a batch counts as its operations'),
-        cancels: rates('Cancellations; they count as orders'),
+        cancels: rates('Cancels, apart from orders; so is a batch that only cancels'),
         reads: rates('Reads'),
         signIns: rates('Requests that hash a password'),
       })

@@ -13,6 +13,7 @@ import { ResultHead } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import { Scope } from '../../auth/sessions.js';
+import { onlyCancels } from '../../commands/cancels.js';
 import { rejectionOf, type Submission, submitCommand } from '../../commands/submission.js';
 import {
   batchRejection,
@@ -49,10 +50,13 @@ export class OrderEntry {
     };
   }
 
-  /** Why the connection can send no orders now; null: it can. */
-  refusal(connection: Connection): ErrorAnswer | null {
+  /** Why the connection can send no orders, or no cancels, now; null: it can. */
+  refusal(connection: Connection, what: 'orders' | 'cancels'): ErrorAnswer | null {
     const { gateway } = this;
-    if (gateway.isStopping() || gateway.overload.refusesChange()) return UNAVAILABLE;
+    const { overload } = gateway;
+    if (gateway.isStopping()) return UNAVAILABLE;
+    if (what === 'cancels' ? overload.refusesCancel() : overload.refusesChange())
+      return UNAVAILABLE;
     const { session } = connection;
     if (session === null) return NOT_SIGNED_IN;
     const fault = gateway.sessions.faultOf(session, gateway.sequencer.engine);
@@ -62,15 +66,16 @@ export class OrderEntry {
     return connection.outstanding >= this.outstandingMax ? this.tooMany : null;
   }
 
-  /** Executes a request of a connection that {@link refusal} lets in; or says why not. */
+  /** Executes a request, or says why not. */
   execute(
     connection: Connection,
     { id, command }: OrderRequest,
     receivedMs: number,
   ): ErrorAnswer | null {
-    const operations = command.kind === 'batch' ? command.operations.length : 1;
-    const limited = this.rateLimit(connection, operations);
-    if (limited !== null) return limited;
+    const quota = onlyCancels(command) ? 'cancels' : 'orders';
+    const refused =
+      this.refusal(connection, quota) ?? this.rateLimit(connection, quota, operationsOf(command));
+    if (refused !== null) return refused;
     const { gateway } = this;
     const { engine } = gateway.sequencer;
     const startedMs = elapsedMs();
@@ -101,14 +106,22 @@ export class OrderEntry {
     return null;
   }
 
-  private rateLimit(connection: Connection, operations: number): ErrorAnswer | null {
+  private rateLimit(
+    connection: Connection,
+    quota: 'orders' | 'cancels',
+    operations: number,
+  ): ErrorAnswer | null {
     const { fairUse } = this.gateway;
     const { address, userId } = connection;
-    const ofAddress = fairUse.take('orders', 'address', address, operations);
+    const ofAddress = fairUse.take(quota, 'address', address, operations);
     const result =
-      ofAddress?.granted === false ? ofAddress : fairUse.take('orders', 'user', userId, operations);
+      ofAddress?.granted === false ? ofAddress : fairUse.take(quota, 'user', userId, operations);
     return result === null || result.granted ? null : rateLimited(result.waitMs).error;
   }
+}
+
+function operationsOf(command: OrderRequest['command']): number {
+  return command.kind === 'batch' ? command.operations.length : 1;
 }
 
 function abortedBy(result: NumberBuffer): ErrorAnswer | null {

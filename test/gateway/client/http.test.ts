@@ -275,6 +275,7 @@ describe('repetitions', () => {
     const strict = await TestServer.withMarket({
       fairUse: {
         orders: { user: { perSecond: 20, burst: 2 }, address: null },
+        cancels: { user: null, address: null },
         reads: { user: null, address: null },
         signIns: { user: null, address: null },
       },

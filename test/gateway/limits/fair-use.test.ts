@@ -178,6 +178,29 @@ describe('over HTTP', () => {
     expect(headers['ratelimit-limit']).toBe(undefined);
   });
 
+  test('counts cancels apart, so that who has used up the limit of orders can cancel', async () => {
+    await start({
+      orders: { user: only(5), address: null },
+      cancels: { user: only(4), address: null },
+    });
+    const ada = await server.register('ada');
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push((await buy(ada)).json.orderId);
+    expectRefused(await buy(ada), 5);
+    const path = `/markets/15m/${MARKET}/orders`;
+    const single = await api.delete(`${path}/${ids[0]}`, ada.token);
+    expect([single.status, single.headers['ratelimit-remaining']]).toEqual([200, '3']);
+    const cancel = (i: number) => ({ op: 'cancel', marketId: MARKET, orderId: ids[i] });
+    const batch = (operations: object[]) => api.post('/batch', { operations }, ada.token);
+    const two = await batch([cancel(1), cancel(2)]);
+    expect([two.status, two.headers['ratelimit-remaining']]).toEqual([200, '1']);
+    const rest = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
+    const mixed = [cancel(3), { op: 'buy', marketId: MARKET, ...rest }];
+    expectRefused(await batch(mixed), 5);
+    expectRefused(await api.delete(path, ada.token), 4);
+    expect((await api.get(`/users/${ada.userId}/orders`, ada.token)).json.orders).toHaveLength(2);
+  });
+
   test('counts the operations of a batch', async () => {
     await start({ orders: { user: only(10), address: null } });
     const ada = await server.register('ada');

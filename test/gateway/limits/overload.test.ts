@@ -38,7 +38,7 @@ test.each([
   expect(overload.refusesChange()).toBe(true);
   Object.assign(backlog, fine);
   expect(overload.refusesChange()).toBe(false);
-  expect(overload.refusedCounts).toEqual({ change: 1, read: 0 });
+  expect(overload.refusedCounts).toEqual({ change: 1, cancel: 0, read: 0 });
 });
 
 test('changes are refused when the disk makes no progress', () => {
@@ -90,7 +90,7 @@ test('reads are refused only when too many answers wait', () => {
   expect(overload.refusesRead()).toBe(false);
   backlog.waitingTargets = 10;
   expect(overload.refusesRead()).toBe(true);
-  expect(overload.refusedCounts).toEqual({ change: 0, read: 1 });
+  expect(overload.refusedCounts).toEqual({ change: 0, cancel: 0, read: 1 });
 });
 
 test('over HTTP, nothing refused is executed, and everything accepted is answered', async () => {
@@ -184,5 +184,67 @@ test('over HTTP, changes are refused at once while the disk is stuck; accepted o
   const accepted = answers.filter(({ status }) => status === 200);
   expect(accepted.length).toBeGreaterThan(0);
   expect(sequencer.engine.orders(1)).toHaveLength(accepted.length);
+  await server.stop();
+});
+
+test('cancels are refused only when their reserve is full too', () => {
+  const { backlog, time, follower, overload } = overloadOf();
+  Object.assign(backlog, { backlog: 109, backlogBytes: 1_099, waitingTargets: 10 });
+  time.nowMs = 1_000_000;
+  follower.isTooFarBehind = true;
+  expect([overload.refusesChange(), overload.refusesCancel()]).toEqual([true, false]);
+  for (const full of [{ backlog: 110 }, { backlogBytes: 1_100 }, { waitingTargets: 11 }]) {
+    const before = { ...backlog };
+    Object.assign(backlog, full);
+    expect([full, overload.refusesCancel()]).toEqual([full, true]);
+    Object.assign(backlog, before);
+  }
+  expect(overload.refusedCounts).toEqual({ change: 1, cancel: 3, read: 0 });
+});
+
+test('over HTTP, cancels are accepted while orders are refused because the disk is stuck', async () => {
+  const server = await TestServer.withMarket({
+    overload: { backlogCommands: 1e9, backlogBytes: 1e9, stallMs: 50, waitingAnswers: 1e9 },
+  });
+  const { api } = server;
+  const { engine } = server.exchange.sequencer;
+  const ada = await server.register('ada');
+  const order = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
+  const rest = { op: 'buy', marketId: MARKET, ...order };
+  const batch = (operations: object[]) => api.post('/batch', { operations }, ada.token);
+  const { json } = await batch([rest, rest, rest]);
+  const ids: string[] = json.results.map(({ orderId }: { orderId: string }) => orderId);
+  const cancel = (i: number) => ({ op: 'cancel', marketId: MARKET, orderId: ids[i] });
+  await server.durable();
+  const other = await openDatabase(join(server.folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+  await execute(other, 'BEGIN IMMEDIATE');
+  const orders: Promise<Answer>[] = [];
+  let isRefused = false;
+  await eventually(() => {
+    const buy = api.post(`/markets/15m/${MARKET}/buy`, { ...order, shares: 2 }, ada.token);
+    orders.push(buy);
+    void buy.then(({ status }) => {
+      isRefused ||= status === 503;
+    });
+    return isRefused;
+  });
+  // A batch with anything else is refused like an order, whatever it begins with.
+  for (const operations of [
+    [cancel(0), rest],
+    [rest, cancel(0)],
+  ]) {
+    const { status, json: refusal } = await batch(operations);
+    expect([status, refusal.error.details]).toEqual([503, { executed: false }]);
+  }
+  const cancels = [
+    api.delete(`/markets/15m/${MARKET}/orders/${ids[0]}`, ada.token),
+    batch([cancel(1), cancel(2)]),
+  ];
+  const small = () => engine.orders(1).filter(({ sizeLots }) => sizeLots === 1_000);
+  await eventually(() => small().length === 0);
+  await execute(other, 'ROLLBACK');
+  await closeDatabase(other);
+  expect((await Promise.all(cancels)).map(({ status }) => status)).toEqual([200, 200]);
+  await Promise.all(orders);
   await server.stop();
 });

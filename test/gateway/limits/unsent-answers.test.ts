@@ -304,7 +304,9 @@ describe('files and answers without a body', () => {
   test('files count for fair use by their size', async () => {
     const none = { user: null, address: null };
     const reads = { user: null, address: { perSecond: 0.001, burst: 60 } };
-    server = await TestServer.start({ fairUse: { orders: none, reads, signIns: none } });
+    server = await TestServer.start({
+      fairUse: { orders: none, cancels: none, reads, signIns: none },
+    });
     const ask = (path: string, headers = {}) => fetched(server.api, path, headers);
     const script = await ask(SCRIPT);
     const cost = Math.ceil(Buffer.byteLength(script.text) / 65_536);
@@ -323,7 +325,9 @@ describe('files and answers without a body', () => {
   test('a file larger than the whole limit can still be read', async () => {
     const none = { user: null, address: null };
     const reads = { user: null, address: { perSecond: 0.001, burst: 2 } };
-    server = await TestServer.start({ fairUse: { orders: none, reads, signIns: none } });
+    server = await TestServer.start({
+      fairUse: { orders: none, cancels: none, reads, signIns: none },
+    });
     expect((await fetched(server.api, SCRIPT)).status).toBe(200);
     expect((await fetched(server.api, '/docs/start.js')).status).toBe(429);
   });

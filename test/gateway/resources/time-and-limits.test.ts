@@ -4,12 +4,14 @@ import { TestServer, WINDOW_START_MS } from '../../support/server.js';
 
 const RATE = { perSecond: 0.001, burst: 7 };
 const ORDERS = { user: { perSecond: 12.5, burst: 100 }, address: null };
+const CANCELS = { user: RATE, address: null };
 
 let server: TestServer;
 beforeAll(async () => {
   server = await TestServer.withMarket({
     fairUse: {
       orders: ORDERS,
+      cancels: CANCELS,
       reads: { user: null, address: RATE },
       signIns: { user: null, address: null },
     },
@@ -55,7 +57,7 @@ test('the limits are those that the exchange enforces', async () => {
     },
     rates: {
       orders: ORDERS,
-      cancels: ORDERS,
+      cancels: CANCELS,
       reads: { user: null, address: RATE },
       signIns: { user: null, address: null },
     },

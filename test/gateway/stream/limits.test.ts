@@ -125,7 +125,7 @@ describe('fair use', () => {
     const rate = (burst: number | null) => (burst === null ? null : { perSecond: 0.001, burst });
     const none = { address: null, user: null };
     const reads = { address: rate(address), user: rate(user) };
-    return { fairUse: { orders: none, signIns: none, reads } };
+    return { fairUse: { orders: none, cancels: none, signIns: none, reads } };
   };
 
   describe('of an address', () => {
