@@ -113,7 +113,8 @@ export class OrderOracle {
       side: command.kind === 'buy' ? Side.BUY : Side.SELL,
       outcome: command.outcome,
       priceTicks: command.priceTicks,
-      timeInForce: command.timeInForce,
+      // A random command may have -0; the journal has 0.
+      timeInForce: command.timeInForce + 0,
       postOnly: command.postOnly,
       originalLots:
         command.sizeLots >= MAX_ORDER_LOTS ||

@@ -94,6 +94,7 @@ export function missingOfOperations(body: object, problem: Problem): void {
     if (operation.marketId === undefined) ofOperation('marketId', 'is required');
     if (operation.op === 'buy') missingOfBuy(operation, ofOperation);
     else if (operation.op === 'sell') missingOfSell(operation, ofOperation);
+    else if (operation.op === 'cancel') missingOfCancel(operation, ofOperation);
   }
 }
 
@@ -159,6 +160,14 @@ function checkCancel(
 ): void {
   if (orderId !== undefined && clientOrderId !== undefined)
     problem('clientOrderId', 'cannot be combined with orderId');
+  missingOfCancel({ orderId, clientOrderId }, problem);
+}
+
+/** Reports what is missing in a cancellation; its schema names neither id. */
+function missingOfCancel(
+  { orderId, clientOrderId }: { orderId?: unknown; clientOrderId?: unknown },
+  problem: Problem,
+): void {
   if (orderId === undefined && clientOrderId === undefined)
     problem('orderId', 'is required (or clientOrderId)');
 }
