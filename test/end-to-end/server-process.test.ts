@@ -389,7 +389,7 @@ describe('the configuration', () => {
       backlogBytes: 100_000,
     });
     const limits = Object.values(readConfig({ FAIR_USE: 'off' }).fairUse).flatMap(Object.values);
-    expect(limits).toEqual(Array.from({ length: 6 }, () => null));
+    expect(limits).toEqual(Array.from({ length: 8 }, () => null));
     expect(readConfig({ PRICE_FEED: 'coinbase' }).feed).toMatchObject({ kind: 'coinbase' });
   });
 
