@@ -43,7 +43,9 @@ beforeAll(async () => {
       path: `/markets${query}`,
     })),
     ...['', '?asset=BTC', '?asset=ETH'].map((query) => ({ path: `/markets/15m/history${query}` })),
-    ...traded.slice(0, 2).map(({ id }: { id: string }) => ({ path: `/markets/15m/${id}/trades` })),
+    ...['trades', 'events'].flatMap((part) =>
+      traded.slice(0, 2).map(({ id }: { id: string }) => ({ path: `/markets/15m/${id}/${part}` })),
+    ),
     ...['profit', 'volume', 'points'].flatMap((metric) =>
       ['all', 'week'].map((period) => ({ path: `/leaderboard?metric=${metric}&period=${period}` })),
     ),

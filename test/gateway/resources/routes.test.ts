@@ -625,6 +625,31 @@ describe('history', () => {
     expect((await api.get(`/users/${ada}/points`, login.json.token)).status).toBe(403);
   });
 
+  test('shows what happened in a past market, what settled it, and the hash of a batch', async () => {
+    const { json: market } = await api.read(`/markets/${MARKET}`);
+    const { json: tape } = await api.read(`/markets/15m/${MARKET}/trades?limit=200`);
+    const { json: past } = await api.read(`/markets/15m/${MARKET}/events?limit=200`);
+    expect(past.nextCursor).toBeNull();
+    const idsOf = (trades: { tradeId: string }[]) => trades.map(({ tradeId }) => tradeId);
+    const ofType = (type: string) =>
+      past.events.filter((event: { type: string }) => event.type === type);
+    expect(tape.trades.length).toBeGreaterThan(1);
+    expect(idsOf(ofType('trade'))).toEqual(idsOf(tape.trades).reverse());
+
+    const { json: ticks } = await api.read(`/markets/15m/${MARKET}/ticks`);
+    expect(ticks).toMatchObject({ startPrice: market.startPrice, endPrice: market.endPrice });
+    // Since the market opened, every price was the same.
+    const prices = ticks.end.map(({ price }: { price: number }) => price);
+    expect(new Set(prices)).toEqual(new Set([market.endPrice]));
+    expect(ofType('price')).toContainEqual(expect.objectContaining(ticks.end.at(-1)));
+
+    const trade = ofType('trade')[0];
+    const { json: found } = await api.read(`/digest?sequence=${trade.sequence}`);
+    expect(found.sequence).toBe(trade.sequence);
+    expect(found.batch.firstSequence).toBeLessThanOrEqual(trade.sequence);
+    expect(found.batch.lastSequence).toBeGreaterThanOrEqual(trade.sequence);
+  });
+
   test('refuses what does not exist', async () => {
     const trades = await api.get('/users/u999/trades');
     expect([trades.status, trades.json.error.code]).toEqual([404, 'user_not_found']);
