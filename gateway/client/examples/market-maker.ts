@@ -9,7 +9,7 @@
  */
 import { Api, followMarkets, type Market, type Operation, Stream, submitBatch } from '../index.js';
 import { FairPrice } from './fair-price.js';
-import { claimWon, keepBooks, signIn } from './saved.js';
+import { claimWon, isCurrent, keepBooks, signIn } from './saved.js';
 
 /** Below the fair price, in ticks of 0.001 dollar. */
 const EDGE_TICKS = 5;
@@ -23,7 +23,7 @@ const PASSWORD = 'an example, not a secret';
 const [url = 'http://127.0.0.1:3000/api', username = 'example-maker', file = './maker.json'] =
   process.argv.slice(2);
 const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
-await signIn(api, username, PASSWORD);
+const userId = await signIn(api, username, PASSWORD);
 const stream = new Stream(api, { longestWaitMs: 500 });
 const { account, books, save } = keepBooks(stream, file);
 const fairPrice = new FairPrice(stream, 300_000);
@@ -66,7 +66,13 @@ async function cancelAll(): Promise<void> {
   if (cancels.length > 0) await submitBatch(stream, cancels.slice(0, 100));
 }
 
-while (!isStopping || account.orders.size > 0 || account.positions.size > 0) {
+/** Nothing rests and nothing is owned: not here, and not at the exchange. */
+async function hasEnded(): Promise<boolean> {
+  if (!isStopping || account.orders.size > 0 || account.positions.size > 0) return false;
+  return isCurrent(api, userId, account);
+}
+
+while (!(await hasEnded())) {
   if (isStopping) await cancelAll();
   else await quote();
   await claimWon(api, account);

@@ -8,6 +8,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import {
   type Account,
   type Api,
+  balance,
   ConnectionError,
   claim,
   followAccount,
@@ -58,6 +59,15 @@ export async function claimWon(api: Api, account: Account): Promise<void> {
       if (!isRefusal(error, 'nothing_to_claim')) throw error;
     });
   }
+}
+
+/**
+ * Whether the account is what the exchange says. Receipts and events take different ways: after a
+ * lost connection, an order's receipt may come long before the events up to it were sent again.
+ */
+export async function isCurrent(api: Api, userId: string, account: Account): Promise<boolean> {
+  const { available, held } = await balance(api, userId);
+  return toMicros(available) === account.availableMicros && toMicros(held) === account.heldMicros;
 }
 
 /** Follows the account and writes every change down before anything else sees it. */

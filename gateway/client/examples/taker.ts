@@ -20,7 +20,7 @@ import {
   submit,
 } from '../index.js';
 import { FairPrice } from './fair-price.js';
-import { claimWon, keepBooks, signIn } from './saved.js';
+import { claimWon, isCurrent, keepBooks, signIn } from './saved.js';
 
 /** Dollars of one order. */
 const AMOUNT = '2.5';
@@ -43,7 +43,7 @@ const USUAL = [
 const [url = 'http://127.0.0.1:3000/api', username = 'example-taker', file = './taker.json'] =
   process.argv.slice(2);
 const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
-await signIn(api, username, PASSWORD);
+const userId = await signIn(api, username, PASSWORD);
 const stream = new Stream(api, { longestWaitMs: 500 });
 const { account, books, save } = keepBooks(stream, file);
 const followed = new Map<string, { book: Book; stop: () => void }>();
@@ -93,7 +93,13 @@ async function trade(): Promise<void> {
   }
 }
 
-while (!isStopping || account.positions.size > 0) {
+/** Nothing is owned: not here, and not at the exchange. */
+async function hasEnded(): Promise<boolean> {
+  if (!isStopping || account.positions.size > 0) return false;
+  return isCurrent(api, userId, account);
+}
+
+while (!(await hasEnded())) {
   if (!isStopping) await trade();
   await claimWon(api, account);
   await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
