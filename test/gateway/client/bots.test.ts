@@ -126,12 +126,19 @@ async function reconcile(bot: Bot): Promise<Books> {
   expect((await client.orders(api, userId)).orders).toEqual([]);
   expect((await client.positions(api, userId)).positions).toEqual([]);
   const entries = client.pages((paging) => client.ledger(api, userId, paging), 'entries');
-  let stated = 0;
+  // Newest first: each balance is the one after it, without the change.
+  const stated = { available: availableMicros, held: heldMicros };
   for await (const entry of entries) {
-    if (stated === 0) expect(entry.balance).toEqual({ available, held });
-    stated += client.toMicros(entry.available) + client.toMicros(entry.held);
+    const { balance, sequence } = entry;
+    const after = {
+      available: client.toMicros(balance.available),
+      held: client.toMicros(balance.held),
+    };
+    expect(after, `the statement at sequence ${sequence}`).toEqual(stated);
+    stated.available -= client.toMicros(entry.available);
+    stated.held -= client.toMicros(entry.held);
   }
-  expect(stated).toBe(availableMicros);
+  expect(stated).toEqual({ available: 0, held: 0 });
   // Nothing was missed, over all kills: the events since the first add up to the balance.
   expect(books.gaps).toBe(0);
   const sum = Object.values(books.byCause).reduce((total, micros) => total + micros, 0);
