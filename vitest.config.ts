@@ -20,6 +20,8 @@ export default defineConfig({
   test: {
     testTimeout: 120_000,
     hookTimeout: 60_000,
+    // As long as eventually() waits; the default, a second, is too short on a busy machine.
+    expect: { poll: { timeout: 30_000 } },
     // One more than two cores: a file that waits for a clock or a child process leaves its core to
     // another.
     maxWorkers: 3,
