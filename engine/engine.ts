@@ -20,10 +20,11 @@ import { Reads } from './reads.js';
 import { setCancelAfter } from './rules/access/cancel-after.js';
 import { operatorCancel, setFrozen, setPaused, voidMarket } from './rules/access/operators.js';
 import { createToken, revokeToken } from './rules/access/tokens.js';
+import { amendOrder } from './rules/amend-order.js';
 import { runBatch } from './rules/batch.js';
-import { cancel, cancelAll, claim } from './rules/cancel-and-claim.js';
+import { cancel, cancelAll, cancelEverywhere, claim } from './rules/cancel-and-claim.js';
 import { checkCollateral, checkEverything, checkTotals } from './rules/invariants.js';
-import { applyDeadlines, listAsset, observePrice } from './rules/market-life.js';
+import { applyDeadlines, applyExpiries, listAsset, observePrice } from './rules/market-life.js';
 import { placeOrder } from './rules/place-order.js';
 import { runPendingWork } from './rules/settlement.js';
 import { Taker } from './rules/taker.js';
@@ -98,11 +99,12 @@ export class Engine extends Reads {
   }
 
   /**
-   * When the next command is due at the latest: at the next deadline, or now while ended markets
-   * have pending work. Infinity: nothing is due.
+   * When the next command is due at the latest: at the next deadline or expiry, or now while there
+   * is pending work. Infinity: nothing is due.
    */
   nextDueMs(): number {
-    return this.state.schedule.hasWork ? this.state.nowMs : this.state.schedule.nextAtMs;
+    const { schedule, expiries, nowMs } = this.state;
+    return schedule.hasWork ? nowMs : Math.min(schedule.nextAtMs, expiries.nextAtMs);
   }
 
   /**
@@ -136,7 +138,9 @@ export class Engine extends Reads {
     if (state.orderDetails.hasEnded) state.orderDetails.forgetEnded();
 
     if (state.schedule.nextAtMs <= atMs) applyDeadlines(state, atMs);
+    if (state.expiries.count !== 0) applyExpiries(state, atMs);
     if (state.schedule.hasWork) runPendingWork(state, WORK_UNITS_PER_COMMAND);
+    state.overdueMs = state.expiries.nextAtMs <= atMs ? atMs : -1;
     command.open(records, at);
     if (command.isKeyed) this.executeOnce(command);
     else this.execute(command);
@@ -240,6 +244,13 @@ export class Engine extends Reads {
         return cancel(state, command);
       case CommandKind.cancelAll:
         return cancelAll(state, command);
+      case CommandKind.cancelEverywhere:
+        return cancelEverywhere(state, command);
+      case CommandKind.amend: {
+        const code = amendOrder(state, this.taker, command, base);
+        if (code === Code.ok) checkCollateral(state, this.taker.slot);
+        return code;
+      }
       case CommandKind.claim:
         return claim(state, command);
       case CommandKind.batch:
@@ -294,6 +305,8 @@ export class Engine extends Reads {
       case 'sell':
       case 'cancel':
       case 'cancelAll':
+      case 'cancelEverywhere':
+      case 'amend':
       case 'claim':
       case 'batch':
       case 'advanceTime':

@@ -7,13 +7,14 @@ import {
   type MarketStatus,
   Outcome,
   Resolution,
+  type SelfTrade,
   Side,
   MarketStatus as Status,
   startOfMarketMs,
   TokenState,
   WINDOW_MS,
 } from './interface/domain.js';
-import { MAX_FILLS_PER_ORDER, MICROS_PER_SET } from './interface/limits.js';
+import { MAX_FILLS_PER_ORDER, MAX_TIME_MS, MICROS_PER_SET } from './interface/limits.js';
 import { REFERENCE_WINDOW_MS } from './interface/parameters.js';
 import type {
   AccessTokenView,
@@ -298,6 +299,25 @@ export class Reads {
     return views;
   }
 
+  /** What a resting order has filled, and when it expires. A maker's fills are at its own price. */
+  private fillsOf(row: number) {
+    const { orders, orderDetails } = this.state;
+    const details = orders.details(row);
+    const filledLots = orders.originalLots(row) - orders.lots(row);
+    const ticks = ownTicks(orders.kind(row), orders.level(row));
+    if (details === 0) {
+      return { filledLots, valueMicros: filledLots * ticks, feeMicros: 0, expiresAtMs: null };
+    }
+    const restedLots = filledLots - orderDetails.filledLots(details);
+    const expiresAtMs = orderDetails.expiresAtMs(details);
+    return {
+      filledLots,
+      valueMicros: orderDetails.valueMicros(details) + restedLots * ticks,
+      feeMicros: orderDetails.feeMicros(details),
+      expiresAtMs: expiresAtMs === MAX_TIME_MS ? null : expiresAtMs,
+    };
+  }
+
   /** Resting orders, oldest first. */
   orders(userId: number): OrderView[] {
     const { users, orders, markets, accounts } = this.state;
@@ -314,10 +334,14 @@ export class Reads {
         outcome: outcomeOf(kind),
         priceTicks: ownTicks(kind, orders.level(row)),
         sizeLots: orders.lots(row),
-        placedAtMs: orders.placedAtMs(row),
+        originalLots: orders.originalLots(row),
+        ...this.fillsOf(row),
+        postOnly: orders.postOnly(row),
+        selfTrade: orders.selfTrade(row) as SelfTrade,
+        placedAtMs: startOfMarketMs(markets.id(orders.slot(row))) + orders.placedAfterMs(row),
       });
     }
-    return views;
+    return views.sort((a, b) => a.orderId - b.orderId);
   }
 
   /**

@@ -6,9 +6,10 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.j
 import { batchRejection, rejection } from '../../gateway/http/errors.js';
 import type { ReceiptWriter } from '../../gateway/http/receipt.js';
 import { batchReceipt, refusedOperation } from '../../gateway/resources/batch/receipts.js';
-import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
+import { amendReceipt, orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
 import {
   cancelAllReceipt,
+  cancelEverywhereReceipt,
   cancelReceipt,
   claimReceipt,
 } from '../../gateway/resources/orders/receipts.js';
@@ -55,6 +56,8 @@ const WRITERS: { [Kind in Command['kind']]?: ReceiptWriter<string | Uint8Array> 
   sell: orderReceipt,
   cancel: cancelReceipt,
   cancelAll: cancelAllReceipt,
+  cancelEverywhere: cancelEverywhereReceipt,
+  amend: amendReceipt,
   claim: claimReceipt,
   stake: stakeReceipt,
   unstake: unstakeReceipt,

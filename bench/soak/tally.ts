@@ -16,6 +16,7 @@ const EXPECTED = new Set([
   'nothing_to_claim',
   'order_not_found',
   'client_order_id_reused',
+  'order_closed',
   'post_only_would_trade',
   'price_not_met',
   // Shed load. The run judges its share at the end.

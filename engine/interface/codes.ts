@@ -23,6 +23,11 @@ export const Code = {
   client_order_id_reused: 29,
   market_not_found: 4,
   order_not_found: 5,
+  /**
+   * The order rests no longer. Details: required (its id), available (its OrderEnd). An order that
+   * ended long ago is not found.
+   */
+  order_closed: 30,
   deposit_not_found: 6,
   token_not_found: 34,
   asset_not_found: 7,

@@ -6,16 +6,19 @@
  */
 
 import type { BatchOperation, Command } from './commands.js';
+import { SelfTrade } from './domain.js';
 import { MAX_TIME_MS } from './limits.js';
 import {
   BOUNDED,
   COMMAND_HEAD,
+  EXPIRES,
   FLAGS_MASK,
   FLAGS_SHIFT,
   KEYED,
   KIND_NAMES,
   NAMED,
   NO_OUTCOME,
+  NO_SELF_TRADE,
   NO_TIME_IN_FORCE,
   NUMBER_COUNTS,
   OPERATION_HEAD,
@@ -23,6 +26,7 @@ import {
   PLACES,
   type Place,
   RecordBuffer,
+  SELF_TRADE_SHIFT,
   SET,
   TIME_IN_FORCE_SHIFT,
   textEnd,
@@ -130,17 +134,28 @@ export class CommandRecord {
 
   get validUntilMs(): number {
     if ((this.flags & BOUNDED) === 0) return MAX_TIME_MS;
+    return this.numbers[this.fields + NUMBER_COUNTS[this.kind]!]!;
+  }
+
+  get expiresAtMs(): number {
+    if ((this.flags & EXPIRES) === 0) return MAX_TIME_MS;
     return this.numbers[this.numbersEnd - 1]!;
+  }
+
+  /** NO_SELF_TRADE: the command named none that exists. */
+  get selfTrade(): number {
+    return (this.flags >>> SELF_TRADE_SHIFT) & NO_SELF_TRADE;
   }
 
   get operationCount(): number {
     return this.records.ints[2 * this.fields]!;
   }
 
-  /** Where the numbers end, validUntilMs included, and the key starts. */
+  /** Where the numbers end, the two times included, and the key starts. */
   get numbersEnd(): number {
     const { kind, flags, fields } = this;
-    return fields + NUMBER_COUNTS[kind]! + ((flags & BOUNDED) === 0 ? 0 : 1);
+    const times = ((flags & BOUNDED) === 0 ? 0 : 1) + ((flags & EXPIRES) === 0 ? 0 : 1);
+    return fields + NUMBER_COUNTS[kind]! + times;
   }
 
   /** Where a batch's first operation starts, or the clientOrderId, or the other texts. */
@@ -167,9 +182,8 @@ function objectOf(record: CommandRecord): Command {
   let number = 0;
   let textFrom = afterKey * WORD_BYTES;
   for (const [name, place] of PLACES[record.kind]!) {
-    if (place === 'name') {
-      // Optional: commands without one have no such field.
-      if (record.isNamed) values[name] = textAt(records, afterKey * WORD_BYTES);
+    if (place === 'name' || place === 'expiry' || place === 'selfTrade') {
+      addOptional(values, name, place, record);
       continue;
     }
     const isText = place === 'text' || (place === 'text or null' && record.isSet);
@@ -182,7 +196,26 @@ function objectOf(record: CommandRecord): Command {
   return values as unknown as Command;
 }
 
-function fieldOf(record: CommandRecord, place: Exclude<Place, 'number' | 'name' | 'text'>) {
+/** Commands without such a field lack it. */
+function addOptional(
+  values: Record<string, unknown>,
+  name: string,
+  place: 'name' | 'expiry' | 'selfTrade',
+  record: CommandRecord,
+): void {
+  if (place === 'expiry') {
+    if (record.expiresAtMs !== MAX_TIME_MS) values[name] = record.expiresAtMs;
+  } else if (place === 'selfTrade') {
+    if (record.selfTrade !== SelfTrade.CANCEL_RESTING) values[name] = record.selfTrade;
+  } else if (record.isNamed) {
+    values[name] = textAt(record.records, record.afterKey * WORD_BYTES);
+  }
+}
+
+function fieldOf(
+  record: CommandRecord,
+  place: Exclude<Place, 'number' | 'name' | 'expiry' | 'selfTrade' | 'text'>,
+) {
   switch (place) {
     case 'user':
       return record.userId;

@@ -6,7 +6,7 @@
  * Fields are in engine units (limits.ts). The engine trusts no command, whether it comes from the
  * journal or from a gateway: it checks every field before it changes anything.
  */
-import type { Outcome, TimeInForce, TokenScope } from './domain.js';
+import type { Outcome, SelfTrade, TimeInForce, TokenScope } from './domain.js';
 
 /** The numbers of the kinds in the journal. A number is never reused. */
 export const CommandKind = {
@@ -27,6 +27,8 @@ export const CommandKind = {
   claimYield: 15,
   setReferralCode: 16,
   batch: 17,
+  cancelEverywhere: 18,
+  amend: 19,
   createToken: 25,
   revokeToken: 26,
   setCancelAfter: 27,
@@ -128,6 +130,10 @@ export interface Buy extends UserCommand {
   validUntilMs: number;
   /** The client's name for the order, 1 to 64 of A-Z a-z 0-9 _ - : . ; null: none. */
   clientOrderId?: string | null;
+  /** With GTC only: when the remainder stops to rest; MAX_TIME_MS: when the market ends. */
+  expiresAtMs?: number;
+  /** What it does when it meets an order of the same user; CANCEL_RESTING if left out. */
+  selfTrade?: SelfTrade;
 }
 
 /** Sells shares of an outcome. An order without a price limit has priceTicks = 1. */
@@ -141,6 +147,8 @@ export interface Sell extends UserCommand {
   postOnly: boolean;
   validUntilMs: number;
   clientOrderId?: string | null;
+  expiresAtMs?: number;
+  selfTrade?: SelfTrade;
 }
 
 /** Cancels a resting order, by its id or by its client's. */
@@ -156,6 +164,25 @@ export interface Cancel extends UserCommand {
 export interface CancelAll extends UserCommand {
   kind: 'cancelAll';
   marketId: number;
+}
+
+/** Cancels all of the user's resting orders in all markets. */
+export interface CancelEverywhere extends UserCommand {
+  kind: 'cancelEverywhere';
+}
+
+/**
+ * Changes the size or the price of a resting order. With a smaller size it keeps its place in the
+ * queue; otherwise it is taken out of the book and placed anew, under the same id.
+ */
+export interface Amend extends UserCommand {
+  kind: 'amend';
+  marketId: number;
+  orderId: number;
+  /** All that the order shall have, what is filled included; 0: as before. */
+  sizeLots: number;
+  /** 0: as before. */
+  priceTicks: number;
 }
 
 /** Pays out the user's winnings in a resolved market. */
@@ -252,7 +279,7 @@ export interface VoidMarket extends OperatorCommand {
 }
 
 /** The operations of a batch. Their `userId` equals the batch's and their keys are null. */
-export type BatchOperation = Buy | Sell | Cancel | Claim;
+export type BatchOperation = Buy | Sell | Cancel | Claim | CancelAll | CancelEverywhere | Amend;
 
 /** Runs 1 to 100 operations in order without interruption; `atomic`: all of them or none. */
 export interface Batch extends UserCommand {
@@ -285,6 +312,8 @@ export type Command =
   | Sell
   | Cancel
   | CancelAll
+  | CancelEverywhere
+  | Amend
   | Claim
   | Stake
   | Unstake

@@ -31,8 +31,16 @@ export type Resolution = (typeof Resolution)[keyof typeof Resolution];
  * FILLED: nothing is left to fill (an amount is used up when it no longer buys the next lot).
  * PARTIALLY_FILLED: some was filled; the remainder was dropped, or rests (then restingLots > 0).
  * RESTING: nothing was filled; all of it rests.
+ * STOPPED_UNFILLED, STOPPED: it met an order of the same user and was cancelled there, before or
+ * after it was partially filled.
  */
-export const OrderStatus = { FILLED: 0, PARTIALLY_FILLED: 1, RESTING: 2 } as const;
+export const OrderStatus = {
+  FILLED: 0,
+  PARTIALLY_FILLED: 1,
+  RESTING: 2,
+  STOPPED_UNFILLED: 3,
+  STOPPED: 4,
+} as const;
 export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus];
 
 /**
@@ -42,14 +50,25 @@ export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus];
 export const MatchType = { TRANSFER: 0, MINT: 1, MERGE: 2 } as const;
 export type MatchType = (typeof MatchType)[keyof typeof MatchType];
 
+/** What an order does when it meets a resting order of the same user. */
+export const SelfTrade = { CANCEL_RESTING: 0, CANCEL_TAKER: 1, CANCEL_BOTH: 2 } as const;
+export type SelfTrade = (typeof SelfTrade)[keyof typeof SelfTrade];
+
 export const CancelReason = {
   REQUESTED: 0,
   SELF_TRADE: 1,
   MARKET_ENDED: 2,
+  EXPIRED: 3,
   CANCEL_AFTER: 4,
   OPERATOR: 5,
 } as const;
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
+
+/**
+ * How an order ended. RESTING: it has not. UNFILLED: what could not be filled at once was dropped.
+ * From CANCELLED on, the number less CANCELLED is the CancelReason.
+ */
+export const OrderEnd = { RESTING: 0, FILLED: 1, UNFILLED: 2, CANCELLED: 3 } as const;
 
 /** Points are credited for fees paid, or for the fees of a referred user. */
 export const PointsReason = { FEES: 0, REFERRAL: 1 } as const;

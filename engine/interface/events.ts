@@ -99,6 +99,24 @@ export const EVENT_FIELDS = {
   /** An active market begins (1) or ceases (0) to be paused. */
   marketPaused: ['marketId', 'paused'],
   userFrozen: ['userId', 'frozen'],
+  /**
+   * A resting order has other terms. keptPriority 1: it rests on where it was, with `sizeLots` (0:
+   * all it shall have is filled, and it is closed). 0: it has left the book, and `sizeLots` are
+   * placed anew; their trades and orderRested follow.
+   */
+  orderAmended: [
+    'orderId',
+    'marketId',
+    'userId',
+    'side',
+    'outcome',
+    'oldPriceTicks',
+    'oldSizeLots',
+    'priceTicks',
+    'sizeLots',
+    'originalLots',
+    'keptPriority',
+  ],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

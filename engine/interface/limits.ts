@@ -41,6 +41,8 @@ export const MAX_OPEN_ORDERS = 4_000_000;
  */
 export const CLIENT_ORDER_IDS_PER_USER = 10_000;
 export const CLIENT_ORDER_IDS_IN_ALL = 4_000_000;
+/** The last orders of all users of which it is known how they ended. A power of two. */
+export const ORDERS_REMEMBERED = 1_048_576;
 /** Positions of all users in markets that are not paid out. */
 export const MAX_POSITIONS = 8_000_000;
 /** Referral codes that one user may ever have; all of them stay valid. */
@@ -77,7 +79,7 @@ export const IDEMPOTENCY_KEPT_PER_USER = 1_000_000;
 export const IDEMPOTENCY_KEPT_IN_ALL = 4_000_000;
 /**
  * Memory for remembered results: 256 MiB per user, 1 GiB in total. That is 268 bytes a key; an
- * order takes about 120, a batch of 100 about 9,000, the largest batch 136,076.
+ * order takes about 120, a batch of 100 about 9,000, the largest batch 146,476.
  */
 export const IDEMPOTENCY_BYTES_PER_USER = 268_435_456;
 export const IDEMPOTENCY_BYTES_IN_ALL = 1_073_741_824;

@@ -9,6 +9,7 @@ import { MAX_TIME_MS } from './limits.js';
 import {
   BOUNDED,
   COMMAND_HEAD,
+  EXPIRES,
   FLAGS_MASK,
   FLAGS_SHIFT,
   KEYED,
@@ -16,6 +17,7 @@ import {
   MAX_TEXT_LENGTH,
   NAMED,
   NO_OUTCOME,
+  NO_SELF_TRADE,
   NO_TIME_IN_FORCE,
   NUMBER_COUNTS,
   OPERATION_HEAD,
@@ -23,6 +25,7 @@ import {
   PLACES,
   type RecordBuffer,
   RecordError,
+  SELF_TRADE_SHIFT,
   SET,
   TIME_IN_FORCE_SHIFT,
   textEnd,
@@ -32,6 +35,7 @@ import {
 
 const OUTCOME_FLAGS = NO_OUTCOME << OUTCOME_SHIFT;
 const TIME_IN_FORCE_FLAGS = NO_TIME_IN_FORCE << TIME_IN_FORCE_SHIFT;
+const SELF_TRADE_FLAGS = NO_SELF_TRADE << SELF_TRADE_SHIFT;
 const SIGN = 1 << 31;
 
 /** By the number of the kind: the flags that it may have, texts, whether it has a user. */
@@ -47,6 +51,8 @@ for (const [kind, places] of PLACES.entries()) {
     if (place === 'text or null') HAS_LAST_TEXT[kind] = 1;
     if (place === 'key') ALLOWED_FLAGS[kind]! |= KEYED;
     if (place === 'name') ALLOWED_FLAGS[kind]! |= NAMED;
+    if (place === 'expiry') ALLOWED_FLAGS[kind]! |= EXPIRES;
+    if (place === 'selfTrade') ALLOWED_FLAGS[kind]! |= SELF_TRADE_FLAGS;
     if (place === 'deadline') ALLOWED_FLAGS[kind]! |= BOUNDED;
     if (place === 'set' || place === 'text or null') ALLOWED_FLAGS[kind]! |= SET;
     if (place === 'outcome') ALLOWED_FLAGS[kind]! |= OUTCOME_FLAGS;
@@ -92,6 +98,9 @@ function checkOperation(records: RecordBuffer, at: number, end: number): number 
     case CommandKind.sell:
     case CommandKind.cancel:
     case CommandKind.claim:
+    case CommandKind.cancelAll:
+    case CommandKind.cancelEverywhere:
+    case CommandKind.amend:
       return checkFields(records, at, at + OPERATION_HEAD, end);
     default:
       throw broken(at, `kind ${kind} is not allowed in a batch`);
@@ -108,10 +117,12 @@ function checkFields(records: RecordBuffer, at: number, fields: number, end: num
   if (next > end) throw broken(at, 'the bytes end within it');
   let numbersEnd = fields + NUMBER_COUNTS[kind]!;
   if ((flags & BOUNDED) !== 0) numbersEnd++;
+  if ((flags & EXPIRES) !== 0) numbersEnd++;
   if (numbersEnd > next) throw broken(at, 'it is too short for its kind');
   for (let i = fields; i < numbersEnd; i++) checkNumber(records, i);
-  if ((flags & BOUNDED) !== 0 && records.numbers[numbersEnd - 1] === MAX_TIME_MS)
-    throw broken(at, 'it has the deadline that is left out');
+  for (let i = fields + NUMBER_COUNTS[kind]!; i < numbersEnd; i++) {
+    if (records.numbers[i] === MAX_TIME_MS) throw broken(at, 'it has a time that is left out');
+  }
   let textsEnd = numbersEnd;
   if ((flags & KEYED) !== 0) textsEnd = checkTexts(records, at, textsEnd, next, 1);
   if ((flags & NAMED) !== 0) textsEnd = checkTexts(records, at, textsEnd, next, 1);

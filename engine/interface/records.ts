@@ -10,6 +10,7 @@
  *   word 1   atMs, an f64. An operation of a batch has no such word.
  *   ...      the number fields, an f64 each, in the order of {@link COMMAND_FIELDS}. -0 becomes 0.
  *   ...      validUntilMs, an f64, if BOUNDED; else it is MAX_TIME_MS
+ *   ...      expiresAtMs, an f64, if EXPIRES; else it is MAX_TIME_MS
  *   ...      the idempotency key, if KEYED; else it is null
  *   ...      the clientOrderId, if NAMED; else it is null
  *   ...      the other texts, in the order of the table
@@ -27,6 +28,8 @@
  *   8, 16    the outcome; 3: the command named none that exists
  *   32..128  timeInForce; 7: the command named none that exists
  *   256      NAMED
+ *   512      EXPIRES
+ *   1024, 2048  selfTrade; 3: the command named none that exists
  *
  * Always holds: equal commands at equal times have equal bytes, and a command that was written
  * reads back equal, except for -0, user ids that are not an i32, and outcomes and times in force
@@ -43,7 +46,7 @@ import {
   type CommandName,
   type Sell,
 } from './commands.js';
-import { Outcome, TimeInForce } from './domain.js';
+import { Outcome, SelfTrade, TimeInForce } from './domain.js';
 import { MAX_BATCH_OPERATIONS, MAX_CREDENTIAL_LENGTH, MAX_TIME_MS } from './limits.js';
 
 export const KEYED = 1;
@@ -54,6 +57,9 @@ export const NO_OUTCOME = 3;
 export const TIME_IN_FORCE_SHIFT = 5;
 export const NO_TIME_IN_FORCE = 7;
 export const NAMED = 256;
+export const EXPIRES = 512;
+export const SELF_TRADE_SHIFT = 10;
+export const NO_SELF_TRADE = 3;
 export const FLAGS_SHIFT = 8;
 export const FLAGS_MASK = 0xfff;
 export const WORDS_SHIFT = 20;
@@ -73,6 +79,8 @@ export type Place =
   | 'key'
   | 'number'
   | 'deadline'
+  | 'expiry'
+  | 'selfTrade'
   | 'name'
   | 'text'
   | 'text or null'
@@ -95,6 +103,8 @@ const ORDER = {
   postOnly: 'set',
   validUntilMs: 'deadline',
   clientOrderId: 'name',
+  expiresAtMs: 'expiry',
+  selfTrade: 'selfTrade',
 } as const;
 const TRANSFER = {
   userId: 'user',
@@ -124,6 +134,14 @@ export const COMMAND_FIELDS = {
   sell: ORDER,
   cancel: { ...USER, marketId: 'number', orderId: 'number', clientOrderId: 'name' },
   cancelAll: { ...USER, marketId: 'number' },
+  cancelEverywhere: USER,
+  amend: {
+    ...USER,
+    marketId: 'number',
+    orderId: 'number',
+    sizeLots: 'number',
+    priceTicks: 'number',
+  },
   claim: { ...USER, marketId: 'number' },
   stake: { ...USER, amountMicros: 'number' },
   unstake: { ...USER, depositId: 'number' },
@@ -188,19 +206,20 @@ export function numbersOf<K extends CommandName>(
 export const OrderField = numbersOf('buy');
 export const CancelField = numbersOf('cancel');
 export const CancelAllField = numbersOf('cancelAll');
+export const AmendField = numbersOf('amend');
 export const ClaimField = numbersOf('claim');
 export const PriceField = numbersOf('observePrice');
 
 const { sell: SELL, buy: BUY, cancel: CANCEL, cancelAll: CANCEL_ALL, claim: CLAIM } = CommandKind;
 const ORDER_NUMBERS = Object.keys(numbersOf('sell')).length;
-/** The words of the longest record without its texts and operations: a buy with a deadline. */
-const ROOM = COMMAND_HEAD + ORDER_NUMBERS + 2;
+/** The words of the longest record without its texts and operations: a buy with both times. */
+const ROOM = COMMAND_HEAD + ORDER_NUMBERS + 3;
 
 function assertLayout(): void {
   const textWords = Math.ceil((2 + 2 * MAX_TEXT_LENGTH) / WORD_BYTES);
   for (const name of Object.keys(COMMAND_FIELDS) as CommandName[]) {
     const places = PLACES[CommandKind[name]];
-    const numbers = COMMAND_HEAD + countOf(places, 'number', 'deadline');
+    const numbers = COMMAND_HEAD + countOf(places, 'number', 'deadline', 'expiry');
     if (numbers + countOf(places, 'key', 'name', 'text', 'text or null') * textWords > MAX_WORDS)
       throw new Error(`the longest ${name} does not fit into a record`);
     if (numbers > ROOM) throw new Error(`the numbers of ${name} do not fit into their room`);
@@ -293,12 +312,10 @@ export class RecordBuffer {
       case 'sell':
       case 'cancel':
       case 'claim':
-        this.writeOperation(command, start, fields);
-        return;
       case 'cancelAll':
-        this.numbers[fields + CancelAllField.marketId] = numberOf(command.marketId);
-        this.end = fields + 1;
-        this.finishKeyed(start, CANCEL_ALL, 0, command.userId, command.idempotencyKey);
+      case 'cancelEverywhere':
+      case 'amend':
+        this.writeOperation(command, start, fields);
         return;
       case 'batch': {
         const { operations, userId, idempotencyKey, atomic } = command;
@@ -342,6 +359,25 @@ export class RecordBuffer {
         this.end = fields + 1;
         this.finishKeyed(start, CLAIM, 0, operation.userId, operation.idempotencyKey);
         return;
+      case 'cancelAll':
+        numbers[fields + CancelAllField.marketId] = numberOf(operation.marketId);
+        this.end = fields + 1;
+        this.finishKeyed(start, CANCEL_ALL, 0, operation.userId, operation.idempotencyKey);
+        return;
+      case 'cancelEverywhere': {
+        const { userId, idempotencyKey } = operation;
+        this.end = fields;
+        this.finishKeyed(start, CommandKind.cancelEverywhere, 0, userId, idempotencyKey);
+        return;
+      }
+      case 'amend':
+        numbers[fields + AmendField.marketId] = numberOf(operation.marketId);
+        numbers[fields + AmendField.orderId] = numberOf(operation.orderId);
+        numbers[fields + AmendField.sizeLots] = numberOf(operation.sizeLots);
+        numbers[fields + AmendField.priceTicks] = numberOf(operation.priceTicks);
+        this.end = fields + 4;
+        this.finishKeyed(start, CommandKind.amend, 0, operation.userId, operation.idempotencyKey);
+        return;
       default:
         throw noRecord(operation);
     }
@@ -367,6 +403,12 @@ export class RecordBuffer {
       flags |= BOUNDED;
       numbers[this.end++] = numberOf(order.validUntilMs);
     }
+    const { expiresAtMs, selfTrade } = order;
+    if (expiresAtMs !== undefined && expiresAtMs !== MAX_TIME_MS) {
+      flags |= EXPIRES;
+      numbers[this.end++] = numberOf(expiresAtMs);
+    }
+    if (selfTrade !== undefined) flags |= selfTradeOf(selfTrade) << SELF_TRADE_SHIFT;
     this.finishNamed(start, kind, flags, order);
   }
 
@@ -537,6 +579,14 @@ function timeInForceOf(timeInForce: number): number {
   if (timeInForce === TimeInForce.FOK) return TimeInForce.FOK;
   numberOf(timeInForce);
   return NO_TIME_IN_FORCE;
+}
+
+function selfTradeOf(selfTrade: number): number {
+  if (selfTrade === SelfTrade.CANCEL_RESTING) return SelfTrade.CANCEL_RESTING;
+  if (selfTrade === SelfTrade.CANCEL_TAKER) return SelfTrade.CANCEL_TAKER;
+  if (selfTrade === SelfTrade.CANCEL_BOTH) return SelfTrade.CANCEL_BOTH;
+  numberOf(selfTrade);
+  return NO_SELF_TRADE;
 }
 
 function noRecord(command: { kind: unknown }): RecordError {

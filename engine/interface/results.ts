@@ -4,7 +4,7 @@
  * a replayed result is the same to the byte.
  */
 import type { CommandName } from './commands.js';
-import { MAX_BATCH_OPERATIONS, MAX_FILLS_PER_ORDER } from './limits.js';
+import { MAX_BATCH_OPERATIONS, MAX_FILLS_PER_ORDER, MAX_OPEN_ORDERS_PER_USER } from './limits.js';
 
 /** The head of every result. */
 export const ResultHead = { kind: 0, code: 1, sequence: 2, atMs: 3 } as const;
@@ -12,9 +12,11 @@ export const RESULT_HEAD_LENGTH = 4;
 
 /**
  * The fields after the head, by command, if the code is `ok`. An order's fields are followed by
- * `fillCount` triples of (tradeId, priceTicks, sizeLots), with prices of the order's own outcome. A
- * batch's field is followed by the results of its operations, each preceded by its length; their
- * heads have the batch's sequence and time.
+ * `fillCount` triples of (tradeId, priceTicks, sizeLots), with prices of the order's own outcome.
+ * Those of an amendment are what the order did when it was placed anew; `keptPriority` 1: it was
+ * not. `cancelledOrders` is followed by so many order ids. A batch's field is followed by the
+ * results of its operations, each preceded by its length; their heads have the batch's sequence and
+ * time.
  *
  * `availableMicros`, `heldMicros`, `upLots` and `downLots` are the user's after the command. The
  * lots are all that the user owns in the market, including those that resting sells hold.
@@ -50,7 +52,9 @@ export const RESULT_FIELDS = {
   buy: ORDER_FIELDS,
   sell: ORDER_FIELDS,
   cancel: ['orderId', 'marketId', 'userId', 'cancelledLots', 'availableMicros', 'heldMicros'],
-  cancelAll: ['marketId', 'userId', 'cancelledOrders', 'availableMicros', 'heldMicros'],
+  cancelAll: ['marketId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
+  cancelEverywhere: ['userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
+  amend: ['side', 'keptPriority', ...ORDER_FIELDS],
   claim: [
     'marketId',
     'userId',
@@ -125,9 +129,17 @@ export const OrderResult = Object.freeze(
 export const ORDER_RESULT_LENGTH = RESULT_HEAD_LENGTH + ORDER_FIELDS.length;
 export const REJECT_RESULT_LENGTH = RESULT_HEAD_LENGTH + REJECT_FIELDS.length;
 
-/** No result is longer than that of a batch of orders with all the fills it may have. */
+/** An amendment's result has the fields of an order's from so many entries after its start. */
+export const AMEND_ORDER_AT = 2;
+
+/**
+ * No result is longer than that of a batch of amendments with all the fills it may have, which also
+ * cancels all orders that rest, or that it placed.
+ */
 export const MAX_RESULT_LENGTH =
   RESULT_HEAD_LENGTH +
   RESULT_FIELDS.batch.length +
-  MAX_BATCH_OPERATIONS * (1 + ORDER_RESULT_LENGTH) +
-  MAX_FILLS_PER_ORDER * 3;
+  MAX_BATCH_OPERATIONS * (1 + AMEND_ORDER_AT + ORDER_RESULT_LENGTH) +
+  MAX_FILLS_PER_ORDER * 3 +
+  MAX_OPEN_ORDERS_PER_USER +
+  MAX_BATCH_OPERATIONS;

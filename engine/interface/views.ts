@@ -2,7 +2,7 @@
  * Views of the engine's state: plain objects in engine units, made on request. They are copies, so
  * changing one has no effect on the engine.
  */
-import type { MarketStatus, Outcome, Resolution, Side, TokenScope } from './domain.js';
+import type { MarketStatus, Outcome, Resolution, SelfTrade, Side, TokenScope } from './domain.js';
 
 export interface AccountView {
   userId: number;
@@ -126,6 +126,18 @@ export interface OrderView {
   priceTicks: number;
   /** What still rests. */
   sizeLots: number;
+  /** All that the order shall have: what it has filled, and what rests. */
+  originalLots: number;
+  filledLots: number;
+  /** Of what it has filled, without the fee: spent or received. */
+  valueMicros: number;
+  /** Of what it filled as a taker. */
+  feeMicros: number;
+  postOnly: boolean;
+  selfTrade: SelfTrade;
+  /** null: when the market ends. */
+  expiresAtMs: number | null;
+  /** When it last came to rest. */
   placedAtMs: number;
 }
 

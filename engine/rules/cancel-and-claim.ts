@@ -10,8 +10,9 @@ import { CancelReason, MarketStatus, Resolution } from '../interface/domain.js';
 import { isClientOrderId } from '../interface/fields.js';
 import { CancelAllField, CancelField, ClaimField } from '../interface/records.js';
 import type { State } from '../state/state.js';
+import { findResting, refuseGone } from './find-order.js';
 import { cancelOrder } from './rest-order.js';
-import { cancelAllOf, claimPosition, paidLots, payoutOf, refundOf } from './settlement.js';
+import { claimPosition, paidLots, payoutOf, refundOf } from './settlement.js';
 
 export function cancel(state: State, command: CommandRecord): number {
   const { userId } = command;
@@ -24,9 +25,8 @@ export function cancel(state: State, command: CommandRecord): number {
   const orderId = command.isNamed
     ? orderNamed(state, command)
     : command.number(CancelField.orderId);
-  const row = isActive(state, slot) ? orders.find(orderId) : 0;
-  const isMine = row !== 0 && orders.userId(row) === userId && orders.slot(row) === slot;
-  if (!isMine) return Code.order_not_found;
+  const row = findResting(state, userId, slot, orderId);
+  if (row === 0) return refuseGone(state, userId, marketId, orderId);
 
   const lots = orders.lots(row);
   cancelOrder(state, row, CancelReason.REQUESTED);
@@ -65,17 +65,48 @@ export function cancelAll(state: State, command: CommandRecord): number {
   const slot = state.markets.find(marketId);
   if (slot === 0) return Code.market_not_found;
 
-  const cancelled = isActive(state, slot)
-    ? cancelAllOf(state, userId, slot, CancelReason.REQUESTED)
-    : 0;
-  state.result.write(marketId, userId, cancelled);
-  state.writeBalance(userId);
+  const at = state.result.reserve(5);
+  const cancelled = cancelAndList(state, userId, slot);
+  const { values } = state.result;
+  values[at] = marketId;
+  values[at + 1] = userId;
+  values[at + 2] = state.ledger.available(userId);
+  values[at + 3] = state.ledger.held(userId);
+  values[at + 4] = cancelled;
   return Code.ok;
 }
 
-/** The orders of an ended market count as cancelled, even while their cancellation is pending. */
-function isActive(state: State, slot: number): boolean {
-  return state.markets.status(slot) === MarketStatus.ACTIVE;
+export function cancelEverywhere(state: State, command: CommandRecord): number {
+  const { userId } = command;
+  if (!state.users.exists(userId)) return Code.user_not_found;
+  const at = state.result.reserve(4);
+  const cancelled = cancelAndList(state, userId, 0);
+  const { values } = state.result;
+  values[at] = userId;
+  values[at + 1] = state.ledger.available(userId);
+  values[at + 2] = state.ledger.held(userId);
+  values[at + 3] = cancelled;
+  return Code.ok;
+}
+
+/**
+ * Cancels the user's orders in a market (0: in all), the one first that came to rest first, and
+ * writes their ids to the result. Those of ended markets count as cancelled already.
+ */
+function cancelAndList(state: State, userId: number, slot: number): number {
+  const { orders, markets, accounts, result } = state;
+  let cancelled = 0;
+  for (let row = accounts.firstOrder(userId); row !== 0; ) {
+    const next = orders.userAfter(row);
+    const of = orders.slot(row);
+    if ((slot === 0 || of === slot) && markets.status(of) === MarketStatus.ACTIVE) {
+      result.push(orders.id(row));
+      cancelOrder(state, row, CancelReason.REQUESTED);
+      cancelled++;
+    }
+    row = next;
+  }
+  return cancelled;
 }
 
 export function claim(state: State, command: CommandRecord): number {

@@ -30,6 +30,8 @@ export function applyDeadlines(state: State, atMs: number): void {
   while (schedule.nextAtMs <= atMs) {
     const dueAtMs = schedule.nextAtMs;
     const subject = schedule.nextSubject;
+    // Their market may end now, and then they would be cancelled for that.
+    if (state.expiries.nextAtMs < dueAtMs) schedule.addExpiry(dueAtMs);
     switch (schedule.nextKind) {
       case DeadlineKind.BOUNDARY:
         passBoundary(state, subject, dueAtMs);
@@ -53,6 +55,11 @@ export function applyDeadlines(state: State, atMs: number): void {
     }
     schedule.findNext();
   }
+}
+
+/** Orders that expire at `atMs` or before become pending work. */
+export function applyExpiries(state: State, atMs: number): void {
+  if (state.expiries.nextAtMs <= atMs) state.schedule.addExpiry(atMs + 1);
 }
 
 /** Adds an asset, unless it is listed. The current window waits for the asset's first price. */

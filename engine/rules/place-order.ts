@@ -19,8 +19,10 @@ import type { CommandRecord } from '../interface/command-record.js';
 import {
   CancelReason,
   MarketStatus,
+  OrderEnd,
   OrderStatus,
   Outcome,
+  SelfTrade,
   Side,
   TimeInForce,
 } from '../interface/domain.js';
@@ -39,9 +41,11 @@ import {
 } from '../interface/limits.js';
 import { feeOn } from '../interface/parameters.js';
 import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from '../interface/results.js';
+import { cancelledFor } from '../state/book/recent-orders.js';
 import { levelRow } from '../state/levels.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
+import { isOverdue } from './find-order.js';
 import { cancelOrder, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
 import { chargeFeeRemainder, executeTrade } from './trade.js';
@@ -64,10 +68,22 @@ export function placeOrder(
   const liquidity = checkLiquidity(state, taker);
   if (liquidity !== Code.ok) return liquidity;
 
+  taker.orderId = state.nextOrderId();
+  state.recentOrders.add(taker.orderId, taker.userId, taker.marketId, OrderEnd.RESTING);
+  if (taker.isNamed) nameOrder(state, taker, bytes);
+  else if (taker.expiresAtMs !== MAX_TIME_MS)
+    taker.detailsRow = state.orderDetails.add(taker.orderId);
+  takeAndRest(state, taker, base);
+  return Code.ok;
+}
+
+/**
+ * Trades with makers and rests what is left. Writes the fields of the result, from those of an
+ * order on, as if its head were at `base`.
+ */
+export function takeAndRest(state: State, taker: Taker, base: number): void {
   // The fills follow the fields as they happen.
   state.result.reserve(ORDER_RESULT_LENGTH - RESULT_HEAD_LENGTH);
-  taker.orderId = state.nextOrderId();
-  if (taker.isNamed) nameOrder(state, taker, bytes);
   const nextMakerLevel = takeLiquidity(state, taker);
   const done = taker.isDone(nextMakerLevel);
   chargeFeeRemainder(state, taker, taker.orderFeeMicros(nextMakerLevel) - taker.feeMicros);
@@ -76,9 +92,19 @@ export function placeOrder(
   // An order that stops before an acceptable maker does not rest: the book would be crossed.
   const rests = taker.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
   const restingLots = rests ? restOrder(state, taker) : 0;
-  if (restingLots === 0 && taker.detailsRow !== 0) state.orderDetails.end(taker.detailsRow);
-  writeResult(state, taker, base, restingLots, done);
-  return Code.ok;
+  if (restingLots === 0) endTaker(state, taker, done);
+  writeOrderResult(state, taker, base, restingLots, statusOf(taker, restingLots, done));
+}
+
+/** The order ends with its own command. */
+function endTaker(state: State, taker: Taker, done: boolean): void {
+  const end = done
+    ? OrderEnd.FILLED
+    : taker.isStopped
+      ? cancelledFor(CancelReason.SELF_TRADE)
+      : OrderEnd.UNFILLED;
+  state.recentOrders.end(taker.orderId, end);
+  if (taker.detailsRow !== 0) state.orderDetails.end(taker.detailsRow);
 }
 
 /** The checks that need no book, in the order of the codes. Finds the user's position, too. */
@@ -97,6 +123,7 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
   if (slot === 0) return Code.market_not_found;
   if (state.accounts.isFrozen(taker.userId)) return Code.user_frozen;
   if (taker.validUntilMs < state.nowMs) return Code.deadline_passed;
+  if (taker.expiresAtMs <= state.nowMs) return Code.deadline_passed;
   if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
   if (state.markets.pausedBy(slot) !== 0) return Code.market_paused;
   if (isLimitReached(state, taker)) return Code.limit_reached;
@@ -111,7 +138,10 @@ function isWellFormed(taker: Taker): boolean {
     isIntegerBetween(taker.priceTicks, MIN_PRICE_TICKS, MAX_PRICE_TICKS) &&
     taker.timeInForce <= TimeInForce.GTC &&
     isIntegerBetween(taker.validUntilMs, 0, MAX_TIME_MS) &&
-    (!taker.postOnly || taker.timeInForce === TimeInForce.GTC)
+    (!taker.postOnly || taker.timeInForce === TimeInForce.GTC) &&
+    isIntegerBetween(taker.expiresAtMs, 0, MAX_TIME_MS) &&
+    (taker.expiresAtMs === MAX_TIME_MS || taker.timeInForce === TimeInForce.GTC) &&
+    taker.selfTrade <= SelfTrade.CANCEL_BOTH
   );
 }
 
@@ -166,14 +196,15 @@ function checkShares(state: State, taker: Taker, slot: number): number {
     : Code.ok;
 }
 
-function checkLiquidity(state: State, taker: Taker): number {
+export function checkLiquidity(state: State, taker: Taker): number {
   const firstLevel = firstMakerLevel(state, taker);
-  if (taker.postOnly && firstLevel !== 0) return Code.post_only_would_trade;
+  if (taker.postOnly && firstLevel > 0) return Code.post_only_would_trade;
   if (taker.timeInForce === TimeInForce.FOK && !wouldFill(state, taker)) {
     const worst = taker.side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
     const code = taker.priceTicks === worst ? Code.insufficient_liquidity : Code.price_not_met;
     return state.refuse(code, taker.valueMicros, taker.filledLots);
   }
+  if (firstLevel === OWN_FIRST) return Code.ok;
   if (firstLevel === 0) {
     if (taker.timeInForce !== TimeInForce.GTC) return Code.insufficient_liquidity;
     return taker.isDone(0) ? Code.amount_too_small : Code.ok;
@@ -181,7 +212,13 @@ function checkLiquidity(state: State, taker: Taker): number {
   return taker.isDone(firstLevel) ? Code.amount_too_small : Code.ok;
 }
 
-/** The level of the best acceptable maker of another user; 0: none. */
+/** The order is stopped by an order of the same user before it meets another maker. */
+const OWN_FIRST = -1;
+
+/**
+ * The level of the best acceptable maker of another user; 0: none. OWN_FIRST: an order of the same
+ * user comes first, and the taker does not go past it.
+ */
 function firstMakerLevel(state: State, taker: Taker): number {
   const { levels, orders } = state;
   const ladder = taker.makerLadder;
@@ -189,7 +226,10 @@ function firstMakerLevel(state: State, taker: Taker): number {
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     let row = levels.first(levelRow(ladder, level));
     for (; row !== 0; row = orders.after(row)) {
+      if (isOverdue(state, row)) continue;
       if (orders.userId(row) !== taker.userId) return level;
+      if (taker.selfTrade !== SelfTrade.CANCEL_RESTING)
+        return taker.lotsAt(level, 1) === 0 ? 0 : OWN_FIRST;
     }
     level = levels.nextBelow(ladder, level);
   }
@@ -219,7 +259,11 @@ export function walk(state: State, taker: Taker, maxFills: number): number {
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     let row = levels.first(levelRow(ladder, level));
     for (; row !== 0; row = orders.after(row)) {
-      if (orders.userId(row) === taker.userId) continue;
+      if (isOverdue(state, row)) continue;
+      if (orders.userId(row) === taker.userId) {
+        if (taker.selfTrade === SelfTrade.CANCEL_RESTING) continue;
+        return level;
+      }
       if (taker.fillCount >= maxFills) return level;
       const lots = taker.lotsAt(level, orders.lots(row));
       if (lots === 0) return level;
@@ -241,7 +285,17 @@ function takeLiquidity(state: State, taker: Taker): number {
     const row = levels.first(levelRow(ladder, level));
     const lots = taker.lotsAt(level, orders.lots(row));
     if (lots === 0) return level;
+    if (isOverdue(state, row)) {
+      cancelOrder(state, row, CancelReason.EXPIRED);
+      continue;
+    }
     if (orders.userId(row) === taker.userId) {
+      if (taker.selfTrade !== SelfTrade.CANCEL_RESTING) {
+        if (taker.selfTrade === SelfTrade.CANCEL_BOTH)
+          cancelOrder(state, row, CancelReason.SELF_TRADE);
+        taker.isStopped = true;
+        return level;
+      }
       cancelOrder(state, row, CancelReason.SELF_TRADE);
       continue;
     }
@@ -265,21 +319,24 @@ function settleTaker(state: State, taker: Taker): void {
   state.users.addReferralPendingFees(referrer, taker.feeMicros);
 }
 
-function writeResult(
+function statusOf(taker: Taker, restingLots: number, done: boolean): number {
+  if (done) return OrderStatus.FILLED;
+  if (taker.isStopped)
+    return taker.filledLots > 0 ? OrderStatus.STOPPED : OrderStatus.STOPPED_UNFILLED;
+  const isPartial = taker.filledLots > 0 || restingLots === 0;
+  return isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
+}
+
+/** Writes the fields that follow the head at `base`, but not the fills. */
+export function writeOrderResult(
   state: State,
   taker: Taker,
   base: number,
   restingLots: number,
-  done: boolean,
+  status: number,
 ): void {
   const { values } = state.result;
   const row = taker.positionRow;
-  const isPartial = taker.filledLots > 0 || restingLots === 0;
-  const status = done
-    ? OrderStatus.FILLED
-    : isPartial
-      ? OrderStatus.PARTIALLY_FILLED
-      : OrderStatus.RESTING;
   values[base + OrderResult.orderId] = taker.orderId;
   values[base + OrderResult.marketId] = taker.marketId;
   values[base + OrderResult.userId] = taker.userId;

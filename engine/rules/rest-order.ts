@@ -3,8 +3,9 @@
  * sell its shares. Leaving the book releases the rest of the hold.
  */
 
-import { type CancelReason, Side } from '../interface/domain.js';
+import { type CancelReason, Side, startOfMarketMs, WINDOW_MS } from '../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../interface/events.js';
+import { cancelledFor } from '../state/book/recent-orders.js';
 import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
 import type { Taker } from './taker.js';
@@ -23,16 +24,60 @@ export function restOrder(state: State, taker: Taker): number {
     state.positions.touch(taker.positionRow);
     state.positions.addHeldLots(taker.positionRow, taker.outcome, lots);
   }
-  const row = state.orders.add(taker, lots, state.nowMs);
+  const row = state.orders.add(
+    taker,
+    lots,
+    restedLots(state, taker, lots),
+    state.nowMs - startOfMarketMs(taker.marketId),
+  );
+  if (taker.detailsRow !== 0) restDetails(state, taker, row);
   writeOrderEvent(state, EventType.orderRested, row);
   return lots;
+}
+
+/**
+ * All that the order shall have: what it has filled, in its details if it is anything, and what
+ * rests.
+ */
+function restedLots(state: State, taker: Taker, lots: number): number {
+  if (taker.filledLots > 0 || taker.detailsRow !== 0) rememberFills(state, taker);
+  const details = taker.detailsRow;
+  return lots + (details === 0 ? 0 : state.orderDetails.filledLots(details));
+}
+
+function rememberFills(state: State, taker: Taker): void {
+  const { orderDetails } = state;
+  if (taker.detailsRow === 0) taker.detailsRow = orderDetails.add(taker.orderId);
+  const details = taker.detailsRow;
+  orderDetails.touch(details);
+  orderDetails.addFilledLots(details, taker.filledLots);
+  orderDetails.addValueMicros(details, taker.valueMicros);
+  orderDetails.addFeeMicros(details, taker.feeMicros);
+}
+
+/** The details of an order that rests: where it is, and when it expires. */
+function restDetails(state: State, taker: Taker, row: number): void {
+  const { orderDetails } = state;
+  const details = taker.detailsRow;
+  orderDetails.touch(details);
+  orderDetails.setOrder(details, row);
+  orderDetails.setExpiresAtMs(details, taker.expiresAtMs);
+  if (taker.expiresAtMs < startOfMarketMs(taker.marketId) + WINDOW_MS) state.expiries.add(details);
 }
 
 /** Takes a resting order out of the book and releases what it held. */
 export function cancelOrder(state: State, row: number, reason: CancelReason): void {
   const { orders } = state;
+  releaseOrder(state, row, orders.lots(row));
+  const at = writeOrderEvent(state, EventType.orderCancelled, row);
+  state.events.values[at + EventSlot.orderCancelled.reason] = reason;
+  orders.remove(row, cancelledFor(reason));
+}
+
+/** Releases what a resting order holds for some of its lots. */
+export function releaseOrder(state: State, row: number, lots: number): void {
+  const { orders } = state;
   const kind = orders.kind(row);
-  const lots = orders.lots(row);
   if (sideOf(kind) === Side.BUY) {
     state.ledger.hold(orders.userId(row), 0 - lots * orders.level(row));
   } else {
@@ -40,9 +85,6 @@ export function cancelOrder(state: State, row: number, reason: CancelReason): vo
     state.positions.touch(position);
     state.positions.addHeldLots(position, outcomeOf(kind), 0 - lots);
   }
-  const at = writeOrderEvent(state, EventType.orderCancelled, row);
-  state.events.values[at + EventSlot.orderCancelled.reason] = reason;
-  orders.remove(row);
 }
 
 /** The fields that both events share; returns where the event starts. */

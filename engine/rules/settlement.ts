@@ -1,7 +1,8 @@
 /**
- * The pending work of ended markets: cancelling resting orders, settling positions, paying
- * unclaimed winnings. Each command does a bounded number of units (one order or one position), so
- * that no market delays other commands, however large it is. Money is conserved after every unit.
+ * The pending work: cancelling orders that expire; and of ended markets, cancelling resting orders,
+ * settling positions, paying unclaimed winnings. Each command does a bounded number of units (one
+ * order or one position), so that no market delays other commands, however large it is. Money is
+ * conserved after every unit.
  *
  * A claim does not wait: it settles its user's position first.
  */
@@ -29,6 +30,9 @@ export function runPendingWork(state: State, units: number): void {
   while (left > 0 && state.schedule.hasWork) {
     const slot = state.schedule.workSlot;
     switch (state.schedule.workKind) {
+      case WorkKind.EXPIRE:
+        left = expireOrders(state, slot, left);
+        break;
       case WorkKind.CANCEL:
         left = cancelResting(state, slot, left);
         break;
@@ -46,6 +50,18 @@ export function runPendingWork(state: State, units: number): void {
         break;
     }
   }
+}
+
+/** Cancels the orders that expire before a time, the first one first. Returns the units left. */
+function expireOrders(state: State, beforeMs: number, units: number): number {
+  const { expiries } = state;
+  let left = units;
+  for (; expiries.nextAtMs < beforeMs; left--) {
+    if (left === 0) return 0;
+    cancelOrder(state, state.orderDetails.order(expiries.first), CancelReason.EXPIRED);
+  }
+  state.schedule.removeWork();
+  return left;
 }
 
 /** Cancels resting orders, best bid first, then best ask. Returns the units left. */
@@ -226,7 +242,10 @@ export function claimPosition(state: State, slot: number, userId: number): boole
   return true;
 }
 
-/** Cancels all resting orders of a user in a market, oldest first; returns how many. */
+/**
+ * Cancels all resting orders of a user in a market, the one first that came to rest first; returns
+ * how many.
+ */
 export function cancelAllOf(
   state: State,
   userId: number,

@@ -6,7 +6,7 @@
 import type { CommandRecord } from '../interface/command-record.js';
 import { CommandKind } from '../interface/commands.js';
 import { Outcome, Side } from '../interface/domain.js';
-import { MICROS_PER_SET } from '../interface/limits.js';
+import { MAX_TIME_MS, MICROS_PER_SET } from '../interface/limits.js';
 import { feeOn } from '../interface/parameters.js';
 import { OrderField } from '../interface/records.js';
 import { bookSideOf, kindOf, ownTicks } from '../state/orders.js';
@@ -24,6 +24,8 @@ export class Taker {
   timeInForce = 0;
   postOnly = false;
   validUntilMs = 0;
+  expiresAtMs = MAX_TIME_MS;
+  selfTrade = 0;
   /** The client's name for it: its characters in the record, and how many; -1: it has no name. */
   nameFrom = 0;
   nameLength = -1;
@@ -49,6 +51,8 @@ export class Taker {
   /** The fee of its trades so far. */
   feeMicros = 0;
   fillCount = 0;
+  /** It met an order of the same user, which ends it. */
+  isStopped = false;
   /** The offset of its last trade's event. */
   lastTradeAt = 0;
   /** The price of the last fill in the taker's outcome; later fills are never better. */
@@ -67,6 +71,8 @@ export class Taker {
     this.timeInForce = command.timeInForce;
     this.postOnly = command.isSet;
     this.validUntilMs = command.validUntilMs;
+    this.expiresAtMs = command.expiresAtMs;
+    this.selfTrade = command.selfTrade;
     this.detailsRow = 0;
     this.nameLength = -1;
     if (!command.isNamed) return;
@@ -93,6 +99,7 @@ export class Taker {
     this.valueMicros = 0;
     this.feeMicros = 0;
     this.fillCount = 0;
+    this.isStopped = false;
     this.lastTradeAt = 0;
     this.worstTicks = 0;
   }

@@ -45,7 +45,7 @@ export function executeTrade(
 
   taker.fill(lots, takerTicks, takerValue);
   chargeFee(state, taker, takerTicks, feePart);
-  orders.reduce(row, lots);
+  orders.fill(row, lots);
   accounts.addTrade(taker.userId, takerProfit, takerValue);
   accounts.addTrade(makerId, makerProfit, makerValue);
   const upTicks = ticksIn(taker.outcome, takerTicks);

@@ -13,7 +13,7 @@
  * | sell DOWN at 600 | bid  | 400   |   | sell UP at 400  | ask  | 600   |
  */
 
-import { type Outcome, Side } from '../interface/domain.js';
+import { OrderEnd, type Outcome, Side } from '../interface/domain.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { IdIndex } from '../storage/indexes/id-index.js';
@@ -21,7 +21,9 @@ import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
 import type { Accounts } from './accounts.js';
+import type { Expiries } from './book/expiries.js';
 import type { OrderDetails } from './book/order-details.js';
+import type { RecentOrders } from './book/recent-orders.js';
 import { type Levels, levelOf, levelRow } from './levels.js';
 
 /** The fields of an order that enters the book. */
@@ -30,6 +32,8 @@ export interface RestingOrder {
   userId: number;
   slot: number;
   kind: number;
+  postOnly: boolean;
+  selfTrade: number;
   /** Of the book side that the order rests on. */
   ladder: number;
   level: number;
@@ -43,12 +47,14 @@ const OrderTable = pooledTableOf(
   64,
   {
     lots: 'f64',
+    /** All that it shall have: what it filled, and what rests. */
+    originalLots: 'f64',
     id: 'f64',
-    placedAtMs: 'f64',
+    /** When it came to rest, counted from the start of its market. */
+    placedAfterMs: 'i32',
     userId: 'i32',
-    slot: 'i32',
-    /** Side × 2 + outcome. */
-    kind: 'i32',
+    /** From the lowest bit: outcome, side, postOnly, selfTrade (2 bits), the slot of the market. */
+    terms: 'i32',
     /** The row of its price level. */
     levelRow: 'i32',
     /** The user's position when the order came to rest; 0: there was none yet. */
@@ -81,6 +87,8 @@ export class Orders extends OrderTable {
     private readonly accounts: Accounts,
     private readonly levels: Levels,
     private readonly allDetails: OrderDetails,
+    private readonly expiries: Expiries,
+    private readonly recent: RecentOrders,
   ) {
     super(undo);
     this.levelLists = new LevelLists(this, levels);
@@ -119,18 +127,39 @@ export class Orders extends OrderTable {
     return details === 0 ? null : this.allDetails.name(details);
   }
 
-  /** Adds an order at the back of its level; returns its row. */
-  add(order: RestingOrder, lots: number, atMs: number): number {
+  /** Side × 2 + outcome. */
+  kind(row: number): number {
+    return this.terms(row) & KIND_MASK;
+  }
+
+  postOnly(row: number): boolean {
+    return (this.terms(row) & POST_ONLY) !== 0;
+  }
+
+  selfTrade(row: number): number {
+    return (this.terms(row) >>> SELF_TRADE_SHIFT) & SELF_TRADE_MASK;
+  }
+
+  /** The slot of its market. */
+  slot(row: number): number {
+    return this.terms(row) >>> SLOT_SHIFT;
+  }
+
+  /**
+   * Adds an order at the back of its level; returns its row. `originalLots`: what it has filled,
+   * and `lots`. `afterMs`: from the start of the market.
+   */
+  add(order: RestingOrder, lots: number, originalLots: number, afterMs: number): number {
     const { levels, accounts } = this;
     const row = this.take();
     const { orderId, userId } = order;
     const level = levelRow(order.ladder, order.level);
     this.setLots(row, lots);
     this.setId(row, orderId);
-    this.setPlacedAtMs(row, atMs);
+    this.setOriginalLots(row, originalLots);
+    this.setPlacedAfterMs(row, afterMs);
     this.setUserId(row, userId);
-    this.setSlot(row, order.slot);
-    this.setKind(row, order.kind);
+    this.setTerms(row, termsOf(order));
     this.setLevelRow(row, level);
     this.setPosition(row, order.positionRow);
     this.setDetails(row, order.detailsRow);
@@ -143,8 +172,16 @@ export class Orders extends OrderTable {
     return row;
   }
 
-  /** Removes an order from the book. */
-  remove(row: number): void {
+  /** Removes an order that has ended from the book. */
+  remove(row: number, end: number): void {
+    const details = this.details(row);
+    this.recent.end(this.id(row), end);
+    this.takeOut(row);
+    if (details !== 0) this.allDetails.end(details);
+  }
+
+  /** Takes an order that goes on out of the book. */
+  takeOut(row: number): void {
     const { levels, accounts } = this;
     const level = this.levelRow(row);
     this.touch(row);
@@ -156,17 +193,19 @@ export class Orders extends OrderTable {
     accounts.addOrderCount(userId, -1);
     this.index.remove(this.id(row), row);
     const details = this.details(row);
-    if (details !== 0) this.allDetails.end(details);
+    if (details !== 0 && this.allDetails.heapPlace(details) !== 0) this.expiries.remove(details);
     this.giveBack(row);
   }
 
   /** Takes filled lots off an order and removes it if nothing is left. */
+  fill(row: number, lots: number): void {
+    if (this.lots(row) === lots) this.remove(row, OrderEnd.FILLED);
+    else this.reduce(row, lots);
+  }
+
+  /** Takes some of the lots off an order. */
   reduce(row: number, lots: number): void {
     const left = this.lots(row) - lots;
-    if (left === 0) {
-      this.remove(row);
-      return;
-    }
     const level = this.levelRow(row);
     this.touch(row);
     this.levels.touch(level);
@@ -183,6 +222,17 @@ export class Orders extends OrderTable {
   addToIndex(row: number): void {
     this.index.add(this.id(row), row);
   }
+}
+
+const KIND_MASK = 3;
+const POST_ONLY = 4;
+const SELF_TRADE_SHIFT = 3;
+const SELF_TRADE_MASK = 3;
+const SLOT_SHIFT = 5;
+
+function termsOf({ slot, kind, postOnly, selfTrade }: RestingOrder): number {
+  const flags = kind | (postOnly ? POST_ONLY : 0) | (selfTrade << SELF_TRADE_SHIFT);
+  return (slot << SLOT_SHIFT) | flags;
 }
 
 export function kindOf(side: Side, outcome: Outcome): number {

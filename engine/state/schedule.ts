@@ -37,8 +37,18 @@ export const DeadlineKind = {
 } as const;
 export type DeadlineKind = (typeof DeadlineKind)[keyof typeof DeadlineKind];
 
-/** TOKENS and TIMERS: of all that are due, with slot 0. */
-export const WorkKind = { CANCEL: 0, SETTLE: 1, PAY: 2, TOKENS: 3, TIMERS: 4 } as const;
+/**
+ * TOKENS and TIMERS: of all that are due, with slot 0. The slot of EXPIRE is a time instead: orders
+ * that expire before it are cancelled.
+ */
+export const WorkKind = {
+  CANCEL: 0,
+  SETTLE: 1,
+  PAY: 2,
+  TOKENS: 3,
+  TIMERS: 4,
+  EXPIRE: 5,
+} as const;
 export type WorkKind = (typeof WorkKind)[keyof typeof WorkKind];
 
 export class Schedule {
@@ -99,6 +109,13 @@ export class Schedule {
   addWork(kind: WorkKind, slot: number): void {
     this.workKinds.push(kind);
     this.workSlots.push(slot);
+  }
+
+  /** Orders that expire before a time are to be cancelled. */
+  addExpiry(beforeMs: number): void {
+    const last = this.workKinds.length - 1;
+    if (this.workKinds[last] === WorkKind.EXPIRE) this.workSlots[last] = beforeMs;
+    else this.addWork(WorkKind.EXPIRE, beforeMs);
   }
 
   removeWork(): void {

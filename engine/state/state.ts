@@ -14,7 +14,9 @@ import { Pauses } from './access/pauses.js';
 import { Tokens } from './access/tokens.js';
 import { Accounts } from './accounts.js';
 import { CLIENT_ORDER_ID_BOUNDS, ClientOrderIds } from './book/client-order-ids.js';
+import { Expiries } from './book/expiries.js';
 import { OrderDetails } from './book/order-details.js';
+import { RecentOrders } from './book/recent-orders.js';
 import { IDEMPOTENCY_BOUNDS, Idempotency } from './idempotency.js';
 import { Ledger } from './ledger.js';
 import { Levels } from './levels.js';
@@ -40,6 +42,8 @@ export class State {
   readonly levels = new Levels(this.undo);
   readonly clientOrderIds: ClientOrderIds;
   readonly orderDetails: OrderDetails;
+  readonly expiries: Expiries;
+  readonly recentOrders = new RecentOrders(this.undo, () => this.lastOrderId);
   readonly orders: Orders;
   readonly markets = new Markets(this.undo, this.levels);
   readonly positions = new Positions(this.undo, this.accounts, this.markets);
@@ -69,6 +73,8 @@ export class State {
   replayed = false;
   /** Makers that the current command may still trade with, or check for a refused FOK order. */
   fillsLeft = 0;
+  /** Resting orders that expire at this time or before are due, but not worked off; -1: none. */
+  overdueMs = -1;
   /** Orders with a larger id are of an atomic batch that runs, and may be undone. */
   lastKeptOrderId = Number.MAX_SAFE_INTEGER;
   /** Details of the current command's refusal. */
@@ -80,7 +86,15 @@ export class State {
     const isResting = (orderId: number) => this.orders.find(orderId) !== 0;
     this.clientOrderIds = new ClientOrderIds(this.undo, isResting, names);
     this.orderDetails = new OrderDetails(this.undo, this.clientOrderIds);
-    this.orders = new Orders(this.undo, this.accounts, this.levels, this.orderDetails);
+    this.expiries = new Expiries(this.undo, this.orderDetails);
+    this.orders = new Orders(
+      this.undo,
+      this.accounts,
+      this.levels,
+      this.orderDetails,
+      this.expiries,
+      this.recentOrders,
+    );
   }
 
   /** Ids were given to this many orders. */
@@ -128,6 +142,7 @@ export class State {
     this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
     this.orders.reserve(MAX_OPEN_ORDERS);
     this.orderDetails.ensure(MAX_OPEN_ORDERS + 1);
+    this.recentOrders.reserve();
     this.clientOrderIds.reserve(MAX_OPEN_ORDERS);
     this.clientOrderIds.ensureUsers(MAX_USERS + 1);
     this.positions.reserve(MAX_POSITIONS);
@@ -169,6 +184,8 @@ export class State {
     this.levels.archive(archive);
     this.orders.archive(archive);
     this.orderDetails.archive(archive);
+    this.expiries.archive(archive);
+    this.recentOrders.archive(archive);
     this.clientOrderIds.archiveAll(archive, userRows);
     this.markets.archive(archive);
     this.positions.archive(archive);

@@ -61,7 +61,7 @@ export interface Operation {
   responses: Record<string, Response | Reference>;
 }
 
-export type PathItem = Partial<Record<'get' | 'post' | 'put' | 'delete', Operation>>;
+export type PathItem = Partial<Record<'get' | 'post' | 'put' | 'patch' | 'delete', Operation>>;
 
 export interface OpenApiDocument {
   openapi: string;

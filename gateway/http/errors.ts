@@ -3,6 +3,8 @@
  * and the engine's result, because a replayed answer must be identical to the byte.
  */
 import type { CodeName } from '../../engine/interface/codes.js';
+import { type CancelReason, OrderEnd } from '../../engine/interface/domain.js';
+import { CANCEL_REASONS } from '../json/cancel-reasons.js';
 import { lotsText, microsText } from '../json/decimal.js';
 import { cut, type FieldProblems } from '../json/problems.js';
 
@@ -46,8 +48,7 @@ export const ERRORS = {
     route_not_found: 'There is no such route. The API is under /api.',
     market_not_found: 'There is no market with this id.',
     user_not_found: 'There is no user with this id.',
-    order_not_found:
-      'You have no resting order with this id in this market. It may have been filled or cancelled.',
+    order_not_found: 'You have no order with this id in this market, or it ended long ago.',
     deposit_not_found: 'You have no vault deposit with this id.',
     token_not_found: 'You have no token with this id. It may have been revoked.',
   }),
@@ -67,6 +68,7 @@ export const ERRORS = {
       'The order is postOnly and would trade at once at its price. Nothing was traded.',
     price_not_met: 'The FOK order cannot be filled completely at its price. Nothing was traded.',
     deadline_passed: 'The order arrived after its validUntilMs. Nothing was traded.',
+    order_closed: 'The order rests no longer.',
     client_order_id_reused:
       'You have another resting or recent order with this clientOrderId. Nothing was traded.',
     username_taken: 'The username is taken. Choose another.',
@@ -185,7 +187,7 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 /**
  * `required` and `available` are the engine's, in micros or lots depending on the code; of a
  * refused FOK order they are the value and the lots that could be filled, of a used clientOrderId
- * the order that has it.
+ * the order that has it, of an order that rests no longer its id and its OrderEnd.
  */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
@@ -234,12 +236,26 @@ function shortageOf(code: ErrorCode, required: number, available: number): Short
     const orderId = required === 0 ? 'null' : `"o${required}"`;
     return { message: ERRORS[code].message, details: `"orderId":${orderId}` };
   }
+  if (code === 'order_closed') {
+    const { status, reason } = closedState(available);
+    const why = reason === null ? 'it was filled' : `it was cancelled (${reason})`;
+    const details = `"orderId":"o${required}","status":"${status}","reason":${JSON.stringify(reason)}`;
+    return { message: `The order rests no longer: ${why}.`, details };
+  }
   if (code === 'price_not_met' || code === 'insufficient_liquidity') {
     const details = `"availableShares":${lotsText(available)},"availableValue":${microsText(required)}`;
     const found = available === 0 ? '' : ` ${lotsText(available)} shares could be filled.`;
     return { message: ERRORS[code].message + found, details };
   }
   return null;
+}
+
+/** How an order ended, as clients see it. */
+export function closedState(end: number): { status: string; reason: string | null } {
+  if (end === OrderEnd.FILLED) return { status: 'filled', reason: null };
+  if (end === OrderEnd.UNFILLED) return { status: 'cancelled', reason: 'unfilled' };
+  const reason = CANCEL_REASONS[(end - OrderEnd.CANCELLED) as CancelReason];
+  return { status: reason === 'expired' ? 'expired' : 'cancelled', reason };
 }
 
 /** `details` already contains exact decimals as JSON, so it is inserted unchanged. */

@@ -9,7 +9,7 @@ import { NoQuery } from '../json/fields.js';
 import type { ErrorCode } from './errors.js';
 import type { AnsweredRoute, RequestContext } from './request-context.js';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * Who may use a route. `open`: everyone; credentials are ignored (a stale cookie must not prevent

@@ -28,7 +28,7 @@ export type Refuse = (
   request: Request,
   problems: FieldProblems,
 ) => void;
-type Verb = 'get' | 'head' | 'post' | 'put' | 'del' | 'any';
+type Verb = 'get' | 'head' | 'post' | 'put' | 'patch' | 'del' | 'any';
 type Upgrade = (
   response: uWS.HttpResponse,
   request: Request,
@@ -52,6 +52,7 @@ const METHODS: Record<Verb, string | null> = {
   head: 'head',
   post: 'post',
   put: 'put',
+  patch: 'patch',
   del: 'delete',
   any: null,
 };

@@ -24,7 +24,7 @@ const BASE = '/api';
 const BODY_MS_MAX = 5_000;
 const SWEEP_MS = 500;
 const NO_BODY = new ReceivedBody(new Uint8Array(0));
-const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del' } as const;
+const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const;
 
 export class HttpServer {
   private readonly router: Router;

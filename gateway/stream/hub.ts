@@ -26,6 +26,7 @@ import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 const {
   trade,
   orderRested,
+  orderAmended,
   marketEnded,
   priceObserved,
   credentialSet,
@@ -139,6 +140,9 @@ export class Hub {
       case EventType.orderCancelled:
         this.readOrder(values, at);
         return;
+      case EventType.orderAmended:
+        this.readAmendment(values, at);
+        return;
       case EventType.marketOpened:
       case EventType.startPriceFixed:
       case EventType.marketEnded:
@@ -184,6 +188,14 @@ export class Hub {
     const side = values[at + orderRested.side] as Side;
     const outcome = values[at + orderRested.outcome] as Outcome;
     this.touchLevel(marketId, side, outcome, values[at + orderRested.priceTicks]!);
+  }
+
+  /** If the order is placed anew, other events follow about where it goes. */
+  private readAmendment(values: Float64Array, at: number): void {
+    const marketId = values[at + orderAmended.marketId]!;
+    const side = values[at + orderAmended.side] as Side;
+    const outcome = values[at + orderAmended.outcome] as Outcome;
+    this.touchLevel(marketId, side, outcome, values[at + orderAmended.oldPriceTicks]!);
   }
 
   private touchLevel(marketId: number, side: Side, outcome: Outcome, priceTicks: number): void {

@@ -69,7 +69,15 @@ const UserEvent = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('order_cancelled'),
     ...order,
-    reason: z.enum(['requested', 'self_trade', 'market_ended', 'cancel_after', 'operator']),
+    reason: z.enum(['requested', 'self_trade', 'market_ended', 'expired', 'cancel_after', 'operator']),
+  }),
+  z.strictObject({
+    type: z.literal('order_amended'),
+    ...order,
+    oldPrice: price,
+    oldShares: shares,
+    originalShares: shares,
+    keptPriority: z.boolean(),
   }),
   z.strictObject({
     type: z.literal('fill'),

@@ -82,14 +82,45 @@ const order = {
   postOnly: fc.boolean(),
   validUntilMs: number,
 };
+/** Fields that an order may lack. */
+const optional = {
+  clientOrderId: text,
+  expiresAtMs: fc.integer({ min: 0, max: 8_640_000_000_000 - 1 }),
+  selfTrade: fc.constantFrom(1 as const, 2 as const),
+};
 const transfer = { userId, amountMicros: number, partner: text, reference: text };
 
 const OPERATIONS: {
   [K in BatchOperation['kind']]: fc.Arbitrary<Extract<BatchOperation, { kind: K }>>;
 } = {
-  buy: fc.record({ kind: fc.constant('buy'), ...order, budgetMicros: number }),
-  sell: fc.record({ kind: fc.constant('sell'), ...order }),
-  cancel: fc.record({ kind: fc.constant('cancel'), ...user, marketId: number, orderId: number }),
+  buy: fc.oneof(
+    fc.record({ kind: fc.constant('buy'), ...order, budgetMicros: number }),
+    fc.record({ kind: fc.constant('buy'), ...order, ...optional, budgetMicros: number }),
+  ),
+  sell: fc.oneof(
+    fc.record({ kind: fc.constant('sell'), ...order }),
+    fc.record({ kind: fc.constant('sell'), ...order, ...optional }),
+  ),
+  cancel: fc.oneof(
+    fc.record({ kind: fc.constant('cancel'), ...user, marketId: number, orderId: number }),
+    fc.record({
+      kind: fc.constant('cancel'),
+      ...user,
+      marketId: number,
+      orderId: number,
+      clientOrderId: text,
+    }),
+  ),
+  cancelAll: fc.record({ kind: fc.constant('cancelAll'), ...user, marketId: number }),
+  cancelEverywhere: fc.record({ kind: fc.constant('cancelEverywhere'), ...user }),
+  amend: fc.record({
+    kind: fc.constant('amend'),
+    ...user,
+    marketId: number,
+    orderId: number,
+    sizeLots: number,
+    priceTicks: number,
+  }),
   claim: fc.record({ kind: fc.constant('claim'), ...user, marketId: number }),
 };
 const operation: fc.Arbitrary<BatchOperation> = fc.oneof(...Object.values(OPERATIONS));
@@ -120,7 +151,6 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
   }),
   deposit: fc.record({ kind: fc.constant('deposit'), ...transfer }),
   withdraw: fc.record({ kind: fc.constant('withdraw'), ...transfer }),
-  cancelAll: fc.record({ kind: fc.constant('cancelAll'), ...user, marketId: number }),
   stake: fc.record({ kind: fc.constant('stake'), ...user, amountMicros: number }),
   unstake: fc.record({ kind: fc.constant('unstake'), ...user, depositId: number }),
   claimYield: fc.record({ kind: fc.constant('claimYield'), ...user, depositId: number }),
@@ -545,7 +575,7 @@ describe('bytes that are no record', () => {
   const ZERO = [0, 0];
 
   it.each([
-    ['an unknown kind', ofInts(head(18, 0, 2), 0, ...TIME), /no command has the kind 18/],
+    ['an unknown kind', ofInts(head(24, 0, 2), 0, ...TIME), /no command has the kind 24/],
     ['kind 0', ofInts(head(0, 0, 2), 0, ...TIME), /no command has the kind 0/],
     ['flags that do not fit', ofInts(head(1, 1, 2), 0, ...TIME), /flags 1 do not fit the kind 1/],
     ['half a word', Buffer.alloc(12), /not a whole number of words/],

@@ -12,18 +12,22 @@ import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { FIRST_OPERATION, ResultHead } from '../../engine/interface/results.js';
 import { IdIndex } from '../../engine/storage/indexes/id-index.js';
 import { RowIndex } from '../../engine/storage/indexes/row-index.js';
+import { SlotIndex } from '../../engine/storage/indexes/slot-index.js';
+import { TextHash } from '../../engine/storage/text-hash.js';
 import { UndoLog } from '../../engine/storage/undo.js';
 import { batch, buy, openMarket, sell } from '../support/engine-support.js';
 
 type Memory = Map<string, ArrayBufferView>;
 /** The buffers of one command, which a refused batch writes, too. */
-const WRITTEN = ['result', 'events', 'idempotency'];
+const WRITTEN = ['result', 'events', 'idempotency', 'view'];
 
 function memoryOf(value: object, path: string, found: Memory, seen: Set<object>): Memory {
   if (
     seen.has(value) ||
     value instanceof UndoLog ||
     value instanceof RowIndex ||
+    value instanceof SlotIndex ||
+    value instanceof TextHash ||
     value instanceof IdIndex
   )
     return found;
@@ -60,6 +64,7 @@ test.each([1, 2, 3, 4])('a refused atomic batch leaves all memory as it was, see
   const USERS = 6;
   const random = new Random(`rollback ${seed}`);
   const { engine, marketId } = openMarket(USERS);
+  let names = 0;
   const order = (userId: number): BatchOperation => {
     const common = {
       userId,
@@ -69,14 +74,27 @@ test.each([1, 2, 3, 4])('a refused atomic batch leaves all memory as it was, see
       sizeLots: random.whole(1, 4_000),
       timeInForce: random.pick([TimeInForce.IOC, TimeInForce.GTC]),
     };
-    if (random.chance(0.3)) return sell(common);
-    return buy({ ...common, budgetMicros: common.sizeLots * common.priceTicks });
+    names++;
+    const optional = {
+      ...(random.chance(0.5) ? { clientOrderId: `c${names}` } : {}),
+      ...(common.timeInForce === TimeInForce.GTC && random.chance(0.5)
+        ? { expiresAtMs: engine.nowMs + random.whole(1, 60_000) }
+        : {}),
+    };
+    if (random.chance(0.3)) return { ...sell(common), ...optional };
+    const budgetMicros = common.sizeLots * common.priceTicks;
+    return { ...buy({ ...common, budgetMicros }), ...optional };
   };
   const operation = (userId: number): BatchOperation => {
     const resting = engine.orders(userId);
     if (resting.length === 0 || random.chance(0.7)) return order(userId);
     const { orderId } = random.pick(resting);
-    return { kind: 'cancel', userId, idempotencyKey: null, marketId, orderId };
+    const head = { userId, idempotencyKey: null, marketId, orderId };
+    if (random.chance(0.4)) {
+      const [sizeLots, priceTicks] = [random.whole(0, 4_000), random.whole(300, 700)];
+      return { kind: 'amend', ...head, sizeLots, priceTicks };
+    }
+    return { kind: 'cancel', ...head };
   };
   const impossible = (userId: number) =>
     sell({ userId, marketId, outcome: Outcome.UP, sizeLots: 9_000_000_000, priceTicks: 1 });
@@ -86,6 +104,8 @@ test.each([1, 2, 3, 4])('a refused atomic batch leaves all memory as it was, see
     engine.apply(order(random.whole(1, USERS)), engine.nowMs);
     const userId = random.whole(1, USERS);
     const operations = Array.from({ length: random.whole(1, 12) }, () => operation(userId));
+    // What the last command has ended is forgotten when the next begins.
+    engine.apply({ kind: 'advanceTime' }, engine.nowMs);
     const before = memory(engine);
     engine.apply(batch(userId, [...operations, impossible(userId)], true), engine.nowMs);
     expectSame(before, memory(engine));

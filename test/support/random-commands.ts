@@ -6,6 +6,7 @@
  */
 import { Random } from '../../bench/workload/random.js';
 import type {
+  Amend,
   Batch,
   BatchOperation,
   Buy,
@@ -21,7 +22,14 @@ import type {
   Sell,
   Withdraw,
 } from '../../engine/interface/commands.js';
-import { MarketStatus, Outcome, TimeInForce, TokenScope } from '../../engine/interface/domain.js';
+import {
+  MarketStatus,
+  Outcome,
+  SelfTrade,
+  Side,
+  TimeInForce,
+  TokenScope,
+} from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
 import type { KeyedCommand } from './naive-engine/memory.js';
 import type { NaiveEngine } from './naive-engine/naive-engine.js';
@@ -72,7 +80,9 @@ const WEIGHTS = {
   buy: 42,
   sell: 26,
   cancel: 8,
-  cancelAll: 1.5,
+  cancelAll: 1.2,
+  cancelEverywhere: 0.6,
+  amend: 9,
   claim: 4,
   claimYield: 2,
   setReferralCode: 1.2,
@@ -285,6 +295,7 @@ export class RandomCommands {
     const fields = Object.entries(command).filter(
       ([name]) => !['kind', 'userId', 'idempotencyKey', 'operations'].includes(name),
     );
+    if (fields.length === 0) return { ...command };
     const [name, value] = this.random.pick(fields);
     if (typeof value === 'boolean') return { ...command, [name]: !value };
     return { ...command, [name]: typeof value === 'number' ? value + 1 : `${value}x` };
@@ -334,10 +345,11 @@ export class RandomCommands {
       case 'buy':
       case 'sell':
       case 'cancel':
+      case 'cancelAll':
+      case 'cancelEverywhere':
+      case 'amend':
       case 'claim':
         return this.operation(kind, atMs);
-      case 'cancelAll':
-        return { kind, userId: this.user(), marketId: this.marketId(), idempotencyKey: null };
       case 'stake':
         return {
           kind,
@@ -389,6 +401,12 @@ export class RandomCommands {
         return this.sell(atMs);
       case 'cancel':
         return this.cancellation();
+      case 'cancelAll':
+        return { kind, userId: this.user(), marketId: this.marketId(), idempotencyKey: null };
+      case 'cancelEverywhere':
+        return { kind, userId: this.user(), idempotencyKey: null };
+      case 'amend':
+        return this.amendment();
       case 'claim':
         return this.claiming();
     }
@@ -397,7 +415,15 @@ export class RandomCommands {
   private batch(atMs: number): Batch {
     const { random } = this;
     const count = random.chance(0.02) ? random.pick([0, 100, 101]) : random.whole(1, 6);
-    const kinds = { buy: 40, sell: 30, cancel: 20, claim: 10 };
+    const kinds = {
+      buy: 40,
+      sell: 30,
+      cancel: 20,
+      claim: 10,
+      amend: 12,
+      cancelAll: 1.5,
+      cancelEverywhere: 1,
+    };
     const operations = Array.from({ length: count }, () =>
       this.operation(random.weighted(kinds), atMs),
     );
@@ -500,7 +526,23 @@ export class RandomCommands {
       postOnly,
       validUntilMs,
       ...this.maybeNamed(),
+      ...this.maybeExpiring(atMs, timeInForce),
+      ...(random.chance(0.25)
+        ? { selfTrade: random.pick([SelfTrade.CANCEL_TAKER, SelfTrade.CANCEL_BOTH]) }
+        : {}),
     };
+  }
+
+  private maybeExpiring(atMs: number, timeInForce: TimeInForce): { expiresAtMs?: number } {
+    const { random, scenario } = this;
+    if (!random.chance(timeInForce === TimeInForce.GTC ? 0.3 : 0.003)) return {};
+    const afterMs = random.pick([
+      random.magnitude(scenario.stepMs * 50),
+      random.whole(1, 5) * 1_000,
+      random.pick([-1, 0, 1]),
+      2_000_000,
+    ]);
+    return { expiresAtMs: Math.max(0, atMs + afterMs) };
   }
 
   /** A third of the orders have a client order id, and some of those were used before. */
@@ -606,6 +648,34 @@ export class RandomCommands {
       };
     }
     return { kind: 'cancel', userId: asker, marketId, orderId, idempotencyKey: null };
+  }
+
+  /** Mostly of an order that rests: smaller, larger, down to what it filled, at another price. */
+  private amendment(): Amend {
+    const { random } = this;
+    const orders = this.market()?.orders ?? [];
+    const head = { kind: 'amend' as const, idempotencyKey: null };
+    if (orders.length === 0 || random.chance(0.08)) {
+      const orderId = random.whole(1, this.naive.state.ordersAccepted + 2);
+      const known = this.naive.state.history[orderId - 1];
+      const userId = random.chance(0.7) ? (known?.userId ?? this.user()) : this.user();
+      const marketId = random.chance(0.7) ? (known?.marketId ?? 1) : this.marketId();
+      return { ...head, userId, marketId, orderId, sizeLots: 5, priceTicks: 0 };
+    }
+    const order = random.pick(orders);
+    const userId = random.chance(0.97) ? order.userId : this.user();
+    const { originalLots, filledLots, marketId, orderId } = order;
+    const sizeLots = random.pick([
+      0,
+      Math.max(1, filledLots),
+      Math.max(1, originalLots - random.magnitude(originalLots)),
+      originalLots,
+      originalLots + random.magnitude(this.scenario.maxLots),
+    ]);
+    const priceTicks = random.chance(0.5)
+      ? 0
+      : this.ticksFor(order.side === Side.BUY, order.outcome);
+    return { ...head, userId, marketId, orderId, sizeLots, priceTicks };
   }
 
   private claiming(): Claim {

@@ -1,10 +1,12 @@
 /**
  * What an order has besides its place in the book, for orders that have any of it: the client's
- * name for it. Most orders have none and pay nothing.
+ * name for it, when it expires, and what it had filled before it came to rest. Other orders have no
+ * details and pay nothing for them.
  *
  * Always holds: the details of an order stay until the next command after the one in which the
  * order ended, so that whoever reads the events of a command finds those of every order in them.
  */
+import { MAX_TIME_MS } from '../../interface/limits.js';
 import type { Archive } from '../../storage/archive.js';
 import { pooledTableOf } from '../../storage/table.js';
 import type { Undoable, UndoLog } from '../../storage/undo.js';
@@ -14,10 +16,20 @@ const DetailTable = pooledTableOf(
   128,
   {
     orderId: 'f64',
+    /** MAX_TIME_MS: it does not. */
+    expiresAtMs: 'f64',
+    /** What it filled before it last came to rest, and the fee for that. */
+    filledLots: 'f64',
+    valueMicros: 'f64',
+    feeMicros: 'f64',
     /** The row of the clientOrderId in client-order-ids.ts, 0: none. */
     nameRow: 'i32',
     /** How many characters it has. They are the second half of the row, a byte each. */
     nameLength: 'i32',
+    /** The row of the resting order, 0: it does not rest. */
+    order: 'i32',
+    /** The place in expiries.ts, 0: none. */
+    heapPlace: 'i32',
     nextFree: 'i32',
   },
   'nextFree',
@@ -45,11 +57,12 @@ export class OrderDetails extends DetailTable {
     super(undo);
   }
 
-  /** A row for an order, without a name. */
+  /** A row for an order without a name that does not expire. */
   add(orderId: number): number {
     const row = this.take();
     this.clear(row);
     this.setOrderId(row, orderId);
+    this.setExpiresAtMs(row, MAX_TIME_MS);
     return row;
   }
 

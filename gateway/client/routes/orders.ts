@@ -2,11 +2,13 @@
 import { type Api, type CallOptions, path } from '../api.js';
 import type {
   AccountFilter,
+  AmendReceipt,
   BatchReceipt,
   BuyOrder,
   BuyReceipt,
   CancelAfter,
   CancelAllReceipt,
+  CancelOrdersReceipt,
   CancelReceipt,
   ClaimReceipt,
   Operation,
@@ -61,6 +63,29 @@ export function cancelAll(
 ): Promise<CancelAllReceipt> {
   const orders = path`/markets/15m/${marketId}/orders`;
   return api.call({ method: 'DELETE', path: orders, repeat: 'key', options });
+}
+
+/** Cancels all your resting orders, in all markets or in one. */
+export function cancelEverywhere(
+  api: Api,
+  userId: string,
+  only: { marketId?: string } = {},
+  options?: CallOptions,
+): Promise<CancelOrdersReceipt> {
+  const ofUser = path`/users/${userId}/orders`;
+  return api.call({ method: 'DELETE', path: ofUser, query: { ...only }, repeat: 'key', options });
+}
+
+/** Changes the size or the price of a resting order; `shares` includes what is filled. */
+export function amend(
+  api: Api,
+  marketId: string,
+  orderId: string,
+  terms: { shares?: number; price?: number },
+  options?: CallOptions,
+): Promise<AmendReceipt> {
+  const order = path`/markets/15m/${marketId}/orders/${orderId}`;
+  return api.call({ method: 'PATCH', path: order, body: terms, repeat: 'key', options });
 }
 
 /** Your orders, newest first; without a filter those that rest, oldest first. */

@@ -109,12 +109,19 @@ export class Account {
   private changeOrders(event: UserEvent): void {
     if (event.type === 'order_rested') this.rest(event, event.shares);
     else if (event.type === 'order_cancelled') this.orders.delete(event.orderId);
+    else if (event.type === 'order_amended') this.amend(event);
     else if (event.type === 'fill' && event.role === 'maker') {
       const order = this.orders.get(event.orderId);
       if (order === undefined) return;
       order.lots -= toLots(event.shares);
       if (order.lots === 0) this.orders.delete(event.orderId);
     }
+  }
+
+  /** An order that is placed anew leaves the book; other events follow about where it goes. */
+  private amend(event: UserEvent & { type: 'order_amended' }): void {
+    if (event.keptPriority && event.shares > 0) this.rest(event, event.shares);
+    else this.orders.delete(event.orderId);
   }
 
   private rest(order: Named, shares: number): void {
@@ -132,6 +139,15 @@ export function moneyChange(event: UserEvent): MoneyChange | null {
       return held(event, 1);
     case 'order_cancelled':
       return held(event, -1);
+    case 'order_amended': {
+      const { oldPrice, oldShares, keptPriority } = event;
+      const before = held({ ...event, price: oldPrice, shares: oldShares }, -1);
+      const after = held(event, keptPriority ? 1 : 0);
+      return {
+        availableMicros: before.availableMicros + after.availableMicros,
+        heldMicros: before.heldMicros + after.heldMicros,
+      };
+    }
     case 'fill': {
       const value = toMicros(event.value);
       if (event.side === 'SELL') return free(value);

@@ -60,6 +60,13 @@ export interface Fill extends OrderEvent {
 export type UserEvent =
   | ({ type: 'order_rested' } & OrderEvent)
   | ({ type: 'order_cancelled'; reason: string } & OrderEvent)
+  | ({
+      type: 'order_amended';
+      oldPrice: number;
+      oldShares: number;
+      originalShares: number;
+      keptPriority: boolean;
+    } & OrderEvent)
   | Fill
   | {
       type: 'position_settled';

@@ -14,8 +14,18 @@ import {
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { rejection } from '../../http/errors.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
-import { clientOrderIdOf, ReceiptParts, writeOrderReceipt } from '../orders/order-receipt.js';
-import { cancelReceipt, claimReceipt } from '../orders/receipts.js';
+import {
+  clientOrderIdOf,
+  ReceiptParts,
+  writeAmendReceipt,
+  writeOrderReceipt,
+} from '../orders/order-receipt.js';
+import {
+  cancelAllReceipt,
+  cancelEverywhereReceipt,
+  cancelReceipt,
+  claimReceipt,
+} from '../orders/receipts.js';
 
 const RESULTS = ascii('{"results":[');
 const SEQUENCE = ascii('],"sequence":');
@@ -76,6 +86,15 @@ export function writeOperation(
       break;
     case CommandKind.cancel:
       out.text(cancelReceipt(assets, result, at));
+      break;
+    case CommandKind.cancelAll:
+      out.text(cancelAllReceipt(assets, result, at, operation));
+      break;
+    case CommandKind.cancelEverywhere:
+      out.text(cancelEverywhereReceipt(assets, result, at, operation));
+      break;
+    case CommandKind.amend:
+      writeAmendReceipt(out, parts, assets, result, at);
       break;
     case CommandKind.claim:
       out.text(claimReceipt(assets, result, at, operation));

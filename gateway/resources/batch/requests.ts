@@ -11,6 +11,8 @@ import { own } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
 import { buyCommand, type OrderPlace, sellCommand } from '../orders/commands.js';
 import {
+  AMEND_RULES,
+  amendFields,
   BUY_RULES,
   buyFields,
   clientOrderId,
@@ -18,6 +20,7 @@ import {
   missingOfSell,
   type Problem,
   present,
+  readAmendment,
   readBuy,
   readSell,
   SELL_RULES,
@@ -47,6 +50,12 @@ const CancelOperation = z
       { ...present('clientOrderId'), not: present('orderId') },
     ],
   });
+const AmendOperation = z
+  .strictObject({ op: z.literal('amend'), ...common, orderId, ...amendFields })
+  .meta(AMEND_RULES);
+const CancelAllOperation = z
+  .strictObject({ op: z.literal('cancelAll'), ...own, marketId: marketId.optional() })
+  .meta({ description: 'Cancels your resting orders, in all markets unless `marketId` names one' });
 const ClaimOperation = z.strictObject({ op: z.literal('claim'), ...common });
 
 /** One operation. The stream takes single ones, too. */
@@ -54,6 +63,8 @@ export const Operation = z.discriminatedUnion('op', [
   BuyOperation,
   SellOperation,
   CancelOperation,
+  AmendOperation,
+  CancelAllOperation,
   ClaimOperation,
 ]);
 export type Operation = z.output<typeof Operation>;
@@ -91,7 +102,8 @@ export function missingOfOperations(body: object, problem: Problem): void {
   for (const [index, operation] of operations.slice(0, MAX_BATCH_OPERATIONS).entries()) {
     if (typeof operation !== 'object' || operation === null) continue;
     const ofOperation: Problem = (name, message) => problem(`operations.${index}.${name}`, message);
-    if (operation.marketId === undefined) ofOperation('marketId', 'is required');
+    if (operation.marketId === undefined && operation.op !== 'cancelAll')
+      ofOperation('marketId', 'is required');
     if (operation.op === 'buy') missingOfBuy(operation, ofOperation);
     else if (operation.op === 'sell') missingOfSell(operation, ofOperation);
     else if (operation.op === 'cancel') missingOfCancel(operation, ofOperation);
@@ -175,7 +187,9 @@ function missingOfCancel(
 /** An impossible id becomes 0, which the engine does not find. */
 function readOperation(reading: Reading, operation: Operation): BatchOperation {
   const { userId } = reading;
-  const marketId = reading.marketOf(operation.marketId);
+  if (operation.op === 'cancelAll' && operation.marketId === undefined)
+    return { kind: 'cancelEverywhere', userId, idempotencyKey: null };
+  const marketId = reading.marketOf(operation.marketId!);
   const place: OrderPlace = { userId, idempotencyKey: null, marketId };
   switch (operation.op) {
     case 'buy':
@@ -191,6 +205,17 @@ function readOperation(reading: Reading, operation: Operation): BatchOperation {
         marketId,
         orderId: operation.orderId === undefined ? 0 : idNumber('o', operation.orderId),
         clientOrderId: operation.clientOrderId ?? null,
+      };
+    case 'cancelAll':
+      return { kind: 'cancelAll', userId, idempotencyKey: null, marketId };
+    case 'amend':
+      return {
+        kind: 'amend',
+        userId,
+        idempotencyKey: null,
+        marketId,
+        orderId: idNumber('o', operation.orderId),
+        ...readAmendment(operation, reading.problem),
       };
     case 'claim':
       return { kind: 'claim', userId, idempotencyKey: null, marketId };

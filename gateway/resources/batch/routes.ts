@@ -37,7 +37,7 @@ export const batchRoutes: Route[] = [
     path: '/batch',
     access: 'session',
     summary:
-      'Up to 100 orders, cancels and claims, executed in order without interruption; each on its own, or all or none',
+      'Up to 100 orders, amendments, cancels and claims, executed in order without interruption; each on its own, or all or none',
     query: NoQuery,
     body: BatchBody,
     quickCheck: quickCheck(BatchBody),
@@ -50,6 +50,7 @@ export const batchRoutes: Route[] = [
       'client_order_id_reused',
       'market_not_found',
       'order_not_found',
+      'order_closed',
       'deadline_passed',
       'user_frozen',
       'market_not_active',

@@ -3,13 +3,30 @@ import { z } from 'zod';
 import { ErrorBody } from '../../http/error-body.js';
 import { responseSchema } from '../../json/components.js';
 import { sequence } from '../../json/response-fields.js';
-import { BuyReceipt, CancelReceipt, ClaimReceipt, SellReceipt } from '../orders/schemas.js';
+import {
+  AmendReceipt,
+  BuyReceipt,
+  CancelOrdersReceipt,
+  CancelReceipt,
+  ClaimReceipt,
+  SellReceipt,
+} from '../orders/schemas.js';
 
 export const BatchReceipt = responseSchema(
   'BatchReceipt',
   z.strictObject({
     results: z
-      .array(z.union([BuyReceipt, SellReceipt, CancelReceipt, ClaimReceipt, ErrorBody]))
+      .array(
+        z.union([
+          BuyReceipt,
+          SellReceipt,
+          CancelReceipt,
+          AmendReceipt,
+          CancelOrdersReceipt,
+          ClaimReceipt,
+          ErrorBody,
+        ]),
+      )
       .meta({ description: 'The receipt or the error of each operation, in order' }),
     sequence,
   }),

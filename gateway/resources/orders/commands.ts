@@ -3,7 +3,7 @@
  * for single orders and for batches.
  */
 import type { Buy, Sell, UserCommand } from '../../../engine/interface/commands.js';
-import { type Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import { type Outcome, SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
 import {
   MAX_ORDER_LOTS,
   MAX_PRICE_TICKS,
@@ -19,6 +19,8 @@ export interface LimitFields {
   postOnly?: boolean | undefined;
   validUntilMs?: number | undefined;
   clientOrderId?: string | undefined;
+  expiresAtMs?: number | undefined;
+  selfTrade?: SelfTrade | undefined;
 }
 
 /** Either an amount or, with a price, shares. */
@@ -58,6 +60,8 @@ export function buyCommand({ userId, idempotencyKey, marketId }: OrderPlace, ord
     postOnly: order.postOnly ?? false,
     validUntilMs: order.validUntilMs ?? MAX_TIME_MS,
     clientOrderId: order.clientOrderId ?? null,
+    expiresAtMs: order.expiresAtMs ?? MAX_TIME_MS,
+    selfTrade: order.selfTrade ?? SelfTrade.CANCEL_RESTING,
   };
 }
 
@@ -77,5 +81,7 @@ export function sellCommand(
     postOnly: order.postOnly ?? false,
     validUntilMs: order.validUntilMs ?? MAX_TIME_MS,
     clientOrderId: order.clientOrderId ?? null,
+    expiresAtMs: order.expiresAtMs ?? MAX_TIME_MS,
+    selfTrade: order.selfTrade ?? SelfTrade.CANCEL_RESTING,
   };
 }

@@ -11,6 +11,7 @@ export const buy: RouteExample = {
     side: 'BUY',
     outcome: 'UP',
     status: 'filled',
+    reason: null,
     shares: 51,
     averagePrice: 0.5,
     spent: 25.5,
@@ -36,6 +37,7 @@ export const sell: RouteExample = {
     side: 'SELL',
     outcome: 'UP',
     status: 'filled',
+    reason: null,
     shares: 11,
     averagePrice: 0.45,
     received: 4.95,
@@ -79,9 +81,48 @@ export const cancelAll: RouteExample = {
   response: {
     marketId: 'btc-15m-1763700300',
     userId: 'u2',
+    cancelled: ['o6'],
     cancelledOrders: 1,
     balance: { available: 9179.5725, held: 0 },
     sequence: 16,
     atMs: 1763700300000,
+  },
+};
+
+export const amend: RouteExample = {
+  request: { shares: 6 },
+  response: {
+    orderId: 'o7',
+    keptPriority: true,
+    marketId: 'btc-15m-1763701200',
+    userId: 'u2',
+    side: 'BUY',
+    outcome: 'UP',
+    status: 'resting',
+    reason: null,
+    shares: 0,
+    averagePrice: null,
+    spent: 0,
+    fee: 0,
+    total: 0,
+    unspent: 0,
+    restingShares: 6,
+    fills: [],
+    balance: { available: 10217.8235, held: 1.8 },
+    position: { UP: 0, DOWN: 0 },
+    sequence: 56,
+    atMs: 1763701202000,
+  },
+};
+
+export const cancelEverywhere: RouteExample = {
+  response: {
+    marketId: null,
+    userId: 'u2',
+    cancelled: ['o7'],
+    cancelledOrders: 1,
+    balance: { available: 10219.6235, held: 0 },
+    sequence: 57,
+    atMs: 1763701202000,
   },
 };

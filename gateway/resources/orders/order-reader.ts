@@ -7,7 +7,7 @@
  * a test compares the two on random bodies.
  */
 import type { Buy, Cancel, Claim, Sell, UserCommand } from '../../../engine/interface/commands.js';
-import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import { Outcome, SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
 import { CLIENT_ORDER_ID_BYTES } from '../../../engine/interface/fields.js';
 import {
   MAX_CLIENT_ORDER_ID_LENGTH,
@@ -19,6 +19,7 @@ import {
 } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdNumber } from '../../../engine/interface/notation.js';
 import { END, FAILED, type JsonScanner, namesOf } from '../../json/scanner.js';
+import { SELF_TRADE_NAMES } from './requests.js';
 
 const MICRO_PLACES = 6;
 const LOT_PLACES = 3;
@@ -38,11 +39,20 @@ const BIT = {
   marketId: 512,
   orderId: 1024,
   clientOrderId: 2048,
+  expiresAtMs: 4096,
+  selfTrade: 8192,
 } as const;
 /** In the order of the bits. */
 const FIELDS = namesOf(Object.keys(BIT));
 const LIMIT_BITS =
-  BIT.userId | BIT.price | BIT.timeInForce | BIT.postOnly | BIT.validUntilMs | BIT.clientOrderId;
+  BIT.userId |
+  BIT.price |
+  BIT.timeInForce |
+  BIT.postOnly |
+  BIT.validUntilMs |
+  BIT.clientOrderId |
+  BIT.expiresAtMs |
+  BIT.selfTrade;
 const BUY_BITS = LIMIT_BITS | BIT.outcome | BIT.amount | BIT.shares;
 const SELL_BITS = LIMIT_BITS | BIT.outcome | BIT.shares;
 const SELL_REQUIRED = BIT.outcome | BIT.shares;
@@ -54,6 +64,8 @@ const OUTCOME_VALUES = OUTCOMES.map((name) => Outcome[name]);
 const TIMES_IN_FORCE = ['IOC', 'FOK', 'GTC'] as const;
 const TIME_IN_FORCE_NAMES = namesOf(TIMES_IN_FORCE);
 const TIME_IN_FORCE_VALUES = TIMES_IN_FORCE.map((name) => TimeInForce[name]);
+/** In the order of their numbers. */
+const SELF_TRADES = namesOf(SELF_TRADE_NAMES);
 /** The operations of a batch. */
 const OPERATIONS = namesOf(['buy', 'sell', 'cancel', 'claim']);
 const [U, O] = [117, 111];
@@ -77,6 +89,8 @@ export class OrderReader {
   private marketId = 0;
   private orderId = 0;
   private clientOrderId: string | null = null;
+  private expiresAtMs = MAX_TIME_MS;
+  private selfTrade: SelfTrade = SelfTrade.CANCEL_RESTING;
 
   constructor(private readonly scanner: JsonScanner) {}
 
@@ -134,6 +148,8 @@ export class OrderReader {
     this.postOnly = false;
     this.validUntilMs = MAX_TIME_MS;
     this.clientOrderId = null;
+    this.expiresAtMs = MAX_TIME_MS;
+    this.selfTrade = SelfTrade.CANCEL_RESTING;
     scanner.openObject();
     for (;;) {
       const index = scanner.field(FIELDS, this.seen === 0);
@@ -176,6 +192,14 @@ export class OrderReader {
       case BIT.validUntilMs:
         this.validUntilMs = scanner.decimal(0);
         return this.validUntilMs >= 0 && this.validUntilMs <= MAX_TIME_MS;
+      case BIT.expiresAtMs:
+        this.expiresAtMs = scanner.decimal(0);
+        return this.expiresAtMs >= 0 && this.expiresAtMs <= MAX_TIME_MS;
+      case BIT.selfTrade: {
+        const index = scanner.word(SELF_TRADES);
+        this.selfTrade = index as SelfTrade;
+        return index !== FAILED;
+      }
       case BIT.op:
         this.operation = scanner.word(OPERATIONS);
         return this.operation !== FAILED;
@@ -215,6 +239,8 @@ export class OrderReader {
       postOnly,
       validUntilMs,
       clientOrderId: this.clientOrderId,
+      expiresAtMs: this.expiresAtMs,
+      selfTrade: this.selfTrade,
     };
   }
 
@@ -233,13 +259,15 @@ export class OrderReader {
       postOnly,
       validUntilMs,
       clientOrderId: this.clientOrderId,
+      expiresAtMs: this.expiresAtMs,
+      selfTrade: this.selfTrade,
     };
   }
 
   /** The rules across the fields that every order has. */
   private isLimitAllowed(): boolean {
-    const rests = this.timeInForce === TimeInForce.GTC;
-    return rests ? this.priceTicks !== 0 : !this.postOnly;
+    if (this.timeInForce === TimeInForce.GTC) return this.priceTicks !== 0;
+    return !this.postOnly && (this.seen & BIT.expiresAtMs) === 0;
   }
 }
 

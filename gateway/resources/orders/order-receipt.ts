@@ -3,28 +3,38 @@
  * them.
  */
 import { type Command, CommandKind } from '../../../engine/interface/commands.js';
-import { OrderStatus } from '../../../engine/interface/domain.js';
+import { OrderStatus, Side } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
-import { ORDER_RESULT_LENGTH, OrderResult, ResultHead } from '../../../engine/interface/results.js';
+import {
+  AMEND_ORDER_AT,
+  ORDER_RESULT_LENGTH,
+  OrderResult,
+  RESULT_HEAD_LENGTH,
+  ResultHead,
+} from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import type { ReceiptWriter } from '../../http/receipt.js';
 import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
 import { averagePriceMicros } from '../../json/decimal.js';
 
-const STATUS_NAMES = {
-  [OrderStatus.FILLED]: 'filled',
-  [OrderStatus.PARTIALLY_FILLED]: 'partially_filled',
-  [OrderStatus.RESTING]: 'resting',
-} as const;
-const STATUSES = Object.keys(STATUS_NAMES).length;
+/** By status, and the last of a partially filled order of which nothing rests. */
+const STATES = [
+  '"status":"filled","reason":null',
+  '"status":"partially_filled","reason":null',
+  '"status":"resting","reason":null',
+  '"status":"cancelled","reason":"self_trade"',
+  '"status":"partially_filled","reason":"self_trade"',
+  '"status":"partially_filled","reason":"unfilled"',
+];
+const UNFILLED = 5;
+if (OrderStatus.STOPPED_UNFILLED !== 3 || OrderStatus.STOPPED !== 4)
+  throw new Error('the states are in another order');
 
-/** From the side to the name of the field "shares", for each side, outcome and status. */
+/** From the side to the name of the field "shares", for each side, outcome and state. */
 const KINDS = ['BUY', 'SELL'].flatMap((side) =>
   [0, 1].flatMap((outcome) =>
-    Object.values(STATUS_NAMES).map((status) =>
-      ascii(
-        `","side":"${side}","outcome":"${outcomeName(outcome)}","status":"${status}","shares":`,
-      ),
+    STATES.map((state) =>
+      ascii(`","side":"${side}","outcome":"${outcomeName(outcome)}",${state},"shares":`),
     ),
   ),
 );
@@ -32,6 +42,8 @@ const KINDS = ['BUY', 'SELL'].flatMap((side) =>
 const ORDER_ID = ascii('{"orderId":"o');
 const NO_CLIENT_ORDER_ID = ascii('","clientOrderId":null');
 const CLIENT_ORDER_ID = ascii('","clientOrderId":"');
+const KEPT_PRIORITY = ascii('","keptPriority":true');
+const LOST_PRIORITY = ascii('","keptPriority":false');
 const MARKET_ID = ascii(',"marketId":"');
 const USER_ID = ascii('","userId":"u');
 const AVERAGE_PRICE = ascii(',"averagePrice":');
@@ -111,9 +123,6 @@ export function writeOrderReceipt(
   at: number,
   clientOrderId: string | null,
 ): void {
-  const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
-  const outcome = values[at + OrderResult.outcome]!;
-  const status = values[at + OrderResult.status]!;
   out.integer(ORDER_ID, values[at + OrderResult.orderId]!);
   if (clientOrderId === null) out.put(NO_CLIENT_ORDER_ID);
   else {
@@ -128,20 +137,56 @@ export function writeOrderReceipt(
     values[at + OrderResult.marketId]!,
     values[at + OrderResult.userId]!,
   );
-  const kind = KINDS[((isBuy ? 0 : 2) + outcome) * STATUSES + status]!;
-  if (values[at + OrderResult.filledLots]! > 0) writeTraded(out, values, at, kind);
+  writeOrder(out, values, at, values[at + ResultHead.kind] === CommandKind.buy);
+  writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
+}
+
+/** The same for the result of an amendment, whose command does not know the clientOrderId. */
+export function writeAmendReceipt(
+  out: AsciiWriter,
+  parts: ReceiptParts,
+  assets: Assets,
+  { values }: NumberBuffer,
+  at: number,
+): void {
+  // The fields of an order come after two of the amendment's own.
+  const order = at + AMEND_ORDER_AT;
+  const [side, keptPriority] = [
+    values[at + RESULT_HEAD_LENGTH]!,
+    values[at + RESULT_HEAD_LENGTH + 1]!,
+  ];
+  out.integer(ORDER_ID, values[order + OrderResult.orderId]!);
+  out.put(keptPriority === 1 ? KEPT_PRIORITY : LOST_PRIORITY);
+  writePlace(
+    out,
+    parts.place,
+    assets,
+    values[order + OrderResult.marketId]!,
+    values[order + OrderResult.userId]!,
+  );
+  writeOrder(out, values, order, side === Side.BUY);
+  writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
+}
+
+/** Writes the fields from side to position. */
+function writeOrder(out: AsciiWriter, values: Float64Array, at: number, isBuy: boolean): void {
+  const outcome = values[at + OrderResult.outcome]!;
+  const status = values[at + OrderResult.status]!;
+  const restingLots = values[at + OrderResult.restingLots]!;
+  const state = status === OrderStatus.PARTIALLY_FILLED && restingLots === 0 ? UNFILLED : status;
+  const kind = KINDS[((isBuy ? 0 : 2) + outcome) * STATES.length + state]!;
+  if (values[at + OrderResult.filledLots]! > 0) writeTraded(out, values, at, kind, isBuy);
   else {
     out.put(kind);
     out.micros(isBuy ? NOTHING_BOUGHT : NOTHING_SOLD, values[at + OrderResult.unspentMicros]!);
   }
-  out.lots(RESTING_SHARES, values[at + OrderResult.restingLots]!);
+  out.lots(RESTING_SHARES, restingLots);
   const fillCount = values[at + OrderResult.fillCount]!;
   if (fillCount > 0) writeFills(out, values, at + ORDER_RESULT_LENGTH, fillCount);
   out.micros(fillCount > 0 ? BALANCE : NO_FILLS, values[at + OrderResult.availableMicros]!);
   out.micros(HELD, values[at + OrderResult.heldMicros]!);
   out.lots(POSITION_UP, values[at + OrderResult.upLots]!);
   out.lots(POSITION_DOWN, values[at + OrderResult.downLots]!);
-  writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
 }
 
 function writePlace(
@@ -168,8 +213,13 @@ function writeTime(out: AsciiWriter, part: Part, sequence: number, atMs: number)
 }
 
 /** Writes the fields from side to unspent of an order that traded. */
-function writeTraded(out: AsciiWriter, values: Float64Array, at: number, kind: Piece): void {
-  const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
+function writeTraded(
+  out: AsciiWriter,
+  values: Float64Array,
+  at: number,
+  kind: Piece,
+  isBuy: boolean,
+): void {
   const filledLots = values[at + OrderResult.filledLots]!;
   const valueMicros = values[at + OrderResult.valueMicros]!;
   const feeMicros = values[at + OrderResult.feeMicros]!;
@@ -218,6 +268,15 @@ export const orderReceipt: ReceiptWriter<Uint8Array> = (assets, result, at, comm
   singleParts.place.forget();
   singleParts.time.forget();
   writeOrderReceipt(single, singleParts, assets, result, at, clientOrderIdOf(command));
+  return single.take();
+};
+
+/** The receipt of an amendment. */
+export const amendReceipt: ReceiptWriter<Uint8Array> = (assets, result, at) => {
+  single.clear();
+  singleParts.place.forget();
+  singleParts.time.forget();
+  writeAmendReceipt(single, singleParts, assets, result, at);
   return single.take();
 };
 

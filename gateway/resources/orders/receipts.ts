@@ -1,12 +1,14 @@
 /** The receipts of cancels and claims. Those of buys and sells are in order-receipt.ts. */
 import { type Assets, marketIdText, resolutionName } from '../../../engine/interface/notation.js';
+import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { balanceOf, type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import { lots, lotsText, micros, microsText } from '../../json/decimal.js';
 import { serializer } from '../../json/serializer.js';
-import { CancelAllReceipt, ClaimReceipt } from './schemas.js';
+import { CancelAllReceipt, CancelOrdersReceipt, ClaimReceipt } from './schemas.js';
 
 const cancelAllText = serializer(CancelAllReceipt);
+const cancelOrdersText = serializer(CancelOrdersReceipt);
 const claimText = serializer(ClaimReceipt.omit({ refundedFees: true }));
 const voidClaimText = serializer(ClaimReceipt.required());
 
@@ -27,12 +29,35 @@ export const cancelAllReceipt: ReceiptWriter = (assets, result, at) => {
   return cancelAllText({
     marketId: marketIdText(assets, cancels.marketId),
     userId: `u${cancels.userId}`,
+    cancelled: cancelledIds(result, at + CANCEL_ALL_LENGTH, cancelledOrders),
     cancelledOrders,
     balance: balanceOf(cancels),
     sequence,
     atMs,
   });
 };
+
+export const cancelEverywhereReceipt: ReceiptWriter = (_assets, result, at) => {
+  const cancels = resultFields('cancelEverywhere', result, at);
+  const { cancelledOrders, sequence, atMs } = cancels;
+  return cancelOrdersText({
+    marketId: null,
+    userId: `u${cancels.userId}`,
+    cancelled: cancelledIds(result, at + CANCEL_EVERYWHERE_LENGTH, cancelledOrders),
+    cancelledOrders,
+    balance: balanceOf(cancels),
+    sequence,
+    atMs,
+  });
+};
+
+const CANCEL_ALL_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelAll.length;
+const CANCEL_EVERYWHERE_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelEverywhere.length;
+
+/** The ids of orders that follow the fields of a result. */
+function cancelledIds({ values }: NumberBuffer, from: number, count: number): string[] {
+  return Array.from(values.subarray(from, from + count), (orderId) => `o${orderId}`);
+}
 
 export const claimReceipt: ReceiptWriter = (assets, result, at) => {
   const claim = resultFields('claim', result, at);

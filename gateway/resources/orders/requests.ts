@@ -7,7 +7,7 @@
  * the numbers and checks the rest.
  */
 import { z } from 'zod';
-import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import { Outcome, type SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_ORDER_MICROS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { bodySchema } from '../../json/components.js';
 import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from '../../json/decimal.js';
@@ -41,7 +41,18 @@ export const LIMIT_TEXTS = {
     description:
       'Milliseconds since the epoch: an order that reaches the exchange later is refused',
   },
+  expiresAtMs: {
+    description:
+      'Milliseconds since the epoch: the order rests no longer than this; needs GTC. Without it, the order rests until the market ends',
+  },
+  selfTrade: {
+    description:
+      'When the order meets a resting order of yours, they never trade. cancel_resting (default): the resting order is cancelled; cancel_taker: the rest of this order is; cancel_both: both are',
+  },
 };
+
+/** In the order of their numbers. */
+export const SELF_TRADE_NAMES = ['cancel_resting', 'cancel_taker', 'cancel_both'] as const;
 
 /**
  * Rules across fields, for the description of the API. JSON Schema cannot state the limit of shares
@@ -57,6 +68,11 @@ const POST_ONLY_RESTS = {
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
   then: { properties: { timeInForce: { const: 'GTC' } }, required: ['timeInForce'] },
 };
+const EXPIRING_RESTS = {
+  if: { properties: { expiresAtMs: true }, required: ['expiresAtMs'] },
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
+  then: { properties: { timeInForce: { const: 'GTC' } }, required: ['timeInForce'] },
+};
 export const BUY_RULES = {
   description:
     'Either `amount`, the dollars to spend, or `shares` with a `price`; shares times price is at most 1,000,000 dollars',
@@ -64,14 +80,14 @@ export const BUY_RULES = {
     { ...present('amount'), not: present('shares') },
     { ...present('shares', 'price'), not: present('amount') },
   ],
-  allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS],
+  allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS, EXPIRING_RESTS],
 };
 /** Linters want to see a required property where it is required; generators refuse `true`. */
 export function present(...names: string[]) {
   return { properties: Object.fromEntries(names.map((name) => [name, {}])), required: names };
 }
 
-export const SELL_RULES = { allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS] };
+export const SELL_RULES = { allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS, EXPIRING_RESTS] };
 
 const outcome = z.enum(['UP', 'DOWN']).meta(field.OUTCOME_TEXT);
 const amount = field.decimalNumber(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }).meta(SIZE_TEXTS.amount);
@@ -95,6 +111,8 @@ const limitFields = {
   postOnly: z.boolean().optional().meta(LIMIT_TEXTS.postOnly),
   validUntilMs: timeMs.optional().meta(LIMIT_TEXTS.validUntilMs),
   clientOrderId: clientOrderId.optional(),
+  expiresAtMs: timeMs.optional().meta(LIMIT_TEXTS.expiresAtMs),
+  selfTrade: z.enum(SELF_TRADE_NAMES).optional().meta(LIMIT_TEXTS.selfTrade),
 };
 
 export const buyFields = {
@@ -163,13 +181,15 @@ function checkLimit(order: LimitFields, problem: Problem): void {
   const rests = order.timeInForce === TimeInForce.GTC;
   if (rests && order.price === undefined) problem('price', REST_WITHOUT_PRICE);
   if (order.postOnly === true && !rests) problem('postOnly', 'needs timeInForce GTC');
-  if (order.validUntilMs !== undefined) checkTime(order.validUntilMs, problem);
+  if (order.expiresAtMs !== undefined && !rests) problem('expiresAtMs', 'needs timeInForce GTC');
+  if (order.validUntilMs !== undefined) checkTime('validUntilMs', order.validUntilMs, problem);
+  if (order.expiresAtMs !== undefined) checkTime('expiresAtMs', order.expiresAtMs, problem);
 }
 
-function checkTime(timeMs: number, problem: Problem): void {
-  if (!Number.isInteger(timeMs)) problem('validUntilMs', 'must be a whole number of milliseconds');
+function checkTime(name: string, timeMs: number, problem: Problem): void {
+  if (!Number.isInteger(timeMs)) problem(name, 'must be a whole number of milliseconds');
   // JSON has -0, which is not a time.
-  if (Object.is(timeMs, -0)) problem('validUntilMs', 'must not be negative');
+  if (Object.is(timeMs, -0)) problem(name, 'must not be negative');
 }
 
 /** Reports every problem; an order with a problem must not be used. */
@@ -184,6 +204,7 @@ export function readBuy(fields: Fields<typeof buyFields>, problem: Problem): Buy
     postOnly,
     validUntilMs,
     clientOrderId,
+    ...restingFields(fields),
   };
   checkPlaces(order, problem);
   checkBuy(order, problem);
@@ -201,10 +222,46 @@ export function readSell(fields: Fields<typeof sellFields>, problem: Problem): S
     postOnly,
     validUntilMs,
     clientOrderId,
+    ...restingFields(fields),
   };
   checkPlaces(order, problem);
   checkLimit(order, problem);
   return order;
+}
+
+function restingFields({ expiresAtMs, selfTrade }: Fields<typeof limitFields>) {
+  const mode = selfTrade === undefined ? undefined : SELF_TRADE_NAMES.indexOf(selfTrade);
+  return { expiresAtMs, selfTrade: mode as SelfTrade | undefined };
+}
+
+/** The new terms of an order. */
+export const amendFields = {
+  shares: shares.optional().meta({
+    description: 'All shares that the order shall have, those that are filled included',
+  }),
+  price: field.decimalNumber(TICK_SCALE, field.PRICES).optional().meta(LIMIT_TEXTS.price),
+};
+export const AMEND_RULES = {
+  description: '`shares`, `price` or both',
+  anyOf: [present('shares'), present('price')],
+};
+export const AmendBody = bodySchema(
+  'AmendBody',
+  z.strictObject({ ...field.own, ...amendFields }).meta(AMEND_RULES),
+);
+
+/** In engine units; 0: as before. Reports every problem, as above. */
+export function readAmendment(
+  { shares, price }: Fields<typeof amendFields>,
+  problem: Problem,
+): { sizeLots: number; priceTicks: number } {
+  if (shares === undefined && price === undefined) problem('shares', 'is required (or price)');
+  const terms = {
+    shares: shares === undefined ? undefined : scaledInteger(shares, LOT_SCALE),
+    price: price === undefined ? undefined : scaledInteger(price, TICK_SCALE),
+  };
+  checkPlaces(terms, problem);
+  return { sizeLots: terms.shares ?? 0, priceTicks: terms.price ?? 0 };
 }
 
 interface Decimals {

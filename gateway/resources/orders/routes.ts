@@ -1,34 +1,49 @@
-/** Orders: buy, sell, cancel, claim. All need a session. */
+/** Orders: buy, sell, cancel, amend, claim. All need a session. */
+import { z } from 'zod';
 import type { Command } from '../../../engine/interface/commands.js';
 import { type Assets, idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { EmptyBody, NoQuery } from '../../json/fields.js';
+import { EmptyBody, NoQuery, own } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
 import { JsonScanner } from '../../json/scanner.js';
 import { buyCommand, type OrderPlace, sellCommand } from './commands.js';
 import * as examples from './examples.js';
 import { OrderReader } from './order-reader.js';
-import { orderReceipt } from './order-receipt.js';
-import { cancelAllReceipt, cancelReceipt, claimReceipt } from './receipts.js';
+import { amendReceipt, orderReceipt } from './order-receipt.js';
 import {
+  cancelAllReceipt,
+  cancelEverywhereReceipt,
+  cancelReceipt,
+  claimReceipt,
+} from './receipts.js';
+import {
+  AmendBody,
   BuyBody,
   missingOfBuy,
   missingOfSell,
   type Problem,
+  readAmendment,
   readBuy,
   readSell,
   SellBody,
 } from './requests.js';
 import {
+  AmendReceipt,
   BuyReceipt,
   CancelAllReceipt,
+  CancelOrdersReceipt,
   CancelReceipt,
   ClaimReceipt,
   SellReceipt,
 } from './schemas.js';
 
+/** Only one market's orders. */
+const CancelQuery = z.strictObject({
+  ...own,
+  marketId: z.string().optional().meta({ description: 'Only the orders in this market' }),
+});
 const reader = new OrderReader(new JsonScanner());
 
 /** Errors of every order, besides a lack of money or shares. */
@@ -121,7 +136,7 @@ export const tradingRoutes: Route[] = [
     body: EmptyBody,
     idempotent: true,
     responses: { 200: CancelReceipt },
-    errors: ['market_not_found', 'order_not_found'],
+    errors: ['market_not_found', 'order_not_found', 'order_closed'],
     example: examples.cancel,
     readCommand(call, body, { userId }) {
       const marketId = marketNumber(call);
@@ -134,19 +149,48 @@ export const tradingRoutes: Route[] = [
         call.execute(call.command, 200, cancelReceipt);
         return;
       }
-      const marketId = marketOf(call);
-      if (marketId === null) return;
-      const orderId = idNumber('o', call.parameter('orderId'));
-      if (orderId === 0 && call.idempotencyKey === null) {
-        const isMarket = call.engine.market(marketId) !== null;
-        call.answerError(errorAnswer(isMarket ? 'order_not_found' : 'market_not_found'));
+      const place = orderPlace(call);
+      if (place === null) return;
+      const { userId, idempotencyKey } = call;
+      call.execute({ kind: 'cancel', userId, idempotencyKey, ...place }, 200, cancelReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'PATCH',
+    path: '/markets/15m/:marketId/orders/:orderId',
+    access: 'session',
+    summary: 'Change the size or the price of a resting order',
+    body: AmendBody,
+    idempotent: true,
+    responses: { 200: AmendReceipt },
+    errors: [
+      'market_not_found',
+      'order_not_found',
+      'order_closed',
+      'limit_reached',
+      'insufficient_balance',
+      'insufficient_shares',
+      'post_only_would_trade',
+    ],
+    example: examples.amend,
+    handle(call) {
+      let problems: FieldProblems | null = null;
+      const terms = readAmendment(call.body, (name, message) => {
+        problems ??= {};
+        problems[name] ??= message;
+      });
+      if (problems !== null) {
+        call.refuse(invalidRequest(problems));
         return;
       }
+      const place = orderPlace(call);
+      if (place === null) return;
       const { userId, idempotencyKey } = call;
       call.execute(
-        { kind: 'cancel', userId, idempotencyKey, marketId, orderId },
+        { kind: 'amend', userId, idempotencyKey, ...place, ...terms },
         200,
-        cancelReceipt,
+        amendReceipt,
       );
     },
   }),
@@ -167,6 +211,35 @@ export const tradingRoutes: Route[] = [
       const marketId = marketOf(call);
       if (marketId === null) return;
       const { userId, idempotencyKey } = call;
+      call.execute({ kind: 'cancelAll', userId, idempotencyKey, marketId }, 200, cancelAllReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'DELETE',
+    path: '/users/:id/orders',
+    access: 'session',
+    summary: 'Cancel all your resting orders, in all markets or in one',
+    userParameter: 'id',
+    query: CancelQuery,
+    body: EmptyBody,
+    idempotent: true,
+    responses: { 200: CancelOrdersReceipt },
+    errors: ['market_not_found'],
+    example: examples.cancelEverywhere,
+    handle(call) {
+      const { userId, idempotencyKey, engine } = call;
+      const name = call.query.marketId;
+      if (name === undefined) {
+        const command = { kind: 'cancelEverywhere', userId, idempotencyKey } as const;
+        call.execute(command, 200, cancelEverywhereReceipt);
+        return;
+      }
+      const marketId = marketIdNumber(engine, name);
+      if (marketId === 0 && idempotencyKey === null) {
+        call.answerError(errorAnswer('market_not_found'));
+        return;
+      }
       call.execute({ kind: 'cancelAll', userId, idempotencyKey, marketId }, 200, cancelAllReceipt);
     },
   }),
@@ -194,6 +267,22 @@ function parsedCommand<Fields, Order>(
   if (marketId === null) return null;
   const { userId, idempotencyKey } = call;
   return commandOf({ userId, idempotencyKey, marketId }, order);
+}
+
+/**
+ * The market and the order in the path; null if there can be no such order, and the client has been
+ * told. With an idempotency key an impossible id is 0, as of a market.
+ */
+function orderPlace(
+  call: RequestContext<unknown, unknown>,
+): { marketId: number; orderId: number } | null {
+  const marketId = marketOf(call);
+  if (marketId === null) return null;
+  const orderId = idNumber('o', call.parameter('orderId'));
+  if (orderId !== 0 || call.idempotencyKey !== null) return { marketId, orderId };
+  const isMarket = call.engine.market(marketId) !== null;
+  call.answerError(errorAnswer(isMarket ? 'order_not_found' : 'market_not_found'));
+  return null;
 }
 
 /** The market that was named last: most requests name one of a few. */

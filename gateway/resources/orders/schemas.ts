@@ -28,6 +28,10 @@ const traded = {
     description:
       'filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered: at the price of the order, or at 0.999 without one)',
   }),
+  reason: z.enum(['unfilled', 'self_trade']).nullable().meta({
+    description:
+      'Why the rest was cancelled. unfilled: nothing more could be traded; self_trade: it met an order of yours, and selfTrade is cancel_taker or cancel_both; null: it was not',
+  }),
   shares: shares.meta({ description: 'Shares traded at once' }),
   averagePrice: price
     .nullable()
@@ -61,6 +65,22 @@ export const SellReceipt = responseSchema(
     ...settled,
   }),
 );
+const amended = {
+  orderId,
+  keptPriority: z.boolean().meta({
+    description:
+      'Whether the order kept its place in the queue. If not, the other fields say what it did when it was placed anew',
+  }),
+  marketId,
+  userId,
+};
+export const AmendReceipt = responseSchema(
+  'AmendReceipt',
+  z.union([
+    z.strictObject({ ...amended, side: z.literal('BUY'), ...traded, spent: money, ...settled }),
+    z.strictObject({ ...amended, side: z.literal('SELL'), ...traded, received: money, ...settled }),
+  ]),
+);
 export const CancelReceipt = responseSchema(
   'CancelReceipt',
   z.strictObject({
@@ -72,9 +92,26 @@ export const CancelReceipt = responseSchema(
     atMs: timeMs,
   }),
 );
+const cancelledAll = {
+  userId,
+  cancelled: z
+    .array(orderId)
+    .meta({ description: 'The ids of the orders, in the order of resting' }),
+  cancelledOrders: count,
+  balance,
+  sequence,
+  atMs: timeMs,
+};
 export const CancelAllReceipt = responseSchema(
   'CancelAllReceipt',
-  z.strictObject({ marketId, userId, cancelledOrders: count, balance, sequence, atMs: timeMs }),
+  z.strictObject({ marketId, ...cancelledAll }),
+);
+export const CancelOrdersReceipt = responseSchema(
+  'CancelOrdersReceipt',
+  z.strictObject({
+    marketId: marketId.nullable().meta({ description: 'The market; null: all markets' }),
+    ...cancelledAll,
+  }),
 );
 export const ClaimReceipt = responseSchema(
   'ClaimReceipt',

@@ -2,7 +2,7 @@
  * The text of each event of an account. Together they contain all money and shares that it gains or
  * loses: from a snapshot on, they add up to the balance and orders of every later message.
  */
-import { CancelReason, DepositSource, ticksIn } from '../../../engine/interface/domain.js';
+import { type CancelReason, DepositSource, ticksIn } from '../../../engine/interface/domain.js';
 import { EventSlot, EventType } from '../../../engine/interface/events.js';
 import {
   type Assets,
@@ -15,14 +15,8 @@ import {
   sideName,
   ticksText,
 } from '../../../engine/interface/notation.js';
+import { CANCEL_REASONS } from '../../json/cancel-reasons.js';
 
-const CANCEL_REASONS = {
-  [CancelReason.REQUESTED]: 'requested',
-  [CancelReason.SELF_TRADE]: 'self_trade',
-  [CancelReason.MARKET_ENDED]: 'market_ended',
-  [CancelReason.CANCEL_AFTER]: 'cancel_after',
-  [CancelReason.OPERATOR]: 'operator',
-} as const;
 const SOURCES = { [DepositSource.GRANT]: 'grant', [DepositSource.PARTNER]: 'partner' } as const;
 
 type EventName = keyof typeof EventSlot;
@@ -68,7 +62,7 @@ function oneUser<Event extends EventName>(
   ];
 }
 
-/** The fields of orderRested, with which orderCancelled starts too. */
+/** The fields of orderRested, which the other events of resting orders have, too. */
 function orderFields(field: Read<FieldName<'orderRested'>>, names: Names): string {
   return (
     `${orderIds(names, field('orderId'))},"marketId":"${marketIdText(names, field('marketId'))}"` +
@@ -89,6 +83,11 @@ const ONE_USER = new Map<number, OneUserEvent>([
   oneUser('orderCancelled', 'userId', (field, assets) => {
     const reason = CANCEL_REASONS[field('reason') as CancelReason];
     return `${orderFields(field, assets)},"reason":"${reason}"`;
+  }),
+  oneUser('orderAmended', 'userId', (field, names) => {
+    const old = `"oldPrice":${ticksText(field('oldPriceTicks'))},"oldShares":${lotsText(field('oldSizeLots'))}`;
+    const original = `"originalShares":${lotsText(field('originalLots'))}`;
+    return `${orderFields(field, names)},${old},${original},"keptPriority":${field('keptPriority') === 1}`;
   }),
   // The payout and the refund become claimable; `claimed` follows when they are paid.
   oneUser(

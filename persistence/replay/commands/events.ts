@@ -142,7 +142,7 @@ function isCommandOf(command: Command, userId: number): boolean {
 
 function isCommandIn(command: Command, marketId: number): boolean {
   if (command.kind === 'batch')
-    return command.operations.some((operation) => operation.marketId === marketId);
+    return command.operations.some((operation) => isCommandIn(operation, marketId));
   return 'marketId' in command && command.marketId === marketId;
 }
 

@@ -11,6 +11,7 @@ import {
   MatchType,
   Outcome,
   PointsReason,
+  SelfTrade,
   TimeInForce,
   TokenScope,
 } from '../../../engine/interface/domain.js';
@@ -69,6 +70,10 @@ const EVENT_JSON: Record<Exclude<EventField, 'reason'>, EventJson> = {
   outcome: ['outcome', outcomeName],
   priceTicks: ['price', price],
   sizeLots: ['shares', shares],
+  oldPriceTicks: ['oldPrice', price],
+  oldSizeLots: ['oldShares', shares],
+  originalLots: ['originalShares', shares],
+  keptPriority: ['keptPriority', flag],
   tradeId: ['tradeId', (tradeId) => `t${tradeId}`],
   matchType: ['matchType', nameOf(MatchType)],
   upTicks: ['upPrice', price],
@@ -155,6 +160,7 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   postOnly: ['postOnly', unchanged],
   validUntilMs: ['validUntilMs', timeOrNever],
   clientOrderId: ['clientOrderId', unchanged],
+  selfTrade: ['selfTrade', nameOf(SelfTrade)],
   orderId: ['orderId', order],
   depositId: ['depositId', deposit],
   code: ['code', unchanged],
@@ -185,6 +191,7 @@ function isOdd(value: unknown): boolean {
 export function hasOddValue(command: Command): boolean {
   if (command.kind === 'observePrice' && command.observedAtMs > MAX_TIME_MS) return true;
   if ('outcome' in command && command.outcome > Outcome.DOWN) return true;
+  if ('selfTrade' in command && (command.selfTrade ?? 0) > SelfTrade.CANCEL_BOTH) return true;
   if ('scope' in command && command.scope > TokenScope.TRADE) return true;
   if ('expiresAtMs' in command && command.expiresAtMs > MAX_TIME_MS) return true;
   return Object.values(command).some(isOdd);

@@ -1,8 +1,8 @@
 /**
  * Commands, results and events as text: one line each, in dollars, shares and the ids of the API.
  */
-import type { Buy, Command, Sell } from '../../../engine/interface/commands.js';
-import { Side, TimeInForce } from '../../../engine/interface/domain.js';
+import type { Buy, Cancel, Command, Sell } from '../../../engine/interface/commands.js';
+import { SelfTrade, Side, TimeInForce } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
 import {
   MAX_ORDER_LOTS,
@@ -66,6 +66,8 @@ export function senderText(command: Command): string {
     case 'sell':
     case 'cancel':
     case 'cancelAll':
+    case 'cancelEverywhere':
+    case 'amend':
     case 'claim':
     case 'stake':
     case 'unstake':
@@ -109,7 +111,14 @@ export function commandText(command: Command, names: Names): string {
     case 'sell':
       return `${orderCommandText(command)} in ${marketName(command.marketId, names)}`;
     case 'cancel':
-      return `cancel o${command.orderId} in ${marketName(command.marketId, names)}`;
+      return `cancel ${namedOrderText(command)} in ${marketName(command.marketId, names)}`;
+    case 'cancelEverywhere':
+      return 'cancelEverywhere';
+    case 'amend': {
+      const size = command.sizeLots === 0 ? '' : ` to ${lotsText(command.sizeLots)}`;
+      const price = command.priceTicks === 0 ? '' : ` at ${ticksText(command.priceTicks)}`;
+      return `amend o${command.orderId}${size}${price} in ${marketName(command.marketId, names)}`;
+    }
     case 'cancelAll':
     case 'claim':
       return `${command.kind} in ${marketName(command.marketId, names)}`;
@@ -149,6 +158,10 @@ export function commandText(command: Command, names: Names): string {
   }
 }
 
+function namedOrderText({ orderId, clientOrderId }: Cancel): string {
+  return typeof clientOrderId === 'string' ? quoted(clientOrderId) : `o${orderId}`;
+}
+
 function orderCommandText(order: Buy | Sell): string {
   const isBuy = order.kind === 'buy';
   const bounds: string[] = [];
@@ -159,6 +172,12 @@ function orderCommandText(order: Buy | Sell): string {
   if (order.priceTicks !== worst) bounds.push(`at ${ticksText(order.priceTicks)} or better`);
   if (order.timeInForce === TimeInForce.FOK) bounds.push('FOK');
   if (order.timeInForce === TimeInForce.GTC) bounds.push(order.postOnly ? 'GTC post-only' : 'GTC');
+  const { expiresAtMs, selfTrade, clientOrderId } = order;
+  if (expiresAtMs !== undefined && expiresAtMs !== MAX_TIME_MS)
+    bounds.push(`until ${timeText(expiresAtMs)}`);
+  if (selfTrade === SelfTrade.CANCEL_TAKER) bounds.push('self-trade cancels the taker');
+  if (selfTrade === SelfTrade.CANCEL_BOTH) bounds.push('self-trade cancels both');
+  if (typeof clientOrderId === 'string') bounds.push(`as ${quoted(clientOrderId)}`);
   return `${order.kind} ${bounds.join(' ')}`;
 }
 
@@ -213,6 +232,11 @@ function eventDetail(event: EventRecord, names: Names): string {
       return `${dollarsText(event.amountMicros)} from u${event.userId}`;
     case 'orderRested':
       return restingText(event, names);
+    case 'orderAmended': {
+      const { oldPriceTicks, oldSizeLots, keptPriority } = event;
+      const old = `${lotsText(oldSizeLots)} at ${ticksText(oldPriceTicks)}`;
+      return `${restingText(event, names)}, before ${old}${keptPriority === 1 ? '' : ', placed anew'}`;
+    }
     case 'orderCancelled':
       return `${restingText(event, names)} (${cancelReason(event.reason)})`;
     case 'trade':
@@ -256,7 +280,7 @@ function untilText(expiresAtMs: number): string {
   return expiresAtMs === MAX_TIME_MS ? '' : ` until ${timeText(expiresAtMs)}`;
 }
 
-type Resting = EventRecord<'orderRested' | 'orderCancelled'>;
+type Resting = EventRecord<'orderRested' | 'orderCancelled' | 'orderAmended'>;
 
 function restingText(order: Resting, names: Names): string {
   const verb = order.side === Side.BUY ? 'buy' : 'sell';

@@ -124,6 +124,7 @@ export class Books {
       case 'credentialSet':
       case 'orderRested':
       case 'orderCancelled':
+      case 'orderAmended':
       case 'positionSettled':
       case 'pointsCredited':
       case 'referralCodeSet':

@@ -54,6 +54,8 @@ function partsOf(event: EventRecord): MoneyChange[] {
       return event.side === Side.BUY ? [hold(event, 'hold', 1)] : [];
     case 'orderCancelled':
       return event.side === Side.BUY ? [hold(event, 'release', -1)] : [];
+    case 'orderAmended':
+      return event.side === Side.BUY ? partsOfAmendment(event) : [];
     case 'trade':
       return partsOfTrade(event);
     case 'claimed': {
@@ -109,6 +111,14 @@ function partsOfTrade(trade: EventRecord<'trade'>): MoneyChange[] {
       ? change(makerId, 'bought as maker', 0, -makerMicros)
       : change(makerId, 'sold as maker', makerMicros);
   return [taker, change(takerId, 'fee', -trade.feeMicros), maker];
+}
+
+/** The hold of what rests on where it was is smaller; that of an order placed anew is released. */
+function partsOfAmendment(event: EventRecord<'orderAmended'>): MoneyChange[] {
+  const { userId, oldSizeLots, oldPriceTicks, sizeLots, priceTicks, keptPriority } = event;
+  const left = keptPriority === 1 ? sizeLots * priceTicks : 0;
+  const released = oldSizeLots * oldPriceTicks - left;
+  return [change(userId, 'release', released, -released)];
 }
 
 /** The value of a buy order becomes held (sign 1), or available again (-1). */

@@ -204,7 +204,8 @@ export class Drafting {
     ]);
     const fields: BodyFields = Object.fromEntries(entries);
     if (fields.op === 'claim') fields.marketId = this.market(true) ?? fields.marketId;
-    if (fields.op === 'cancel' && this.order !== null) fields.marketId = this.order.marketId;
+    if ((fields.op === 'cancel' || fields.op === 'amend') && this.order !== null)
+      fields.marketId = this.order.marketId;
     if (fields.op === 'sell' && this.holding !== null) {
       fields.marketId = this.holding.marketId;
       this.cover(fields);

@@ -147,10 +147,11 @@ export abstract class KillClient {
   protected order(side: 'buy' | 'sell', fields: object): Attempt {
     const { marketId } = this.floor;
     const validUntilMs = LAST_MS - ++this.floor.attempts;
+    const clientOrderId = `kill:${this.floor.attempts}`;
     return {
       ...this.attempt(`${validUntilMs}`, marketId, this.isKeyed),
       path: `/markets/15m/${marketId}/${side}`,
-      body: { ...fields, validUntilMs },
+      body: { ...fields, validUntilMs, clientOrderId },
     };
   }
 
@@ -358,7 +359,7 @@ export class KillMaker extends KillClient {
 
   protected answered({ method, mark, body }: Attempt, { status, json, text }: Answer): void {
     if (method === 'DELETE') {
-      if (status !== 200) expect(json.error.code, text).toBe('order_not_found');
+      if (status !== 200) expect(json.error.code, text).toBe('order_closed');
       this.cancelled.add(mark.slice(CANCEL.length));
     } else if (status === 200) {
       const { orderId, restingShares: shares, marketId } = json;

@@ -17,6 +17,7 @@ const USUAL_REFUSALS: readonly ErrorCode[] = [
   'market_not_active',
   'insufficient_liquidity',
   'client_order_id_reused',
+  'order_closed',
   'post_only_would_trade',
   'price_not_met',
   'amount_too_small',
@@ -101,8 +102,8 @@ export class TradingClient {
     if (resting === null) return;
     const path = `/markets/15m/${resting.marketId}/orders/${resting.orderId}`;
     const cancelled = await this.api.delete(path, this.token);
-    const isGone = cancelled.status === 404;
-    if (isGone) expect(cancelled.json.error.code).toBe('order_not_found');
+    const isGone = cancelled.status === 409;
+    if (isGone) expect(cancelled.json.error.code).toBe('order_closed');
     else expect(cancelled.status, cancelled.text).toBe(200);
     const profile = await this.api.read(this.path);
     this.ledger.restingEnded(isGone ? null : cancelled.json.cancelledShares, profile.json.volume);

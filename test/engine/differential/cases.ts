@@ -9,7 +9,7 @@
  * with small numbers; maxima.test.ts reaches the stated ones.
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
-import type { CommandName } from '../../../engine/interface/commands.js';
+import type { BatchOperation, CommandName } from '../../../engine/interface/commands.js';
 
 /** A remembered result counts as `replayed`, whatever its code. */
 type CaseName = CodeName | 'replayed';
@@ -55,8 +55,19 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   withdraw: [...TRANSFERS, 'user_not_of_partner', 'user_frozen', 'insufficient_balance'],
   buy: [...USERS, ...ORDERS, 'limit_reached', 'insufficient_balance', 'amount_too_small'],
   sell: [...USERS, ...ORDERS, 'limit_reached', 'insufficient_shares'],
-  cancel: [...USERS, 'market_not_found', 'order_not_found'],
+  cancel: [...USERS, 'market_not_found', 'order_not_found', 'order_closed'],
   cancelAll: [...USERS, 'market_not_found'],
+  cancelEverywhere: USERS,
+  amend: [
+    ...USERS,
+    'market_not_found',
+    'order_not_found',
+    'order_closed',
+    'limit_reached',
+    'insufficient_balance',
+    'insufficient_shares',
+    'post_only_would_trade',
+  ],
   claim: [...USERS, 'market_not_found', 'market_not_resolved', 'nothing_to_claim'],
   stake: [...USERS, 'user_frozen', 'insufficient_balance', 'limit_reached'],
   unstake: [...USERS, 'deposit_not_found', 'deposit_closed'],
@@ -74,10 +85,31 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
 };
 
 /** For operations in a batch: the user was found before them, and ids have no malformed form. */
-const OPERATION_ANSWERS: Record<'buy' | 'sell' | 'cancel' | 'claim', CaseName[]> = {
+const OPERATION_ANSWERS: Record<BatchOperation['kind'], CaseName[]> = {
   buy: [...ORDERS, 'insufficient_balance', 'amount_too_small', 'batch_aborted', 'limit_reached'],
   sell: [...ORDERS, 'insufficient_shares', 'batch_aborted'],
-  cancel: ['ok', 'invalid_command', 'market_not_found', 'order_not_found', 'batch_aborted'],
+  cancel: [
+    'ok',
+    'invalid_command',
+    'market_not_found',
+    'order_not_found',
+    'order_closed',
+    'batch_aborted',
+  ],
+  cancelAll: ['ok', 'market_not_found', 'batch_aborted'],
+  cancelEverywhere: ['ok', 'batch_aborted'],
+  amend: [
+    'ok',
+    'invalid_command',
+    'market_not_found',
+    'order_not_found',
+    'order_closed',
+    'limit_reached',
+    'insufficient_balance',
+    'insufficient_shares',
+    'post_only_would_trade',
+    'batch_aborted',
+  ],
   claim: ['ok', 'market_not_found', 'market_not_resolved', 'nothing_to_claim', 'batch_aborted'],
 };
 
@@ -101,6 +133,10 @@ const EVENTS = [
   'orderCancelled REQUESTED',
   'orderCancelled SELF_TRADE',
   'orderCancelled MARKET_ENDED',
+  'orderCancelled EXPIRED',
+  'orderAmended in place',
+  'orderAmended and closed',
+  'orderAmended and placed anew',
   'trade TRANSFER by BUY UP',
   'trade TRANSFER by BUY DOWN',
   'trade TRANSFER by SELL UP',

@@ -205,6 +205,10 @@ function nameOf(event: EventRecord): string {
       return `event marketResolved ${word(Resolution, event.resolution)}`;
     case 'orderCancelled':
       return `event orderCancelled ${word(CancelReason, event.reason)}`;
+    case 'orderAmended': {
+      const kept = event.sizeLots === 0 ? 'and closed' : 'in place';
+      return `event orderAmended ${event.keptPriority === 1 ? kept : 'and placed anew'}`;
+    }
     case 'deposited':
       return `event deposited ${word(DepositSource, event.source)}`;
     case 'pointsCredited':

@@ -14,6 +14,7 @@ import type {
 import {
   marketIdOf,
   Outcome,
+  SelfTrade,
   TimeInForce,
   TokenScope,
   WINDOW_MS,
@@ -263,6 +264,7 @@ function keys(duel: Duel): void {
   for (let i = 0; i < keysPerUser; i++) expectCode(duel, asked(1, i), NOT_FOUND, START_MS + i);
   expectCode(duel, asked(1, 'more'), FULL);
   expectCode(duel, asked(1, 'more', 2), FULL);
+  expectCode(duel, { kind: 'cancelEverywhere', userId: 1, idempotencyKey: 'all' }, FULL);
   // A remembered key is still answered, and refused for another command.
   expectCode(duel, asked(1, 0), NOT_FOUND);
   expectCode(duel, asked(1, 0, 2), REUSED);
@@ -293,12 +295,12 @@ function keys(duel: Duel): void {
   for (let i = 0; i < 10; i++) expectCode(duel, asked(4, i), NOT_FOUND);
 }
 
-/** The longest result takes 136,076 bytes, for which room is always kept. */
+/** The longest result takes 146,476 bytes, for which room is always kept. */
 const BYTES: IdempotencyBounds = {
   keysPerUser: 1_000,
   keysInAll: 10_000,
-  bytesPerUser: 136_076 + 60_000,
-  bytesInAll: 136_076 + 65_000,
+  bytesPerUser: 146_476 + 60_000,
+  bytesInAll: 146_476 + 65_000,
 };
 
 function keyedBytes(duel: Duel): void {
@@ -467,6 +469,10 @@ function wellFormed(): Command[] {
     { kind: 'cancel', ...user, marketId: MARKET, orderId: 0, clientOrderId: 'mine' },
     { kind: 'cancel', ...user, marketId: MARKET, orderId: 1 },
     { kind: 'cancelAll', ...user, marketId: MARKET },
+    { kind: 'cancelEverywhere', ...user },
+    { kind: 'amend', ...user, marketId: MARKET, orderId: 1, sizeLots: 3, priceTicks: 400 },
+    { ...bid(1, UP, 5, TimeInForce.GTC), expiresAtMs: START_MS + 60_000 },
+    { ...bid(1, UP, 5, TimeInForce.GTC), selfTrade: SelfTrade.CANCEL_BOTH },
     { kind: 'claim', ...user, marketId: MARKET },
     { kind: 'stake', ...user, amountMicros: 2_000_000 },
     { kind: 'unstake', ...user, depositId: 1 },
@@ -514,7 +520,41 @@ function fields(duel: Duel): void {
   );
 }
 
+/** Every refusal of an amendment that depends on money, shares and the book, alone and in a batch. */
+function amendments(duel: Duel): void {
+  openMarket(duel, 2);
+  const { GTC, IOC } = TimeInForce;
+  const at = (userId: number, outcome: Outcome, priceTicks: number, rest: object): Buy => {
+    const order = { ...bid(userId, outcome, 100, GTC), priceTicks, budgetMicros: 100 * priceTicks };
+    return { ...order, ...rest };
+  };
+  expectCode(duel, at(2, DOWN, 400, {}), OK);
+  expectCode(duel, at(1, UP, 500, {}), OK);
+  expectCode(duel, at(1, UP, 400, { postOnly: true }), OK);
+  expectCode(duel, at(1, UP, 600, { timeInForce: IOC, sizeLots: 10, budgetMicros: 6_000 }), OK);
+  const { budgetMicros: _, ...sale } = bid(1, UP, 10, GTC);
+  expectCode(duel, { ...sale, kind: 'sell', priceTicks: 900 }, OK);
+  const amend = (orderId: number, sizeLots: number, priceTicks: number): BatchOperation => {
+    const head = { userId: 1, idempotencyKey: null, marketId: MARKET };
+    return { kind: 'amend', ...head, orderId, sizeLots, priceTicks };
+  };
+  const refused: [BatchOperation, number][] = [
+    [amend(2, 10_000_000_000, 0), LIMIT_REACHED],
+    [amend(2, 1_900_000_000, 0), Code.insufficient_balance],
+    [amend(3, 0, 600), Code.post_only_would_trade],
+    [amend(5, 50, 0), Code.insufficient_shares],
+  ];
+  for (const [operation, code] of refused) {
+    expectCode(duel, operation, code);
+    expectCode(duel, batchOf(1, [operation]), OK);
+  }
+  duel.compareState();
+  expectCode(duel, amend(2, 110, 0), OK);
+  expectCode(duel, amend(2, 5, 0), OK);
+}
+
 export const LIMIT_PLAYS: LimitPlay[] = [
+  { name: 'refused amendments', play: amendments },
   { name: 'every field, with invalid values', play: fields },
   { name: 'assets', play: assets },
   { name: 'remembered prices of an asset', play: prices },

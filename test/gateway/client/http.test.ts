@@ -103,6 +103,12 @@ describe('routes', () => {
     expect([gone.status, gone.reason]).toEqual(['cancelled', 'requested']);
     expect((await client.cancelAfter(maker.api, maker.userId, 0)).cancelAtMs).toBe(null);
     expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);
+    const order = { outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' } as const;
+    const { orderId } = await client.buy(maker.api, MARKET, order);
+    const smaller = await client.amend(maker.api, MARKET, orderId, { shares: 3 });
+    expect(smaller.keptPriority).toBe(true);
+    const all = await client.cancelEverywhere(maker.api, maker.userId);
+    expect(all.cancelled).toEqual([orderId]);
     const { results } = await client.batch(
       maker.api,
       [

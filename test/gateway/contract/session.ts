@@ -60,6 +60,7 @@ export class ContractSession {
     await this.readUser(ada);
     await this.server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_250.5);
     await this.afterTheEnd(ada, depositId);
+    await this.amendAndCancel(ada);
   }
 
   /** Tokens of Bob, who referred Ada, and of Ada. */
@@ -161,6 +162,25 @@ export class ContractSession {
     const cancel = { method: 'DELETE', path: `${path}/orders/:orderId`, token: ada } as const;
     await this.step({ ...cancel, parameters: { marketId: MARKET, orderId } });
     await this.step({ method: 'DELETE', path: `${path}/orders`, parameters, token: ada });
+  }
+
+  /** In the next market. */
+  private async amendAndCancel(token: string): Promise<void> {
+    const { api } = this.server;
+    const { json } = await api.get('/markets/15m?asset=BTC');
+    const marketId: string = json.markets[0].id;
+    const bid = { outcome: 'UP', shares: 10, price: 0.3, timeInForce: 'GTC' };
+    const { json: order } = await api.post(`/markets/15m/${marketId}/buy`, bid, token);
+    const { orderId, userId } = order;
+    await this.step({
+      method: 'PATCH',
+      path: '/markets/15m/:marketId/orders/:orderId',
+      parameters: { marketId, orderId },
+      body: { shares: 6 },
+      token,
+    });
+    const parameters = { id: userId };
+    await this.step({ method: 'DELETE', path: '/users/:id/orders', parameters, token });
   }
 
   private async readBook(): Promise<void> {

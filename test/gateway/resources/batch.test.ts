@@ -90,7 +90,7 @@ describe('a batch that is not atomic', () => {
       'insufficient_liquidity',
       'insufficient_shares',
       'cancelled',
-      'order_not_found',
+      'order_closed',
       'market_not_resolved',
       'market_not_found',
       'order_not_found',
@@ -309,11 +309,11 @@ describe('an invalid batch', () => {
   test.each([
     [
       { operations: [{ ...good, op: 'hold' }] },
-      'operations.0.op must be buy or sell or cancel or claim.',
+      'operations.0.op must be buy or sell or cancel or amend or cancelAll or claim.',
     ],
     [
       { operations: [{ marketId: MARKET }] },
-      'operations.0.op must be buy or sell or cancel or claim.',
+      'operations.0.op must be buy or sell or cancel or amend or cancelAll or claim.',
     ],
     [{ operations: good }, 'operations must be an array.'],
     [{ operations: [good], atomic: 1 }, 'atomic must be a boolean.'],
@@ -404,7 +404,7 @@ test('a batch answers what the single routes answer in sequence', async () => {
     'buy insufficient_liquidity',
     'buy price_not_met',
     'sell insufficient_shares',
-    'cancel order_not_found',
+    'cancel order_closed',
     'claim nothing_to_claim',
   ]) {
     expect(seen.get(kind), kind).toBeGreaterThan(0);

@@ -28,7 +28,7 @@ import { operationsOf, programContract } from '../contract/check.js';
 const NEXT_MARKET = 'btc-15m-1763701200';
 const NO_MARKET = 'btc-15m-1763600400';
 
-type Change = 'POST' | 'PUT' | 'DELETE';
+type Change = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** "POST /batch" → its parameters' names, for every operation that changes something. */
 const CHANGES = new Map(
@@ -149,6 +149,15 @@ const REFUSALS: Record<string, Refusal[]> = {
   ],
   'DELETE /markets/15m/{marketId}/orders': [
     { path: on('nonsense', 'orders'), code: 'market_not_found' },
+  ],
+  'PATCH /markets/15m/{marketId}/orders/{orderId}': [
+    { path: on('nonsense', 'orders/o1'), body: { shares: 1 }, code: 'market_not_found' },
+    { path: on(MARKET, 'orders/nonsense'), body: { shares: 1 }, code: 'order_not_found' },
+    { path: on(MARKET, 'orders/o99'), body: { price: 0.5 }, code: 'order_not_found' },
+  ],
+  'DELETE /users/{id}/orders': [
+    { path: '/users/u1/orders?marketId=nonsense', code: 'market_not_found' },
+    { path: `/users/u1/orders?marketId=${NO_MARKET}`, code: 'market_not_found' },
   ],
   'POST /batch': [
     {
@@ -338,8 +347,13 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   const ask = await done('POST /markets/15m/{marketId}/sell', on(MARKET, 'sell'), sale, bob);
   expect(ask.status).toBe('resting');
   const order = on(MARKET, `orders/${bid.orderId}`);
+  const terms = { shares: 8 };
+  const amended = 'PATCH /markets/15m/{marketId}/orders/{orderId}';
+  expect((await done(amended, order, terms, ada)).keptPriority).toBe(true);
   await done('DELETE /markets/15m/{marketId}/orders/{orderId}', order, undefined, ada);
   await done('DELETE /markets/15m/{marketId}/orders', on(MARKET, 'orders'), undefined, bob);
+  await api.post(buy, { outcome: 'UP', shares: 1, price: 0.2, ...rest }, bob.token);
+  await done('DELETE /users/{id}/orders', `/users/${bob.userId}/orders`, undefined, bob);
   const operations = [
     { op: 'buy', marketId: MARKET, outcome: 'UP', shares: 5, price: 0.3, ...rest },
     { op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1_000 },

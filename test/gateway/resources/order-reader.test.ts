@@ -150,6 +150,14 @@ const VALUES: Record<string, readonly [usual: readonly string[], odd: readonly s
     ['"a"', '"grid:7_b-2.c"', `"${'x'.repeat(64)}"`],
     ['""', `"${'x'.repeat(65)}"`, '"a b"', '"a/b"', '"\\u0061"', '"é"', '7', 'null'],
   ],
+  expiresAtMs: [
+    ['1763700301000', '8640000000000', '0'],
+    ['-0', '-1', '1.5', '8640000000001', 'null'],
+  ],
+  selfTrade: [
+    ['"cancel_resting"', '"cancel_taker"', '"cancel_both"'],
+    ['"cancel"', '1', 'null', '""'],
+  ],
   marketId: [
     [`"${MARKET}"`, `"${MARKET}"`, '"eth-15m-1763700300"'],
     ['"x"', '""', '"é"', '5'],
@@ -177,7 +185,16 @@ const EXTRA = [
   'outc\\u006fme',
   'orderIb',
 ];
-const LIMITS = ['userId', 'price', 'timeInForce', 'postOnly', 'validUntilMs', 'clientOrderId'];
+const LIMITS = [
+  'userId',
+  'price',
+  'timeInForce',
+  'postOnly',
+  'validUntilMs',
+  'clientOrderId',
+  'expiresAtMs',
+  'selfTrade',
+];
 const FIELDS: Record<string, readonly [always: readonly string[], often: readonly string[]]> = {
   buy: [['outcome'], ['amount', 'shares', ...LIMITS]],
   sell: [['outcome', 'shares'], LIMITS],

@@ -1,6 +1,6 @@
 /**
- * Seeded random trading for the stream tests: orders of every kind around the middle, cancels and
- * batches.
+ * Seeded random trading for the stream tests: orders of every kind around the middle, cancels,
+ * amendments and batches.
  */
 import type { Random } from '../../../bench/workload/random.js';
 import type { Engine } from '../../../engine/engine.js';
@@ -38,7 +38,17 @@ function randomCancel(
 ): BatchOperation | null {
   const orders = engine.orders(userId).filter((order) => order.marketId === marketId);
   if (orders.length === 0) return null;
-  const { orderId } = orders[random.whole(0, orders.length - 1)]!;
+  const order = orders[random.whole(0, orders.length - 1)]!;
+  const { orderId, filledLots, originalLots, priceTicks } = order;
+  if (random.chance(0.4)) {
+    const sizeLots = Math.max(
+      1,
+      random.chance(0.1) ? filledLots : originalLots + 500 * random.whole(-3, 3),
+    );
+    const amended = random.chance(0.6) ? 0 : Math.min(999, priceTicks + random.whole(0, 60));
+    const head = { kind: 'amend' as const, userId, idempotencyKey: null, marketId, orderId };
+    return { ...head, sizeLots, priceTicks: amended };
+  }
   return { kind: 'cancel', userId, idempotencyKey: null, marketId, orderId };
 }
 

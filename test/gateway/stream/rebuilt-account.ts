@@ -15,6 +15,11 @@ function moneyOf(event: Message): [number, number] {
       const hold = isBuy ? lots(event.price) * lots(event.shares) : 0;
       return event.type === 'order_rested' ? [-hold, hold] : [hold, -hold];
     }
+    case 'order_amended': {
+      const kept = event.keptPriority ? lots(event.price) * lots(event.shares) : 0;
+      const released = isBuy ? lots(event.oldPrice) * lots(event.oldShares) - kept : 0;
+      return [released, -released];
+    }
     case 'fill':
       if (!isBuy) return [micros(event.value), 0];
       return event.role === 'taker'
@@ -79,12 +84,16 @@ export class RebuiltAccount {
     expect(micros(balance.total)).toBe(this.available + this.held);
   }
 
-  private changeOrder({ type, orderId, shares }: Message): void {
+  private changeOrder({ type, orderId, shares, oldShares, keptPriority }: Message): void {
     const left = this.orders.get(orderId);
     if (type === 'order_rested') this.orders.set(orderId, lots(shares));
     else if (type === 'order_cancelled') {
       expect(left).toBe(lots(shares));
       this.orders.delete(orderId);
+    } else if (type === 'order_amended') {
+      expect(left).toBe(lots(oldShares));
+      if (keptPriority && shares > 0) this.orders.set(orderId, lots(shares));
+      else this.orders.delete(orderId);
     } else if (type === 'fill' && left !== undefined) {
       if (left === lots(shares)) this.orders.delete(orderId);
       else this.orders.set(orderId, left - lots(shares));

@@ -2,7 +2,7 @@
  * The naive engine's book: which makers an order meets, and what it would do. Nothing here changes
  * state. An order is planned and checked first, then executed step by step (orders.ts).
  */
-import { Outcome, Side } from '../../../engine/interface/domain.js';
+import { Outcome, SelfTrade, Side } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Dollars, lotsFor, tradeValue, ZERO } from './decimal.js';
 import type { NaiveMarket, NaiveOrder } from './state.js';
@@ -15,6 +15,7 @@ export interface Taker {
   budget: Dollars | null;
   sizeLots: number;
   priceTicks: number;
+  selfTrade: SelfTrade;
 }
 
 /**
@@ -42,6 +43,8 @@ export interface Plan {
   hasMaker: boolean;
   /** The order has traded with the maximum of makers. */
   exhausted: boolean;
+  /** It met an order of the same user, and ends there. */
+  stopped: boolean;
 }
 
 /** Buying UP and selling DOWN raise the price of UP: both are bids. */
@@ -53,15 +56,13 @@ export function upTicksOf(outcome: Outcome, priceTicks: number): number {
   return outcome === Outcome.UP ? priceTicks : MICROS_PER_SET - priceTicks;
 }
 
-/** Resting orders of one side, best price first, then oldest first. */
+/** Resting orders of one side, best price first, then in the order in which they came to rest. */
 export function bestFirst(market: NaiveMarket, bids: boolean): NaiveOrder[] {
   const sign = bids ? -1 : 1;
   return market.orders
     .filter((order) => isBid(order) === bids)
     .sort(
-      (a, b) =>
-        sign * (upTicksOf(a.outcome, a.priceTicks) - upTicksOf(b.outcome, b.priceTicks)) ||
-        a.orderId - b.orderId,
+      (a, b) => sign * (upTicksOf(a.outcome, a.priceTicks) - upTicksOf(b.outcome, b.priceTicks)),
     );
 }
 
@@ -88,6 +89,7 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
     filled: false,
     hasMaker: false,
     exhausted: false,
+    stopped: false,
   };
   for (const maker of acceptable(market, taker)) {
     if (plan.lotsLeft === 0) break;
@@ -95,6 +97,13 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
     const affordable =
       plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, takerTicks);
     const own = maker.userId === taker.userId;
+    if (own && taker.selfTrade !== SelfTrade.CANCEL_RESTING) {
+      plan.stopped = affordable > 0;
+      plan.filled = affordable === 0;
+      if (plan.stopped && taker.selfTrade === SelfTrade.CANCEL_BOTH)
+        plan.steps.push({ maker, own, lots: 0, takerTicks });
+      return plan;
+    }
     if (own) {
       // An order that cannot afford a lot does not cancel the user's own order.
       if (affordable > 0) plan.steps.push({ maker, own, lots: 0, takerTicks });

@@ -2,8 +2,9 @@
  * Deep copies of plain objects and arrays: the naive engine's state, which a refused atomic batch
  * restores, and commands. Decimals and texts are immutable and shared.
  */
-import type { BatchOperation, Command } from '../../../engine/interface/commands.js';
-import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import type { BatchOperation, Buy, Command, Sell } from '../../../engine/interface/commands.js';
+import { Outcome, SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import type { NaiveState } from './state.js';
 
 export function copyOf(state: NaiveState): NaiveState {
@@ -15,6 +16,7 @@ export function copyOf(state: NaiveState): NaiveState {
       markets: state.markets,
       events: state.events,
       clientOrders: state.clientOrders,
+      history: state.history,
     }),
   };
 }
@@ -32,11 +34,21 @@ export function asRecorded(command: Command): Command {
 
 function simplify(command: Command | BatchOperation): void {
   if ('clientOrderId' in command && command.clientOrderId === null) delete command.clientOrderId;
+  if (isOrder(command) && command.expiresAtMs === MAX_TIME_MS) delete command.expiresAtMs;
+  if (isOrder(command) && command.selfTrade !== undefined) {
+    if (command.selfTrade === SelfTrade.CANCEL_RESTING) delete command.selfTrade;
+    else if (!Object.values(SelfTrade).includes(command.selfTrade))
+      command.selfTrade = 3 as SelfTrade;
+  }
   if ('userId' in command && (command.userId | 0) !== command.userId) command.userId = 0;
   if (command.kind !== 'buy' && command.kind !== 'sell') return;
   if (!Object.values(Outcome).includes(command.outcome)) command.outcome = 3 as Outcome;
   if (!Object.values(TimeInForce).includes(command.timeInForce))
     command.timeInForce = 7 as TimeInForce;
+}
+
+function isOrder(command: Command | BatchOperation): command is Buy | Sell {
+  return command.kind === 'buy' || command.kind === 'sell';
 }
 
 function deepCopy<T>(value: T): T {

@@ -52,6 +52,8 @@ const isOrder = {
   postOnly: isFlag,
   validUntilMs: whole(0, MAX_TIME_MS),
   clientOrderId: isName,
+  expiresAtMs: (value: unknown) => value === undefined || whole(0, MAX_TIME_MS)(value),
+  selfTrade: (value: unknown) => value === undefined || whole(0, 2)(value),
 };
 const CODE = /^[A-Za-z0-9_-]{3,20}$/;
 
@@ -76,6 +78,8 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   sell: isOrder,
   cancel: { ...isUsers, clientOrderId: isName },
   cancelAll: { ...isUsers },
+  cancelEverywhere: { ...isUsers },
+  amend: { ...isUsers, sizeLots: whole(0, MAX_ORDER_LOTS), priceTicks: whole(0, 999) },
   claim: { ...isUsers },
   stake: { ...isUsers, amountMicros: whole(MIN_STAKE_MICROS, MAX_TRANSFER_MICROS) },
   unstake: { ...isUsers },
@@ -111,8 +115,11 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   if (command.kind === 'observePrice') return command.observedAtMs <= nowMs;
   if (command.kind === 'cancel' && typeof command.clientOrderId === 'string')
     return command.orderId === 0;
-  if (command.kind === 'buy' || command.kind === 'sell')
-    return !command.postOnly || command.timeInForce === 2;
+  if (command.kind === 'buy' || command.kind === 'sell') {
+    const mayRest = command.timeInForce === 2;
+    return mayRest || (!command.postOnly && command.expiresAtMs === undefined);
+  }
+  if (command.kind === 'amend') return command.sizeLots + command.priceTicks > 0;
   if (command.kind === 'batch') return isBatch(command.operations, command.userId);
   return true;
 }
@@ -126,7 +133,9 @@ function isBatch(operations: BatchOperation[], userId: number): boolean {
     whole(1, MAX_BATCH_OPERATIONS)(operations.length) &&
     operations.every(
       (operation) =>
-        ['buy', 'sell', 'cancel', 'claim'].includes(operation.kind) &&
+        ['buy', 'sell', 'cancel', 'claim', 'cancelAll', 'cancelEverywhere', 'amend'].includes(
+          operation.kind,
+        ) &&
         operation.userId === userId &&
         operation.idempotencyKey === null,
     )

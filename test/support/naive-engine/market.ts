@@ -22,6 +22,7 @@ import {
   emit,
   marketOf,
   type NaiveMarket,
+  type NaiveOrder,
   type NaivePosition,
   type NaiveState,
   ok,
@@ -102,7 +103,8 @@ function deadlines(state: NaiveState): Deadline[] {
 
 export function nextDueMs(state: NaiveState): number {
   if (state.work.length > 0) return state.nowMs;
-  return deadlines(state)[0]?.atMs ?? Number.POSITIVE_INFINITY;
+  const dueAtMs = deadlines(state)[0]?.atMs ?? Number.POSITIVE_INFINITY;
+  return Math.min(dueAtMs, expiring(state)[0]?.order.expiresAtMs ?? Number.POSITIVE_INFINITY);
 }
 
 /** Processes every deadline up to `atMs`, each at its own time, then all pending work. */
@@ -113,17 +115,41 @@ export function passTime(state: NaiveState, atMs: number): void {
     due !== undefined && due.atMs <= atMs;
     due = deadlines(state)[0]
   ) {
+    expireBefore(state, due.atMs);
     state.nowMs = due.atMs;
     due.meet();
   }
   state.nowMs = atMs;
+  expireBefore(state, atMs + 1);
   for (let work = state.work.shift(); work !== undefined; work = state.work.shift()) {
+    if (work.kind === 'expireOrders') {
+      cancelExpired(state, work.beforeMs!);
+      continue;
+    }
     const market = marketOf(state, work.marketId)!;
     if (work.kind === 'expireTokens') expireTokens(state);
     else if (work.kind === 'fireTimers') fireTimers(state);
     else if (work.kind === 'cancelOrders') cancelResting(state, market);
     else if (work.kind === 'settlePositions') settlePositions(state, market);
     else payOut(state, market);
+  }
+}
+
+/** Orders that expire while their market is active, the first one first. */
+function expiring(state: NaiveState): { market: NaiveMarket; order: NaiveOrder }[] {
+  return state.markets
+    .flatMap((market) => market.orders.map((order) => ({ market, order })))
+    .filter(({ market, order }) => order.expiresAtMs < market.endsAtMs)
+    .sort((a, b) => a.order.expiresAtMs - b.order.expiresAtMs || a.order.orderId - b.order.orderId);
+}
+
+function expireBefore(state: NaiveState, beforeMs: number): void {
+  state.work.push({ kind: 'expireOrders', marketId: 0, beforeMs });
+}
+
+function cancelExpired(state: NaiveState, beforeMs: number): void {
+  for (const { market, order } of expiring(state)) {
+    if (order.expiresAtMs < beforeMs) cancelOrder(state, market, order, CancelReason.EXPIRED);
   }
 }
 

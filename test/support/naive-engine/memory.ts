@@ -1,14 +1,23 @@
 /**
  * The naive engine's remembered results: plain entries, oldest first, once per user and once for
- * all users. Expired entries are removed before anything else, so every entry counts.
+ * all users. Expired entries are removed before anything else, so every entry counts. Below them
+ * are the remembered client order ids, beside those that resting orders have.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
 import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
+import {
+  CLIENT_ORDER_ID_BOUNDS,
+  type ClientOrderIdBounds,
+} from '../../../engine/state/book/client-order-ids.js';
 import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
+import type { NaiveClientOrder, NaiveState } from './state.js';
 
-/** The longest result: a batch of 100 orders with 5,000 fills, all of its integers large. */
-const MOST_BYTES = 36 + 8 * (4 + 1 + 100 * (1 + 4 + 15) + 5_000 * 3);
+/**
+ * The longest result: a batch of 100 amendments with 5,000 fills that also cancels 1,100 orders,
+ * all of its integers large.
+ */
+const MOST_BYTES = 36 + 8 * (4 + 1 + 100 * (1 + 4 + 2 + 15) + 5_000 * 3 + 1_100);
 
 interface Remembered {
   command: Command;
@@ -95,4 +104,33 @@ export class NaiveMemory {
       this.perUser.get(userId)!.remove(key);
     }
   }
+}
+
+/** The user's resting or remembered order with the id, 0: none. */
+export function orderWithClientId(
+  state: NaiveState,
+  userId: number,
+  clientOrderId: string,
+): number {
+  const resting = state.markets
+    .flatMap((market) => market.orders)
+    .find((order) => order.userId === userId && order.clientOrderId === clientOrderId);
+  if (resting !== undefined) return resting.orderId;
+  const remembered = state.clientOrders.find(
+    (one) => one.userId === userId && one.clientOrderId === clientOrderId,
+  );
+  return remembered?.orderId ?? 0;
+}
+
+/** Forgets the user's oldest id if the user has as many as fit, else the oldest of all. */
+export function rememberClientOrder(
+  state: NaiveState,
+  order: NaiveClientOrder,
+  bounds: ClientOrderIdBounds = CLIENT_ORDER_ID_BOUNDS,
+): void {
+  const { clientOrders } = state;
+  const own = clientOrders.filter((one) => one.userId === order.userId);
+  if (own.length >= bounds.perUser) clientOrders.splice(clientOrders.indexOf(own[0]!), 1);
+  else if (clientOrders.length >= bounds.inAll) clientOrders.shift();
+  clientOrders.push(order);
 }

@@ -41,13 +41,14 @@ import {
   setReferralCode,
   withdraw,
 } from './accounts.js';
+import { amend } from './amend.js';
 import { listAsset, observePrice, vouchForSnapshot } from './assets.js';
 import { asRecorded, copyOf } from './copy.js';
 import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
 import { claim, nextDueMs, passTime } from './market.js';
 import { keyOf, NaiveMemory, sameCommand } from './memory.js';
-import { cancel, cancelAll, placeOrder } from './orders.js';
+import { cancel, cancelAll, cancelEverywhere, placeOrder } from './orders.js';
 import { type Answer, type NaiveState, newState, ok, reject, userOf } from './state.js';
 import { claimYield, stake, unstake } from './vault.js';
 import * as views from './views.js';
@@ -310,6 +311,10 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return cancel(state, command);
     case 'cancelAll':
       return cancelAll(state, command);
+    case 'cancelEverywhere':
+      return cancelEverywhere(state, command);
+    case 'amend':
+      return amend(state, command);
     case 'claim':
       return claim(state, command);
     case 'stake':

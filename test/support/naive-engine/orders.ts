@@ -2,19 +2,26 @@
  * Buying, selling and cancelling in the naive engine. Every command is checked in full before
  * anything changes, and each change of money or shares is recorded where it happens.
  */
-import type { Buy, Cancel, CancelAll, Sell } from '../../../engine/interface/commands.js';
+import type {
+  Buy,
+  Cancel,
+  CancelAll,
+  CancelEverywhere,
+  Sell,
+} from '../../../engine/interface/commands.js';
 import {
   CancelReason,
   MarketStatus,
   MatchType,
+  OrderEnd,
   OrderStatus,
   Outcome,
+  SelfTrade,
   Side,
   TimeInForce,
 } from '../../../engine/interface/domain.js';
-import { MAX_OPEN_ORDERS_PER_USER } from '../../../engine/interface/limits.js';
+import { MAX_OPEN_ORDERS_PER_USER, MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { type Plan, planOrder, type Step, type Taker, upTicksOf } from './book.js';
-import { orderWithClientId, rememberClientOrder } from './client-order-ids.js';
 import {
   type Dollars,
   dollars,
@@ -25,6 +32,7 @@ import {
   tradeValue,
   ZERO,
 } from './decimal.js';
+import { orderWithClientId, rememberClientOrder } from './memory.js';
 import {
   type Answer,
   emit,
@@ -35,6 +43,7 @@ import {
   type NaiveOrder,
   type NaivePosition,
   type NaiveState,
+  type NaiveUser,
   ok,
   positionOf,
   reject,
@@ -57,6 +66,8 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   if (market === undefined) return reject('market_not_found');
   if (user.frozen) return reject('user_frozen');
   if (command.validUntilMs < state.nowMs) return reject('deadline_passed');
+  const expiresAtMs = command.expiresAtMs ?? MAX_TIME_MS;
+  if (expiresAtMs <= state.nowMs) return reject('deadline_passed');
   if (market.status !== MarketStatus.ACTIVE) return reject('market_not_active');
   if (market.paused || state.everythingPaused || state.pausedAssets.includes(market.asset))
     return reject('market_paused');
@@ -76,10 +87,11 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
     budget: command.kind === 'buy' ? dollars(command.budgetMicros) : null,
     sizeLots: command.sizeLots,
     priceTicks: command.priceTicks,
+    selfTrade: command.selfTrade ?? SelfTrade.CANCEL_RESTING,
   };
   const plan = planOrder(market, taker, state.fillsLeft);
   const refused = refusal(command, taker, plan);
-  if (refused === null) return carryOut(state, market, { command, taker, plan });
+  if (refused === null) return accept(state, market, { command, taker, plan });
   // A refused FOK order uses up the makers that it would have traded with.
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) state.fillsLeft -= plan.fills.length;
   return refused;
@@ -100,14 +112,18 @@ function missingShares(command: Sell, market: NaiveMarket): Answer | null {
 }
 
 /** The refusal that the book leads to; null: none. */
-function refusal(command: Buy | Sell, taker: Taker, plan: Plan): Answer | null {
+export function refusal(
+  command: Pick<Buy, 'postOnly' | 'timeInForce' | 'priceTicks'>,
+  taker: Taker,
+  plan: Plan,
+): Answer | null {
   if (command.postOnly && plan.hasMaker) return reject('post_only_would_trade');
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) {
     const worstTicks = taker.side === Side.BUY ? 999 : 1;
     const code = command.priceTicks === worstTicks ? 'insufficient_liquidity' : 'price_not_met';
     return reject(code, micros(plan.value), plan.filledLots);
   }
-  if (command.timeInForce !== TimeInForce.GTC && !plan.hasMaker)
+  if (command.timeInForce !== TimeInForce.GTC && !plan.hasMaker && !plan.stopped)
     return reject('insufficient_liquidity');
   if (plan.filled && plan.filledLots === 0) return reject('amount_too_small');
   return null;
@@ -119,20 +135,41 @@ interface Accepted {
   plan: Plan;
 }
 
-function carryOut(
+/** The order gets its id and is carried out. */
+function accept(state: NaiveState, market: NaiveMarket, { command, taker, plan }: Accepted) {
+  state.ordersAccepted++;
+  const orderId = state.ordersAccepted;
+  const { userId } = taker;
+  state.history.push({ userId, marketId: market.marketId, end: OrderEnd.RESTING });
+  const clientOrderId = command.clientOrderId ?? null;
+  if (clientOrderId !== null)
+    rememberClientOrder(state, { userId, clientOrderId, orderId }, state.clientOrderBounds);
+  const { timeInForce, postOnly, expiresAtMs = MAX_TIME_MS } = command;
+  const before = { filledLots: 0, value: ZERO, fee: ZERO };
+  const order = { orderId, clientOrderId, timeInForce, postOnly, expiresAtMs, before };
+  const { fields, fills } = carryOut(state, market, { order, taker, plan });
+  return ok(fields, fills);
+}
+
+/** An order as it goes into the book; `before` is what it filled before this command. */
+export interface Placed {
+  orderId: number;
+  clientOrderId: string | null;
+  timeInForce: TimeInForce;
+  postOnly: boolean;
+  expiresAtMs: number;
+  before: { filledLots: number; value: Dollars; fee: Dollars };
+}
+
+/** Trades and rests as planned; returns the fields of an order's result. */
+export function carryOut(
   state: NaiveState,
   market: NaiveMarket,
-  { command, taker, plan }: Accepted,
-): Answer {
+  { order, taker, plan }: { order: Placed; taker: Taker; plan: Plan },
+): { fields: Record<string, number>; fills: number[] } {
   const user = userOf(state, taker.userId)!;
-  state.ordersAccepted++;
   state.fillsLeft -= plan.fills.length;
-  const orderId = state.ordersAccepted;
-  const clientOrderId = command.clientOrderId ?? null;
-  if (clientOrderId !== null) {
-    const { userId } = user;
-    rememberClientOrder(state, { userId, clientOrderId, orderId }, state.clientOrderBounds);
-  }
+  const { orderId } = order;
   const fee = feeOfPlan(taker, plan);
   const last = plan.fills.at(-1);
   let spent = ZERO;
@@ -149,32 +186,44 @@ function carryOut(
     trade(state, market, { orderId, taker, step, fee: part });
     fills.push(state.tradesMade, step.takerTicks, step.lots);
   }
-  const restingLots =
-    command.timeInForce === TimeInForce.GTC
-      ? rest(state, market, { orderId, clientOrderId, taker, plan })
-      : 0;
+  const mayRest = order.timeInForce === TimeInForce.GTC;
+  const restingLots = mayRest ? rest(state, market, { order, taker, plan, fee: charged }) : 0;
+  if (restingLots === 0) state.history[orderId - 1]!.end = endOf(plan);
   const heldByRest = taker.side === Side.BUY ? tradeValue(restingLots, taker.priceTicks) : ZERO;
-  return ok(
-    {
+  const unspent = taker.budget === null ? 0 : micros(taker.budget.minus(spent).minus(heldByRest));
+  return {
+    fields: {
       orderId,
       marketId: market.marketId,
-      userId: user.userId,
       outcome: taker.outcome,
       status: statusOf(plan, restingLots),
       filledLots: plan.filledLots,
       valueMicros: micros(plan.value),
       feeMicros: micros(charged),
-      unspentMicros:
-        taker.budget === null ? 0 : micros(taker.budget.minus(spent).minus(heldByRest)),
+      unspentMicros: unspent,
       restingLots,
-      availableMicros: micros(user.available),
-      heldMicros: micros(user.held),
-      upLots: lotsOf(market, user.userId, Outcome.UP),
-      downLots: lotsOf(market, user.userId, Outcome.DOWN),
       fillCount: plan.fills.length,
+      ...holdings(market, user),
     },
     fills,
-  );
+  };
+}
+
+/** The user's money and shares after a command. */
+export function holdings(market: NaiveMarket, user: NaiveUser): Record<string, number> {
+  return {
+    userId: user.userId,
+    availableMicros: micros(user.available),
+    heldMicros: micros(user.held),
+    upLots: lotsOf(market, user.userId, Outcome.UP),
+    downLots: lotsOf(market, user.userId, Outcome.DOWN),
+  };
+}
+
+/** How an order ends of which nothing rests. */
+function endOf(plan: Plan): number {
+  if (plan.stopped) return OrderEnd.CANCELLED + CancelReason.SELF_TRADE;
+  return plan.filled ? OrderEnd.FILLED : OrderEnd.UNFILLED;
 }
 
 /** On the whole amount if the buy has used it up, otherwise on what was spent. */
@@ -184,6 +233,8 @@ export function feeOfPlan({ side, budget }: Taker, plan: Plan): Dollars {
 }
 
 function statusOf(plan: Plan, restingLots: number): OrderStatus {
+  if (plan.stopped)
+    return plan.filledLots === 0 ? OrderStatus.STOPPED_UNFILLED : OrderStatus.STOPPED;
   if (plan.filledLots === 0) return OrderStatus.RESTING;
   return plan.filled && restingLots === 0 ? OrderStatus.FILLED : OrderStatus.PARTIALLY_FILLED;
 }
@@ -192,10 +243,10 @@ function statusOf(plan: Plan, restingLots: number): OrderStatus {
 function rest(
   state: NaiveState,
   market: NaiveMarket,
-  order: { orderId: number; clientOrderId: string | null; taker: Taker; plan: Plan },
+  { order, taker, plan, fee }: { order: Placed; taker: Taker; plan: Plan; fee: Dollars },
 ): number {
-  const { orderId, clientOrderId, taker, plan } = order;
-  if (plan.exhausted || plan.lotsLeft === 0) return 0;
+  const { orderId, clientOrderId, postOnly, expiresAtMs, before } = order;
+  if (plan.exhausted || plan.stopped || plan.lotsLeft === 0) return 0;
   const { userId, side, outcome, priceTicks } = taker;
   const affordable =
     plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, priceTicks);
@@ -217,6 +268,14 @@ function rest(
     sizeLots,
     placedAtMs: state.nowMs,
     clientOrderId,
+    originalLots: before.filledLots + plan.filledLots + sizeLots,
+    filledLots: before.filledLots + plan.filledLots,
+    value: before.value.plus(plan.value),
+    fee: before.fee.plus(fee),
+    postOnly,
+    selfTrade: taker.selfTrade,
+    expiresAtMs,
+    restNumber: ++state.ordersRested,
   });
   emit(state, {
     type: 'orderRested',
@@ -266,7 +325,12 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
     fromHeld: true,
   });
   maker.sizeLots -= lots;
-  if (maker.sizeLots === 0) market.orders.splice(market.orders.indexOf(maker), 1);
+  maker.filledLots += lots;
+  maker.value = maker.value.plus(tradeValue(lots, maker.priceTicks));
+  if (maker.sizeLots === 0) {
+    market.orders.splice(market.orders.indexOf(maker), 1);
+    state.history[maker.orderId - 1]!.end = OrderEnd.FILLED;
+  }
 
   const user = userOf(state, taker.userId)!;
   user.available = user.available.minus(fee);
@@ -374,6 +438,14 @@ function countOfOrders(state: NaiveState, userId: number): number {
   return count;
 }
 
+/** Returns what an order holds for some of its lots. Shares are counted, not moved. */
+export function release(state: NaiveState, order: NaiveOrder, lots: number): void {
+  if (order.side === Side.SELL) return;
+  const user = userOf(state, order.userId)!;
+  user.held = user.held.minus(tradeValue(lots, order.priceTicks));
+  user.available = user.available.plus(tradeValue(lots, order.priceTicks));
+}
+
 /** Removes an order from the book and returns what it held. */
 export function cancelOrder(
   state: NaiveState,
@@ -383,11 +455,8 @@ export function cancelOrder(
 ): void {
   market.orders.splice(market.orders.indexOf(order), 1);
   const { orderId, marketId, userId, side, outcome, priceTicks, sizeLots } = order;
-  if (side === Side.BUY) {
-    const user = userOf(state, userId)!;
-    user.held = user.held.minus(tradeValue(sizeLots, priceTicks));
-    user.available = user.available.plus(tradeValue(sizeLots, priceTicks));
-  }
+  state.history[orderId - 1]!.end = OrderEnd.CANCELLED + reason;
+  release(state, order, sizeLots);
   emit(state, {
     type: 'orderCancelled',
     orderId,
@@ -412,7 +481,7 @@ export function cancel(state: NaiveState, command: Cancel): Answer {
       : command.orderId;
   const order = market.orders.find((one) => one.orderId === orderId && one.userId === user.userId);
   if (order === undefined || market.status !== MarketStatus.ACTIVE)
-    return reject('order_not_found');
+    return gone(state, command.userId, command.marketId, orderId);
   cancelOrder(state, market, order, CancelReason.REQUESTED);
   return ok({
     orderId: order.orderId,
@@ -424,18 +493,47 @@ export function cancel(state: NaiveState, command: Cancel): Answer {
   });
 }
 
+/** Why an order that does not rest can be neither cancelled nor amended. */
+export function gone(state: NaiveState, userId: number, marketId: number, orderId: number): Answer {
+  const known = state.history[orderId - 1];
+  if (known === undefined || known.userId !== userId || known.marketId !== marketId)
+    return reject('order_not_found');
+  return reject('order_closed', orderId, known.end);
+}
+
 export function cancelAll(state: NaiveState, command: CancelAll): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   const market = marketOf(state, command.marketId);
   if (market === undefined) return reject('market_not_found');
-  const own = market.orders.filter((order) => order.userId === user.userId);
-  for (const order of own) cancelOrder(state, market, order, CancelReason.REQUESTED);
-  return ok({
-    marketId: market.marketId,
-    userId: user.userId,
-    cancelledOrders: own.length,
-    availableMicros: micros(user.available),
-    heldMicros: micros(user.held),
-  });
+  return cancelThose(state, user, [market], { marketId: market.marketId });
+}
+
+export function cancelEverywhere(state: NaiveState, command: CancelEverywhere): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  return cancelThose(state, user, state.markets, {});
+}
+
+function cancelThose(
+  state: NaiveState,
+  user: NaiveUser,
+  markets: NaiveMarket[],
+  fields: Record<string, number>,
+): Answer {
+  const own = markets
+    .flatMap((market) => market.orders.map((order) => ({ market, order })))
+    .filter(({ order }) => order.userId === user.userId)
+    .sort((a, b) => a.order.restNumber - b.order.restNumber);
+  for (const { market, order } of own) cancelOrder(state, market, order, CancelReason.REQUESTED);
+  return ok(
+    {
+      ...fields,
+      userId: user.userId,
+      cancelledOrders: own.length,
+      availableMicros: micros(user.available),
+      heldMicros: micros(user.held),
+    },
+    own.map(({ order }) => order.orderId),
+  );
 }

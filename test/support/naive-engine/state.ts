@@ -8,6 +8,7 @@ import {
   type MarketStatus,
   type Outcome,
   type Resolution,
+  type SelfTrade,
   Side,
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
@@ -51,6 +52,25 @@ export interface NaiveOrder {
   sizeLots: number;
   placedAtMs: number;
   clientOrderId: string | null;
+  /** All that it shall have, and what it filled so far. */
+  originalLots: number;
+  filledLots: number;
+  value: Dollars;
+  fee: Dollars;
+  postOnly: boolean;
+  selfTrade: SelfTrade;
+  /** MAX_TIME_MS: when the market ends. */
+  expiresAtMs: number;
+  /** Numbers the orders as they came to rest. */
+  restNumber: number;
+}
+
+/** What is remembered of every accepted order. */
+export interface NaiveHistory {
+  userId: number;
+  marketId: number;
+  /** An OrderEnd. */
+  end: number;
 }
 
 export interface NaivePosition {
@@ -151,7 +171,15 @@ export interface NaiveClientOrder {
 }
 
 export interface NaiveWork {
-  kind: 'cancelOrders' | 'settlePositions' | 'payOut' | 'expireTokens' | 'fireTimers';
+  kind:
+    | 'cancelOrders'
+    | 'settlePositions'
+    | 'payOut'
+    | 'expireTokens'
+    | 'fireTimers'
+    | 'expireOrders';
+  /** Of expireOrders: those that expire before this time. */
+  beforeMs?: number;
   /** 0: of no market. */
   marketId: number;
 }
@@ -181,6 +209,9 @@ export interface NaiveState {
   /** Deposits less withdrawals. */
   total: Dollars;
   ordersAccepted: number;
+  ordersRested: number;
+  /** By order id, less 1. */
+  history: NaiveHistory[];
   /** Remembered client order ids, oldest first, and how many fit. */
   clientOrders: NaiveClientOrder[];
   clientOrderBounds: ClientOrderIdBounds;
@@ -232,6 +263,8 @@ export function newState(): NaiveState {
     treasury: ZERO,
     total: ZERO,
     ordersAccepted: 0,
+    ordersRested: 0,
+    history: [],
     clientOrders: [],
     clientOrderBounds: CLIENT_ORDER_ID_BOUNDS,
     lastKeptOrderId: Number.POSITIVE_INFINITY,

@@ -3,8 +3,8 @@
  * two engines can be compared whole.
  */
 
-import { MarketStatus, type Outcome, Side } from '../../../engine/interface/domain.js';
-import { MAX_FILLS_PER_ORDER } from '../../../engine/interface/limits.js';
+import { MarketStatus, type Outcome, SelfTrade, Side } from '../../../engine/interface/domain.js';
+import { MAX_FILLS_PER_ORDER, MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import type {
   AccountView,
   DepthView,
@@ -120,7 +120,7 @@ export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView |
   if (market === undefined) return null;
   const buys = request.side === Side.BUY;
   const budget = buys ? dollars(request.budgetMicros) : null;
-  const taker = { ...request, budget };
+  const taker = { ...request, budget, selfTrade: SelfTrade.CANCEL_RESTING };
   const plan = planOrder(market, taker, MAX_FILLS_PER_ORDER);
   return {
     filledLots: plan.filledLots,
@@ -155,7 +155,12 @@ function positionView(market: NaiveMarket, position: NaivePosition): PositionVie
 }
 
 export function orderViews(state: NaiveState, userId: number): OrderView[] {
-  return ordersOf(state, userId).map((order) => ({ ...order }));
+  return ordersOf(state, userId).map(({ value, fee, restNumber, ...order }) => ({
+    ...order,
+    valueMicros: micros(value),
+    feeMicros: micros(fee),
+    expiresAtMs: order.expiresAtMs === MAX_TIME_MS ? null : order.expiresAtMs,
+  }));
 }
 
 export function vaultView(state: NaiveState): VaultView {

@@ -24,7 +24,8 @@ export function fireTimers(state: NaiveState): void {
   due.sort((a, b) => a.cancelAtMs! - b.cancelAtMs! || a.userId - b.userId);
   for (const user of due) {
     const { userId } = user;
-    for (const order of ordersOf(state, userId)) {
+    const own = ordersOf(state, userId).sort((a, b) => a.restNumber - b.restNumber);
+    for (const order of own) {
       const market = marketOf(state, order.marketId)!;
       const resting = market.orders.find(({ orderId }) => orderId === order.orderId)!;
       cancelOrder(state, market, resting, CancelReason.CANCEL_AFTER);

@@ -1,0 +1,47 @@
+/** Finds the resting order that a user names, or says what became of it. */
+
+import { Code } from '../interface/codes.js';
+import { CancelReason, MarketStatus, OrderEnd } from '../interface/domain.js';
+import { cancelledFor } from '../state/book/recent-orders.js';
+import type { State } from '../state/state.js';
+
+/**
+ * The row of the user's resting order in a market, 0: none. The orders of an ended market count as
+ * cancelled, even while their cancellation is pending, and so do those that have expired.
+ */
+export function findResting(state: State, userId: number, slot: number, orderId: number): number {
+  const { orders } = state;
+  if (state.markets.status(slot) !== MarketStatus.ACTIVE) return 0;
+  const row = orders.find(orderId);
+  const isMine = row !== 0 && orders.userId(row) === userId && orders.slot(row) === slot;
+  return isMine && !isOverdue(state, row) ? row : 0;
+}
+
+/** Whether a resting order has expired, but its cancellation is pending. */
+export function isOverdue(state: State, row: number): boolean {
+  if (state.overdueMs === -1) return false;
+  const details = state.orders.details(row);
+  return details !== 0 && state.orderDetails.expiresAtMs(details) <= state.overdueMs;
+}
+
+/** Why an order that does not rest can be neither amended nor cancelled. */
+export function refuseGone(
+  state: State,
+  userId: number,
+  marketId: number,
+  orderId: number,
+): number {
+  const end = state.recentOrders.endOf(orderId, userId, marketId);
+  if (end === -1) return Code.order_not_found;
+  return state.refuse(
+    Code.order_closed,
+    orderId,
+    end === OrderEnd.RESTING ? pendingEnd(state, orderId) : end,
+  );
+}
+
+/** How an order ends whose cancellation is pending. */
+function pendingEnd(state: State, orderId: number): number {
+  const isExpired = isOverdue(state, state.orders.find(orderId));
+  return cancelledFor(isExpired ? CancelReason.EXPIRED : CancelReason.MARKET_ENDED);
+}

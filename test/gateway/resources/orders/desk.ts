@@ -1,0 +1,57 @@
+/** What the tests of orders share: an exchange with traders, and short requests. */
+import { type Answer, MARKET, TestServer, type Trader } from '../../../support/server.js';
+
+export const PLACES = `/markets/15m/${MARKET}`;
+/** A bid that rests: 10 UP at 0.40, which holds 4 dollars. */
+export const RESTING = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
+
+export class Desk {
+  private constructor(public server: TestServer) {}
+
+  static async open(): Promise<Desk> {
+    return new Desk(await TestServer.withMarket());
+  }
+
+  register(username: string): Promise<Trader> {
+    return this.server.register(username);
+  }
+
+  buy({ token }: Trader, body: object): Promise<Answer> {
+    return this.server.api.post(`${PLACES}/buy`, body, token);
+  }
+
+  sell({ token }: Trader, body: object): Promise<Answer> {
+    return this.server.api.post(`${PLACES}/sell`, body, token);
+  }
+
+  cancel({ token }: Trader, orderId: string): Promise<Answer> {
+    return this.server.api.delete(`${PLACES}/orders/${orderId}`, token);
+  }
+
+  amend({ token }: Trader, orderId: string, body: object): Promise<Answer> {
+    return this.server.api.send('PATCH', `${PLACES}/orders/${orderId}`, body, { token });
+  }
+
+  batch({ token }: Trader, operations: object[], atomic = false): Promise<Answer> {
+    return this.server.api.post('/batch', { operations, atomic }, token);
+  }
+
+  async orders({ userId, token }: Trader): Promise<Answer['json'][]> {
+    return (await this.server.api.get(`/users/${userId}/orders`, token)).json.orders;
+  }
+
+  async balance({ userId, token }: Trader): Promise<{ available: number; held: number }> {
+    const { json } = await this.server.api.get(`/users/${userId}/balance`, token);
+    return { available: json.available, held: json.held };
+  }
+
+  /** Both sides of the book of UP. */
+  async book(): Promise<{ bids: unknown[]; asks: unknown[] }> {
+    return (await this.server.api.get(`${PLACES}/orderbook`)).json.UP;
+  }
+}
+
+/** The status and the code of a refusal. */
+export function refusal({ status, json }: Answer): [number, string] {
+  return [status, json.error?.code];
+}

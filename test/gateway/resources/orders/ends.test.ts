@@ -1,0 +1,195 @@
+/**
+ * How resting orders end, over real HTTP: they expire, are cancelled together, or meet another
+ * order of their user; and what a later cancel is told.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MARKET, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
+import { Desk, PLACES, RESTING, refusal } from './desk.js';
+
+let desk: Desk;
+let ada: Trader;
+let bob: Trader;
+
+beforeAll(async () => {
+  desk = await Desk.open();
+  ada = await desk.register('ada');
+  bob = await desk.register('bob');
+});
+afterAll(() => desk.server.stop());
+
+test('an order rests until its time and no longer', async () => {
+  const { clock } = desk.server;
+  const expiresAtMs = clock.nowMs() + 5_000;
+  const { json: order } = await desk.buy(ada, { ...RESTING, expiresAtMs });
+  expect(order).toMatchObject({ status: 'resting', balance: { held: 4 } });
+  clock.set(expiresAtMs - 1);
+  await desk.server.advance();
+  expect(await desk.orders(ada)).toHaveLength(1);
+  clock.set(expiresAtMs);
+  await desk.server.advance();
+  expect(await desk.orders(ada)).toEqual([]);
+  expect(await desk.balance(ada)).toEqual({ available: 10_000, held: 0 });
+  expect((await desk.book()).bids).toEqual([]);
+  const late = await desk.cancel(ada, order.orderId);
+  expect(refusal(late)).toEqual([409, 'order_closed']);
+  expect(late.json.error.details).toEqual({
+    orderId: order.orderId,
+    status: 'expired',
+    reason: 'expired',
+  });
+});
+
+test('the timer of the exchange expires an order without any request', async () => {
+  const { clock, exchange } = desk.server;
+  const expiresAtMs = clock.nowMs() + 700;
+  await desk.buy(ada, { ...RESTING, expiresAtMs });
+  expect(exchange.sequencer.engine.nextDueMs()).toBe(expiresAtMs);
+  clock.set(expiresAtMs);
+  await desk.server.advance();
+  expect(await desk.orders(ada)).toEqual([]);
+});
+
+test.each([
+  [400, 'invalid_request', { expiresAtMs: WINDOW_START_MS + 600_000, timeInForce: 'IOC' }],
+  [400, 'invalid_request', { expiresAtMs: 1.5 }],
+  [400, 'invalid_request', { expiresAtMs: -1 }],
+  [409, 'deadline_passed', { expiresAtMs: WINDOW_START_MS }],
+  [400, 'invalid_request', { selfTrade: 'cancel_all' }],
+])('%i %s for %j', async (status, code, fields) => {
+  const before = await desk.server.state();
+  expect(refusal(await desk.buy(ada, { ...RESTING, ...fields }))).toEqual([status, code]);
+  if (status === 400) expect(await desk.server.state()).toEqual(before);
+});
+
+test('cancel_taker: the arriving order ends at the own one, which stays', async () => {
+  await desk.buy(ada, RESTING);
+  const order = { outcome: 'DOWN', shares: 3, price: 0.6, timeInForce: 'GTC' };
+  const taker = await desk.buy(ada, { ...order, selfTrade: 'cancel_taker' });
+  expect(taker.json).toMatchObject({
+    status: 'cancelled',
+    reason: 'self_trade',
+    shares: 0,
+    restingShares: 0,
+  });
+  expect(await desk.orders(ada)).toMatchObject([{ shares: 10 }]);
+  expect((await desk.cancel(ada, taker.json.orderId)).json.error.details).toMatchObject({
+    status: 'cancelled',
+    reason: 'self_trade',
+  });
+});
+
+test('cancel_taker trades with what stands ahead; FOK counts only that', async () => {
+  // Bob bids more than Ada, so that he comes first.
+  await desk.buy(bob, { ...RESTING, shares: 2, price: 0.41 });
+  const order = { outcome: 'DOWN', shares: 3, price: 0.6, selfTrade: 'cancel_taker' };
+  const killed = await desk.buy(ada, { ...order, timeInForce: 'FOK' });
+  expect(refusal(killed)).toEqual([409, 'price_not_met']);
+  expect(killed.json.error.details).toMatchObject({ availableShares: 2 });
+  const partly = await desk.buy(ada, order);
+  expect(partly.json).toMatchObject({
+    status: 'partially_filled',
+    reason: 'self_trade',
+    shares: 2,
+    restingShares: 0,
+  });
+  expect(await desk.orders(ada)).toMatchObject([{ shares: 10 }]);
+});
+
+test('cancel_both: both orders end', async () => {
+  const taker = await desk.buy(ada, {
+    outcome: 'DOWN',
+    shares: 3,
+    price: 0.6,
+    timeInForce: 'GTC',
+    selfTrade: 'cancel_both',
+  });
+  expect(taker.json).toMatchObject({ status: 'cancelled', reason: 'self_trade' });
+  expect(await desk.orders(ada)).toEqual([]);
+});
+
+test('cancel_resting, the default: the resting order ends and the arriving one goes on', async () => {
+  const { json: resting } = await desk.buy(ada, RESTING);
+  const order = { outcome: 'DOWN', shares: 3, price: 0.6, timeInForce: 'GTC' };
+  const taker = await desk.buy(ada, order);
+  expect(taker.json).toMatchObject({ status: 'resting', reason: null, restingShares: 3 });
+  expect((await desk.cancel(ada, resting.orderId)).json.error.details).toMatchObject({
+    reason: 'self_trade',
+  });
+  await desk.cancel(ada, taker.json.orderId);
+});
+
+test('all orders of a market, and of all markets, are cancelled at once', async () => {
+  const ids = async (count: number) => {
+    const placed = [];
+    for (let i = 0; i < count; i++) placed.push((await desk.buy(ada, RESTING)).json.orderId);
+    return placed;
+  };
+  const { api } = desk.server;
+  const own = `/users/${ada.userId}/orders`;
+  const inMarket = await ids(2);
+  const first = await api.delete(`${PLACES}/orders`, ada.token);
+  expect(first.status).toBe(200);
+  expect(first.json).toMatchObject({ marketId: MARKET, cancelled: inMarket, cancelledOrders: 2 });
+  const named = await ids(1);
+  const second = await api.delete(`${own}?marketId=${MARKET}`, ada.token);
+  expect(second.json).toMatchObject({ marketId: MARKET, cancelled: named, cancelledOrders: 1 });
+  const everywhere = await ids(3);
+  const third = await api.delete(own, ada.token);
+  expect(third.json).toMatchObject({ marketId: null, cancelled: everywhere, cancelledOrders: 3 });
+  expect(third.json.balance.held).toBe(0);
+  const none = await api.delete(own, ada.token);
+  expect(none.json).toMatchObject({ cancelled: [], cancelledOrders: 0 });
+  const batched = await ids(1);
+  const all = await desk.batch(ada, [
+    { op: 'cancelAll', marketId: MARKET },
+    { op: 'buy', marketId: MARKET, ...RESTING },
+    { op: 'cancelAll' },
+  ]);
+  expect(all.json.results).toMatchObject([
+    { marketId: MARKET, cancelled: batched },
+    { status: 'resting' },
+    { marketId: null, cancelledOrders: 1 },
+  ]);
+  expect(refusal(await api.delete(`${own}?marketId=nothing`, ada.token))).toEqual([
+    404,
+    'market_not_found',
+  ]);
+  expect(refusal(await api.delete(`/users/${bob.userId}/orders`, ada.token))).toEqual([
+    403,
+    'user_mismatch',
+  ]);
+  expect(refusal(await api.delete(own))).toEqual([401, 'missing_token']);
+});
+
+test('a cancel is told what became of the own order, and nothing of others', async () => {
+  const { json: order } = await desk.buy(ada, { ...RESTING, shares: 1 });
+  expect(refusal(await desk.cancel(bob, order.orderId))).toEqual([404, 'order_not_found']);
+  const taker = await desk.buy(bob, { outcome: 'DOWN', shares: 1, price: 0.6 });
+  expect(taker.json.status).toBe('filled');
+  const filled = await desk.cancel(ada, order.orderId);
+  expect(refusal(filled)).toEqual([409, 'order_closed']);
+  expect(filled.json.error.details).toEqual({
+    orderId: order.orderId,
+    status: 'filled',
+    reason: null,
+  });
+  expect(refusal(await desk.cancel(bob, order.orderId))).toEqual([404, 'order_not_found']);
+  expect(refusal(await desk.cancel(ada, 'o999999'))).toEqual([404, 'order_not_found']);
+  const { json: second } = await desk.buy(ada, RESTING);
+  expect((await desk.cancel(ada, second.orderId)).status).toBe(200);
+  expect((await desk.cancel(ada, second.orderId)).json.error.details).toMatchObject({
+    status: 'cancelled',
+    reason: 'requested',
+  });
+});
+
+test('an order that would expire after the end of its market ends with the market', async () => {
+  const endsAtMs = WINDOW_START_MS + WINDOW_MS;
+  const { json: order } = await desk.buy(ada, { ...RESTING, expiresAtMs: endsAtMs + 60_000 });
+  await desk.server.passTime(endsAtMs, 100_000);
+  const late = await desk.cancel(ada, order.orderId);
+  expect(late.json.error).toMatchObject({
+    code: 'order_closed',
+    details: { status: 'cancelled', reason: 'market_ended' },
+  });
+});

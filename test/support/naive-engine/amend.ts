@@ -1,0 +1,163 @@
+/** Amending a resting order in the naive engine. */
+import type { Amend } from '../../../engine/interface/commands.js';
+import {
+  MarketStatus,
+  OrderEnd,
+  OrderStatus,
+  Side,
+  TimeInForce,
+} from '../../../engine/interface/domain.js';
+import { MAX_ORDER_MICROS } from '../../../engine/interface/limits.js';
+import { planOrder, type Taker } from './book.js';
+import { dollars, feeOn, micros, tradeValue } from './decimal.js';
+import { carryOut, gone, holdings, refusal, release } from './orders.js';
+import {
+  type Answer,
+  emit,
+  heldLotsOf,
+  lotsOf,
+  marketOf,
+  type NaiveMarket,
+  type NaiveOrder,
+  type NaiveState,
+  ok,
+  reject,
+  userOf,
+} from './state.js';
+
+export function amend(state: NaiveState, command: Amend): Answer {
+  const { userId, marketId, orderId } = command;
+  if (userOf(state, userId) === undefined) return reject('user_not_found');
+  const market = marketOf(state, marketId);
+  if (market === undefined) return reject('market_not_found');
+  const order = market.orders.find((one) => one.orderId === orderId && one.userId === userId);
+  if (order === undefined || market.status !== MarketStatus.ACTIVE)
+    return gone(state, userId, marketId, orderId);
+  const wantedLots = command.sizeLots === 0 ? order.originalLots : command.sizeLots;
+  const priceTicks = command.priceTicks === 0 ? order.priceTicks : command.priceTicks;
+  const leftLots = Math.max(0, wantedLots - order.filledLots);
+  const isSmaller = priceTicks === order.priceTicks && leftLots <= order.sizeLots;
+  return leftLots === 0 || isSmaller
+    ? shrink(state, market, order, leftLots)
+    : placeAnew(state, market, order, { leftLots, priceTicks });
+}
+
+/** The order keeps its place, or is closed. */
+function shrink(
+  state: NaiveState,
+  market: NaiveMarket,
+  order: NaiveOrder,
+  leftLots: number,
+): Answer {
+  const { priceTicks } = order;
+  emitAmended(state, order, { priceTicks, leftLots, keptPriority: 1 });
+  release(state, order, order.sizeLots - leftLots);
+  order.sizeLots = leftLots;
+  order.originalLots = order.filledLots + leftLots;
+  if (leftLots === 0) {
+    market.orders.splice(market.orders.indexOf(order), 1);
+    state.history[order.orderId - 1]!.end = OrderEnd.FILLED;
+  }
+  return ok({
+    side: order.side,
+    keptPriority: 1,
+    orderId: order.orderId,
+    marketId: market.marketId,
+    outcome: order.outcome,
+    status: leftLots === 0 ? OrderStatus.FILLED : OrderStatus.RESTING,
+    filledLots: 0,
+    valueMicros: 0,
+    feeMicros: 0,
+    unspentMicros: 0,
+    restingLots: leftLots,
+    fillCount: 0,
+    ...holdings(market, userOf(state, order.userId)!),
+  });
+}
+
+interface NewTerms {
+  leftLots: number;
+  priceTicks: number;
+}
+
+/** The order leaves the book, and what it has left is placed like a new order. */
+function placeAnew(
+  state: NaiveState,
+  market: NaiveMarket,
+  order: NaiveOrder,
+  { leftLots, priceTicks }: NewTerms,
+): Answer {
+  const { orderId, userId, side, outcome, postOnly, selfTrade } = order;
+  const value = tradeValue(leftLots, priceTicks);
+  if (side === Side.BUY && micros(value) > MAX_ORDER_MICROS) return reject('limit_reached');
+  if (state.fillsLeft === 0) return reject('limit_reached');
+  const lacking = missing(state, market, order, { leftLots, priceTicks });
+  if (lacking !== null) return lacking;
+  const budget = side === Side.BUY ? value : null;
+  const taker: Taker = {
+    userId,
+    side,
+    outcome,
+    budget,
+    sizeLots: leftLots,
+    priceTicks,
+    selfTrade,
+  };
+  const plan = planOrder(market, taker, state.fillsLeft);
+  const timeInForce = TimeInForce.GTC;
+  const refused = refusal({ postOnly, timeInForce, priceTicks }, taker, plan);
+  if (refused !== null) return refused;
+
+  emitAmended(state, order, { priceTicks, leftLots, keptPriority: 0 });
+  release(state, order, order.sizeLots);
+  market.orders.splice(market.orders.indexOf(order), 1);
+  const { clientOrderId, expiresAtMs, filledLots, fee } = order;
+  const before = { filledLots, value: order.value, fee };
+  const placed = { orderId, clientOrderId, timeInForce, postOnly, expiresAtMs, before };
+  const { fields, fills } = carryOut(state, market, { order: placed, taker, plan });
+  return ok({ ...fields, side, keptPriority: 0 }, fills);
+}
+
+/** What the order holds counts as free. */
+function missing(
+  state: NaiveState,
+  market: NaiveMarket,
+  order: NaiveOrder,
+  { leftLots, priceTicks }: NewTerms,
+): Answer | null {
+  const { userId, outcome, sizeLots, side, postOnly } = order;
+  if (side === Side.SELL) {
+    const owned = lotsOf(market, userId, outcome);
+    const free = owned - heldLotsOf(market, userId, outcome) + sizeLots;
+    return free < leftLots ? reject('insufficient_shares', leftLots, free) : null;
+  }
+  const budget = tradeValue(leftLots, priceTicks);
+  const required = postOnly ? budget : budget.plus(feeOn(budget));
+  const held = tradeValue(sizeLots, order.priceTicks);
+  const available = dollars(micros(userOf(state, userId)!.available)).plus(held);
+  return required.gt(available)
+    ? reject('insufficient_balance', micros(required), micros(available))
+    : null;
+}
+
+interface Amendment extends NewTerms {
+  keptPriority: number;
+}
+
+function emitAmended(state: NaiveState, order: NaiveOrder, to: Amendment): void {
+  const { orderId, marketId, userId, side, outcome } = order;
+  emit(state, {
+    type: 'orderAmended',
+    orderId,
+    marketId,
+    userId,
+    side,
+    outcome,
+    oldPriceTicks: order.priceTicks,
+    oldSizeLots: order.sizeLots,
+    priceTicks: to.priceTicks,
+    sizeLots: to.leftLots,
+    originalLots: order.filledLots + to.leftLots,
+    keptPriority: to.keptPriority,
+  });
+}
