@@ -28,6 +28,7 @@ const REASONS = {
   [CancelReason.REQUESTED]: 'requested',
   [CancelReason.SELF_TRADE]: 'self_trade',
   [CancelReason.MARKET_ENDED]: 'market_ended',
+  [CancelReason.EXPIRED]: 'expired',
   [CancelReason.CANCEL_AFTER]: 'cancel_after',
   [CancelReason.OPERATOR]: 'operator',
 } as const;
