@@ -8,7 +8,7 @@
 
 import { Code } from '../../interface/codes.js';
 import type { SetCancelAfter } from '../../interface/commands.js';
-import { CancelReason } from '../../interface/domain.js';
+import { CancelReason, startOfMarketMs } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { MAX_OPEN_ORDERS_PER_USER } from '../../interface/limits.js';
 import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../interface/parameters.js';
@@ -56,7 +56,7 @@ function fire(state: State, userId: number, units: number): number {
   let row = accounts.firstOrder(userId);
   while (row !== 0) {
     const next = orders.userAfter(row);
-    if (orders.placedAtMs(row) < dueAtMs) {
+    if (placedAtMs(state, row) < dueAtMs) {
       if (left === 0) return 0;
       cancelOrder(state, row, CancelReason.CANCEL_AFTER);
       left--;
@@ -67,4 +67,9 @@ function fire(state: State, userId: number, units: number): number {
   timers.deadlines.remove(userId);
   state.events.write(EventType.cancelAfterFired, userId, dueAtMs);
   return left - 1;
+}
+
+/** When a resting order came to rest. */
+function placedAtMs({ markets, orders }: State, row: number): number {
+  return startOfMarketMs(markets.id(orders.slot(row))) + orders.placedAfterMs(row);
 }
