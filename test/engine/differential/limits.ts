@@ -520,7 +520,7 @@ function fields(duel: Duel): void {
   );
 }
 
-/** Every refusal of an amendment that depends on money, shares and the book, alone and in a batch. */
+/** Every refusal of an amendment that depends on money, shares and the book, alone and batched. */
 function amendments(duel: Duel): void {
   openMarket(duel, 2);
   const { GTC, IOC } = TimeInForce;
