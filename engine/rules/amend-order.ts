@@ -63,6 +63,7 @@ export function amendOrder(
     return Code.ok;
   }
 
+  if (state.markets.pausedBy(slot) !== 0) return Code.market_paused;
   if (priceTicks !== 0) taker.priceTicks = priceTicks;
   taker.sizeLots = leftLots;
   taker.budgetMicros = taker.side === Side.BUY ? leftLots * taker.priceTicks : 0;

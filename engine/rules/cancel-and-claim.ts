@@ -10,7 +10,7 @@ import { CancelReason, MarketStatus, Resolution } from '../interface/domain.js';
 import { isClientOrderId } from '../interface/fields.js';
 import { CancelAllField, CancelField, ClaimField } from '../interface/records.js';
 import type { State } from '../state/state.js';
-import { findResting, refuseGone } from './find-order.js';
+import { findResting, isOverdue, refuseGone } from './find-order.js';
 import { cancelOrder } from './rest-order.js';
 import { claimPosition, paidLots, payoutOf, refundOf } from './settlement.js';
 
@@ -91,7 +91,8 @@ export function cancelEverywhere(state: State, command: CommandRecord): number {
 
 /**
  * Cancels the user's orders in a market (0: in all), the one first that came to rest first, and
- * writes their ids to the result. Those of ended markets count as cancelled already.
+ * writes their ids to the result. Those of ended markets and those that are overdue count as
+ * cancelled already.
  */
 function cancelAndList(state: State, userId: number, slot: number): number {
   const { orders, markets, accounts, result } = state;
@@ -99,7 +100,8 @@ function cancelAndList(state: State, userId: number, slot: number): number {
   for (let row = accounts.firstOrder(userId); row !== 0; ) {
     const next = orders.userAfter(row);
     const of = orders.slot(row);
-    if ((slot === 0 || of === slot) && markets.status(of) === MarketStatus.ACTIVE) {
+    const isIn = slot === 0 || of === slot;
+    if (isIn && markets.status(of) === MarketStatus.ACTIVE && !isOverdue(state, row)) {
       result.push(orders.id(row));
       cancelOrder(state, row, CancelReason.REQUESTED);
       cancelled++;

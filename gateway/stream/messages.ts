@@ -69,7 +69,14 @@ const UserEvent = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('order_cancelled'),
     ...order,
-    reason: z.enum(['requested', 'self_trade', 'market_ended', 'expired', 'cancel_after', 'operator']),
+    reason: z.enum([
+      'requested',
+      'self_trade',
+      'market_ended',
+      'expired',
+      'cancel_after',
+      'operator',
+    ]),
   }),
   z.strictObject({
     type: z.literal('order_amended'),

@@ -48,7 +48,7 @@ import { crc32 } from 'node:zlib';
 
 export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
-export const HISTORY_VERSION = 3;
+export const HISTORY_VERSION = 4;
 
 /** The most entries in a run: a page may read that many more than it returns. */
 export const RUN_ENTRIES = 256;
@@ -156,12 +156,12 @@ export const USER_ORDER = {
     /** Of the order's own outcome. */
     'priceTicks',
     /**
-     * Placed: all that it was for; of a buy that its amount has ended, what it bought and what
-     * rested.
-     * Cancelled: the lots that left the book.
+     * Placed, also anew: all that it was for; of a buy that its amount has ended, what it bought
+     * and what rested.
+     * Otherwise: the lots that left the book.
      */
     'sizeLots',
-    /** Placed: what came to rest. Cancelled: 0. */
+    /** Placed, also anew: what came to rest. Otherwise 0. */
     'restingLots',
     'atMs',
     'sequence',

@@ -50,7 +50,8 @@ export interface HistoryChanges extends MarketChanges {
   lists: Record<ListName, ListAdditions>;
 }
 
-const { trade, orderRested, orderCancelled, positionSettled, pointsCredited } = EventType;
+const { trade, orderRested, orderCancelled, orderAmended } = EventType;
+const { positionSettled, pointsCredited } = EventType;
 const { deposited, withdrawn, claimed, referralEarned, staked, unstaked, yieldClaimed } = EventType;
 const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolved } = EventType;
 const { feesShared, marketClosed } = EventType;
@@ -60,6 +61,7 @@ const Trade = EventSlot.trade;
 const Settled = EventSlot.positionSettled;
 const Credited = EventSlot.pointsCredited;
 const Rested = EventSlot.orderRested;
+const Amended = EventSlot.orderAmended;
 const Claimed = EventSlot.claimed;
 const Observed = EventSlot.priceObserved;
 
@@ -135,11 +137,15 @@ export class Projection {
           break;
         case orderRested:
           accounts.orderRested(values, at);
-          this.addBook(values, at, 1);
+          this.addBook(values, at, Rested.priceTicks, values[at + Rested.sizeLots]!);
           break;
         case orderCancelled:
           accounts.orderCancelled(values, at);
-          this.addBook(values, at, -1);
+          this.addBook(values, at, Rested.priceTicks, 0 - values[at + Rested.sizeLots]!);
+          break;
+        case orderAmended:
+          accounts.orderAmended(values, at);
+          this.addAmendment(values, at);
           break;
         case positionSettled: {
           const { resolution } = markets.of(values[at + Settled.marketId]!);
@@ -233,15 +239,23 @@ export class Projection {
     this.marketTrades.add(market.marketId, market.tradeCount);
   }
 
-  /** An order enters the book (`sign` 1), or leaves it by cancellation (-1). */
-  private addBook(values: Float64Array, at: number, sign: 1 | -1): void {
+  /** Lots leave the book where the order rested. If it is placed anew, orderRested follows. */
+  private addAmendment(values: Float64Array, at: number): void {
+    const isKept = values[at + Amended.keptPriority] === 1;
+    const leftLots = isKept ? values[at + Amended.sizeLots]! : 0;
+    const changeLots = leftLots - values[at + Amended.oldSizeLots]!;
+    if (changeLots !== 0) this.addBook(values, at, Amended.oldPriceTicks, changeLots);
+  }
+
+  /** Lots enter the book, or leave it without a trade. `ticks`: where the event has the price. */
+  private addBook(values: Float64Array, at: number, ticks: number, changeLots: number): void {
     const market = this.markets.change(values[at + Rested.marketId]!);
     const outcome = values[at + Rested.outcome]!;
     const isBid = (values[at + Rested.side] === Side.BUY) === (outcome === Outcome.UP);
     const { values: entries } = this.marketBooks;
     entries[Book.bookSide] = isBid ? 0 : 1;
-    entries[Book.upTicks] = ticksIn(outcome, values[at + Rested.priceTicks]!);
-    entries[Book.changeLots] = sign * values[at + Rested.sizeLots]!;
+    entries[Book.upTicks] = ticksIn(outcome, values[at + ticks]!);
+    entries[Book.changeLots] = changeLots;
     entries[Book.atMs] = this.engine.nowMs;
     entries[Book.sequence] = this.engine.sequence;
     this.marketBooks.add(market.marketId, ++market.bookCount);

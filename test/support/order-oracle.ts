@@ -5,10 +5,11 @@
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
 import type { BatchOperation, Command } from '../../engine/interface/commands.js';
-import { OrderStatus, Resolution, Side } from '../../engine/interface/domain.js';
+import { CancelReason, OrderStatus, Resolution, Side } from '../../engine/interface/domain.js';
 import { decodeEvents } from '../../engine/interface/events.js';
 import { MAX_ORDER_LOTS } from '../../engine/interface/limits.js';
 import {
+  AMEND_ORDER_AT,
   FIRST_OPERATION,
   nextOperation,
   OrderResult,
@@ -56,6 +57,8 @@ export class OrderOracle {
   /** By user: the balance after each command that changed it. */
   readonly balances = new Map<number, Noted[]>();
   readonly changes = new Map<number, NotedChange[]>();
+  amended = 0;
+  expired = 0;
 
   apply({ command, atMs }: TimedCommand): void {
     const { engine } = this;
@@ -69,7 +72,18 @@ export class OrderOracle {
         this.fill(event.makerOrderId, event, event.makerOutcome, 0, true);
       } else if (event.type === 'orderCancelled') {
         const order = this.orders.get(event.orderId)!;
+        if (event.reason === CancelReason.EXPIRED) this.expired++;
         Object.assign(order, { restingLots: 0, reason: event.reason, closedAtMs: atMs });
+      } else if (event.type === 'orderAmended') {
+        this.amended++;
+        const { originalLots, priceTicks, sizeLots, keptPriority } = event;
+        const restingLots = keptPriority === 1 ? sizeLots : 0;
+        const closedAtMs = restingLots === 0 ? atMs : null;
+        const terms = { originalLots, priceTicks, restingLots, closedAtMs };
+        Object.assign(this.orders.get(event.orderId)!, terms);
+      } else if (event.type === 'orderRested') {
+        const rests = { restingLots: event.sizeLots, closedAtMs: null };
+        Object.assign(this.orders.get(event.orderId)!, rests);
       }
     }
     for (let userId = 1; userId <= engine.userCount; userId++) this.noteBalance(userId);
@@ -101,8 +115,12 @@ export class OrderOracle {
   }
 
   private noteOrder(command: Command | BatchOperation, result: number, atMs: number): void {
-    if (command.kind !== 'buy' && command.kind !== 'sell') return;
     const { values } = this.engine.result;
+    if (command.kind === 'amend') {
+      const status = values[result + AMEND_ORDER_AT + OrderResult.status]!;
+      if (isStopped(status)) this.orders.get(command.orderId)!.reason = CancelReason.SELF_TRADE;
+    }
+    if (command.kind !== 'buy' && command.kind !== 'sell') return;
     const field = (name: keyof typeof OrderResult) => values[result + OrderResult[name]]!;
     const restingLots = field('restingLots');
     const bought = field('filledLots') + restingLots;
@@ -126,7 +144,7 @@ export class OrderOracle {
       restingLots,
       valueMicros: 0,
       feeMicros: 0,
-      reason: null,
+      reason: isStopped(field('status')) ? CancelReason.SELF_TRADE : null,
       placedAtMs: atMs,
       closedAtMs: restingLots === 0 ? atMs : null,
     });
@@ -155,6 +173,10 @@ export class OrderOracle {
     if (last?.availableMicros === availableMicros && last.heldMicros === heldMicros) return;
     noted.push({ sequence: this.engine.sequence, availableMicros, heldMicros });
   }
+}
+
+function isStopped(status: number): boolean {
+  return status === OrderStatus.STOPPED || status === OrderStatus.STOPPED_UNFILLED;
 }
 
 function listOf<T>(lists: Map<number, T[]>, userId: number): T[] {

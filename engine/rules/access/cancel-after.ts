@@ -14,6 +14,7 @@ import { MAX_OPEN_ORDERS_PER_USER } from '../../interface/limits.js';
 import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../interface/parameters.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
+import { isOverdue } from '../find-order.js';
 import { cancelOrder } from '../rest-order.js';
 
 /** Starts the user's timer anew; a time of 0 turns it off. */
@@ -56,7 +57,7 @@ function fire(state: State, userId: number, units: number): number {
   let row = accounts.firstOrder(userId);
   while (row !== 0) {
     const next = orders.userAfter(row);
-    if (placedAtMs(state, row) < dueAtMs) {
+    if (placedAtMs(state, row) < dueAtMs && !isOverdue(state, row)) {
       if (left === 0) return 0;
       cancelOrder(state, row, CancelReason.CANCEL_AFTER);
       left--;

@@ -23,6 +23,7 @@ import type { OperatorActionView } from '../../interface/views.js';
 import { PausedBy } from '../../state/access/pauses.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
+import { isOverdue } from '../find-order.js';
 import { voidByOperator } from '../market-life.js';
 import { cancelOrder } from '../rest-order.js';
 
@@ -93,11 +94,15 @@ export function voidMarket(state: State, command: VoidMarket): number {
 }
 
 function cancelOrdersOf(state: State, userId: number): number {
-  const { accounts } = state;
+  const { accounts, orders } = state;
   let cancelled = 0;
-  for (let row = accounts.firstOrder(userId); row !== 0; row = accounts.firstOrder(userId)) {
-    cancelOrder(state, row, CancelReason.OPERATOR);
-    cancelled++;
+  for (let row = accounts.firstOrder(userId); row !== 0; ) {
+    const next = orders.userAfter(row);
+    if (!isOverdue(state, row)) {
+      cancelOrder(state, row, CancelReason.OPERATOR);
+      cancelled++;
+    }
+    row = next;
   }
   return cancelled;
 }

@@ -94,10 +94,12 @@ export const OrderRecord = responseSchema(
       .meta({ description: `As it was placed; ${ofHistory}` }),
     expiresAtMs: timeMs
       .nullable()
-      .meta({ description: 'When it is cancelled; null: not before the market ends' }),
-    selfTrade: z
-      .enum(['cancel_resting', 'cancel_taker', 'cancel_both'])
-      .meta({ description: 'What happens when it meets an order of the same user' }),
+      .meta({
+        description: 'When it is cancelled; null: when the market ends, or not in this list',
+      }),
+    selfTrade: z.enum(['cancel_resting', 'cancel_taker', 'cancel_both']).nullable().meta({
+      description: 'What happens when it meets an order of the same user; null: not in this list',
+    }),
     status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired']),
     reason: z
       .enum([

@@ -15,6 +15,7 @@ import {
 } from '../../../persistence/history/account/orders.js';
 import { averagePriceMicros, lots, micros, ticks } from '../../json/decimal.js';
 import type { Writable } from '../../json/serializer.js';
+import { SELF_TRADE_NAMES } from '../orders/requests.js';
 import type { LedgerEntry, OrderRecord } from './schemas.js';
 
 type WritableOrder = Omit<Writable<typeof OrderRecord>, 'sequence'>;
@@ -81,6 +82,8 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
 export function restingOrderOf(assets: Assets, order: OrderView): WritableOrder {
   return {
     ...commonOf(assets, order),
+    expiresAtMs: order.expiresAtMs,
+    selfTrade: SELF_TRADE_NAMES[order.selfTrade],
     shares: lots(order.sizeLots),
     originalShares: null,
     filledShares: null,
@@ -114,7 +117,7 @@ function commonOf(
     outcome: outcomeName(order.outcome),
     price: ticks(order.priceTicks),
     expiresAtMs: null,
-    selfTrade: 'cancel_resting',
+    selfTrade: null,
   } as const;
 }
 

@@ -4,8 +4,8 @@
  *
  * Always holds: every change of an account's money and shares is in exactly one entry of userTrade,
  * userOrder or userPayment. Of the entries that one command makes, payments come first; then each
- * order that it placed follows its trades as taker (their order id names it), and trades as maker
- * come last. ledger.ts reads them in this order.
+ * order that it placed, perhaps anew, follows its trades as taker (their order id names it), and
+ * trades as maker come last. ledger.ts reads them in this order.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
@@ -22,9 +22,11 @@ import { EventSlot } from '../../../engine/interface/events.js';
 import { MAX_ORDER_LOTS } from '../../../engine/interface/limits.js';
 import { OrderField, type RecordBuffer } from '../../../engine/interface/records.js';
 import {
+  AMEND_ORDER_AT,
   FIRST_OPERATION,
   nextOperation,
   OrderResult,
+  RESULT_HEAD_LENGTH,
   ResultHead,
 } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -39,7 +41,13 @@ import {
   USER_TRADE,
 } from '../format.js';
 import { ListCounts, PendingLists } from '../lists.js';
-import { cancelledTerms, placedTerms } from './order-terms.js';
+import {
+  cancelledTerms,
+  leavingTerms,
+  OrderEntry,
+  placedTerms,
+  replacedTerms,
+} from './order-terms.js';
 
 /** What is read of the engine, after each command. */
 export interface AccountsEngine extends Pick<Engine, 'sequence' | 'nowMs' | 'account'> {
@@ -61,6 +69,7 @@ const Trade = EventSlot.trade;
 const Settled = EventSlot.positionSettled;
 const Cancelled = EventSlot.orderCancelled;
 const Rested = EventSlot.orderRested;
+const Amended = EventSlot.orderAmended;
 const Claimed = EventSlot.claimed;
 
 const UserTrade = columnsOf(USER_TRADE);
@@ -71,7 +80,20 @@ const Closed = columnsOf(CLOSED_POSITION);
 
 const TAKER = 0;
 const MAKER = 1;
-const { buy: BUY, sell: SELL, batch: BATCH } = CommandKind;
+const { buy: BUY, sell: SELL, amend: AMEND, batch: BATCH } = CommandKind;
+
+/** Where an amendment's own fields are in its result. */
+const AMENDED_SIDE = RESULT_HEAD_LENGTH;
+const KEPT_PRIORITY = RESULT_HEAD_LENGTH + 1;
+
+interface OrderFields {
+  orderId: number;
+  marketId: number;
+  terms: number;
+  priceTicks: number;
+  sizeLots: number;
+  restingLots: number;
+}
 
 interface PaymentFields {
   kind: number;
@@ -95,12 +117,15 @@ export class AccountEntries {
   private readonly due: number[] = [];
   private readonly command = new CommandRecord();
   private readonly operation = new CommandRecord();
-  /** The orders that the batch placed: where their records and results start; the next to add. */
+  /** What the batch placed, also anew: where records and results start; the next to add. */
   private readonly placedAt: number[] = [];
   private readonly placedResults: number[] = [];
   private nextPlaced = 0;
-  /** The taker's order of the last trade in this batch; 0: none. */
+  /** The taker's order of the last trade in this batch, until it is added; 0: none. */
   private lastTakerOrderId = 0;
+  /** Of those placed anew, from their events: the price, and what was placed. */
+  private readonly placedTicks: number[] = [];
+  private readonly placedLots: number[] = [];
 
   /** @param changed called for each user whose leaderboard values a trade may have changed. */
   constructor(
@@ -127,7 +152,7 @@ export class AccountEntries {
   begin(records: RecordBuffer, at: number): void {
     const { command } = this;
     command.open(records, at);
-    if (command.kind === BATCH) this.findPlaced();
+    if (command.kind === BATCH || command.kind === AMEND) this.findPlaced();
   }
 
   /** All events were given. */
@@ -137,7 +162,7 @@ export class AccountEntries {
     if (kind === BUY || kind === SELL) {
       if (values[ResultHead.code] === Code.ok && !this.engine.replayed)
         this.addPlaced(this.command, 0);
-    } else if (kind === BATCH) this.addPlacedUpTo(Number.POSITIVE_INFINITY);
+    } else if (kind === BATCH || kind === AMEND) this.addPlacedBefore(this.placedAt.length);
     if (this.due.length > 0) this.addBalances();
   }
 
@@ -147,28 +172,52 @@ export class AccountEntries {
   }
 
   orderRested(values: Float64Array, at: number): void {
-    if (this.command.kind === BATCH) this.addPlacedUpTo(values[at + Rested.orderId]!);
+    if (this.command.kind === BATCH) this.addPlacedThrough(values[at + Rested.orderId]!);
   }
 
   orderCancelled(values: Float64Array, at: number): void {
     // An order of the batch that has traded comes first.
-    if (this.command.kind === BATCH) this.addPlacedUpTo(this.lastTakerOrderId);
-    const userId = values[at + Cancelled.userId]!;
-    const to = this.userOrders.add(userId, this.counts.userOrders.next(userId));
-    const entries = this.userOrders.values;
-    entries[to + UserOrder.orderId] = values[at + Cancelled.orderId]!;
-    entries[to + UserOrder.marketId] = values[at + Cancelled.marketId]!;
-    entries[to + UserOrder.terms] = cancelledTerms(
-      values[at + Cancelled.side]!,
-      values[at + Cancelled.outcome]!,
-      values[at + Cancelled.reason]!,
-    );
-    entries[to + UserOrder.priceTicks] = values[at + Cancelled.priceTicks]!;
-    entries[to + UserOrder.sizeLots] = values[at + Cancelled.sizeLots]!;
-    entries[to + UserOrder.restingLots] = 0;
-    entries[to + UserOrder.atMs] = this.engine.nowMs;
-    entries[to + UserOrder.sequence] = this.engine.sequence;
-    this.count(userId);
+    this.addTraded();
+    this.addOrder(values[at + Cancelled.userId]!, {
+      orderId: values[at + Cancelled.orderId]!,
+      marketId: values[at + Cancelled.marketId]!,
+      terms: cancelledTerms(
+        values[at + Cancelled.side]!,
+        values[at + Cancelled.outcome]!,
+        values[at + Cancelled.reason]!,
+      ),
+      priceTicks: values[at + Cancelled.priceTicks]!,
+      sizeLots: values[at + Cancelled.sizeLots]!,
+      restingLots: 0,
+    });
+  }
+
+  orderAmended(values: Float64Array, at: number): void {
+    const isKept = values[at + Amended.keptPriority] === 1;
+    const orderId = values[at + Amended.orderId]!;
+    const oldLots = values[at + Amended.oldSizeLots]!;
+    const newLots = values[at + Amended.sizeLots]!;
+    if (isKept) this.addTraded();
+    else {
+      const placed = this.nextPlacedOf(orderId);
+      this.addPlacedBefore(placed);
+      this.placedTicks[placed] = values[at + Amended.priceTicks]!;
+      this.placedLots[placed] = newLots;
+    }
+    const sizeLots = isKept ? oldLots - newLots : oldLots;
+    if (sizeLots === 0) return;
+    this.addOrder(values[at + Amended.userId]!, {
+      orderId,
+      marketId: values[at + Amended.marketId]!,
+      terms: leavingTerms(
+        isKept ? OrderEntry.REDUCED : OrderEntry.TAKEN_OUT,
+        values[at + Amended.side]!,
+        values[at + Amended.outcome]!,
+      ),
+      priceTicks: values[at + Amended.oldPriceTicks]!,
+      sizeLots,
+      restingLots: 0,
+    });
   }
 
   /** `values` as in the events: the user, then what the kind has. */
@@ -267,7 +316,7 @@ export class AccountEntries {
     this.changed(userId);
   }
 
-  /** Finds the orders that a batch has placed: none if it is atomic and one was refused. */
+  /** Finds what the command has placed: of a batch nothing if it is atomic and one was refused. */
   private findPlaced(): void {
     const { command, operation, placedAt, placedResults, engine } = this;
     this.nextPlaced = 0;
@@ -276,56 +325,121 @@ export class AccountEntries {
     placedResults.length = 0;
     const { values } = engine.result;
     if (values[ResultHead.code] !== Code.ok || engine.replayed) return;
+    if (command.kind === AMEND) {
+      this.notePlaced(0, 0);
+      return;
+    }
     let at = command.afterKey;
     let result = FIRST_OPERATION;
     for (let i = 0; i < command.operationCount; i++) {
       operation.openOperation(command.records, at);
-      const { kind } = operation;
-      if ((kind === BUY || kind === SELL) && values[result + ResultHead.code] === Code.ok) {
-        placedAt.push(at);
-        placedResults.push(result);
-      }
+      if (values[result + ResultHead.code] === Code.ok) this.notePlaced(at, result);
       at = operation.next;
       result = nextOperation(values, result);
     }
   }
 
-  private addPlacedUpTo(orderId: number): void {
+  private notePlaced(at: number, result: number): void {
+    const { values } = this.engine.result;
+    const kind = values[result + ResultHead.kind];
+    const isReplaced = kind === AMEND && values[result + KEPT_PRIORITY] === 0;
+    if (kind !== BUY && kind !== SELL && !isReplaced) return;
+    this.placedAt.push(at);
+    this.placedResults.push(result);
+  }
+
+  /** Where the fields of an order begin in the result of something placed, as of a buy or sell. */
+  private placedFields(placed: number): number {
+    const result = this.placedResults[placed]!;
+    const isAmended = this.engine.result.values[result + ResultHead.kind] === AMEND;
+    return isAmended ? result + AMEND_ORDER_AT : result;
+  }
+
+  /** The next of the order that is not added yet; the number of all if there is none. */
+  private nextPlacedOf(orderId: number): number {
+    const { values } = this.engine.result;
+    let placed = this.nextPlaced;
+    for (; placed < this.placedAt.length; placed++)
+      if (values[this.placedFields(placed) + OrderResult.orderId] === orderId) break;
+    return placed;
+  }
+
+  /** An order of the batch that has traded comes before what follows. */
+  private addTraded(): void {
+    if (this.command.kind === BATCH && this.lastTakerOrderId !== 0)
+      this.addPlacedThrough(this.lastTakerOrderId);
+  }
+
+  private addPlacedThrough(orderId: number): void {
+    const placed = this.nextPlacedOf(orderId);
+    if (placed < this.placedAt.length) this.addPlacedBefore(placed + 1);
+    this.lastTakerOrderId = 0;
+  }
+
+  private addPlacedBefore(end: number): void {
     const { placedAt, placedResults, operation, engine } = this;
-    while (this.nextPlaced < placedAt.length) {
+    for (; this.nextPlaced < end; this.nextPlaced++) {
       const result = placedResults[this.nextPlaced]!;
-      if (engine.result.values[result + OrderResult.orderId]! > orderId) return;
+      if (engine.result.values[result + ResultHead.kind] === AMEND) {
+        this.addReplaced(this.nextPlaced);
+        continue;
+      }
       operation.openOperation(this.command.records, placedAt[this.nextPlaced]!);
-      this.nextPlaced++;
       this.addPlaced(operation, result);
     }
   }
 
   private addPlaced(order: CommandRecord, result: number): void {
     const { values } = this.engine.result;
-    const { userId } = order;
     const sizeLots = order.number(OrderField.sizeLots);
     const restingLots = values[result + OrderResult.restingLots]!;
     const status = values[result + OrderResult.status]!;
     // A budget can end an order, or what rests of it, before its size does.
     const isBounded =
       sizeLots >= MAX_ORDER_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
+    this.addOrder(order.userId, {
+      orderId: values[result + OrderResult.orderId]!,
+      marketId: values[result + OrderResult.marketId]!,
+      terms: placedTerms(
+        order.kind === BUY ? Side.BUY : Side.SELL,
+        order.outcome,
+        order.timeInForce,
+        order.isSet,
+        status,
+      ),
+      priceTicks: order.number(OrderField.priceTicks),
+      sizeLots: isBounded ? values[result + OrderResult.filledLots]! + restingLots : sizeLots,
+      restingLots,
+    });
+  }
+
+  private addReplaced(placed: number): void {
+    const { values } = this.engine.result;
+    const side = values[this.placedResults[placed]! + AMENDED_SIDE]!;
+    const result = this.placedFields(placed);
+    this.addOrder(values[result + OrderResult.userId]!, {
+      orderId: values[result + OrderResult.orderId]!,
+      marketId: values[result + OrderResult.marketId]!,
+      terms: replacedTerms(
+        side,
+        values[result + OrderResult.outcome]!,
+        values[result + OrderResult.status]!,
+      ),
+      priceTicks: this.placedTicks[placed]!,
+      sizeLots: this.placedLots[placed]!,
+      restingLots: values[result + OrderResult.restingLots]!,
+    });
+  }
+
+  private addOrder(userId: number, fields: OrderFields): void {
     const to = this.userOrders.add(userId, this.counts.userOrders.next(userId));
     const entries = this.userOrders.values;
-    entries[to + UserOrder.orderId] = values[result + OrderResult.orderId]!;
-    entries[to + UserOrder.marketId] = values[result + OrderResult.marketId]!;
-    entries[to + UserOrder.terms] = placedTerms(
-      order.kind === BUY ? Side.BUY : Side.SELL,
-      order.outcome,
-      order.timeInForce,
-      order.isSet,
-      status,
-    );
-    entries[to + UserOrder.priceTicks] = order.number(OrderField.priceTicks);
-    entries[to + UserOrder.sizeLots] = isBounded
-      ? values[result + OrderResult.filledLots]! + restingLots
-      : sizeLots;
-    entries[to + UserOrder.restingLots] = restingLots;
+    entries[to + UserOrder.orderId] = fields.orderId;
+    entries[to + UserOrder.marketId] = fields.marketId;
+    entries[to + UserOrder.terms] = fields.terms;
+    entries[to + UserOrder.priceTicks] = fields.priceTicks;
+    entries[to + UserOrder.sizeLots] = fields.sizeLots;
+    entries[to + UserOrder.restingLots] = fields.restingLots;
     entries[to + UserOrder.atMs] = this.engine.nowMs;
     entries[to + UserOrder.sequence] = this.engine.sequence;
     this.count(userId);

@@ -12,7 +12,7 @@ import {
   type USER_PAYMENT,
   type USER_TRADE,
 } from '../format.js';
-import { OrderEntry, termsOf } from './order-terms.js';
+import { OrderEntry, orderEntryOf, termsOf } from './order-terms.js';
 
 /** Why money or shares changed. */
 export const LEDGER_CAUSES = [
@@ -63,7 +63,8 @@ const TAKER = 0;
 
 /**
  * The entries in the order in which they changed the account (entries.ts): of one command, payments
- * come first, and each order follows its own trades.
+ * come first, and each order follows its own trades: of one that rests, those that leave what
+ * rests; of another, all. An order that is placed twice in one command rested in between.
  */
 export function inOrder(
   trades: readonly TradeEntry[],
@@ -85,12 +86,16 @@ export function inOrder(
   };
   for (const entry of orders) {
     addPayments(entry.sequence);
-    const isPlaced = termsOf(entry.terms).entry === OrderEntry.PLACED;
-    addTrades(
-      ({ sequence, role, orderId }) =>
-        sequence < entry.sequence ||
-        (isPlaced && sequence === entry.sequence && role === TAKER && orderId <= entry.orderId),
-    );
+    const { restingLots } = entry;
+    let lotsLeft = restingLots > 0 ? entry.sizeLots - restingLots : Number.POSITIVE_INFINITY;
+    if (!isPlaced(entry)) lotsLeft = 0;
+    addTrades(({ sequence }) => sequence < entry.sequence);
+    addTrades(({ sequence, role, orderId, sizeLots }) => {
+      if (sequence !== entry.sequence || role !== TAKER || orderId !== entry.orderId) return false;
+      if (lotsLeft === 0) return false;
+      lotsLeft -= sizeLots;
+      return true;
+    });
     all.push({ list: 'order', entry });
   }
   addPayments(Number.POSITIVE_INFINITY);
@@ -133,22 +138,28 @@ function linesOfTrade(trade: TradeEntry): LedgerChange[] {
 }
 
 function linesOfOrder(order: OrderEntryRow): LedgerChange[] {
-  const { entry, side } = termsOf(order.terms);
+  const { side } = termsOf(order.terms);
   const { orderId, marketId, priceTicks } = order;
-  const isPlaced = entry === OrderEntry.PLACED;
-  const lots = isPlaced ? order.restingLots : order.sizeLots;
+  const enters = isPlaced(order);
+  const lots = enters ? order.restingLots : order.sizeLots;
   if (side === Side.SELL || lots === 0) return [];
   const micros = lots * priceTicks;
   return [
     {
       ...emptyChange(order),
-      cause: isPlaced ? 'hold' : 'release',
+      cause: enters ? 'hold' : 'release',
       marketId,
       orderId,
-      availableMicros: isPlaced ? 0 - micros : micros,
-      heldMicros: isPlaced ? micros : 0 - micros,
+      availableMicros: enters ? 0 - micros : micros,
+      heldMicros: enters ? micros : 0 - micros,
     },
   ];
+}
+
+/** Placed, perhaps anew, rather than an entry of lots that leave the book. */
+function isPlaced({ terms }: OrderEntryRow): boolean {
+  const entry = orderEntryOf(terms);
+  return entry === OrderEntry.PLACED || entry === OrderEntry.REPLACED;
 }
 
 function linesOfPayment(

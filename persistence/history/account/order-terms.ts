@@ -4,30 +4,39 @@
  */
 import type { CancelReason, OrderStatus, Outcome, Side } from '../../../engine/interface/domain.js';
 
-/** What an entry of userOrder is. */
-export const OrderEntry = { PLACED: 0, CANCELLED: 1 } as const;
+/**
+ * What an entry of userOrder is. An amendment that makes an order smaller where it is, or closes it,
+ * is REDUCED. Any other is two entries: TAKEN_OUT of the book, and then REPLACED, placed anew.
+ */
+export const OrderEntry = {
+  PLACED: 0,
+  CANCELLED: 1,
+  REDUCED: 2,
+  TAKEN_OUT: 3,
+  REPLACED: 4,
+} as const;
 export type OrderEntry = (typeof OrderEntry)[keyof typeof OrderEntry];
 
 export interface OrderTerms {
   entry: OrderEntry;
   side: Side;
   outcome: Outcome;
-  /** 0 in a cancellation, like the two below. */
+  /** 0 in an entry of lots that leave the book, like the two below. */
   timeInForce: number;
   postOnly: number;
   /** At the end of the command that placed it. */
   status: OrderStatus;
-  /** 0 when placed. */
+  /** Of a cancellation; otherwise 0. */
   reason: CancelReason;
 }
 
-/** entry 2 bits, side 1, outcome 1, time in force 2, postOnly 1, status 2, then the reason. */
-const SIDE = 2;
-const OUTCOME = 3;
-const TIME_IN_FORCE = 4;
-const POST_ONLY = 6;
-const STATUS = 7;
-const REASON = 9;
+/** entry 3 bits, side 1, outcome 1, time in force 2, postOnly 1, status 3, then the reason. */
+const SIDE = 3;
+const OUTCOME = 4;
+const TIME_IN_FORCE = 5;
+const POST_ONLY = 7;
+const STATUS = 8;
+const REASON = 11;
 
 export function placedTerms(
   sideOfIt: number,
@@ -46,12 +55,26 @@ export function placedTerms(
   );
 }
 
+/** Of an order that is placed anew, which is GTC. The first entry knows whether it is post-only. */
+export function replacedTerms(sideOfIt: number, outcome: number, status: number): number {
+  return OrderEntry.REPLACED | (sideOfIt << SIDE) | (outcome << OUTCOME) | (status << STATUS);
+}
+
+/** Of lots that an amendment takes from the book. */
+export function leavingTerms(
+  entry: typeof OrderEntry.REDUCED | typeof OrderEntry.TAKEN_OUT,
+  sideOfIt: number,
+  outcome: number,
+): number {
+  return entry | (sideOfIt << SIDE) | (outcome << OUTCOME);
+}
+
 export function cancelledTerms(sideOfIt: number, outcome: number, reason: number): number {
   return OrderEntry.CANCELLED | (sideOfIt << SIDE) | (outcome << OUTCOME) | (reason << REASON);
 }
 
 export function orderEntryOf(terms: number): number {
-  return terms & 3;
+  return terms & 7;
 }
 
 export function termsOf(terms: number): OrderTerms {
@@ -61,7 +84,7 @@ export function termsOf(terms: number): OrderTerms {
     outcome: ((terms >> OUTCOME) & 1) as Outcome,
     timeInForce: (terms >> TIME_IN_FORCE) & 3,
     postOnly: (terms >> POST_ONLY) & 1,
-    status: ((terms >> STATUS) & 3) as OrderStatus,
+    status: ((terms >> STATUS) & 7) as OrderStatus,
     reason: (terms >> REASON) as CancelReason,
   };
 }

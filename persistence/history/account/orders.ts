@@ -1,12 +1,18 @@
 /**
  * The orders of an account, open and closed, newest first, out of the entries that were made when
- * they were placed and cancelled, and of their trades.
+ * they were placed, amended and cancelled, and of their trades. What the engine knows of an order
+ * that rests is the engine's.
  *
- * An order trades as taker in the command that places it, and as maker at its own price from then
- * on, so what a resting order has filled is what it was for less what rests or was cancelled. Only
- * to tell when it was filled, its later trades are read.
+ * An order trades as taker in the commands that place it, and as maker at its own price from then
+ * on. So the entries of a closed order are read in the order of their commands, until it is closed.
+ * An order that was placed or taken out by a command does not trade as maker in it.
  */
-import { OrderStatus, type Outcome, type Side } from '../../../engine/interface/domain.js';
+import {
+  CancelReason,
+  OrderStatus,
+  type Outcome,
+  type Side,
+} from '../../../engine/interface/domain.js';
 import type { OrderView } from '../../../engine/interface/views.js';
 import { type EntryOf, RUN_ENTRIES, USER_ORDER, USER_TRADE } from '../format.js';
 import type { ListReader } from '../list-reader.js';
@@ -174,7 +180,7 @@ async function recordsOf(
 
 class Order {
   readonly record: OrderRecord;
-  /** What came to rest and has neither traded nor been cancelled, as far as was read. */
+  /** What rests, as far as was read; 0 if nothing more is to be read. */
   lotsLeft: number;
   readonly sequence: number;
   readonly ordinal: number;
@@ -182,14 +188,12 @@ class Order {
   constructor(entry: Entry, resting: OrderView | undefined) {
     const { orderId, marketId, userId, priceTicks, atMs, restingLots, sizeLots } = entry;
     const { side, outcome, timeInForce, postOnly, status } = termsOf(entry.terms);
-    const stillResting = resting?.sizeLots ?? 0;
-    const endAtOnce = status === OrderStatus.FILLED ? OrderEnd.FILLED : OrderEnd.UNFILLED;
     this.sequence = entry.sequence;
     this.ordinal = entry.ordinal;
     this.lotsLeft = resting === undefined ? restingLots : 0;
     this.record = {
       orderId,
-      clientOrderId: resting?.clientOrderId ?? null,
+      clientOrderId: null,
       marketId,
       userId,
       side,
@@ -199,40 +203,84 @@ class Order {
       postOnly: postOnly === 1,
       originalLots: sizeLots,
       filledLots: 0,
-      restingLots: stillResting,
+      restingLots: 0,
       valueMicros: 0,
       feeMicros: 0,
-      end: resting === undefined ? endAtOnce : OrderEnd.OPEN,
+      end: OrderEnd.OPEN,
       reason: 0,
       placedAtMs: atMs,
-      closedAtMs: resting === undefined ? atMs : null,
+      closedAtMs: null,
     };
-    if (resting !== undefined) this.fillAsMaker(restingLots - stillResting);
+    if (resting !== undefined) this.show(resting);
+    else if (restingLots === 0) this.endAtOnce(status, atMs);
+  }
+
+  get rests(): boolean {
+    return this.record.closedAtMs === null;
+  }
+
+  /** All but the fees and the time of the placing: the engine's is that of the last one. */
+  private show(resting: OrderView): void {
+    const { clientOrderId, priceTicks, originalLots, filledLots, valueMicros } = resting;
+    const { sizeLots: restingLots, feeMicros } = resting;
+    const terms = { clientOrderId, priceTicks, originalLots, restingLots };
+    Object.assign(this.record, { ...terms, filledLots, valueMicros, feeMicros });
+  }
+
+  /** In the command that placed it. */
+  private endAtOnce(status: OrderStatus, atMs: number): void {
+    const isStopped = status === OrderStatus.STOPPED || status === OrderStatus.STOPPED_UNFILLED;
+    if (isStopped) this.close(OrderEnd.CANCELLED, atMs, CancelReason.SELF_TRADE);
+    else this.close(status === OrderStatus.FILLED ? OrderEnd.FILLED : OrderEnd.UNFILLED, atMs);
+  }
+
+  private close(end: OrderEnd, atMs: number, reason = 0): void {
+    Object.assign(this.record, { end, reason, closedAtMs: atMs });
   }
 
   fillAsTaker({ sizeLots, priceTicks, feeMicros }: TradeEntry): void {
-    const { record } = this;
-    record.filledLots += sizeLots;
-    record.valueMicros += sizeLots * priceTicks;
-    record.feeMicros += feeMicros;
+    this.fill(sizeLots, priceTicks);
+    this.record.feeMicros += feeMicros;
   }
 
-  fillAsMaker(lots: number): void {
+  fillAsMaker({ sizeLots, priceTicks, atMs }: TradeEntry): void {
+    this.fill(sizeLots, priceTicks);
+    this.lotsLeft -= sizeLots;
+    if (this.lotsLeft === 0) this.close(OrderEnd.FILLED, atMs);
+  }
+
+  private fill(lots: number, priceTicks: number): void {
     this.record.filledLots += lots;
-    this.record.valueMicros += lots * this.record.priceTicks;
+    this.record.valueMicros += lots * priceTicks;
+  }
+
+  /** An entry after the first. */
+  read({ terms, sizeLots, restingLots, priceTicks, atMs }: Entry): void {
+    const { record } = this;
+    const { entry, status, reason } = termsOf(terms);
+    if (entry === OrderEntry.REPLACED) {
+      record.priceTicks = priceTicks;
+      record.originalLots += sizeLots;
+      this.lotsLeft = restingLots;
+      if (restingLots === 0) this.endAtOnce(status, atMs);
+      return;
+    }
+    this.lotsLeft -= sizeLots;
+    if (entry !== OrderEntry.CANCELLED) record.originalLots -= sizeLots;
+    if (entry === OrderEntry.CANCELLED) this.close(OrderEnd.CANCELLED, atMs, reason);
+    else if (entry === OrderEntry.REDUCED && this.lotsLeft === 0) this.close(OrderEnd.FILLED, atMs);
   }
 }
 
 /** Reads on from the oldest of some orders until it is known what became of all of them. */
 class Completion {
   private readonly byId = new Map<number, Order>();
+  /** Closed orders of which the end is to be read. */
   private readonly unfinished = new Set<number>();
+  private readonly oldestSequence: number;
   private readonly newestSequence: number;
-  private nextTrade = 0;
-  private nextOrder: number;
-  /** The sequences up to which the lists have been read. */
-  private tradesTo = 0;
-  private ordersTo = 0;
+  private readonly trades: Ahead<TradeEntry>;
+  private readonly entries: Ahead<Entry>;
 
   constructor(
     private readonly lists: ListReader,
@@ -245,20 +293,30 @@ class Completion {
       if (order.lotsLeft > 0) this.unfinished.add(order.record.orderId);
     }
     this.newestSequence = Math.max(...orders.map(({ sequence }) => sequence));
-    this.nextOrder = Math.min(...orders.map(({ ordinal }) => ordinal)) + 1;
-    this.ordersTo = Math.min(...orders.map(({ sequence }) => sequence));
+    this.oldestSequence = Math.min(...orders.map(({ sequence }) => sequence));
+    const read = (first: number, last: number) => ({ id, first, last });
+    this.trades = new Ahead(end.trades, (first, last) =>
+      lists.oldestFirst(USER_TRADE, read(first, last)),
+    );
+    this.entries = new Ahead(end.orders, (first, last) =>
+      lists.oldestFirst(USER_ORDER, read(first, last)),
+    );
+    this.entries.next = Math.min(...orders.map(({ ordinal }) => ordinal)) + 1;
   }
 
   async run(): Promise<void> {
-    const { end, id, lists, unfinished } = this;
-    const at = { id, count: end.trades, column: 'sequence', value: this.ordersTo } as const;
-    this.nextTrade = await lists.firstFrom(USER_TRADE, at);
+    const { end, id, lists, unfinished, trades, entries } = this;
+    const value = this.oldestSequence;
+    const at = { id, count: end.trades, column: 'sequence', value } as const;
+    trades.next = await lists.firstFrom(USER_TRADE, at);
     for (;;) {
-      const wantsTrades = unfinished.size > 0 || this.tradesTo <= this.newestSequence;
-      const hasTrades = wantsTrades && this.nextTrade <= end.trades;
-      const hasOrders = unfinished.size > 0 && this.nextOrder <= end.orders;
-      if (hasTrades && (!hasOrders || this.tradesTo <= this.ordersTo)) await this.readTrades();
-      else if (hasOrders) await this.readOrders();
+      const trade = await trades.peek();
+      const entry = unfinished.size > 0 ? await entries.peek() : undefined;
+      const isTrade = trade !== undefined && (entry?.sequence ?? trade.sequence) >= trade.sequence;
+      const isLate = trade !== undefined && trade.sequence > this.newestSequence;
+      if (unfinished.size === 0 && (trade === undefined || isLate)) break;
+      if (isTrade) this.readTrade(trades.take()!);
+      else if (entry !== undefined) this.readEntry(entries.take()!);
       else break;
     }
     const [lost] = unfinished;
@@ -267,45 +325,51 @@ class Completion {
     throw new HistoryDamage(USER_ORDER.name, `userId ${id}, orderId ${lost}`, what);
   }
 
-  private async readTrades(): Promise<void> {
-    const { id, end } = this;
-    const last = Math.min(this.nextTrade + RUN_ENTRIES - 1, end.trades);
-    const place = { id, first: this.nextTrade, last };
-    for (const trade of await this.lists.oldestFirst(USER_TRADE, place)) {
-      this.tradesTo = trade.sequence;
-      const order = this.byId.get(trade.orderId);
-      if (order === undefined) continue;
-      if (trade.role === TAKER) order.fillAsTaker(trade);
-      else if (this.unfinished.has(trade.orderId)) this.fill(order, trade);
-    }
-    this.nextTrade = last + 1;
+  private readTrade(trade: TradeEntry): void {
+    const order = this.byId.get(trade.orderId);
+    if (order === undefined || this.end.resting.has(trade.orderId)) return;
+    if (trade.role === TAKER) order.fillAsTaker(trade);
+    else order.fillAsMaker(trade);
+    this.finish(order);
   }
 
-  private fill(order: Order, { sizeLots, atMs }: TradeEntry): void {
-    order.fillAsMaker(sizeLots);
-    order.lotsLeft -= sizeLots;
-    if (order.lotsLeft > 0) return;
-    order.record.end = OrderEnd.FILLED;
-    order.record.closedAtMs = atMs;
-    this.unfinished.delete(order.record.orderId);
+  private readEntry(entry: Entry): void {
+    if (isPlaced(entry) || !this.unfinished.has(entry.orderId)) return;
+    const order = this.byId.get(entry.orderId)!;
+    order.read(entry);
+    this.finish(order);
   }
 
-  private async readOrders(): Promise<void> {
-    const { id, end } = this;
-    const last = Math.min(this.nextOrder + RUN_ENTRIES - 1, end.orders);
-    const place = { id, first: this.nextOrder, last };
-    for (const entry of await this.lists.oldestFirst(USER_ORDER, place)) {
-      this.ordersTo = entry.sequence;
-      if (isPlaced(entry) || !this.unfinished.has(entry.orderId)) continue;
-      const order = this.byId.get(entry.orderId)!;
-      // The trades before it may not have been read yet.
-      order.fillAsMaker(order.lotsLeft - entry.sizeLots);
-      order.lotsLeft = 0;
-      order.record.end = OrderEnd.CANCELLED;
-      order.record.reason = termsOf(entry.terms).reason;
-      order.record.closedAtMs = entry.atMs;
-      this.unfinished.delete(entry.orderId);
+  private finish(order: Order): void {
+    if (!order.rests) this.unfinished.delete(order.record.orderId);
+  }
+}
+
+/** A list of one account, read in pieces and taken entry by entry, the oldest first. */
+class Ahead<Of> {
+  /** The ordinal of the next entry to read. */
+  next = 1;
+  private entries: Of[] = [];
+  private taken = 0;
+
+  constructor(
+    private readonly count: number,
+    private readonly read: (first: number, last: number) => Promise<Of[]>,
+  ) {}
+
+  /** undefined: there is no other. */
+  async peek(): Promise<Of | undefined> {
+    if (this.taken === this.entries.length && this.next <= this.count) {
+      const last = Math.min(this.next + RUN_ENTRIES - 1, this.count);
+      this.entries = await this.read(this.next, last);
+      this.taken = 0;
+      this.next = last + 1;
     }
-    this.nextOrder = last + 1;
+    return this.entries[this.taken];
+  }
+
+  /** After `peek`. */
+  take(): Of | undefined {
+    return this.entries[this.taken++];
   }
 }

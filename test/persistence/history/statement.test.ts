@@ -263,6 +263,8 @@ describe('the orders', () => {
       }
     }
     expect(ends.size).toBeGreaterThanOrEqual(3);
+    expect(oracle.amended).toBeGreaterThan(50);
+    expect(oracle.expired).toBeGreaterThan(20);
   });
 
   it('take filters, and are found by their ids', async () => {

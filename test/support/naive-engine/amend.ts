@@ -8,6 +8,7 @@ import {
   TimeInForce,
 } from '../../../engine/interface/domain.js';
 import { MAX_ORDER_MICROS } from '../../../engine/interface/limits.js';
+import { isPaused } from './access/operators.js';
 import { planOrder, type Taker } from './book.js';
 import { dollars, feeOn, micros, tradeValue } from './decimal.js';
 import { carryOut, gone, holdings, refusal, release } from './orders.js';
@@ -88,6 +89,7 @@ function placeAnew(
   { leftLots, priceTicks }: NewTerms,
 ): Answer {
   const { orderId, userId, side, outcome, postOnly, selfTrade } = order;
+  if (isPaused(state, market)) return reject('market_paused');
   const value = tradeValue(leftLots, priceTicks);
   if (side === Side.BUY && micros(value) > MAX_ORDER_MICROS) return reject('limit_reached');
   if (state.fillsLeft === 0) return reject('limit_reached');

@@ -74,7 +74,7 @@ export function voidMarket(state: NaiveState, command: VoidMarket): Answer {
 }
 
 function cancelAllOf(state: NaiveState, userId: number): number {
-  const orders = ordersOf(state, userId);
+  const orders = ordersOf(state, userId).sort((a, b) => a.restNumber - b.restNumber);
   for (const { marketId, orderId } of orders) {
     const market = marketOf(state, marketId)!;
     const order = market.orders.find((one) => one.orderId === orderId)!;
