@@ -194,7 +194,8 @@ export class ReplayExchange {
     if (kind < 86) return { kind: 'claimYield', ...user, depositId: this.depositOf(userId) };
     if (kind < 87) return { kind: 'setReferralCode', ...user, code: `CODE-${random.whole(1, 40)}` };
     if (kind < 88) return { kind: 'setCredential', userId, credential: 'other-hash' };
-    if (kind < 90) return { kind: 'cancelAll', ...user, marketId: this.marketId() };
+    if (kind < 89) return { kind: 'cancelAll', ...user, marketId: this.marketId() };
+    if (kind < 90) return { kind: 'cancelEverywhere', ...user };
     if (kind < 92) return { kind: 'advanceTime' };
     const operations = Array.from({ length: random.whole(1, 6) }, () => this.operation(userId));
     return { kind: 'batch', ...user, operations, atomic: random.whole(0, 1) === 0 };
@@ -211,6 +212,12 @@ export class ReplayExchange {
       postOnly: false,
       validUntilMs: MAX_TIME_MS,
     };
+    const order = this.engine.orders(userId)[0];
+    if (order !== undefined && random.whole(0, 9) === 0) {
+      const { orderId, marketId } = order;
+      const sizeLots = random.whole(1, 40_000);
+      return { kind: 'amend', ...user, marketId, orderId, sizeLots, priceTicks: 0 };
+    }
     switch (random.whole(0, 9)) {
       case 0:
       case 1:
@@ -233,10 +240,12 @@ export class ReplayExchange {
         };
       default: {
         const sizeLots = random.whole(1, 40_000);
+        const isGtc = terms.timeInForce === TimeInForce.GTC;
         return {
           kind: 'buy',
           ...user,
           ...terms,
+          ...(isGtc ? { expiresAtMs: this.nowMs + 300_000 } : {}),
           sizeLots,
           budgetMicros: sizeLots * terms.priceTicks,
         };

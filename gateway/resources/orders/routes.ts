@@ -168,6 +168,7 @@ export const tradingRoutes: Route[] = [
       'market_not_found',
       'order_not_found',
       'order_closed',
+      'market_paused',
       'limit_reached',
       'insufficient_balance',
       'insufficient_shares',

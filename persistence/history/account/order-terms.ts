@@ -5,8 +5,8 @@
 import type { CancelReason, OrderStatus, Outcome, Side } from '../../../engine/interface/domain.js';
 
 /**
- * What an entry of userOrder is. An amendment that makes an order smaller where it is, or closes it,
- * is REDUCED. Any other is two entries: TAKEN_OUT of the book, and then REPLACED, placed anew.
+ * What an entry of userOrder is. An amendment that makes an order smaller where it is, or closes
+ * it, is REDUCED. Any other is two entries: TAKEN_OUT of the book, and then REPLACED, placed anew.
  */
 export const OrderEntry = {
   PLACED: 0,

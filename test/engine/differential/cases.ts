@@ -61,6 +61,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   amend: [
     ...USERS,
     'market_not_found',
+    'market_paused',
     'order_not_found',
     'order_closed',
     'limit_reached',
