@@ -103,6 +103,7 @@ const OPERATION_ANSWERS: Record<BatchOperation['kind'], CaseName[]> = {
     'ok',
     'invalid_command',
     'market_not_found',
+    'market_paused',
     'order_not_found',
     'order_closed',
     'limit_reached',

@@ -1,0 +1,274 @@
+/**
+ * What the engine rejects, over real HTTP. The command is in the journal with the code that the
+ * client got, and no account has changed.
+ */
+import { expect, test } from 'vitest';
+import type { ErrorCode } from '../../../gateway/http/errors.js';
+import { PASSWORD, type Verb, WINDOW_START_MS } from '../../support/server.js';
+import { ACTIVE, buy, ENDED, sell, withTwoTraders } from './refusals.js';
+
+const { asAda, rejected, traders } = withTwoTraders();
+
+const cases: [string, Verb, () => string, object | undefined, number, ErrorCode][] = [
+  [
+    'a market that never existed',
+    'POST',
+    () => '/markets/15m/btc-15m-1763800200/buy',
+    { outcome: 'UP', amount: 1 },
+    404,
+    'market_not_found',
+  ],
+  [
+    'a buy in a market that has ended',
+    'POST',
+    () => `/markets/15m/${ENDED}/buy`,
+    { outcome: 'UP', amount: 1 },
+    409,
+    'market_not_active',
+  ],
+  [
+    'a sell in a market that has ended',
+    'POST',
+    () => `/markets/15m/${ENDED}/sell`,
+    { outcome: 'UP', shares: 1 },
+    409,
+    'market_not_active',
+  ],
+  [
+    'a claim before the resolution',
+    'POST',
+    () => `/markets/15m/${ENDED}/claim`,
+    undefined,
+    409,
+    'market_not_resolved',
+  ],
+  [
+    'a claim in an active market',
+    'POST',
+    () => `/markets/15m/${ACTIVE}/claim`,
+    {},
+    409,
+    'market_not_resolved',
+  ],
+  [
+    'insufficient balance',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 10_000 },
+    422,
+    'insufficient_balance',
+  ],
+  [
+    'insufficient shares',
+    'POST',
+    () => sell,
+    { outcome: 'UP', shares: 11 },
+    422,
+    'insufficient_shares',
+  ],
+  [
+    'no liquidity',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 5, price: 0.3 },
+    409,
+    'insufficient_liquidity',
+  ],
+  [
+    'an amount for less than a lot',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 0.0001 },
+    400,
+    'amount_too_small',
+  ],
+  [
+    'FOK for more than the book has',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 9_000, timeInForce: 'FOK', price: 0.6 },
+    409,
+    'price_not_met',
+  ],
+  [
+    'postOnly that would trade',
+    'POST',
+    () => buy,
+    { outcome: 'UP', shares: 1, price: 0.9, timeInForce: 'GTC', postOnly: true },
+    409,
+    'post_only_would_trade',
+  ],
+  [
+    'an order past its deadline',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 1, validUntilMs: WINDOW_START_MS },
+    409,
+    'deadline_passed',
+  ],
+  [
+    'an unknown order',
+    'DELETE',
+    () => `/markets/15m/${ACTIVE}/orders/o77`,
+    undefined,
+    404,
+    'order_not_found',
+  ],
+  [
+    "another user's order",
+    'DELETE',
+    () => `/markets/15m/${ACTIVE}/orders/o3`,
+    undefined,
+    404,
+    'order_not_found',
+  ],
+  [
+    'an unknown vault deposit',
+    'POST',
+    () => '/vaults/deposits/d77/unstake',
+    undefined,
+    404,
+    'deposit_not_found',
+  ],
+  [
+    'a claim of zero yield',
+    'POST',
+    () => '/vaults/deposits/d1/claim',
+    undefined,
+    409,
+    'nothing_to_claim',
+  ],
+  [
+    'a stake beyond the balance',
+    'POST',
+    () => '/vaults/flex/stake',
+    { amount: 99_999 },
+    422,
+    'insufficient_balance',
+  ],
+];
+test.each(cases)('%s', async (_what, method, path, body, status, code) => {
+  await rejected({ method, path: path(), body, options: asAda(), status, code });
+});
+
+test("another user's vault deposit is not found", async () => {
+  for (const verb of ['unstake', 'claim']) {
+    const path = `/vaults/deposits/d1/${verb}`;
+    await rejected({
+      method: 'POST',
+      path,
+      options: { token: traders().bob.token },
+      status: 404,
+      code: 'deposit_not_found',
+    });
+  }
+});
+
+test('a referral code that is taken, and one that is unknown', async () => {
+  const { code } = (await traders().api.get(`/users/${traders().bob.userId}/referral`)).json;
+  const path = `/users/${traders().ada.userId}/referral/code`;
+  await rejected({
+    method: 'PUT',
+    path,
+    body: { code: code.toLowerCase() },
+    options: asAda(),
+    status: 409,
+    code: 'referral_code_taken',
+  });
+  const someone = { username: 'someone', password: PASSWORD, referralCode: 'LEADS-NOWHERE' };
+  await rejected({
+    method: 'POST',
+    path: '/auth/register',
+    body: someone,
+    status: 400,
+    code: 'invalid_request',
+    field: 'referralCode',
+  });
+});
+
+test('a shortage states the required and the available amount, in exact decimals', async () => {
+  const { available } = (
+    await traders().api.get(`/users/${traders().ada.userId}/balance`, traders().ada.token)
+  ).json;
+  const money = await traders().api.post(
+    buy,
+    { outcome: 'UP', amount: 9_999.999999 },
+    traders().ada.token,
+  );
+  // The fee on 9,999.999999 is 50 dollars, rounded up to a micro-dollar.
+  expect(money.json.error.details).toEqual({ required: 10_049.999999, available });
+  expect(money.json.error.message).toContain('$10049.999999');
+  const shares = await traders().api.post(
+    sell,
+    { outcome: 'UP', shares: 10.001 },
+    traders().ada.token,
+  );
+  expect(shares.json.error.details).toEqual({ required: 10.001, available: 10 });
+});
+
+test('a refused FOK order says how much was there, and no other order does', async () => {
+  const fok = { outcome: 'UP', timeInForce: 'FOK' };
+  const ask = (body: object) => traders().api.post(buy, body, traders().ada.token);
+  const { json: book } = await traders().api.get(`/markets/15m/${ACTIVE}/orderbook?depth=999`);
+  const others = book.UP.asks as { price: number; shares: number }[];
+  const at = (limit: number) => others.filter(({ price }) => price <= limit);
+  const sharesOf = (levels: typeof others) => levels.reduce((sum, { shares }) => sum + shares, 0);
+  const limit = others[0]!.price;
+  const wanted = sharesOf(at(limit)) + 1;
+  const limited = await ask({ ...fok, shares: wanted, price: limit });
+  expect([limited.status, limited.json.error.code]).toEqual([409, 'price_not_met']);
+  expect(limited.json.error.details).toEqual({
+    availableShares: wanted - 1,
+    availableValue: (wanted - 1) * limit,
+  });
+  expect(limited.json.error.message).toContain(`${wanted - 1} shares could be filled`);
+  const nothing = await ask({ outcome: 'UP', amount: 5, price: 0.001 });
+  expect([nothing.status, nothing.json.error.code]).toEqual([409, 'insufficient_liquidity']);
+  expect(nothing.json.error.details).toEqual({ availableShares: 0, availableValue: 0 });
+  const anyPrice = await ask({ ...fok, amount: 9_000 });
+  expect([anyPrice.status, anyPrice.json.error.code]).toEqual([409, 'insufficient_liquidity']);
+  expect(anyPrice.json.error.details.availableShares).toBe(sharesOf(others));
+});
+
+test('a quote of an empty side fills nothing, as the order', async () => {
+  const quote = `/markets/15m/${ACTIVE}/quote?outcome=UP&amount=5&price=0.001`;
+  const { status, json } = await traders().api.get(quote);
+  expect([status, json.filled, json.shares, json.spent, json.fee]).toEqual([200, 0, 0, 0, 0]);
+  expect([json.unspent, json.averagePrice, json.worstPrice]).toEqual([5, null, null]);
+});
+
+test('every missing field is named, also those that depend on others', async () => {
+  const required = 'is required';
+  const size = 'is required (or shares, with a price)';
+  const cases: [string, object, Record<string, string>][] = [
+    [buy, {}, { outcome: required, amount: size }],
+    [buy, { postOnly: 1, shares: 2 }, { price: 'is required with shares' }],
+    [buy, { amount: 1, timeInForce: 'GTC' }, { price: 'is required with timeInForce GTC' }],
+    [sell, { timeInForce: 'GTC' }, { shares: required, price: 'is required with timeInForce GTC' }],
+    ['/batch', {}, { operations: required }],
+    [
+      '/batch',
+      { operations: [{ op: 'buy' }, { op: 'sell', outcome: 'UP' }, { op: 'cancel' }, {}] },
+      {
+        'operations.0.marketId': required,
+        'operations.0.amount': size,
+        'operations.1.marketId': required,
+        'operations.1.shares': required,
+        'operations.2.marketId': required,
+        'operations.2.orderId': 'is required (or clientOrderId)',
+        'operations.3.marketId': required,
+      },
+    ],
+    ['/auth/register', {}, { username: required, password: required }],
+    ['/vaults/flex/stake', {}, { amount: required }],
+  ];
+  for (const [path, body, missing] of cases) {
+    const { status, json } = await traders().api.post(path, body, traders().ada.token);
+    expect([status, json.error.code], path).toEqual([400, 'invalid_request']);
+    expect(json.error.details, path).toMatchObject(missing);
+  }
+  const quote = await traders().api.get(`/markets/15m/${ACTIVE}/quote`);
+  expect(Object.keys(quote.json.error.details).sort()).toEqual(['amount', 'outcome']);
+  const sale = await traders().api.get(`/markets/15m/${ACTIVE}/quote?side=SELL`);
+  expect(Object.keys(sale.json.error.details).sort()).toEqual(['outcome', 'shares']);
+});
