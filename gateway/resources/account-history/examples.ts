@@ -271,7 +271,7 @@ export const order: RouteExample = {
     timeInForce: 'GTC',
     postOnly: true,
     expiresAtMs: null,
-    selfTrade: 'cancel_resting',
+    selfTrade: null,
     status: 'resting',
     reason: null,
     placedAtMs: 1763700300000,

@@ -110,7 +110,7 @@ export const amend: RouteExample = {
     fills: [],
     balance: { available: 10217.8235, held: 1.8 },
     position: { UP: 0, DOWN: 0 },
-    sequence: 56,
+    sequence: 57,
     atMs: 1763701202000,
   },
 };
@@ -122,7 +122,7 @@ export const cancelEverywhere: RouteExample = {
     cancelled: ['o7'],
     cancelledOrders: 1,
     balance: { available: 10219.6235, held: 0 },
-    sequence: 57,
+    sequence: 58,
     atMs: 1763701202000,
   },
 };
