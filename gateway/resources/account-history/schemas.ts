@@ -92,11 +92,9 @@ export const OrderRecord = responseSchema(
       .boolean()
       .nullable()
       .meta({ description: `As it was placed; ${ofHistory}` }),
-    expiresAtMs: timeMs
-      .nullable()
-      .meta({
-        description: 'When it is cancelled; null: when the market ends, or not in this list',
-      }),
+    expiresAtMs: timeMs.nullable().meta({
+      description: 'When it is cancelled; null: when the market ends, or not in this list',
+    }),
     selfTrade: z.enum(['cancel_resting', 'cancel_taker', 'cancel_both']).nullable().meta({
       description: 'What happens when it meets an order of the same user; null: not in this list',
     }),
