@@ -131,7 +131,7 @@ function queryTime(description: string) {
 /** Filters of lists of an account. */
 export const accountFilters = {
   marketId: z.string().optional().meta({ description: 'Only of this market' }),
-  fromMs: queryTime('Only from this time on, in milliseconds since the epoch'),
+  fromMs: queryTime('Only from this time on, in milliseconds since the epoch; not after toMs'),
   toMs: queryTime('Only up to this time, included'),
 };
 

@@ -60,7 +60,7 @@ function fits(schema: JsonSchema, value: unknown): boolean {
  * only in words.
  */
 const IN_WORDS =
-  /^(asset|cursor|expiresAtMs|marketId|referralCode|shares|operations\.\d+\.shares)$/;
+  /^(asset|cursor|expiresAtMs|marketId|referralCode|sequence|shares|timeoutMs|operations\.\d+\.shares)$/;
 /** Codes that a valid request never gets. */
 const MISUNDERSTOOD = new Set([
   'invalid_json',

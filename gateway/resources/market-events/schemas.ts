@@ -99,7 +99,11 @@ export const DigestQuery = z.strictObject({
     .string()
     .regex(/^[1-9]\d{0,14}$/, 'must be a journal sequence, a whole number from 1')
     .transform(Number)
-    .meta({ type: 'integer', minimum: 1, description: 'A journal sequence, such as a receipt’s' }),
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      description: 'A sequence of the journal, not beyond its end, such as a receipt’s',
+    }),
 });
 
 export const Digest = responseSchema(

@@ -173,6 +173,9 @@ export class Drafting {
       fields[needed!] ??= 1;
       delete fields[refused!];
     }
+    // And that a range of time does not end before it starts.
+    const { fromMs, toMs } = fields;
+    if (Number(fromMs) > Number(toMs)) [fields.fromMs, fields.toMs] = [toMs, fromMs];
     if (asset !== undefined) fields.asset = random.pick(['BTC', 'eth', 'Btc']);
     const isPartner = plan.operation.security.some((scheme) => 'partnerKey' in scheme);
     // A partner names its user elsewhere, and it must be the same one here.

@@ -25,6 +25,8 @@ export interface Plan {
     asset?: unknown;
     userId?: unknown;
     side?: unknown;
+    fromMs?: unknown;
+    toMs?: unknown;
   };
   /** Headers that the document describes. */
   headers: Record<string, unknown>;
