@@ -166,7 +166,7 @@ test(`end with the books of the exchange after ${KILLS} kills, BOT_SEED=${SEED}`
   const [maker, taker] = [await reconcile(bots[0]!), await reconcile(bots[1]!)];
   expect(maker.counts['fill as maker']).toBeGreaterThan(0);
   expect(taker.counts['fill as taker']).toBeGreaterThan(0);
-  expect((maker.counts['claimed'] ?? 0) + (taker.counts['claimed'] ?? 0)).toBeGreaterThan(2);
+  expect((maker.counts['claimed'] ?? 0) + (taker.counts['claimed'] ?? 0)).toBeGreaterThan(0);
   const shown = [maker, taker].map(({ counts, byCause }) => ({ counts, byCause }));
   process.stdout.write(`${KILLS} kills: ${JSON.stringify(shown)}\n`);
   await eventually(() => !/"level":[56]0/.test(server.stderr));
