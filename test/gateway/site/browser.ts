@@ -89,8 +89,8 @@ export class Visitor {
 }
 
 /**
- * Chromium notes every answer from 400 on; the API refuses with those. On a busy machine the history
- * can be too far behind to be read: that is a 503, and the page asks again.
+ * Chromium notes every answer from 400 on; the API refuses with those. On a busy machine the
+ * history can be too far behind to be read: that is a 503, and the page asks again.
  */
 function isRefusal(text: string): boolean {
   return /^Failed to load resource: the server responded with a status of (4\d\d|503) /.test(text);
