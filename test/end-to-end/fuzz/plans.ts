@@ -41,10 +41,13 @@ export interface Plan {
  * while to earn.
  */
 function weightOf(template: string, method: string): number {
+  if (template.startsWith('/auth/tokens')) return 6;
   if (template.startsWith('/auth/')) return template === '/auth/session' ? 4 : 1;
   if (/\/(buy|sell|batch)$/.test(template)) return 40;
   if (template.endsWith('/unstake')) return 2;
-  if (template.endsWith('/claim')) return 30;
+  // Few succeed: the order must still rest.
+  if (method === 'patch') return 40;
+  if (template.endsWith('/claim')) return 60;
   return method === 'get' ? 6 : 10;
 }
 

@@ -393,6 +393,27 @@ describe('users, referral and vaults', () => {
     expect((await api.get('/auth/session', created.json.token)).status).toBe(401);
   });
 
+  test('amends a resting order, and cancels all orders in every market', async () => {
+    const { token } = await server.register('vera');
+    const bid = { outcome: 'UP', shares: 10, price: 0.05, timeInForce: 'GTC' };
+    const { json: placed } = await api.post(`/markets/15m/${MARKET}/buy`, bid, token);
+    const amended = await api.send(
+      'PATCH',
+      `/markets/15m/${MARKET}/orders/${placed.orderId}`,
+      { shares: 4 },
+      { token },
+    );
+    expect(amended.status, amended.text).toBe(200);
+    expect(amended.json).toMatchObject({
+      orderId: placed.orderId,
+      keptPriority: true,
+      restingShares: 4,
+    });
+    const cancelled = await api.delete(`/users/${amended.json.userId}/orders`, token);
+    expect(cancelled.status, cancelled.text).toBe(200);
+    expect(cancelled.json.cancelled).toContain(placed.orderId);
+  });
+
   test('sets a time at which resting orders are cancelled, and takes it back', async () => {
     const { userId, token } = await server.register('uma');
     const set = (timeoutMs: number) =>
