@@ -41,6 +41,20 @@ const TAKERS: Taker[] = [
   },
   {
     method: 'DELETE',
+    path: () => `/users/${traders().ada.userId}/orders`,
+    body: {},
+    required: [],
+    options: asAda,
+  },
+  {
+    method: 'PATCH',
+    path: () => `/markets/15m/${ACTIVE}/orders/o1`,
+    body: { shares: 1 },
+    required: [],
+    options: asAda,
+  },
+  {
+    method: 'DELETE',
     path: () => `/markets/15m/${ACTIVE}/orders`,
     body: {},
     required: [],
