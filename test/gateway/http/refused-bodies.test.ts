@@ -11,7 +11,7 @@ const { asAda, refused, traders } = withTwoTraders();
 
 /** A route that takes a body, with a valid body. */
 interface Taker {
-  method: 'POST' | 'PUT' | 'DELETE';
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: () => string;
   body: object;
   required: string[];

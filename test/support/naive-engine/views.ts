@@ -91,7 +91,9 @@ function averageSoFar(state: NaiveState, market: NaiveMarket): number | null {
   return average === null ? null : micros(average);
 }
 
+/** The orders of an ended market rest no longer, though their cancellation may be pending. */
 function bestTicks(market: NaiveMarket, bids: boolean): number | null {
+  if (market.status !== MarketStatus.ACTIVE) return null;
   const best = bestFirst(market, bids)[0];
   return best === undefined ? null : upTicksOf(best.outcome, best.priceTicks);
 }
