@@ -46,8 +46,8 @@ function weightOf(template: string, method: string): number {
   if (/\/(buy|sell|batch)$/.test(template)) return 40;
   if (template.endsWith('/unstake')) return 2;
   // Few succeed: the order must still rest.
-  if (method === 'patch') return 40;
-  if (template.endsWith('/claim')) return 60;
+  if (method === 'patch') return 20;
+  if (template.endsWith('/claim')) return 40;
   return method === 'get' ? 6 : 10;
 }
 
