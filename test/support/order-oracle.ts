@@ -5,9 +5,16 @@
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
 import type { BatchOperation, Command } from '../../engine/interface/commands.js';
-import { CancelReason, OrderStatus, Resolution, Side } from '../../engine/interface/domain.js';
+import {
+  CancelReason,
+  OrderStatus,
+  type Outcome,
+  Resolution,
+  SelfTrade,
+  Side,
+} from '../../engine/interface/domain.js';
 import { decodeEvents } from '../../engine/interface/events.js';
-import { MAX_ORDER_LOTS } from '../../engine/interface/limits.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
 import {
   AMEND_ORDER_AT,
   FIRST_OPERATION,
@@ -27,6 +34,9 @@ export interface ExpectedOrder {
   priceTicks: number;
   timeInForce: number;
   postOnly: boolean;
+  selfTrade: SelfTrade;
+  /** null: when the market ends. */
+  expiresAtMs: number | null;
   originalLots: number;
   filledLots: number;
   restingLots: number;
@@ -129,11 +139,13 @@ export class OrderOracle {
       marketId: command.marketId,
       userId: command.userId,
       side: command.kind === 'buy' ? Side.BUY : Side.SELL,
-      outcome: command.outcome,
-      priceTicks: command.priceTicks,
       // A random command may have -0; the journal has 0.
+      outcome: (command.outcome + 0) as Outcome,
+      priceTicks: command.priceTicks,
       timeInForce: command.timeInForce + 0,
       postOnly: command.postOnly,
+      selfTrade: ((command.selfTrade ?? SelfTrade.CANCEL_RESTING) + 0) as SelfTrade,
+      expiresAtMs: command.expiresAtMs === MAX_TIME_MS ? null : (command.expiresAtMs ?? null),
       originalLots:
         command.sizeLots >= MAX_ORDER_LOTS ||
         restingLots > 0 ||

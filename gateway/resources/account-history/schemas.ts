@@ -66,7 +66,6 @@ export const Ledger = responseSchema(
   z.strictObject({ entries: z.array(LedgerEntry), nextCursor, sequence }),
 );
 
-const ofHistory = 'null in a list of resting orders without a filter';
 export const OrderRecord = responseSchema(
   'OrderRecord',
   z.strictObject({
@@ -78,25 +77,23 @@ export const OrderRecord = responseSchema(
     outcome,
     price: price.meta({ description: 'The limit; 0.999 to buy or 0.001 to sell at any price' }),
     shares: shares.meta({ description: 'The shares that rest, like restingShares' }),
-    originalShares: shares.nullable().meta({
-      description: `The shares that it was for; of an amount, those that it bought and that rested; ${ofHistory}`,
+    originalShares: shares.meta({
+      description: 'The shares that it was for; of an amount, those that it bought and that rested',
     }),
-    filledShares: shares.nullable().meta({ description: `The shares traded; ${ofHistory}` }),
+    filledShares: shares.meta({ description: 'The shares traded' }),
     restingShares: shares.meta({ description: 'The shares that rest in the book' }),
     averagePrice: price.nullable(),
-    spent: money.nullable().meta({ description: `Without the fee; null of a sale; ${ofHistory}` }),
-    received: money.nullable().meta({ description: `null of a buy; ${ofHistory}` }),
-    fee: money.nullable().meta({ description: `The fee; ${ofHistory}` }),
+    spent: money.nullable().meta({ description: 'Without the fee; null of a sale' }),
+    received: money.nullable().meta({ description: 'null of a buy' }),
+    fee: money,
     timeInForce: z.enum(['IOC', 'FOK', 'GTC']).meta({ description: 'As it was placed' }),
-    postOnly: z
-      .boolean()
-      .nullable()
-      .meta({ description: `As it was placed; ${ofHistory}` }),
+    postOnly: z.boolean().meta({ description: 'As it was placed' }),
     expiresAtMs: timeMs.nullable().meta({
-      description: 'When it is cancelled; null: when the market ends, or not in this list',
+      description: 'When it is cancelled; null: when the market ends, or the order is closed',
     }),
     selfTrade: z.enum(['cancel_resting', 'cancel_taker', 'cancel_both']).nullable().meta({
-      description: 'What happens when it meets an order of the same user; null: not in this list',
+      description:
+        'What happens when it meets an order of the same user; null: the order is closed',
     }),
     status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired']),
     reason: z

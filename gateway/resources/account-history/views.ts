@@ -10,7 +10,7 @@ import {
 import type { OrderView } from '../../../engine/interface/views.js';
 import type { LedgerLine } from '../../../persistence/history/account/ledger.js';
 import {
-  OrderEnd,
+  OrderState,
   type OrderRecord as Record,
 } from '../../../persistence/history/account/orders.js';
 import { averagePriceMicros, lots, micros, ticks } from '../../json/decimal.js';
@@ -56,11 +56,19 @@ export function ledgerEntryOf(assets: Assets, line: LedgerLine): Writable<typeof
 }
 
 export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
-  const { side, filledLots, valueMicros } = order;
+  const { side, filledLots, valueMicros, selfTrade } = order;
   const isBuy = side === Side.BUY;
   const average = averagePriceMicros(valueMicros, filledLots);
   return {
-    ...commonOf(assets, order),
+    orderId: `o${order.orderId}`,
+    clientOrderId: order.clientOrderId,
+    marketId: marketIdText(assets, order.marketId),
+    userId: `u${order.userId}`,
+    side: sideName(side),
+    outcome: outcomeName(order.outcome),
+    price: ticks(order.priceTicks),
+    expiresAtMs: order.expiresAtMs,
+    selfTrade: selfTrade === null ? null : SELF_TRADE_NAMES[selfTrade],
     shares: lots(order.restingLots),
     originalShares: lots(order.originalLots),
     filledShares: lots(filledLots),
@@ -78,63 +86,32 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
   };
 }
 
-/** An order that rests, as far as the engine knows it. */
+/** An order that rests, from the engine, which knows when it last came to rest. */
 export function restingOrderOf(assets: Assets, order: OrderView): WritableOrder {
-  return {
-    ...commonOf(assets, order),
-    expiresAtMs: order.expiresAtMs,
-    selfTrade: SELF_TRADE_NAMES[order.selfTrade],
-    shares: lots(order.sizeLots),
-    originalShares: null,
-    filledShares: null,
-    restingShares: lots(order.sizeLots),
-    averagePrice: null,
-    spent: null,
-    received: null,
-    fee: null,
-    timeInForce: 'GTC',
-    postOnly: null,
-    status: 'resting',
-    reason: null,
-    placedAtMs: order.placedAtMs,
+  return orderRecordOf(assets, {
+    ...order,
+    timeInForce: TimeInForce.GTC,
+    restingLots: order.sizeLots,
+    end: OrderState.OPEN,
+    reason: 0,
     closedAtMs: null,
-  };
-}
-
-function commonOf(
-  assets: Assets,
-  order: Pick<
-    OrderView,
-    'orderId' | 'clientOrderId' | 'marketId' | 'userId' | 'side' | 'outcome' | 'priceTicks'
-  >,
-) {
-  return {
-    orderId: `o${order.orderId}`,
-    clientOrderId: order.clientOrderId,
-    marketId: marketIdText(assets, order.marketId),
-    userId: `u${order.userId}`,
-    side: sideName(order.side),
-    outcome: outcomeName(order.outcome),
-    price: ticks(order.priceTicks),
-    expiresAtMs: null,
-    selfTrade: null,
-  } as const;
+  });
 }
 
 function statusOf({ end, filledLots }: Record): WritableOrder['status'] {
   switch (end) {
-    case OrderEnd.OPEN:
+    case OrderState.OPEN:
       return filledLots === 0 ? 'resting' : 'partially_filled';
-    case OrderEnd.FILLED:
+    case OrderState.FILLED:
       return 'filled';
-    case OrderEnd.UNFILLED:
+    case OrderState.UNFILLED:
       return 'partially_filled';
-    case OrderEnd.CANCELLED:
+    case OrderState.CANCELLED:
       return 'cancelled';
   }
 }
 
 function reasonOf({ end, reason }: Record): WritableOrder['reason'] {
-  if (end === OrderEnd.UNFILLED) return 'unfilled';
-  return end === OrderEnd.CANCELLED ? REASONS[reason as CancelReason] : null;
+  if (end === OrderState.UNFILLED) return 'unfilled';
+  return end === OrderState.CANCELLED ? REASONS[reason as CancelReason] : null;
 }

@@ -11,6 +11,7 @@ import {
   CancelReason,
   OrderStatus,
   type Outcome,
+  type SelfTrade,
   type Side,
 } from '../../../engine/interface/domain.js';
 import type { OrderView } from '../../../engine/interface/views.js';
@@ -21,8 +22,8 @@ import type { CommittedLists } from '../store.js';
 import { OrderEntry, orderEntryOf, termsOf } from './order-terms.js';
 
 /** How an order stands. OPEN: it rests. UNFILLED: what it could not fill at once was dropped. */
-export const OrderEnd = { OPEN: 0, FILLED: 1, UNFILLED: 2, CANCELLED: 3 } as const;
-export type OrderEnd = (typeof OrderEnd)[keyof typeof OrderEnd];
+export const OrderState = { OPEN: 0, FILLED: 1, UNFILLED: 2, CANCELLED: 3 } as const;
+export type OrderState = (typeof OrderState)[keyof typeof OrderState];
 
 export interface OrderRecord {
   orderId: number;
@@ -34,6 +35,9 @@ export interface OrderRecord {
   priceTicks: number;
   timeInForce: number;
   postOnly: boolean;
+  /** Of a closed order both are null: they are not kept with it. */
+  selfTrade: SelfTrade | null;
+  expiresAtMs: number | null;
   originalLots: number;
   filledLots: number;
   /** What rests now; 0 of a closed order. */
@@ -41,7 +45,7 @@ export interface OrderRecord {
   /** Spent or received, without the fee. */
   valueMicros: number;
   feeMicros: number;
-  end: OrderEnd;
+  end: OrderState;
   /** Of a cancellation. */
   reason: number;
   placedAtMs: number;
@@ -201,12 +205,14 @@ class Order {
       priceTicks,
       timeInForce,
       postOnly: postOnly === 1,
+      selfTrade: null,
+      expiresAtMs: null,
       originalLots: sizeLots,
       filledLots: 0,
       restingLots: 0,
       valueMicros: 0,
       feeMicros: 0,
-      end: OrderEnd.OPEN,
+      end: OrderState.OPEN,
       reason: 0,
       placedAtMs: atMs,
       closedAtMs: null,
@@ -222,19 +228,19 @@ class Order {
   /** All but the fees and the time of the placing: the engine's is that of the last one. */
   private show(resting: OrderView): void {
     const { clientOrderId, priceTicks, originalLots, filledLots, valueMicros } = resting;
-    const { sizeLots: restingLots, feeMicros } = resting;
-    const terms = { clientOrderId, priceTicks, originalLots, restingLots };
+    const { sizeLots: restingLots, feeMicros, selfTrade, expiresAtMs } = resting;
+    const terms = { clientOrderId, priceTicks, originalLots, restingLots, selfTrade, expiresAtMs };
     Object.assign(this.record, { ...terms, filledLots, valueMicros, feeMicros });
   }
 
   /** In the command that placed it. */
   private endAtOnce(status: OrderStatus, atMs: number): void {
     const isStopped = status === OrderStatus.STOPPED || status === OrderStatus.STOPPED_UNFILLED;
-    if (isStopped) this.close(OrderEnd.CANCELLED, atMs, CancelReason.SELF_TRADE);
-    else this.close(status === OrderStatus.FILLED ? OrderEnd.FILLED : OrderEnd.UNFILLED, atMs);
+    if (isStopped) this.close(OrderState.CANCELLED, atMs, CancelReason.SELF_TRADE);
+    else this.close(status === OrderStatus.FILLED ? OrderState.FILLED : OrderState.UNFILLED, atMs);
   }
 
-  private close(end: OrderEnd, atMs: number, reason = 0): void {
+  private close(end: OrderState, atMs: number, reason = 0): void {
     Object.assign(this.record, { end, reason, closedAtMs: atMs });
   }
 
@@ -246,7 +252,7 @@ class Order {
   fillAsMaker({ sizeLots, priceTicks, atMs }: TradeEntry): void {
     this.fill(sizeLots, priceTicks);
     this.lotsLeft -= sizeLots;
-    if (this.lotsLeft === 0) this.close(OrderEnd.FILLED, atMs);
+    if (this.lotsLeft === 0) this.close(OrderState.FILLED, atMs);
   }
 
   private fill(lots: number, priceTicks: number): void {
@@ -267,8 +273,9 @@ class Order {
     }
     this.lotsLeft -= sizeLots;
     if (entry !== OrderEntry.CANCELLED) record.originalLots -= sizeLots;
-    if (entry === OrderEntry.CANCELLED) this.close(OrderEnd.CANCELLED, atMs, reason);
-    else if (entry === OrderEntry.REDUCED && this.lotsLeft === 0) this.close(OrderEnd.FILLED, atMs);
+    if (entry === OrderEntry.CANCELLED) this.close(OrderState.CANCELLED, atMs, reason);
+    else if (entry === OrderEntry.REDUCED && this.lotsLeft === 0)
+      this.close(OrderState.FILLED, atMs);
   }
 }
 

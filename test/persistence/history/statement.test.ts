@@ -9,7 +9,7 @@ import { Engine } from '../../../engine/engine.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import type { LedgerLine, LedgerPage } from '../../../persistence/history/account/ledger.js';
 import type { LedgerCause } from '../../../persistence/history/account/lines.js';
-import { OrderEnd, type OrdersPage } from '../../../persistence/history/account/orders.js';
+import { OrderState, type OrdersPage } from '../../../persistence/history/account/orders.js';
 import type { Cause } from '../../../persistence/replay/proofs/money-changes.js';
 import { startFollower, type TestFollower, writeCommands } from '../../support/follower-fixture.js';
 import type { TimedCommand } from '../../support/history-oracle.js';
@@ -61,16 +61,18 @@ const CAUSE_OF: Record<Cause, LedgerCause> = {
   yield: 'yield',
 };
 
+const NOT_KEPT = { selfTrade: null, expiresAtMs: null };
+
 const folders = new Folders();
-const oracle = new OrderOracle();
+let oracle: OrderOracle;
 let follower: TestFollower;
 /** By user, oldest first. */
 const statements = new Map<number, LedgerLine[]>();
 const users = () => Array.from({ length: oracle.engine.userCount }, (_, i) => i + 1);
 
-function randomDay(): TimedCommand[] {
+function randomDay(seed: string): TimedCommand[] {
   const naive = new NaiveEngine();
-  const random = new RandomCommands(SEED, SCENARIO, naive);
+  const random = new RandomCommands(seed, SCENARIO, naive);
   const commands: TimedCommand[] = [];
   const add = (timed: TimedCommand) => {
     naive.apply(timed.command, timed.atMs);
@@ -79,6 +81,30 @@ function randomDay(): TimedCommand[] {
   for (const command of random.opening()) add({ command, atMs: START_MS });
   for (let i = 0; i < SCENARIO.commands; i++) add(random.next());
   return commands;
+}
+
+/**
+ * A day on which everything happened that the tests look at. On some, the exchange is paused for
+ * hours, or a user frozen; then another day is taken.
+ */
+function fullDay(): TimedCommand[] {
+  for (let i = 0; i < 20; i++) {
+    const commands = randomDay(`${SEED}:${i}`);
+    oracle = new OrderOracle();
+    for (const command of commands) oracle.apply(command);
+    if (isFull(oracle)) return commands;
+  }
+  throw new Error(`20 days and none is full, STATEMENT_SEED=${SEED}`);
+}
+
+function isFull({ amended, expired, changes, orders }: OrderOracle): boolean {
+  const causes = new Set([...changes.values()].flat().map(({ cause }) => CAUSE_OF[cause]));
+  const marketsOf = (userId: number) =>
+    new Set([...orders.values()].filter((o) => o.userId === userId).map((o) => o.marketId)).size;
+  // Those whose lists are filtered.
+  const areBusy = [2, 3, 4, 5].every((userId) => marketsOf(userId) > 12);
+  const hasCauses = causes.size === new Set(Object.values(CAUSE_OF)).size;
+  return amended > 50 && expired > 20 && areBusy && hasCauses;
 }
 
 async function all<T>(
@@ -103,7 +129,7 @@ function ledger(userId: number, limit: number, filter: object = {}): Promise<Led
 }
 
 beforeAll(async () => {
-  const commands = randomDay();
+  const commands = fullDay();
   const folder = folders.make();
   const journal = await openJournal({ folder });
   const writer = new Engine();
@@ -115,7 +141,6 @@ beforeAll(async () => {
   await writeCommands(journal, writer, commands.slice(half));
   await journal.close();
   follower = startFollower(folder, commands.length);
-  for (const command of commands) oracle.apply(command);
   for (const userId of users()) statements.set(userId, (await ledger(userId, 200)).reverse());
 }, 120_000);
 
@@ -255,11 +280,14 @@ describe('the orders', () => {
       expect(found.map(({ orderId }) => orderId)).toEqual(expected.map(({ orderId }) => orderId));
       for (const [i, { end, reason, clientOrderId: _, ...order }] of found.entries()) {
         const { reason: wanted, ...rest } = expected[i]!;
-        expect(order, `o${order.orderId}`).toEqual(rest);
+        const { selfTrade, expiresAtMs } = rest;
+        // Of closed orders they are not kept.
+        const kept = end === OrderState.OPEN ? { selfTrade, expiresAtMs } : NOT_KEPT;
+        expect(order, `o${order.orderId}`).toEqual({ ...rest, ...kept });
         ends.add(end);
-        expect(end === OrderEnd.OPEN).toBe(rest.closedAtMs === null);
-        expect(end === OrderEnd.CANCELLED ? reason : null).toBe(wanted);
-        if (end === OrderEnd.FILLED) expect(order.filledLots).toBe(order.originalLots);
+        expect(end === OrderState.OPEN).toBe(rest.closedAtMs === null);
+        expect(end === OrderState.CANCELLED ? reason : null).toBe(wanted);
+        if (end === OrderState.FILLED) expect(order.filledLots).toBe(order.originalLots);
       }
     }
     expect(ends.size).toBeGreaterThanOrEqual(3);

@@ -201,6 +201,8 @@ describe('the orders', () => {
       reason: 'requested',
     });
     expect((await order('o4')).closedAtMs).toBeGreaterThan(0);
+    const resting = (await orders('')).json.orders;
+    expect(resting).toEqual([...(await orders('?status=open')).json.orders].reverse());
     const listed = (await orders('?status=all')).json.orders;
     const { sequence, ...single } = await order('o5');
     expect(listed[0]).toEqual(single);
