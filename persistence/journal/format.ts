@@ -9,7 +9,7 @@
  *   journal.head      how far the journal reached (head-mark.ts)
  *   journal.lock      one exchange per folder (folder-lock.ts)
  *
- * journal.db has application_id 0x51485831 ("QHX1"), user_version 7 and one table. The version
+ * journal.db has application_id 0x51484558 ("QHEX"), user_version 1 and one table. The version
  * covers the format, the records, and the engine's rules, results, events and digest: everything
  * that a replay must reproduce. It is raised whenever one of them changes (versions.test.ts fails
  * otherwise), so a journal that this program would replay to another state is refused by its
@@ -42,9 +42,9 @@ import { putUint64 } from '../storage/bytes.js';
 
 export const JOURNAL_FILE = 'journal.db';
 export const HEAD_FILE = 'journal.head';
-export const APPLICATION_ID = 0x51485831;
+export const APPLICATION_ID = 0x51484558;
 /** Of the format and of the engine's rules. */
-export const FORMAT_VERSION = 7;
+export const FORMAT_VERSION = 1;
 
 export const TABLE_SQL = `CREATE TABLE batch (
   firstSequence INTEGER PRIMARY KEY,

@@ -20,7 +20,7 @@ import { DIGEST_FORM, HASH_BYTES } from '../journal/format.js';
 import { getUint64, putUint64 } from '../storage/bytes.js';
 
 const MAGIC = Buffer.from('QHXSNAP1', 'latin1');
-export const SNAPSHOT_VERSION = 13;
+export const SNAPSHOT_VERSION = 1;
 export const SNAPSHOT_HEADER_BYTES = 88;
 export const SNAPSHOT_SUM_BYTES = 32;
 

@@ -269,11 +269,11 @@ describe('a reader', () => {
       'there is no journal',
     );
     await writeJournal(folder);
-    await tamper(folder, 'PRAGMA user_version = 1');
+    await tamper(folder, 'PRAGMA user_version = 999');
     for (const open of [() => openJournalReader(folder), () => openJournal({ folder })]) {
       const { message } = await journalErrorOf(open());
       expect(message).toContain(
-        `is a journal of version 1; this program reads and writes version ${FORMAT_VERSION}`,
+        `is a journal of version 999; this program reads and writes version ${FORMAT_VERSION}`,
       );
       expect(message).toContain('Use this folder with the program that wrote it');
     }

@@ -2,8 +2,9 @@
  * Files on disk outlive the program that wrote them. A fixed run of commands has given the same
  * bytes in every version: in the journal, the digest, a snapshot and the runs of the history. If a
  * value here changes, files of earlier versions no longer match this program: raise the named
- * version and update the value. Runs that differ only because the journal's version changed need no
- * new version of the history: both are refused together.
+ * version and update the value. As long as version 1 is not released (CHANGELOG.md), it is what
+ * this program writes: update the value and leave the number. Runs that differ only because the
+ * journal's version changed need no new version of the history: both are refused together.
  */
 import { createHash } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
@@ -44,7 +45,7 @@ it('the same commands give the same bytes as in every earlier version', async ()
     { FORMAT_VERSION, digest, records: sha256(records) },
     'FORMAT_VERSION of journal/format.ts',
   ).toEqual({
-    FORMAT_VERSION: 7,
+    FORMAT_VERSION: 1,
     digest: '9df5c277e0e28fbd',
     records: '4ef5aee35a9c5be0689261096325a312',
   });
@@ -52,7 +53,7 @@ it('the same commands give the same bytes as in every earlier version', async ()
     { SNAPSHOT_VERSION, state: sha256(snapshot.pieces) },
     'SNAPSHOT_VERSION of snapshot/format.ts',
   ).toEqual({
-    SNAPSHOT_VERSION: 13,
+    SNAPSHOT_VERSION: 1,
     state: 'd72691cfccefcd4b69949deec81d09e9',
   });
   const runs = sha256(runsOf(batches));
@@ -60,7 +61,7 @@ it('the same commands give the same bytes as in every earlier version', async ()
     { HISTORY_VERSION, schema: sha256(SCHEMA), runs },
     'HISTORY_VERSION of history/format.ts',
   ).toEqual({
-    HISTORY_VERSION: 4,
+    HISTORY_VERSION: 1,
     schema: 'acf8d5927f3426f4e42ef8d88d202c26',
     runs: 'd59c62417c714a98af38c1990c6f8ad7',
   });
