@@ -1,15 +1,17 @@
 /** `npm run simulate`. Exit status 0: all promises were kept; 1: one was not; 2: bad arguments. */
 import { commandLine, wholeNumberFrom } from '../measure/command-line.js';
+import { simulateShards } from './shards/simulation.js';
 import { simulate } from './simulation.js';
 
 interface Settings {
   seeds: number;
   from: number;
+  shards: boolean;
 }
 
 const REPORT_EVERY = 100;
 
-const { seeds, from } = commandLine(
+const { seeds, from, shards } = commandLine(
   'simulate',
   'Runs the exchange on a simulated disk, clock and network, once for each seed.',
 )
@@ -20,21 +22,21 @@ const { seeds, from } = commandLine(
     wholeNumberFrom(0, 1e9),
     1,
   )
+  .option('--shards', 'four shards between which money moves, in place of one exchange', false)
   .parse()
   .opts<Settings>();
 
-const total = { commands: 0, answered: 0, crashes: 0, diskFailures: 0, snapshots: 0 };
+const total: Record<string, number> = {};
 for (let seed = from; seed < from + seeds; seed++) {
   try {
-    const result = await simulate(`${seed}`);
-    for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += result[name];
+    const result = await (shards ? simulateShards : simulate)(`${seed}`);
+    for (const [name, count] of Object.entries(result))
+      if (typeof count === 'number') total[name] = (total[name] ?? 0) + count;
   } catch (error) {
     console.error(`seed ${seed}: ${(error as Error).stack}`);
     process.exit(1);
   }
   if ((seed - from + 1) % REPORT_EVERY === 0) console.log(`${seed - from + 1} seeds`);
 }
-console.log(
-  `${seeds} seeds: ${total.commands} commands, ${total.answered} answers, ${total.crashes} crashes, ` +
-    `${total.diskFailures} failures of the disk, ${total.snapshots} snapshots. Every promise was kept.`,
-);
+const counts = Object.entries(total).map(([name, count]) => `${name} ${count}`);
+console.log(`${seeds} seeds: ${counts.join(', ')}. Every promise was kept.`);

@@ -27,8 +27,8 @@ export class World {
     this.planned.splice(at, 0, { atMs, order, happen });
   }
 
-  /** Everything that happens up to `untilMs`. */
-  async run(untilMs: number): Promise<void> {
+  /** Everything that happens up to `untilMs`; `afterEach` is called after each of it. */
+  async run(untilMs: number, afterEach: () => void = () => {}): Promise<void> {
     for (let next = this.planned.at(-1); next !== undefined; next = this.planned.at(-1)) {
       if (next.atMs > untilMs) break;
       this.planned.pop();
@@ -36,6 +36,7 @@ export class World {
       next.happen();
       // The sequencer starts its commits with setImmediate, before this one.
       await new Promise((resolve) => setImmediate(resolve));
+      afterEach();
     }
     this.nowMs = untilMs;
   }

@@ -1,0 +1,30 @@
+/**
+ * The plan past one core, simulated: money moves between four engines while they crash, and none is
+ * made or lost. `npm run simulate -- --shards` runs more seeds. The mutations show that the
+ * simulation would find it.
+ */
+import { expect, test } from 'vitest';
+import { simulateShards } from '../../bench/simulation/shards/simulation.js';
+
+test.each(['1', '2'])('money is constant over four shards with seed %s', async (seed) => {
+  const result = await simulateShards(seed);
+  expect(result.crashes).toBeGreaterThan(20);
+  expect(result.answered).toBeGreaterThan(1_000);
+  expect(result.transfers).toBeGreaterThan(50);
+  expect(result.creditsSent).toBeGreaterThan(2 * result.transfers);
+  expect(result.mostOnTheWayMicros).toBeGreaterThan(100_000_000);
+});
+
+test('a seed repeats its run', async () => {
+  expect(await simulateShards('3')).toEqual(await simulateShards('3'));
+});
+
+test('a credit with a new reference for each attempt is found', async () => {
+  const creditId = ({ id }: { id: string }, attempt: number) =>
+    attempt === 0 ? id : `${id}/${attempt}`;
+  await expect(simulateShards('4', { creditId })).rejects.toThrow('on its way is not');
+});
+
+test('a credit that leaves before its debit is durable is found', async () => {
+  await expect(simulateShards('5', { isHasty: true })).rejects.toThrow('on its way is not');
+});
