@@ -24,7 +24,7 @@ export interface ShardsResult {
   crashes: number;
   diskFailures: number;
   transfers: number;
-  /** Transfers that were executed by a late copy, after the user was told that they were refused. */
+  /** Those that a late copy executed, after the user was told that they were refused. */
   executedAfterRefusal: number;
   /** Messages with a credit; the first of each transfer included. */
   creditsSent: number;
