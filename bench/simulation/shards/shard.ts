@@ -99,12 +99,12 @@ export class Shard {
     if (this.isUp) this.exchange.follow(isSnapshotDue);
   }
 
-  /** An engine that has only this shard's journal. */
-  replay(): Engine {
+  /** Whether the journal alone leads to the state that this shard had at its end. */
+  get isRebuiltByJournal(): boolean {
     const engine = new Engine();
     const replay = new Replay(engine);
     for (const batch of this.disk.batches) replay.apply(batch);
-    return engine;
+    return engine.digest() === this.digests.get(engine.sequence);
   }
 
   private fall(): void {

@@ -184,7 +184,7 @@ class Simulation {
       if (!shard.isSettled)
         throw new Broken(`shard ${index} waits for receipts, though all is calm`);
       shard.engine.checkInvariants();
-      if (shard.replay().digest() !== shard.engine.digest())
+      if (!shard.isRebuiltByJournal)
         throw new Broken(`the journal of shard ${index} leads to another state`);
     }
     for (const client of [...this.clients, ...this.movers])

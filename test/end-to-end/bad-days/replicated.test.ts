@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Random } from '../../../bench/workload/random.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
 import {
@@ -17,18 +18,17 @@ import {
   send,
 } from '../../support/disk/scenario.js';
 import { eventually } from '../../support/eventually.js';
-import { Cluster } from '../../support/postgres/cluster.js';
 import { type ApiClient, ChildServer, type Trader } from '../../support/server.js';
 
 const COMMANDS = 40;
 const work = mkdtempSync(join(tmpdir(), 'exchange-replicated-'));
-let cluster: Cluster;
+let cluster: PostgresCluster;
 let folders = 0;
 const running: ChildServer[] = [];
 const clients: ApiClient[] = [];
 
 beforeAll(async () => {
-  cluster = await Cluster.start();
+  cluster = await PostgresCluster.start();
 }, 120_000);
 beforeEach(async () => {
   await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch');

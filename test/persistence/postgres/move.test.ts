@@ -1,21 +1,21 @@
 /** A journal moves from a data folder to PostgreSQL and back, with its chain and its digests. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Engine } from '../../../engine/engine.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import { operate } from '../../support/folders/operations.js';
 import { Folders, readAll, replay, writeJournal } from '../../support/journal-fixture.js';
-import { Cluster } from '../../support/postgres/cluster.js';
 import { ReplayExchange } from '../../support/replay-exchange.js';
 import { replayJson, traceOf } from '../../support/replay-tool.js';
 
 const originals = new Folders();
 const folders = new Folders();
-let cluster: Cluster;
+let cluster: PostgresCluster;
 let original: string;
 let exchange: ReplayExchange;
 
 beforeAll(async () => {
-  cluster = await Cluster.start(3);
+  cluster = await PostgresCluster.start(3);
   original = originals.make();
   exchange = await ReplayExchange.open(original, 'move');
   await exchange.run(500);

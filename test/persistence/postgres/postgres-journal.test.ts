@@ -3,16 +3,16 @@
  * and what happens when nodes are away.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import { PostgresJournal } from '../../../persistence/journal/postgres/postgres-journal.js';
 import { PostgresSource } from '../../../persistence/journal/postgres/postgres-source.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { eventually } from '../../support/eventually.js';
-import { Cluster } from '../../support/postgres/cluster.js';
 
-let cluster: Cluster;
+let cluster: PostgresCluster;
 beforeAll(async () => {
-  cluster = await Cluster.start();
+  cluster = await PostgresCluster.start();
 }, 120_000);
 afterAll(() => cluster?.stop());
 beforeEach(async () => {
@@ -108,7 +108,11 @@ test('the same batch twice is inserted once', async () => {
 });
 
 test('with one standby away commits go on; with both they wait, and nothing is visible', async () => {
-  const [, b, c] = cluster.nodes as [never, Cluster['nodes'][0], Cluster['nodes'][0]];
+  const [, b, c] = cluster.nodes as [
+    never,
+    PostgresCluster['nodes'][0],
+    PostgresCluster['nodes'][0],
+  ];
   const journal = await takeOver();
   await cluster.stopNode(b);
   expect(await append(journal)).toBeNull();
@@ -130,9 +134,9 @@ test('with one standby away commits go on; with both they wait, and nothing is v
 
 test('a wait that is cut short is no commit', async () => {
   const [a, b, c] = cluster.nodes as [
-    Cluster['nodes'][0],
-    Cluster['nodes'][0],
-    Cluster['nodes'][0],
+    PostgresCluster['nodes'][0],
+    PostgresCluster['nodes'][0],
+    PostgresCluster['nodes'][0],
   ];
   const journal = await takeOver();
   for (const node of [b, c]) await cluster.stopNode(node);
@@ -147,7 +151,10 @@ test('a wait that is cut short is no commit', async () => {
 });
 
 test('a takeover whose wait is cut short does not lead', async () => {
-  const [a, ...standbys] = cluster.nodes as [Cluster['nodes'][0], ...Cluster['nodes']];
+  const [a, ...standbys] = cluster.nodes as [
+    PostgresCluster['nodes'][0],
+    ...PostgresCluster['nodes'],
+  ];
   await (await takeOver()).close();
   for (const node of standbys) await cluster.stopNode(node);
   const outcome = takeOver().then(

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import { openJournal } from '../../../persistence/data-folder.js';
@@ -16,14 +17,13 @@ import { type JournalPlace, openSource } from '../../../persistence/journal/sour
 import type { CommitLog, JournalBatch } from '../../../persistence/journal/store.js';
 import { recover } from '../../../persistence/recovery.js';
 import { Sequencer } from '../../../persistence/sequencer.js';
-import { Cluster } from '../../support/postgres/cluster.js';
 
 const START_MS = 1_763_700_300_000;
 const DIGEST = '0123456789abcdef';
-let cluster: Cluster;
+let cluster: PostgresCluster;
 let folder: string;
 beforeAll(async () => {
-  cluster = await Cluster.start(1);
+  cluster = await PostgresCluster.start(1);
 }, 120_000);
 afterAll(() => cluster?.stop());
 beforeEach(async () => {

