@@ -139,7 +139,7 @@ export class PostgresCluster {
     await this.query(standby, 'SELECT pg_reload_conf()');
   }
 
-  /** Makes a node that is not running a standby of the primary, with a copy of all that this has. */
+  /** Makes a node that is not running a standby, with a copy of all that the primary has. */
   async rebuild(node: PostgresNode): Promise<void> {
     const { primary } = this;
     const client = await this.connect(primary);
@@ -200,7 +200,7 @@ export class PostgresCluster {
     appendFileSync(join(node.folder, 'postgresql.auto.conf'), lines.join(''));
   }
 
-  /** While the primary writes: what was written meanwhile is in its log, which the copy follows. */
+  /** The primary may write meanwhile: the copy follows its log from the beginning of the copy. */
   private async copyFolder(from: PostgresNode, to: PostgresNode): Promise<void> {
     rmSync(to.folder, { recursive: true, force: true });
     try {

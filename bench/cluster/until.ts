@@ -1,7 +1,7 @@
 /** Waits for what happens in other processes. */
 const PAUSE_MS = 20;
 
-/** Waits until `check` is true; what it throws means that it is not. @throws Error after `waitMs` */
+/** Waits until `check` is true; an error of it means no. @throws Error after `waitMs` */
 export async function until(
   what: string,
   check: () => Promise<boolean> | boolean,
