@@ -551,10 +551,34 @@ function amendments(duel: Duel): void {
   duel.compareState();
   expectCode(duel, amend(2, 110, 0), OK);
   expectCode(duel, amend(2, 5, 0), OK);
+  pausedAmendment(duel, amend(3, 0, 450));
+}
+
+function pausedAmendment(duel: Duel, operation: BatchOperation): void {
+  const by = { operator: 'op', reason: 'a test' };
+  expectCode(duel, { kind: 'setPaused', marketId: MARKET, asset: -1, paused: true, ...by }, OK);
+  expectCode(duel, operation, Code.market_paused);
+  expectCode(duel, batchOf(1, [operation]), OK);
+}
+
+/** A cancel by the client's id names no order besides. */
+function cancelByTwoIds(duel: Duel): void {
+  openMarket(duel, 1);
+  const user = { userId: 1, idempotencyKey: null };
+  const cancel: Cancel = {
+    kind: 'cancel',
+    ...user,
+    marketId: MARKET,
+    orderId: 1,
+    clientOrderId: 'mine',
+  };
+  expectCode(duel, cancel, Code.invalid_command);
+  expectCode(duel, batchOf(1, [cancel]), OK);
 }
 
 export const LIMIT_PLAYS: LimitPlay[] = [
   { name: 'refused amendments', play: amendments },
+  { name: 'a cancel by two ids', play: cancelByTwoIds },
   { name: 'every field, with invalid values', play: fields },
   { name: 'assets', play: assets },
   { name: 'remembered prices of an asset', play: prices },

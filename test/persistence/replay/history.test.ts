@@ -192,6 +192,7 @@ describe('a history and snapshots that a follower is writing', () => {
     const folder = folders.make();
     let exchange = await ReplayExchange.open(folder, 'follower');
     const problems: unknown[] = [];
+    const vouchedFor = new Set<number>();
     const follow = (): FollowerThread =>
       new Follower({
         folder,
@@ -199,17 +200,26 @@ describe('a history and snapshots that a follower is writing', () => {
         snapshotEveryCommands: 250,
         log: {
           info: () => {},
-          warn: (...what) => problems.push(what),
+          warn: (fields, message) => {
+            if (!isWithoutItsWord(fields)) problems.push([fields, message]);
+          },
           error: (...what) => problems.push(what),
         },
         elapsedMs: () => performance.now(),
         onSnapshot: (snapshotSequence, snapshotHash) => {
           exchange.submit({ kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });
-          void exchange.settle().then(() => follower.committed(exchange.engine.sequence));
+          void exchange.settle().then(() => {
+            vouchedFor.add(snapshotSequence);
+            follower.committed(exchange.engine.sequence);
+          });
         },
         onDisagreement: (...what) => problems.push(what),
         onFailure: (error) => problems.push(error),
       });
+    /** A snapshot may be finished as the exchange ends, before the journal can vouch for it. */
+    const isWithoutItsWord = ({ snapshot, problem }: { snapshot?: string; problem?: string }) =>
+      problem?.startsWith('the journal does not vouch for it') === true &&
+      !vouchedFor.has(Number(/\d+/.exec(snapshot!)![0]));
     let follower = follow();
     let stopped = false;
     const trading = (async () => {
