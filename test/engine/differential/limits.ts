@@ -256,6 +256,11 @@ function asked(userId: number, key: number | string, marketId = 1): Command {
   return { kind: 'cancelAll', userId, marketId, idempotencyKey: `key-${key}` };
 }
 
+/** Every command of the module's list that takes a key. */
+function keyedCommands(): Extract<Command, { idempotencyKey: string | null }>[] {
+  return wellFormed().filter((command) => 'idempotencyKey' in command);
+}
+
 function keys(duel: Duel): void {
   for (const name of ['ada', 'bob', 'cyd', 'dan'])
     expectCode(duel, registration(name, 0), OK, START_MS);
@@ -264,7 +269,10 @@ function keys(duel: Duel): void {
   for (let i = 0; i < keysPerUser; i++) expectCode(duel, asked(1, i), NOT_FOUND, START_MS + i);
   expectCode(duel, asked(1, 'more'), FULL);
   expectCode(duel, asked(1, 'more', 2), FULL);
-  expectCode(duel, { kind: 'cancelEverywhere', userId: 1, idempotencyKey: 'all' }, FULL);
+  for (const command of keyedCommands()) {
+    expectCode(duel, { ...command, userId: 1, idempotencyKey: 'one more' }, FULL);
+    expectCode(duel, { ...command, userId: 1, idempotencyKey: 'key-0' }, REUSED);
+  }
   // A remembered key is still answered, and refused for another command.
   expectCode(duel, asked(1, 0), NOT_FOUND);
   expectCode(duel, asked(1, 0, 2), REUSED);
@@ -548,6 +556,11 @@ function amendments(duel: Duel): void {
     expectCode(duel, operation, code);
     expectCode(duel, batchOf(1, [operation]), OK);
   }
+  // User 1 sells UP for 0.9: a sale of DOWN for 0.1 would trade with it.
+  const crossing = { ...sale, kind: 'sell', userId: 2, outcome: DOWN, priceTicks: 100 } as const;
+  const postOnly = { ...crossing, postOnly: true };
+  expectCode(duel, postOnly, Code.post_only_would_trade);
+  expectCode(duel, batchOf(2, [postOnly]), OK);
   duel.compareState();
   expectCode(duel, amend(2, 110, 0), OK);
   expectCode(duel, amend(2, 5, 0), OK);
@@ -556,7 +569,11 @@ function amendments(duel: Duel): void {
 
 function pausedAmendment(duel: Duel, operation: BatchOperation): void {
   const by = { operator: 'op', reason: 'a test' };
-  expectCode(duel, { kind: 'setPaused', marketId: MARKET, asset: -1, paused: true, ...by }, OK);
+  const unknown = marketIdOf(0, START_MS + 10 * WINDOW_MS);
+  const pause: Command = { kind: 'setPaused', marketId: unknown, asset: -1, paused: true, ...by };
+  expectCode(duel, pause, Code.market_not_found);
+  expectCode(duel, { ...pause, marketId: 0, asset: 1 }, Code.asset_not_found);
+  expectCode(duel, { ...pause, marketId: MARKET }, OK);
   expectCode(duel, operation, Code.market_paused);
   expectCode(duel, batchOf(1, [operation]), OK);
 }

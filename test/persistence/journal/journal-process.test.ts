@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openJournal } from '../../../persistence/data-folder.js';
+import { listSegments } from '../../../persistence/journal/segments.js';
 import { Folders, journalErrorOf, readAll, start } from '../../support/journal-fixture.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -22,8 +23,8 @@ const PROGRAM = `
   import { openJournalReader } from '${pathToFileURL(`${DIST}/persistence/journal/reader.js`)}';
   import { recover } from '${pathToFileURL(`${DIST}/persistence/recovery.js`)}';
   import { Sequencer } from '${pathToFileURL(`${DIST}/persistence/sequencer.js`)}';
-  const folder = process.argv[1];
-  const journal = await openJournal({ folder });
+  const [, folder, segmentBytes] = process.argv;
+  const journal = await openJournal({ folder, segmentBytes: Number(segmentBytes) });
   const engine = new Engine();
   const reader = await openJournalReader(folder);
   await recover({ reader, engine, elapsedMs: () => 0 });
@@ -64,8 +65,8 @@ interface Exchange {
   errors(): string;
 }
 
-function run(folder: string, shellPrefix = ''): Exchange {
-  const node = [process.execPath, '--input-type=module', '-e', PROGRAM, folder];
+function run(folder: string, shellPrefix = '', segmentBytes = 1e9): Exchange {
+  const node = [process.execPath, '--input-type=module', '-e', PROGRAM, folder, `${segmentBytes}`];
   const child = spawn('sh', ['-c', `${shellPrefix} exec "$0" "$@"`, ...node], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -95,11 +96,15 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe('another process', () => {
-  it('that is killed repeatedly loses nothing that it had released', async () => {
+  it.each([
+    ['a long segment', 1e9],
+    // Some sixty commands each, so that many kills come while one is cut or sealed.
+    ['short segments', 25_000],
+  ])('that is killed repeatedly loses nothing that it had released, in %s', async (_, bytes) => {
     const folder = folders.make();
     let recovered = 0;
     for (let round = 1; round <= 4; round++) {
-      const exchange = run(folder);
+      const exchange = run(folder, '', bytes);
       await exchange.printed(300 * round);
       await kill(exchange.child);
       await exchange.ended;
@@ -112,6 +117,9 @@ describe('another process', () => {
       engine.checkInvariants();
       recovered = engine.sequence;
     }
+    const segments = listSegments(folder).length;
+    if (bytes < 1e9) expect(segments).toBeGreaterThan(10);
+    else expect(segments).toBe(1);
   });
 
   it('locks the folder while it runs, lets others read, and frees it when killed', async () => {

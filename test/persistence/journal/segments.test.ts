@@ -1,6 +1,6 @@
 /**
  * A journal of several segments: cut while it is written and read, sealed in the background,
- * damaged in every place, killed at any moment, and without its first segments.
+ * damaged in every place, left by a kill while it is cut, and without its first segments.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -168,42 +168,7 @@ describe('segments', () => {
   });
 });
 
-/** A log that disappears while it is copied, because its segment is sealed, is no kill's doing. */
-function copyOf(folder: string): string {
-  for (;;) {
-    try {
-      return folders.copy(folder);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
-  }
-}
-
 describe('a kill', () => {
-  it('at any moment leaves a journal that continues', async () => {
-    const folder = folders.make();
-    const engine = new Engine();
-    const journal = await openJournal({ folder, segmentBytes: 15_000 });
-    const killed: { copy: string; sequence: number }[] = [];
-    for (let i = 0; i < 40; i++) {
-      const writing = write(journal, engine, { batchCount: 5, batchSize: 9 });
-      const { sequence } = journal.end;
-      if (i % 3 === 0 && i > 0) killed.push({ copy: copyOf(folder), sequence });
-      await writing;
-    }
-    const digestAt = new Map((await readAll(folder)).map((one) => [one.lastSequence, one.digest]));
-    await journal.close();
-    for (const { copy, sequence } of killed) {
-      const again = await start(copy);
-      expect(again.end.sequence).toBeGreaterThanOrEqual(sequence);
-      expect(again.engine.digest()).toBe(digestAt.get(again.end.sequence));
-      const next = await openJournal({ folder: copy, segmentBytes: 15_000 });
-      await write(next, again.engine, { batchCount: 30, batchSize: 9 });
-      await next.close();
-      expect((await start(copy)).engine.digest()).toBe(again.engine.digest());
-    }
-  });
-
   it('while the next file is created leaves one that is not a segment yet', async () => {
     const folder = folders.copy(original);
     const next = segmentAt(folder, listSegments(folder).length + 1);
