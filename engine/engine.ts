@@ -18,7 +18,13 @@ import { RecordBuffer } from './interface/records.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from './interface/results.js';
 import { Reads } from './reads.js';
 import { setCancelAfter } from './rules/access/cancel-after.js';
-import { operatorCancel, setFrozen, setPaused, voidMarket } from './rules/access/operators.js';
+import {
+  operatorCancel,
+  setFrozen,
+  setPaused,
+  setRules,
+  voidMarket,
+} from './rules/access/operators.js';
 import { createToken, revokeToken } from './rules/access/tokens.js';
 import { amendOrder } from './rules/amend-order.js';
 import { runBatch } from './rules/batch.js';
@@ -31,7 +37,7 @@ import { Taker } from './rules/taker.js';
 import { transfer } from './rules/transfer.js';
 import { register, setCredential, setReferralCode } from './rules/users.js';
 import { claimYield, stake, unstake } from './rules/vault.js';
-import { vouchForSnapshot } from './rules/vouch.js';
+import { recordUpgrade, vouchForSnapshot } from './rules/vouch.js';
 import { CLIENT_ORDER_ID_BOUNDS } from './state/book/client-order-ids.js';
 import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
 import { State } from './state/state.js';
@@ -301,6 +307,10 @@ export class Engine extends Reads {
         return operatorCancel(state, command);
       case 'voidMarket':
         return voidMarket(state, command);
+      case 'setRules':
+        return setRules(state, command);
+      case 'recordUpgrade':
+        return recordUpgrade(state, command);
       case 'buy':
       case 'sell':
       case 'cancel':

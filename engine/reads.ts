@@ -16,6 +16,7 @@ import {
 } from './interface/domain.js';
 import { MAX_FILLS_PER_ORDER, MAX_TIME_MS, MICROS_PER_SET } from './interface/limits.js';
 import { REFERENCE_WINDOW_MS } from './interface/parameters.js';
+import type { Rules } from './interface/rule-sets.js';
 import type {
   AccessTokenView,
   AccountView,
@@ -123,6 +124,11 @@ export class Reads {
     return this.state.actions.newestFirst();
   }
 
+  /** The rules in force. */
+  rules(): Rules {
+    return this.state.rules.view();
+  }
+
   /** When the user's resting orders are cancelled; null: nothing is planned. */
   cancelAtMs(userId: number): number | null {
     const { users, timers } = this.state;
@@ -217,6 +223,7 @@ export class Reads {
       resolvedAtMs: resolution === Resolution.NONE ? null : markets.resolvedAtMs(slot),
       averageSoFarMicros: isActive ? this.averageSoFarMicros(slot, startsAtMs + WINDOW_MS) : null,
       paused: isActive && markets.pausedBy(slot) !== 0,
+      feeBasisPoints: isActive ? this.state.rules.takerFeeBasisPoints : null,
       volumeMicros: markets.volumeMicros(slot),
       openInterestLots: markets.setLots(slot),
       bestBidTicks: bestBid === 0 ? null : bestBid,
@@ -270,7 +277,7 @@ export class Reads {
     return {
       filledLots: taker.filledLots,
       valueMicros: taker.valueMicros,
-      feeMicros: taker.orderFeeMicros(nextMakerLevel),
+      feeMicros: taker.orderFeeMicros(nextMakerLevel, this.state.rules.takerFeeBasisPoints),
       unspentMicros: taker.budgetLeft,
       worstTicks: taker.fillCount === 0 ? null : taker.worstTicks,
       fillCount: taker.fillCount,

@@ -7,6 +7,7 @@
  * journal or from a gateway: it checks every field before it changes anything.
  */
 import type { Outcome, SelfTrade, TimeInForce, TokenScope } from './domain.js';
+import type { Rules } from './rule-sets.js';
 
 /** The numbers of the kinds in the journal. A number is never reused. */
 export const CommandKind = {
@@ -37,6 +38,8 @@ export const CommandKind = {
   operatorCancel: 30,
   voidMarket: 31,
   vouchForSnapshot: 40,
+  setRules: 41,
+  recordUpgrade: 42,
 } as const;
 export type CommandName = keyof typeof CommandKind;
 
@@ -278,6 +281,11 @@ export interface VoidMarket extends OperatorCommand {
   marketId: number;
 }
 
+/** Puts rules in force, from this command on (rule-sets.ts). */
+export interface SetRules extends OperatorCommand, Rules {
+  kind: 'setRules';
+}
+
 /** The operations of a batch. Their `userId` equals the batch's and their keys are null. */
 export type BatchOperation = Buy | Sell | Cancel | Claim | CancelAll | CancelEverywhere | Amend;
 
@@ -298,6 +306,19 @@ export interface VouchForSnapshot {
   snapshotSequence: number;
   /** SHA-256 over the snapshot, 64 hex digits in lower case. */
   snapshotHash: string;
+}
+
+/**
+ * States that the journal goes on in another version of its format, in a segment of its own. Sent
+ * by the upgrade itself. It changes nothing.
+ */
+export interface RecordUpgrade {
+  kind: 'recordUpgrade';
+  /** 0: the versions before the first release. */
+  fromVersion: number;
+  toVersion: number;
+  /** The end of the older chain: the hash of its last batch, 64 hex digits in lower case. */
+  chainHash: string;
 }
 
 export type Command =
@@ -327,4 +348,6 @@ export type Command =
   | SetPaused
   | SetFrozen
   | OperatorCancel
-  | VoidMarket;
+  | VoidMarket
+  | SetRules
+  | RecordUpgrade;

@@ -117,6 +117,14 @@ export const EVENT_FIELDS = {
     'originalLots',
     'keptPriority',
   ],
+  /** From now on these rules are in force (rule-sets.ts). */
+  rulesChanged: [
+    'ruleSet',
+    'takerFeeBasisPoints',
+    'vaultSharePercent',
+    'maxOrderMicros',
+    'maxOpenOrders',
+  ],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

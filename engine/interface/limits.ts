@@ -6,7 +6,7 @@
  * exceed it. A complete set costs 1,000 micros of that money, so no position can exceed 9e12 lots.
  */
 
-import { feeOn } from './parameters.js';
+import { feeOn, MAX_FEE_BASIS_POINTS } from './parameters.js';
 
 /** 1 US dollar in micros, the unit of all money. */
 export const MICROS_PER_DOLLAR = 1_000_000;
@@ -106,7 +106,8 @@ function assertMaxima(): void {
   const products = [
     MAX_TOTAL_MICROS,
     MAX_ORDER_LOTS * MICROS_PER_SET,
-    MAX_ORDER_MICROS + feeOn(MAX_ORDER_MICROS),
+    MAX_ORDER_MICROS * MAX_FEE_BASIS_POINTS,
+    MAX_ORDER_MICROS + feeOn(MAX_ORDER_MICROS, MAX_FEE_BASIS_POINTS),
     MAX_TRANSFER_MICROS,
     MAX_ASSET_PRICE_MICROS,
     MAX_TIME_MS,

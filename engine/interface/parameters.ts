@@ -5,15 +5,28 @@
  * Maxima are in limits.ts. The length of a window is in domain.ts, because market ids depend on it.
  */
 
-/** Taker fee: 1/200 (0.5%) of what a buy spends. Low enough that a round trip costs under 1%. */
-export const FEE_DIVISOR = 200;
+/**
+ * Taker fee of rule set 1: 50 basis points (0.5%) of what a buy spends. Low enough that a round
+ * trip costs under 1%.
+ */
+export const FEE_BASIS_POINTS = 50;
+/** Of any rule set: 10%. */
+export const MAX_FEE_BASIS_POINTS = 1_000;
+const BASIS_POINTS = 10_000;
 
-/** The fee on an amount, in micros, rounded up so that no trade is free. */
-export function feeOn(amountMicros: number): number {
-  return Math.ceil(amountMicros / FEE_DIVISOR);
+/**
+ * The fee on an amount, in micros, rounded up so that no trade is free unless the rate is 0. The
+ * product is a safe integer, and the quotient is below 2^37, so the division loses nothing that
+ * could change the rounding.
+ */
+export function feeOn(amountMicros: number, basisPoints: number): number {
+  return Math.ceil((amountMicros * basisPoints) / BASIS_POINTS);
 }
 
-/** The vault's share of a market's fees, in percent: what stakers earn for backing the exchange. */
+/**
+ * The vault's share of a market's fees in rule set 1, in percent: what stakers earn for backing the
+ * exchange.
+ */
 export const VAULT_SHARE_PERCENT = 40;
 /** A referrer gets 1/10 of the fees and 1/10 of the points of the users referred. */
 export const REFERRAL_DIVISOR = 10;

@@ -162,6 +162,15 @@ export const COMMAND_FIELDS = {
   setFrozen: { userId: 'user', frozen: 'set', ...OPERATOR },
   operatorCancel: { userId: 'user', ...OPERATOR },
   voidMarket: { marketId: 'number', ...OPERATOR },
+  setRules: {
+    ruleSet: 'number',
+    takerFeeBasisPoints: 'number',
+    vaultSharePercent: 'number',
+    maxOrderMicros: 'number',
+    maxOpenOrders: 'number',
+    ...OPERATOR,
+  },
+  recordUpgrade: { fromVersion: 'number', toVersion: 'number', chainHash: 'text' },
 } as const satisfies { [K in CommandName]: Record<FieldOf<K>, Place> };
 
 type Fields = typeof COMMAND_FIELDS;

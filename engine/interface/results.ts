@@ -107,6 +107,8 @@ export const RESULT_FIELDS = {
   setFrozen: ['actionId', 'cancelledOrders'],
   operatorCancel: ['actionId', 'cancelledOrders'],
   voidMarket: ['actionId'],
+  setRules: ['actionId'],
+  recordUpgrade: ['toVersion'],
 } as const satisfies Record<CommandName, readonly string[]>;
 
 /** Start of the first operation's result: after head, operation count and that result's length. */

@@ -83,6 +83,8 @@ export interface MarketView {
   averageSoFarMicros: number | null;
   /** The market is active, and an operator has paused it, its asset or everything. */
   paused: boolean;
+  /** The fee on what a buy spends as taker, in basis points; null: the market is not active. */
+  feeBasisPoints: number | null;
   volumeMicros: number;
   /** Complete sets outstanding, in lots. */
   openInterestLots: number;

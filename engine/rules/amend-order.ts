@@ -14,7 +14,6 @@ import { beginEvent, EventSlot, EventType } from '../interface/events.js';
 import {
   MAX_FILLS_PER_ORDER,
   MAX_ORDER_LOTS,
-  MAX_ORDER_MICROS,
   MAX_POSITIONS,
   MAX_PRICE_TICKS,
   MAX_TIME_MS,
@@ -113,7 +112,8 @@ function readOrder(state: State, taker: Taker, row: number): void {
 /** The checks of a new order, with what the order holds now counted as free. */
 function checkNewTerms(state: State, taker: Taker, row: number): number {
   const { orders, positions } = state;
-  if (taker.budgetMicros > MAX_ORDER_MICROS || state.fillsLeft === 0) return Code.limit_reached;
+  if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft === 0)
+    return Code.limit_reached;
   if (positions.count + MAX_FILLS_PER_ORDER + 1 > MAX_POSITIONS) return Code.limit_reached;
   const lots = orders.lots(row);
   if (taker.side === Side.SELL) {
@@ -122,7 +122,7 @@ function checkNewTerms(state: State, taker: Taker, row: number): number {
       ? state.refuse(Code.insufficient_shares, taker.sizeLots, free)
       : Code.ok;
   }
-  const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros);
+  const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros, state.rules.takerFeeBasisPoints);
   const required = taker.budgetMicros + fee;
   const available = state.ledger.available(taker.userId) + lots * orders.level(row);
   return available < required

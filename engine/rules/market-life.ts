@@ -16,7 +16,6 @@ import {
   PAYOUT_DELAY_MS,
   PRICE_REMEMBERED_MS,
   RESOLVE_DELAY_MS,
-  VAULT_SHARE_PERCENT,
   VOID_DELAY_MS,
 } from '../interface/parameters.js';
 import { PriceField } from '../interface/records.js';
@@ -238,7 +237,7 @@ function resolveSlot(
 
 /** Gives the vault its part of a market's fees. What the vault cannot share stays in escrow. */
 function shareWithVault(state: State, slot: number, atMs: number): void {
-  const share = mulDivFloor(state.markets.escrowMicros(slot), VAULT_SHARE_PERCENT, 100);
+  const share = mulDivFloor(state.markets.escrowMicros(slot), state.rules.vaultSharePercent, 100);
   const given = state.vault.share(share, atMs);
   state.ledger.addEscrow(slot, 0 - given);
   state.ledger.addYieldDue(given);

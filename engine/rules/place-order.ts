@@ -30,7 +30,6 @@ import { isClientOrderId } from '../interface/fields.js';
 import {
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS,
-  MAX_OPEN_ORDERS_PER_USER,
   MAX_ORDER_LOTS,
   MAX_ORDER_MICROS,
   MAX_POSITIONS,
@@ -86,7 +85,8 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   state.result.reserve(ORDER_RESULT_LENGTH - RESULT_HEAD_LENGTH);
   const nextMakerLevel = takeLiquidity(state, taker);
   const done = taker.isDone(nextMakerLevel);
-  chargeFeeRemainder(state, taker, taker.orderFeeMicros(nextMakerLevel) - taker.feeMicros);
+  const feeMicros = taker.orderFeeMicros(nextMakerLevel, state.rules.takerFeeBasisPoints);
+  chargeFeeRemainder(state, taker, feeMicros - taker.feeMicros);
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
   // An order that stops before an acceptable maker does not rest: the book would be crossed.
@@ -168,18 +168,18 @@ function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
 }
 
 function isLimitReached(state: State, taker: Taker): boolean {
-  if (state.fillsLeft === 0) return true;
+  if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft === 0) return true;
   if (state.positions.count + MAX_FILLS_PER_ORDER + 1 > MAX_POSITIONS) return true;
   if (taker.timeInForce !== TimeInForce.GTC) return false;
   return (
-    state.accounts.orderCount(taker.userId) >= MAX_OPEN_ORDERS_PER_USER ||
+    state.accounts.orderCount(taker.userId) >= state.rules.maxOpenOrders ||
     state.orders.used >= MAX_OPEN_ORDERS
   );
 }
 
 function checkMoney(state: State, taker: Taker, slot: number): number {
   taker.positionRow = state.positions.find(taker.userId, slot);
-  const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros);
+  const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros, state.rules.takerFeeBasisPoints);
   const required = taker.budgetMicros + fee;
   const available = state.ledger.available(taker.userId);
   return available < required

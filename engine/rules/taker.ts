@@ -126,10 +126,11 @@ export class Taker {
    * The fee on the whole order before its remainder rests: on a used-up budget, else on the
    * spending.
    */
-  orderFeeMicros(nextMakerLevel: number): number {
+  orderFeeMicros(nextMakerLevel: number, feeBasisPoints: number): number {
     if (this.side === Side.SELL || this.filledLots === 0) return 0;
     return feeOn(
       this.isBudgetUsed(nextMakerLevel) ? this.valueMicros + this.budgetLeft : this.valueMicros,
+      feeBasisPoints,
     );
   }
 

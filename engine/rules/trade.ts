@@ -34,7 +34,9 @@ export function executeTrade(
 
   if (taker.positionRow === 0) taker.positionRow = positions.add(taker.userId, taker.slot);
   const feePart =
-    taker.side === Side.BUY ? feeOn(taker.valueMicros + takerValue) - taker.feeMicros : 0;
+    taker.side === Side.BUY
+      ? feeOn(taker.valueMicros + takerValue, state.rules.takerFeeBasisPoints) - taker.feeMicros
+      : 0;
   const takerSale = moveShares(state, taker.positionRow, taker.kind, lots, takerValue);
   const takerProfit = takerSale - feePart;
   const known = orders.position(row);

@@ -3,7 +3,7 @@
  * the result depends on it.
  */
 import { Code } from '../interface/codes.js';
-import type { VouchForSnapshot } from '../interface/commands.js';
+import type { RecordUpgrade, VouchForSnapshot } from '../interface/commands.js';
 import { isSha256 } from '../interface/fields.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
@@ -13,5 +13,13 @@ export function vouchForSnapshot(state: State, command: VouchForSnapshot): numbe
   if (!isIntegerBetween(snapshotSequence, 1, state.sequence - 1)) return Code.invalid_command;
   if (!isSha256(snapshotHash)) return Code.invalid_command;
   state.result.push(snapshotSequence);
+  return Code.ok;
+}
+
+export function recordUpgrade(state: State, command: RecordUpgrade): number {
+  const { fromVersion, toVersion, chainHash } = command;
+  if (!isIntegerBetween(fromVersion, 0, toVersion - 1)) return Code.invalid_command;
+  if (!Number.isSafeInteger(toVersion) || !isSha256(chainHash)) return Code.invalid_command;
+  state.result.push(toVersion);
   return Code.ok;
 }

@@ -11,6 +11,7 @@ import { UndoLog } from '../storage/undo.js';
 import { CancelTimers } from './access/cancel-timers.js';
 import { OperatorActions } from './access/operator-actions.js';
 import { Pauses } from './access/pauses.js';
+import { RulesInForce } from './access/rules-in-force.js';
 import { Tokens } from './access/tokens.js';
 import { Accounts } from './accounts.js';
 import { CLIENT_ORDER_ID_BOUNDS, ClientOrderIds } from './book/client-order-ids.js';
@@ -53,6 +54,7 @@ export class State {
   readonly timers = new CancelTimers();
   readonly pauses = new Pauses();
   readonly actions = new OperatorActions();
+  readonly rules = new RulesInForce();
   readonly schedule = new Schedule(this.tokens.deadlines, this.timers.deadlines);
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
@@ -196,6 +198,7 @@ export class State {
     this.timers.archive(archive, userRows);
     this.pauses.archive(archive);
     this.actions.archive(archive);
+    this.rules.archive(archive);
     this.schedule.archive(archive);
     this.vault.archive(archive, userRows);
     this.transfers.archive(archive);

@@ -103,6 +103,7 @@ export function viewOfPast(market: MarketRecord): MarketView {
     resolvedAtMs: market.resolvedAtMs === 0 ? null : market.resolvedAtMs,
     averageSoFarMicros: null,
     paused: false,
+    feeBasisPoints: null,
     volumeMicros: market.volumeMicros,
     openInterestLots: market.openInterestLots,
     bestBidTicks: null,

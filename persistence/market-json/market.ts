@@ -39,6 +39,9 @@ export function resolvedHalfTicks(resolution: Resolution): number | null {
   }
 }
 
+/** A basis point of a dollar is 100 micros. */
+const feeRateText = (basisPoints: number | null) =>
+  microsTextOrNull(basisPoints === null ? null : basisPoints * 100);
 const microsTextOrNull = (micros: number | null) => (micros === null ? 'null' : microsText(micros));
 
 /** Symbols, numbers and names of this API are ASCII. */
@@ -86,7 +89,7 @@ export function marketParts(
     `,"prices":{${BOTH_PRICES[up]!}}` +
     `,"volume":${microsText(market.volumeMicros)}` +
     `,"openInterest":${lotsText(market.openInterestLots)}` +
-    `,"feeRate":0.005,"tickSize":0.001,"lotSize":0.001` +
+    `,"feeRate":${feeRateText(market.feeBasisPoints)},"tickSize":0.001,"lotSize":0.001` +
     `${points === undefined ? '' : `,"priceHistory":${priceHistoryText(points)}`},"sequence":`;
   return { asset: market.asset, head, tail };
 }

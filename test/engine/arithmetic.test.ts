@@ -4,7 +4,11 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import { MAX_ORDER_MICROS, MAX_TOTAL_MICROS } from '../../engine/interface/limits.js';
-import { feeOn } from '../../engine/interface/parameters.js';
+import {
+  FEE_BASIS_POINTS,
+  feeOn,
+  MAX_FEE_BASIS_POINTS,
+} from '../../engine/interface/parameters.js';
 import { addSaturating, mulDivFloor } from '../../engine/storage/arithmetic.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -49,8 +53,10 @@ test('the fee is half a percent, rounded up, for every amount that an order can 
         : random.chance(0.1)
           ? MAX_ORDER_MICROS - i
           : random.magnitude(MAX_ORDER_MICROS);
-    const exact = Number((BigInt(spent) + 199n) / 200n);
-    if (feeOn(spent) !== exact) expect({ spent, fee: feeOn(spent) }).toEqual({ spent, fee: exact });
+    const rate = i % 3 === 0 ? random.whole(0, MAX_FEE_BASIS_POINTS) : FEE_BASIS_POINTS;
+    const exact = Number((BigInt(spent) * BigInt(rate) + 9_999n) / 10_000n);
+    const fee = feeOn(spent, rate);
+    if (fee !== exact) expect({ spent, rate, fee }).toEqual({ spent, rate, fee: exact });
   }
 });
 

@@ -195,6 +195,22 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
     operator: text,
     reason: text,
   }),
+  setRules: fc.record({
+    kind: fc.constant('setRules'),
+    ruleSet: number,
+    takerFeeBasisPoints: number,
+    vaultSharePercent: number,
+    maxOrderMicros: number,
+    maxOpenOrders: number,
+    operator: text,
+    reason: text,
+  }),
+  recordUpgrade: fc.record({
+    kind: fc.constant('recordUpgrade'),
+    fromVersion: number,
+    toVersion: number,
+    chainHash: text,
+  }),
   setCancelAfter: fc.record({ kind: fc.constant('setCancelAfter'), ...user, timeoutMs: number }),
   revokeToken: fc.record({ kind: fc.constant('revokeToken'), userId, tokenId: number }),
   batch: fc.record({

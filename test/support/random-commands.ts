@@ -31,6 +31,7 @@ import {
   TokenScope,
 } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { FIRST_RULES } from '../../engine/interface/rule-sets.js';
 import type { KeyedCommand } from './naive-engine/memory.js';
 import type { NaiveEngine } from './naive-engine/naive-engine.js';
 import { lotsOf, marketOf, type NaiveMarket } from './naive-engine/state.js';
@@ -95,6 +96,8 @@ const WEIGHTS = {
   setFrozen: 0.3,
   operatorCancel: 0.2,
   voidMarket: 0.03,
+  setRules: 0.2,
+  recordUpgrade: 0.1,
 } satisfies Partial<Record<CommandName, number>>;
 
 const HOUR_MS = 3_600_000;
@@ -386,6 +389,21 @@ export class RandomCommands {
         return { kind, userId: this.user(), ...SIGNED };
       case 'voidMarket':
         return { kind, marketId: this.marketId(), ...SIGNED };
+      case 'setRules': {
+        // Set 1 comes back often, so that its limits are reached.
+        if (random.chance(0.5)) return { kind, ...FIRST_RULES, ...SIGNED };
+        const ruleSet = random.chance(0.95) ? 2 : random.whole(0, 3);
+        const takerFeeBasisPoints = random.pick([0, 1, 7, 30, 50, 100, 1_000]);
+        const vaultSharePercent = random.pick([0, 15, 40, 90]);
+        const maxOrderMicros = random.pick([5_000_000, 500_000_000, 1e12]);
+        const maxOpenOrders = random.pick([3, 20, 1_000]);
+        const values = { takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders };
+        return { kind, ruleSet, ...values, ...SIGNED };
+      }
+      case 'recordUpgrade': {
+        const chainHash = random.pick(['0f', '0F']).repeat(32);
+        return { kind, fromVersion: random.whole(0, 2), toVersion: random.whole(1, 3), chainHash };
+      }
       case 'setCancelAfter': {
         const timeoutMs = random.pick([0, 999, 1_000, 5_000, 30_000, 300_000, 3_600_000]);
         return { kind, userId: this.user(), timeoutMs, idempotencyKey: null };

@@ -10,6 +10,7 @@ import type { BatchOperation, Command } from '../../engine/interface/commands.js
 import { Outcome, TimeInForce, TokenScope } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventName } from '../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { FIRST_RULES } from '../../engine/interface/rule-sets.js';
 import type {
   AccountView,
   FundsView,
@@ -139,6 +140,12 @@ export class ReplayExchange {
     this.submit({ kind: 'setFrozen', ...byOperator, userId: 2, frozen: false });
     this.submit(rest(3));
     this.submit({ kind: 'operatorCancel', ...byOperator, userId: 3 });
+    const rules = { ...FIRST_RULES, ruleSet: 2, takerFeeBasisPoints: 80, maxOpenOrders: 500 };
+    this.submit({ kind: 'setRules', ...rules, ...byOperator });
+    for (let i = 0; i < 10; i++) this.trade();
+    this.submit({ kind: 'setRules', ...FIRST_RULES, ...byOperator });
+    const chainHash = '00'.repeat(32);
+    this.submit({ kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash });
     this.submit({ kind: 'voidMarket', ...byOperator, marketId: this.engine.activeMarket(1) });
   }
 

@@ -13,12 +13,14 @@ import {
   type OperatorCancel,
   type SetFrozen,
   type SetPaused,
+  type SetRules,
   type VoidMarket,
 } from '../../interface/commands.js';
 import { CancelReason, MarketStatus } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { isText } from '../../interface/fields.js';
 import { MAX_REASON_LENGTH, MAX_REFERENCE_LENGTH } from '../../interface/limits.js';
+import { areRules } from '../../interface/rule-sets.js';
 import type { OperatorActionView } from '../../interface/views.js';
 import { PausedBy } from '../../state/access/pauses.js';
 import type { State } from '../../state/state.js';
@@ -93,6 +95,24 @@ export function voidMarket(state: State, command: VoidMarket): number {
   return Code.ok;
 }
 
+/** What rests and what is due keep going; every later command meets the new rules. */
+export function setRules(state: State, command: SetRules): number {
+  if (!isSigned(command) || !areRules(command)) return Code.invalid_command;
+  const { ruleSet, takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } =
+    command;
+  state.rules.set(command);
+  state.events.write(
+    EventType.rulesChanged,
+    ruleSet,
+    takerFeeBasisPoints,
+    vaultSharePercent,
+    maxOrderMicros,
+    maxOpenOrders,
+  );
+  state.result.write(remember(state, command, {}));
+  return Code.ok;
+}
+
 function cancelOrdersOf(state: State, userId: number): number {
   const { accounts, orders } = state;
   let cancelled = 0;
@@ -107,7 +127,7 @@ function cancelOrdersOf(state: State, userId: number): number {
   return cancelled;
 }
 
-type OperatorCommand = SetPaused | SetFrozen | OperatorCancel | VoidMarket;
+type OperatorCommand = SetPaused | SetFrozen | OperatorCancel | VoidMarket | SetRules;
 
 function isSigned({ operator, reason }: OperatorCommand): boolean {
   return isText(operator, 1, MAX_REFERENCE_LENGTH) && isText(reason, 1, MAX_REASON_LENGTH);

@@ -8,6 +8,7 @@ export const pastMarkets: RouteExample = {
       {
         ...MARKET,
         status: 'resolved',
+        feeRate: null,
         resolution: 'UP',
         endPrice: 101250.5,
         resolvedAtMs: 1763701202000,

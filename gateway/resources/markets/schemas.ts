@@ -4,6 +4,7 @@ import { Side } from '../../../engine/interface/domain.js';
 import { responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import {
+  decimal,
   marketId,
   money,
   nextCursor,
@@ -124,7 +125,9 @@ const marketFields = {
   }),
   volume: money.meta({ description: 'US dollars traded' }),
   openInterest: shares.meta({ description: 'Shares of each outcome that users own' }),
-  feeRate: z.literal(0.005),
+  feeRate: decimal
+    .nullable()
+    .meta({ description: 'The fee on what a buy spends; null: the market is not active' }),
   tickSize: z.literal(0.001),
   lotSize: z.literal(0.001),
 };

@@ -3,13 +3,16 @@
  * operator's name, which comes from the key, and a reason.
  */
 
+import type { z } from 'zod';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { CommandKind } from '../../../engine/interface/commands.js';
+import { MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
+import { areRules, FIRST_RULES } from '../../../engine/interface/rule-sets.js';
 import type { OperatorActionView } from '../../../engine/interface/views.js';
-import { errorAnswer } from '../../http/errors.js';
+import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { serializer } from '../../json/serializer.js';
@@ -27,6 +30,7 @@ import {
   OperatorUser,
   PauseBody,
   ReasonBody,
+  RulesBody,
 } from './schemas.js';
 
 const doneText = serializer(Done);
@@ -104,6 +108,17 @@ export const operatorRoutes: Route[] = [
     },
   }),
   defineRoute({
+    method: 'POST',
+    path: '/operator/rules',
+    access: 'operator',
+    summary: 'Put rules in force from now on: the fee, the share of the vault, limits of orders',
+    quota: null,
+    body: RulesBody,
+    responses: { 200: Done },
+    example: { request: { ...REASON, ruleSet: 2, feeRate: 0.003 }, response: DONE },
+    handle: setRules,
+  }),
+  defineRoute({
     method: 'GET',
     path: '/operator/users/:id',
     access: 'operator',
@@ -173,6 +188,34 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
   run(call, { kind: 'setPaused', marketId, asset, paused, operator: call.operator!, reason });
 }
 
+/** What the body leaves out stays as it is; in set 1 it is what the set has. */
+function setRules(call: Call<z.infer<typeof RulesBody>>): void {
+  const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, reason } = call.body;
+  const { takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } =
+    ruleSet === 1 ? FIRST_RULES : call.engine.rules();
+  const rules = {
+    ruleSet,
+    takerFeeBasisPoints: scaled(feeRate, 10_000) ?? takerFeeBasisPoints,
+    vaultSharePercent: scaled(vaultShare, 100) ?? vaultSharePercent,
+    maxOrderMicros: scaled(orderAmount, MICROS_PER_DOLLAR) ?? maxOrderMicros,
+    maxOpenOrders: openOrders ?? maxOpenOrders,
+  };
+  if (areRules(rules)) run(call, { kind: 'setRules', ...rules, operator: call.operator!, reason });
+  else call.answerError(NO_SUCH_RULES);
+}
+
+/** A decimal as an integer of its smallest unit; a fraction if it is none. */
+function scaled(value: number | undefined, scale: number): number | undefined {
+  if (value === undefined) return undefined;
+  const whole = Math.round(value * scale);
+  return whole / scale === value ? whole : value * scale;
+}
+
+const NO_SUCH_RULES = invalidRequest({
+  ruleSet:
+    '1 has fixed values; in 2 feeRate is a multiple of 0.0001, vaultShare of 0.01 and orderAmount of 0.000001',
+});
+
 const RESOLVED = errorAnswer(
   'market_not_active',
   {},
@@ -213,6 +256,7 @@ function actionOf(call: RequestContext<unknown, unknown>, action: OperatorAction
 
 function nameOf({ kind, isSet }: OperatorActionView): ActionName {
   if (kind === CommandKind.setPaused) return isSet ? 'pause' : 'resume';
+  if (kind === CommandKind.setRules) return 'set_rules';
   if (kind === CommandKind.setFrozen) return isSet ? 'freeze' : 'unfreeze';
   return kind === CommandKind.voidMarket ? 'void' : 'cancel_orders';
 }

@@ -3,7 +3,14 @@
  * document.
  */
 import { z } from 'zod';
-import { MAX_REASON_LENGTH } from '../../../engine/interface/limits.js';
+import {
+  MAX_OPEN_ORDERS_PER_USER,
+  MAX_ORDER_MICROS,
+  MAX_REASON_LENGTH,
+  MICROS_PER_DOLLAR,
+} from '../../../engine/interface/limits.js';
+import { MAX_FEE_BASIS_POINTS } from '../../../engine/interface/parameters.js';
+import { RULE_SETS } from '../../../engine/interface/rule-sets.js';
 import { paging } from '../../json/fields.js';
 import {
   balanceFields,
@@ -16,6 +23,9 @@ import {
 } from '../../json/response-fields.js';
 import { Positions } from '../accounts/schemas.js';
 import { Order } from '../orders/schemas.js';
+
+const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICROS_PER_DOLLAR;
+const BASIS_POINTS = 10_000;
 
 const reason = z
   .string()
@@ -30,6 +40,40 @@ export const PauseBody = z
     path: ['asset'],
     message: 'cannot be combined with marketId',
   });
+
+/** What is left out stays as it is, or is what the set has. */
+export const RulesBody = z.strictObject({
+  reason,
+  ruleSet: z
+    .int()
+    .min(1)
+    .max(RULE_SETS.length)
+    .meta({ description: 'The set of rules: 1 has fixed values, 2 those of the other fields' }),
+  feeRate: z
+    .number()
+    .min(0)
+    .max(MAX_FEE_BASIS_POINTS / BASIS_POINTS)
+    .optional()
+    .meta({ description: 'The fee on what a buy spends; in steps of 0.0001' }),
+  vaultShare: z
+    .number()
+    .min(0)
+    .max(0.9)
+    .optional()
+    .meta({ description: "The vault's part of a market's fees; in steps of 0.01" }),
+  orderAmount: z
+    .number()
+    .min(1)
+    .max(MAX_ORDER_DOLLARS)
+    .optional()
+    .meta({ description: 'US dollars that one buy may spend' }),
+  openOrders: z
+    .int()
+    .min(1)
+    .max(MAX_OPEN_ORDERS_PER_USER)
+    .optional()
+    .meta({ description: 'Resting orders of one user in all markets' }),
+});
 
 export const Done = z.strictObject({ sequence, atMs: timeMs });
 export const CancelledOrders = z.strictObject({ cancelledOrders: count, sequence, atMs: timeMs });
@@ -54,6 +98,7 @@ export const ACTION_NAMES = [
   'unfreeze',
   'cancel_orders',
   'void',
+  'set_rules',
 ] as const;
 export const ActionsQuery = z.strictObject(paging);
 export const Actions = z.strictObject({

@@ -23,7 +23,9 @@ export const time: RouteExample = {
 
 export const limits: RouteExample = {
   response: {
+    ruleSet: 1,
     feeRate: 0.005,
+    vaultShare: 0.4,
     tickSize: 0.001,
     lotSize: 0.001,
     maxima: {

@@ -4,15 +4,12 @@ import {
   IDEMPOTENCY_KEPT_PER_USER,
   MAX_BATCH_OPERATIONS,
   MAX_FILLS_PER_ORDER,
-  MAX_OPEN_ORDERS_PER_USER,
   MAX_ORDER_LOTS,
-  MAX_ORDER_MICROS,
   MAX_REFERRAL_CODES_PER_USER,
   MAX_TRANSFER_MICROS,
   MAX_VAULT_DEPOSITS_PER_USER,
-  MICROS_PER_DOLLAR,
 } from '../../../engine/interface/limits.js';
-import { FEE_DIVISOR } from '../../../engine/interface/parameters.js';
+import type { Rules } from '../../../engine/interface/rule-sets.js';
 import type { FairUseRates, Quota } from '../../fair-use/fair-use.js';
 import type { Rate } from '../../fair-use/token-buckets.js';
 import { BODY_BYTES_MAX } from '../../http/request.js';
@@ -22,20 +19,27 @@ import type { Writable } from '../../json/serializer.js';
 import { BOOK_LEVELS_MAX } from '../markets/schemas.js';
 import type { Limits } from './schemas.js';
 
-export function limitsOf(rates: FairUseRates): Writable<typeof Limits> {
+/** Of one dollar. */
+const MICROS_PER_BASIS_POINT = 100;
+const MICROS_PER_PERCENT = 10_000;
+
+/** With the rules in force, which an operator may change. */
+export function limitsOf(rates: FairUseRates, rules: Rules): Writable<typeof Limits> {
   const of = (quota: Quota) => ({
     user: bucketOf(rates[quota].user),
     address: bucketOf(rates[quota].address),
   });
   return {
-    feeRate: micros(MICROS_PER_DOLLAR / FEE_DIVISOR),
+    ruleSet: rules.ruleSet,
+    feeRate: micros(rules.takerFeeBasisPoints * MICROS_PER_BASIS_POINT),
+    vaultShare: micros(rules.vaultSharePercent * MICROS_PER_PERCENT),
     tickSize: ticks(1),
     lotSize: lots(1),
     maxima: {
-      orderAmount: micros(MAX_ORDER_MICROS),
+      orderAmount: micros(rules.maxOrderMicros),
       orderShares: lots(MAX_ORDER_LOTS),
       tradesPerOrder: MAX_FILLS_PER_ORDER,
-      openOrders: MAX_OPEN_ORDERS_PER_USER,
+      openOrders: rules.maxOpenOrders,
       batchOperations: MAX_BATCH_OPERATIONS,
       bodyBytes: BODY_BYTES_MAX,
       pageEntries: PAGE_ENTRIES_MAX,

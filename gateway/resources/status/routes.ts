@@ -92,7 +92,11 @@ export const operationRoutes: Route[] = [
     example: examples.limits,
     handle(call) {
       const { sequencer, fairUse } = call.gateway;
-      call.answerAt(sequencer.durableSequence, 200, limitsText(limitsOf(fairUse.rates)));
+      call.answerAt(
+        sequencer.durableSequence,
+        200,
+        limitsText(limitsOf(fairUse.rates, call.engine.rules())),
+      );
     },
   }),
 

@@ -69,7 +69,9 @@ const rates = (description: string) =>
 export const Limits = responseSchema(
   'Limits',
   z.strictObject({
+    ruleSet: count.meta({ description: 'The set of rules in force' }),
     feeRate: decimal.meta({ description: 'The part of what a buy spends that is charged on top' }),
+    vaultShare: decimal.meta({ description: 'The part of the fees that the vault earns' }),
     tickSize: money.meta({ description: 'US dollars; prices are multiples of it' }),
     lotSize: shares.meta({ description: 'Shares; sizes are multiples of it' }),
     maxima: z

@@ -50,7 +50,9 @@ export class ExplainedAccount implements Visitor {
   ) {}
 
   applied(command: Command, atMs: number): void {
+    if (command.kind === 'recordUpgrade') this.writeTurn('upgrade', command, atMs);
     for (const event of decodeEvents(this.engine.events)) {
+      if (event.type === 'rulesChanged') this.writeTurn('rules', command, atMs);
       for (const change of changesOf(event)) {
         if (change.userId === this.request.userId) this.write(change, event, command, atMs);
       }
@@ -62,6 +64,26 @@ export class ExplainedAccount implements Visitor {
     if (this.mismatch !== null) return false;
     await this.request.output.release();
     return true;
+  }
+
+  /** The rules, or the format of the journal, change for all accounts from here on. */
+  private writeTurn(type: 'rules' | 'upgrade', command: Command, atMs: number): void {
+    const { engine, request } = this;
+    if (engine.account(request.userId) === null) return;
+    const sender = senderText(command);
+    if (request.json) {
+      const { sequence } = engine;
+      request.output.json({
+        type,
+        sequence,
+        atMs,
+        sender,
+        command: commandObject(command, engine),
+      });
+      return;
+    }
+    const texts = [`${engine.sequence}`, timeText(atMs), type, '', '', '', ''];
+    request.output.line(columns([...texts, `${commandText(command, engine)} by ${sender}`]));
   }
 
   private write(change: MoneyChange, event: EventRecord, command: Command, atMs: number): void {

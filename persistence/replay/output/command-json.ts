@@ -44,6 +44,8 @@ const userOrNobody = (userId: number) => (userId === 0 ? null : `u${userId}`);
 const order = (orderId: number) => `o${orderId}`;
 const token = (tokenId: number) => `k${tokenId}`;
 const timeOrNever = (atMs: number) => (atMs === MAX_TIME_MS ? null : atMs);
+const feeRate = (basisPoints: number) => dollars(basisPoints * 100);
+const vaultShare = (percent: number) => dollars(percent * 10_000);
 const deposit = (depositId: number) => `d${depositId}`;
 const nameOf = (names: Readonly<Record<string, number>>) => (value: number) =>
   Object.keys(names).find((name) => names[name] === value) ?? value;
@@ -108,6 +110,11 @@ const EVENT_JSON: Record<Exclude<EventField, 'reason'>, EventJson> = {
   dueAtMs: ['dueAtMs', number],
   paused: ['paused', flag],
   frozen: ['frozen', flag],
+  ruleSet: ['ruleSet', number],
+  takerFeeBasisPoints: ['feeRate', feeRate],
+  vaultSharePercent: ['vaultShare', vaultShare],
+  maxOrderMicros: ['orderAmount', dollars],
+  maxOpenOrders: ['openOrders', number],
 };
 
 export const cancelReason = nameOf(CancelReason);
@@ -177,6 +184,14 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   reason: ['reason', unchanged],
   paused: ['paused', unchanged],
   frozen: ['frozen', unchanged],
+  ruleSet: ['ruleSet', number],
+  takerFeeBasisPoints: ['feeRate', feeRate],
+  vaultSharePercent: ['vaultShare', vaultShare],
+  maxOrderMicros: ['orderAmount', dollars],
+  maxOpenOrders: ['openOrders', number],
+  fromVersion: ['fromVersion', number],
+  toVersion: ['toVersion', number],
+  chainHash: ['chainHash', unchanged],
 };
 
 /**

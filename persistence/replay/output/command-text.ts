@@ -18,6 +18,7 @@ import {
   ticksText,
   tokenScopeName,
 } from '../../../engine/interface/notation.js';
+import type { Rules } from '../../../engine/interface/rule-sets.js';
 import {
   type Answer,
   cancelReason,
@@ -50,6 +51,7 @@ export function senderText(command: Command): string {
     case 'listAsset':
     case 'observePrice':
     case 'vouchForSnapshot':
+    case 'recordUpgrade':
       return 'the exchange';
     case 'register':
       return `sign-up of ${quoted(command.username)}`;
@@ -60,6 +62,7 @@ export function senderText(command: Command): string {
     case 'setFrozen':
     case 'operatorCancel':
     case 'voidMarket':
+    case 'setRules':
       return `operator ${quoted(command.operator)}, because ${quoted(command.reason)}`;
     case 'setCredential':
     case 'buy':
@@ -149,6 +152,10 @@ export function commandText(command: Command, names: Names): string {
       return `operatorCancel all orders of u${command.userId}`;
     case 'voidMarket':
       return `voidMarket ${marketName(command.marketId, names)}`;
+    case 'setRules':
+      return `setRules ${rulesText(command)}`;
+    case 'recordUpgrade':
+      return `recordUpgrade from version ${command.fromVersion} to ${command.toVersion}, after the batch ${command.chainHash}`;
     case 'setCancelAfter':
       return `setCancelAfter ${command.timeoutMs} ms`;
     case 'batch': {
@@ -266,6 +273,8 @@ function eventDetail(event: EventRecord, names: Names): string {
       return `k${event.tokenId} of u${event.userId} to ${tokenScopeName(event.scope)}${untilText(event.expiresAtMs)}`;
     case 'marketPaused':
       return `${marketName(event.marketId, names)} is ${event.paused === 1 ? 'paused' : 'resumed'}`;
+    case 'rulesChanged':
+      return rulesText(event);
     case 'userFrozen':
       return `u${event.userId} is ${event.frozen === 1 ? 'frozen' : 'no longer frozen'}`;
     case 'cancelAfterFired':
@@ -274,6 +283,13 @@ function eventDetail(event: EventRecord, names: Names): string {
     case 'tokenExpired':
       return `k${event.tokenId} of u${event.userId}`;
   }
+}
+
+/** "set 2, fee 0.3%, vault 40%, orders to $1000.00, 100 open" */
+export function rulesText(rules: Rules): string {
+  const { ruleSet, takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } = rules;
+  const fee = `fee ${takerFeeBasisPoints / 100}%, vault ${vaultSharePercent}%`;
+  return `set ${ruleSet}, ${fee}, orders to ${dollarsText(maxOrderMicros)}, ${maxOpenOrders} open`;
 }
 
 function untilText(expiresAtMs: number): string {

@@ -134,6 +134,7 @@ export class Books {
       case 'cancelAfterFired':
       case 'marketPaused':
       case 'userFrozen':
+      case 'rulesChanged':
         break;
     }
   }

@@ -93,6 +93,7 @@ function partsOf(event: EventRecord): MoneyChange[] {
     case 'cancelAfterFired':
     case 'marketPaused':
     case 'userFrozen':
+    case 'rulesChanged':
       return [];
   }
 }

@@ -82,13 +82,15 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   setFrozen: ['ok', 'invalid_command', 'user_not_found'],
   operatorCancel: ['ok', 'invalid_command', 'user_not_found'],
   voidMarket: ['ok', 'invalid_command', 'market_not_found', 'market_not_active'],
+  setRules: ['ok', 'invalid_command'],
+  recordUpgrade: ['ok', 'invalid_command'],
   revokeToken: ['ok', 'user_not_found', 'token_not_found'],
 };
 
 /** For operations in a batch: the user was found before them, and ids have no malformed form. */
 const OPERATION_ANSWERS: Record<BatchOperation['kind'], CaseName[]> = {
   buy: [...ORDERS, 'insufficient_balance', 'amount_too_small', 'batch_aborted', 'limit_reached'],
-  sell: [...ORDERS, 'insufficient_shares', 'batch_aborted'],
+  sell: [...ORDERS, 'insufficient_shares', 'batch_aborted', 'limit_reached'],
   cancel: [
     'ok',
     'invalid_command',
@@ -166,6 +168,7 @@ const EVENTS = [
   'orderCancelled OPERATOR',
   'marketPaused',
   'userFrozen',
+  'rulesChanged',
 ];
 
 function named(prefix: string, answers: Record<string, CaseName[]>): string[] {

@@ -90,6 +90,7 @@ export class Duel {
     this.expectSame('userCount', engine.userCount, naive.userCount);
     this.expectSame('assetCount', engine.assetCount, naive.assetCount);
     this.expectSame('operatorActions', engine.operatorActions(), naive.operatorActions());
+    this.expectSame('rules', engine.rules(), naive.rules());
     this.expectSame('vault', engine.vault(), naive.vault());
     for (let asset = 0; asset < naive.assetCount; asset++) {
       this.expectSame(

@@ -34,6 +34,7 @@ import {
   MAX_VAULT_DEPOSITS_PER_USER,
 } from '../../../engine/interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../../engine/interface/parameters.js';
+import { FIRST_RULES, type Rules } from '../../../engine/interface/rule-sets.js';
 import type { IdempotencyBounds } from '../../../engine/state/idempotency.js';
 import { ODD_NUMBERS, ODD_TEXTS } from '../../support/random-commands.js';
 import type { Duel } from './duel.js';
@@ -503,6 +504,9 @@ function wellFormed(): Command[] {
     { kind: 'setFrozen', userId: 1, frozen: false, operator: 'op', reason: 'a test' },
     { kind: 'operatorCancel', userId: 1, operator: 'op', reason: 'a test' },
     { kind: 'voidMarket', marketId: MARKET, operator: 'op', reason: 'a test' },
+    { kind: 'setRules', ...FIRST_RULES, operator: 'op', reason: 'a test' },
+    { kind: 'setRules', ...FIRST_RULES, ruleSet: 2, operator: 'op', reason: 'a test' },
+    { kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash: 'a1'.repeat(32) },
   ];
 }
 
@@ -593,7 +597,50 @@ function cancelByTwoIds(duel: Duel): void {
   expectCode(duel, batchOf(1, [cancel]), OK);
 }
 
+/** The bounds of every parameter of rule set 2, and orders at the limits that it sets. */
+function rules(duel: Duel): void {
+  openMarket(duel, 2);
+  const { GTC, IOC } = TimeInForce;
+  const given = (values: Partial<Rules>): Command => {
+    const base = { ...FIRST_RULES, ruleSet: 2, operator: 'op', reason: 'a test' };
+    return { kind: 'setRules', ...base, ...values };
+  };
+  const bounds: [keyof Rules, number, number][] = [
+    ['takerFeeBasisPoints', 0, 1_000],
+    ['vaultSharePercent', 0, 90],
+    ['maxOrderMicros', 1_000_000, 1_000_000_000_000],
+    ['maxOpenOrders', 1, 1_000],
+  ];
+  for (const [name, least, most] of bounds) {
+    for (const value of [least, most]) expectCode(duel, given({ [name]: value }), OK);
+    for (const value of [least - 1, most + 1, least + 0.5])
+      expectCode(duel, given({ [name]: value }), Code.invalid_command);
+    expectCode(duel, given({ ruleSet: 1, [name]: least }), Code.invalid_command);
+  }
+  for (const ruleSet of [0, 3]) expectCode(duel, given({ ruleSet }), Code.invalid_command);
+  expectCode(duel, given({ maxOrderMicros: 1_000_000, maxOpenOrders: 2 }), OK);
+  const buy = (sizeLots: number, rest: object = {}) => ({ ...bid(1, UP, sizeLots, GTC), ...rest });
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 1_000_001 }), LIMIT_REACHED);
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 1_000_000 }), OK);
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), OK);
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), LIMIT_REACHED);
+  const { budgetMicros: _, ...sale } = bid(1, UP, 5, GTC);
+  expectCode(duel, batchOf(1, [{ ...sale, kind: 'sell' }]), OK);
+  const amend = { kind: 'amend', userId: 1, idempotencyKey: null, marketId: MARKET } as const;
+  expectCode(duel, { ...amend, orderId: 1, sizeLots: 2_001, priceTicks: 0 }, LIMIT_REACHED);
+  for (const takerFeeBasisPoints of [0, 7, 1_000]) {
+    expectCode(duel, given({ takerFeeBasisPoints }), OK);
+    const taker = { ...bid(2, DOWN, 333, IOC), priceTicks: 500, budgetMicros: 166_500 };
+    expectCode(duel, taker, OK);
+    duel.compareState();
+  }
+  expectCode(duel, given({ ruleSet: 1 }), OK);
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), OK);
+  duel.compareState();
+}
+
 export const LIMIT_PLAYS: LimitPlay[] = [
+  { name: 'rules and their bounds', play: rules },
   { name: 'refused amendments', play: amendments },
   { name: 'a cancel by two ids', play: cancelByTwoIds },
   { name: 'every field, with invalid values', play: fields },

@@ -37,7 +37,9 @@ test('the limits are those that the exchange enforces', async () => {
   const { status, json } = await server.api.get('/limits');
   expect(status).toBe(200);
   expect(json).toEqual({
+    ruleSet: 1,
     feeRate: 0.005,
+    vaultShare: 0.4,
     tickSize: 0.001,
     lotSize: 0.001,
     maxima: {

@@ -53,7 +53,7 @@ it('the test run has everything that can happen', () => {
   expect(never.filter((name) => name !== 'startPriceFixed' && name !== 'vaultRemainder')).toEqual(
     [],
   );
-  expect(exchange.commandKinds.size).toBe(26);
+  expect(exchange.commandKinds.size).toBe(28);
   expect(exchange.refusals.size).toBeGreaterThan(10);
   expect(exchange.sequencer.batchesCommitted).toBeGreaterThan(100);
   expect(exchange.checkpoints.length).toBeGreaterThan(5);
@@ -306,8 +306,15 @@ describe('explain', () => {
   it("adds up to the engine's balance for every user", async () => {
     let changes = 0;
     for (const { userId, availableMicros, heldMicros } of end.accounts) {
-      const lines = await replayLines(folder, 'explain', '--user', `u${userId}`);
-      const summary = lines.pop();
+      const all = await replayLines(folder, 'explain', '--user', `u${userId}`);
+      const summary = all.pop();
+      const lines = all.filter(({ type }) => type === 'change');
+      const turns = all.filter(({ type }) => type !== 'change');
+      expect(turns.map(({ type, command }) => [type, command.ruleSet])).toEqual([
+        ['rules', 2],
+        ['rules', 1],
+        ['upgrade', undefined],
+      ]);
       const sums = { available: 0, held: 0 };
       for (const change of lines) {
         sums.available += Math.round(change.available * 1e6);
@@ -334,7 +341,9 @@ describe('explain', () => {
   it('names the cause, the command and its sender', async () => {
     const lines = (
       await Promise.all([2, 3, 6].map((id) => replayLines(folder, 'explain', '--user', `u${id}`)))
-    ).flatMap((changes) => changes.slice(0, -1));
+    )
+      .flatMap((changes) => changes.slice(0, -1))
+      .filter(({ type }) => type === 'change');
     const causes = new Set(lines.map(({ cause }) => cause));
     for (const cause of [
       ...[

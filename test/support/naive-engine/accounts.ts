@@ -8,7 +8,7 @@ import type {
   SetReferralCode,
   Withdraw,
 } from '../../../engine/interface/commands.js';
-import { DepositSource, MarketStatus, Resolution } from '../../../engine/interface/domain.js';
+import { DepositSource } from '../../../engine/interface/domain.js';
 import {
   MAX_PARTNERS,
   MAX_REFERRAL_CODES_PER_USER,
@@ -173,7 +173,6 @@ export function referralFields(state: NaiveState, user: NaiveUser) {
 function pendingReferral(state: NaiveState, user: NaiveUser): Dollars {
   const fees: Dollars[] = [];
   for (const market of state.markets) {
-    if (market.status === MarketStatus.RESOLVED && market.resolution === Resolution.VOID) continue;
     for (const position of market.positions) {
       const referred = userOf(state, position.userId)!.referrerId === user.userId;
       if (referred && !position.settled) fees.push(position.fees);

@@ -7,7 +7,6 @@ import {
   Side,
   TimeInForce,
 } from '../../../engine/interface/domain.js';
-import { MAX_ORDER_MICROS } from '../../../engine/interface/limits.js';
 import { isPaused } from './access/operators.js';
 import { planOrder, type Taker } from './book.js';
 import { dollars, feeOn, micros, tradeValue } from './decimal.js';
@@ -91,7 +90,8 @@ function placeAnew(
   const { orderId, userId, side, outcome, postOnly, selfTrade } = order;
   if (isPaused(state, market)) return reject('market_paused');
   const value = tradeValue(leftLots, priceTicks);
-  if (side === Side.BUY && micros(value) > MAX_ORDER_MICROS) return reject('limit_reached');
+  if (side === Side.BUY && micros(value) > state.rules.maxOrderMicros)
+    return reject('limit_reached');
   if (state.fillsLeft === 0) return reject('limit_reached');
   const lacking = missing(state, market, order, { leftLots, priceTicks });
   if (lacking !== null) return lacking;
@@ -134,7 +134,7 @@ function missing(
     return free < leftLots ? reject('insufficient_shares', leftLots, free) : null;
   }
   const budget = tradeValue(leftLots, priceTicks);
-  const required = postOnly ? budget : budget.plus(feeOn(budget));
+  const required = postOnly ? budget : budget.plus(feeOn(budget, state.rules.takerFeeBasisPoints));
   const held = tradeValue(sizeLots, order.priceTicks);
   const available = dollars(micros(userOf(state, userId)!.available)).plus(held);
   return required.gt(available)

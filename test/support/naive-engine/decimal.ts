@@ -44,9 +44,9 @@ export function lotsFor(amount: Dollars, priceTicks: number): number {
   return Number(amount.div(tradeValue(1, priceTicks)).round(0, Big.roundDown).toFixed());
 }
 
-/** Half a percent of an amount, rounded up to a whole micro. */
-export function feeOn(amount: Dollars): Dollars {
-  return amount.times('0.005').round(6, Big.roundUp);
+/** A part of an amount in basis points, rounded up to a whole micro. */
+export function feeOn(amount: Dollars, basisPoints: number): Dollars {
+  return amount.times(basisPoints).times('0.0001').round(6, Big.roundUp);
 }
 
 /** The amount × `part` / `whole`, rounded down to a whole micro. */

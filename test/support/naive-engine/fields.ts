@@ -2,7 +2,12 @@
  * The valid form of every command's fields, one line each; anything else is `invalid_command`. Ids
  * are not checked here: an unknown id is not found.
  */
-import type { BatchOperation, Command, CommandName } from '../../../engine/interface/commands.js';
+import type {
+  BatchOperation,
+  Command,
+  CommandName,
+  SetRules,
+} from '../../../engine/interface/commands.js';
 import {
   MAX_ALLOWED_ADDRESSES_LENGTH,
   MAX_ASSET_PRICE_MICROS,
@@ -101,6 +106,12 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   setFrozen: { ...isSigned, frozen: isFlag },
   operatorCancel: isSigned,
   voidMarket: isSigned,
+  setRules: isSigned,
+  recordUpgrade: {
+    fromVersion: whole(0, Number.MAX_SAFE_INTEGER),
+    toVersion: whole(1, Number.MAX_SAFE_INTEGER),
+    chainHash: form(/^[0-9a-f]{64}$/),
+  },
   setCancelAfter: {
     ...isUsers,
     timeoutMs: (value) => value === 0 || whole(1_000, 3_600_000)(value),
@@ -112,6 +123,8 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   const formed = Object.entries(FORMS[command.kind]).every(([name, check]) => check(fields[name]));
   if (!formed) return false;
   if (command.kind === 'setPaused') return command.marketId === 0 || command.asset === -1;
+  if (command.kind === 'setRules') return areRules(command);
+  if (command.kind === 'recordUpgrade') return command.fromVersion < command.toVersion;
   if (command.kind === 'observePrice') return command.observedAtMs <= nowMs;
   if (command.kind === 'cancel' && typeof command.clientOrderId === 'string')
     return command.orderId === 0;
@@ -122,6 +135,25 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   if (command.kind === 'amend') return command.sizeLots + command.priceTicks > 0;
   if (command.kind === 'batch') return isBatch(command.operations, command.userId);
   return true;
+}
+
+/** Set 1 is what it is; in set 2 each value has its bounds. */
+function areRules({
+  ruleSet,
+  takerFeeBasisPoints,
+  vaultSharePercent,
+  maxOrderMicros,
+  maxOpenOrders,
+}: SetRules): boolean {
+  const values = [takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders];
+  if (ruleSet === 1) return String(values) === '50,40,1000000000000,1000';
+  return (
+    ruleSet === 2 &&
+    whole(0, 1_000)(takerFeeBasisPoints) &&
+    whole(0, 90)(vaultSharePercent) &&
+    whole(1_000_000, 1_000_000_000_000)(maxOrderMicros) &&
+    whole(1, 1_000)(maxOpenOrders)
+  );
 }
 
 /**

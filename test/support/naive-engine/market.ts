@@ -279,7 +279,9 @@ function resolve(
   const endPriceMicros = endPrice === null ? 0 : micros(endPrice);
   emit(state, { type: 'marketResolved', marketId, resolution, endPriceMicros });
   if (resolution !== Resolution.VOID) {
-    const share = floorToMicros(market.feeEscrow.times('0.4'));
+    const share = floorToMicros(
+      market.feeEscrow.times(state.rules.vaultSharePercent).times('0.01'),
+    );
     market.vaultPart = shareWithVault(state, share);
     market.unearnedPart = share.minus(market.vaultPart);
     market.feeEscrow = market.feeEscrow.minus(share);

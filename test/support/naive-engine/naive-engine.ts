@@ -15,6 +15,7 @@ import { MarketStatus } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
 import { MAX_FILLS_PER_ORDER } from '../../../engine/interface/limits.js';
 import { REJECT_FIELDS, RESULT_FIELDS } from '../../../engine/interface/results.js';
+import type { Rules } from '../../../engine/interface/rule-sets.js';
 import type {
   AccessTokenView,
   AccountView,
@@ -31,7 +32,7 @@ import type {
 import { CLIENT_ORDER_ID_BOUNDS } from '../../../engine/state/book/client-order-ids.js';
 import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
 import { setCancelAfter } from './access/cancel-after.js';
-import { operatorCancel, setFrozen, setPaused, voidMarket } from './access/operators.js';
+import { operatorCancel, setFrozen, setPaused, setRules, voidMarket } from './access/operators.js';
 import { createToken, revokeToken, tokenViews } from './access/tokens.js';
 import {
   deposit,
@@ -264,6 +265,9 @@ export class NaiveEngine {
     return views.orderViews(this.state, userId);
   }
 
+  rules(): Rules {
+    return this.state.rules;
+  }
   operatorActions(): OperatorActionView[] {
     return [...this.state.actions].reverse();
   }
@@ -341,5 +345,9 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return operatorCancel(state, command);
     case 'voidMarket':
       return voidMarket(state, command);
+    case 'setRules':
+      return setRules(state, command);
+    case 'recordUpgrade':
+      return ok({ toVersion: command.toVersion });
   }
 }

@@ -20,7 +20,7 @@ import {
   Side,
   TimeInForce,
 } from '../../../engine/interface/domain.js';
-import { MAX_OPEN_ORDERS_PER_USER, MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { type Plan, planOrder, type Step, type Taker, upTicksOf } from './book.js';
 import {
   type Dollars,
@@ -73,11 +73,14 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
     return reject('market_paused');
   const rests = command.timeInForce === TimeInForce.GTC;
   if (state.fillsLeft === 0) return reject('limit_reached');
-  if (rests && countOfOrders(state, command.userId) >= MAX_OPEN_ORDERS_PER_USER) {
+  if (command.kind === 'buy' && command.budgetMicros > state.rules.maxOrderMicros)
     return reject('limit_reached');
-  }
+  if (rests && countOfOrders(state, command.userId) >= state.rules.maxOpenOrders)
+    return reject('limit_reached');
   const missing =
-    command.kind === 'buy' ? missingMoney(command, user.available) : missingShares(command, market);
+    command.kind === 'buy'
+      ? missingMoney(state, command, user.available)
+      : missingShares(command, market);
   if (missing !== null) return missing;
 
   const taker: Taker = {
@@ -97,9 +100,11 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   return refused;
 }
 
-function missingMoney(command: Buy, available: Dollars): Answer | null {
+function missingMoney(state: NaiveState, command: Buy, available: Dollars): Answer | null {
   const budget = dollars(command.budgetMicros);
-  const required = command.postOnly ? budget : budget.plus(feeOn(budget));
+  const required = command.postOnly
+    ? budget
+    : budget.plus(feeOn(budget, state.rules.takerFeeBasisPoints));
   return required.gt(available)
     ? reject('insufficient_balance', micros(required), micros(available))
     : null;
@@ -170,7 +175,8 @@ export function carryOut(
   const user = userOf(state, taker.userId)!;
   state.fillsLeft -= plan.fills.length;
   const { orderId } = order;
-  const fee = feeOfPlan(taker, plan);
+  const rate = state.rules.takerFeeBasisPoints;
+  const fee = feeOfPlan(taker, plan, rate);
   const last = plan.fills.at(-1);
   let spent = ZERO;
   let charged = ZERO;
@@ -181,7 +187,7 @@ export function carryOut(
       continue;
     }
     if (taker.side === Side.BUY) spent = spent.plus(tradeValue(step.lots, step.takerTicks));
-    const part = (step === last ? fee : feeOn(spent)).minus(charged);
+    const part = (step === last ? fee : feeOn(spent, rate)).minus(charged);
     charged = charged.plus(part);
     trade(state, market, { orderId, taker, step, fee: part });
     fills.push(state.tradesMade, step.takerTicks, step.lots);
@@ -227,9 +233,9 @@ function endOf(plan: Plan): number {
 }
 
 /** On the whole amount if the buy has used it up, otherwise on what was spent. */
-export function feeOfPlan({ side, budget }: Taker, plan: Plan): Dollars {
+export function feeOfPlan({ side, budget }: Taker, plan: Plan, rate: number): Dollars {
   if (side === Side.SELL || budget === null || plan.fills.length === 0) return ZERO;
-  return feeOn(plan.filled && plan.lotsLeft > 0 ? budget : plan.value);
+  return feeOn(plan.filled && plan.lotsLeft > 0 ? budget : plan.value, rate);
 }
 
 function statusOf(plan: Plan, restingLots: number): OrderStatus {

@@ -12,6 +12,7 @@ import {
   Side,
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
+import type { Rules } from '../../../engine/interface/rule-sets.js';
 import type { AccessTokenView, OperatorActionView } from '../../../engine/interface/views.js';
 import {
   CLIENT_ORDER_ID_BOUNDS,
@@ -203,6 +204,8 @@ export interface NaiveState {
   pausedAssets: number[];
   everythingPaused: boolean;
   actions: OperatorActionView[];
+  /** Those in force. */
+  rules: Rules;
   /** Partners that registered users, in order. */
   partners: string[];
   treasury: Dollars;
@@ -259,6 +262,13 @@ export function newState(): NaiveState {
     pausedAssets: [],
     everythingPaused: false,
     actions: [],
+    rules: {
+      ruleSet: 1,
+      takerFeeBasisPoints: 50,
+      vaultSharePercent: 40,
+      maxOrderMicros: 1_000_000_000_000,
+      maxOpenOrders: 1_000,
+    },
     partners: [],
     treasury: ZERO,
     total: ZERO,

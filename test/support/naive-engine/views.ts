@@ -73,6 +73,7 @@ export function marketView(state: NaiveState, marketId: number): MarketView | nu
     resolvedAtMs: market.status === MarketStatus.RESOLVED ? market.decidedAtMs : null,
     averageSoFarMicros: averageSoFar(state, market),
     paused: isPaused(state, market),
+    feeBasisPoints: market.status === MarketStatus.ACTIVE ? state.rules.takerFeeBasisPoints : null,
     volumeMicros: micros(market.volume),
     openInterestLots: market.setLots,
     bestBidTicks: bestTicks(market, true),
@@ -127,7 +128,7 @@ export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView |
   return {
     filledLots: plan.filledLots,
     valueMicros: micros(plan.value),
-    feeMicros: micros(feeOfPlan(taker, plan)),
+    feeMicros: micros(feeOfPlan(taker, plan, state.rules.takerFeeBasisPoints)),
     unspentMicros: plan.budgetLeft === null ? 0 : micros(plan.budgetLeft),
     worstTicks: plan.fills.at(-1)?.takerTicks ?? null,
     fillCount: plan.fills.length,

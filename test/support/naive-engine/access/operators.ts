@@ -4,6 +4,7 @@ import {
   type OperatorCancel,
   type SetFrozen,
   type SetPaused,
+  type SetRules,
   type VoidMarket,
 } from '../../../../engine/interface/commands.js';
 import { CancelReason, MarketStatus } from '../../../../engine/interface/domain.js';
@@ -73,6 +74,13 @@ export function voidMarket(state: NaiveState, command: VoidMarket): Answer {
   return remembered(state, command, {}, { marketId: command.marketId });
 }
 
+export function setRules(state: NaiveState, command: SetRules): Answer {
+  const { kind: _kind, operator: _operator, reason: _reason, ...rules } = command;
+  state.rules = rules;
+  emit(state, { type: 'rulesChanged', ...rules });
+  return remembered(state, command, {}, {});
+}
+
 function cancelAllOf(state: NaiveState, userId: number): number {
   const orders = ordersOf(state, userId).sort((a, b) => a.restNumber - b.restNumber);
   for (const { marketId, orderId } of orders) {
@@ -85,7 +93,7 @@ function cancelAllOf(state: NaiveState, userId: number): number {
 
 function remembered(
   state: NaiveState,
-  { kind, operator, reason }: SetPaused | SetFrozen | OperatorCancel | VoidMarket,
+  { kind, operator, reason }: SetPaused | SetFrozen | OperatorCancel | VoidMarket | SetRules,
   fields: Record<string, number>,
   subject: object,
 ): Answer {

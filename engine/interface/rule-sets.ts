@@ -1,0 +1,69 @@
+/**
+ * The rule sets: what may change while an exchange trades. `setRules` names a set and the values of
+ * its parameters, so a replay applies to each command the rules of its time. An exchange begins
+ * with set 1, whose values are fixed. In set 2 an operator chooses them, within these bounds.
+ *
+ * A rule that changes in another way gets a new set here, and the rule's code asks for the set in
+ * force. A set is never changed or removed: journals name it for ever.
+ */
+import { MAX_OPEN_ORDERS_PER_USER, MAX_ORDER_MICROS, MICROS_PER_DOLLAR } from './limits.js';
+import { FEE_BASIS_POINTS, MAX_FEE_BASIS_POINTS, VAULT_SHARE_PERCENT } from './parameters.js';
+
+export interface RuleParameters {
+  /** The fee on what a buy spends as taker, in basis points (1/10,000). */
+  takerFeeBasisPoints: number;
+  /** The vault's part of a market's fees, in percent, when the market resolves. */
+  vaultSharePercent: number;
+  /** The most that one buy may spend. */
+  maxOrderMicros: number;
+  /** Resting orders of one user; a user who has more keeps them. */
+  maxOpenOrders: number;
+}
+
+export interface Rules extends RuleParameters {
+  ruleSet: number;
+}
+
+type Bounds = { readonly [K in keyof RuleParameters]: readonly [least: number, most: number] };
+
+/** By the number of the set, less 1. */
+export const RULE_SETS: readonly Bounds[] = [
+  {
+    takerFeeBasisPoints: [FEE_BASIS_POINTS, FEE_BASIS_POINTS],
+    vaultSharePercent: [VAULT_SHARE_PERCENT, VAULT_SHARE_PERCENT],
+    maxOrderMicros: [MAX_ORDER_MICROS, MAX_ORDER_MICROS],
+    maxOpenOrders: [MAX_OPEN_ORDERS_PER_USER, MAX_OPEN_ORDERS_PER_USER],
+  },
+  {
+    takerFeeBasisPoints: [0, MAX_FEE_BASIS_POINTS],
+    // A tenth is the referrers'.
+    vaultSharePercent: [0, 90],
+    maxOrderMicros: [MICROS_PER_DOLLAR, MAX_ORDER_MICROS],
+    maxOpenOrders: [1, MAX_OPEN_ORDERS_PER_USER],
+  },
+];
+
+/** The rules of a new exchange. */
+export const FIRST_RULES: Rules = Object.freeze({
+  ruleSet: 1,
+  takerFeeBasisPoints: FEE_BASIS_POINTS,
+  vaultSharePercent: VAULT_SHARE_PERCENT,
+  maxOrderMicros: MAX_ORDER_MICROS,
+  maxOpenOrders: MAX_OPEN_ORDERS_PER_USER,
+});
+
+/** Whether there is such a set, and each value is an integer within its bounds. */
+export function areRules(rules: Rules): boolean {
+  const bounds = RULE_SETS[rules.ruleSet - 1];
+  if (bounds === undefined) return false;
+  return (
+    isWithin(rules.takerFeeBasisPoints, bounds.takerFeeBasisPoints) &&
+    isWithin(rules.vaultSharePercent, bounds.vaultSharePercent) &&
+    isWithin(rules.maxOrderMicros, bounds.maxOrderMicros) &&
+    isWithin(rules.maxOpenOrders, bounds.maxOpenOrders)
+  );
+}
+
+function isWithin(value: number, [least, most]: readonly [number, number]): boolean {
+  return Number.isSafeInteger(value) && value >= least && value <= most;
+}

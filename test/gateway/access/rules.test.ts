@@ -1,0 +1,109 @@
+/** Rules that an operator changes while the exchange trades: fees, limits, what is refused. */
+import { createHash } from 'node:crypto';
+import { request } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MARKET, TestServer, type Trader } from '../../support/server.js';
+
+const KEY = 'operator-key-of-the-tests';
+const CONFIG = {
+  operationsPort: 0,
+  operatorKeys: [{ partner: 'olga', sha256: createHash('sha256').update(KEY).digest() }],
+};
+const BECAUSE = { reason: 'half the fee for a week' };
+
+let server: TestServer;
+let ada: Trader;
+let bob: Trader;
+
+beforeAll(async () => {
+  server = await TestServer.withMarket(CONFIG);
+  ada = await server.register('ada');
+  bob = await server.register('bob');
+});
+afterAll(() => server.stop());
+
+async function operate(method: 'GET' | 'POST', path: string, body?: object) {
+  const response = await request(`http://127.0.0.1:${server.exchange.operationsPort}/api${path}`, {
+    method,
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  return { status: response.statusCode, json: JSON.parse(await response.body.text()) };
+}
+const setRules = (body: object) => operate('POST', '/operator/rules', { ...BECAUSE, ...body });
+
+/** The fee of a buy of 10 shares at 0.5, which costs 5 dollars. */
+async function feeOfBuy(key: string): Promise<number> {
+  const order = { shares: 10, price: 0.5, timeInForce: 'GTC' };
+  const path = `/markets/15m/${MARKET}/buy`;
+  const maker = await server.api.post(path, { ...order, outcome: 'DOWN' }, bob.token);
+  expect(maker.status, maker.text).toBe(200);
+  const headers = { 'idempotency-key': key };
+  const options = { token: ada.token, headers };
+  const { status, json, text } = await server.api.send(
+    'POST',
+    path,
+    { ...order, outcome: 'UP' },
+    options,
+  );
+  expect(status, text).toBe(200);
+  return json.fee;
+}
+const limits = async () => (await server.api.get('/limits')).json;
+const feeRate = async () => (await server.api.get(`/markets/${MARKET}`)).json.feeRate;
+
+test('the fee and the limits change at once, are shown, and are still there after a restart', async () => {
+  expect(await feeOfBuy('before')).toBe(0.025);
+  const { status, json } = await setRules({ ruleSet: 2, feeRate: 0.0025, openOrders: 2 });
+  expect([status, json.sequence > 0]).toEqual([200, true]);
+  expect(await feeOfBuy('after')).toBe(0.0125);
+  expect(await feeRate()).toBe(0.0025);
+  expect(await limits()).toMatchObject({ ruleSet: 2, feeRate: 0.0025, vaultShare: 0.4 });
+  // What is left out stays as it is.
+  expect((await setRules({ ruleSet: 2, orderAmount: 4.5, vaultShare: 0.25 })).status).toBe(200);
+  const shown = { ruleSet: 2, feeRate: 0.0025, vaultShare: 0.25 };
+  expect(await limits()).toMatchObject({ ...shown, maxima: { orderAmount: 4.5, openOrders: 2 } });
+
+  const { clock, folder } = server;
+  await server.close();
+  server = await TestServer.start(CONFIG, folder, clock.nowMs());
+  expect(await limits()).toMatchObject({ ...shown, maxima: { orderAmount: 4.5, openOrders: 2 } });
+  const path = `/markets/15m/${MARKET}/buy`;
+  const order = { outcome: 'UP', shares: 9, price: 0.5, timeInForce: 'GTC' };
+  const tooLarge = { ...order, shares: 10 };
+  const answers = [tooLarge, order, order, order].map(
+    (body) => () => server.api.post(path, body, ada.token),
+  );
+  const codes: (string | number)[] = [];
+  for (const ask of answers) {
+    const { status, json } = await ask();
+    codes.push(status === 200 ? 200 : json.error.code);
+  }
+  expect(codes).toEqual(['limit_reached', 200, 200, 'limit_reached']);
+
+  expect((await setRules({ ruleSet: 1 })).status).toBe(200);
+  expect(await limits()).toMatchObject({
+    ruleSet: 1,
+    feeRate: 0.005,
+    vaultShare: 0.4,
+    maxima: { orderAmount: 1_000_000, openOrders: 1_000 },
+  });
+  const { json: listed } = await operate('GET', '/operator/actions');
+  expect(listed.actions).toHaveLength(3);
+  expect(listed.actions[0]).toMatchObject({ action: 'set_rules', operator: 'olga', ...BECAUSE });
+});
+
+test.each([
+  ['no such set', { ruleSet: 3 }],
+  ['other values than those of set 1', { ruleSet: 1, feeRate: 0.002 }],
+  ['a fee that is too high', { ruleSet: 2, feeRate: 0.11 }],
+  ['a fee between two steps', { ruleSet: 2, feeRate: 0.00251 }],
+  ['a negative share', { ruleSet: 2, vaultShare: -0.1 }],
+  ['an unknown field', { ruleSet: 2, makerFeeRate: 0.1 }],
+  ['no reason', { ruleSet: 2, reason: '' }],
+])('%s is refused and changes nothing', async (_name, body) => {
+  const before = await limits();
+  const { status, json } = await setRules(body);
+  expect([status, json.error.code]).toEqual([400, 'invalid_request']);
+  expect(await limits()).toEqual(before);
+});
