@@ -15,6 +15,7 @@ import { SubmitRefused } from '../persistence/sequencer.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
+import { AnswerCoder } from './coding/answer-coder.js';
 import type { Config } from './config.js';
 import { serveContract } from './contract/serve.js';
 import { ConnectionCap } from './fair-use/connections.js';
@@ -264,6 +265,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
 
   let stopping = false;
   const gateway = gatewayOf(parts, () => stopping);
+  started.add(() => gateway.coder.stop());
   const hasOperations = config.operationsPort !== null;
   const routes = hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
   const server = new HttpServer(gateway, routes);
@@ -288,6 +290,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     const answered = drained.then(() => gateway.unsent.settled());
     await atMost(STOP_MS.requests, answered);
     gateway.passwords.giveUp();
+    await gateway.coder.stop();
     await stream.stop(STOP_MS.stream);
     await sequencer.close();
     await parts.follower?.close();
@@ -337,6 +340,7 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     fairUse: new FairUse(config.fairUse, elapsedMs),
     overload: new Overload(sequencer, config.overload, elapsedMs, follower),
     unsent: new UnsentAnswers(config.unsent, elapsedMs),
+    coder: new AnswerCoder(log),
     metrics,
     version: programVersion(),
     startedAtMs: clock.nowMs(),

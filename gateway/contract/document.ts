@@ -17,7 +17,7 @@ import {
   SECURITY_SCHEMES,
   SESSION_OR_NONE,
 } from './operations.js';
-import { pathTemplate } from './parameters.js';
+import { IF_NONE_MATCH_PARAMETER, pathTemplate } from './parameters.js';
 import { ALL_TAGS, DESCRIPTION, TITLE } from './prose.js';
 import { Schemas } from './schemas.js';
 import { SharedResponses } from './shared-responses.js';
@@ -84,14 +84,7 @@ function documentOperation(errorBody: JsonSchema): Operation {
     description: 'The description of this API. Needs no session. Counts as reads by its size.',
     tags: ['Operations'],
     security: NO_CREDENTIAL,
-    parameters: [
-      {
-        name: 'If-None-Match',
-        in: 'header',
-        description: 'The ETag of a cached copy',
-        schema: { type: 'string' },
-      },
-    ],
+    parameters: [IF_NONE_MATCH_PARAMETER],
     responses: {
       200: {
         description: 'The OpenAPI 3.1 document',

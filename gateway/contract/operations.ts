@@ -68,6 +68,7 @@ function descriptionOf(route: Route): string {
     route.handlesCredentials === true ? 'Named tokens are refused.' : '',
     route.idempotent === true ? 'Accepts `Idempotency-Key`.' : '',
     route.setsCookie === true ? 'A success sets or clears the session cookie.' : '',
+    route.caching === undefined ? '' : 'Has an `ETag`, and is compressed if the client accepts it.',
   ];
   return `${route.summary}. ${sentences.filter((sentence) => sentence !== '').join(' ')}`;
 }
@@ -112,6 +113,8 @@ function successes(
   example: RouteExample,
 ): Record<string, Response> {
   const responses: Record<string, Response> = {};
+  if (route.caching !== undefined)
+    responses[304] = { description: 'The answer that the client has is current' };
   for (const [status, schema] of Object.entries(route.responses)) {
     responses[status] = { description: status === '201' ? 'Created' : 'OK' };
     if (schema === null) continue;
@@ -138,6 +141,16 @@ const SET_COOKIE: Header = {
 const NEXT_PAGE: Header = {
   description: 'The address of the next page, with rel="next"; not in JSON, which has nextCursor',
   schema: { type: 'string' },
+};
+
+const ETAG: Header = {
+  description:
+    'Identifies the content, but for `sequence` and the `assetPrice` of markets, which are of the moment',
+  schema: { type: 'string', pattern: '^W/"' },
+};
+const CONTENT_ENCODING: Header = {
+  description: 'How the answer is compressed, if `Accept-Encoding` allows it',
+  schema: { enum: ['br', 'gzip'] },
 };
 
 export const RETRY_AFTER: Header = {
@@ -168,6 +181,9 @@ function withHeaders(route: Route, responses: Record<string, Response>): Record<
     if (status === '503') headers['Retry-After'] = { ...RETRY_AFTER, required: false };
     if (replays && REPLAYABLE.includes(status)) headers['Idempotency-Replayed'] = REPLAYED;
     if (route.alsoProduces !== undefined && status === '200') headers['Link'] = NEXT_PAGE;
+    if (route.caching !== undefined && status < '400') headers['ETag'] = ETAG;
+    if (route.caching !== undefined && status === '200')
+      headers['Content-Encoding'] = CONTENT_ENCODING;
     if (route.setsCookie === true && status < '300') headers['Set-Cookie'] = SET_COOKIE;
     if (Object.keys(headers).length > 0) response.headers = headers;
   }

@@ -40,12 +40,22 @@ const IDEMPOTENCY_KEY_PARAMETER: Parameter = {
   example: 'order-2025-11-21-0001',
 };
 
+/** For what has an ETag. */
+export const IF_NONE_MATCH_PARAMETER: Parameter = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'The ETag of the copy that the client has',
+  schema: { type: 'string' },
+};
+
 export function parametersOf(route: Route): Parameter[] {
   const idempotency = route.idempotent === true ? [IDEMPOTENCY_KEY_PARAMETER] : [];
+  const caching = route.caching === undefined ? [] : [IF_NONE_MATCH_PARAMETER];
   return [
     ...parameterNames(route.path).map((name) => pathParameter(route, name)),
     ...queryOf(route),
     ...idempotency,
+    ...caching,
   ];
 }
 

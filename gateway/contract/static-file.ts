@@ -1,11 +1,15 @@
 /**
  * A static file: bytes in memory for the life of the process, never copied for a connection, with
- * an ETag. A file with compressed forms is sent in the first one that the client accepts. For fair
- * use, it counts as a number of reads of its address that grows with its size.
+ * an ETag. It is sent in the best of its compressed forms that the client accepts; those that are
+ * not given are made when it is first served by this process, at its start. For fair use, it counts
+ * as a number of reads of its address that grows with its size.
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
 import { writeCrossOrigin } from '../auth/cross-origin.js';
+import { acceptedCoding, CODINGS, type Coding } from '../coding/accept-encoding.js';
+import { compress } from '../coding/compress.js';
+import { namesTag } from '../coding/entity-tags.js';
 import { errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { writeLast } from '../http/last-answer.js';
@@ -18,7 +22,10 @@ export interface StaticFile {
   bytes: Buffer;
   /** Additional headers, names and values. */
   headers: readonly (readonly [string, string])[];
-  /** The same bytes compressed, by content coding, the best first. */
+  /**
+   * The same bytes compressed, by content coding, the best first. Absent: they are made, if the
+   * file is text.
+   */
   compressed?: readonly (readonly ['br' | 'gzip', Buffer])[];
   /** The standard is no-cache: a cache asks with the ETag each time. */
   cacheControl?: string;
@@ -26,8 +33,7 @@ export interface StaticFile {
 
 /** One form of a file, with its ETag. */
 interface Form {
-  /** Empty: not compressed. */
-  coding: string;
+  coding: Coding;
   bytes: Buffer;
   etag: string;
 }
@@ -58,9 +64,9 @@ export function serveChoice(
   const serve = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => {
     const chosen = choose(raw);
     const file = files[chosen]!;
-    const form = accepted(forms[chosen]!, raw.getHeader('accept-encoding'));
+    const form = accepted(forms[chosen]!, request.acceptEncoding);
     const isHead = request.method === 'head';
-    const isKnown = names(raw.getHeader('if-none-match'), form.etag);
+    const isKnown = namesTag(request.ifNoneMatch, form.etag);
     const address = request.addressFrom(response);
     const reads = isKnown || isHead ? 1 : Math.ceil(form.bytes.byteLength / BYTES_PER_READ);
     const count = Math.min(reads, fairUse.most('reads', 'address'));
@@ -71,7 +77,7 @@ export function serveChoice(
         writeError(response, error, { unsent, isHead, header: ['Retry-After', retryAfter] });
         return;
       }
-      writeFileHead(response, file, form, isKnown);
+      writeFileHead(response, file, form, { isKnown, hasForms: forms[chosen]!.length > 1 });
       writeCrossOrigin(response, request.origin, gateway.config.siteOrigins);
       if (isKnown) writeLast(response, '');
       else if (isHead) writeLast(response, '', form.bytes.byteLength);
@@ -86,44 +92,52 @@ export function serveChoice(
   });
 }
 
+/** The forms of what this process has served, by content: exchanges of one process share them. */
+const madeForms = new Map<string, Form[]>();
+/** Smaller files are not worth it. */
+const COMPRESSED_BYTES_MIN = 1_024;
+
 /** The compressed forms, then the file itself. */
-function formsOf({ bytes, compressed = [] }: StaticFile): Form[] {
-  const hash = createHash('sha256').update(bytes).digest('base64url');
-  const form = ([coding, content]: readonly [string, Buffer]): Form => ({
+function formsOf(file: StaticFile): Form[] {
+  const hash = createHash('sha256').update(file.bytes).digest('base64url');
+  let forms = madeForms.get(hash);
+  if (forms !== undefined) return forms;
+  const form = (coding: Coding, bytes: Buffer): Form => ({
     coding,
-    bytes: content,
+    bytes,
     etag: `"${coding === '' ? hash : `${hash}-${coding}`}"`,
   });
-  return [...compressed, ['', bytes] as const].map(form);
+  forms = compressedFormsOf(file).map(([coding, bytes]) => form(coding, bytes));
+  forms.push(form('', file.bytes));
+  madeForms.set(hash, forms);
+  return forms;
+}
+
+function compressedFormsOf({ bytes, contentType, compressed }: StaticFile) {
+  if (compressed !== undefined) return compressed;
+  const isText = !contentType.startsWith('image/') || contentType.startsWith('image/svg');
+  if (!isText || bytes.length < COMPRESSED_BYTES_MIN) return [];
+  return CODINGS.map((coding) => [coding, compress(bytes, coding)] as const);
 }
 
 function accepted(forms: readonly Form[], acceptEncoding: string): Form {
-  const codings = acceptEncoding
-    .split(',')
-    .filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part))
-    .map((part) => part.split(';')[0]!.trim().toLowerCase());
-  return forms.find(({ coding }) => coding === '' || codings.includes(coding))!;
+  const offered = forms.map(({ coding }) => coding);
+  const { coding } = acceptedCoding(acceptEncoding, offered);
+  return forms.find((form) => form.coding === coding)!;
 }
 
 function writeFileHead(
   response: uWS.HttpResponse,
   file: StaticFile,
   form: Form,
-  isKnown: boolean,
+  { isKnown, hasForms }: { isKnown: boolean; hasForms: boolean },
 ): void {
   if (isKnown) response.writeStatus('304 Not Modified');
   else response.writeHeader('Content-Type', file.contentType);
   if (!isKnown && form.coding !== '') response.writeHeader('Content-Encoding', form.coding);
-  if (file.compressed !== undefined) response.writeHeader('Vary', 'Accept-Encoding');
+  if (hasForms) response.writeHeader('Vary', 'Accept-Encoding');
   response.writeHeader('ETag', form.etag);
   response.writeHeader('Cache-Control', file.cacheControl ?? 'no-cache');
   response.writeHeader('X-Content-Type-Options', 'nosniff');
   for (const [name, value] of file.headers) response.writeHeader(name, value);
-}
-
-/** Whether If-None-Match contains the ETag, which a proxy may have made weak. */
-function names(header: string, etag: string): boolean {
-  return (
-    header === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === etag)
-  );
 }

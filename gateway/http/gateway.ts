@@ -5,6 +5,7 @@ import type { Sequencer } from '../../persistence/sequencer.js';
 import type { PartnerKey } from '../auth/partners.js';
 import type { Passwords } from '../auth/passwords.js';
 import type { Sessions } from '../auth/sessions.js';
+import type { AnswerCoder } from '../coding/answer-coder.js';
 import type { ConnectionLimits } from '../fair-use/connections.js';
 import type { FairUse } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
@@ -49,6 +50,7 @@ export interface Gateway {
   readonly fairUse: FairUse;
   readonly overload: Overload;
   readonly unsent: UnsentAnswers;
+  readonly coder: AnswerCoder;
   readonly metrics: Metrics;
   readonly version: string;
   readonly startedAtMs: number;

@@ -37,6 +37,11 @@ export interface AnsweredRoute extends RouteName {
   quota?: Quota | null;
   /** Content type of successful answers. Default: application/json. */
   produces?: string;
+  /**
+   * Present if a success has an ETag and may be compressed (coding/coded-answer.ts). `public`:
+   * caches may keep it, and ask each time. `private`: only a client that does so by itself.
+   */
+  caching?: 'public' | 'private';
 }
 
 /** What a request counts as for fair use; null: it is not counted. */
@@ -302,6 +307,7 @@ export class RequestContext<Body = unknown, Query = unknown>
       this.text === '' ? '' : this.contentType,
       this.isSecure,
       this.request,
+      this.status < 400 && this.route?.caching === 'public',
     );
     writeCrossOrigin(response, this.request.origin, this.gateway.config.siteOrigins);
     if (this.rateLimitHeaders !== '')

@@ -7,8 +7,10 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { Request } from './request.js';
 import { NumberedBytes } from './request-id.js';
 
+/** Caches keep only what a route says may be kept, and ask each time. */
+const NOT_KEPT = 'Cache-Control: no-store';
+const KEPT = 'Cache-Control: no-cache';
 const LINES = [
-  'Cache-Control: no-store',
   'X-Content-Type-Options: nosniff',
   'Referrer-Policy: no-referrer',
   "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
@@ -20,6 +22,7 @@ const SECURE_LINE = 'Strict-Transport-Security: max-age=31536000';
 const STATUS_LINES: Record<number, string> = {
   201: '201 Created',
   204: '204 No Content',
+  304: '304 Not Modified',
   400: '400 Bad Request',
   401: '401 Unauthorized',
   403: '403 Forbidden',
@@ -57,33 +60,35 @@ export function writeHead(response: HttpResponse, contentType: string, isSecure:
   response.writeHeader(name, value);
 }
 
-/** The same, and the header X-Request-Id. */
+/** The same, and the header X-Request-Id. `isKept`: caches may keep the answer. */
 export function writeHeadWithId(
   response: HttpResponse,
   contentType: string,
   isSecure: boolean,
   request: Request,
+  isKept: boolean,
 ): void {
-  const isUsual = contentType === JSON_TYPE && !isSecure;
-  const { name, value, numbered } = isUsual ? jsonHead : headOf(contentType, isSecure);
+  const isUsual = contentType === JSON_TYPE && !isSecure && !isKept;
+  const { name, value, numbered } = isUsual ? jsonHead : headOf(contentType, isSecure, isKept);
   if (request.hasClientId) {
     response.writeHeader(name, value);
     response.writeHeader('X-Request-Id', request.id);
   } else response.writeHeader(name, numbered.with(request.number));
 }
 
-function headOf(contentType: string, isSecure: boolean): Head {
-  const key = isSecure ? `s${contentType}` : contentType;
+function headOf(contentType: string, isSecure: boolean, isKept = false): Head {
+  const key = `${isSecure ? 's' : ''}${isKept ? 'k' : ''} ${contentType}`;
   let head = heads.get(key);
   if (head === undefined) {
-    head = makeHead(contentType, isSecure);
+    head = makeHead(contentType, isSecure, isKept);
     heads.set(key, head);
   }
   return head;
 }
 
-function makeHead(contentType: string, isSecure: boolean): Head {
-  const lines = contentType === '' ? [...LINES] : [`Content-Type: ${contentType}`, ...LINES];
+function makeHead(contentType: string, isSecure: boolean, isKept: boolean): Head {
+  const lines = [isKept ? KEPT : NOT_KEPT, ...LINES];
+  if (contentType !== '') lines.unshift(`Content-Type: ${contentType}`);
   if (isSecure) lines.push(SECURE_LINE);
   const [name, first] = lines[0]!.split(': ') as [string, string];
   const value = [first, ...lines.slice(1)].join('\r\n');

@@ -6,7 +6,7 @@
  * history is at the same sequence; the rest is read later, in a transaction begun at that sequence.
  */
 import type { Engine } from '../../engine/engine.js';
-import { bytesOf, marketListBytes, marketParts } from '../market-json/market.js';
+import { bytesOf, contentHashOf, marketListBytes, marketParts } from '../market-json/market.js';
 import { ledgerEnd, readLedger } from './account/ledger.js';
 import { ordersEnd, readOrder, readOrders } from './account/orders.js';
 import type { HistoryReads, StoredKind, StoredRequest } from './reads.js';
@@ -82,7 +82,8 @@ function preparePastMarkets(
   return async () => {
     const { entries, nextCursor } = await read();
     const frame = { sequence, open: '{"markets":[', close: ']', spareBytes: PAGE_END_BYTES };
-    return { bytes: marketListBytes(entries, prices, frame), nextCursor };
+    const bytes = marketListBytes(entries, prices, frame);
+    return { bytes, contentHash: contentHashOf(entries, `${nextCursor}`), nextCursor };
   };
 }
 
@@ -99,9 +100,10 @@ function prepareMarket(
   return async () => {
     const found = await read();
     if (found === null) return null;
-    const parts = marketParts(engine, known ?? viewOfPast(found.market), found.points);
+    const parts = bytesOf(marketParts(engine, known ?? viewOfPast(found.market), found.points));
     const frame = { sequence, open: '', close: '', spareBytes: 0 };
-    return marketListBytes([bytesOf(parts)], prices, frame);
+    const bytes = marketListBytes([parts], prices, frame);
+    return { bytes, contentHash: contentHashOf([parts], '') };
   };
 }
 

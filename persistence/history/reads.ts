@@ -16,7 +16,7 @@ import {
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { MarketJsonCache } from '../market-json/cache.js';
-import { bytesOf, type MarketParts, marketParts } from '../market-json/market.js';
+import { bytesOf, type HashedParts, marketParts } from '../market-json/market.js';
 import { closeDatabase, execute, openDatabase, query } from '../storage/sqlite.js';
 import {
   CLOSED_POSITION,
@@ -178,10 +178,7 @@ export class HistoryReads {
   }
 
   /** With price histories, as parts of JSON. A resolved market is read from the database once. */
-  pastMarketParts(
-    request: RequestOf<'pastMarketTexts'>,
-    assets: Assets,
-  ): Read<Page<MarketParts<Uint8Array>>> {
+  pastMarketParts(request: RequestOf<'pastMarketTexts'>, assets: Assets): Read<Page<HashedParts>> {
     const { entries: ids, nextCursor } = this.pastPage(request);
     return async () => {
       const found = new Map(ids.map((marketId) => [marketId, this.cache.get(marketId)]));

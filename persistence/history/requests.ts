@@ -115,9 +115,18 @@ export function viewOfPast(market: MarketRecord): MarketView {
 /** Unused bytes at the end of a page of markets. */
 export const PAGE_END_BYTES = 512;
 
-export interface MarketTextsPage {
-  /** `{"markets":[…]`, then PAGE_END_BYTES for the rest of the page. */
+/**
+ * JSON, and the SHA-256 of what it says, without the asset's price and the sequence, which change
+ * with every command.
+ */
+export interface HashedText {
   bytes: Uint8Array<SharedArrayBuffer>;
+  /** In base64url. */
+  contentHash: string;
+}
+
+/** The bytes are `{"markets":[…]`, then PAGE_END_BYTES for the rest of the page. */
+export interface MarketTextsPage extends HashedText {
   nextCursor: number | null;
 }
 
@@ -163,7 +172,7 @@ export interface HistoryAnswers {
   pastMarkets: Page<MarketRecord>;
   pastMarketTexts: MarketTextsPage;
   /** null: there never was such a market. */
-  marketText: Uint8Array<SharedArrayBuffer> | null;
+  marketText: HashedText | null;
   journalBatch: BatchRecord;
   leaderboard: LeaderboardPage;
   /** `account` null: there is no such user; `rank` null: not listed. */

@@ -2,18 +2,18 @@
  * The JSON of resolved markets, which is long and never changes: each is written once and kept as
  * bytes. Bounded in bytes; the least recently used is dropped first.
  */
-import type { MarketParts } from './market.js';
+import type { HashedParts } from './market.js';
 
 /** About 4,500 markets with a full price history: three assets for two weeks. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
 export class MarketJsonCache {
-  private readonly kept = new Map<number, MarketParts<Uint8Array>>();
+  private readonly kept = new Map<number, HashedParts>();
   private bytes = 0;
 
   constructor(private readonly bytesMax = BYTES_MAX) {}
 
-  get(marketId: number): MarketParts<Uint8Array> | undefined {
+  get(marketId: number): HashedParts | undefined {
     const parts = this.kept.get(marketId);
     if (parts === undefined) return undefined;
     // The map is ordered by last use.
@@ -22,7 +22,7 @@ export class MarketJsonCache {
     return parts;
   }
 
-  add(marketId: number, parts: MarketParts<Uint8Array>): void {
+  add(marketId: number, parts: HashedParts): void {
     this.kept.set(marketId, parts);
     this.bytes += sizeOf(parts);
     for (const [oldest, its] of this.kept) {
@@ -33,6 +33,6 @@ export class MarketJsonCache {
   }
 }
 
-function sizeOf({ head, tail }: MarketParts<Uint8Array>): number {
+function sizeOf({ head, tail }: HashedParts): number {
   return head.length + tail.length;
 }

@@ -5,6 +5,7 @@
  * Always holds: amounts are exact decimals, and both threads write the same bytes for the same
  * state.
  */
+import { createHash } from 'node:crypto';
 import { Resolution } from '../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';
 import {
@@ -94,8 +95,21 @@ export function marketParts(
   return { asset: market.asset, head, tail };
 }
 
-export function bytesOf({ asset, head, tail }: MarketParts<string>): MarketParts<Uint8Array> {
-  return { asset, head: ascii(head), tail: ascii(tail) };
+/** With the SHA-256 of both parts. */
+export interface HashedParts extends MarketParts<Uint8Array> {
+  hash: Uint8Array;
+}
+
+export function bytesOf({ asset, head, tail }: MarketParts<string>): HashedParts {
+  const hash = createHash('sha256').update(head).update(tail).digest();
+  return { asset, head: ascii(head), tail: ascii(tail), hash };
+}
+
+/** SHA-256 over markets, in base64url. `extra`: what else the text says of them. */
+export function contentHashOf(markets: readonly HashedParts[], extra: string): string {
+  const hash = createHash('sha256').update(extra);
+  for (const market of markets) hash.update(market.hash);
+  return hash.digest('base64url');
 }
 
 /** The whole JSON, of the state at `sequence`, at which the asset's price is `assetPriceMicros`. */

@@ -4,6 +4,7 @@
  * a filter comes from the engine, at once.
  */
 import { idNumber } from '../../../engine/interface/notation.js';
+import { answerCoded } from '../../coding/coded-answer.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -28,6 +29,7 @@ export const accountHistoryRoutes: Route[] = [
     summary:
       'Your statement: every change of your money and shares, newest first; as CSV with `Accept: text/csv`',
     userParameter: 'id',
+    caching: 'private',
     query: LedgerQuery,
     responses: { 200: Ledger },
     alsoProduces: CSV_TYPE,
@@ -49,11 +51,11 @@ export const accountHistoryRoutes: Route[] = [
         if (isCsv) {
           call.produce(CSV_TYPE);
           if (nextCursor !== null) call.addHeader('Link', nextLink(call, nextCursor));
-          call.answerAt(sequence, 200, ledgerCsv(engine, page.entries));
+          answerCoded(call, sequence, ledgerCsv(engine, page.entries));
           return;
         }
         const entries = page.entries.map((line) => ledgerEntryOf(engine, line));
-        call.answerAt(sequence, 200, ledgerText({ entries, nextCursor, sequence }));
+        answerCoded(call, sequence, ledgerText({ entries, nextCursor, sequence }));
       });
     },
   }),
@@ -65,6 +67,7 @@ export const accountHistoryRoutes: Route[] = [
     summary:
       'Your orders, newest first; without a filter, those that rest, oldest first and at once',
     userParameter: 'id',
+    caching: 'private',
     query: OrdersQuery,
     responses: { 200: Orders },
     errors: ['unavailable'],
@@ -127,7 +130,7 @@ function answerHistory(call: OrdersCall, filter: Filter, status: 'open' | 'close
   readHistory(call, request, (page, sequence) => {
     const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
     const orders = page.entries.map((order) => orderRecordOf(engine, order));
-    call.answerAt(sequence, 200, ordersText({ orders, nextCursor, sequence }));
+    answerCoded(call, sequence, ordersText({ orders, nextCursor, sequence }));
   });
 }
 

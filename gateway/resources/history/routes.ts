@@ -10,6 +10,8 @@ import {
   type RequestOf,
 } from '../../../persistence/history/requests.js';
 import type { LeaderboardCursor } from '../../../persistence/leaderboard/leaderboard.js';
+import { answerCoded } from '../../coding/coded-answer.js';
+import { hashTag } from '../../coding/entity-tags.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -44,6 +46,7 @@ export const historyRoutes: Route[] = [
     path: '/markets/15m/history',
     access: 'public',
     summary: 'Markets that have ended, newest first, each with its price history',
+    caching: 'public',
     query: PastMarketsQuery,
     responses: { 200: PastMarkets },
     errors: ['unavailable'],
@@ -59,7 +62,8 @@ export const historyRoutes: Route[] = [
       if (!call.allowsMore(limit - 1)) return;
       readHistory(call, { kind: 'pastMarketTexts', asset, limit, cursor }, (page, sequence) => {
         const nextCursor = nextCursorOf(list, page.nextCursor);
-        call.answerAt(sequence, 200, withPageEnd(page.bytes, { nextCursor, sequence }));
+        const bytes = withPageEnd(page.bytes, { nextCursor, sequence });
+        answerCoded(call, sequence, bytes, hashTag(page.contentHash));
       });
     },
   }),
@@ -69,6 +73,7 @@ export const historyRoutes: Route[] = [
     path: '/markets/15m/:marketId/trades',
     access: 'public',
     summary: 'The public trades of a market, newest first; outcome, side and price are the taker’s',
+    caching: 'public',
     query: PagedQuery,
     responses: { 200: MarketTrades },
     errors: ['market_not_found', 'unavailable'],
@@ -87,6 +92,7 @@ export const historyRoutes: Route[] = [
     access: 'public',
     summary: 'The trades of a user, newest first',
     userParameter: 'id',
+    caching: 'public',
     query: UserTradesQuery,
     responses: { 200: UserTrades },
     errors: ['user_not_found', 'unavailable'],
@@ -111,6 +117,7 @@ export const historyRoutes: Route[] = [
     access: 'session',
     summary: 'Your points and how you earned them, newest first',
     userParameter: 'id',
+    caching: 'private',
     query: PagedQuery,
     responses: { 200: Points },
     errors: ['unavailable'],
@@ -171,7 +178,7 @@ function answerPage<Kind extends 'marketTrades' | 'userTrades' | 'pointsCredits'
       return;
     }
     const nextCursor = nextCursorOf(list, page.nextCursor);
-    call.answerAt(sequence, 200, textOf(page, { nextCursor, sequence }));
+    answerCoded(call, sequence, textOf(page, { nextCursor, sequence }));
   });
 }
 

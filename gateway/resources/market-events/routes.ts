@@ -5,6 +5,7 @@
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
+import { answerCoded } from '../../coding/coded-answer.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -27,6 +28,7 @@ export const marketEventRoutes: Route[] = [
     access: 'public',
     summary:
       'What happened in a resolved market, oldest first: changes of its book, trades, prices',
+    caching: 'public',
     query: PagedQuery,
     responses: { 200: MarketEvents },
     errors: ['market_not_found', 'market_not_resolved', 'unavailable'],
@@ -51,7 +53,7 @@ export const marketEventRoutes: Route[] = [
         const next = page.nextCursor === null ? null : eventsCursor(list, page.nextCursor);
         const end = `"nextCursor":${JSON.stringify(next)},"sequence":${sequence}}`;
         const name = marketIdText(engine, marketId);
-        call.answerAt(sequence, 200, `{"marketId":"${name}","events":[${events}],${end}`);
+        answerCoded(call, sequence, `{"marketId":"${name}","events":[${events}],${end}`);
       });
     },
   }),
@@ -61,6 +63,7 @@ export const marketEventRoutes: Route[] = [
     path: '/markets/15m/:marketId/ticks',
     access: 'public',
     summary: 'The prices that the start price and the end price of a market are averages of',
+    caching: 'public',
     responses: { 200: MarketTicks },
     errors: ['market_not_found', 'unavailable'],
     example: examples.ticks,
@@ -81,7 +84,7 @@ export const marketEventRoutes: Route[] = [
           end: ticksOf(found.end),
           sequence,
         };
-        call.answerAt(sequence, 200, ticksText(fields));
+        answerCoded(call, sequence, ticksText(fields));
       });
     },
   }),

@@ -8,6 +8,9 @@ import {
 } from '../../../engine/interface/limits.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import type { MarketView } from '../../../engine/interface/views.js';
+import type { HashedText } from '../../../persistence/history/requests.js';
+import { answerCoded } from '../../coding/coded-answer.js';
+import { hashTag } from '../../coding/entity-tags.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -84,6 +87,7 @@ export const marketRoutes: Route[] = [
     path: '/markets/:id',
     access: 'public',
     summary: 'One market, active or past, with its price history',
+    caching: 'public',
     responses: { 200: MarketDetail },
     errors: ['market_not_found', 'unavailable'],
     example: examples.market,
@@ -91,8 +95,8 @@ export const marketRoutes: Route[] = [
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('id'));
       const request = { kind: 'marketText', marketId } as const;
-      const respond = (text: Uint8Array | null, sequence: number) => {
-        if (text !== null) call.answerAt(sequence, 200, text);
+      const respond = (text: HashedText | null, sequence: number) => {
+        if (text !== null) answerCoded(call, sequence, text.bytes, hashTag(text.contentHash));
         else call.answerError(errorAnswer('market_not_found'));
       };
       readHistory(call, request, respond, () => answerWithoutHistory(call, marketId));

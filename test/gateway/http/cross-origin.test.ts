@@ -72,7 +72,8 @@ test('the site reads answers, refusals too; another origin reads none', async ()
   expect([document.status, document.cors['access-control-allow-origin']]).toEqual([200, SITE]);
   for (const path of ['/api/markets', '/api/openapi.json']) {
     const other = await ask('GET', path, { origin: OTHER });
-    expect([other.status, other.cors, other.all.vary], path).toEqual([200, {}, 'Origin']);
+    expect([other.status, other.cors], path).toEqual([200, {}]);
+    expect([other.all.vary].flat()).toContain('Origin');
   }
   expect((await ask('GET', '/api/markets', {})).cors).toEqual({});
 });

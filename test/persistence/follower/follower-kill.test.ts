@@ -233,7 +233,7 @@ describe('kill -9', () => {
     for (const market of expected.markets) {
       const text = await follower.read({ kind: 'marketText', marketId: market.marketId });
       const points = expected.points.get(market.marketId)!;
-      expect(jsonOf(text!)).toMatchObject(shownMarket(market, points));
+      expect(jsonOf(text!.bytes)).toMatchObject(shownMarket(market, points));
     }
     expect(follower.log.of('error')).toEqual([]);
     const reader = await openJournalReader(folder);

@@ -117,7 +117,7 @@ async function expectEverything(follower: TestFollower, limit = 200): Promise<vo
     });
     expect(trades).toEqual((expected.marketTrades.get(marketId) ?? []).toReversed());
     const text = await follower.read({ kind: 'marketText', marketId });
-    expect(jsonOf(text!), `market ${marketId}`).toMatchObject(shown(market));
+    expect(jsonOf(text!.bytes), `market ${marketId}`).toMatchObject(shown(market));
   }
   const past = expected.markets
     .filter((market) => market.status !== MarketStatus.ACTIVE)
@@ -481,7 +481,7 @@ describe('damage', () => {
       }
       case 'market': {
         const text = await follower.read({ kind: 'marketText', marketId: id });
-        expect(jsonOf(text!)).toMatchObject(
+        expect(jsonOf(text!.bytes)).toMatchObject(
           shown(expected.markets.find(({ marketId }) => marketId === id)!),
         );
         break;

@@ -9,6 +9,7 @@ const partsOf = (bytes: number) => ({
   asset: 0,
   head: new Uint8Array(10),
   tail: new Uint8Array(bytes - 10),
+  hash: new Uint8Array(32),
 });
 
 test('evicts what was not used recently when it is full', () => {

@@ -1,0 +1,105 @@
+/**
+ * Tags and compression for answers that are large or rarely change, in a thread of their own, which
+ * is started when it is first needed. The trading thread copies a body once and does nothing else.
+ *
+ * Always holds: every body is answered once. What waits for the thread is bounded; beyond, and if
+ * the thread fails, the answer is the body as it is, without a tag, which is always correct.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../observe/log.js';
+import type { Coding } from './accept-encoding.js';
+import type { CodingAnswer, CodingTask } from './messages.js';
+
+/** What waits for the thread at most: about a second of its work. */
+export const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+
+export interface Coded {
+  /** null: the answer has none. */
+  tag: string | null;
+  coding: Coding;
+  /** null: the client has the content already. */
+  bytes: Uint8Array | null;
+}
+
+interface Waiting {
+  body: Uint8Array;
+  coding: Coding;
+  done: (coded: Coded) => void;
+}
+
+export class AnswerCoder {
+  private worker: Worker | null = null;
+  private readonly waiting = new Map<number, Waiting>();
+  private waitingBytes = 0;
+  private lastId = 0;
+  private isStopped = false;
+
+  constructor(
+    private readonly log: Log,
+    private readonly waitingBytesMax = WAITING_BYTES_MAX,
+  ) {}
+
+  /** `done` is called once, later. The body is in shared memory and does not change any more. */
+  code(task: Omit<CodingTask, 'id'>, done: (coded: Coded) => void): void {
+    const { body, coding } = task;
+    const waitingBytes = this.waitingBytes + body.byteLength;
+    if (this.isStopped || waitingBytes > this.waitingBytesMax) {
+      done(unchanged(body));
+      return;
+    }
+    const id = ++this.lastId;
+    this.waiting.set(id, { body, coding, done });
+    this.waitingBytes = waitingBytes;
+    this.worker ??= this.start();
+    this.worker.postMessage({ ...task, id } satisfies CodingTask);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    const { worker } = this;
+    this.worker = null;
+    await worker?.terminate();
+    this.giveUp();
+  }
+
+  private start(): Worker {
+    const worker = new Worker(workerFile());
+    worker.on('message', ({ id, tag, bytes }: CodingAnswer) => {
+      const { coding, done } = this.take(id);
+      done({ tag, coding, bytes });
+    });
+    worker.on('error', (error) => {
+      this.log.error({ err: error }, 'the thread that compresses answers failed');
+      if (this.worker === worker) this.worker = null;
+      this.giveUp();
+    });
+    // An idle thread keeps no process alive.
+    worker.unref();
+    return worker;
+  }
+
+  private giveUp(): void {
+    for (const id of [...this.waiting.keys()]) {
+      const { body, done } = this.take(id);
+      done(unchanged(body));
+    }
+  }
+
+  private take(id: number): Waiting {
+    const waiting = this.waiting.get(id)!;
+    this.waiting.delete(id);
+    this.waitingBytes -= waiting.body.byteLength;
+    return waiting;
+  }
+}
+
+function unchanged(body: Uint8Array): Coded {
+  return { tag: null, coding: '', bytes: body };
+}
+
+/** The compiled file, also when this one runs from source, as in tests. */
+function workerFile(): URL {
+  const compiled = '../../dist/gateway/coding/coding-worker.js';
+  const file = import.meta.url.endsWith('.ts') ? compiled : './coding-worker.js';
+  return new URL(file, import.meta.url);
+}

@@ -1,0 +1,62 @@
+/**
+ * Answers with an ETag, compressed if the client accepts it: what is large or rarely changes. A
+ * client that sends the ETag back in If-None-Match gets 304 while the content is the same.
+ *
+ * Always holds: an answer shows only what is durable, coded or not, 304 included.
+ */
+import { sharedBytes } from '../../persistence/storage/shared-bytes.js';
+import type { RequestContext } from '../http/request-context.js';
+import { acceptedCoding } from './accept-encoding.js';
+import type { Coded } from './answer-coder.js';
+import { bodyTag, namesTag } from './entity-tags.js';
+
+/** Below, compression saves no packet, and a tag is made at once. */
+const SMALL_BYTES = 1_024;
+
+/**
+ * Answers 200 with the body, true at `sequence`, or 304.
+ * @param tag of the content; null: it is made of the body.
+ */
+export function answerCoded(
+  call: RequestContext<unknown, unknown>,
+  sequence: number,
+  body: string | Uint8Array,
+  tag: string | null = null,
+): void {
+  const { ifNoneMatch, acceptEncoding } = call.request;
+  const bytes = typeof body === 'string' ? sharedCopy(body) : body;
+  const { coding, refusesIdentity } = acceptedCoding(acceptEncoding);
+  const isSmall = bytes.byteLength < SMALL_BYTES;
+  const wanted = isSmall && !refusesIdentity ? '' : coding;
+  const known = isSmall ? (tag ?? bodyTag(bytes)) : tag;
+  if (known !== null && namesTag(ifNoneMatch, known))
+    send(call, sequence, { tag: known, coding: '', bytes: null });
+  else if (known !== null && wanted === '') send(call, sequence, { tag: known, coding: '', bytes });
+  else {
+    const task = { body: bytes, tag: known, ifNoneMatch, coding: wanted };
+    call.gateway.coder.code(task, (coded) => {
+      if (!call.isOver) send(call, sequence, coded);
+    });
+  }
+}
+
+function send(
+  call: RequestContext<unknown, unknown>,
+  sequence: number,
+  { tag, coding, bytes }: Coded,
+): void {
+  if (tag !== null) call.addHeader('ETag', tag);
+  call.addHeader('Vary', 'Accept-Encoding');
+  if (bytes === null) {
+    call.answerAt(sequence, 304, '');
+    return;
+  }
+  if (coding !== '') call.addHeader('Content-Encoding', coding);
+  call.answerAt(sequence, 200, bytes);
+}
+
+function sharedCopy(text: string): Uint8Array {
+  const shared = sharedBytes(Buffer.byteLength(text));
+  Buffer.from(shared.buffer).write(text);
+  return shared;
+}
