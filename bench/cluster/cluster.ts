@@ -9,6 +9,7 @@ import { SECRET_FILE, sessionSecret } from '../../gateway/auth/secret.js';
 import { ClusterExchange, type ClusterExchangeOptions } from './exchange.js';
 import { untilStreaming } from './failover.js';
 import { freePort, PostgresCluster } from './postgres.js';
+import { until } from './until.js';
 
 /** The exchanges of a cluster, the leader first. */
 export const NAMES = ['leader', 'standby'] as const;
@@ -17,9 +18,15 @@ export interface ClusterOptions {
   /** For all exchanges. */
   environment?: Readonly<Record<string, string>>;
   onEnd?: (name: string, status: number | NodeJS.Signals) => void;
+  /** An exchange that has ended is started again, as systemd does. */
+  isSupervised?: boolean;
 }
 
+const RESTART_MS = 500;
+
 export class Cluster {
+  private isStopping = false;
+
   private constructor(
     readonly folder: string,
     readonly postgres: PostgresCluster,
@@ -41,8 +48,24 @@ export class Cluster {
     }
   }
 
+  /** The exchange that serves commands, as soon as there is one. */
+  async leader(): Promise<ClusterExchange> {
+    let found: ClusterExchange | undefined;
+    await until('an exchange leads', async () => {
+      for (const exchange of this.exchanges) if (await exchange.isOpen()) found ??= exchange;
+      return found !== undefined;
+    });
+    return found!;
+  }
+
+  /** With supervision: until those that have ended are started again. */
+  async untilAllRun(): Promise<void> {
+    await until('all exchanges run', () => this.exchanges.every(({ isRunning }) => isRunning));
+  }
+
   /** Ends every process by its id, the leader last, and removes all files. */
   async stop(): Promise<void> {
+    this.isStopping = true;
     for (const exchange of this.exchanges.toReversed()) await exchange.stop('SIGTERM');
     await this.postgres.stop();
     rmSync(this.folder, { recursive: true, force: true });
@@ -50,7 +73,7 @@ export class Cluster {
 
   private async startExchange(
     name: string,
-    { environment = {}, onEnd = () => {} }: ClusterOptions,
+    { environment = {}, onEnd = () => {}, isSupervised = false }: ClusterOptions,
   ): Promise<void> {
     const options: ClusterExchangeOptions = {
       name,
@@ -61,11 +84,18 @@ export class Cluster {
         JOURNAL: this.postgres.url,
         ...environment,
       },
-      onEnd: (status) => onEnd(name, status),
+      onEnd: (status) => {
+        onEnd(name, status);
+        if (isSupervised) setTimeout(() => this.restart(exchange), RESTART_MS);
+      },
     };
     const exchange = new ClusterExchange(options);
     this.exchanges.push(exchange);
     if (name === 'leader') await exchange.untilOpen();
+  }
+
+  private restart(exchange: ClusterExchange): void {
+    if (!this.isStopping) exchange.restart();
   }
 
   /** With the same secret for all, so that a session is valid on each of them. */
