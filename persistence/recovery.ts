@@ -119,6 +119,9 @@ export function withCommand(applied: (command: Command, atMs: number) => void): 
 
 export class Replay {
   private readonly records = new RecordBuffer();
+  /** The batch that is being applied, and where its next record is. */
+  private batch: JournalBatch | null = null;
+  private at = 0;
 
   constructor(
     private readonly engine: Engine,
@@ -128,23 +131,46 @@ export class Replay {
 
   /** @throws JournalError at the first command that cannot be applied, or at another digest. */
   apply(batch: JournalBatch): void {
-    const { engine, records } = this;
-    const { firstSequence, lastSequence } = batch;
+    this.begin(batch);
+    this.applyNext(Number.POSITIVE_INFINITY);
+  }
+
+  /** Begins a batch that is applied in pieces. @throws JournalError if it is not the next one. */
+  begin(batch: JournalBatch): void {
+    const { engine } = this;
+    const { firstSequence } = batch;
+    if (this.batch !== null) throw new Error('a batch is still being applied');
     if (firstSequence !== engine.sequence + 1) {
       const what = `the batch at ${firstSequence} does not follow ${engine.sequence}`;
       throw new JournalError(what, engine.sequence + 1);
     }
     this.load(batch);
-    let at = 0;
-    for (let sequence = firstSequence; sequence <= lastSequence; sequence++) {
-      if (at === records.length)
+    this.batch = batch;
+    this.at = 0;
+  }
+
+  /**
+   * Applies at most that many commands of the batch that has begun, and checks the digest after its
+   * last. Returns whether the batch is done.
+   * @throws JournalError at the first command that cannot be applied, or at another digest.
+   */
+  applyNext(commands: number): boolean {
+    const { engine, records } = this;
+    const batch = this.batch!;
+    const { lastSequence } = batch;
+    const until = Math.min(lastSequence, engine.sequence + commands);
+    for (let sequence = engine.sequence + 1; sequence <= until; sequence++) {
+      if (this.at === records.length)
         throw mismatch(sequence, `is missing from its row, which should end at ${lastSequence}`);
-      at = this.applyOne(at, sequence);
+      this.at = this.applyOne(this.at, sequence);
     }
-    if (at !== records.length)
+    if (until < lastSequence) return false;
+    if (this.at !== records.length)
       throw mismatch(lastSequence + 1, `is in a row that should end before it`);
     const digest = engine.digest();
     if (digest !== batch.digest) throw otherDigest(batch, digest);
+    this.batch = null;
+    return true;
   }
 
   private load(batch: JournalBatch): void {

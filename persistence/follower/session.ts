@@ -25,7 +25,7 @@ import { HistoryReads } from '../history/reads.js';
 import type { HistoryRequest } from '../history/requests.js';
 import { HistoryDamage } from '../history/rows.js';
 import { type CommittedLists, HistoryStore } from '../history/store.js';
-import { JournalError } from '../journal/errors.js';
+import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
 import { type JournalPlace, openSource } from '../journal/source.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
@@ -50,6 +50,8 @@ const TRANSACTION_ENTRIES = 300_000;
 const TRANSACTION_COMMANDS = 500_000;
 /** The most entries that wait for a transaction; beyond, the journal is not read on. */
 const PENDING_ENTRIES_MAX = 600_000;
+/** When a node that is behind counts as unavailable; another one is tried then. */
+const LAG_MS_MAX = 2_000;
 /** Commands between two turns of the event loop: a few milliseconds. */
 const TURN_COMMANDS = 1_000;
 
@@ -94,6 +96,8 @@ export class FollowerSession {
   private pause: NodeJS.Timeout | null = null;
   private failure: unknown = null;
   private stopping = false;
+  /** How long the node has been behind what was committed. */
+  private waitedMs = 0;
   /** Ends the sleep, or the time in which commits collect. */
   private wakeUp: (() => void) | null = null;
 
@@ -148,6 +152,8 @@ export class FollowerSession {
       closers.push(store);
       const checked = await checkHistory(store.database, store.progress);
       const { sequence, hash } = store.progress;
+      if (reader.mayLag && (await reader.end()).sequence < sequence)
+        throw new JournalUnavailable(`the node has not received sequence ${sequence} yet`);
       const there = await reader.positionAt(sequence);
       if (there === null || !there.hash.equals(hash)) {
         throw new HistoryDamage(
@@ -361,13 +367,32 @@ export class FollowerSession {
     else if (this.pause !== null) await delay(GATHER_FOR_READS_MS);
     const before = this.position.sequence;
     await this.followToEnd();
-    if (this.isEnding() || this.position.sequence > before) return;
+    if (this.isEnding()) return;
+    if (this.position.sequence > before) {
+      this.waitedMs = 0;
+      return;
+    }
     const durable = this.board.get('durable');
+    if (this.opened.reader.mayLag) {
+      await this.awaitNode(durable);
+      return;
+    }
     throw new JournalError(
       `the journal ends at sequence ${before}, but ${durable} had been committed: its end ` +
         'has been removed',
       before + 1,
     );
+  }
+
+  /** What was committed is not on the node yet from which this follower reads. */
+  private async awaitNode(durable: number): Promise<void> {
+    if (this.waitedMs >= LAG_MS_MAX) {
+      throw new JournalUnavailable(
+        `the node of PostgreSQL ends at sequence ${this.position.sequence}, but ${durable} had been committed`,
+      );
+    }
+    this.waitedMs += GATHER_FOR_READS_MS;
+    await delay(GATHER_FOR_READS_MS);
   }
 
   /** Settles at `wake`, or after `atMostMs`; null: no limit. */

@@ -45,6 +45,7 @@ export async function openReader(folder: string, open: OpenSegment): Promise<Jou
 }
 
 export class JournalReader implements JournalSource {
+  readonly mayLag = false;
   /** The segments in the folder, oldest first. */
   private readonly segments: SegmentReader[] = [];
   private readonly mark: Mark | null;

@@ -4,12 +4,14 @@ import { PostgresSource } from './postgres/postgres-source.js';
 import { openJournalReader } from './reader.js';
 import type { JournalSource } from './store.js';
 
-/** In a data folder, or on PostgreSQL. */
-export type JournalPlace = { readonly folder: string } | { readonly postgres: PostgresAddress };
+/** In a data folder, or on PostgreSQL: read from the primary, or from a standby if there is one. */
+export type JournalPlace =
+  | { readonly folder: string }
+  | { readonly postgres: PostgresAddress; readonly prefersStandby?: boolean };
 
 /** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
 export function openSource(place: JournalPlace): Promise<JournalSource> {
   return 'postgres' in place
-    ? PostgresSource.open(place.postgres, 'primary')
+    ? PostgresSource.open(place.postgres, place.prefersStandby === true ? 'standby' : 'primary')
     : openJournalReader(place.folder);
 }

@@ -1,6 +1,6 @@
 /**
  * What a journal is to the rest of the exchange, whatever keeps it: a chain of batches that grows
- * at its end. journal.ts and reader.ts keep it in SQLite.
+ * at its end. journal.ts and reader.ts keep it in SQLite, the files in postgres/ on PostgreSQL.
  *
  * A store of another kind implements these two. It must hold:
  * - `append` reports a batch as committed only when it is on stable storage;
@@ -31,6 +31,8 @@ export interface CommitLog {
 
 /** One of any number of readers, also while the journal grows. */
 export interface JournalSource {
+  /** Whether the end may be behind what another reader has seen: on a standby, say. */
+  readonly mayLag: boolean;
   /** The position after the last batch. */
   end(): Promise<JournalPosition>;
   /** The position after the batch that ends at `sequence`; null: none does. */

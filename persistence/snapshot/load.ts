@@ -7,7 +7,7 @@
  * one, and in the end for an empty engine.
  */
 import { Engine } from '../../engine/engine.js';
-import { JournalError, PUT_BACK } from '../journal/errors.js';
+import { JournalError, JournalUnavailable, PUT_BACK } from '../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../journal/format.js';
 import type { JournalSource } from '../journal/store.js';
 import { type LoadedSnapshot, readSnapshot } from './file.js';
@@ -42,6 +42,8 @@ export async function loadNewestSnapshot(options: {
     if (snapshot.sequence > notAfter) continue;
     const loaded = tryToLoad(snapshot, read, log);
     if (loaded === null) continue;
+    if (snapshot.sequence > endSequence && reader.mayLag)
+      throw new JournalUnavailable(`the node has not received sequence ${snapshot.sequence} yet`);
     if (snapshot.sequence > endSequence) throw aheadOfJournal(snapshot, endSequence);
     const position = await reader.positionAt(snapshot.sequence);
     const problem = await problemWith(loaded, position, reader);

@@ -2,8 +2,10 @@
  * The journal that a leader writes to PostgreSQL: one statement per batch, one at a time.
  *
  * Always holds: a batch is reported as committed only when the statement that inserted it has
- * returned one row, which PostgreSQL does when a quorum of standbys has it on disk (server.ts
- * proves the settings). After the first failure nothing is written any more. What became of a batch
+ * returned one row, which PostgreSQL does when a quorum of standbys has it on disk. Each statement
+ * returns the settings under which it was committed, and a batch that took long is reported only
+ * after a later statement has returned them again: a change of the settings lets the statements that
+ * wait go on. After the first failure nothing is written any more. What became of a batch
  * whose connection was lost is unknown: it is never reported, and the next leader reads what is
  * there before it answers anything.
  */
@@ -14,14 +16,32 @@ import { JournalError } from '../errors.js';
 import { type BatchContent, hashOf, type JournalPosition, MAX_ROW_BYTES } from '../format.js';
 import type { CommitDone, CommitLog } from '../store.js';
 import { describeAddress, type PostgresAddress } from './address.js';
-import { endOf } from './postgres-source.js';
-import { APPEND_SQL, RENEW_SQL, RESIGN_SQL, SCHEMA_SQL, TAKE_OVER_SQL } from './schema.js';
-import { connect, hasTables, proveDurability } from './server.js';
+import { endOf, PostgresSource } from './postgres-source.js';
+import {
+  APPEND_SQL,
+  RENEW_SQL,
+  RESIGN_SQL,
+  SCHEMA_SQL,
+  TAKE_OVER_SQL,
+  WAITING_SQL,
+} from './schema.js';
+import {
+  connect,
+  type DurabilitySettings,
+  durabilityProblem,
+  hasTables,
+  proveDurability,
+} from './server.js';
 
 /** How long a leader may be silent before another may take over without being told to. */
 export const LEASE_MS = 5_000;
-const RENEW_EVERY_MS = LEASE_MS / 4;
-const ASK_EVERY_MS = 100;
+/** Readers see by it how old their state is, and the leader sees whether it is to hand over. */
+const RENEW_EVERY_MS = 250;
+/** When a statement has no answer for this long, the other nodes are asked who leads. */
+const UNANSWERED_MS = 2_000;
+/** Asking for a lease that is not over changes nothing and costs one look at a row. */
+const ASK_EVERY_MS = 20;
+const REGISTER_EVERY_MS = 1_000;
 /** A warning of PostgreSQL: the wait for the standbys was cut short. One machine has the commit. */
 const NOT_REPLICATED = '01000';
 
@@ -33,6 +53,17 @@ export interface PostgresJournalOptions {
   isForced?: boolean;
   /** Called while another leader's lease runs. */
   onWaiting?: () => void;
+  /** Says in the journal, while it waits, that it is ready to take over. */
+  standby?: Standby;
+  /** Ends the waiting: then `takeOver` rejects. */
+  signal?: AbortSignal;
+}
+
+export interface Standby {
+  id: string;
+  /** Where it will take commands, for operators to read. */
+  address: string;
+  sequence: () => number;
 }
 
 export class PostgresJournal implements CommitLog {
@@ -40,9 +71,15 @@ export class PostgresJournal implements CommitLog {
   private writing = false;
   private closing = false;
   private lost: ((error: JournalError) => void) | null = null;
+  private asked: ((standbyId: string) => void) | null = null;
   private renewal: NodeJS.Timeout | null = null;
+  /** The renewal that has been sent; null: none. */
+  private renewing: Promise<void> | null = null;
+  private advertised = '';
+  private isWatching = false;
 
   private constructor(
+    private readonly options: PostgresJournalOptions,
     private readonly client: pg.Client,
     readonly epoch: number,
     private position: JournalPosition,
@@ -62,7 +99,7 @@ export class PostgresJournal implements CommitLog {
    * @throws JournalError, JournalUnavailable
    */
   static async takeOver(options: PostgresJournalOptions): Promise<PostgresJournal> {
-    const { address, isUnreplicated, isForced = false } = options;
+    const { address, isUnreplicated } = options;
     const client = await connect(address, 'primary');
     try {
       await proveDurability(client, isUnreplicated);
@@ -72,7 +109,7 @@ export class PostgresJournal implements CommitLog {
       client.on('notice', ({ code, message }) => {
         if (code === NOT_REPLICATED) warning = message ?? code;
       });
-      const writer = await leadership(client, leader, isForced, options.onWaiting);
+      const writer = await leadership(client, leader, options);
       if (warning !== null) throw notReplicated(warning);
       const end = await endOf(client, describeAddress(address));
       const { epoch, lastSequence, hash } = writer;
@@ -83,7 +120,7 @@ export class PostgresJournal implements CommitLog {
           end.sequence + 1,
         );
       }
-      return new PostgresJournal(client, epoch, end);
+      return new PostgresJournal(options, client, epoch, end);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
@@ -100,20 +137,36 @@ export class PostgresJournal implements CommitLog {
     else this.lost = lost;
   }
 
+  /** `asked` is called once, when a standby is to take over: this one must then close. */
+  whenAskedToHandOver(asked: (standbyId: string) => void): void {
+    this.asked = asked;
+  }
+
+  /** Says where this leader takes commands, as `host:port`, for gateways to find it. */
+  advertise(address: string): void {
+    this.advertised = address;
+    if (this.failure === null && this.renewing === null) this.renew();
+  }
+
   append(batch: BatchContent, done: CommitDone): void {
     this.checkNext(batch);
     const { firstSequence, lastSequence, records, digest } = batch;
     const hash = hashOf(batch, this.position.hash);
     this.writing = true;
     const values = [this.epoch, firstSequence, lastSequence, records, digest, hash, LEASE_MS];
+    const unanswered = this.watch();
     this.client.query({ name: 'append', text: APPEND_SQL, values }).then(
-      ({ rowCount }) => {
+      async ({ rows }) => {
+        clearTimeout(unanswered);
+        this.checkRow(rows[0]);
+        // Sent after the batch, so its answer shows the settings after the commit.
+        if (this.renewing !== null) await this.renewing;
         this.writing = false;
-        if (rowCount !== 1) this.fail(takenOver(this.epoch));
         if (this.failure === null) this.position = { sequence: lastSequence, hash, digest };
         done(this.failure);
       },
       (error: Error) => {
+        clearTimeout(unanswered);
         this.writing = false;
         this.fail(unknownFate(error));
         done(this.failure);
@@ -129,7 +182,13 @@ export class PostgresJournal implements CommitLog {
     this.closing = true;
     this.failure ??= new JournalError('the journal is closed', null);
     if (this.renewal !== null) clearTimeout(this.renewal);
-    if (wasGood) await this.client.query(RESIGN_SQL, [this.epoch]).catch(() => {});
+    const resigned = wasGood ? this.client.query(RESIGN_SQL, [this.epoch]) : Promise.resolve();
+    const waited = new AbortController();
+    // Without an answer the lease runs out.
+    const late = delay(LEASE_MS, undefined, { signal: waited.signal });
+    await Promise.race([resigned, late]).catch(() => {});
+    waited.abort();
+    await late.catch(() => {});
     await this.client.end().catch(() => {});
   }
 
@@ -146,25 +205,82 @@ export class PostgresJournal implements CommitLog {
   }
 
   private renewLater(): void {
-    this.renewal = setTimeout(() => void this.renew(), RENEW_EVERY_MS);
+    this.renewal = setTimeout(() => this.renew(), RENEW_EVERY_MS);
     this.renewal.unref();
   }
 
   /** An append renews the lease, too; this is for the time in which nothing happens. */
-  private async renew(): Promise<void> {
+  private renew(): void {
+    if (this.renewal !== null) clearTimeout(this.renewal);
+    const sent = this.advertised;
+    this.renewing = this.renewed(sent).then(() => {
+      this.renewing = null;
+      if (this.failure !== null) return;
+      if (this.advertised === sent) this.renewLater();
+      else this.renew();
+    });
+  }
+
+  private async renewed(address: string): Promise<void> {
+    const unanswered = this.watch();
     try {
-      const { rowCount } = await this.client.query(RENEW_SQL, [this.epoch, LEASE_MS]);
-      if (rowCount !== 1) this.fail(takenOver(this.epoch));
+      const values = [this.epoch, LEASE_MS, address];
+      const { rows } = await this.client.query({ name: 'renew', text: RENEW_SQL, values });
+      this.checkRow(rows[0]);
+      const successor = rows[0]?.successor ?? '';
+      if (successor !== '' && this.failure === null) {
+        this.asked?.(successor);
+        this.asked = null;
+      }
     } catch (error) {
       this.fail(connectionLost(error as Error));
     }
-    if (this.failure === null) this.renewLater();
+    clearTimeout(unanswered);
+  }
+
+  /** Of an append or a renewal. */
+  private checkRow(row: DurabilitySettings | undefined): void {
+    if (row === undefined) {
+      this.fail(takenOver(this.epoch));
+      return;
+    }
+    const problem = durabilityProblem(row, this.options.isUnreplicated);
+    if (problem !== null) this.fail(problem);
+  }
+
+  /**
+   * A statement that waits for standbys is no failure. But if the connection leads to a node that
+   * was cut off, another exchange may have taken over on another node.
+   */
+  private watch(): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      if (this.failure !== null || this.isWatching) return;
+      this.isWatching = true;
+      void this.askOthers().finally(() => {
+        this.isWatching = false;
+      });
+      timer.refresh();
+    }, UNANSWERED_MS);
+    timer.unref();
+    return timer;
+  }
+
+  private async askOthers(): Promise<void> {
+    try {
+      const source = await PostgresSource.open(this.options.address, 'standby');
+      const { epoch } = await source.head().finally(() => source.close());
+      if (epoch > this.epoch) this.fail(takenOver(this.epoch));
+    } catch {
+      // Nobody knows more.
+    }
   }
 
   private fail(error: JournalError): void {
     if (this.failure !== null) return;
     this.failure = error;
     if (this.renewal !== null) clearTimeout(this.renewal);
+    // A statement without an answer ends with its connection.
+    if (this.isWatching) void this.client.end().catch(() => {});
     this.lost?.(error);
   }
 }
@@ -179,19 +295,23 @@ interface Writer {
 async function leadership(
   client: pg.Client,
   leader: string,
-  isForced: boolean,
-  onWaiting: () => void = () => {},
+  { isForced = false, onWaiting, standby, signal }: PostgresJournalOptions,
 ): Promise<Writer> {
-  for (let isFirst = true; ; isFirst = false) {
-    const { rows } = await client.query(TAKE_OVER_SQL, [leader, LEASE_MS, isForced]);
+  for (let asks = 0; ; asks++) {
+    const values = [leader, LEASE_MS, isForced, standby?.id ?? ''];
+    const { rows } = await client.query(TAKE_OVER_SQL, values);
     const [writer] = rows;
     // int8 comes as text.
     if (writer !== undefined) {
       const { epoch, last_sequence: last, hash } = writer;
       return { epoch: Number(epoch), lastSequence: Number(last), hash };
     }
-    if (isFirst) onWaiting();
-    await delay(ASK_EVERY_MS);
+    if (asks === 0) onWaiting?.();
+    if (standby !== undefined && asks % (REGISTER_EVERY_MS / ASK_EVERY_MS) === 0) {
+      const { id, address, sequence } = standby;
+      await client.query(WAITING_SQL, [id, address, sequence()]);
+    }
+    await delay(ASK_EVERY_MS, undefined, { ...(signal === undefined ? {} : { signal }) });
   }
 }
 

@@ -11,16 +11,29 @@ import { GENESIS, type JournalPosition } from '../format.js';
 import { rowProblem } from '../row.js';
 import type { JournalBatch, JournalSource } from '../store.js';
 import { describeAddress, type PostgresAddress } from './address.js';
-import { BEFORE_SQL, PAGE_SQL } from './schema.js';
+import { BEFORE_SQL, HEAD_SQL, PAGE_SQL } from './schema.js';
 import { connect, hasTables, type NodeKind } from './server.js';
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 2 * 1024 * 1024;
 
+/** Who leads, and how far the node that was asked is. */
+export interface JournalHead {
+  epoch: number;
+  lastSequence: number;
+  /** Where the leader takes commands, as `host:port`; null: it does not yet, or has resigned. */
+  address: string | null;
+  /** Everything committed that long ago, or earlier, is there. */
+  ageMs: number;
+  /** How long the leader's lease still runs; negative: it is over. */
+  leaseLeftMs: number;
+}
+
 export class PostgresSource implements JournalSource {
   private constructor(
     private readonly client: pg.Client,
     private readonly name: string,
+    readonly mayLag: boolean,
   ) {}
 
   /** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
@@ -28,12 +41,27 @@ export class PostgresSource implements JournalSource {
     const client = await connect(address, kind);
     const name = describeAddress(address);
     try {
-      if (await hasTables(client)) return new PostgresSource(client, name);
+      if (await hasTables(client)) return new PostgresSource(client, name, kind === 'standby');
       throw new JournalError(`there is no journal at ${name}`, null);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
     }
+  }
+
+  /** One row, so it may be asked hundreds of times a second. @throws JournalUnavailable */
+  async head(): Promise<JournalHead> {
+    const [row] = await queryOf(this.client, this.name, HEAD_SQL, []);
+    if (row === undefined)
+      throw new JournalUnavailable(`the journal at ${this.name} has no row in writer`, null);
+    const { epoch, lastSequence, address, ageMs, leaseLeftMs } = row;
+    return {
+      epoch: Number(epoch),
+      lastSequence: Number(lastSequence),
+      address: address === '' ? null : (address as string),
+      ageMs: Math.max(0, ageMs as number),
+      leaseLeftMs: leaseLeftMs as number,
+    };
   }
 
   end(): Promise<JournalPosition> {
@@ -116,14 +144,23 @@ async function rowsOf(
   sql: string,
   values: readonly number[],
 ): Promise<JournalBatch[]> {
+  const rows = (await queryOf(client, name, sql, values)) as unknown as JournalBatch[];
+  // int8 comes as text.
+  return rows.map((row) => ({
+    ...row,
+    firstSequence: Number(row.firstSequence),
+    lastSequence: Number(row.lastSequence),
+  }));
+}
+
+async function queryOf(
+  client: pg.Client,
+  name: string,
+  sql: string,
+  values: readonly number[],
+): Promise<Record<string, unknown>[]> {
   try {
-    const { rows } = await client.query(sql, [...values]);
-    // int8 comes as text.
-    return rows.map((row) => ({
-      ...row,
-      firstSequence: Number(row.firstSequence),
-      lastSequence: Number(row.lastSequence),
-    }));
+    return (await client.query(sql, [...values])).rows;
   } catch (error) {
     throw new JournalUnavailable(
       `the journal at ${name} cannot be read now: ${(error as Error).message}`,

@@ -2,7 +2,12 @@
  * The tables of a journal on PostgreSQL.
  *
  *   writer    one row: who writes, and up to where. `epoch` grows with each leader. An append and a
- *             takeover lock this row, so each append is wholly before or after a takeover.
+ *             takeover lock this row, so each append is wholly before or after a takeover. `address`
+ *             is where the leader takes commands, empty until it does; `renewed` is the time of the
+ *             last change, which a leader makes several times a second. `successor` is the standby
+ *             that is asked to take over, empty without such a request: the leader then ends its
+ *             lease, and for a while only that standby may lead.
+ *   standby   a row for each exchange that waits to take over: how far it is, and when it said so
  *   batch     the rows of the journal as format.ts has them, and the epoch that wrote each
  *
  * Always holds: a batch is inserted only in the statement that moves `writer` from the end of the
@@ -19,6 +24,9 @@ export const SCHEMA_SQL = `
     last_sequence bigint NOT NULL,
     hash bytea NOT NULL,
     leader text NOT NULL,
+    address text NOT NULL DEFAULT '',
+    successor text NOT NULL DEFAULT '',
+    renewed timestamptz NOT NULL DEFAULT now(),
     expires timestamptz NOT NULL
   ) WITH (fillfactor = 50);
   CREATE TABLE IF NOT EXISTS batch (
@@ -29,6 +37,12 @@ export const SCHEMA_SQL = `
     digest text NOT NULL,
     hash bytea NOT NULL
   );
+  CREATE TABLE IF NOT EXISTS standby (
+    id text PRIMARY KEY,
+    address text NOT NULL,
+    sequence bigint NOT NULL,
+    seen timestamptz NOT NULL
+  );
   INSERT INTO writer (version, epoch, last_sequence, hash, leader, expires)
   SELECT ${FORMAT_VERSION}, 0, 0, '\\x${GENESIS_HASH.toString('hex')}', '', now()
   ON CONFLICT DO NOTHING;`;
@@ -37,35 +51,74 @@ export const SCHEMA_SQL = `
 export const TABLES_SQL = `
   SELECT relname FROM pg_class WHERE oid IN (to_regclass('writer'), to_regclass('batch'))`;
 
-/** One row, or none when another leader has taken over. The parameters: APPEND_PARAMETERS. */
+/** The settings under which this very statement commits, for server.ts to judge. */
+const SETTINGS = `
+  current_setting('fsync') AS "fsync", current_setting('full_page_writes') AS "full_page_writes",
+  current_setting('synchronous_commit') AS "synchronous_commit",
+  current_setting('synchronous_standby_names') AS "synchronous_standby_names"`;
+
+export const SETTINGS_SQL = `SELECT ${SETTINGS}`;
+
+/** One row with the settings, or none when another leader has taken over. */
 export const APPEND_SQL = `
   WITH moved AS (
     UPDATE writer
-    SET last_sequence = $3, hash = $6, expires = now() + $7 * interval '1 millisecond'
+    SET last_sequence = $3, hash = $6, renewed = now(),
+      expires = now() + $7 * interval '1 millisecond'
     WHERE epoch = $1 AND last_sequence = $2 - 1
     RETURNING epoch
   )
   INSERT INTO batch
-  SELECT $2::bigint, $3::bigint, epoch, $4::bytea, $5::text, $6::bytea FROM moved`;
+  SELECT $2::bigint, $3::bigint, epoch, $4::bytea, $5::text, $6::bytea FROM moved
+  RETURNING ${SETTINGS}`;
 
 /**
  * A new leader. `leader` is a fresh nonce, so that the statement can be repeated after a lost
- * connection. No row: the lease of the present leader is not over.
+ * connection. No row: the lease of the present leader is not over, or it was ended for another
+ * standby ($4 is the own name) less than two seconds ago.
  */
 export const TAKE_OVER_SQL = `
   UPDATE writer
   SET epoch = CASE WHEN leader = $1 THEN epoch ELSE epoch + 1 END, leader = $1,
-    expires = now() + $2 * interval '1 millisecond'
-  WHERE expires <= now() OR leader = $1 OR $3
+    address = '', successor = '', renewed = now(), expires = now() + $2 * interval '1 millisecond'
+  WHERE leader = $1 OR $3
+    OR (expires <= now() AND (successor IN ('', $4) OR expires <= now() - interval '2 seconds'))
   RETURNING epoch, last_sequence, hash`;
 
-/** No row: another leader has taken over. */
+/** One row with the settings and the asked successor. No row: another leader has taken over. */
 export const RENEW_SQL = `
-  UPDATE writer SET expires = now() + $2 * interval '1 millisecond' WHERE epoch = $1
-  RETURNING epoch`;
+  UPDATE writer
+  SET address = $3, renewed = now(), expires = now() + $2 * interval '1 millisecond'
+  WHERE epoch = $1
+  RETURNING successor, ${SETTINGS}`;
+
+/** A standby says that it waits. It does not wait until that is replicated. */
+export const WAITING_SQL = `
+  INSERT INTO standby (id, address, sequence, seen)
+  SELECT $1::text, $2::text, $3::bigint, now()
+  FROM (SELECT set_config('synchronous_commit', 'local', true)) AS not_replicated
+  ON CONFLICT (id) DO UPDATE SET address = $2, sequence = $3, seen = now()`;
+
+/** The standbys that have said so lately, the one that is furthest first. */
+export const STANDBYS_SQL = `
+  SELECT id, address, sequence FROM standby WHERE seen > now() - interval '5 seconds'
+  ORDER BY sequence DESC, id`;
+
+/** Asks the leader of an epoch to hand over. */
+export const HAND_OVER_SQL = 'UPDATE writer SET successor = $2 WHERE epoch = $1 RETURNING epoch';
+
+/**
+ * Who leads, up to where, and how old that is on this node: the clocks of the nodes are compared,
+ * which must be synchronized (NTP).
+ */
+export const HEAD_SQL = `
+  SELECT epoch, last_sequence AS "lastSequence", address,
+    (extract(epoch FROM clock_timestamp() - renewed) * 1000)::float8 AS "ageMs",
+    (extract(epoch FROM expires - clock_timestamp()) * 1000)::float8 AS "leaseLeftMs"
+  FROM writer`;
 
 /** Ends the lease, so that the next leader need not wait. */
-export const RESIGN_SQL = 'UPDATE writer SET expires = now() WHERE epoch = $1';
+export const RESIGN_SQL = "UPDATE writer SET expires = now(), address = '' WHERE epoch = $1";
 
 const COLUMNS = `first_sequence AS "firstSequence", last_sequence AS "lastSequence", records,
   digest, hash`;

@@ -31,7 +31,7 @@ beforeAll(async () => {
   cluster = await PostgresCluster.start();
 }, 120_000);
 beforeEach(async () => {
-  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch');
+  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch, standby');
 });
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();

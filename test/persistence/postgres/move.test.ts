@@ -22,7 +22,7 @@ beforeAll(async () => {
   await exchange.sequencer.close();
 }, 120_000);
 beforeEach(async () => {
-  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch');
+  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch, standby');
 });
 afterEach(() => folders.removeAll());
 afterAll(async () => {

@@ -1,0 +1,271 @@
+/**
+ * Follows a journal on PostgreSQL with an engine in this thread: the way in which a standby stays
+ * warm and a replica serves reads. The engine starts from the newest usable snapshot of the node's
+ * own folder and is at the end of what is there when {@link JournalTail.open} returns.
+ *
+ * It reads from a standby of the cluster, if there is one: a standby shows only what is on two
+ * machines. A lost connection, another leader, another primary and a node that has fallen behind
+ * are all survived: it looks for the node that has most and goes on from its own position.
+ *
+ * Always holds: the engine has the batches of one chain of hashes, and after each the digest that
+ * the leader had. If the journal leads elsewhere, or the cluster lost what this engine has, the
+ * tail ends and `onFatal` is called: the process must end. Its next start begins with a snapshot.
+ *
+ * A batch may have ten thousands of commands. It is applied in slices of a few milliseconds, with a
+ * turn of the event loop between them. A read between two slices sees a state in the middle of a
+ * batch: it is durable and chained, but its digest is only compared at the end of the batch.
+ */
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { Engine } from '../engine/engine.js';
+import { JournalError } from './journal/errors.js';
+import type { JournalPosition } from './journal/format.js';
+import type { PostgresAddress } from './journal/postgres/address.js';
+import { type JournalHead, PostgresSource } from './journal/postgres/postgres-source.js';
+import type { JournalBatch, JournalSource } from './journal/store.js';
+import {
+  type Applied,
+  type RecoveryLog,
+  Replay,
+  recover,
+  recoverFromSnapshot,
+} from './recovery.js';
+
+export type { JournalHead } from './journal/postgres/postgres-source.js';
+
+/** Commands between two turns of the event loop: one or two milliseconds. */
+const SLICE_COMMANDS = 1_000;
+const POLL_EVERY_MS = 5;
+/** The pause after a failed read, before a node is looked for. */
+const RETRY_AFTER_MS = 50;
+/** A node whose last news is older than this is compared with the others. */
+const STALE_MS = 2_000;
+
+export interface TailOptions {
+  /** Of this node, with its snapshots; it may be empty. */
+  folder: string;
+  address: PostgresAddress;
+  log: RecoveryLog;
+  /** Milliseconds on any clock that does not go back. */
+  elapsedMs: () => number;
+  /** The pause between two looks at the journal. Default: 5 ms. */
+  pollEveryMs?: number;
+}
+
+export interface TailWatcher {
+  /** After each command: the engine has its result and its events, until the next one. */
+  applied?: Applied;
+  /** After the last command of each batch. Its bytes are valid until the call returns. */
+  batchApplied?: (batch: JournalBatch) => void;
+  /** After each look at the journal: who leads, and where. Also without anything new. */
+  seen?: (head: JournalHead) => void;
+  /** Once: the engine must not be used any more, and the process must end. */
+  onFatal: (error: JournalError) => void;
+}
+
+export class JournalTail {
+  readonly engine: Engine;
+  /** null between two nodes. */
+  private source: PostgresSource | null;
+  private position: JournalPosition;
+  private lastHead: JournalHead;
+  /** When the last head was asked for. */
+  private headAtMs: number;
+  private lastTrouble: string | null = null;
+  private stopping = false;
+  private readonly stopped = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  private constructor(
+    private readonly options: TailOptions,
+    start: { source: PostgresSource; engine: Engine; end: JournalPosition; head: JournalHead },
+  ) {
+    this.engine = start.engine;
+    this.source = start.source;
+    this.position = start.end;
+    this.lastHead = start.head;
+    this.headAtMs = options.elapsedMs();
+  }
+
+  /**
+   * An engine at the end of what is there, which does not follow yet.
+   * @throws JournalUnavailable without a node, JournalError without a journal or with a damaged one.
+   */
+  static async open(options: TailOptions): Promise<JournalTail> {
+    const { folder, address, log, elapsedMs } = options;
+    const source = await PostgresSource.open(address, 'standby');
+    try {
+      const recovered = await recoverFromSnapshot({ folder, reader: source, log, elapsedMs });
+      const { engine, end } = recovered;
+      return new JournalTail(options, { source, engine, end, head: await source.head() });
+    } catch (error) {
+      await source.close();
+      throw error;
+    }
+  }
+
+  /** Follows from here on, until {@link stop}. Called once. */
+  start(watcher: TailWatcher): void {
+    this.running = this.run(watcher);
+  }
+
+  /** The last sequence that the engine has; all up to it is durable. */
+  get sequence(): number {
+    return this.engine.sequence;
+  }
+
+  /** The end of the last whole batch. */
+  get end(): JournalPosition {
+    return this.position;
+  }
+
+  /** What the last look at the journal found. */
+  get head(): JournalHead {
+    return this.lastHead;
+  }
+
+  /**
+   * How old the engine's state can be: everything acknowledged that long ago, or earlier, is in it.
+   * It grows while no leader writes or renews its lease, and while no node answers. The clocks of
+   * the nodes are compared, so they must be synchronized.
+   */
+  get ageMs(): number {
+    return this.lastHead.ageMs + this.options.elapsedMs() - this.headAtMs;
+  }
+
+  /** Why it cannot read now (it retries), null: it can. */
+  get trouble(): string | null {
+    return this.lastTrouble;
+  }
+
+  /** Ends, at the end of a batch. */
+  async close(): Promise<void> {
+    this.stopping = true;
+    this.stopped.abort();
+    await this.running;
+    await this.release();
+  }
+
+  /**
+   * Ends as {@link close} does, and applies what `reader` has beyond it: the rest of the journal
+   * for a new leader, whose epoch must be replicated. Returns the end.
+   * @throws JournalError when it does not continue what the engine has.
+   */
+  async finish(reader: JournalSource): Promise<JournalPosition> {
+    await this.close();
+    const { engine, position: after } = this;
+    await this.checkPosition(reader);
+    const { elapsedMs } = this.options;
+    this.position = (await recover({ reader, engine, after, elapsedMs })).end;
+    return this.position;
+  }
+
+  private async run(watcher: TailWatcher): Promise<void> {
+    const replay = new Replay(this.engine, watcher.applied);
+    while (!this.stopping) {
+      let waitMs = this.options.pollEveryMs ?? POLL_EVERY_MS;
+      try {
+        await this.look(replay, watcher);
+        this.worksAgain();
+      } catch (error) {
+        if (error instanceof JournalError) {
+          this.stopping = true;
+          watcher.onFatal(error);
+          return;
+        }
+        this.failed(error as Error);
+        await this.release();
+        waitMs = RETRY_AFTER_MS;
+      }
+      if (!this.stopping) await this.pause(waitMs);
+    }
+  }
+
+  /** Reads and applies what is new. */
+  private async look(replay: Replay, watcher: TailWatcher): Promise<void> {
+    const { elapsedMs } = this.options;
+    this.source ??= await this.openAgain();
+    const askedMs = elapsedMs();
+    const head = await this.source.head();
+    if (head.lastSequence < this.position.sequence) {
+      const { lastSequence } = head;
+      throw new Error(`the node ends at ${lastSequence}, before ${this.position.sequence}`);
+    }
+    if (head.lastSequence > this.position.sequence) await this.follow(replay, watcher);
+    if (this.stopping) return;
+    this.lastHead = head;
+    this.headAtMs = askedMs;
+    watcher.seen?.(head);
+    if (head.ageMs > STALE_MS) await this.lookElsewhere(head);
+  }
+
+  private async follow(replay: Replay, watcher: TailWatcher): Promise<void> {
+    for await (const batch of this.source!.batches(this.position)) {
+      replay.begin(batch);
+      while (!replay.applyNext(SLICE_COMMANDS)) await nextTurn();
+      this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
+      watcher.batchApplied?.(batch);
+      if (this.stopping) return;
+    }
+  }
+
+  /** Another node may have more: this one may have lost its primary. */
+  private async lookElsewhere({ lastSequence, ageMs }: JournalHead): Promise<void> {
+    const other = await this.openAgain();
+    const head = await other.head().catch(() => null);
+    if (head === null || head.lastSequence < lastSequence || head.ageMs >= ageMs) {
+      await other.close();
+      // No leader renews its lease: none of them knows more, so there is no hurry.
+      await this.pause(RETRY_AFTER_MS);
+      return;
+    }
+    await this.release();
+    this.source = other;
+  }
+
+  private async openAgain(): Promise<PostgresSource> {
+    const source = await PostgresSource.open(this.options.address, 'standby');
+    try {
+      const { lastSequence } = await source.head();
+      if (lastSequence >= this.position.sequence) await this.checkPosition(source);
+      return source;
+    } catch (error) {
+      await source.close();
+      throw error;
+    }
+  }
+
+  /** @throws JournalError when the journal no longer has what the engine has. */
+  private async checkPosition(reader: JournalSource): Promise<void> {
+    const { sequence, hash } = this.position;
+    const there = await reader.positionAt(sequence);
+    if (there?.hash.equals(hash)) return;
+    throw new JournalError(
+      `the cluster has another batch at sequence ${sequence} than this process has applied, or ` +
+        'none: a node was promoted that had not received everything, or the tables were restored. ' +
+        'Start this process again: it begins with a snapshot that the journal proves.',
+      sequence,
+    );
+  }
+
+  private failed({ message }: Error): void {
+    if (this.lastTrouble === null)
+      this.options.log.warn({ problem: message }, 'the journal cannot be followed now; retrying');
+    this.lastTrouble = message;
+  }
+
+  private worksAgain(): void {
+    if (this.lastTrouble === null) return;
+    this.lastTrouble = null;
+    this.options.log.info({ sequence: this.sequence }, 'the journal is followed again');
+  }
+
+  private async pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.stopped.signal }).catch(() => {});
+  }
+
+  private async release(): Promise<void> {
+    const { source } = this;
+    this.source = null;
+    await source?.close();
+  }
+}

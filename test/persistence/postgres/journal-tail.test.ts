@@ -1,0 +1,172 @@
+/**
+ * The tail of a journal on a real cluster: an engine that follows a leader through other leaders,
+ * other primaries and paused nodes, and ends when the journal leads elsewhere.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { PostgresCluster, type PostgresNode } from '../../../bench/cluster/postgres.js';
+import { Random } from '../../../bench/workload/random.js';
+import { Engine } from '../../../engine/engine.js';
+import type { JournalError } from '../../../persistence/journal/errors.js';
+import { PostgresJournal } from '../../../persistence/journal/postgres/postgres-journal.js';
+import { PostgresSource } from '../../../persistence/journal/postgres/postgres-source.js';
+import { JournalTail, type TailWatcher } from '../../../persistence/journal-tail.js';
+import { Sequencer } from '../../../persistence/sequencer.js';
+import { eventually } from '../../support/eventually.js';
+
+const START_MS = 1_763_700_300_000;
+const log = { info: () => {}, warn: () => {} };
+let cluster: PostgresCluster;
+let folder: string;
+const tails: JournalTail[] = [];
+beforeAll(async () => {
+  cluster = await PostgresCluster.start();
+}, 120_000);
+afterAll(() => cluster?.stop());
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'exchange-tail-'));
+});
+afterEach(async () => {
+  for (const tail of tails.splice(0)) await tail.close();
+  rmSync(folder, { recursive: true });
+});
+
+const random = new Random('tail');
+/** Of the last leader. */
+let failure: Error | null = null;
+
+/** An exchange's engine and journal, which lead. */
+async function lead(engine: Engine, isForced = false) {
+  failure = null;
+  const journal = await PostgresJournal.takeOver({
+    address: cluster.address,
+    isUnreplicated: false,
+    isForced,
+  });
+  const onFatal = (error: Error) => {
+    failure = error;
+  };
+  const now = () => Math.max(START_MS, engine.nowMs) + 1;
+  return new Sequencer({ engine, journal, now, onFatal });
+}
+
+async function trade(sequencer: Sequencer, commands: number): Promise<void> {
+  const { engine } = sequencer;
+  for (let i = 0; i < commands; i++) {
+    const username = `trader-${engine.userCount + 1}`;
+    const credential = `hash ${'é'.repeat(random.whole(0, 50))}`;
+    const grant = { referralCode: '', grantMicros: random.whole(0, 1e9), partner: null };
+    sequencer.submit({ kind: 'register', username, credential, ...grant });
+  }
+  await eventually(() => sequencer.backlog === 0 || failure !== null);
+  expect(failure).toBeNull();
+}
+
+async function follow(watcher: Partial<TailWatcher> = {}): Promise<JournalTail> {
+  const elapsedMs = () => performance.now();
+  const tail = await JournalTail.open({ folder, address: cluster.address, log, elapsedMs });
+  tails.push(tail);
+  const onFatal = (error: JournalError) => {
+    throw error;
+  };
+  tail.start({ onFatal, ...watcher });
+  return tail;
+}
+
+async function expectSame(tail: JournalTail, { engine }: Sequencer): Promise<void> {
+  await eventually(() => tail.end.sequence === engine.sequence);
+  expect(tail.engine.digest()).toBe(engine.digest());
+  expect(tail.end.digest).toBe(engine.digest());
+}
+
+test('follows from the end of what is there, command by command, through another leader', async () => {
+  const engine = new Engine();
+  let leader = await lead(engine);
+  await trade(leader, 20);
+  const sequences: number[] = [];
+  const ends: number[] = [];
+  const tail: JournalTail = await follow({
+    applied: () => sequences.push(tail.engine.sequence),
+    batchApplied: ({ lastSequence }) => ends.push(lastSequence),
+  });
+  expect(tail.sequence).toBe(20);
+  // More than a slice in one batch.
+  for (const commands of [1, 2_500, 7]) {
+    await trade(leader, commands);
+    await expectSame(tail, leader);
+  }
+  expect(sequences).toEqual(Array.from({ length: 2_508 }, (_, i) => 21 + i));
+  expect(ends.at(-1)).toBe(2_528);
+  await eventually(() => tail.ageMs < 2_000);
+  const { epoch } = tail.head;
+  await leader.close();
+  leader = await lead(engine);
+  await trade(leader, 5);
+  await expectSame(tail, leader);
+  await eventually(() => tail.head.epoch === epoch + 1 && tail.head.leaseLeftMs > 0);
+  await leader.close();
+});
+
+test('goes on when its node is paused and when another node becomes the primary', async () => {
+  const [a, b, c] = cluster.nodes as [PostgresNode, PostgresNode, PostgresNode];
+  const { engine } = await follow();
+  await tails.pop()!.close();
+  let leader = await lead(engine);
+  const tail = await follow();
+  for (const node of [b, c]) {
+    cluster.signalNode(node, 'SIGSTOP');
+    await trade(leader, 30);
+    await expectSame(tail, leader);
+    cluster.signalNode(node, 'SIGCONT');
+  }
+  // The one that is promoted must have received everything.
+  cluster.signalNode(c, 'SIGSTOP');
+  await trade(leader, 1);
+  await cluster.stopNode(a);
+  cluster.signalNode(c, 'SIGCONT');
+  await leader.close().catch(() => {});
+  await cluster.promote(b);
+  cluster.primary = b;
+  await cluster.follow(c, b);
+  leader = await lead(engine, true);
+  await trade(leader, 30);
+  await expectSame(tail, leader);
+  // What a new leader does: the rest, from the primary.
+  const last = await follow();
+  await last.close();
+  await trade(leader, 30);
+  const source = await PostgresSource.open(cluster.address, 'primary');
+  expect((await last.finish(source)).sequence).toBe(engine.sequence);
+  await expectSame(last, leader);
+  await source.close();
+  await leader.close();
+});
+
+test('ends when the cluster has lost what it has', async () => {
+  const { primary } = cluster;
+  let fatal: JournalError | null = null;
+  const tail = await follow({ onFatal: (error) => (fatal = error) });
+  const { sequence } = tail;
+  await cluster.query(
+    primary,
+    `DELETE FROM batch WHERE last_sequence = ${sequence};
+     UPDATE writer SET last_sequence = b.last_sequence, hash = b.hash FROM
+       (SELECT last_sequence, hash FROM batch ORDER BY first_sequence DESC LIMIT 1) AS b`,
+  );
+  await eventually(() => tail.trouble?.includes(`before ${sequence}`) === true);
+  const other = await JournalTail.open({
+    folder,
+    address: cluster.address,
+    log,
+    elapsedMs: () => performance.now(),
+  });
+  tails.push(other);
+  expect(other.sequence).toBeLessThan(sequence);
+  const leader = await lead(other.engine);
+  await trade(leader, 40);
+  await eventually(() => fatal !== null);
+  expect(fatal!.message).toContain(`the cluster has another batch at sequence ${sequence}`);
+  await leader.close();
+});
