@@ -4,8 +4,8 @@
  * Always holds: a batch is reported as committed only when the statement that inserted it has
  * returned one row, which PostgreSQL does when a quorum of standbys has it on disk. Each statement
  * returns the settings under which it was committed, and a batch that took long is reported only
- * after a later statement has returned them again: a change of the settings lets the statements that
- * wait go on. After the first failure nothing is written any more. What became of a batch
+ * after a later statement has returned them again: a change of the settings lets the statements
+ * that wait go on. After the first failure nothing is written any more. What became of a batch
  * whose connection was lost is unknown: it is never reported, and the next leader reads what is
  * there before it answers anything.
  */

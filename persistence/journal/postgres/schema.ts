@@ -2,11 +2,11 @@
  * The tables of a journal on PostgreSQL.
  *
  *   writer    one row: who writes, and up to where. `epoch` grows with each leader. An append and a
- *             takeover lock this row, so each append is wholly before or after a takeover. `address`
- *             is where the leader takes commands, empty until it does; `renewed` is the time of the
- *             last change, which a leader makes several times a second. `successor` is the standby
- *             that is asked to take over, empty without such a request: the leader then ends its
- *             lease, and for a while only that standby may lead.
+ *             takeover lock this row, so each append is wholly before or after a takeover.
+ *             `address` is where the leader takes commands, empty until it does; `renewed` is the
+ *             time of the last change, which a leader makes several times a second. `successor` is
+ *             the standby that is asked to take over, empty without such a request: the leader then
+ *             ends its lease, and for a while only that standby may lead.
  *   standby   a row for each exchange that waits to take over: how far it is, and when it said so
  *   batch     the rows of the journal as format.ts has them, and the epoch that wrote each
  *
