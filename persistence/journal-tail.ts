@@ -88,7 +88,7 @@ export class JournalTail {
 
   /**
    * An engine at the end of what is there, which does not follow yet.
-   * @throws JournalUnavailable without a node, JournalError without a journal or with a damaged one.
+   * @throws JournalUnavailable without a node, JournalError without a journal or for damage.
    */
   static async open(options: TailOptions): Promise<JournalTail> {
     const { folder, address, log, elapsedMs } = options;
