@@ -139,7 +139,7 @@ function keepPlace(state: State, taker: Taker, row: number, leftLots: number, ba
   taker.orderId = orders.id(row);
   writeEvent(state, taker, row, { leftLots, originalLots, keptPriority: 1 });
   releaseOrder(state, row, less);
-  if (leftLots === 0) orders.remove(row, OrderEnd.FILLED);
+  if (leftLots === 0) orders.remove(row, taker.marketId, OrderEnd.FILLED);
   else if (less > 0) {
     orders.reduce(row, less);
     orders.setOriginalLots(row, originalLots);

@@ -1,7 +1,7 @@
 /** Finds the resting order that a user names, or says what became of it. */
 
 import { Code } from '../interface/codes.js';
-import { CancelReason, MarketStatus, OrderEnd } from '../interface/domain.js';
+import { CancelReason, MarketStatus } from '../interface/domain.js';
 import { cancelledFor } from '../state/book/recent-orders.js';
 import type { State } from '../state/state.js';
 
@@ -31,17 +31,19 @@ export function refuseGone(
   marketId: number,
   orderId: number,
 ): number {
-  const end = state.recentOrders.endOf(orderId, userId, marketId);
-  if (end === -1) return Code.order_not_found;
-  return state.refuse(
-    Code.order_closed,
-    orderId,
-    end === OrderEnd.RESTING ? pendingEnd(state, orderId) : end,
-  );
+  const row = state.orders.find(orderId);
+  const end =
+    row === 0
+      ? state.recentOrders.endOf(orderId, userId, marketId)
+      : pendingEnd(state, row, userId, marketId);
+  return end === -1 ? Code.order_not_found : state.refuse(Code.order_closed, orderId, end);
 }
 
-/** How an order ends whose cancellation is pending. */
-function pendingEnd(state: State, orderId: number): number {
-  const isExpired = isOverdue(state, state.orders.find(orderId));
+/** How an order ends whose cancellation is pending; -1: it is not one of the user's last. */
+function pendingEnd(state: State, row: number, userId: number, marketId: number): number {
+  const { orders, markets, recentOrders } = state;
+  const isMine = orders.userId(row) === userId && markets.id(orders.slot(row)) === marketId;
+  if (!isMine || !recentOrders.remembers(orders.id(row))) return -1;
+  const isExpired = isOverdue(state, row);
   return cancelledFor(isExpired ? CancelReason.EXPIRED : CancelReason.MARKET_ENDED);
 }

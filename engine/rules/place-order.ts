@@ -68,7 +68,6 @@ export function placeOrder(
   if (liquidity !== Code.ok) return liquidity;
 
   taker.orderId = state.nextOrderId();
-  state.recentOrders.add(taker.orderId, taker.userId, taker.marketId, OrderEnd.RESTING);
   if (taker.isNamed) nameOrder(state, taker, bytes);
   else if (taker.expiresAtMs !== MAX_TIME_MS)
     taker.detailsRow = state.orderDetails.add(taker.orderId);
@@ -103,7 +102,7 @@ function endTaker(state: State, taker: Taker, done: boolean): void {
     : taker.isStopped
       ? cancelledFor(CancelReason.SELF_TRADE)
       : OrderEnd.UNFILLED;
-  state.recentOrders.end(taker.orderId, end);
+  state.recentOrders.end(taker.orderId, taker.userId, taker.marketId, end);
   if (taker.detailsRow !== 0) state.orderDetails.end(taker.detailsRow);
 }
 

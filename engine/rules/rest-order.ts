@@ -71,7 +71,7 @@ export function cancelOrder(state: State, row: number, reason: CancelReason): vo
   releaseOrder(state, row, orders.lots(row));
   const at = writeOrderEvent(state, EventType.orderCancelled, row);
   state.events.values[at + EventSlot.orderCancelled.reason] = reason;
-  orders.remove(row, cancelledFor(reason));
+  orders.remove(row, state.markets.id(orders.slot(row)), cancelledFor(reason));
 }
 
 /** Releases what a resting order holds for some of its lots. */

@@ -47,7 +47,7 @@ export function executeTrade(
 
   taker.fill(lots, takerTicks, takerValue);
   chargeFee(state, taker, takerTicks, feePart);
-  orders.fill(row, lots);
+  orders.fill(row, taker.marketId, lots);
   accounts.addTrade(taker.userId, takerProfit, takerValue);
   accounts.addTrade(makerId, makerProfit, makerValue);
   const upTicks = ticksIn(taker.outcome, takerTicks);

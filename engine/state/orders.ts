@@ -172,10 +172,10 @@ export class Orders extends OrderTable {
     return row;
   }
 
-  /** Removes an order that has ended from the book. */
-  remove(row: number, end: number): void {
+  /** Removes an order that has ended from the book of its market. */
+  remove(row: number, marketId: number, end: number): void {
     const details = this.details(row);
-    this.recent.end(this.id(row), end);
+    this.recent.end(this.id(row), this.userId(row), marketId, end);
     this.takeOut(row);
     if (details !== 0) this.allDetails.end(details);
   }
@@ -198,8 +198,8 @@ export class Orders extends OrderTable {
   }
 
   /** Takes filled lots off an order and removes it if nothing is left. */
-  fill(row: number, lots: number): void {
-    if (this.lots(row) === lots) this.remove(row, OrderEnd.FILLED);
+  fill(row: number, marketId: number, lots: number): void {
+    if (this.lots(row) === lots) this.remove(row, marketId, OrderEnd.FILLED);
     else this.reduce(row, lots);
   }
 

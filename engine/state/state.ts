@@ -44,7 +44,6 @@ export class State {
   readonly clientOrderIds: ClientOrderIds;
   readonly orderDetails: OrderDetails;
   readonly expiries: Expiries;
-  readonly recentOrders = new RecentOrders(this.undo, () => this.lastOrderId);
   readonly orders: Orders;
   readonly markets = new Markets(this.undo, this.levels);
   readonly positions = new Positions(this.undo, this.accounts, this.markets);
@@ -61,6 +60,7 @@ export class State {
   readonly idempotency: Idempotency;
   /** The last ids given out: of orders, and of trades. */
   private readonly lastIds = this.undo.block(2);
+  readonly recentOrders = new RecentOrders(this.undo, this.lastIds);
 
   /** Of the last command. */
   sequence = 0;

@@ -1,7 +1,8 @@
 /**
- * The last ORDERS_REMEMBERED orders of all users: whose they were, in which market, and how they
- * ended. So whoever cancels an order that is gone learns why, and learns nothing of other users'
- * orders. An order takes two words, in a place by its id that the next order of that place reuses.
+ * Those of the last ORDERS_REMEMBERED orders of all users that have ended: whose they were, in which
+ * market, and how they ended. So whoever cancels an order that is gone learns why, and learns
+ * nothing of other users' orders. An order takes two words, in a place by its id that a later order
+ * of that place reuses. They are written once, when it ends: the book knows those that rest.
  */
 import { OrderEnd } from '../../interface/domain.js';
 import { MAX_USERS, ORDERS_REMEMBERED } from '../../interface/limits.js';
@@ -21,7 +22,8 @@ export class RecentOrders implements Undoable {
 
   constructor(
     private readonly undo: UndoLog,
-    private readonly lastOrderId: () => number,
+    /** The first of them is the last id that an order was given. */
+    private readonly lastIds: Float64Array,
   ) {}
 
   /** Makes room for all of them. */
@@ -29,30 +31,41 @@ export class RecentOrders implements Undoable {
     this.ensure(ORDERS_REMEMBERED);
   }
 
-  /** Remembers an order; the ids are consecutive. */
-  add(orderId: number, userId: number, marketId: number, end: number): void {
+  /** An order ends. */
+  end(orderId: number, userId: number, marketId: number, end: number): void {
+    if (orderId <= this.lastIds[0]! - ORDERS_REMEMBERED) return;
     const at = (orderId & IN_PLACES) * 2;
     if (at >= this.words.length) this.ensure((orderId & IN_PLACES) + 1);
-    this.set(at, (userId << END_BITS) | end);
-    this.set(at + 1, marketId);
-  }
-
-  /** A resting order ends. */
-  end(orderId: number, end: number): void {
-    if (!this.knows(orderId)) return;
-    const at = (orderId & IN_PLACES) * 2;
-    this.set(at, (this.words[at]! & ~END_MASK) | end);
+    const { words, undo } = this;
+    if (undo.recording) {
+      undo.record(this, at, words[at]!);
+      undo.record(this, at + 1, words[at + 1]!);
+    }
+    words[at] = (userId << END_BITS) | end;
+    words[at + 1] = marketId;
   }
 
   /**
-   * How the user's order in the market ended; -1: the user has no such order, or had it long ago.
+   * How the user's order in the market ended, which does not rest; -1: the user had no such order,
+   * or had it long ago.
    */
   endOf(orderId: number, userId: number, marketId: number): number {
-    if (!Number.isInteger(orderId) || !this.knows(orderId)) return -1;
+    if (!this.remembers(orderId)) return -1;
     const at = (orderId & IN_PLACES) * 2;
     const word = this.words[at]!;
     if (word >>> END_BITS !== userId || this.words[at + 1] !== marketId) return -1;
     return word & END_MASK;
+  }
+
+  /** Whether it is the id of one of the last orders. */
+  remembers(orderId: number): boolean {
+    const last = this.lastIds[0]!;
+    return (
+      Number.isInteger(orderId) &&
+      orderId >= 1 &&
+      orderId <= last &&
+      orderId > last - ORDERS_REMEMBERED
+    );
   }
 
   restore(at: number, word: number): void {
@@ -60,19 +73,9 @@ export class RecentOrders implements Undoable {
   }
 
   archive(archive: Archive): void {
-    const places = Math.min(this.lastOrderId() + 1, ORDERS_REMEMBERED);
+    const places = Math.min(this.lastIds[0]! + 1, ORDERS_REMEMBERED);
     this.ensure(places);
     archive.span(new Uint8Array(this.words.buffer), 0, places * 8);
-  }
-
-  private knows(orderId: number): boolean {
-    const last = this.lastOrderId();
-    return orderId >= 1 && orderId <= last && orderId > last - ORDERS_REMEMBERED;
-  }
-
-  private set(at: number, word: number): void {
-    if (this.undo.recording) this.undo.record(this, at, this.words[at]!);
-    this.words[at] = word;
   }
 
   private ensure(places: number): void {
