@@ -136,12 +136,15 @@ function isWellFormed(taker: Taker): boolean {
     isIntegerBetween(taker.sizeLots, 1, MAX_ORDER_LOTS) &&
     isIntegerBetween(taker.priceTicks, MIN_PRICE_TICKS, MAX_PRICE_TICKS) &&
     taker.timeInForce <= TimeInForce.GTC &&
-    isIntegerBetween(taker.validUntilMs, 0, MAX_TIME_MS) &&
     (!taker.postOnly || taker.timeInForce === TimeInForce.GTC) &&
-    isIntegerBetween(taker.expiresAtMs, 0, MAX_TIME_MS) &&
-    (taker.expiresAtMs === MAX_TIME_MS || taker.timeInForce === TimeInForce.GTC) &&
+    (taker.validUntilMs === MAX_TIME_MS || isIntegerBetween(taker.validUntilMs, 0, MAX_TIME_MS)) &&
+    (taker.expiresAtMs === MAX_TIME_MS || isExpiryWellFormed(taker)) &&
     taker.selfTrade <= SelfTrade.CANCEL_BOTH
   );
+}
+
+function isExpiryWellFormed({ timeInForce, expiresAtMs }: Taker): boolean {
+  return timeInForce === TimeInForce.GTC && isIntegerBetween(expiresAtMs, 0, MAX_TIME_MS);
 }
 
 /** Until a user can sign in, names have no hash, as idempotency keys have none. */
