@@ -1,6 +1,6 @@
 /**
- * Those of the last ORDERS_REMEMBERED orders of all users that have ended: whose they were, in which
- * market, and how they ended. So whoever cancels an order that is gone learns why, and learns
+ * Those of the last ORDERS_REMEMBERED orders of all users that have ended: whose they were, in
+ * which market, and how they ended. So whoever cancels an order that is gone learns why, and learns
  * nothing of other users' orders. An order takes two words, in a place by its id that a later order
  * of that place reuses. They are written once, when it ends: the book knows those that rest.
  */
