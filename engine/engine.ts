@@ -30,7 +30,8 @@ import { amendOrder } from './rules/amend-order.js';
 import { runBatch } from './rules/batch.js';
 import { cancel, cancelAll, cancelEverywhere, claim } from './rules/cancel-and-claim.js';
 import { checkCollateral, checkEverything, checkTotals } from './rules/invariants.js';
-import { applyDeadlines, applyExpiries, listAsset, observePrice } from './rules/market-life.js';
+import { applyDeadlines, applyExpiries, listAsset } from './rules/market-life.js';
+import { observePrice, observeSourcePrice } from './rules/observe-price.js';
 import { placeOrder } from './rules/place-order.js';
 import { runPendingWork } from './rules/settlement.js';
 import { Taker } from './rules/taker.js';
@@ -276,6 +277,8 @@ export class Engine extends Reads {
     switch (command.kind) {
       case 'listAsset':
         return listAsset(state, command);
+      case 'observeSourcePrice':
+        return observeSourcePrice(state, command);
       case 'register':
         return register(state, command);
       case 'setCredential':

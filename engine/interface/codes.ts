@@ -61,7 +61,10 @@ export const Code = {
   insufficient_liquidity: 22,
   /** The amount does not buy one lot at the best price. */
   amount_too_small: 23,
-  /** The price is older than PRICE_REMEMBERED_MS. */
+  /**
+   * The price is older than PRICE_REMEMBERED_MS; that of a source is older than SOURCE_FRESH_MS, or
+   * than the source's last one.
+   */
   price_too_old: 24,
   /** The partner used the reference for another transfer. */
   reference_reused: 25,

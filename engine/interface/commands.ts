@@ -40,6 +40,7 @@ export const CommandKind = {
   vouchForSnapshot: 40,
   setRules: 41,
   recordUpgrade: 42,
+  observeSourcePrice: 43,
 } as const;
 export type CommandName = keyof typeof CommandKind;
 
@@ -61,6 +62,19 @@ export interface ObservePrice {
   asset: number;
   priceMicros: number;
   observedAtMs: number;
+}
+
+/**
+ * A price of an asset from one of several feeds. The asset's price is the median of the sources'
+ * last ones.
+ */
+export interface ObserveSourcePrice {
+  kind: 'observeSourcePrice';
+  asset: number;
+  priceMicros: number;
+  observedAtMs: number;
+  /** 1 to 32 of a-z 0-9 . - ; the first is a letter or a digit. */
+  source: string;
 }
 
 /** Opens an account. User ids are 1, 2, … */
@@ -325,6 +339,7 @@ export type Command =
   | AdvanceTime
   | ListAsset
   | ObservePrice
+  | ObserveSourcePrice
   | Register
   | SetCredential
   | Deposit

@@ -125,6 +125,8 @@ export const EVENT_FIELDS = {
     'maxOrderMicros',
     'maxOpenOrders',
   ],
+  /** The guard holds a price back: it is far from the last one. It has no effect. */
+  priceHeld: ['asset', 'priceMicros', 'observedAtMs'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

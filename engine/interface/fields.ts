@@ -3,6 +3,7 @@ import { MAX_CLIENT_ORDER_ID_LENGTH, MAX_IDEMPOTENCY_KEY_LENGTH } from './limits
 
 const ASSET_SYMBOL = /^[A-Z0-9]{2,10}$/;
 const NAME = /^[A-Za-z0-9_-]{3,20}$/;
+const PRICE_SOURCE = /^[a-z0-9][a-z0-9.-]{0,31}$/;
 const SHA_256 = /^[0-9a-f]{64}$/;
 /** The characters of a clientOrderId; none of them needs an escape anywhere. */
 const CLIENT_ORDER_ID_CHARACTERS =
@@ -17,6 +18,7 @@ const LAST_PRINTABLE = 126;
 export const isAssetSymbol = (text: string): boolean => ASSET_SYMBOL.test(text);
 export const isUsername = (text: string): boolean => NAME.test(text);
 export const isReferralCode = (text: string): boolean => NAME.test(text);
+export const isPriceSource = (text: string): boolean => PRICE_SOURCE.test(text);
 export const isSha256 = (text: string): boolean => SHA_256.test(text);
 
 export function isText(text: string, minLength: number, maxLength: number): boolean {

@@ -6,7 +6,7 @@
  * exceed it. A complete set costs 1,000 micros of that money, so no position can exceed 9e12 lots.
  */
 
-import { feeOn, MAX_FEE_BASIS_POINTS } from './parameters.js';
+import { feeOn, GUARD_RATIO, MAX_FEE_BASIS_POINTS } from './parameters.js';
 
 /** 1 US dollar in micros, the unit of all money. */
 export const MICROS_PER_DOLLAR = 1_000_000;
@@ -71,6 +71,10 @@ export const MAX_ASSET_PRICE_MICROS = 10_000_000 * MICROS_PER_DOLLAR;
 /** Prices remembered per asset, within PRICE_REMEMBERED_MS. */
 export const MAX_REMEMBERED_PRICES = 65_536;
 
+/** Sources that have a fresh price of one asset. */
+export const MAX_PRICE_SOURCES = 16;
+export const MAX_PRICE_SOURCE_LENGTH = 32;
+
 export const MAX_TIME_MS = 8_640_000_000_000;
 
 /** Results remembered by idempotency key: how long, how many per user, how many in total. */
@@ -109,7 +113,7 @@ function assertMaxima(): void {
     MAX_ORDER_MICROS * MAX_FEE_BASIS_POINTS,
     MAX_ORDER_MICROS + feeOn(MAX_ORDER_MICROS, MAX_FEE_BASIS_POINTS),
     MAX_TRANSFER_MICROS,
-    MAX_ASSET_PRICE_MICROS,
+    MAX_ASSET_PRICE_MICROS * Math.max(GUARD_RATIO.above, GUARD_RATIO.below),
     MAX_TIME_MS,
   ];
   for (const product of products) {

@@ -48,6 +48,24 @@ export const REFERENCE_PRICE_AGE_MAX_MS = 120_000;
  */
 export const PRICE_REMEMBERED_MS = 300_000;
 
+/**
+ * How old the last price of a source may be, in ms, to count for the median: longer than a feed
+ * takes to connect again, and much shorter than the minute that a reference price averages.
+ */
+export const SOURCE_FRESH_MS = 15_000;
+/**
+ * The guard holds back a price that is more than above/below of the last one, or less than its
+ * inverse: no asset here moves a fifth between two prices, but a feed may lose or gain a digit.
+ */
+export const GUARD_RATIO = { above: 5, below: 4 } as const;
+/**
+ * A price that is held back is believed once it has been confirmed for this long, in ms, and by
+ * this many prices, itself included. Half a minute, so that it can still end a market before it is
+ * VOID; several prices, so that a jump of the clock does not confirm one.
+ */
+export const GUARD_CONFIRMED_MS = 30_000;
+export const GUARD_PRICES = 3;
+
 /** From a boundary to the final reference price, in ms: late prices still count. */
 export const RESOLVE_DELAY_MS = 2_000;
 /** From the end of a market to VOID, in ms, if no price arrives to resolve it. */

@@ -120,6 +120,12 @@ export const COMMAND_FIELDS = {
   advanceTime: {},
   listAsset: { symbol: 'text' },
   observePrice: { asset: 'number', priceMicros: 'number', observedAtMs: 'number' },
+  observeSourcePrice: {
+    asset: 'number',
+    priceMicros: 'number',
+    observedAtMs: 'number',
+    source: 'text',
+  },
   register: {
     username: 'text',
     credential: 'text',

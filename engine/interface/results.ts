@@ -45,6 +45,7 @@ export const RESULT_FIELDS = {
   advanceTime: [],
   listAsset: ['asset'],
   observePrice: [],
+  observeSourcePrice: [],
   register: ['userId'],
   setCredential: ['userId', 'version'],
   deposit: ['userId', 'amountMicros', 'availableMicros', 'heldMicros'],

@@ -5,23 +5,20 @@
  */
 
 import { Code } from '../interface/codes.js';
-import type { CommandRecord } from '../interface/command-record.js';
 import type { ListAsset } from '../interface/commands.js';
 import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { isAssetSymbol } from '../interface/fields.js';
-import { MAX_ASSET_PRICE_MICROS, MAX_ASSETS } from '../interface/limits.js';
+import { MAX_ASSETS } from '../interface/limits.js';
 import {
   LATE_OPENING_LEFT_MIN_MS,
   PAYOUT_DELAY_MS,
-  PRICE_REMEMBERED_MS,
   RESOLVE_DELAY_MS,
   VOID_DELAY_MS,
 } from '../interface/parameters.js';
-import { PriceField } from '../interface/records.js';
 import { type AssetSchedule, DeadlineKind, WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
-import { isIntegerBetween, mulDivFloor } from '../storage/arithmetic.js';
+import { mulDivFloor } from '../storage/arithmetic.js';
 
 /** Applies every deadline up to `atMs`, in order. */
 export function applyDeadlines(state: State, atMs: number): void {
@@ -76,21 +73,8 @@ export function listAsset(state: State, command: ListAsset): number {
   return Code.ok;
 }
 
-/** Stores a price. Opens and resolves the markets that waited for one. */
-export function observePrice(state: State, command: CommandRecord): number {
-  const asset = command.number(PriceField.asset);
-  const priceMicros = command.number(PriceField.priceMicros);
-  const observedAtMs = command.number(PriceField.observedAtMs);
-  if (!isIntegerBetween(priceMicros, 1, MAX_ASSET_PRICE_MICROS)) return Code.invalid_command;
-  if (!isIntegerBetween(observedAtMs, 0, state.nowMs)) return Code.invalid_command;
-  if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;
-  // A refused price may forget old ones, too: no reference price looks back that far.
-  state.prices.forgetOld(asset, state.nowMs);
-  if (state.prices.isFull(asset)) return Code.limit_reached;
-  if (observedAtMs < state.nowMs - PRICE_REMEMBERED_MS) return Code.price_too_old;
-
-  state.prices.insert(asset, observedAtMs, priceMicros);
-  state.events.write(EventType.priceObserved, asset, priceMicros, observedAtMs);
+/** A new price opens the market that waits for one, and resolves the one that waits for its end. */
+export function priceArrived(state: State, asset: number, priceMicros: number): void {
   const schedule = state.schedule.assets[asset]!;
   const startsAtMs = schedule.boundaryAtMs - WINDOW_MS;
   if (
@@ -104,7 +88,6 @@ export function observePrice(state: State, command: CommandRecord): number {
     resolveIfPossible(state, schedule, startsAtMs, state.nowMs);
     state.schedule.findNext();
   }
-  return Code.ok;
 }
 
 /** One window ends and the next begins. */

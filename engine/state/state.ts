@@ -24,7 +24,8 @@ import { Levels } from './levels.js';
 import { Markets } from './markets.js';
 import { Orders } from './orders.js';
 import { Positions } from './positions.js';
-import { Prices } from './prices.js';
+import { PriceSources } from './prices/price-sources.js';
+import { Prices } from './prices/prices.js';
 import { Schedule } from './schedule.js';
 import { Transfers } from './transfers.js';
 import { Users } from './users.js';
@@ -49,6 +50,7 @@ export class State {
   readonly positions = new Positions(this.undo, this.accounts, this.markets);
   readonly ledger = new Ledger(this.undo, this.accounts, this.markets);
   readonly prices = new Prices();
+  readonly priceSources = new PriceSources();
   readonly tokens = new Tokens();
   readonly timers = new CancelTimers();
   readonly pauses = new Pauses();
@@ -194,6 +196,7 @@ export class State {
     this.ledger.archive(archive);
     if (archive.reading) this.rebuildIndexes(userRows);
     this.prices.archive(archive);
+    this.priceSources.archive(archive, this.prices.assetCount);
     this.tokens.archive(archive, userRows);
     this.timers.archive(archive, userRows);
     this.pauses.archive(archive);

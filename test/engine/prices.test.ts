@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from '../../engine/interface/limits.js';
-import { Prices } from '../../engine/state/prices.js';
+import { Prices } from '../../engine/state/prices/prices.js';
 import { dollars, micros } from '../support/naive-engine/decimal.js';
 import { referencePrice } from '../support/naive-engine/prices.js';
 import type { NaiveAsset, NaivePrice } from '../support/naive-engine/state.js';
@@ -13,7 +13,8 @@ import type { NaiveAsset, NaivePrice } from '../support/naive-engine/state.js';
 const BOUNDARY_MS = 1_763_700_300_000;
 
 function naiveAsset(prices: NaivePrice[]): NaiveAsset {
-  return { symbol: 'BTC', prices, firstBoundaryMs: 0, nextBoundaryMs: 0, waitingSinceMs: null };
+  const times = { firstBoundaryMs: 0, nextBoundaryMs: 0, waitingSinceMs: null };
+  return { symbol: 'BTC', prices, sources: [], held: [], ...times };
 }
 
 describe('the reference price', () => {

@@ -136,6 +136,13 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
     priceMicros: number,
     observedAtMs: number,
   }),
+  observeSourcePrice: fc.record({
+    kind: fc.constant('observeSourcePrice'),
+    asset: number,
+    priceMicros: number,
+    observedAtMs: number,
+    source: text,
+  }),
   register: fc.record({
     kind: fc.constant('register'),
     username: text,

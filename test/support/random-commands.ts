@@ -17,6 +17,7 @@ import type {
   CreateToken,
   Deposit,
   ObservePrice,
+  ObserveSourcePrice,
   Register,
   RevokeToken,
   Sell,
@@ -134,10 +135,17 @@ export const ODD_TEXTS = [
 
 const SIGNED = { operator: 'op', reason: 'a test' };
 const PARTNERS = ['bank', 'card'];
+const SOURCES = ['coinbase', 'kraken', 'bitstamp'];
 
 export class RandomCommands {
   private readonly random: Random;
   private outageUntilMs = 0;
+  /** What a source has wrong, and for how many prices more. */
+  private mistake: { source: string | null; factor: number; left: number } = {
+    source: null,
+    factor: 1,
+    left: 0,
+  };
   private readonly assetPrices: number[];
   private middleTicks = 500;
   private keysMade = 0;
@@ -220,7 +228,7 @@ export class RandomCommands {
     return nowMs + Math.floor(random.untilNext(1 / scenario.stepMs));
   }
 
-  private price(atMs: number): ObservePrice | null {
+  private price(atMs: number): ObservePrice | ObserveSourcePrice | null {
     const { random, scenario } = this;
     if (atMs < this.outageUntilMs) return null;
     if (random.chance(scenario.outageShare))
@@ -229,12 +237,24 @@ export class RandomCommands {
     const moved =
       (this.assetPrices[asset] ?? 0) + random.pick([-1_000_001, -500_000, 0, 0, 500_000, 999_999]);
     this.assetPrices[asset] = moved;
-    return {
-      kind: 'observePrice',
-      asset,
-      priceMicros: Math.max(1, moved),
-      observedAtMs: this.observedAt(atMs),
-    };
+    const source = random.chance(0.3) ? random.pick(SOURCES) : null;
+    const priceMicros = Math.max(1, this.wrong(source, moved));
+    const observedAtMs = this.observedAt(atMs);
+    if (source === null) return { kind: 'observePrice', asset, priceMicros, observedAtMs };
+    return { kind: 'observeSourcePrice', asset, priceMicros, observedAtMs, source };
+  }
+
+  /** A source that has lost or gained a digit, for a while. */
+  private wrong(source: string | null, priceMicros: number): number {
+    const { random } = this;
+    if (random.chance(0.004)) {
+      const factor = random.pick([0.1, 0.8, 1.2500001, 10]);
+      this.mistake = { source: random.pick([null, ...SOURCES]), factor, left: random.whole(1, 40) };
+    }
+    const { mistake } = this;
+    if (mistake.left === 0 || mistake.source !== source) return priceMicros;
+    mistake.left--;
+    return Math.floor(priceMicros * mistake.factor);
   }
 
   private observedAt(atMs: number): number {

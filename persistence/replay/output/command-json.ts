@@ -148,6 +148,7 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   asset: ['asset', symbolOf],
   priceMicros: ['price', dollars],
   observedAtMs: ['observedAtMs', number],
+  source: ['source', unchanged],
   username: ['username', unchanged],
   // Credentials are secret.
   credential: ['hasCredential', (credential: string) => credential !== ''],
@@ -204,7 +205,7 @@ function isOdd(value: unknown): boolean {
 
 /** Whether a field has a value that no text is made for. Operations of a batch do not count. */
 export function hasOddValue(command: Command): boolean {
-  if (command.kind === 'observePrice' && command.observedAtMs > MAX_TIME_MS) return true;
+  if ('observedAtMs' in command && command.observedAtMs > MAX_TIME_MS) return true;
   if ('outcome' in command && command.outcome > Outcome.DOWN) return true;
   if ('selfTrade' in command && (command.selfTrade ?? 0) > SelfTrade.CANCEL_BOTH) return true;
   if ('scope' in command && command.scope > TokenScope.TRADE) return true;

@@ -50,6 +50,7 @@ export function senderText(command: Command): string {
     case 'advanceTime':
     case 'listAsset':
     case 'observePrice':
+    case 'observeSourcePrice':
     case 'vouchForSnapshot':
     case 'recordUpgrade':
       return 'the exchange';
@@ -98,6 +99,8 @@ export function commandText(command: Command, names: Names): string {
       return `listAsset ${quoted(command.symbol)}`;
     case 'observePrice':
       return `observePrice ${symbolOf(command.asset, names)} ${dollarsText(command.priceMicros)} of ${timeText(command.observedAtMs)}`;
+    case 'observeSourcePrice':
+      return `observeSourcePrice ${symbolOf(command.asset, names)} ${dollarsText(command.priceMicros)} of ${timeText(command.observedAtMs)} by ${quoted(command.source)}`;
     case 'register': {
       const grant =
         command.grantMicros === 0 ? '' : `, starts with ${dollarsText(command.grantMicros)}`;
@@ -216,6 +219,7 @@ function eventDetail(event: EventRecord, names: Names): string {
     case 'assetListed':
       return symbolOf(event.asset, names);
     case 'priceObserved':
+    case 'priceHeld':
       return `${symbolOf(event.asset, names)} ${dollarsText(event.priceMicros)} of ${timeText(event.observedAtMs)}`;
     case 'marketOpened':
     case 'startPriceFixed':

@@ -120,6 +120,7 @@ export class Books {
         break;
       case 'assetListed':
       case 'priceObserved':
+      case 'priceHeld':
       case 'userRegistered':
       case 'credentialSet':
       case 'orderRested':

@@ -75,6 +75,7 @@ function partsOf(event: EventRecord): MoneyChange[] {
       return [change(event.userId, 'yield', event.yieldMicros)];
     case 'assetListed':
     case 'priceObserved':
+    case 'priceHeld':
     case 'marketOpened':
     case 'startPriceFixed':
     case 'marketEnded':

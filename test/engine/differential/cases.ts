@@ -49,6 +49,13 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   advanceTime: ['ok'],
   listAsset: ['ok', 'invalid_command', 'limit_reached'],
   observePrice: ['ok', 'invalid_command', 'asset_not_found', 'limit_reached', 'price_too_old'],
+  observeSourcePrice: [
+    'ok',
+    'invalid_command',
+    'asset_not_found',
+    'limit_reached',
+    'price_too_old',
+  ],
   register: ['ok', 'invalid_command', 'username_taken', 'referral_code_unknown', 'limit_reached'],
   setCredential: ['ok', 'invalid_command', 'user_not_found'],
   deposit: [...TRANSFERS, 'limit_reached'],
@@ -120,6 +127,7 @@ const OPERATION_ANSWERS: Record<BatchOperation['kind'], CaseName[]> = {
 const EVENTS = [
   'assetListed',
   'priceObserved',
+  'priceHeld',
   'marketOpened',
   'startPriceFixed',
   'marketEnded',

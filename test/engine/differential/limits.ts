@@ -10,6 +10,7 @@ import type {
   Buy,
   Cancel,
   Command,
+  ObservePrice,
 } from '../../../engine/interface/commands.js';
 import {
   marketIdOf,
@@ -25,6 +26,7 @@ import {
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS_PER_USER,
   MAX_PARTNERS,
+  MAX_PRICE_SOURCES,
   MAX_REFERRAL_CODES_PER_USER,
   MAX_REMEMBERED_PRICES,
   MAX_TIME_MS,
@@ -107,7 +109,7 @@ function assets(duel: Duel): void {
 
 function prices(duel: Duel): void {
   expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
-  const observed = (atMs: number): Command => ({
+  const observed = (atMs: number): ObservePrice => ({
     kind: 'observePrice',
     asset: 0,
     priceMicros: 9e10,
@@ -117,9 +119,54 @@ function prices(duel: Duel): void {
     expectCode(duel, observed(START_MS + i), OK, START_MS + i);
   const fullMs = duel.naive.nowMs;
   expectCode(duel, observed(fullMs), LIMIT_REACHED);
+  const ofSource = { kind: 'observeSourcePrice' as const, source: 'kraken' };
+  expectCode(duel, { ...observed(fullMs), ...ofSource }, LIMIT_REACHED);
   // A full store is reported before a price that is too old.
   expectCode(duel, observed(fullMs - 300_001), LIMIT_REACHED);
   expectCode(duel, observed(fullMs + 600_000), OK, fullMs + 600_000);
+}
+
+/** Sources, what is fresh, even numbers of them, and the guard to the millisecond. */
+function priceSources(duel: Duel): void {
+  openMarket(duel, 1);
+  const tick = (source: string, dollars: number, observedAtMs: number): Command => {
+    const priceMicros = dollars * 1_000_000;
+    return { kind: 'observeSourcePrice', asset: 0, priceMicros, observedAtMs, source };
+  };
+  const at = (ms: number) => START_MS + ms;
+  for (let i = 0; i < MAX_PRICE_SOURCES; i++)
+    expectCode(duel, tick(`s${i}`, 90_000 + 7 * i, at(0)), OK);
+  expectCode(duel, tick('one-more', 90_000, at(0)), LIMIT_REACHED);
+  expectCode(duel, tick('s3', 90_000, at(0)), OK, at(15_000));
+  expectCode(duel, tick('s3', 90_000, at(0)), Code.price_too_old, at(15_001));
+  expectCode(duel, tick('a', 90_000, at(15_000)), OK);
+  expectCode(duel, tick('a', 90_000, at(14_999)), Code.price_too_old);
+  duel.compareState();
+  // Two that disagree: the one near the last price counts, on either side.
+  expectCode(duel, tick('b', 900_000, at(15_000)), OK);
+  expectCode(duel, tick('b', 9_000, at(15_001)), OK);
+  expectCode(duel, tick('b', 112_500, at(15_001)), OK);
+  if (duel.naive.assetPriceMicros(0) !== 101_250_000_000) throw new Error('not the mean');
+  // Alone, it is confirmed after half a minute, not before.
+  const held = () => duel.naive.events.some((event) => event.type === 'priceHeld');
+  for (const [ms, isHeld] of [
+    [40_000, true],
+    [69_999, true],
+    [70_000, false],
+  ] as const) {
+    expectCode(duel, tick('b', 900_000, at(ms)), OK, at(ms));
+    if (held() !== isHeld) throw new Error(`held at ${ms}: ${held()}`);
+    duel.compareState();
+  }
+  // Half a minute without prices confirms nothing.
+  for (const [ms, isHeld] of [
+    [80_000, true],
+    [200_000, true],
+    [200_000, false],
+  ] as const) {
+    expectCode(duel, tick('b', 90_000, at(ms)), OK, at(ms));
+    if (held() !== isHeld) throw new Error(`held at ${ms}: ${held()}`);
+  }
 }
 
 function orders(duel: Duel): void {
@@ -467,6 +514,13 @@ function wellFormed(): Command[] {
   return [
     { kind: 'listAsset', symbol: 'ETH' },
     { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS },
+    {
+      kind: 'observeSourcePrice',
+      asset: 0,
+      priceMicros: 9e10,
+      observedAtMs: START_MS,
+      source: 'kraken',
+    },
     registration('newcomer', 5),
     { kind: 'setCredential', userId: 1, credential: 'c' },
     { kind: 'deposit', ...transfer },
@@ -646,6 +700,7 @@ export const LIMIT_PLAYS: LimitPlay[] = [
   { name: 'every field, with invalid values', play: fields },
   { name: 'assets', play: assets },
   { name: 'remembered prices of an asset', play: prices },
+  { name: 'sources of prices, and the guard', play: priceSources },
   { name: 'resting orders of a user and makers of an order', play: orders },
   { name: "makers, with the user's own order behind the last", play: ownOrderBehindTheLastMaker },
   { name: 'makers of refused FOK orders', play: fillOrKillInVain },

@@ -69,6 +69,11 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
     priceMicros: whole(1, MAX_ASSET_PRICE_MICROS),
     observedAtMs: whole(0, MAX_TIME_MS),
   },
+  observeSourcePrice: {
+    priceMicros: whole(1, MAX_ASSET_PRICE_MICROS),
+    observedAtMs: whole(0, MAX_TIME_MS),
+    source: form(/^[a-z0-9][a-z0-9.-]{0,31}$/),
+  },
   register: {
     username: form(/^[A-Za-z0-9_-]{3,20}$/),
     credential: text(0, MAX_CREDENTIAL_LENGTH),
@@ -125,7 +130,8 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   if (command.kind === 'setPaused') return command.marketId === 0 || command.asset === -1;
   if (command.kind === 'setRules') return areRules(command);
   if (command.kind === 'recordUpgrade') return command.fromVersion < command.toVersion;
-  if (command.kind === 'observePrice') return command.observedAtMs <= nowMs;
+  if (command.kind === 'observePrice' || command.kind === 'observeSourcePrice')
+    return command.observedAtMs <= nowMs;
   if (command.kind === 'cancel' && typeof command.clientOrderId === 'string')
     return command.orderId === 0;
   if (command.kind === 'buy' || command.kind === 'sell') {

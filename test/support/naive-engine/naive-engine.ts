@@ -43,7 +43,7 @@ import {
   withdraw,
 } from './accounts.js';
 import { amend } from './amend.js';
-import { listAsset, observePrice, vouchForSnapshot } from './assets.js';
+import { listAsset, observePrice, observeSourcePrice, vouchForSnapshot } from './assets.js';
 import { asRecorded, copyOf } from './copy.js';
 import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
@@ -300,6 +300,8 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return listAsset(state, command);
     case 'observePrice':
       return observePrice(state, command);
+    case 'observeSourcePrice':
+      return observeSourcePrice(state, command);
     case 'register':
       return register(state, command);
     case 'setCredential':

@@ -136,6 +136,10 @@ export interface NaiveAsset {
   symbol: string;
   /** By time of observation; for equal times, in order of arrival. */
   prices: NaivePrice[];
+  /** The last price of each source. */
+  sources: { source: string; price: Dollars; observedAtMs: number }[];
+  /** Prices in a row that are held back, and when they came. */
+  held: { price: Dollars; atMs: number }[];
   /** The first window start after the listing. */
   firstBoundaryMs: number;
   nextBoundaryMs: number;

@@ -5,18 +5,22 @@
  * The reference price at T is the time-weighted average over the 60 s before T of the last known
  * price, rounded down to a micro-dollar. The price in force when the minute begins counts from
  * there if it is at most 120 s old by then.
+ *
+ * A price that is far from the last one is held back until later ones confirm it (price-guard.ts).
  */
 
-import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from '../interface/limits.js';
+import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from '../../interface/limits.js';
 import {
   PRICE_REMEMBERED_MS,
   REFERENCE_PRICE_AGE_MAX_MS,
   REFERENCE_WINDOW_MS,
-} from '../interface/parameters.js';
-import type { Archive } from '../storage/archive.js';
+} from '../../interface/parameters.js';
+import type { Archive } from '../../storage/archive.js';
+import { PriceGuard } from './price-guard.js';
 
 interface AssetPrices {
   symbol: string;
+  readonly guard: PriceGuard;
   /** Ascending; equal times are in order of arrival. Entries before `start` are forgotten. */
   observedAtMs: number[];
   priceMicros: number[];
@@ -51,6 +55,7 @@ export class Prices {
   add(symbol: string): number {
     this.assets.push({
       symbol,
+      guard: new PriceGuard(),
       observedAtMs: [],
       priceMicros: [],
       start: 0,
@@ -81,6 +86,10 @@ export class Prices {
   lastObserved(asset: number): number | null {
     const prices = this.assets[asset]!;
     return prices.lastPriceMicros === 0 ? null : prices.lastObservedAtMs;
+  }
+
+  guard(asset: number): PriceGuard {
+    return this.assets[asset]!.guard;
   }
 
   isFull(asset: number): boolean {
@@ -146,6 +155,7 @@ export class Prices {
       prices.symbol = archive.text(prices.symbol);
       prices.lastPriceMicros = archive.number(prices.lastPriceMicros);
       prices.lastObservedAtMs = archive.number(prices.lastObservedAtMs);
+      prices.guard.archive(archive);
       const length = archive.number(prices.observedAtMs.length - prices.start);
       for (let i = 0; i < length; i++) {
         prices.observedAtMs[prices.start + i] = archive.number(
