@@ -23,6 +23,7 @@ import type {
   DepthLevel,
   DepthView,
   FundsView,
+  HeldPriceView,
   MarketFundsView,
   MarketView,
   OperatorActionView,
@@ -187,6 +188,13 @@ export class Reads {
   /** When that price was observed; null: none yet. */
   assetPriceObservedAtMs(asset: number): number | null {
     return this.state.prices.lastObserved(asset);
+  }
+
+  /** The price of an asset that the guard holds back, and since when; null: none. */
+  heldPrice(asset: number): HeldPriceView | null {
+    if (asset < 0 || asset >= this.assetCount) return null;
+    const { heldMicros: priceMicros, heldSinceMs: sinceMs } = this.state.prices.guard(asset);
+    return priceMicros === 0 ? null : { priceMicros, sinceMs };
   }
 
   /** All markets that the engine knows, oldest window first, then by asset. */

@@ -19,8 +19,7 @@ import type { OverloadLimits } from './fair-use/overload.js';
 import type { Rate } from './fair-use/token-buckets.js';
 import type { GatewayConfig } from './http/gateway.js';
 import type { UnsentLimits } from './http/unsent-answers.js';
-import { COINBASE_URL } from './inputs/feeds/coinbase.js';
-import type { InputConfig, PriceFeedConfig } from './inputs/prices.js';
+import { type InputConfig, type PriceFeedConfig, VENUES, type VenueName } from './inputs/prices.js';
 import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
 import { LOG_LEVELS, type LogLevel } from './observe/log.js';
 import { ConfigError } from './start/config-error.js';
@@ -59,7 +58,10 @@ export interface Config extends GatewayConfig, InputConfig {
 
 const SYMBOL = /^[A-Z0-9]{2,10}$/;
 const PARTNER_KEY = /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/;
-const FEEDS = 'must be simulated, coinbase or file:<path of a CSV file>';
+const FEEDS =
+  'must be simulated, file:<path of a CSV file>, or one or more of coinbase and kraken, separated by commas';
+const VENUE_NAMES = Object.keys(VENUES) as VenueName[];
+const VENUE = VENUE_NAMES.join('|');
 
 const text = (standard: string, form = /./, message = 'must not be empty') =>
   z.string().regex(form, message).default(standard);
@@ -140,10 +142,18 @@ const Variables = z.object({
     })
     .refine((symbols) => new Set(symbols).size === symbols.length, 'contains a duplicate asset')
     .refine((symbols) => symbols.length <= MAX_ASSETS, `must name at most ${MAX_ASSETS} assets`),
-  PRICE_FEED: text('simulated', /^(simulated|coinbase|file:.+)$/, FEEDS),
+  PRICE_FEED: text(
+    'simulated',
+    new RegExp(`^(simulated|file:.+|(${VENUE})(,(${VENUE}))*)$`),
+    FEEDS,
+  ).refine(
+    (feed) => feed.startsWith('file:') || new Set(list(feed)).size === list(feed).length,
+    'contains a duplicate source',
+  ),
   FEED_SPEED: number({ standard: 1, min: 0.001, max: 100_000, integer: false }),
   FEED_SEED: number({ standard: 1, min: 0, max: 4_294_967_295 }),
-  COINBASE_URL: text(COINBASE_URL, /^wss?:\/\//, 'must be a ws or wss URL'),
+  COINBASE_URL: text(VENUES.coinbase.url, /^wss?:\/\//, 'must be a ws or wss URL'),
+  KRAKEN_URL: text(VENUES.kraken.url, /^wss?:\/\//, 'must be a ws or wss URL'),
   STARTING_BALANCE: dollars(10_000, MAX_ORDER_MICROS),
   HOUSE: onOff('on'),
   HOUSE_FUNDS: dollars(1_000_000, MAX_TRANSFER_MICROS),
@@ -324,8 +334,10 @@ function streamLimits(variables: Variables): StreamLimits {
 function priceFeed(variables: Variables): PriceFeedConfig {
   const { PRICE_FEED: feed, FEED_SPEED: speed, FEED_SEED: seed } = variables;
   if (feed === 'simulated') return { kind: 'simulated', seed, speed };
-  if (feed === 'coinbase') return { kind: 'coinbase', url: variables.COINBASE_URL };
-  return { kind: 'file', path: feed.slice('file:'.length), speed };
+  if (feed.startsWith('file:')) return { kind: 'file', path: feed.slice('file:'.length), speed };
+  const urls = { coinbase: variables.COINBASE_URL, kraken: variables.KRAKEN_URL };
+  const names = list(feed) as VenueName[];
+  return { kind: 'live', venues: names.map((name) => ({ name, url: urls[name] })) };
 }
 
 /** `name:<sha256 in hex>`, separated by commas; or `file:<path>` of a file with one per line. */

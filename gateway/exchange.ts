@@ -28,6 +28,7 @@ import { checkClock, checkPriceFile, type Inputs, openInputs } from './inputs/pr
 import { Sources } from './inputs/sources.js';
 import type { Log } from './observe/log.js';
 import { Metrics } from './observe/metrics.js';
+import type { PriceTicks } from './observe/price-ticks.js';
 import { RationedLog } from './observe/rationed-log.js';
 import { registerReadings } from './observe/readings.js';
 import { WatchedSequencer } from './observe/watched-sequencer.js';
@@ -264,7 +265,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   sequencer.whenHalted(() => void sources.stop().catch(fail));
 
   let stopping = false;
-  const gateway = gatewayOf(parts, () => stopping);
+  const gateway = gatewayOf(parts, sources.ticks, () => stopping);
   started.add(() => gateway.coder.stop());
   const hasOperations = config.operationsPort !== null;
   const routes = hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
@@ -324,7 +325,7 @@ function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
   );
 }
 
-function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
+function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boolean): Gateway {
   const { config, log, fail, sequencer, journal, follower, metrics, sessions, inputs } = parts;
   const { clock } = inputs;
   return {
@@ -342,6 +343,7 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     unsent: new UnsentAnswers(config.unsent, elapsedMs),
     coder: new AnswerCoder(log),
     metrics,
+    priceTicks,
     version: programVersion(),
     startedAtMs: clock.nowMs(),
     isStopping,
@@ -360,11 +362,12 @@ function observe(
   server: HttpServer,
   stream: StreamServer,
 ): void {
-  const { config, metrics, fairUse, overload, passwords, unsent } = gateway;
+  const { config, metrics, fairUse, overload, passwords, unsent, priceTicks, clock } = gateway;
   const connections = new ConnectionCap(config.connections, stream, elapsedMs);
   server.mount((router) => {
     router.onConnection((response, change) => connections.changed(response, change));
   });
   const clients = { fairUse, overload, signIns: passwords.queue, connections, unsent, stream };
-  registerReadings(metrics, { sequencer, follower, http: server, ...clients });
+  const prices = { priceTicks, clock };
+  registerReadings(metrics, { sequencer, follower, http: server, ...prices, ...clients });
 }

@@ -9,7 +9,8 @@
  */
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
-import { MarketStatus } from '../../engine/interface/domain.js';
+import { MarketStatus, Resolution } from '../../engine/interface/domain.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import type { MarketView } from '../../engine/interface/views.js';
 import { JournalError } from '../../persistence/journal/errors.js';
 import { Replay, withCommand } from '../../persistence/recovery.js';
@@ -25,6 +26,8 @@ export interface SimulationResult {
   crashes: number;
   diskFailures: number;
   snapshots: number;
+  /** Markets that had a price to settle at. */
+  settled: number;
 }
 
 const START_MS = 1_763_700_300_000;
@@ -38,6 +41,10 @@ const FOLLOW_EVERY_MS = 500;
 const RESTART_MS = 3_000;
 const CRASH_EVERY_MS = 240_000;
 const JUMP_EVERY_MS = 300_000;
+/** One source at a time is wrong or silent, for up to this long. */
+const SOURCES = ['a', 'b', 'c'];
+const MISTAKE_MS = 120_000;
+const LATE_MS = 5_000;
 /** How far the clock jumps, back or ahead. */
 const JUMP_MS = 120_000;
 
@@ -56,6 +63,7 @@ class Simulation {
     crashes: 0,
     diskFailures: 0,
     snapshots: 0,
+    settled: 0,
   };
   private readonly random: Random;
   private readonly world: World;
@@ -69,6 +77,10 @@ class Simulation {
   private isCalm = false;
   private broken: Error | null = null;
   private priceMicros = 100_000_000_000;
+  private lowestMicros = this.priceMicros;
+  private highestMicros = this.priceMicros;
+  /** Factor 0: it says nothing. */
+  private mistake = { source: 'a', factor: 1, untilMs: 0 };
 
   constructor(seed: string) {
     this.random = new Random(seed);
@@ -149,13 +161,41 @@ class Simulation {
   }
 
   private price(): void {
-    this.priceMicros += this.random.whole(-50_000_000, 50_000_000);
-    const { exchange, priceMicros } = this;
+    const { random, world } = this;
+    this.priceMicros += random.whole(-50_000_000, 50_000_000);
+    this.lowestMicros = Math.min(this.lowestMicros, this.priceMicros);
+    this.highestMicros = Math.max(this.highestMicros, this.priceMicros);
+    if (this.mistake.untilMs < world.nowMs && random.chance(0.02)) {
+      const untilMs = world.nowMs + random.whole(1, MISTAKE_MS);
+      this.mistake = { source: random.pick(SOURCES), factor: random.pick([0, 0.1, 10]), untilMs };
+    }
+    for (const source of SOURCES) this.tick(source, START_MS + world.nowMs + this.offMs);
+    const { exchange } = this;
     if (exchange === null) return;
     const { engine } = exchange.sequencer;
-    const observedAtMs = Math.max(engine.nowMs, START_MS + this.world.nowMs + this.offMs);
-    this.submit({ kind: 'observePrice', asset: 0, priceMicros, observedAtMs });
-    if (engine.nextDueMs() <= observedAtMs) this.submit({ kind: 'advanceTime' });
+    if (engine.nextDueMs() <= START_MS + world.nowMs + this.offMs)
+      this.submit({ kind: 'advanceTime' });
+  }
+
+  /** A price comes at once, late and out of order, or twice. */
+  private tick(source: string, observedAtMs: number): void {
+    const { mistake, random, world } = this;
+    const isWrong = mistake.source === source && mistake.untilMs >= world.nowMs;
+    const factor = isWrong ? mistake.factor : 1;
+    if (factor === 0) return;
+    const priceMicros = Math.floor(this.priceMicros * factor);
+    const tell = () => {
+      const nowMs = this.exchange?.sequencer.engine.nowMs ?? 0;
+      const clampedMs = Math.min(
+        observedAtMs,
+        Math.max(nowMs, START_MS + world.nowMs + this.offMs),
+      );
+      const price = { asset: 0, priceMicros, observedAtMs: clampedMs };
+      this.submit({ kind: 'observeSourcePrice', ...price, source });
+    };
+    if (random.chance(0.2)) world.after(random.whole(1, LATE_MS), tell);
+    else tell();
+    if (random.chance(0.05)) world.after(random.whole(1, LATE_MS), tell);
   }
 
   private follow(): void {
@@ -188,6 +228,7 @@ class Simulation {
     const engine = new Engine();
     const count = withCommand((command) => {
       results.set(engine.sequence, String(valuesOf(engine)));
+      this.judgePrices(engine);
       const key = 'idempotencyKey' in command ? command.idempotencyKey : null;
       if (key !== null && !engine.replayed) executed.set(key, (executed.get(key) ?? 0) + 1);
     });
@@ -198,6 +239,20 @@ class Simulation {
       if (times > 1) throw new Broken(`the key ${key} was executed ${times} times`);
     for (const client of this.clients) this.judgeClient(client, results);
     this.result.commands = engine.sequence;
+  }
+
+  /** What a market settles at is between the lowest and the highest of the right prices. */
+  private judgePrices({ events }: Engine): void {
+    const { values, length } = events;
+    const { endPriceMicros, resolution } = EventSlot.marketResolved;
+    for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
+      if (values[at] !== EventType.marketResolved) continue;
+      if (values[at + resolution] === Resolution.VOID) continue;
+      const micros = values[at + endPriceMicros]!;
+      if (micros < this.lowestMicros || micros > this.highestMicros)
+        throw new Broken(`a market settled at ${micros}, which was never right`);
+      this.result.settled++;
+    }
   }
 
   private judgeClient(client: Client, results: Map<number, string>): void {

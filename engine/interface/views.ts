@@ -195,3 +195,10 @@ export interface MarketFundsView {
   /** Fees that are not shared or refunded yet. */
   feeEscrowMicros: number;
 }
+
+/** A price that is far from the last one and does not count yet. */
+export interface HeldPriceView {
+  priceMicros: number;
+  /** When the first such price came. */
+  sinceMs: number;
+}

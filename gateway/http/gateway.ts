@@ -11,6 +11,7 @@ import type { FairUse } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
 import type { Log } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
+import type { PriceTicks } from '../observe/price-ticks.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 import type { Clock } from '../time/clock.js';
 import type { UnsentAnswers } from './unsent-answers.js';
@@ -52,6 +53,8 @@ export interface Gateway {
   readonly unsent: UnsentAnswers;
   readonly coder: AnswerCoder;
   readonly metrics: Metrics;
+  /** What each source of prices delivered last. */
+  readonly priceTicks: PriceTicks;
   readonly version: string;
   readonly startedAtMs: number;
   /** No new work is accepted; requests in flight are answered. */

@@ -1,23 +1,32 @@
 /** Opens the configured sources of prices and time, and submits prices to the engine. */
 import type { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../observe/log.js';
+import type { PriceTicks } from '../observe/price-ticks.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
 import { clockProblem } from '../start/clock-at-start.js';
 import { withVariable } from '../start/config-error.js';
 import { type Clock, FeedClock, machineMs, SystemClock } from '../time/clock.js';
-import { CoinbaseFeed } from './feeds/coinbase.js';
+import { COINBASE } from './feeds/coinbase-messages.js';
 import { openFileFeed } from './feeds/file.js';
+import { KRAKEN } from './feeds/kraken-messages.js';
+import { LiveFeed } from './feeds/live.js';
 import type { PriceFeed, PriceSink } from './feeds/price-feed.js';
+import { SeveralFeeds } from './feeds/several.js';
 import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/simulated.js';
 import { checkTickFile, TickFileError, type TickFileSummary } from './feeds/tick-file.js';
+
+/** The exchanges elsewhere that live prices can come from. */
+export const VENUES = { coinbase: COINBASE, kraken: KRAKEN } as const;
+export type VenueName = keyof typeof VENUES;
 
 export type PriceFeedConfig =
   | { kind: 'simulated'; seed: number; speed: number }
   | { kind: 'file'; path: string; speed: number }
-  | { kind: 'coinbase'; url: string };
+  | { kind: 'live'; venues: { name: VenueName; url: string }[] };
 
 /** The part of the configuration that says which commands come from the exchange itself. */
 export interface InputConfig {
@@ -70,10 +79,14 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
       const resumeAtMs = engine.sequence === 0 ? null : engine.nowMs;
       return openFileFeed({ ...feed, ticks: ticks!, symbols: assets, resumeAtMs, log, onFailure });
     }
-    case 'coinbase': {
+    case 'live': {
       const clock = new SystemClock({ log, notBeforeMs: engine.nowMs });
-      const options = { symbols: assets, clock, log, random: Math.random, url: feed.url };
-      return { clock, feed: new CoinbaseFeed(options) };
+      const feeds = feed.venues.map(({ name, url }) => {
+        const venueLog = feed.venues.length === 1 ? log : log.child({ source: name });
+        const options = { symbols: assets, clock, log: venueLog, random: Math.random, url };
+        return { source: name, feed: new LiveFeed({ ...options, venue: VENUES[name] }) };
+      });
+      return { clock, feed: feeds.length === 1 ? feeds[0]!.feed : new SeveralFeeds(feeds) };
     }
   }
 }
@@ -121,18 +134,70 @@ function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {
 
 type AcceptedPrice = (asset: number, priceMicros: number, observedAtMs: number) => void;
 
-/** Submits each price as a command and reports the accepted ones to `accepted`. */
-export function priceSink(sequencer: Submitter, log: Log, accepted: AcceptedPrice): PriceSink {
-  return (symbol, priceMicros, observedAtMs) => {
-    const asset = sequencer.engine.findAsset(symbol);
+interface PriceSinkOptions {
+  sequencer: Submitter;
+  log: Log;
+  ticks: PriceTicks;
+  /** What a feed without sources is called. */
+  onlySource: string;
+  /** Called with each price that counts. */
+  accepted: AcceptedPrice;
+}
+
+/** Submits each price as a command. */
+export function priceSink({
+  sequencer,
+  log,
+  ticks,
+  onlySource,
+  accepted,
+}: PriceSinkOptions): PriceSink {
+  const { engine } = sequencer;
+  return (symbol, priceMicros, observedAtMs, source) => {
+    const asset = engine.findAsset(symbol);
+    const wasHeld = engine.heldPrice(asset) !== null;
+    const price = { asset, priceMicros, observedAtMs };
+    const tick = { source: source ?? onlySource, priceMicros, observedAtMs };
     try {
-      const result = sequencer.submit({ kind: 'observePrice', asset, priceMicros, observedAtMs });
+      const result = sequencer.submit(
+        source === undefined
+          ? { kind: 'observePrice', ...price }
+          : { kind: 'observeSourcePrice', ...price, source },
+      );
       const code = CODES[result.values[ResultHead.code]!];
-      if (code === 'ok') accepted(asset, priceMicros, observedAtMs);
-      else log.warn({ symbol, observedAtMs, code }, 'a price was refused');
+      if (code !== 'ok') {
+        log.warn({ symbol, ...tick, code }, 'a price was refused');
+        return;
+      }
     } catch (error) {
       if (!(error instanceof SubmitRefused)) throw error;
       log.warn({ symbol, reason: error.message }, 'a price was not submitted');
+      return;
     }
+    ticks.add(symbol, tick);
+    tellGuard(engine, log, { symbol, asset, wasHeld });
+    reportAccepted(engine, accepted);
   };
+}
+
+/** The price that the last command stored, if any: of several sources, their median. */
+function reportAccepted(engine: Engine, accepted: AcceptedPrice): void {
+  const { values, length } = engine.events;
+  const { asset, priceMicros, observedAtMs } = EventSlot.priceObserved;
+  for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
+    if (values[at] === EventType.priceObserved)
+      accepted(values[at + asset]!, values[at + priceMicros]!, values[at + observedAtMs]!);
+  }
+}
+
+function tellGuard(
+  engine: Engine,
+  log: Log,
+  { symbol, asset, wasHeld }: { symbol: string; asset: number; wasHeld: boolean },
+): void {
+  const held = engine.heldPrice(asset);
+  const lastMicros = engine.assetPriceMicros(asset);
+  if (held !== null && !wasHeld)
+    log.error({ symbol, ...held, lastMicros }, 'prices are held back: far from the last one');
+  if (held === null && wasHeld) log.warn({ symbol, lastMicros }, 'prices are no longer held back');
 }

@@ -9,6 +9,7 @@ import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/even
 import { ResultHead } from '../../engine/interface/results.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from '../house/house.js';
 import type { Log } from '../observe/log.js';
+import { PriceTicks } from '../observe/price-ticks.js';
 import type { WatchedSequencer } from '../observe/watched-sequencer.js';
 import { type InputConfig, type Inputs, priceSink } from './prices.js';
 import { Scheduler } from './scheduler.js';
@@ -23,6 +24,8 @@ interface SourcesOptions {
 export class Sources {
   private readonly scheduler: Scheduler;
   private house: House | null = null;
+  /** What each source of prices delivered last. */
+  readonly ticks = new PriceTicks();
 
   constructor(private readonly options: SourcesOptions) {
     this.scheduler = new Scheduler(options.sequencer, options.inputs.clock);
@@ -36,8 +39,13 @@ export class Sources {
     this.house = openHouse(this.options);
     this.scheduler.start();
     inputs.feed.start(
-      priceSink(sequencer, log, (asset, priceMicros, observedAtMs) => {
-        this.house?.observe(asset, priceMicros, observedAtMs);
+      priceSink({
+        sequencer,
+        log,
+        ticks: this.ticks,
+        onlySource: config.feed.kind === 'live' ? config.feed.venues[0]!.name : config.feed.kind,
+        accepted: (asset, priceMicros, observedAtMs) =>
+          this.house?.observe(asset, priceMicros, observedAtMs),
       }),
     );
   }

@@ -149,6 +149,11 @@ export class Metrics {
     this.register(Gauge, name, help, [label], labelled(label, readings));
   }
 
+  /** Like {@link gauges}, with several labels. */
+  samples(name: string, help: string, labelNames: string[], samples: Samples): void {
+    this.register(Gauge, name, help, labelNames, samples);
+  }
+
   /** Registers a number that only goes up. */
   counter(name: string, help: string, reading: Reading): void {
     this.register(Counter, name, help, [], unlabelled(reading));

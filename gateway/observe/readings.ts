@@ -5,6 +5,7 @@ import type { FairQueue } from '../fair-use/fair-queue.js';
 import { type FairUse, PARTIES, QUOTAS } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
 import type { Metrics } from './metrics.js';
+import type { PriceTicks } from './price-ticks.js';
 import type { WatchedSequencer } from './watched-sequencer.js';
 
 type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
@@ -19,6 +20,8 @@ interface Observed {
   signIns: FairQueue;
   connections: ConnectionCap;
   http: { readonly requestsInFlight: number; readonly slowBodies: number };
+  priceTicks: PriceTicks;
+  clock: { nowMs(): number };
   unsent: {
     readonly bytes: number;
     readonly count: number;
@@ -34,6 +37,7 @@ interface Observed {
 
 export function registerReadings(metrics: Metrics, observed: Observed): void {
   registerSequencer(metrics, observed);
+  registerPrices(metrics, observed);
   registerClients(metrics, observed);
   registerRefusals(metrics, observed);
 }
@@ -69,6 +73,29 @@ function registerSequencer(metrics: Metrics, { sequencer, follower }: Observed):
   });
   metrics.counter('exchange_follower_failures_total', 'Failures of the follower', () => {
     return follower?.status.troubleCount ?? 0;
+  });
+}
+
+function registerPrices(metrics: Metrics, { sequencer, priceTicks, clock }: Observed): void {
+  const { engine } = sequencer;
+  metrics.counters('exchange_prices_total', 'Prices, by source', 'source', () =>
+    priceTicks.countsBySource(),
+  );
+  metrics.samples(
+    'exchange_price_age_seconds',
+    'Age of the last price of an asset, by source',
+    ['asset', 'source'],
+    () =>
+      [...priceTicks.newest()].map(([asset, { source, observedAtMs }]) => {
+        const ageMs = Math.max(0, clock.nowMs() - observedAtMs);
+        return [{ asset, source }, ageMs / 1_000] as const;
+      }),
+  );
+  metrics.gauge('exchange_prices_held', 'Assets whose prices are held back by the guard', () => {
+    let count = 0;
+    for (let asset = 0; asset < engine.assetCount; asset++)
+      if (engine.heldPrice(asset) !== null) count++;
+    return count;
   });
 }
 

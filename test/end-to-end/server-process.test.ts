@@ -390,7 +390,9 @@ describe('the configuration', () => {
     });
     const limits = Object.values(readConfig({ FAIR_USE: 'off' }).fairUse).flatMap(Object.values);
     expect(limits).toEqual(Array.from({ length: 8 }, () => null));
-    expect(readConfig({ PRICE_FEED: 'coinbase' }).feed).toMatchObject({ kind: 'coinbase' });
+    const both = readConfig({ PRICE_FEED: 'kraken,coinbase', KRAKEN_URL: 'ws://k' }).feed;
+    const coinbase = { name: 'coinbase', url: 'wss://ws-feed.exchange.coinbase.com' };
+    expect(both).toEqual({ kind: 'live', venues: [{ name: 'kraken', url: 'ws://k' }, coinbase] });
   });
 
   const WRONG: [string, string][] = [
@@ -413,10 +415,13 @@ describe('the configuration', () => {
     ['ASSETS', 'BTC,BTC'],
     ['PRICE_FEED', 'binance'],
     ['PRICE_FEED', 'file:'],
+    ['PRICE_FEED', 'coinbase,simulated'],
+    ['PRICE_FEED', 'coinbase,coinbase'],
     ['FEED_SPEED', '0'],
     ['FEED_SPEED', 'fast'],
     ['FEED_SEED', '1.5'],
     ['COINBASE_URL', 'http://x'],
+    ['KRAKEN_URL', 'http://x'],
     ['STARTING_BALANCE', '-1'],
     ['STARTING_BALANCE', '1.0000001'],
     ['STARTING_BALANCE', '10,000'],

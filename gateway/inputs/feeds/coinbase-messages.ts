@@ -3,17 +3,17 @@
  * (docs.cdp.coinbase.com/exchange/websocket-feed, channel `ticker`). Reading never throws.
  */
 import { z } from 'zod';
+import type { FeedMessage, Venue } from './live.js';
 import { parsePriceMicros } from './price-feed.js';
 
-export type FeedMessage =
-  | { type: 'ticker'; productId: string; sequence: number; priceMicros: number; tradedAtMs: number }
-  | { type: 'subscriptions'; productIds: string[] }
-  | { type: 'error'; message: string }
-  /** A message that the feed does not need. */
-  | { type: 'other' }
-  | { type: 'malformed'; reason: string };
+export const COINBASE: Venue = {
+  url: 'wss://ws-feed.exchange.coinbase.com',
+  productId: (symbol) => `${symbol}-USD`,
+  subscribeMessage,
+  read: (text) => [readFeedMessage(text)],
+};
 
-export function subscribeMessage(productIds: readonly string[]): string {
+function subscribeMessage(productIds: readonly string[]): string {
   return JSON.stringify({ type: 'subscribe', product_ids: productIds, channels: ['ticker'] });
 }
 

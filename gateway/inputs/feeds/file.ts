@@ -75,7 +75,7 @@ class FileFeed implements PriceFeed {
       this.clock.runTo(tick.observedAtMs);
       if (await this.waitFor(tick)) batchTicks = 0;
       if (batchTicks === 0) batchStartMs = tick.observedAtMs;
-      sink(tick.symbol, tick.priceMicros, tick.observedAtMs);
+      sink(tick.symbol, tick.priceMicros, tick.observedAtMs, tick.source);
       batchTicks++;
       if (batchTicks >= MAX_BATCH_TICKS || tick.observedAtMs - batchStartMs >= MAX_BATCH_MS) {
         await nextTurn(undefined, { signal: this.aborter.signal });

@@ -7,7 +7,13 @@
 import { Big } from 'big.js';
 import { MAX_ASSET_PRICE_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 
-export type PriceSink = (symbol: string, priceMicros: number, observedAtMs: number) => void;
+/** `source`: which of several sources the price is from; left out: there is only one. */
+export type PriceSink = (
+  symbol: string,
+  priceMicros: number,
+  observedAtMs: number,
+  source?: string,
+) => void;
 
 export interface PriceFeed {
   /** Starts to deliver, never within this call. May be called once. */

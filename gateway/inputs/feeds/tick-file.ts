@@ -1,11 +1,13 @@
 /**
  * A price file: CSV with the header `observedAtMs,asset,price`, oldest price first, in dollars with
- * at most 6 decimal places. It is read as a stream, so it may have any size. An invalid line ends
- * the reading with a `TickFileError` that names it.
+ * at most 6 decimal places. With a fourth column `source`, it has the prices of several sources. It
+ * is read as a stream, so it may have any size. An invalid line ends the reading with a
+ * `TickFileError` that names it.
  */
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import { isPriceSource } from '../../../engine/interface/fields.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { parsePriceMicros } from './price-feed.js';
 
@@ -13,6 +15,8 @@ export interface Tick {
   observedAtMs: number;
   symbol: string;
   priceMicros: number;
+  /** Left out: the file has only one source. */
+  source?: string;
 }
 
 export interface TickFileSummary {
@@ -26,6 +30,7 @@ export class TickFileError extends Error {
 }
 
 const HEADER = ['observedAtMs', 'asset', 'price'];
+const HEADER_WITH_SOURCE = [...HEADER, 'source'];
 
 /**
  * The prices in the file, in order.
@@ -37,20 +42,22 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
   const parser = parse({ info: true, bom: true, relax_column_count: true });
   // An error of either stream ends the other and is thrown by the iteration below.
   pipeline(createReadStream(path), parser, () => {});
-  let headerSeen = false;
+  let header: readonly string[] | null = null;
   let lastAtMs = 0;
   try {
     for await (const { record, info } of parser as AsyncIterable<CsvRow>) {
-      if (headerSeen) {
-        const tick = toTick(record, symbols, lastAtMs);
+      if (header !== null) {
+        const tick = toTick(record, header.length, symbols, lastAtMs);
         if (typeof tick === 'string')
           throw new TickFileError(`${path}, line ${info.lines}: ${tick}`);
         lastAtMs = tick.observedAtMs;
         yield tick;
       } else {
-        headerSeen = true;
-        if (record.join() !== HEADER.join())
-          throw new TickFileError(`${path}, line 1: the header must be ${HEADER.join()}`);
+        header = [HEADER, HEADER_WITH_SOURCE].find((one) => one.join() === record.join()) ?? null;
+        if (header === null)
+          throw new TickFileError(
+            `${path}, line 1: the header must be ${HEADER.join()} or ${HEADER_WITH_SOURCE.join()}`,
+          );
       }
     }
   } catch (error) {
@@ -88,11 +95,12 @@ interface CsvRow {
 /** The tick of a line, or its problem. */
 function toTick(
   record: readonly string[],
+  columns: number,
   symbols: ReadonlySet<string>,
   lastAtMs: number,
 ): Tick | string {
-  if (record.length !== HEADER.length) return `${record.length} columns, must be ${HEADER.length}`;
-  const [timeText, symbol, priceText] = record as [string, string, string];
+  if (record.length !== columns) return `${record.length} columns, must be ${columns}`;
+  const [timeText, symbol, priceText, source] = record as [string, string, string, string?];
   const observedAtMs = /^\d{1,13}$/.test(timeText) ? Number(timeText) : -1;
   if (observedAtMs < 0 || observedAtMs > MAX_TIME_MS)
     return `observedAtMs must be milliseconds since the epoch, not "${timeText}"`;
@@ -101,5 +109,7 @@ function toTick(
   const priceMicros = parsePriceMicros(priceText);
   if (priceMicros === null)
     return `price must be dollars with at most 6 decimal places, not "${priceText}"`;
-  return { observedAtMs, symbol, priceMicros };
+  if (source === undefined) return { observedAtMs, symbol, priceMicros };
+  if (!isPriceSource(source)) return `source must be 1 to 32 of a-z 0-9 . -, not "${source}"`;
+  return { observedAtMs, symbol, priceMicros, source };
 }

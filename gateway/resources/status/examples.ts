@@ -13,6 +13,18 @@ export const status: RouteExample = {
     digest: '6b0c94e7d1f2a385',
     journal: 'local',
     startedAtMs: 1763700300000,
+    prices: [
+      {
+        asset: 'BTC',
+        price: 101250.5,
+        observedAtMs: 1763701202000,
+        held: null,
+        sources: [
+          { source: 'simulated', price: 101250.5, observedAtMs: 1763701202000, isFresh: true },
+        ],
+      },
+      { asset: 'ETH', price: null, observedAtMs: null, held: null, sources: [] },
+    ],
     nowMs: 1763701202000,
   },
 };

@@ -8,6 +8,7 @@ import { serializer } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
 import * as examples from './examples.js';
 import { limitsOf } from './limits.js';
+import { pricesOf } from './prices.js';
 import { Health, Limits, MetricsText, Ready, Status, Time } from './schemas.js';
 
 const healthText = serializer(Health);
@@ -58,13 +59,14 @@ export const operationRoutes: Route[] = [
     example: examples.status,
     handle(call) {
       const { sequence } = call.engine;
-      const { version, startedAtMs, sequencer, clock, config } = call.gateway;
+      const { version, startedAtMs, sequencer, clock, config, priceTicks } = call.gateway;
       const { durableSequence } = sequencer;
       const digest = call.engine.digest();
       const progress = { version, sequence, durableSequence, digest };
       const journal = journalKind(config.journal);
       const nowMs = clock.nowMs();
-      call.answer(200, statusText({ ...progress, journal, startedAtMs, nowMs }));
+      const prices = pricesOf(call.engine, priceTicks, nowMs);
+      call.answer(200, statusText({ ...progress, journal, startedAtMs, prices, nowMs }));
     },
   }),
 

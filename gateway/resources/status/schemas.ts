@@ -31,6 +31,35 @@ export const Status = responseSchema(
         'database that replicates nothing, which is for development',
     }),
     startedAtMs: timeMs,
+    prices: z
+      .array(
+        z.strictObject({
+          asset: z.string(),
+          price: money.nullable().meta({ description: 'The price that counts; null: none yet' }),
+          observedAtMs: timeMs.nullable(),
+          held: z
+            .strictObject({
+              price: money,
+              sinceMs: timeMs.meta({ description: 'When the first such price came' }),
+            })
+            .nullable()
+            .meta({
+              description:
+                'The price that is held back, because it is far from the last one; null: none',
+            }),
+          sources: z
+            .array(
+              z.strictObject({
+                source: z.string(),
+                price: money,
+                observedAtMs: timeMs,
+                isFresh: z.boolean().meta({ description: 'Whether it counts for the median' }),
+              }),
+            )
+            .meta({ description: 'The last price of each source since the start' }),
+        }),
+      )
+      .meta({ description: 'The prices of the assets, and where they come from' }),
     nowMs: timeMs.meta({
       description: 'The time of the exchange, in milliseconds since the epoch',
     }),

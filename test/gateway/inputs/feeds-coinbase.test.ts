@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { CoinbaseFeed, type CoinbaseFeedOptions } from '../../../gateway/inputs/feeds/coinbase.js';
-import { readFeedMessage } from '../../../gateway/inputs/feeds/coinbase-messages.js';
+import { COINBASE } from '../../../gateway/inputs/feeds/coinbase-messages.js';
+import { LiveFeed, type LiveFeedOptions } from '../../../gateway/inputs/feeds/live.js';
 import { ManualClock } from '../../support/clock.js';
 import { eventually } from '../../support/eventually.js';
 import { silentLog } from '../../support/house-support.js';
@@ -21,7 +21,7 @@ let port: number;
 let sockets: WebSocket[];
 let received: string[];
 let logged: { level: number; msg: string; delayMs?: number; reason?: string }[];
-let feed: CoinbaseFeed | null;
+let feed: LiveFeed | null;
 let clock: ManualClock;
 let delivered: { symbol: string; priceMicros: number; observedAtMs: number; elapsedMs: number }[];
 
@@ -48,9 +48,10 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-function connect(options: Partial<CoinbaseFeedOptions> = {}): CoinbaseFeed {
+function connect(options: Partial<LiveFeedOptions> = {}): LiveFeed {
   const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line)) });
-  feed = new CoinbaseFeed({
+  feed = new LiveFeed({
+    venue: COINBASE,
     symbols: ['BTC', 'ETH', 'SOL'],
     clock,
     log,
@@ -65,6 +66,8 @@ function connect(options: Partial<CoinbaseFeedOptions> = {}): CoinbaseFeed {
   );
   return feed;
 }
+
+const readOne = (text: string) => COINBASE.read(text)[0]!;
 
 /** As Coinbase sends it, with all fields. */
 function ticker(fields: Record<string, unknown> = {}): string {
@@ -101,7 +104,8 @@ async function subscribed(count = 1): Promise<WebSocket> {
  * so, too.
  */
 async function laterFeedReconnected(backoffMs: number): Promise<void> {
-  const later = new CoinbaseFeed({
+  const later = new LiveFeed({
+    venue: COINBASE,
     symbols: ['BTC'],
     clock,
     log: silentLog,
@@ -342,8 +346,8 @@ describe('stop', () => {
 });
 
 test('ignores other kinds of messages', () => {
-  expect(readFeedMessage('{"type":"heartbeat","sequence":1}')).toEqual({ type: 'other' });
-  expect(readFeedMessage(ticker({ time: '2025-11-21T06:29:59.999999Z' }))).toMatchObject({
+  expect(readOne('{"type":"heartbeat","sequence":1}')).toEqual({ type: 'other' });
+  expect(readOne(ticker({ time: '2025-11-21T06:29:59.999999Z' }))).toMatchObject({
     tradedAtMs: NOW_MS - 1,
   });
 });

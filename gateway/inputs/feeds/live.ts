@@ -1,5 +1,5 @@
 /**
- * Live prices: the ticker channel of the Coinbase Exchange WebSocket feed.
+ * Live prices from the WebSocket feed of an exchange elsewhere, a venue.
  *
  * Always holds: at most one connection is open or being opened. When it ends, is refused or falls
  * silent, the feed reconnects after a delay that doubles with each failure and is reset by a price.
@@ -8,18 +8,35 @@
 import type { Logger } from 'pino';
 import WebSocket from 'ws';
 import { type Clock, elapsedMs } from '../../time/clock.js';
-import { type FeedMessage, readFeedMessage, subscribeMessage } from './coinbase-messages.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
 
-export const COINBASE_URL = 'wss://ws-feed.exchange.coinbase.com';
+export type FeedMessage =
+  /** `sequence` grows with every price of the product on a connection. */
+  | { type: 'ticker'; productId: string; sequence: number; priceMicros: number; tradedAtMs: number }
+  | { type: 'subscriptions'; productIds: string[] }
+  | { type: 'error'; message: string }
+  /** A message that the feed does not need. */
+  | { type: 'other' }
+  | { type: 'malformed'; reason: string };
 
-export interface CoinbaseFeedOptions {
-  /** "BTC" is the product BTC-USD. */
+/** What a venue's feed says. */
+export interface Venue {
+  url: string;
+  /** "BTC" → "BTC-USD". */
+  productId(symbol: string): string;
+  subscribeMessage(productIds: readonly string[]): string;
+  /** Never throws. */
+  read(text: string): FeedMessage[];
+}
+
+export interface LiveFeedOptions {
+  venue: Venue;
   symbols: readonly string[];
   clock: Clock;
   log: Logger;
   /** Uniform on [0, 1); spreads the reconnections of many exchanges. */
   random: () => number;
+  /** In place of the venue's. */
   url?: string;
   /** Real milliseconds of silence after which the connection counts as lost. */
   idleTimeoutMs?: number;
@@ -29,7 +46,7 @@ export interface CoinbaseFeedOptions {
 }
 
 /** Statistics since the start. */
-interface CoinbaseFeedStatus {
+interface LiveFeedStatus {
   /** The current connection has delivered a price. */
   live: boolean;
   connections: number;
@@ -52,8 +69,8 @@ interface Product {
   timer: NodeJS.Timeout | null;
 }
 
-export class CoinbaseFeed implements PriceFeed {
-  private readonly options: Required<CoinbaseFeedOptions>;
+export class LiveFeed implements PriceFeed {
+  private readonly options: Required<LiveFeedOptions>;
   private readonly products: ReadonlyMap<string, Product>;
   private readonly counters = { connections: 0, delivered: 0, malformed: 0, serverErrors: 0 };
   private sink: PriceSink | null = null;
@@ -65,15 +82,16 @@ export class CoinbaseFeed implements PriceFeed {
   private idleTimer: NodeJS.Timeout | null = null;
   private reconnectTimer: NodeJS.Timeout | null = null;
 
-  constructor(options: CoinbaseFeedOptions) {
+  constructor(options: LiveFeedOptions) {
     this.options = {
-      url: COINBASE_URL,
+      url: options.venue.url,
       idleTimeoutMs: 15_000,
       backoffFirstMs: 500,
       backoffMaxMs: 30_000,
       ...options,
     };
-    this.products = new Map(options.symbols.map((symbol) => [`${symbol}-USD`, newProduct(symbol)]));
+    const { symbols, venue } = options;
+    this.products = new Map(symbols.map((symbol) => [venue.productId(symbol), newProduct(symbol)]));
   }
 
   start(sink: PriceSink): void {
@@ -92,7 +110,7 @@ export class CoinbaseFeed implements PriceFeed {
     await closed;
   }
 
-  status(): CoinbaseFeedStatus {
+  status(): LiveFeedStatus {
     return { live: this.live, ...this.counters };
   }
 
@@ -107,11 +125,12 @@ export class CoinbaseFeed implements PriceFeed {
     this.socket = socket;
     socket.on('open', () => {
       this.watchForSilence();
-      socket.send(subscribeMessage([...this.products.keys()]));
+      socket.send(this.options.venue.subscribeMessage([...this.products.keys()]));
     });
     socket.on('message', (data) => {
       // A message may still arrive after the connection was dropped.
-      if (socket.readyState === WebSocket.OPEN) this.receive(readFeedMessage(data.toString()));
+      for (const message of this.options.venue.read(data.toString()))
+        if (socket.readyState === WebSocket.OPEN) this.receive(message);
     });
     socket.on('error', (error) =>
       this.options.log.warn({ err: error }, 'price feed: connection failed'),
