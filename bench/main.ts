@@ -24,6 +24,7 @@ interface Settings {
   connections: readonly number[];
   folder: string;
   profile?: string;
+  plot?: string;
   json?: string;
 }
 
@@ -53,13 +54,14 @@ function readArguments(): Settings {
     )
     .option('--folder <path>', 'parent of temporary data folders', tmpdir())
     .option('--profile <path>', 'folder for a CPU profile of the exchange in the http section')
+    .option('--plot <folder>', 'folder for pictures (SVG) of the http section')
     .option('--json <file>', 'also write the results as JSON')
     .parse()
     .opts<Settings>();
 }
 
 async function run(settings: Settings): Promise<void> {
-  const { only, seed, commands, seconds, connections, folder, profile, json } = settings;
+  const { only, seed, commands, seconds, connections, folder, profile, plot, json } = settings;
   const machine = describeMachine();
   console.log(machineLine(machine));
   const sections: Section[] = [];
@@ -76,7 +78,14 @@ async function run(settings: Settings): Promise<void> {
     }
     return planned;
   };
-  const options = { parent: folder, seed, seconds, connections, profileFolder: profile ?? null };
+  const options = {
+    parent: folder,
+    seed,
+    seconds,
+    connections,
+    profileFolder: profile ?? null,
+    plotFolder: plot ?? null,
+  };
   const benches = {
     engine: () => benchEngine(workload()),
     journal: () => benchJournal(workload(), options),

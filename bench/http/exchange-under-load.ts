@@ -93,6 +93,10 @@ export class ExchangeUnderLoad {
     return this.process.port;
   }
 
+  get pid(): number {
+    return this.process.pid;
+  }
+
   get dataFolder(): string {
     return this.process.dataFolder;
   }

@@ -12,6 +12,8 @@ export interface HttpLoad {
   /** Orders per request; 0: a read. */
   orders: number;
   requests: Buffer[];
+  /** Of the users who send them, in turn. */
+  tokens: string[];
   /** For the bare server. */
   answer: string;
 }
@@ -40,7 +42,7 @@ export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/orderbook`;
   const { text } = await exchange.send({ path });
   const requests = [requestBytes({ path })];
-  return { name: 'order book reads', path, orders: 0, requests, answer: text };
+  return { name: 'order book reads', path, orders: 0, requests, tokens: [], answer: text };
 }
 
 /** Requests with these bodies in turn, each of a new user, who sends it once now. */
@@ -51,6 +53,7 @@ async function postedBy(
   bodies: readonly object[],
 ): Promise<HttpLoad> {
   const requests: Buffer[] = [];
+  const tokens: string[] = [];
   let answer = '';
   for (let i = 0; i < TRADERS; i++) {
     const headers = await exchange.register(`${role}-${i}`);
@@ -58,6 +61,7 @@ async function postedBy(
     const request = { method: 'POST', path: kind.path, headers, body } as const;
     answer = (await exchange.send(request)).text;
     requests.push(requestBytes(request));
+    tokens.push(headers['x-user-token']!);
   }
-  return { ...kind, requests, answer };
+  return { ...kind, requests, tokens, answer };
 }

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { endOf } from '../measure/exchange-process.js';
+import type { PlainSetup } from '../plain/exchange.js';
 import type { LoadOptions, LoadResult } from './load.js';
 import type { LoadTask } from './load-generator.js';
 import type { StreamLoadOptions, StreamLoadResult } from './stream-load.js';
@@ -13,9 +14,21 @@ const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export async function startBareServer(answers: Record<string, string>) {
   const child = fork(fileOf('./bare-server.js'), [], { env: {} });
   child.send(answers);
+  return serverOf(child);
+}
+
+/** The plain design (bench/plain), with its database in a folder. */
+export async function startPlainServer(setup: PlainSetup & { folder: string }) {
+  const env = { NODE_NO_WARNINGS: '1' };
+  const child = fork(fileOf('../plain/server.js'), [], { env });
+  child.send(setup);
+  return serverOf(child);
+}
+
+async function serverOf(child: ChildProcess) {
   const { port } = await messageFrom<{ port: number }>(child);
   const stop = async (): Promise<void> => void (await endOf(child, 'SIGTERM'));
-  return { port, stop };
+  return { port, pid: child.pid!, stop };
 }
 
 /** A process that generates load. */
