@@ -59,7 +59,7 @@ async function visit(
   await page.addInitScript(PROBE_SCRIPT);
   await prepare(devtools);
   await page.goto(url);
-  await page.locator('.book .offer').first().waitFor();
+  await page.locator('.book .offer:enabled').first().waitFor();
   await page.locator('.uplot canvas').waitFor();
   return { page, devtools, foreign, probe: () => page.evaluate<Probe>('probe') };
 }
@@ -111,16 +111,17 @@ async function measureLoading(browser: Browser, url: string): Promise<void> {
 async function useEverything(page: Page): Promise<void> {
   await page.getByRole('button', { name: /DOWN/ }).first().click();
   await page.getByRole('button', { name: 'Limit', exact: true }).click();
-  await page.locator('.book .offer .level').first().click();
+  await page.locator('.book .offer:enabled').first().click();
   await page.locator('#size').pressSequentially('123.45');
   await page.getByRole('button', { name: 'Sell', exact: true }).click();
   await page.getByRole('button', { name: 'Buy', exact: true }).click();
   await page.locator('h1').click();
   await page.keyboard.press('?');
+  await page.getByRole('heading', { name: 'Keys' }).waitFor();
   await page.keyboard.press('Escape');
   for (const name of ['Past markets', 'Leaderboard', 'Account', 'BTC'])
     await page.getByRole('link', { name, exact: true }).first().click();
-  await page.locator('.book .offer').first().waitFor();
+  await page.locator('.book .offer:enabled').first().waitFor();
   await sleep(500);
 }
 

@@ -101,7 +101,7 @@ const LOST = 'The connection to the exchange is lost.';
 test('a lost connection is announced, what is shown is marked, and it catches up', async () => {
   const visitor = await Visitor.open(browser, url);
   const { page } = visitor;
-  await page.locator('.book .offer').first().waitFor();
+  await page.locator('.book .offer:enabled').first().waitFor();
   visitor.isCutOff = true;
   line.cut();
   await page.getByText(LOST).waitFor();
@@ -121,7 +121,7 @@ test('a change during a lost connection is refused with a sentence, and executed
   const visitor = await Visitor.open(browser, url);
   const { page } = visitor;
   await visitor.register('grace');
-  await page.locator('.book .offer').first().waitFor();
+  await page.locator('.book .offer:enabled').first().waitFor();
   await page.getByLabel('One click: send without asking again').check();
   await page.locator('#size').fill('10');
   visitor.isCutOff = true;
@@ -144,7 +144,7 @@ test('kill -9 and a restart: the page says so, and goes on with the same account
   const visitor = await Visitor.open(browser, url);
   const { page } = visitor;
   await visitor.register('joan');
-  await page.locator('.book .offer').first().waitFor();
+  await page.locator('.book .offer:enabled').first().waitFor();
   await page.getByLabel('One click: send without asking again').check();
   await page.locator('#size').fill('20');
   await page.getByRole('button', { name: 'Buy UP' }).click();
@@ -162,7 +162,7 @@ test('kill -9 and a restart: the page says so, and goes on with the same account
   await expect.poll(() => page.getByText(LOST).count(), { timeout: 30_000 }).toBe(0);
   // What was answered was durable: the balance is the same, to the micro-dollar.
   await expect.poll(() => money.textContent()).toBe(before);
-  await page.locator('.book .offer').first().waitFor();
+  await page.locator('.book .offer:enabled').first().waitFor();
   await page.locator('#size').fill('10');
   await page.getByRole('button', { name: 'Buy UP' }).click();
   await sequence.waitFor();
@@ -177,7 +177,7 @@ test('two tabs show one account, and signing out of one signs out of both', asyn
   const other = await visitor.newTab();
   const signOut = (tab: typeof page) => tab.getByRole('button', { name: 'Sign out' });
   await signOut(other).waitFor();
-  await page.locator('.book .offer').first().waitFor();
+  await page.locator('.book .offer:enabled').first().waitFor();
   await page.getByLabel('One click: send without asking again').check();
   await page.locator('#size').fill('30');
   await page.getByRole('button', { name: 'Buy UP' }).click();

@@ -36,7 +36,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   const visitor = await Visitor.open(browser, server.exchange.address);
   const { page } = visitor;
   const { keyboard } = page;
-  await page.locator('.book .offer').waitFor();
+  await page.locator('.book .offer:enabled').waitFor();
   await tabTo(page, /^Create an account$/);
   await keyboard.press('Enter');
   await page.getByLabel('Name', { exact: true }).waitFor();

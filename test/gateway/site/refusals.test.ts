@@ -102,7 +102,7 @@ test('what the engine refuses', async () => {
   expect(await problem('size')).toContain('Not enough orders match');
 
   await rest('DOWN', 100, 0.4);
-  await page.locator('.book .offer').waitFor();
+  await page.locator('.book .offer:enabled').waitFor();
   await size.fill('0.0001');
   await buy.click();
   expect(await problem('size')).toContain('buys less than 0.001 shares');
@@ -112,7 +112,7 @@ test('what the engine refuses', async () => {
   await visitor.isAccessible('an order that was refused');
 
   // A level of the book gives the price.
-  await page.locator('.book .offer .level').click();
+  await page.locator('.book .offer:enabled').click();
   expect(await page.locator('#price').inputValue()).toBe('0.600');
   await size.fill('10');
   await page.getByLabel(/^Post only/).check();

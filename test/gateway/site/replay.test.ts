@@ -27,7 +27,7 @@ test("a receipt shows the hash of the journal's batch that holds it", async () =
   const order = { outcome: 'DOWN', shares: 100, price: 0.4, timeInForce: 'GTC' };
   expect((await server.api.post(BUY, order, maker.token)).status).toBe(200);
   await visitor.register('ada');
-  await page.locator('.book .offer').waitFor();
+  await page.locator('.book .offer:enabled').waitFor();
   await page.getByLabel('One click: send without asking again').check();
   await page.locator('#size').fill('12');
   await page.getByRole('button', { name: 'Buy UP' }).click();

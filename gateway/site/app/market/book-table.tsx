@@ -2,124 +2,82 @@
  * The book of one outcome: offers above, bids below, the nearest to the middle. A bar shows the
  * shares up to each level. Choosing a level takes its price over into the ticket.
  *
- * Always holds: it has the same number of rows whatever is in the book, so nothing below it moves.
+ * Always holds: it has the same rows whatever is in the book, so nothing moves. A row is a button
+ * that says all of its level; the drawing below the buttons is for the eye.
  */
-import { Component } from 'preact';
-import type { Level } from '../../../client/stream/book.js';
+import { computed, type Signal, useComputed, useSignalEffect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { best, book } from '../model/book.js';
 import { fillFromLevel, outcome } from '../model/ticket.js';
 import { sharePrice, shares } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
+import { drawBook } from './book-canvas.js';
+import { type BookRow, bids, followBook, offers } from './book-rows.js';
 
-const ROWS = 7;
+const farthestFirst = [...offers].reverse();
+
+const spread = computed(() => {
+  const { bid, ask } = best[outcome.value];
+  if (bid.value !== null && ask.value !== null)
+    return `Spread ${sharePrice(ask.value - bid.value)}`;
+  return book.value === null ? 'The book is not known yet' : 'One side is empty';
+});
 
 export function BookTable() {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useSignalEffect(followBook);
+  useEffect(() => drawBook(canvas.current!), []);
   const of = outcome.value;
-  const sides = book.value?.[of];
-  const asks = (sides?.asks ?? []).slice(0, ROWS);
-  const bids = (sides?.bids ?? []).slice(0, ROWS);
-  const deepest = Math.max(sum(asks), sum(bids), 1);
-  const depthOf = (total: number) => Math.round((total / deepest) * 100);
-  const bid = best[of].bid.value;
-  const ask = best[of].ask.value;
   return (
     <Panel title={`Book, ${of}`} class="book-panel" extra={<span class="soft">in shares</span>}>
-      <table class="book">
-        <thead>
-          <tr>
-            <th scope="col">Price</th>
-            <th scope="col">Shares</th>
-            <th scope="col">In all</th>
-          </tr>
-        </thead>
-        <tbody class="asks">
-          {Array.from({ length: ROWS - asks.length }, (_, row) => (
-            <EmptyRow key={`empty-${row}`} />
-          ))}
-          {withTotals(asks)
-            .reverse()
-            .map((row) => (
-              <Row key={row.priceTicks} {...row} kind="offer" depth={depthOf(row.total)} />
-            ))}
-        </tbody>
-        <tbody class="spread">
-          <tr>
-            <td colSpan={3}>
-              {bid === null || ask === null
-                ? book.value === null
-                  ? 'The book is not known yet'
-                  : 'One side is empty'
-                : `Spread ${sharePrice(ask - bid)}`}
-            </td>
-          </tr>
-        </tbody>
-        <tbody class="bids">
-          {withTotals(bids).map((row) => (
-            <Row key={row.priceTicks} {...row} kind="bid" depth={depthOf(row.total)} />
-          ))}
-          {Array.from({ length: ROWS - bids.length }, (_, row) => (
-            <EmptyRow key={`empty-${row}`} />
-          ))}
-        </tbody>
-      </table>
+      <div class="book">
+        <p class="book-heads" aria-hidden="true">
+          <span>Price</span>
+          <span>Shares</span>
+          <span>In all</span>
+        </p>
+        <div class="book-body">
+          <div class="book-drawing" aria-hidden="true">
+            <canvas ref={canvas} />
+          </div>
+          <Side name={`Offers of ${of}, the best last`} rows={farthestFirst} kind="offer" />
+          <p class="spread">{spread}</p>
+          <Side name={`Bids for ${of}, the best first`} rows={bids} kind="bid" />
+        </div>
+      </div>
     </Panel>
   );
 }
 
-interface RowProps {
-  priceTicks: number;
-  lots: number;
-  total: number;
-  kind: 'offer' | 'bid';
-  /** The length of the bar, in hundredths. */
-  depth: number;
-}
-
-/** Drawn again only when it changes: a busy book changes many times a second, most rows do not. */
-class Row extends Component<RowProps> {
-  override shouldComponentUpdate(next: RowProps): boolean {
-    const { lots, total, depth } = this.props;
-    return next.lots !== lots || next.total !== total || next.depth !== depth;
-  }
-
-  override render({ priceTicks, lots, total, kind, depth }: RowProps) {
-    const choose = () => fillFromLevel(outcome.peek(), priceTicks);
-    const label = `${kind} at ${sharePrice(priceTicks)}: use this price`;
-    return (
-      <tr class={kind} onClick={choose}>
-        <td>
-          <button type="button" class="level" aria-label={label}>
-            {sharePrice(priceTicks)}
-          </button>
-        </td>
-        <td>{shares(lots)}</td>
-        <td>
-          <span class="depth" style={{ transform: `scaleX(${depth / 100})` }} />
-          <span class="depth-text">{shares(total)}</span>
-        </td>
-      </tr>
-    );
-  }
-}
-
-function EmptyRow() {
+function Side(props: { name: string; rows: readonly Signal<BookRow>[]; kind: 'offer' | 'bid' }) {
+  const { name, rows, kind } = props;
   return (
-    <tr class="empty">
-      <td>{'\u00a0'}</td>
-      <td />
-      <td />
-    </tr>
+    <ul aria-label={name}>
+      {rows.map((row, index) => (
+        <li key={index}>
+          <LevelButton of={row} kind={kind} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
-function sum(levels: readonly Level[]): number {
-  return levels.reduce((total, { lots }) => total + lots, 0);
-}
-
-function withTotals(levels: readonly Level[]) {
-  let total = 0;
-  return levels.map(({ priceTicks, lots }) => {
-    total += lots;
-    return { priceTicks, lots, total };
+/** Drawn once: its label follows the level that stands in this place. */
+function LevelButton({ of, kind }: { of: Signal<BookRow>; kind: 'offer' | 'bid' }) {
+  const isEmpty = useComputed(() => of.value.priceTicks === 0);
+  const label = useComputed(() => {
+    const { priceTicks, lots, totalLots } = of.value;
+    if (priceTicks === 0) return `no ${kind}`;
+    const sizes = `${shares(lots)} shares, ${shares(totalLots)} in all`;
+    return `${kind} at ${sharePrice(priceTicks)}: ${sizes}. Use this price`;
   });
+  return (
+    <button
+      type="button"
+      class={kind}
+      disabled={isEmpty}
+      aria-label={label}
+      onClick={() => fillFromLevel(outcome.peek(), of.peek().priceTicks)}
+    />
+  );
 }

@@ -8,19 +8,13 @@ import { market } from './markets.js';
 
 export type OutcomeName = 'UP' | 'DOWN';
 
-export interface BookSide {
-  /** Best first. */
-  bids: readonly Level[];
-  asks: readonly Level[];
-}
-
-export interface Book extends Record<OutcomeName, BookSide> {
+export interface Book {
   marketId: string;
+  /** Best first; at most `depth` of them. */
+  levels: (outcome: OutcomeName, side: 'bids' | 'asks', depth?: number) => readonly Level[];
 }
 
-export const PRICE_TICKS = 1_000;
-
-/** As it was received last, perhaps of another market. */
+/** As it was received last, perhaps of another market: another object at every change. */
 export const received = signal<Book | null>(null);
 
 export const book = computed(() => {
@@ -31,8 +25,8 @@ export const book = computed(() => {
 /** The best prices of an outcome, each a signal of its own: most changes of a book change none. */
 function bestOf(outcome: OutcomeName) {
   return {
-    bid: computed(() => book.value?.[outcome].bids[0]?.priceTicks ?? null),
-    ask: computed(() => book.value?.[outcome].asks[0]?.priceTicks ?? null),
+    bid: computed(() => book.value?.levels(outcome, 'bids', 1)[0]?.priceTicks ?? null),
+    ask: computed(() => book.value?.levels(outcome, 'asks', 1)[0]?.priceTicks ?? null),
   };
 }
 

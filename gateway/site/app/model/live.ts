@@ -11,7 +11,7 @@ import { Book as LocalBook } from '../../../client/stream/book.js';
 import { MarketList } from '../../../client/stream/markets.js';
 import { Stream } from '../../../client/stream/stream.js';
 import { forgetAccount, setAccount } from './account.js';
-import { received } from './book.js';
+import { type Book, received } from './book.js';
 import { heard } from './clock.js';
 import { api } from './exchange.js';
 import { beforePaint } from './frame.js';
@@ -20,6 +20,8 @@ import { observePrice, readEarlier, showPricesOf } from './prices.js';
 import { generation, sessionRevoked, user } from './session.js';
 import { readSlots } from './slots.js';
 import { observeTrades, readTape } from './tape.js';
+
+type Levels = Book['levels'];
 
 export type Connection = 'starting' | 'live' | 'lost';
 
@@ -92,11 +94,9 @@ function followMarket(from: Stream | null, marketId: string | null): (() => void
   if (shown !== null) void quietly(readEarlier(shown));
   void quietly(readTape(marketId));
   const book = new LocalBook(marketId);
-  const sides = (outcome: 'UP' | 'DOWN') => {
-    return { bids: book.levels(outcome, 'bids'), asks: book.levels(outcome, 'asks') };
-  };
+  const levels: Levels = (...which) => book.levels(...which);
   const show = () => {
-    received.value = { marketId, UP: sides('UP'), DOWN: sides('DOWN') };
+    received.value = { marketId, levels };
   };
   const stops = [
     from.subscribe(`book:${marketId}`, (message) => {

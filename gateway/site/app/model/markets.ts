@@ -3,7 +3,7 @@
  * the page goes on to the next market by itself when one ends.
  */
 import { computed, signal } from '@preact/signals';
-import { activeMarkets, limits } from '../../../client/index.js';
+import { activeMarkets } from '../../../client/index.js';
 import type { Market } from '../../../client/types.js';
 import { heard } from './clock.js';
 import { publicApi } from './exchange.js';
@@ -32,9 +32,6 @@ export const asset = computed(() => {
 export const market = computed(() => active.value.get(asset.value) ?? null);
 export const lastEnded = computed(() => ended.value.get(asset.value) ?? null);
 
-/** The smallest fee, sizes and prices are the specification's; the maxima are the exchange's. */
-export const maxima = signal<Awaited<ReturnType<typeof limits>>['maxima'] | null>(null);
-
 export function remember(chosen: string): void {
   remembered.value = chosen;
 }
@@ -60,8 +57,4 @@ export async function readActive(): Promise<void> {
   const { markets, serverTimeMs } = await activeMarkets(publicApi);
   heard(serverTimeMs);
   setActive(markets);
-}
-
-export async function readLimits(): Promise<void> {
-  maxima.value = (await limits(publicApi)).maxima;
 }

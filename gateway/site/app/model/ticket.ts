@@ -47,10 +47,10 @@ export const priceTicks = computed(() => {
 
 /** The levels that the order would meet, without one's own. */
 const opposing = computed<readonly Level[] | null>(() => {
-  const sides = book.value?.[outcome.value];
-  if (sides === undefined) return null;
+  const known = book.value;
+  if (known === null) return null;
   const buys = side.value === 'BUY';
-  return withoutOwn(buys ? sides.asks : sides.bids, ownOpposing(buys));
+  return withoutOwn(known.levels(outcome.value, buys ? 'asks' : 'bids'), ownOpposing(buys));
 });
 
 /** One's own orders there: a sale of UP at p stands beside a purchase of DOWN at 1 - p. */
@@ -92,7 +92,8 @@ export const order = computed<PlannedOrder | null>(() => {
 /** What it would do now; null: nothing is written, or the book is not known. */
 export const plan = computed<Plan | null>(() => {
   const written = order.value;
-  const levels = opposing.value;
+  // While nothing is written, it does not follow the book.
+  const levels = written === null ? null : opposing.value;
   return written === null || levels === null ? null : planOrder(written, levels);
 });
 

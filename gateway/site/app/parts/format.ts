@@ -4,7 +4,6 @@
  */
 import { fromLots, fromMicros } from '../../../client/amounts.js';
 
-const MICROS = 1_000_000;
 const MINUS = '\u2212';
 
 /** Dollars with exactly as many places as are needed, at least 2: $1,234.50. */
@@ -15,13 +14,6 @@ export function dollars(micros: number): string {
 /** With a plus sign for a gain. */
 export function gain(micros: number): string {
   return micros > 0 ? `+${dollars(micros)}` : dollars(micros);
-}
-
-/** Rounded down to a cent, for what changes all the time. */
-export function roundedDollars(micros: number): string {
-  const cents = Math.floor(Math.abs(micros) / 10_000);
-  const text = `$${grouped(fromMicros(cents * 10_000), 2)}`;
-  return micros < 0 && cents > 0 ? MINUS + text : text;
 }
 
 /** The price of an asset, rounded to a cent. */
@@ -109,5 +101,3 @@ export function endOfDay(day: string): number | undefined {
 export function window(startsAtMs: number, endsAtMs: number): string {
   return `${clockTime(startsAtMs)} to ${clockTime(endsAtMs)}`;
 }
-
-export const MICROS_PER_DOLLAR = MICROS;

@@ -1,0 +1,59 @@
+/**
+ * The rows of the book table: the levels next to the middle of the outcome that is chosen. Each row
+ * is a signal of its own, because a change of a busy book changes one or two of them.
+ */
+import { type Signal, signal } from '@preact/signals';
+import type { Level } from '../../../client/stream/book.js';
+import { book } from '../model/book.js';
+import { outcome } from '../model/ticket.js';
+
+/** Levels of each side. */
+export const LEVELS = 7;
+
+export interface BookRow {
+  /** 0: there is no such level. */
+  priceTicks: number;
+  lots: number;
+  /** The lots of this level and of those before it. */
+  totalLots: number;
+  /** The length of the bar, as a part of the longest. */
+  depth: number;
+}
+
+const EMPTY: BookRow = { priceTicks: 0, lots: 0, totalLots: 0, depth: 0 };
+
+const side = () => Array.from({ length: LEVELS }, () => signal(EMPTY));
+/** Best first. */
+export const offers: readonly Signal<BookRow>[] = side();
+export const bids: readonly Signal<BookRow>[] = side();
+
+/** Brings the rows up to date; run it as an effect. */
+export function followBook(): void {
+  const chosen = outcome.value;
+  const levels = book.value?.levels;
+  const asked = levels?.(chosen, 'asks', LEVELS) ?? [];
+  const bid = levels?.(chosen, 'bids', LEVELS) ?? [];
+  const deepest = Math.max(sum(asked), sum(bid), 1);
+  show(offers, asked, deepest);
+  show(bids, bid, deepest);
+}
+
+function show(rows: readonly Signal<BookRow>[], levels: readonly Level[], deepest: number): void {
+  let totalLots = 0;
+  rows.forEach((row, index) => {
+    const level = levels[index];
+    totalLots += level?.lots ?? 0;
+    const next = level === undefined ? EMPTY : { ...level, totalLots, depth: totalLots / deepest };
+    if (!isSame(row.peek(), next)) row.value = next;
+  });
+}
+
+function isSame(one: BookRow, other: BookRow): boolean {
+  const { priceTicks, lots, totalLots, depth } = other;
+  const isSameLevel = one.priceTicks === priceTicks && one.lots === lots;
+  return isSameLevel && one.totalLots === totalLots && one.depth === depth;
+}
+
+function sum(levels: readonly Level[]): number {
+  return levels.reduce((total, { lots }) => total + lots, 0);
+}
