@@ -47,6 +47,8 @@ export interface Call {
   repeat?: 'key' | 'harmless';
   /** The answer is asked for as CSV, and is a {@link CsvPage}. */
   asCsv?: boolean;
+  /** The answer is text of its own format, and is given as it is. */
+  asText?: boolean;
   options?: CallOptions | undefined;
 }
 
@@ -151,6 +153,7 @@ export function bodyText(body: object): string {
 function answerOf(call: Call, response: Response, text: string): unknown {
   if (call.asCsv === true)
     return { csv: text, nextCursor: cursorIn(response.headers.get('link')) } satisfies CsvPage;
+  if (call.asText === true) return text;
   return text === '' ? undefined : parsed(text);
 }
 

@@ -19,3 +19,11 @@ export function status(api: Api, options?: CallOptions): Promise<Status> {
 export function digest(api: Api, sequence: number, options?: CallOptions): Promise<Digest> {
   return api.call({ method: 'GET', path: '/digest', query: { sequence }, options });
 }
+
+/**
+ * All metrics in Prometheus' text format. An exchange that has an address for its operators has
+ * them only there: 404.
+ */
+export function metrics(api: Api, options?: CallOptions): Promise<string> {
+  return api.call({ method: 'GET', path: '/metrics', asText: true, options });
+}

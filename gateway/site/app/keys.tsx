@@ -1,14 +1,15 @@
 /** The keys: each does what a button does, and none works while text is being typed. */
 
-import { cancelAll } from '../../client/index.js';
-import { orders } from './model/account.js';
-import { closeDialog, dialog, openDialog } from './model/dialog.js';
-import { api } from './model/exchange.js';
+import { fromLots } from '../../client/amounts.js';
+import { cancelEvery, claimEvery, newestOrder } from './account/everything.js';
+import { held } from './model/account.js';
+import { closeDialog, dialog, openAmend, openDialog } from './model/dialog.js';
 import { asset, assets, remember } from './model/markets.js';
+import { notice, tell } from './model/notice.js';
 import { go, route } from './model/route.js';
-import { isLimit, outcome, side } from './model/ticket.js';
+import { isLimit, outcome, side, size } from './model/ticket.js';
 import { Dialog } from './parts/dialog.js';
-import { isAsked, refusal, refusalOf } from './ticket/send.js';
+import { isAsked } from './ticket/send.js';
 
 interface Key {
   key: string;
@@ -56,7 +57,10 @@ const KEYS: readonly Key[] = [
     },
   },
   { key: 'a', does: 'The amount', run: () => focus('size') },
-  { key: 'x', does: 'Cancel all resting orders', run: () => void cancelEvery() },
+  { key: 'w', does: 'Sell all: into the ticket, Enter sends it', run: sellEverything },
+  { key: 'e', does: 'Amend the newest resting order', run: amendNewest },
+  { key: 'x', does: 'Cancel all resting orders', run: () => void tell(cancelEvery) },
+  { key: 'c', does: 'Claim all that has been won', run: () => void tell(claimEvery) },
   { key: ']', does: 'Next asset', run: () => step(1) },
   { key: '[', does: 'Asset before', run: () => step(-1) },
   { key: 'g', does: 'To the market', run: () => go(`#/${asset.peek()}`) },
@@ -71,13 +75,23 @@ function setSide(chosen: 'BUY' | 'SELL'): void {
   isAsked.value = false;
 }
 
-async function cancelEvery(): Promise<void> {
-  const markets = [...new Set(orders.peek().map(({ marketId }) => marketId))];
-  try {
-    await Promise.all(markets.map((each) => cancelAll(api, each)));
-  } catch (error) {
-    refusal.value = refusalOf(error);
+/** Into the ticket, where it is sent as any other order: so the second click is asked for here too. */
+function sellEverything(): void {
+  const { freeLots } = held.peek()[outcome.peek()];
+  if (freeLots <= 0) {
+    notice.value = `No ${outcome.peek()} is left to sell.`;
+    return;
   }
+  setSide('SELL');
+  isLimit.value = false;
+  size.value = fromLots(freeLots);
+  requestAnimationFrame(() => document.querySelector<HTMLElement>('#ticket .send')?.focus());
+}
+
+function amendNewest(): void {
+  const newest = newestOrder();
+  if (newest === null) notice.value = 'No order rests in a book.';
+  else openAmend(newest);
 }
 
 function isTyping(target: EventTarget | null): boolean {
@@ -95,9 +109,10 @@ function onKeyDown(event: KeyboardEvent): void {
   if (isCommand || isTyping(event.target) || dialog.peek() !== null) return;
   const found = KEYS.find(({ key }) => key === event.key);
   if (found === undefined) return;
-  const isOfTicket = ['u', 'd', 'b', 's', 'l', 'm', 'a'].includes(found.key);
+  const isOfTicket = ['u', 'd', 'b', 's', 'l', 'm', 'a', 'w'].includes(found.key);
   if (isOfTicket && route.peek().view !== 'market') return;
   event.preventDefault();
+  notice.value = '';
   found.run();
 }
 

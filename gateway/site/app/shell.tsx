@@ -8,6 +8,7 @@ import { best } from './model/book.js';
 import { dialog, openDialog } from './model/dialog.js';
 import { connection } from './model/live.js';
 import { asset, assets, market, remember } from './model/markets.js';
+import { notice } from './model/notice.js';
 import { route, type View } from './model/route.js';
 import { isKnown, signOut, user } from './model/session.js';
 import { Action } from './parts/action.js';
@@ -32,6 +33,8 @@ const LATER: Record<
   account: () => import('./account/account-view.js'),
   status: () => import('./status/status-view.js'),
 };
+
+const amendDialog = () => import('./account/amend.js');
 
 export function Shell() {
   const { view } = route.value;
@@ -67,6 +70,8 @@ export function Shell() {
       {dialog.value === 'register' && <Entrance key="register" isNew={true} />}
       {dialog.value === 'signIn' && <Entrance key="signIn" isNew={false} />}
       {dialog.value === 'keys' && <Keys />}
+      {dialog.value === 'amend' && <Later load={amendDialog} />}
+      <Notice />
     </>
   );
 }
@@ -127,6 +132,28 @@ function ConnectionBar() {
         <p>
           The connection to the exchange is lost. What you see is not up to date; it will catch up
           by itself.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Over the page, so nothing moves. */
+function Notice() {
+  return (
+    <div class="notice" role="status">
+      {notice.value !== '' && (
+        <p>
+          {notice.value}{' '}
+          <button
+            type="button"
+            class="plain"
+            onClick={() => {
+              notice.value = '';
+            }}
+          >
+            Close
+          </button>
         </p>
       )}
     </div>

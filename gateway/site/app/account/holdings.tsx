@@ -1,11 +1,13 @@
 /** Below the market: one's own positions and resting orders, with what can be done with each. */
 import { toLots, toMicros } from '../../../client/amounts.js';
-import { cancel, cancelAll, claim, batch as sendBatch } from '../../../client/index.js';
+import { cancel, claim } from '../../../client/index.js';
 import type { RestingOrder } from '../../../client/stream/account.js';
 import type { Position } from '../../../client/types.js';
 import { claimable, orders, positions } from '../model/account.js';
+import { openAmend } from '../model/dialog.js';
 import { api } from '../model/exchange.js';
 import { market } from '../model/markets.js';
+import { tell } from '../model/notice.js';
 import { isExpected } from '../model/session.js';
 import { Action } from '../parts/action.js';
 import { averagePrice, dollars, gain, sharePrice, shares } from '../parts/format.js';
@@ -14,6 +16,7 @@ import { Outcome } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
 import { sellAll } from '../ticket/sell-all.js';
+import { cancelEvery, claimEvery } from './everything.js';
 
 export function Holdings() {
   if (!isExpected.value) return null;
@@ -33,7 +36,7 @@ function PositionsPanel() {
       title="Positions"
       extra={
         ready.length > 1 && (
-          <Action class="plain" run={() => claimEvery(ready)}>
+          <Action class="plain" run={() => tell(claimEvery)}>
             Claim all
           </Action>
         )
@@ -86,28 +89,12 @@ function positionCells(of: Position) {
   ];
 }
 
-/** One claim pays both outcomes of a market. */
-function claimEvery(ready: readonly Position[]): Promise<unknown> {
-  const marketIds = [...new Set(ready.map(({ marketId }) => marketId))].slice(0, 100);
-  return sendBatch(
-    api,
-    marketIds.map((marketId) => ({ op: 'claim', marketId })),
-  );
-}
-
 function OrdersPanel() {
   const rows = orders.value;
-  const markets = [...new Set(rows.map(({ marketId }) => marketId))];
   return (
     <Panel
       title="Resting orders"
-      extra={
-        rows.length > 0 && (
-          <Action run={() => Promise.all(markets.map((each) => cancelAll(api, each)))}>
-            Cancel all
-          </Action>
-        )
-      }
+      extra={rows.length > 0 && <Action run={() => tell(cancelEvery)}>Cancel all</Action>}
     >
       <Table
         label="Resting orders"
@@ -128,8 +115,18 @@ function orderCells(of: RestingOrder) {
     `$${sharePrice(of.priceTicks)}`,
     shares(of.lots),
     dollars(of.lots * of.priceTicks),
-    <Action key="cancel" label={`Cancel: ${name}`} run={() => cancel(api, of.marketId, of.orderId)}>
-      Cancel
-    </Action>,
+    <span key="do" class="actions">
+      <button
+        type="button"
+        class="plain"
+        aria-label={`Amend: ${name}`}
+        onClick={() => openAmend(of)}
+      >
+        Amend
+      </button>
+      <Action label={`Cancel: ${name}`} run={() => cancel(api, of.marketId, of.orderId)}>
+        Cancel
+      </Action>
+    </span>,
   ];
 }

@@ -52,7 +52,7 @@ export function drawBook(canvas: HTMLCanvasElement): () => void {
   let style = styleOf(canvas);
   let width = 0;
 
-  function fit(): void {
+  function resize(): void {
     const scale = devicePixelRatio;
     width = canvas.clientWidth;
     surface.width = Math.round(width * scale);
@@ -91,11 +91,11 @@ export function drawBook(canvas: HTMLCanvasElement): () => void {
 
   function drawAll(): void {
     style = styleOf(canvas);
-    fit();
+    resize();
     draw();
   }
 
-  fit();
+  resize();
   const stopFollowing = effect(draw);
   const resized = new ResizeObserver(drawAll);
   resized.observe(canvas);

@@ -1,9 +1,12 @@
 /** Which dialog is open, and what was in focus before. */
 import { signal } from '@preact/signals';
+import type { RestingOrder } from '../../../client/stream/account.js';
 
-export type DialogName = 'register' | 'signIn' | 'keys';
+export type DialogName = 'register' | 'signIn' | 'keys' | 'amend';
 
 export const dialog = signal<DialogName | null>(null);
+/** The order that the dialog for amending is about. */
+export const amended = signal<RestingOrder | null>(null);
 let before: Element | null = null;
 
 export function openDialog(name: DialogName): void {
@@ -15,4 +18,9 @@ export function closeDialog(): void {
   dialog.value = null;
   if (before instanceof HTMLElement) before.focus();
   before = null;
+}
+
+export function openAmend(of: RestingOrder): void {
+  amended.value = of;
+  openDialog('amend');
 }

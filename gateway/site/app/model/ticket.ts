@@ -28,7 +28,7 @@ export const oneClick = kept<'on' | 'off'>('one-click', 'off', ['on', 'off']);
 export const isInShares = computed(() => side.value === 'SELL' || unit.value === 'shares');
 
 /** Reads what was typed: null if it is empty or no exact amount above zero. */
-function read(text: string, parse: (text: string) => number): number | null {
+export function readAmount(text: string, parse: (text: string) => number): number | null {
   const trimmed = text.trim().replaceAll(',', '');
   try {
     const value = parse(trimmed);
@@ -38,10 +38,12 @@ function read(text: string, parse: (text: string) => number): number | null {
   }
 }
 
-export const sizeLots = computed(() => (isInShares.value ? read(size.value, toLots) : null));
-export const sizeMicros = computed(() => (isInShares.value ? null : read(size.value, toMicros)));
+export const sizeLots = computed(() => (isInShares.value ? readAmount(size.value, toLots) : null));
+export const sizeMicros = computed(() =>
+  isInShares.value ? null : readAmount(size.value, toMicros),
+);
 export const priceTicks = computed(() => {
-  const ticks = read(price.value, toTicks);
+  const ticks = readAmount(price.value, toTicks);
   return ticks !== null && ticks < 1_000 ? ticks : null;
 });
 

@@ -44,6 +44,8 @@ const FIELD_OF_NAME: Record<string, Field> = {
   timeInForce: 'terms',
   postOnly: 'postOnly',
 };
+export const SIZE_OF_SHARES = 'Enter a number of shares, with at most 3 decimal places.';
+export const PRICE_OF_SHARE = 'Enter a price from 0.001 to 0.999.';
 const NAMES: Record<string, string> = {
   amount: 'The amount',
   shares: 'The number of shares',
@@ -70,11 +72,11 @@ export function firstProblem(written: PlannedOrder | null): Refusal | null {
   if (written !== null) return null;
   if (sizeLots.peek() === null && sizeMicros.peek() === null) {
     const what = isInShares.peek()
-      ? 'Enter a number of shares, with at most 3 decimal places.'
+      ? SIZE_OF_SHARES
       : 'Enter an amount of dollars, with at most 6 decimal places.';
     return { field: 'size', sentence: what, code: 'size' };
   }
-  return { field: 'price', sentence: 'Enter a price from 0.001 to 0.999.', code: 'price' };
+  return { field: 'price', sentence: PRICE_OF_SHARE, code: 'price' };
 }
 
 export async function send(): Promise<void> {

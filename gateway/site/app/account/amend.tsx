@@ -1,0 +1,141 @@
+/**
+ * Changing a resting order: its size, its price, or both. As in the API, the size includes what is
+ * filled, so a fill that comes meanwhile cannot make the order larger than was meant.
+ */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import {
+  fromLots,
+  fromTicks,
+  toLots,
+  toMicros,
+  toNumber,
+  toTicks,
+} from '../../../client/amounts.js';
+import { amend, order as readOrder } from '../../../client/index.js';
+import type { RestingOrder } from '../../../client/stream/account.js';
+import type { AmendReceipt } from '../../../client/types.js';
+import { amended, closeDialog } from '../model/dialog.js';
+import { api } from '../model/exchange.js';
+import { notice } from '../model/notice.js';
+import { user } from '../model/session.js';
+import { readAmount } from '../model/ticket.js';
+import { Dialog } from '../parts/dialog.js';
+import { averagePrice, sharePrice, shares } from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
+import { TextField } from '../parts/text-field.js';
+import { PRICE_OF_SHARE, refusalOf, SIZE_OF_SHARES } from '../ticket/send.js';
+
+type Problems = Partial<Record<'size' | 'price' | 'order', string>>;
+
+/** What the exchange has said of the order; its size is with what is filled. */
+interface Found {
+  lots: number;
+  filledLots: number;
+}
+
+export default function AmendDialog() {
+  const of = amended.value;
+  return of === null ? null : <AmendForm key={of.orderId} of={of} />;
+}
+
+function AmendForm({ of }: { of: RestingOrder }) {
+  const size = useSignal('');
+  const price = useSignal(sharePrice(of.priceTicks));
+  const found = useSignal<Found | null>(null);
+  const problems = useSignal<Problems>({});
+  const isSending = useSignal(false);
+  const refused = (error: unknown) => {
+    const { field, sentence } = refusalOf(error);
+    const place = field === 'size' ? 'size' : field === 'order' ? 'order' : 'price';
+    problems.value = { [place]: sentence };
+  };
+  useEffect(() => {
+    const read = async () => {
+      const { filledShares, restingShares } = await readOrder(
+        api,
+        user.peek()?.userId ?? '',
+        of.orderId,
+      );
+      const filledLots = toLots(filledShares ?? 0);
+      found.value = { lots: filledLots + toLots(restingShares), filledLots };
+      size.value = fromLots(found.value.lots);
+    };
+    void read().catch(refused);
+  }, []);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const known = found.peek();
+    if (known === null || isSending.peek()) return;
+    const lots = readAmount(size.peek(), toLots);
+    const ticks = readAmount(price.peek(), toTicks);
+    problems.value = {
+      ...(lots === null ? { size: SIZE_OF_SHARES } : {}),
+      ...(ticks === null || ticks > 999 ? { price: PRICE_OF_SHARE } : {}),
+    };
+    if (lots === null || ticks === null || ticks > 999) return;
+    const terms = {
+      ...(lots === known.lots ? {} : { shares: toNumber(fromLots(lots)) }),
+      ...(ticks === of.priceTicks ? {} : { price: toNumber(fromTicks(ticks)) }),
+    };
+    isSending.value = true;
+    try {
+      if (Object.keys(terms).length > 0)
+        notice.value = outcomeOf(await amend(api, of.marketId, of.orderId, terms), ticks);
+      closeDialog();
+    } catch (error) {
+      refused(error);
+    } finally {
+      isSending.value = false;
+    }
+  };
+  const filledLots = found.value?.filledLots ?? 0;
+  const { size: wrongSize, price: wrongPrice, order: wrong } = problems.value;
+  return (
+    <Dialog title="Amend the order">
+      <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
+        <p class="soft">
+          {of.side === 'BUY' ? 'Buy' : 'Sell'} {of.outcome}, {slotName(of.marketId)}
+          {of.clientOrderId !== null && <>, your id {of.clientOrderId}</>}
+        </p>
+        <TextField
+          label="Shares, with those that are filled"
+          name="amend-size"
+          autocomplete="off"
+          inputMode="decimal"
+          value={size}
+          problem={wrongSize}
+          hint={`${shares(filledLots)} filled. Fewer shares keep the order's place in the queue.`}
+        />
+        <TextField
+          label="Price, a share"
+          name="amend-price"
+          autocomplete="off"
+          inputMode="decimal"
+          value={price}
+          problem={wrongPrice}
+          hint="More shares or another price place it anew: it may trade at once."
+        />
+        <p class="problem" id="amend-problem" role="alert">
+          {wrong ?? ''}
+        </p>
+        <button type="submit" class="send neutral" disabled={found.value === null}>
+          {isSending.value ? 'Sending' : 'Amend'}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+function outcomeOf(receipt: AmendReceipt, ticks: number): string {
+  const resting = toLots(receipt.restingShares);
+  const traded = toLots(receipt.shares);
+  const parts = [
+    traded > 0 && receipt.averagePrice !== null
+      ? `${shares(traded)} traded at ${averagePrice(toMicros(receipt.averagePrice))}`
+      : '',
+    resting > 0 ? `${shares(resting)} rest at $${sharePrice(ticks)}` : 'nothing rests any more',
+    receipt.keptPriority ? 'it kept its place' : '',
+  ];
+  return `Amended: ${parts.filter((part) => part !== '').join(', ')}.`;
+}

@@ -1,0 +1,214 @@
+/**
+ * The operator's figures, from the metrics that this address has: what happened in the last seconds,
+ * and what is waiting now. Of latencies, the bound is shown that so many answers kept.
+ */
+import { signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { isRefusal, metrics as readMetrics } from '../../../client/index.js';
+import { elapsedMs } from '../model/clock.js';
+import { publicApi, sentenceOf } from '../model/exchange.js';
+import { whole } from '../parts/format.js';
+import { Panel } from '../parts/panel.js';
+import { Table } from '../parts/table.js';
+import { Metrics, mean, perSecond, quantile } from './metrics.js';
+
+const READ_EVERY_MS = 2_000;
+/** Readings that rates and latencies are taken from: the last ten seconds. */
+const KEPT = 6;
+const UNKNOWN = '\u2013';
+const ELSEWHERE =
+  'The metrics of this exchange are only on the address of its operators (OPERATIONS_PORT). Rates, latencies, commits, the follower and connections are not shown here.';
+
+const readings = signal<readonly Metrics[]>([]);
+
+export function MetricsPanels() {
+  const problem = useSignal('');
+  useEffect(() => {
+    readings.value = [];
+    let isReading = false;
+    const read = async () => {
+      if (isReading) return;
+      isReading = true;
+      try {
+        const next = new Metrics(await readMetrics(publicApi), elapsedMs());
+        readings.value = [...readings.peek(), next].slice(-KEPT);
+        problem.value = '';
+      } catch (error) {
+        const isElsewhere = isRefusal(error) && error.status === 404;
+        problem.value = isElsewhere ? ELSEWHERE : sentenceOf(error);
+      } finally {
+        isReading = false;
+      }
+    };
+    void read();
+    const timer = setInterval(() => void read(), READ_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [problem]);
+  const from = readings.value[0];
+  const to = readings.value.at(-1);
+  if (problem.value !== '')
+    return (
+      <Panel title="Figures">
+        <p class="nothing" role="status">
+          {problem.value}
+        </p>
+      </Panel>
+    );
+  if (from === undefined || to === undefined) return <p class="nothing">Loading</p>;
+  return (
+    <div class="columns">
+      <Rates from={from} to={to} />
+      <Latencies from={from} to={to} />
+      <Commits from={from} to={to} />
+      <Follower to={to} />
+      <Connections from={from} to={to} />
+      <Process from={from} to={to} />
+    </div>
+  );
+}
+
+interface Between {
+  from: Metrics;
+  to: Metrics;
+}
+
+function Rates({ from, to }: Between) {
+  const rate = (name: string, labels?: Record<string, string>) =>
+    perSecond(from, to, name, labels).toFixed(1);
+  const refused =
+    perSecond(from, to, 'exchange_commands_total') -
+    perSecond(from, to, 'exchange_commands_total', { code: 'ok' });
+  return (
+    <Figures
+      title="Rates, a second"
+      rows={[
+        ['Commands', rate('exchange_commands_total')],
+        ['Commands refused by a rule', Math.max(refused, 0).toFixed(1)],
+        ['HTTP answers', rate('exchange_http_answers_total')],
+        ['Refused by rate limits', rate('exchange_rate_limited_total')],
+        ['Refused because the disk was behind', rate('exchange_overload_refused_total')],
+      ]}
+    />
+  );
+}
+
+const STAGES = [
+  ['Receiving and checking', 'exchange_receive_seconds'],
+  ['Applying', 'exchange_apply_seconds'],
+  ['Until it is durable', 'exchange_commit_seconds'],
+  ['The whole request', 'exchange_request_seconds'],
+] as const;
+
+function Latencies({ from, to }: Between) {
+  const at = (name: string, part: number) => upTo(quantile(from, to, name, part));
+  return (
+    <Panel title="Latencies">
+      <Table
+        label="Latencies of changes"
+        heads={['Of changes, at most', 'p50', 'p99', 'p99.9']}
+        nothing=""
+        rows={STAGES.map(([label, name]) => ({
+          key: name,
+          cells: [label, at(name, 0.5), at(name, 0.99), at(name, 0.999)],
+        }))}
+      />
+    </Panel>
+  );
+}
+
+function Commits({ from, to }: Between) {
+  const size = mean(from, to, 'exchange_commit_commands');
+  return (
+    <Figures
+      title="Commits"
+      rows={[
+        ['Commits a second', perSecond(from, to, 'exchange_commit_commands_count').toFixed(1)],
+        ['Commands in a commit', size === null ? UNKNOWN : size.toFixed(1)],
+        ['Not durable yet', known(to.sum('exchange_backlog_commands'))],
+        ['Answers waiting for the disk', known(to.sum('exchange_waiting_answers'))],
+        ['Trading', to.sum('exchange_halted') === 1 ? 'halted' : 'open'],
+      ]}
+    />
+  );
+}
+
+function Follower({ to }: { to: Metrics }) {
+  const lag = to.sum('exchange_follower_lag_commands');
+  const seconds = to.sum('exchange_follower_lag_seconds');
+  const isRetrying = to.sum('exchange_follower_retrying') === 1;
+  return (
+    <Figures
+      title="Follower"
+      rows={[
+        ['State', lag === null ? 'off' : isRetrying ? 'failing, and retrying' : 'well'],
+        ['Behind, commands', known(lag)],
+        ['Behind, seconds', seconds === null ? UNKNOWN : seconds.toFixed(2)],
+        ['Failures since the start', known(to.sum('exchange_follower_failures_total'))],
+      ]}
+    />
+  );
+}
+
+function Connections({ from, to }: Between) {
+  const channels = to.by('exchange_stream_subscriptions', 'channel');
+  return (
+    <Figures
+      title="Connections"
+      rows={[
+        ['HTTP', known(to.sum('exchange_connections', { kind: 'http' }))],
+        ['Stream', known(to.sum('exchange_connections', { kind: 'stream' }))],
+        ['Requests in flight', known(to.sum('exchange_calls_under_way'))],
+        ...channels.map(({ value, sum }) => [`Subscribed to ${value}`, whole(sum)] as const),
+        ['Bytes that stream clients have not read', known(to.sum('exchange_stream_backlog_bytes'))],
+        ['Refused a second', perSecond(from, to, 'exchange_connections_refused_total').toFixed(1)],
+      ]}
+    />
+  );
+}
+
+function Process({ from, to }: Between) {
+  const memory = (kind: string) => {
+    const bytes = to.sum('exchange_memory_bytes', { kind });
+    return bytes === null ? UNKNOWN : `${whole(bytes / 2 ** 20)} MiB`;
+  };
+  const delay = to.sum('exchange_event_loop_delay_seconds', { quantile: '0.99' });
+  return (
+    <Figures
+      title="Process"
+      rows={[
+        ['Cores in use', perSecond(from, to, 'exchange_cpu_seconds_total').toFixed(2)],
+        ['Memory', memory('rss')],
+        ['JavaScript heap', memory('heapUsed')],
+        ['Event loop delay, p99', upTo(delay)],
+        ['Accounts', known(to.sum('exchange_users'))],
+      ]}
+    />
+  );
+}
+
+function Figures(props: { title: string; rows: readonly (readonly [string, string])[] }) {
+  return (
+    <Panel title={props.title}>
+      <dl class="forecast panel-body">
+        {props.rows.map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  );
+}
+
+function known(value: number | null): string {
+  return value === null ? UNKNOWN : whole(value);
+}
+
+/** A time in seconds, in the unit that suits it. */
+function upTo(seconds: number | null): string {
+  if (seconds === null) return UNKNOWN;
+  if (!Number.isFinite(seconds)) return 'over 33 s';
+  if (seconds < 0.001) return `${Math.round(seconds * 1e6)} µs`;
+  return seconds < 1 ? `${(seconds * 1e3).toFixed(1)} ms` : `${seconds.toFixed(1)} s`;
+}

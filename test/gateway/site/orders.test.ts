@@ -1,0 +1,183 @@
+/**
+ * Resting orders and positions on the page: amend with every refusal beside its field, cancel all by
+ * one request, sell all and claim; by the buttons, and by their keys.
+ */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser } from '../../../bench/site/browser.js';
+import {
+  MARKET,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+import { Visitor } from './browser.js';
+
+let server: TestServer;
+let maker: Trader;
+let browser: Browser;
+let visitor: Visitor;
+let token: string;
+let userId: string;
+beforeAll(async () => {
+  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
+  maker = await server.register('maker');
+  browser = await launchBrowser();
+  visitor = await Visitor.open(browser, server.exchange.address);
+  await visitor.register('ada');
+  const cookies = await visitor.page.context().cookies();
+  token = cookies.find(({ name }) => name === 'service-session')!.value;
+  userId = (await server.api.get('/auth/session', token)).json.userId;
+});
+afterAll(async () => {
+  await visitor.close();
+  await browser.close();
+  await server.stop();
+});
+
+const BUY = `/markets/15m/${MARKET}/buy`;
+
+async function rest(of: string, outcome: 'UP' | 'DOWN', shares: number, price: number) {
+  const body = { outcome, shares, price, timeInForce: 'GTC' };
+  const { status, json } = await server.api.post(BUY, body, of);
+  expect(status, JSON.stringify(json)).toBe(200);
+  return json.orderId as string;
+}
+
+/** As the exchange has them, oldest first. */
+async function resting(): Promise<{ price: number; shares: number }[]> {
+  const { json } = await server.api.get(`/users/${userId}/orders`, token);
+  return json.orders.map(({ price, shares }: { price: number; shares: number }) => {
+    return { price, shares };
+  });
+}
+
+const button = (name: string | RegExp) => visitor.page.getByRole('button', { name }).first();
+const notice = () => visitor.page.locator('.notice');
+const amount = () => visitor.page.locator('#amend-size');
+const price = () => visitor.page.locator('#amend-price');
+
+async function problem(of: string, text: string): Promise<void> {
+  const said = visitor.page.locator(`#${of}-problem`);
+  await expect.poll(() => said.textContent()).toContain(text);
+}
+
+test('amend: what is typed and what the exchange refuses is said beside its field', async () => {
+  const { page } = visitor;
+  const orderId = await rest(token, 'UP', 100, 0.25);
+  await rest(maker.token, 'DOWN', 5, 0.4);
+  await button('Amend: buy UP at 0.250').click();
+  const send = page.getByRole('button', { name: 'Amend', exact: true });
+  await expect.poll(() => amount().inputValue()).toBe('100');
+  for (const typed of ['', 'many', '0', '1.0001']) {
+    await amount().fill(typed);
+    await send.click();
+    await problem('amend-size', 'Enter a number of shares');
+  }
+  await amount().fill('100');
+  for (const typed of ['', '0', '1', '0.2505']) {
+    await price().fill(typed);
+    await send.click();
+    await problem('amend-price', 'Enter a price from 0.001 to 0.999.');
+  }
+  await visitor.isAccessible('an amendment, refused');
+  await price().fill('0.25');
+  await amount().fill('5000');
+  await send.click();
+  await problem('amend-size', 'requires');
+  expect(await resting()).toEqual([{ price: 0.25, shares: 100 }]);
+
+  // Fewer shares keep the place; another price does not, and it trades what it meets.
+  await amount().fill('40');
+  await send.click();
+  await expect.poll(() => notice().textContent()).toContain('40 rest at $0.250, it kept its place');
+  expect(await resting()).toEqual([{ price: 0.25, shares: 40 }]);
+  await page.locator('h1').click();
+  await page.keyboard.press('e');
+  await expect.poll(() => amount().inputValue()).toBe('40');
+  await price().fill('0.6');
+  await page.keyboard.press('Enter');
+  await expect
+    .poll(() => notice().textContent())
+    .toContain('5 traded at $0.600, 35 rest at $0.600');
+  await visitor.isAccessible('an order that was amended');
+
+  // What is filled counts, and an order that is gone is said to be.
+  await button('Amend: buy UP at 0.600').click();
+  await expect.poll(() => amount().inputValue()).toBe('40');
+  await page.getByText('5 filled.').waitFor();
+  const path = `/markets/15m/${MARKET}/orders/${orderId}`;
+  await server.api.send('DELETE', path, undefined, { token });
+  await amount().fill('30');
+  await send.click();
+  await problem('amend', 'order');
+  await page.keyboard.press('Escape');
+  await expect.poll(() => page.locator('dialog').count()).toBe(0);
+});
+
+test('a post-only order that would trade is refused beside the price', async () => {
+  const { page } = visitor;
+  await rest(maker.token, 'DOWN', 5, 0.3);
+  const body = { outcome: 'UP', shares: 10, price: 0.2, timeInForce: 'GTC', postOnly: true };
+  await server.api.post(BUY, body, token);
+  await button('Amend: buy UP at 0.200').click();
+  await expect.poll(() => amount().inputValue()).toBe('10');
+  await price().fill('0.75');
+  await page.getByRole('button', { name: 'Amend', exact: true }).click();
+  await problem('amend-price', 'would trade at once');
+  await page.keyboard.press('Escape');
+});
+
+test('cancel all is one request, by the button and by its key', async () => {
+  const { page } = visitor;
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'DELETE') sent.push(new URL(request.url()).pathname);
+  });
+  await rest(token, 'DOWN', 10, 0.1);
+  const table = page.getByRole('region', { name: 'Resting orders' }).last();
+  await expect.poll(() => table.getByRole('row').count()).toBe(3);
+  await button('Cancel all').click();
+  await expect.poll(() => notice().textContent()).toContain('2 orders cancelled.');
+  expect(sent).toEqual([`/api/users/${userId}/orders`]);
+  expect(await resting()).toEqual([]);
+  await page.locator('h1').click();
+  await page.keyboard.press('x');
+  await expect.poll(() => notice().textContent()).toContain('No order rested in a book.');
+  await page.keyboard.press('e');
+  await expect.poll(() => notice().textContent()).toContain('No order rests in a book.');
+});
+
+test('sell all and claim, by their keys', async () => {
+  const { page } = visitor;
+  const { keyboard } = page;
+  // A buyer for the shares that are held: 5 UP.
+  const body = { outcome: 'UP', shares: 3, price: 0.5, timeInForce: 'GTC' };
+  await server.api.post(BUY, body, maker.token);
+  await page.locator('.book .bid:enabled').first().waitFor();
+  await keyboard.press('w');
+  const send = page.getByRole('button', { name: 'Sell UP' });
+  await expect.poll(() => send.evaluate((it) => it === it.ownerDocument.activeElement)).toBe(true);
+  expect(await page.locator('#size').inputValue()).toBe('5');
+  await keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Confirm: sell UP' }).waitFor();
+  await keyboard.press('Enter');
+  await page.getByText('Sold 3 UP').waitFor();
+  await button(/^Sell all UP/).click();
+  await page.getByText('Not enough orders match').first().waitFor();
+  await visitor.isAccessible('a sale of all that was refused');
+
+  await page.locator('h1').click();
+  await keyboard.press('c');
+  await expect.poll(() => notice().textContent()).toContain('There is nothing to claim.');
+  for (let n = 1; server.clock.nowMs() < WINDOW_START_MS + WINDOW_MS + 2_000; n++)
+    await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
+  await server.advance();
+  await button(/^Claim UP/).waitFor();
+  await page.locator('h1').click();
+  await keyboard.press('c');
+  await expect.poll(() => notice().textContent()).toContain('1 market claimed.');
+  const { json } = await server.api.get(`/users/${userId}/positions`, token);
+  expect(json.positions).toEqual([]);
+});
