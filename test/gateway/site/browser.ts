@@ -67,6 +67,20 @@ export class Visitor {
     expect(found, `axe: ${state}`).toEqual([]);
   }
 
+  /** Neither in light, in dark, nor at 320 px, where nothing but a table may need scrolling. */
+  async isAccessibleInEveryForm(state: string): Promise<void> {
+    const { page } = this;
+    const usual = page.viewportSize()!;
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await this.isAccessible(`${state}, ${colorScheme}`);
+    }
+    await page.setViewportSize({ width: 320, height: 700 });
+    await this.isAccessible(`${state}, at 320 px`);
+    expect(await page.evaluate('document.documentElement.scrollWidth'), state).toBe(320);
+    await page.setViewportSize(usual);
+  }
+
   /** Nothing went wrong, and the window is closed. */
   async close(): Promise<void> {
     await this.page.context().close();

@@ -81,7 +81,7 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
     await send.click();
     await problem('amend-price', 'Enter a price from 0.001 to 0.999.');
   }
-  await visitor.isAccessible('an amendment, refused');
+  await visitor.isAccessibleInEveryForm('an amendment, refused');
   await price().fill('0.25');
   await amount().fill('5000');
   await send.click();
@@ -101,7 +101,7 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
   await expect
     .poll(() => notice().textContent())
     .toContain('5 traded at $0.600, 35 rest at $0.600');
-  await visitor.isAccessible('an order that was amended');
+  await visitor.isAccessibleInEveryForm('an order that was amended');
 
   // What is filled counts, and an order that is gone is said to be.
   await button('Amend: buy UP at 0.600').click();
@@ -166,7 +166,7 @@ test('sell all and claim, by their keys', async () => {
   await page.getByText('Sold 3 UP').waitFor();
   await button(/^Sell all UP/).click();
   await page.getByText('Not enough orders match').first().waitFor();
-  await visitor.isAccessible('a sale of all that was refused');
+  await visitor.isAccessibleInEveryForm('a sale of all that was refused');
 
   await page.locator('h1').click();
   await keyboard.press('c');

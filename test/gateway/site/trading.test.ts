@@ -78,6 +78,7 @@ test('register, look, buy, wait for the end, claim, and look around', async () =
     ['past', 'Past markets'],
     [`user/${entries[0].userId}`, 'ada'],
     ['account', 'ada'],
+    ['status', 'Status'],
     ['account/trades', 'ada'],
     ['account/statement', 'ada'],
     ['account/vault', 'ada'],

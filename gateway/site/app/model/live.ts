@@ -23,7 +23,7 @@ import { observeTrades, readTape } from './tape.js';
 
 type Levels = Book['levels'];
 
-export type Connection = 'starting' | 'live' | 'lost';
+type Connection = 'starting' | 'live' | 'lost';
 
 export const connection = signal<Connection>('starting');
 

@@ -11,7 +11,7 @@ import type { Market } from '../../../client/types.js';
 import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
 
-export interface PricePoint {
+interface PricePoint {
   atMs: number;
   price: number;
 }

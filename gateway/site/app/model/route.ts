@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 
 export type View = 'market' | 'past' | 'replay' | 'leaderboard' | 'user' | 'account' | 'status';
 
-export interface Route {
+interface Route {
   view: View;
   /** An asset, a market, a user, or the part of the account; empty: none is named. */
   subject: string;

@@ -15,7 +15,7 @@ import {
 import { api } from './exchange.js';
 import { kept } from './settings.js';
 
-export interface User {
+interface User {
   userId: string;
   username: string;
 }

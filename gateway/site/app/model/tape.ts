@@ -7,7 +7,7 @@ import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
 import { market } from './markets.js';
 
-export interface TapeTrade {
+interface TapeTrade {
   tradeId: string;
   outcome: OutcomeName;
   side: 'BUY' | 'SELL';

@@ -1,5 +1,5 @@
 /** A row of buttons of which exactly one is chosen. */
-export interface Option<Value extends string> {
+interface Option<Value extends string> {
   value: Value;
   label: string;
 }

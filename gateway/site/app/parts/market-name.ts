@@ -6,7 +6,7 @@ interface Parsed {
   startsAtMs: number;
 }
 
-export function parsed(marketId: string): Parsed {
+function parsed(marketId: string): Parsed {
   const [asset = '', , seconds = '0'] = marketId.split('-');
   return { asset: asset.toUpperCase(), startsAtMs: Number(seconds) * 1_000 };
 }

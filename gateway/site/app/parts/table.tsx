@@ -1,7 +1,7 @@
 /** A table of facts. On a phone it scrolls sideways in its own box, which the keyboard reaches. */
 import type { ComponentChildren } from 'preact';
 
-export interface TableRow {
+interface TableRow {
   key: string;
   cells: readonly ComponentChildren[];
 }

@@ -12,7 +12,7 @@ export interface Tick {
   price: number;
 }
 
-export interface WeighedTick extends Tick {
+interface WeighedTick extends Tick {
   fromMs: number;
   forMs: number;
 }

@@ -7,7 +7,7 @@ export interface MomentLevel {
   lots: number;
 }
 
-export type MomentTrade = Extract<MarketEvent, { type: 'trade' }>;
+type MomentTrade = Extract<MarketEvent, { type: 'trade' }>;
 
 export interface Moment {
   atMs: number;

@@ -15,7 +15,7 @@ import type { PlannedOrder } from './plan.js';
 export type Receipt = BuyReceipt | SellReceipt;
 export type Field = 'size' | 'price' | 'terms' | 'postOnly' | 'order';
 
-export interface Refusal {
+interface Refusal {
   field: Field;
   sentence: string;
   code: string;

@@ -1,0 +1,207 @@
+/**
+ * Two browsers trade beside the example bots, over several markets. Every balance that their pages
+ * have shown is that of the statement at the sequence that stood beside it, and the last one is that
+ * of /balance. SITE_MINUTES=10 for a longer run.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser } from '../../../bench/site/browser.js';
+import { Random } from '../../../bench/workload/random.js';
+import * as client from '../../../gateway/client/index.js';
+import { eventually } from '../../support/eventually.js';
+import { seedOf } from '../../support/seed.js';
+import { type ApiClient, ChildServer } from '../../support/server.js';
+import { Visitor } from './browser.js';
+
+const SEED = seedOf('SITE_SEED');
+const { SITE_MINUTES = '0.25' } = process.env;
+const RUN_MS = Number(SITE_MINUTES) * 60_000;
+const SAMPLE_EVERY_MS = 200;
+const BALANCES_MIN = 5;
+const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples/', import.meta.url));
+
+const random = new Random(SEED);
+const bots: ChildProcess[] = [];
+let folder: string;
+let server: ChildServer;
+let http: ApiClient;
+let browser: Browser;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'site-'));
+  const data = join(folder, 'data');
+  server = ChildServer.spawn({ DATA_FOLDER: data, FEED_SPEED: '60', LOG_LEVEL: 'warn' });
+  http = await server.listening();
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  for (const bot of bots) bot.kill('SIGKILL');
+  await browser.close();
+  await http.close();
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+function startBot(name: string): void {
+  const args = [
+    join(EXAMPLES, `${name}.js`),
+    `${http.url}/api`,
+    name,
+    join(folder, `${name}.json`),
+  ];
+  bots.push(spawn(process.execPath, args, { stdio: 'ignore' }));
+}
+
+/** A balance that a page has shown, with the sequence beside it. */
+interface Shown {
+  sequence: number;
+  availableMicros: number;
+  heldMicros: number;
+}
+
+/** A person: one tab to trade in, another with the account. */
+interface Person {
+  visitor: Visitor;
+  account: Page;
+  shown: Shown[];
+  api: client.Api;
+  userId: string;
+}
+
+const people: Person[] = [];
+
+async function enter(name: string): Promise<Person> {
+  const visitor = await Visitor.open(browser, http.url);
+  await visitor.register(name);
+  await visitor.page.getByLabel('One click: send without asking again').check();
+  const account = await visitor.newTab();
+  await account.evaluate("location.hash = '#/account'");
+  await account.locator('[data-figure=available]').waitFor();
+  const cookies = await visitor.page.context().cookies();
+  const token = cookies.find((cookie) => cookie.name === 'service-session')!.value;
+  const api = new client.Api({ url: `${http.url}/api`, token });
+  const { userId } = await client.session(api);
+  return { visitor, account, shown: [], api, userId };
+}
+
+/** All figures at one moment; null: none is shown yet. */
+async function look({ account, shown }: Person): Promise<Shown | null> {
+  const texts = await account.evaluate<string[]>(
+    "['sequence', 'available', 'held'].map((each) => document.querySelector('[data-figure=' + each + ']').textContent)",
+  );
+  const [sequence = '', available = '', held = ''] = texts.map((text) =>
+    text.replaceAll(/[$,]/g, ''),
+  );
+  if (available === '\u2013') return null;
+  const found = {
+    sequence: Number(sequence),
+    availableMicros: client.toMicros(available),
+    heldMicros: client.toMicros(held),
+  };
+  if (shown.at(-1)?.sequence !== found.sequence) shown.push(found);
+  return found;
+}
+
+/** One thing that a person does by keys; what is refused is said on the page. */
+async function act({ visitor: { page } }: Person): Promise<void> {
+  const { keyboard } = page;
+  await page.locator('h1').click();
+  const kind = random.pick(['market', 'market', 'limit', 'sell', 'cancel', 'claim'] as const);
+  if (kind === 'cancel') await keyboard.press('x');
+  else if (kind === 'claim') await keyboard.press('c');
+  else if (kind === 'sell') {
+    await keyboard.press(random.pick(['u', 'd']));
+    await page.locator('h1').click();
+    await keyboard.press('w');
+    await keyboard.press('Enter');
+  } else {
+    await keyboard.press('b');
+    if (kind === 'limit') {
+      await keyboard.press('l');
+      await page.locator('#price').fill((random.whole(200, 700) / 1_000).toFixed(3));
+      await page.locator('h1').click();
+    } else await keyboard.press('m');
+    await page.locator('h1').click();
+    await keyboard.press(random.pick(['u', 'd']));
+    await page.locator('#size').fill(`${random.whole(1, 30)}`);
+    await keyboard.press('Enter');
+  }
+  await expect.poll(() => page.locator('#ticket .send').textContent()).not.toBe('Sending');
+}
+
+/** Until then, and until each page has shown some balances, however slow the machine is. */
+async function during(endMs: number, everyMs: number, work: () => Promise<unknown>) {
+  const isEnough = () => people.every(({ shown }) => shown.length >= BALANCES_MIN);
+  while (performance.now() < endMs || !isEnough()) {
+    await work();
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
+
+/** The statement's balances, newest first, once it reaches the sequence. */
+async function statement({ api, userId }: Person, sequence: number) {
+  await eventually(async () => {
+    const { sequence: reached } = await client.ledger(api, userId, { limit: 1 });
+    return reached >= sequence;
+  });
+  const entries: Shown[] = [];
+  for await (const entry of client.pages((paging) => client.ledger(api, userId, paging), 'entries'))
+    entries.push({
+      sequence: entry.sequence,
+      availableMicros: client.toMicros(entry.balance.available),
+      heldMicros: client.toMicros(entry.balance.held),
+    });
+  return entries;
+}
+
+test(`balances on the pages are the exchange's, SITE_SEED=${SEED}`, {
+  timeout: RUN_MS + 240_000,
+}, async () => {
+  startBot('market-maker');
+  startBot('taker');
+  people.push(...(await Promise.all(['ada', 'grace'].map(enter))));
+  const endMs = performance.now() + RUN_MS;
+  await Promise.all(
+    people.flatMap((person) => [
+      during(endMs, 300, () => act(person)),
+      during(endMs, SAMPLE_EVERY_MS, () => look(person)),
+    ]),
+  );
+  for (const bot of bots) bot.kill('SIGKILL');
+  for (const person of people) {
+    const { visitor, api, userId, shown } = person;
+    await visitor.page.locator('h1').click();
+    await visitor.page.keyboard.press('x');
+    // Settlement may still change it, so it is compared until both are of one moment.
+    await eventually(async () => {
+      const last = await look(person);
+      const { available, held, sequence } = await client.balance(api, userId);
+      const micros = { available: client.toMicros(available), held: client.toMicros(held) };
+      return (
+        last !== null &&
+        last.sequence <= sequence &&
+        micros.available === last.availableMicros &&
+        micros.held === last.heldMicros
+      );
+    });
+    const entries = await statement(person, shown.at(-1)!.sequence);
+    for (const seen of shown) {
+      const { availableMicros, heldMicros } = entries.find(
+        ({ sequence }) => sequence <= seen.sequence,
+      )!;
+      expect(seen, `at sequence ${seen.sequence}`).toEqual({
+        sequence: seen.sequence,
+        availableMicros,
+        heldMicros,
+      });
+    }
+    process.stdout.write(
+      `${shown.length} balances shown, ${entries.length} entries in the statement\n`,
+    );
+    await visitor.close();
+  }
+});

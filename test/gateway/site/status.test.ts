@@ -1,0 +1,63 @@
+/** The operator's page: its figures are those of the metrics, and it says when it has none. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser } from '../../../bench/site/browser.js';
+import { Metrics, mean, perSecond, quantile } from '../../../gateway/site/app/status/metrics.js';
+import { MARKET, TestServer } from '../../support/server.js';
+import { Visitor } from './browser.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+afterAll(() => browser.close());
+
+test('rates, latencies, commits, follower and connections, from the metrics', async () => {
+  const server = await TestServer.withMarket();
+  const trader = await server.register('ada');
+  const read = async (atMs: number) => new Metrics((await server.api.get('/metrics')).text, atMs);
+  const before = await read(0);
+  const visitor = await Visitor.open(browser, server.exchange.address);
+  await visitor.view('status');
+  const { page } = visitor;
+  const shown = (label: string) =>
+    page.locator('dt', { hasText: new RegExp(`^${label}$`) }).locator('+ dd');
+  await shown('Stream').waitFor();
+  expect(await shown('Commits a second').textContent()).toBe('0.0');
+  const order = { outcome: 'UP', shares: 1, price: 0.25, timeInForce: 'GTC' };
+  for (let count = 0; count < 20; count++)
+    await server.api.post(`/markets/15m/${MARKET}/buy`, order, trader.token);
+  await expect.poll(() => shown('Commands').textContent()).not.toBe('0.0');
+  await expect.poll(() => shown('Commits a second').textContent()).not.toBe('0.0');
+  expect(await shown('Stream').textContent()).toBe('1');
+  expect(await shown('State').textContent()).toBe('well');
+  const latency = page.getByRole('row', { name: /^The whole request/ }).locator('td');
+  await expect.poll(() => latency.nth(2).textContent()).toMatch(/^\d+(\.\d)? (µs|ms|s)$/);
+  await visitor.isAccessibleInEveryForm('the status');
+  await visitor.close();
+
+  // The same by hand: 20 commands in ten seconds.
+  const after = await read(10_000);
+  expect(perSecond(before, after, 'exchange_commands_total', { kind: 'buy' })).toBe(2);
+  expect(perSecond(after, before, 'exchange_commands_total')).toBe(0);
+  expect(after.sum('exchange_commands_total', { kind: 'none' })).toBe(null);
+  expect(mean(before, after, 'exchange_commit_commands')).toBeGreaterThanOrEqual(1);
+  const bounds = [0, 0.5, 1].map(
+    (part) => quantile(before, after, 'exchange_apply_seconds', part)!,
+  );
+  expect(bounds).toEqual([...bounds].sort((one, other) => one - other));
+  expect(bounds[0]).toBe(0.000_016);
+  expect(quantile(after, after, 'exchange_apply_seconds', 0.5)).toBe(null);
+  await server.stop();
+});
+
+test('an exchange with an address for its operators has no metrics for a visitor', async () => {
+  const server = await TestServer.start({ operationsPort: 0 });
+  const visitor = await Visitor.open(browser, server.exchange.address);
+  await visitor.view('status');
+  await visitor.page.getByText('only on the address of its operators').waitFor();
+  await visitor.page.getByText('Durable up to').waitFor();
+  await visitor.isAccessible('the status without metrics');
+  await visitor.close();
+  await server.stop();
+});
