@@ -75,7 +75,7 @@ function setSide(chosen: 'BUY' | 'SELL'): void {
   isAsked.value = false;
 }
 
-/** Into the ticket, where it is sent as any other order: so the second click is asked for here too. */
+/** Into the ticket, where it is sent as any other order: the second click is asked for, too. */
 function sellEverything(): void {
   const { freeLots } = held.peek()[outcome.peek()];
   if (freeLots <= 0) {

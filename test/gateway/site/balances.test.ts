@@ -1,7 +1,7 @@
 /**
  * Two browsers trade beside the example bots, over several markets. Every balance that their pages
- * have shown is that of the statement at the sequence that stood beside it, and the last one is that
- * of /balance. SITE_MINUTES=10 for a longer run.
+ * have shown is that of the statement at the sequence that stood beside it, and the last one is
+ * that of /balance. SITE_MINUTES=10 for a longer run.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -67,7 +67,7 @@ export class Visitor {
     expect(found, `axe: ${state}`).toEqual([]);
   }
 
-  /** Neither in light, in dark, nor at 320 px, where nothing but a table may need scrolling. */
+  /** In light, in dark, and at 320 px, where the page itself needs no scrolling sideways. */
   async isAccessibleInEveryForm(state: string): Promise<void> {
     const { page } = this;
     const usual = page.viewportSize()!;

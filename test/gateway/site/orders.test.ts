@@ -1,6 +1,6 @@
 /**
- * Resting orders and positions on the page: amend with every refusal beside its field, cancel all by
- * one request, sell all and claim; by the buttons, and by their keys.
+ * Resting orders and positions on the page: amend with every refusal beside its field, cancel all
+ * by one request, sell all and claim; by the buttons, and by their keys.
  */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';

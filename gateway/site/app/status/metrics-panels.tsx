@@ -1,6 +1,6 @@
 /**
- * The operator's figures, from the metrics that this address has: what happened in the last seconds,
- * and what is waiting now. Of latencies, the bound is shown that so many answers kept.
+ * The operator's figures, from the metrics that this address has: what happened in the last
+ * seconds, and what is waiting now. Of latencies, the bound is shown that so many answers kept.
  */
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
