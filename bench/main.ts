@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { benchEngine } from './engine/bench.js';
 import { benchHttp, CONNECTIONS } from './http/bench.js';
+import { benchOrderEntry } from './http/order-entry/bench.js';
 import { benchStream } from './http/stream-bench.js';
 import { benchJournal } from './journal/bench.js';
 import { benchFollower } from './journal/follower.js';
@@ -14,7 +15,7 @@ import { printSection, type Section } from './measure/report.js';
 import { describeWorkload } from './workload/description.js';
 import { planWorkload, STANDARD, type Workload } from './workload/workload.js';
 
-const SECTIONS = ['engine', 'journal', 'recovery', 'follower', 'http', 'stream'] as const;
+const SECTIONS = ['engine', 'journal', 'recovery', 'follower', 'http', 'stream', 'entry'] as const;
 
 interface Settings {
   only: readonly (typeof SECTIONS)[number][];
@@ -42,7 +43,7 @@ function readArguments(): Settings {
     )
     .option(
       '--seconds <n>',
-      'duration of each loop of journal, follower, http and stream',
+      'duration of each loop of journal, follower, http, stream and entry',
       numberFrom(0.1, 3_600),
       3,
     )
@@ -93,6 +94,7 @@ async function run(settings: Settings): Promise<void> {
     follower: () => benchFollower(workload(), options),
     http: () => benchHttp(options),
     stream: () => benchStream(options),
+    entry: () => benchOrderEntry(options),
   };
   for (const name of only) add(await benches[name]());
   if (json === undefined) return;

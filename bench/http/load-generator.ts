@@ -1,15 +1,27 @@
 /** A process that generates load: runs the loads that it receives, one after another. */
 import { type LoadOptions, runLoad } from './load.js';
+import { type EntryLoadOptions, runEntryLoad } from './order-entry/load.js';
 import { runStreamLoad, type StreamLoadOptions } from './stream-load.js';
 
 export type LoadTask =
   | { kind: 'http'; options: LoadOptions }
-  | { kind: 'stream'; options: StreamLoadOptions };
+  | { kind: 'stream'; options: StreamLoadOptions }
+  | { kind: 'entry'; options: EntryLoadOptions };
 
 process.on('message', (task: LoadTask) => {
-  const running = task.kind === 'http' ? runLoad(task.options) : runStreamLoad(task.options);
-  running.then(
+  run(task).then(
     (result) => process.send!({ result }),
     (error: Error) => process.send!({ error: error.message }),
   );
 });
+
+function run(task: LoadTask): Promise<object> {
+  switch (task.kind) {
+    case 'http':
+      return runLoad(task.options);
+    case 'stream':
+      return runStreamLoad(task.options);
+    case 'entry':
+      return runEntryLoad(task.options);
+  }
+}

@@ -6,6 +6,7 @@ import { endOf } from '../measure/exchange-process.js';
 import type { PlainSetup } from '../plain/exchange.js';
 import type { LoadOptions, LoadResult } from './load.js';
 import type { LoadTask } from './load-generator.js';
+import type { EntryLoadOptions } from './order-entry/load.js';
 import type { StreamLoadOptions, StreamLoadResult } from './stream-load.js';
 
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -44,6 +45,10 @@ export class LoadGenerator {
 
   runStream(options: StreamLoadOptions): Promise<StreamLoadResult> {
     return this.result({ kind: 'stream', options });
+  }
+
+  runEntry(options: EntryLoadOptions): Promise<LoadResult> {
+    return this.result({ kind: 'entry', options });
   }
 
   private async result<Result>(task: LoadTask): Promise<Result> {
