@@ -367,6 +367,15 @@ export class Reads {
     return this.state.orders.nameOf(orderId);
   }
 
+  /** The user's order with this client's id, resting or recent; 0: none is remembered. */
+  orderNamed(userId: number, clientOrderId: string): number {
+    const { hash, clientOrderIds } = this.state;
+    if (!hash.hasKey) return 0;
+    const bytes = Uint8Array.from(clientOrderId, (character) => character.charCodeAt(0));
+    hash.pairOfBytes(userId, bytes, 0, bytes.length);
+    return clientOrderIds.orderOf(userId, hash.low, hash.high);
+  }
+
   vault(): VaultView {
     const { ledger, vault } = this.state;
     return {

@@ -113,6 +113,11 @@ export class CommandRecord {
     return (head & 1) === 0 ? head >>> 1 : 0;
   }
 
+  /** The clientOrderId. */
+  get name(): string | null {
+    return this.isNamed ? textAt(this.records, this.afterKey * WORD_BYTES) : null;
+  }
+
   get key(): string | null {
     return this.isKeyed ? textAt(this.records, this.numbersEnd * WORD_BYTES) : null;
   }
@@ -207,9 +212,7 @@ function addOptional(
     if (record.expiresAtMs !== MAX_TIME_MS) values[name] = record.expiresAtMs;
   } else if (place === 'selfTrade') {
     if (record.selfTrade !== SelfTrade.CANCEL_RESTING) values[name] = record.selfTrade;
-  } else if (record.isNamed) {
-    values[name] = textAt(record.records, record.afterKey * WORD_BYTES);
-  }
+  } else if (record.isNamed) values[name] = record.name;
 }
 
 function fieldOf(

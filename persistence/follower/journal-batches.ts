@@ -1,32 +1,49 @@
 /**
- * Reads of single batches of the journal, for those who want to check it. They have a reader of
- * their own, opened when the first one comes, and take turns, so the follower's own reading goes on
- * beside them.
+ * Reads of single batches of the journal, for those who want to check it, and for what only the
+ * commands say. They have a reader of their own, opened when the first one comes, and take turns,
+ * so the follower's own reading goes on beside them.
  *
  * Always holds: every read is answered once. What cannot be read is `unavailable`: damage is for
  * the follower to find, which reads the whole journal.
  */
-import type { BatchRecord } from '../history/requests.js';
-import { type JournalReader, openJournalReader } from '../journal/reader.js';
+import { JournalUnavailable } from '../journal/errors.js';
+import { type JournalPlace, openSource } from '../journal/source.js';
+import type { JournalBatch, JournalSource } from '../journal/store.js';
 import type { Answered } from './reads.js';
 
 export class JournalBatches {
-  private reader: JournalReader | null = null;
-  /** Settles when the last read that came is answered. */
-  private last: Promise<void> = Promise.resolve();
+  private reader: JournalSource | null = null;
+  /** Settles when the last read that came is over. */
+  private last: Promise<unknown> = Promise.resolve();
   private ended: string | null = null;
 
-  constructor(private readonly folder: string) {}
+  constructor(private readonly place: JournalPlace) {}
 
   read(sequence: number, done: Answered): void {
-    this.last = this.last.then(async () => {
-      try {
-        const answer = await this.batchWith(sequence);
-        done({ outcome: 'ok', sequence: answer.lastSequence, answer });
-      } catch (error) {
-        done({ outcome: 'unavailable', reason: (error as Error).message });
+    const unavailable = ({ message: reason }: Error) => done({ outcome: 'unavailable', reason });
+    this.find(sequence).then((batch) => {
+      if (batch === null) {
+        unavailable(new Error(`the journal has no sequence ${sequence} yet`));
+        return;
       }
+      const { firstSequence, lastSequence, digest, hash } = batch;
+      const answer = { firstSequence, lastSequence, digest, hash: hash.toString('hex') };
+      done({ outcome: 'ok', sequence: lastSequence, answer });
+    }, unavailable);
+  }
+
+  /**
+   * The batch that holds a sequence; null: the journal ends before it.
+   * @throws JournalError or JournalUnavailable if it cannot be read.
+   */
+  find(sequence: number): Promise<JournalBatch | null> {
+    const found = this.last.then(async () => {
+      if (this.ended !== null) throw new JournalUnavailable(this.ended);
+      this.reader ??= await openSource(this.place);
+      return this.reader.batchWith(sequence);
     });
+    this.last = found.catch(() => {});
+    return found;
   }
 
   /** @param reason for the reads that still wait. */
@@ -34,14 +51,5 @@ export class JournalBatches {
     this.ended = reason;
     await this.last;
     await this.reader?.close();
-  }
-
-  private async batchWith(sequence: number): Promise<BatchRecord> {
-    if (this.ended !== null) throw new Error(this.ended);
-    this.reader ??= await openJournalReader(this.folder);
-    const batch = await this.reader.batchWith(sequence);
-    if (batch === null) throw new Error(`the journal has no sequence ${sequence} yet`);
-    const { firstSequence, lastSequence, digest, hash } = batch;
-    return { firstSequence, lastSequence, digest, hash: hash.toString('hex') };
   }
 }

@@ -8,6 +8,7 @@
  * Always holds: every read is answered once; if its session ends first, with `unavailable`.
  */
 import type { Engine } from '../../engine/engine.js';
+import type { FindBatch } from '../history/account/order-details.js';
 import { type PreparedAnswer, prepareAnswer } from '../history/answers.js';
 import { type HistoryReads, isStored } from '../history/reads.js';
 import type {
@@ -50,6 +51,7 @@ interface ReadsOptions {
   engine: Engine;
   boards: Leaderboards;
   database: HistoryReads;
+  findBatch: FindBatch;
   failed: (error: unknown) => void;
   /** Called when a group is done, and another may be served. */
   groupEnded: () => void;
@@ -86,7 +88,7 @@ export class FollowerReads {
 
   serve(projectedSequence: number): void {
     if (this.waiting.length === 0) return;
-    const { engine, database } = this.options;
+    const { engine, database, findBatch } = this.options;
     const { sequence } = engine;
     const isGroupTime = this.group === null && projectedSequence === sequence;
     const group: PreparedRead[] = [];
@@ -100,7 +102,7 @@ export class FollowerReads {
         done({ outcome: 'ok', sequence, answer: this.fromEngine(request) });
       else if (!isGroupTime || (isLong && group.some((other) => other.isLong)))
         this.waiting.push(read);
-      else group.push({ run: prepareAnswer(engine, database, request), isLong, done });
+      else group.push({ run: prepareAnswer(engine, database, request, findBatch), isLong, done });
     }
     if (group.length === 0) return;
     group.sort((a, b) => Number(a.isLong) - Number(b.isLong));

@@ -131,11 +131,12 @@ export class FollowerSession {
       start.position.sequence,
     );
     this.boards = new Leaderboards(this.engine);
-    this.batches = new JournalBatches(folder);
+    this.batches = new JournalBatches(options.journal ?? { folder });
     this.reads = new FollowerReads({
       engine: this.engine,
       boards: this.boards,
       database,
+      findBatch: (sequence) => this.batches.find(sequence),
       failed: (error) => this.fail(error),
       groupEnded: () => this.serve(),
     });

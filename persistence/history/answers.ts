@@ -8,7 +8,8 @@
 import type { Engine } from '../../engine/engine.js';
 import { bytesOf, contentHashOf, marketListBytes, marketParts } from '../market-json/market.js';
 import { ledgerEnd, readLedger } from './account/ledger.js';
-import { ordersEnd, readOrder, readOrders } from './account/orders.js';
+import type { FindBatch } from './account/order-details.js';
+import { ordersEnd, readNamedOrder, readOrder, readOrders } from './account/orders.js';
 import type { HistoryReads, StoredKind, StoredRequest } from './reads.js';
 import { type HistoryAnswers, PAGE_END_BYTES, type RequestOf, viewOfPast } from './requests.js';
 
@@ -18,20 +19,16 @@ export function prepareAnswer(
   engine: Engine,
   database: HistoryReads,
   request: StoredRequest,
+  findBatch: FindBatch,
 ): PreparedAnswer {
   switch (request.kind) {
     case 'userTrades':
       return database.userTrades(request);
     case 'ledger':
       return prepareLedger(engine, database, request);
-    case 'userOrders': {
-      const end = ordersEnd(database.lists, request.userId, engine.orders(request.userId));
-      return () => readOrders(database.entries, end, request);
-    }
-    case 'userOrder': {
-      const end = ordersEnd(database.lists, request.userId, engine.orders(request.userId));
-      return () => readOrder(database.entries, end, request);
-    }
+    case 'userOrders':
+    case 'userOrder':
+      return prepareOrders(engine, database, request, findBatch);
     case 'closedPositions':
       return database.closedPositions(request);
     case 'marketTrades':
@@ -59,6 +56,21 @@ function prepareLedger(
   const account = engine.account(request.userId) ?? { availableMicros: 0, heldMicros: 0 };
   const end = ledgerEnd(database.lists, request.userId, account, engine.nowMs);
   return () => readLedger(database.entries, end, request);
+}
+
+function prepareOrders(
+  engine: Engine,
+  database: HistoryReads,
+  request: RequestOf<'userOrders' | 'userOrder'>,
+  findBatch: FindBatch,
+): () => Promise<HistoryAnswers['userOrders' | 'userOrder']> {
+  const { userId } = request;
+  const { lists, entries } = database;
+  const end = ordersEnd(lists, userId, engine.orders(userId), findBatch);
+  if (request.kind === 'userOrder') return () => readOrder(entries, end, request);
+  if (request.clientOrderId === null) return () => readOrders(entries, end, request);
+  const orderId = engine.orderNamed(userId, request.clientOrderId);
+  return () => readNamedOrder(entries, end, request, orderId);
 }
 
 function preparePoints(

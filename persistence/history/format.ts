@@ -2,7 +2,7 @@
  * The format of history.db: trades, points, closed positions and markets, made from the journal
  * alone.
  *
- * application_id 0x51485848 ("QHXH"), user_version 1. A database of another version is not
+ * application_id 0x51485848 ("QHXH"), user_version 2. A database of another version is not
  * converted: it is deleted and rebuilt from the journal.
  *
  *   userTrade        the list of each user's trades, an entry per trade and side
@@ -48,7 +48,7 @@ import { crc32 } from 'node:zlib';
 
 export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
-export const HISTORY_VERSION = 1;
+export const HISTORY_VERSION = 2;
 
 /** The most entries in a run: a page may read that many more than it returns. */
 export const RUN_ENTRIES = 256;

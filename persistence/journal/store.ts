@@ -37,6 +37,11 @@ export interface JournalSource {
   end(): Promise<JournalPosition>;
   /** The position after the batch that ends at `sequence`; null: none does. */
   positionAt(sequence: number): Promise<JournalPosition | null>;
+  /**
+   * The batch that holds `sequence`; null: the journal ends before it. Not while another read of
+   * this reader is under way.
+   */
+  batchWith(sequence: number): Promise<JournalBatch | null>;
   /** The batches after a position, oldest first, up to the end at the time it is reached. */
   batches(after?: JournalPosition): AsyncGenerator<JournalBatch, void, void>;
   close(): Promise<void>;

@@ -27,6 +27,7 @@ import type { TimedCommand } from './history-oracle.js';
 
 export interface ExpectedOrder {
   orderId: number;
+  clientOrderId: string | null;
   marketId: number;
   userId: number;
   side: number;
@@ -136,6 +137,7 @@ export class OrderOracle {
     const bought = field('filledLots') + restingLots;
     this.orders.set(field('orderId'), {
       orderId: field('orderId'),
+      clientOrderId: command.clientOrderId ?? null,
       marketId: command.marketId,
       userId: command.userId,
       side: command.kind === 'buy' ? Side.BUY : Side.SELL,

@@ -88,11 +88,17 @@ export function amend(
   return api.call({ method: 'PATCH', path: order, body: terms, repeat: 'key', options });
 }
 
+/** `clientOrderId`: one order or none, which may be closed. */
+type OrdersFilter = AccountFilter & {
+  status?: 'open' | 'closed' | 'all' | undefined;
+  clientOrderId?: string | undefined;
+};
+
 /** Your orders, newest first; without a filter those that rest, oldest first. */
 export function orders(
   api: Api,
   userId: string,
-  query: Paging & AccountFilter & { status?: 'open' | 'closed' | 'all' | undefined } = {},
+  query: Paging & OrdersFilter = {},
   options?: CallOptions,
 ): Promise<Orders> {
   const ofUser = path`/users/${userId}/orders`;

@@ -4,6 +4,7 @@
  * a filter comes from the engine, at once.
  */
 import { idNumber } from '../../../engine/interface/notation.js';
+import type { OrdersRequest } from '../../../persistence/history/account/orders.js';
 import { answerCoded } from '../../coding/coded-answer.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
@@ -11,7 +12,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { serializer } from '../../json/serializer.js';
 import { type Filter, filterOf } from '../filters.js';
 import { readHistory } from '../history/read.js';
-import { cursorOf, type PageRequest, pageOf, startOf } from '../paging.js';
+import { cursorOf, type PageRequest, pageOf, refuseCursor, startOf } from '../paging.js';
 import { CSV_TYPE, ledgerCsv, prefersCsv } from './csv.js';
 import * as examples from './examples.js';
 import { Ledger, LedgerQuery, OrderRecord, Orders, OrdersQuery } from './schemas.js';
@@ -75,8 +76,9 @@ export const accountHistoryRoutes: Route[] = [
     handle(call) {
       const filter = filterOf(call);
       if (filter === null) return;
-      const { status } = call.query;
-      if (status === undefined && !filter.isSet) answerResting(call);
+      const { status, clientOrderId } = call.query;
+      if (clientOrderId !== undefined) answerNamed(call, filter, clientOrderId, status ?? 'all');
+      else if (status === undefined && !filter.isSet) answerResting(call);
       else answerHistory(call, filter, status ?? 'open');
     },
   }),
@@ -120,13 +122,32 @@ function answerResting(call: OrdersCall): void {
   call.answer(200, ordersText({ orders, nextCursor, sequence: engine.sequence }));
 }
 
-function answerHistory(call: OrdersCall, filter: Filter, status: 'open' | 'closed' | 'all'): void {
+/** One order or none, so no cursor belongs to this list. */
+function answerNamed(
+  call: OrdersCall,
+  filter: Filter,
+  clientOrderId: string,
+  status: OrdersRequest['status'],
+): void {
+  const { query } = call;
+  if (query.cursor === undefined) answerHistory(call, filter, status, clientOrderId);
+  else refuseCursor(call);
+}
+
+function answerHistory(
+  call: OrdersCall,
+  filter: Filter,
+  status: OrdersRequest['status'],
+  clientOrderId: string | null = null,
+): void {
   const { engine, userId } = call;
   const { limit } = call.query;
   const list = `orders/u${userId}/${status}${filter.name}`;
   const cursor = startOf(call, list);
   if (cursor === undefined) return;
-  const request = { kind: 'userOrders', userId, limit, cursor, status, ...filter.bounds } as const;
+  const { bounds } = filter;
+  const wanted = { userId, limit, cursor, status, clientOrderId, ...bounds };
+  const request = { kind: 'userOrders', ...wanted } as const;
   readHistory(call, request, (page, sequence) => {
     const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
     const orders = page.entries.map((order) => orderRecordOf(engine, order));

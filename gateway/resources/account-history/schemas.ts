@@ -19,6 +19,7 @@ import {
   tradeId,
   userId,
 } from '../../json/response-fields.js';
+import { clientOrderId as clientOrderIdOfOrder } from '../orders/requests.js';
 
 export const LedgerQuery = z.strictObject({
   ...request.own,
@@ -29,10 +30,14 @@ export const LedgerQuery = z.strictObject({
 
 export const OrdersQuery = z.strictObject({
   ...request.own,
-  status: z
-    .enum(['open', 'closed', 'all'])
-    .optional()
-    .meta({ description: 'Orders that rest (the default), that are closed, or both' }),
+  status: z.enum(['open', 'closed', 'all']).optional().meta({
+    description:
+      'Orders that rest (the default), that are closed, or both (the default with `clientOrderId`)',
+  }),
+  clientOrderId: clientOrderIdOfOrder.optional().meta({
+    description:
+      'Only the order with this id of yours, if it rests or is one of your last 10,000 with an id',
+  }),
   ...request.accountFilters,
   ...request.paging,
 });
@@ -89,11 +94,11 @@ export const OrderRecord = responseSchema(
     timeInForce: z.enum(['IOC', 'FOK', 'GTC']).meta({ description: 'As it was placed' }),
     postOnly: z.boolean().meta({ description: 'As it was placed' }),
     expiresAtMs: timeMs.nullable().meta({
-      description: 'When it is cancelled; null: when the market ends, or the order is closed',
+      description: 'When it is cancelled; null: when the market ends',
     }),
     selfTrade: z.enum(['cancel_resting', 'cancel_taker', 'cancel_both']).nullable().meta({
       description:
-        'What happens when it meets an order of the same user; null: the order is closed',
+        'What happens when it meets an order of the same user; null: the order is closed, and the part of the journal with its terms is in an archive, so clientOrderId and expiresAtMs are null, too',
     }),
     status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired']),
     reason: z

@@ -15,7 +15,6 @@ import {
   DepositSource,
   OrderStatus,
   Resolution,
-  Side,
   ticksIn,
 } from '../../../engine/interface/domain.js';
 import { EventSlot } from '../../../engine/interface/events.js';
@@ -41,6 +40,7 @@ import {
   USER_TRADE,
 } from '../format.js';
 import { ListCounts, PendingLists } from '../lists.js';
+import { detailOf } from './order-details.js';
 import {
   cancelledTerms,
   leavingTerms,
@@ -120,6 +120,8 @@ export class AccountEntries {
   /** What the batch placed, also anew: where records and results start; the next to add. */
   private readonly placedAt: number[] = [];
   private readonly placedResults: number[] = [];
+  /** Which operation of the batch it was, from 0. */
+  private readonly placedOperations: number[] = [];
   private nextPlaced = 0;
   /** The taker's order of the last trade in this batch, until it is added; 0: none. */
   private lastTakerOrderId = 0;
@@ -161,7 +163,7 @@ export class AccountEntries {
     const { values } = this.engine.result;
     if (kind === BUY || kind === SELL) {
       if (values[ResultHead.code] === Code.ok && !this.engine.replayed)
-        this.addPlaced(this.command, 0);
+        this.addPlaced(this.command, 0, 0);
     } else if (kind === BATCH || kind === AMEND) this.addPlacedBefore(this.placedAt.length);
     if (this.due.length > 0) this.addBalances();
   }
@@ -318,34 +320,36 @@ export class AccountEntries {
 
   /** Finds what the command has placed: of a batch nothing if it is atomic and one was refused. */
   private findPlaced(): void {
-    const { command, operation, placedAt, placedResults, engine } = this;
+    const { command, operation, placedAt, placedResults, placedOperations, engine } = this;
     this.nextPlaced = 0;
     this.lastTakerOrderId = 0;
     placedAt.length = 0;
     placedResults.length = 0;
+    placedOperations.length = 0;
     const { values } = engine.result;
     if (values[ResultHead.code] !== Code.ok || engine.replayed) return;
     if (command.kind === AMEND) {
-      this.notePlaced(0, 0);
+      this.notePlaced(0, 0, 0);
       return;
     }
     let at = command.afterKey;
     let result = FIRST_OPERATION;
     for (let i = 0; i < command.operationCount; i++) {
       operation.openOperation(command.records, at);
-      if (values[result + ResultHead.code] === Code.ok) this.notePlaced(at, result);
+      if (values[result + ResultHead.code] === Code.ok) this.notePlaced(at, result, i);
       at = operation.next;
       result = nextOperation(values, result);
     }
   }
 
-  private notePlaced(at: number, result: number): void {
+  private notePlaced(at: number, result: number, operation: number): void {
     const { values } = this.engine.result;
     const kind = values[result + ResultHead.kind];
     const isReplaced = kind === AMEND && values[result + KEPT_PRIORITY] === 0;
     if (kind !== BUY && kind !== SELL && !isReplaced) return;
     this.placedAt.push(at);
     this.placedResults.push(result);
+    this.placedOperations.push(operation);
   }
 
   /** Where the fields of an order begin in the result of something placed, as of a buy or sell. */
@@ -385,11 +389,11 @@ export class AccountEntries {
         continue;
       }
       operation.openOperation(this.command.records, placedAt[this.nextPlaced]!);
-      this.addPlaced(operation, result);
+      this.addPlaced(operation, result, this.placedOperations[this.nextPlaced]!);
     }
   }
 
-  private addPlaced(order: CommandRecord, result: number): void {
+  private addPlaced(order: CommandRecord, result: number, operation: number): void {
     const { values } = this.engine.result;
     const sizeLots = order.number(OrderField.sizeLots);
     const restingLots = values[result + OrderResult.restingLots]!;
@@ -400,13 +404,7 @@ export class AccountEntries {
     this.addOrder(order.userId, {
       orderId: values[result + OrderResult.orderId]!,
       marketId: values[result + OrderResult.marketId]!,
-      terms: placedTerms(
-        order.kind === BUY ? Side.BUY : Side.SELL,
-        order.outcome,
-        order.timeInForce,
-        order.isSet,
-        status,
-      ),
+      terms: placedTerms(order, status, detailOf(order, operation)),
       priceTicks: order.number(OrderField.priceTicks),
       sizeLots: isBounded ? values[result + OrderResult.filledLots]! + restingLots : sizeLots,
       restingLots,

@@ -2,7 +2,14 @@
  * The terms of an order in one integer, the column `terms` of userOrder: what the entry is, and the
  * small facts about the order. A number never changes its meaning within a version of the history.
  */
-import type { CancelReason, OrderStatus, Outcome, Side } from '../../../engine/interface/domain.js';
+import type { CommandRecord } from '../../../engine/interface/command-record.js';
+import { CommandKind } from '../../../engine/interface/commands.js';
+import {
+  type CancelReason,
+  type OrderStatus,
+  type Outcome,
+  Side,
+} from '../../../engine/interface/domain.js';
 
 /**
  * What an entry of userOrder is. An amendment that makes an order smaller where it is, or closes
@@ -28,30 +35,30 @@ export interface OrderTerms {
   status: OrderStatus;
   /** Of a cancellation; otherwise 0. */
   reason: CancelReason;
+  /** Where the rest of the order's terms is (order-details.ts); 0: it has none. */
+  detail: number;
 }
 
-/** entry 3 bits, side 1, outcome 1, time in force 2, postOnly 1, status 3, then the reason. */
+/** entry 3 bits, side 1, outcome 1, time in force 2, postOnly 1, status 3, reason 4, detail 7. */
 const SIDE = 3;
 const OUTCOME = 4;
 const TIME_IN_FORCE = 5;
 const POST_ONLY = 7;
 const STATUS = 8;
 const REASON = 11;
+const DETAIL = 15;
 
-export function placedTerms(
-  sideOfIt: number,
-  outcome: number,
-  timeInForce: number,
-  postOnly: boolean,
-  status: number,
-): number {
+/** @param order the command, or the operation of a batch, that places it. */
+export function placedTerms(order: CommandRecord, status: number, detail: number): number {
+  const side = order.kind === CommandKind.buy ? Side.BUY : Side.SELL;
   return (
     OrderEntry.PLACED |
-    (sideOfIt << SIDE) |
-    (outcome << OUTCOME) |
-    (timeInForce << TIME_IN_FORCE) |
-    (Number(postOnly) << POST_ONLY) |
-    (status << STATUS)
+    (side << SIDE) |
+    (order.outcome << OUTCOME) |
+    (order.timeInForce << TIME_IN_FORCE) |
+    (Number(order.isSet) << POST_ONLY) |
+    (status << STATUS) |
+    (detail << DETAIL)
   );
 }
 
@@ -85,6 +92,7 @@ export function termsOf(terms: number): OrderTerms {
     timeInForce: (terms >> TIME_IN_FORCE) & 3,
     postOnly: (terms >> POST_ONLY) & 1,
     status: ((terms >> STATUS) & 7) as OrderStatus,
-    reason: (terms >> REASON) as CancelReason,
+    reason: ((terms >> REASON) & 15) as CancelReason,
+    detail: terms >> DETAIL,
   };
 }

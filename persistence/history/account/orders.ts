@@ -19,6 +19,7 @@ import { type EntryOf, RUN_ENTRIES, USER_ORDER, USER_TRADE } from '../format.js'
 import type { ListReader } from '../list-reader.js';
 import { HistoryDamage } from '../rows.js';
 import type { CommittedLists } from '../store.js';
+import { DetailsReader, type FindBatch, USUAL_DETAILS } from './order-details.js';
 import { OrderEntry, orderEntryOf, termsOf } from './order-terms.js';
 
 /** How an order stands. OPEN: it rests. UNFILLED: what it could not fill at once was dropped. */
@@ -35,7 +36,7 @@ export interface OrderRecord {
   priceTicks: number;
   timeInForce: number;
   postOnly: boolean;
-  /** Of a closed order both are null: they are not kept with it. */
+  /** null: not known any more (order-details.ts); then clientOrderId and expiresAtMs are null. */
   selfTrade: SelfTrade | null;
   expiresAtMs: number | null;
   originalLots: number;
@@ -59,6 +60,8 @@ export interface OrdersRequest {
   /** The place of the last order returned; null: from the newest. */
   cursor: number | null;
   status: 'open' | 'closed' | 'all';
+  /** Only the order with this id of the client's, if it is remembered. */
+  clientOrderId: string | null;
   marketId: number | null;
   /** Of the placing; both included. */
   fromMs: number | null;
@@ -83,14 +86,17 @@ export interface OrdersEnd {
   orders: number;
   trades: number;
   resting: ReadonlyMap<number, OrderView>;
+  details: DetailsReader;
 }
 
 export function ordersEnd(
   lists: CommittedLists,
   userId: number,
   resting: readonly OrderView[],
+  findBatch: FindBatch,
 ): OrdersEnd {
   return {
+    details: new DetailsReader(findBatch),
     orders: lists.userOrders.of(userId),
     trades: lists.userTrades.of(userId),
     resting: new Map(resting.map((order) => [order.orderId, order])),
@@ -120,6 +126,27 @@ export async function readOrders(
   const entries = await recordsOf(lists, id, end, page);
   if (found.length > limit) return { entries, nextCursor: page.at(-1)!.ordinal };
   return { entries, nextCursor: last >= first ? last + 1 : null };
+}
+
+/**
+ * The order that has the client's id of the request, if it passes the other filters.
+ * @param orderId 0: the id is not remembered.
+ */
+export async function readNamedOrder(
+  lists: ListReader,
+  end: OrdersEnd,
+  { userId, clientOrderId, status, marketId, fromMs, toMs }: OrdersRequest,
+  orderId: number,
+): Promise<OrdersPage> {
+  const found = orderId === 0 ? null : await readOrder(lists, end, { userId, orderId });
+  const isWanted =
+    found !== null &&
+    (status === 'all' || (found.closedAtMs === null) === (status === 'open')) &&
+    (marketId === null || found.marketId === marketId) &&
+    (fromMs === null || found.placedAtMs >= fromMs) &&
+    (toMs === null || found.placedAtMs <= toMs);
+  // The id is known even if the part of the journal that has it is in an archive.
+  return { entries: isWanted ? [{ ...found, clientOrderId }] : [], nextCursor: null };
 }
 
 /** null: the user has placed no such order. */
@@ -179,6 +206,10 @@ async function recordsOf(
   if (placed.length === 0) return [];
   const orders = placed.map((entry) => new Order(entry, end.resting.get(entry.orderId)));
   await new Completion(lists, id, end, orders).run();
+  for (const order of orders) {
+    if (order.rests) continue;
+    Object.assign(order.record, await end.details.read(order.sequence, order.detail));
+  }
   return orders.map((order) => order.record);
 }
 
@@ -188,16 +219,18 @@ class Order {
   lotsLeft: number;
   readonly sequence: number;
   readonly ordinal: number;
+  readonly detail: number;
 
   constructor(entry: Entry, resting: OrderView | undefined) {
     const { orderId, marketId, userId, priceTicks, atMs, restingLots, sizeLots } = entry;
-    const { side, outcome, timeInForce, postOnly, status } = termsOf(entry.terms);
+    const { side, outcome, timeInForce, postOnly, status, detail } = termsOf(entry.terms);
+    this.detail = detail;
     this.sequence = entry.sequence;
     this.ordinal = entry.ordinal;
     this.lotsLeft = resting === undefined ? restingLots : 0;
     this.record = {
       orderId,
-      clientOrderId: null,
+      ...USUAL_DETAILS,
       marketId,
       userId,
       side,
@@ -205,8 +238,6 @@ class Order {
       priceTicks,
       timeInForce,
       postOnly: postOnly === 1,
-      selfTrade: null,
-      expiresAtMs: null,
       originalLots: sizeLots,
       filledLots: 0,
       restingLots: 0,

@@ -74,6 +74,11 @@ export class PostgresSource implements JournalSource {
     return position.sequence === sequence ? position : null;
   }
 
+  async batchWith(sequence: number): Promise<JournalBatch | null> {
+    const batch = await batchBefore(this.client, this.name, sequence);
+    return batch === null || batch.lastSequence < sequence ? null : batch;
+  }
+
   async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
     let { sequence, hash } = after;
     let next = this.page(sequence + 1);
@@ -115,12 +120,23 @@ async function positionBefore(
   name: string,
   sequence: number,
 ): Promise<JournalPosition> {
+  const row = await batchBefore(client, name, sequence);
+  if (row === null) return GENESIS;
+  return { sequence: row.lastSequence, hash: row.hash, digest: row.digest };
+}
+
+/** The last row that begins at or before a sequence, checked; null: there is none. */
+async function batchBefore(
+  client: pg.Client,
+  name: string,
+  sequence: number,
+): Promise<JournalBatch | null> {
   const [row, previous] = await rowsOf(client, name, BEFORE_SQL, [sequence, 2]);
-  if (row === undefined) return GENESIS;
+  if (row === undefined) return null;
   const before =
     previous === undefined ? GENESIS : { sequence: previous.lastSequence, hash: previous.hash };
   check(row, before, name);
-  return { sequence: row.lastSequence, hash: row.hash, digest: row.digest };
+  return row;
 }
 
 function check(

@@ -61,8 +61,6 @@ const CAUSE_OF: Record<Cause, LedgerCause> = {
   yield: 'yield',
 };
 
-const NOT_KEPT = { selfTrade: null, expiresAtMs: null };
-
 const folders = new Folders();
 let oracle: OrderOracle;
 let follower: TestFollower;
@@ -265,6 +263,7 @@ describe('the orders', () => {
           limit,
           cursor,
           status: 'all',
+          clientOrderId: null,
           marketId: null,
           fromMs: null,
           toMs: null,
@@ -274,23 +273,27 @@ describe('the orders', () => {
 
   it('are what results and events said of them', async () => {
     const ends = new Set<number>();
+    const details = new Set<string>();
     for (const userId of users()) {
       const expected = expectedOf(userId);
       const found = await read(userId, 50);
       expect(found.map(({ orderId }) => orderId)).toEqual(expected.map(({ orderId }) => orderId));
-      for (const [i, { end, reason, clientOrderId: _, ...order }] of found.entries()) {
+      for (const [i, { end, reason, ...order }] of found.entries()) {
         const { reason: wanted, ...rest } = expected[i]!;
-        const { selfTrade, expiresAtMs } = rest;
-        // Of closed orders they are not kept.
-        const kept = end === OrderState.OPEN ? { selfTrade, expiresAtMs } : NOT_KEPT;
-        expect(order, `o${order.orderId}`).toEqual({ ...rest, ...kept });
+        expect(order, `o${order.orderId}`).toEqual(rest);
         ends.add(end);
         expect(end === OrderState.OPEN).toBe(rest.closedAtMs === null);
         expect(end === OrderState.CANCELLED ? reason : null).toBe(wanted);
         if (end === OrderState.FILLED) expect(order.filledLots).toBe(order.originalLots);
+        if (end === OrderState.OPEN) continue;
+        for (const name of ['clientOrderId', 'expiresAtMs'] as const)
+          if (order[name] !== null) details.add(name);
+        details.add(`selfTrade ${order.selfTrade}`);
       }
     }
     expect(ends.size).toBeGreaterThanOrEqual(3);
+    // Read from the journal, out of single orders and batches.
+    expect(details.size).toBe(5);
     expect(oracle.amended).toBeGreaterThan(50);
     expect(oracle.expired).toBeGreaterThan(20);
   });
@@ -317,6 +320,32 @@ describe('the orders', () => {
     const others = [...oracle.orders.values()].filter((order) => order.userId !== userId);
     for (const orderId of [...others.slice(0, 20).map((order) => order.orderId), 999_999_999])
       expect(await follower.read({ kind: 'userOrder', userId, orderId })).toBeNull();
+  });
+
+  it('are found by the id of the client, while the exchange remembers it', async () => {
+    const named = [...oracle.orders.values()].filter(({ clientOrderId }) => clientOrderId !== null);
+    let closed = 0;
+    for (const { orderId, userId, clientOrderId, closedAtMs, marketId } of named.slice(-200)) {
+      const isLast = !named.some(
+        (other) =>
+          other.userId === userId &&
+          other.clientOrderId === clientOrderId &&
+          other.orderId > orderId,
+      );
+      if (!isLast) continue;
+      const found = await read(userId, 5, { clientOrderId });
+      expect(found.map((order) => [order.orderId, order.clientOrderId])).toEqual([
+        [orderId, clientOrderId],
+      ]);
+      const isClosed = closedAtMs !== null;
+      const status = isClosed ? 'open' : 'closed';
+      expect(await read(userId, 5, { clientOrderId, status })).toEqual([]);
+      expect(await read(userId, 5, { clientOrderId, marketId: marketId + 1 })).toEqual([]);
+      expect(await read(userId, 5, { clientOrderId, marketId })).toHaveLength(1);
+      if (isClosed) closed++;
+    }
+    expect(closed).toBeGreaterThan(5);
+    expect(await read(users()[0]!, 5, { clientOrderId: 'never-used' })).toEqual([]);
   });
 });
 
