@@ -98,7 +98,7 @@ export function restingOrderOf(assets: Assets, order: OrderView): WritableOrder 
   });
 }
 
-function statusOf({ end, filledLots }: Record): WritableOrder['status'] {
+function statusOf({ end, reason, filledLots }: Record): WritableOrder['status'] {
   switch (end) {
     case OrderState.OPEN:
       return filledLots === 0 ? 'resting' : 'partially_filled';
@@ -107,7 +107,7 @@ function statusOf({ end, filledLots }: Record): WritableOrder['status'] {
     case OrderState.UNFILLED:
       return 'partially_filled';
     case OrderState.CANCELLED:
-      return 'cancelled';
+      return reason === CancelReason.EXPIRED ? 'expired' : 'cancelled';
   }
 }
 
