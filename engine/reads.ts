@@ -94,6 +94,15 @@ export class Reads {
     };
   }
 
+  /** Of a user who exists: money that is not held. */
+  availableMicros(userId: number): number {
+    return this.state.ledger.available(userId);
+  }
+
+  heldMicros(userId: number): number {
+    return this.state.ledger.held(userId);
+  }
+
   /**
    * The number that a leaderboard ranks the user by; null if the user has none in the period, or is
    * the exchange itself.

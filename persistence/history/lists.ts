@@ -3,17 +3,20 @@
  * transaction, which writes them as runs.
  *
  * Waiting entries are kept in order of arrival in one array of numbers, each linked to the next of
- * its list. The entries of a list are a chain; chains are found by a hash of the list's id. Nothing
- * is allocated per entry or chain: under load a transaction has a hundred thousand.
+ * its list. The entries of a list are a chain, whose last entry is found by the list's id, a user's
+ * number. Nothing is allocated per entry or chain: under load a transaction has a hundred thousand.
  */
 import { ByteWriter } from '../storage/bytes.js';
 import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
 import { RecordBuffer } from './records.js';
 import { RunWriter } from './rows.js';
 
-/** Capacity, in entries, at first, and the most that is kept between transactions. */
+/**
+ * Capacity, in entries, at first, and the most that is kept between transactions: more than the
+ * follower lets wait, because memory that is new is slow at first.
+ */
 const FIRST_ENTRIES = 4_096;
-const KEPT_ENTRIES = 262_144;
+const KEPT_ENTRIES = 524_288;
 /** A piece ends after this many bytes, which bounds the time of one statement. */
 const PIECE_BYTES = 1024 * 1024;
 
@@ -116,27 +119,12 @@ class Pieces {
 
 const CHAINS = 4_096;
 
-/** The chains of waiting entries, one per list: by number from 0, and found by the list's id. */
+/** The chains of waiting entries, one per list, by number from 0. */
 class Chains {
   count = 0;
   ids = new Float64Array(CHAINS);
   firstOrdinals = new Uint32Array(CHAINS);
   firsts = new Uint32Array(CHAINS);
-  lasts = new Uint32Array(CHAINS);
-  counts = new Uint32Array(CHAINS);
-  /** Open addressing, at most half full: 0, or the number of a chain plus 1. */
-  private table = new Uint32Array(CHAINS * 2);
-
-  /** The chain of a list; `count`, the number of the next chain, if it has none. */
-  find(id: number): number {
-    const { table, ids } = this;
-    const mask = table.length - 1;
-    for (let at = placeOf(id) & mask; ; at = (at + 1) & mask) {
-      const chain = table[at]! - 1;
-      if (chain === -1) return this.count;
-      if (ids[chain] === id) return chain;
-    }
-  }
 
   /** Adds the chain of a list that has none, with its first entry. */
   add(id: number, ordinal: number, entry: number): void {
@@ -145,22 +133,6 @@ class Chains {
     this.ids[chain] = id;
     this.firstOrdinals[chain] = ordinal;
     this.firsts[chain] = entry;
-    this.lasts[chain] = entry;
-    this.counts[chain] = 1;
-    this.put(chain);
-  }
-
-  clear(): void {
-    this.count = 0;
-    this.table.fill(0);
-  }
-
-  private put(chain: number): void {
-    const { table } = this;
-    const mask = table.length - 1;
-    let at = placeOf(this.ids[chain]!) & mask;
-    while (table[at] !== 0) at = (at + 1) & mask;
-    table[at] = chain + 1;
   }
 
   private grow(): void {
@@ -169,16 +141,7 @@ class Chains {
     this.ids = ids;
     this.firstOrdinals = doubled(this.firstOrdinals);
     this.firsts = doubled(this.firsts);
-    this.lasts = doubled(this.lasts);
-    this.counts = doubled(this.counts);
-    this.table = new Uint32Array(this.table.length * 2);
-    for (let chain = 0; chain < this.count; chain++) this.put(chain);
   }
-}
-
-/** Spreads ids, of which most are sequential, over the table. */
-function placeOf(id: number): number {
-  return Math.imul(id, 0x9e3779b1) >>> 8;
 }
 
 function doubled(values: Uint32Array): Uint32Array<ArrayBuffer> {
@@ -191,7 +154,10 @@ export class PendingLists {
   count = 0;
   /** The columns of all entries; `add` returns where those of an entry begin. */
   values: Float64Array;
+  /** By entry: the next of its list; 0: it is the last. */
   private next: Uint32Array;
+  /** By list: 1 more than its last entry; 0: none waits. */
+  private lasts = new Uint32Array(CHAINS);
   private readonly width: number;
   /** Without a meaning: what {@link touch} reads must be used, or it is not read. */
   protected touched = 0;
@@ -212,16 +178,15 @@ export class PendingLists {
    * which the caller writes its columns, in the order of the layout.
    */
   add(id: number, ordinal: number): number {
-    if (this.count === this.next.length) this.grow();
     const entry = this.count++;
-    const { chains } = this;
-    const chain = chains.find(id);
-    if (chain === chains.count) chains.add(id, ordinal, entry);
-    else {
-      this.next[chains.lasts[chain]!] = entry;
-      chains.lasts[chain] = entry;
-      chains.counts[chain]!++;
-    }
+    if (entry === this.next.length) this.grow();
+    if (id >= this.lasts.length) this.growLasts(id);
+    const { lasts, next } = this;
+    const last = lasts[id]!;
+    lasts[id] = entry + 1;
+    next[entry] = 0;
+    if (last === 0) this.chains.add(id, ordinal, entry);
+    else next[last - 1] = entry;
     return entry * this.width;
   }
 
@@ -230,42 +195,50 @@ export class PendingLists {
     const { chains, count } = this;
     const ids = chains.ids.slice(0, chains.count).sort();
     const counts = new Uint32Array(ids.length);
-    const order = new Uint32Array(count);
-    let ordered = 0;
-    for (let i = 0; i < ids.length; i++) {
-      const chain = chains.find(ids[i]!);
-      counts[i] = chains.counts[chain]!;
-      ordered = this.orderChain(chain, order, ordered);
-    }
-    const pieces = this.writeLists(ids, counts, order);
+    const firstOrdinals = new Uint32Array(ids.length);
+    const order = this.ordered(ids, counts, firstOrdinals);
+    const pieces = this.writeLists(ids, counts, firstOrdinals, order);
     this.clear();
     return { count, pieces, ids, counts };
   }
 
-  /** Adds the entries of a chain to the order in which all are written. */
-  private orderChain(chain: number, order: Uint32Array, from: number): number {
-    const { chains, next } = this;
-    const to = from + chains.counts[chain]!;
-    let entry = chains.firsts[chain]!;
-    for (let at = from; at < to; at++) {
-      order[at] = entry;
-      entry = next[entry]!;
+  /** All entries, list by list. Fills in the numbers of each list. */
+  private ordered(ids: Float64Array, counts: Uint32Array, firstOrdinals: Uint32Array): Uint32Array {
+    const { chains, lasts, next } = this;
+    const order = new Uint32Array(this.count);
+    // The last entries are not needed any more: their places say which chain is the list's.
+    for (let chain = 0; chain < chains.count; chain++) lasts[chains.ids[chain]!] = chain;
+    let to = 0;
+    for (let i = 0; i < ids.length; i++) {
+      const chain = lasts[ids[i]!]!;
+      lasts[ids[i]!] = 0;
+      firstOrdinals[i] = chains.firstOrdinals[chain]!;
+      const from = to;
+      let entry = chains.firsts[chain]!;
+      do {
+        order[to++] = entry;
+        entry = next[entry]!;
+      } while (entry !== 0);
+      counts[i] = to - from;
     }
-    return to;
+    return order;
   }
 
-  private writeLists(ids: Float64Array, counts: Uint32Array, order: Uint32Array): RunPiece[] {
-    const { chains, pieces } = this;
+  private writeLists(
+    ids: Float64Array,
+    counts: Uint32Array,
+    firstOrdinals: Uint32Array,
+    order: Uint32Array,
+  ): RunPiece[] {
+    const { pieces } = this;
     let from = 0;
     for (let i = 0; i < ids.length; i++) {
-      const id = ids[i]!;
-      const firstOrdinal = chains.firstOrdinals[chains.find(id)]!;
       for (let done = 0; done < counts[i]!; done += RUN_ENTRIES) {
         const runCount = Math.min(RUN_ENTRIES, counts[i]! - done);
         const start = pieces.bytes.length;
         this.writeEntries(order, from, from + runCount);
         from += runCount;
-        pieces.add(id, firstOrdinal + done, runCount, start);
+        pieces.add(ids[i]!, firstOrdinals[i]! + done, runCount, start);
       }
     }
     return pieces.drain();
@@ -299,7 +272,7 @@ export class PendingLists {
 
   private clear(): void {
     this.count = 0;
-    this.chains.clear();
+    this.chains.count = 0;
     if (this.next.length <= KEPT_ENTRIES) return;
     this.values = new Float64Array(KEPT_ENTRIES * this.width);
     this.next = new Uint32Array(KEPT_ENTRIES);
@@ -309,8 +282,13 @@ export class PendingLists {
     const { values, next } = this;
     this.values = new Float64Array(values.length * 2);
     this.values.set(values);
-    this.next = new Uint32Array(next.length * 2);
-    this.next.set(next);
+    this.next = doubled(next);
+  }
+
+  private growLasts(id: number): void {
+    const lasts = new Uint32Array(Math.max(id + 1, this.lasts.length * 2));
+    lasts.set(this.lasts);
+    this.lasts = lasts;
   }
 }
 

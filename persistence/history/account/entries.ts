@@ -50,7 +50,8 @@ import {
 } from './order-terms.js';
 
 /** What is read of the engine, after each command. */
-export interface AccountsEngine extends Pick<Engine, 'sequence' | 'nowMs' | 'account'> {
+export interface AccountsEngine
+  extends Pick<Engine, 'sequence' | 'nowMs' | 'availableMicros' | 'heldMicros'> {
   readonly events: NumberBuffer;
   readonly result: NumberBuffer;
   readonly replayed: boolean;
@@ -85,15 +86,6 @@ const { buy: BUY, sell: SELL, amend: AMEND, batch: BATCH } = CommandKind;
 /** Where an amendment's own fields are in its result. */
 const AMENDED_SIDE = RESULT_HEAD_LENGTH;
 const KEPT_PRIORITY = RESULT_HEAD_LENGTH + 1;
-
-interface OrderFields {
-  orderId: number;
-  marketId: number;
-  terms: number;
-  priceTicks: number;
-  sizeLots: number;
-  restingLots: number;
-}
 
 interface PaymentFields {
   kind: number;
@@ -180,18 +172,20 @@ export class AccountEntries {
   orderCancelled(values: Float64Array, at: number): void {
     // An order of the batch that has traded comes first.
     this.addTraded();
-    this.addOrder(values[at + Cancelled.userId]!, {
-      orderId: values[at + Cancelled.orderId]!,
-      marketId: values[at + Cancelled.marketId]!,
-      terms: cancelledTerms(
+    const to = this.addOrder(
+      values[at + Cancelled.userId]!,
+      cancelledTerms(
         values[at + Cancelled.side]!,
         values[at + Cancelled.outcome]!,
         values[at + Cancelled.reason]!,
       ),
-      priceTicks: values[at + Cancelled.priceTicks]!,
-      sizeLots: values[at + Cancelled.sizeLots]!,
-      restingLots: 0,
-    });
+    );
+    const entries = this.userOrders.values;
+    entries[to + UserOrder.orderId] = values[at + Cancelled.orderId]!;
+    entries[to + UserOrder.marketId] = values[at + Cancelled.marketId]!;
+    entries[to + UserOrder.priceTicks] = values[at + Cancelled.priceTicks]!;
+    entries[to + UserOrder.sizeLots] = values[at + Cancelled.sizeLots]!;
+    entries[to + UserOrder.restingLots] = 0;
   }
 
   orderAmended(values: Float64Array, at: number): void {
@@ -208,18 +202,20 @@ export class AccountEntries {
     }
     const sizeLots = isKept ? oldLots - newLots : oldLots;
     if (sizeLots === 0) return;
-    this.addOrder(values[at + Amended.userId]!, {
-      orderId,
-      marketId: values[at + Amended.marketId]!,
-      terms: leavingTerms(
+    const to = this.addOrder(
+      values[at + Amended.userId]!,
+      leavingTerms(
         isKept ? OrderEntry.REDUCED : OrderEntry.TAKEN_OUT,
         values[at + Amended.side]!,
         values[at + Amended.outcome]!,
       ),
-      priceTicks: values[at + Amended.oldPriceTicks]!,
-      sizeLots,
-      restingLots: 0,
-    });
+    );
+    const entries = this.userOrders.values;
+    entries[to + UserOrder.orderId] = orderId;
+    entries[to + UserOrder.marketId] = values[at + Amended.marketId]!;
+    entries[to + UserOrder.priceTicks] = values[at + Amended.oldPriceTicks]!;
+    entries[to + UserOrder.sizeLots] = sizeLots;
+    entries[to + UserOrder.restingLots] = 0;
   }
 
   /** `values` as in the events: the user, then what the kind has. */
@@ -401,46 +397,46 @@ export class AccountEntries {
     // A budget can end an order, or what rests of it, before its size does.
     const isBounded =
       sizeLots >= MAX_ORDER_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
-    this.addOrder(order.userId, {
-      orderId: values[result + OrderResult.orderId]!,
-      marketId: values[result + OrderResult.marketId]!,
-      terms: placedTerms(order, status, detailOf(order, operation)),
-      priceTicks: order.number(OrderField.priceTicks),
-      sizeLots: isBounded ? values[result + OrderResult.filledLots]! + restingLots : sizeLots,
-      restingLots,
-    });
+    const to = this.addOrder(order.userId, placedTerms(order, status, detailOf(order, operation)));
+    const entries = this.userOrders.values;
+    entries[to + UserOrder.orderId] = values[result + OrderResult.orderId]!;
+    entries[to + UserOrder.marketId] = values[result + OrderResult.marketId]!;
+    entries[to + UserOrder.priceTicks] = order.number(OrderField.priceTicks);
+    entries[to + UserOrder.sizeLots] = isBounded
+      ? values[result + OrderResult.filledLots]! + restingLots
+      : sizeLots;
+    entries[to + UserOrder.restingLots] = restingLots;
   }
 
   private addReplaced(placed: number): void {
     const { values } = this.engine.result;
     const side = values[this.placedResults[placed]! + AMENDED_SIDE]!;
     const result = this.placedFields(placed);
-    this.addOrder(values[result + OrderResult.userId]!, {
-      orderId: values[result + OrderResult.orderId]!,
-      marketId: values[result + OrderResult.marketId]!,
-      terms: replacedTerms(
+    const to = this.addOrder(
+      values[result + OrderResult.userId]!,
+      replacedTerms(
         side,
         values[result + OrderResult.outcome]!,
         values[result + OrderResult.status]!,
       ),
-      priceTicks: this.placedTicks[placed]!,
-      sizeLots: this.placedLots[placed]!,
-      restingLots: values[result + OrderResult.restingLots]!,
-    });
+    );
+    const entries = this.userOrders.values;
+    entries[to + UserOrder.orderId] = values[result + OrderResult.orderId]!;
+    entries[to + UserOrder.marketId] = values[result + OrderResult.marketId]!;
+    entries[to + UserOrder.priceTicks] = this.placedTicks[placed]!;
+    entries[to + UserOrder.sizeLots] = this.placedLots[placed]!;
+    entries[to + UserOrder.restingLots] = values[result + OrderResult.restingLots]!;
   }
 
-  private addOrder(userId: number, fields: OrderFields): void {
+  /** Adds an entry; returns where its columns begin. The caller writes the others. */
+  private addOrder(userId: number, terms: number): number {
     const to = this.userOrders.add(userId, this.counts.userOrders.next(userId));
     const entries = this.userOrders.values;
-    entries[to + UserOrder.orderId] = fields.orderId;
-    entries[to + UserOrder.marketId] = fields.marketId;
-    entries[to + UserOrder.terms] = fields.terms;
-    entries[to + UserOrder.priceTicks] = fields.priceTicks;
-    entries[to + UserOrder.sizeLots] = fields.sizeLots;
-    entries[to + UserOrder.restingLots] = fields.restingLots;
+    entries[to + UserOrder.terms] = terms;
     entries[to + UserOrder.atMs] = this.engine.nowMs;
     entries[to + UserOrder.sequence] = this.engine.sequence;
     this.count(userId);
+    return to;
   }
 
   private addPayment(userId: number, fields: PaymentFields): void {
@@ -466,7 +462,8 @@ export class AccountEntries {
   private addBalances(): void {
     const { engine, counts, due } = this;
     for (const userId of due) {
-      const { availableMicros, heldMicros } = engine.account(userId)!;
+      const availableMicros = engine.availableMicros(userId);
+      const heldMicros = engine.heldMicros(userId);
       const to = this.userBalances.add(userId, counts.userBalances.next(userId));
       const entries = this.userBalances.values;
       entries[to + Balance.trades] = counts.userTrades.of(userId);
