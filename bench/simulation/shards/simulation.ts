@@ -41,6 +41,8 @@ const START_MS = 1_763_700_300_000;
 /** Beyond the end of the first market. */
 const RUN_MS = 17 * 60_000;
 const CALM_MS = 3 * 60_000;
+/** Longer than a disk stands still. */
+const SETUP_MS = 40_000;
 const PRICE_EVERY_MS = 4_000;
 const FOLLOW_EVERY_MS = 2_000;
 const CRASH_EVERY_MS = 60_000;
@@ -79,7 +81,7 @@ class Simulation {
 
   async run(): Promise<void> {
     const { world, shards } = this;
-    this.setUp();
+    await this.setUp();
     for (const shard of shards) {
       this.every(PRICE_EVERY_MS, () => this.price(shard));
       this.every(FOLLOW_EVERY_MS, () => shard.follow(this.random.chance(0.02)));
@@ -125,14 +127,16 @@ class Simulation {
     this.world.after(this.random.whole(1, 2 * meanMs), again);
   }
 
-  /** The same users, with the same ids, on all shards. */
-  private setUp(): void {
+  /** The same users, with the same ids, on all shards; durable when this returns. */
+  private async setUp(): Promise<void> {
     const { shards, world } = this;
-    for (const [index, shard] of shards.entries()) {
-      shard.submit({ kind: 'listAsset', symbol: SHARDS[index]! });
-      this.price(shard);
-      for (let userId = 1; userId <= USERS; userId++)
-        shard.submit(registration(userId, (userId - 1) % SHARDS.length === index));
+    const isBare = ({ engine }: Shard) => engine.userCount < USERS;
+    // Again, if a disk has failed.
+    while (shards.some(isBare)) {
+      for (const shard of shards.filter(isBare)) this.open(shard);
+      await world.run(world.nowMs + SETUP_MS);
+    }
+    for (const shard of shards) {
       const markets = () => marketsOf(shard);
       for (let userId = 1; userId <= USERS; userId++)
         this.clients.push(
@@ -141,6 +145,14 @@ class Simulation {
     }
     for (let userId = 1; userId <= USERS; userId++)
       this.movers.push(new Mover(world, userId, shards));
+  }
+
+  private open(shard: Shard): void {
+    const index = this.shards.indexOf(shard);
+    shard.submit({ kind: 'listAsset', symbol: SHARDS[index]! });
+    this.price(shard);
+    for (let userId = 1; userId <= USERS; userId++)
+      shard.submit(registration(userId, (userId - 1) % SHARDS.length === index));
   }
 
   private price(shard: Shard): void {
