@@ -134,6 +134,8 @@ class Simulation {
     // Again, if a disk has failed.
     while (shards.some(isBare)) {
       for (const shard of shards.filter(isBare)) this.open(shard);
+      // The sequencers begin their commits now, and not after what happens next.
+      await new Promise((resolve) => setImmediate(resolve));
       await world.run(world.nowMs + SETUP_MS);
     }
     for (const shard of shards) {
