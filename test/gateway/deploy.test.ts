@@ -15,6 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { readConfig } from '../../gateway/config.js';
+import { readAddress } from '../../persistence/journal/postgres/address.js';
 import { TestServer } from '../support/server.js';
 import { ROOT } from '../support/sources.js';
 
@@ -177,5 +179,45 @@ describe('the container image', () => {
       for (const name of match?.[1]?.split(' ') ?? [])
         expect(existsSync(join(ROOT, name)), name).toBe(true);
     }
+  });
+});
+
+describe('the compose file', () => {
+  const text = fileText('compose.yml');
+  /** The lines under a key, up to the next key of the same depth, without their indentation. */
+  const under = (key: string): string[] => {
+    const [, indent, block] = new RegExp(`^( *)${key}:\\n((?:\\1 +.*\\n|\\s*\\n)*)`, 'm').exec(
+      text,
+    )!;
+    return block!.split('\n').filter((line) => line.trim() !== '' && line.startsWith(indent!));
+  };
+  const entries = under('environment').map((line) => line.trim().split(/: (.*)/, 2));
+
+  it('sets only variables that exist, to values that are accepted', () => {
+    const table = readFileSync(join(ROOT, 'gateway/CONFIGURATION.md'), 'utf8');
+    const names = entries.map(([name]) => name!);
+    expect(names).toContain('JOURNAL');
+    for (const name of names) expect(table, name).toMatch(new RegExp(`^\\|.*\`${name}\``, 'm'));
+    const JOURNAL = /^# +JOURNAL=(\S+)$/m.exec(text)![1]!;
+    const config = readConfig({ ...Object.fromEntries(entries), JOURNAL });
+    const secrets = { password: 'a password', authority: 'a certificate' };
+    expect(readAddress(config.journal!.url, secrets).nodes).toHaveLength(3);
+  });
+
+  it('has every secret, volume and file that it names, and the port of the image', () => {
+    const containerfile = fileText('Containerfile');
+    const files = [...text.matchAll(/\/run\/secrets\/(\S+)/g)].map(([, name]) => name!);
+    expect(files.length).toBeGreaterThan(1);
+    for (const name of files) {
+      expect(text).toContain(`\n      - ${name}\n`);
+      expect(text).toContain(`\n  ${name}:\n    file: ./secrets/${name}\n`);
+    }
+    const [, dockerfile] = /dockerfile: (\S+)/.exec(text)!;
+    expect(existsSync(join(ROOT, dockerfile!))).toBe(true);
+    expect(containerfile).toContain('EXPOSE 3000');
+    expect(text).toContain('- "3000:3000"');
+    const [, volume, path] = /- (\w+):(\/\w+)\n/.exec(text)!;
+    expect(containerfile).toContain(`VOLUME ${path}`);
+    expect(text).toContain(`\nvolumes:\n  ${volume}:\n`);
   });
 });
