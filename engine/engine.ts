@@ -43,7 +43,7 @@ import { CLIENT_ORDER_ID_BOUNDS } from './state/book/client-order-ids.js';
 import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
 import { State } from './state/state.js';
 import type { Archive } from './storage/archive.js';
-import { StateReader } from './storage/archive.js';
+import { ARCHIVE_VERSION, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
 import { Digest } from './storage/digest.js';
 import type { NumberBuffer } from './storage/number-buffer.js';
@@ -64,10 +64,10 @@ export class Engine extends Reads {
     super(new State(bounds, names));
   }
 
-  /** An engine in the state of an archive. Throws if the bytes are not one. */
-  static restore(bytes: Uint8Array): Engine {
+  /** An engine in the state of an archive of a version. Throws if the bytes are not one. */
+  static restore(bytes: Uint8Array, version = ARCHIVE_VERSION): Engine {
     const engine = new Engine();
-    const reader = new StateReader(bytes);
+    const reader = new StateReader(bytes, version);
     engine.archive(reader);
     reader.finish();
     checkTotals(engine.state);

@@ -27,6 +27,8 @@ export interface DataFolderOptions {
    * a copy of journal.db made without journal.db-wal.
    */
   acceptMissingMark?: boolean;
+  /** Accept a journal of an older version, and continue it in a segment of the present one. */
+  upgrades?: boolean;
   /** The size at which a segment of the journal is full. Default: 1 GiB. */
   segmentBytes?: number | undefined;
   /** SHA-256 of a full segment. Default: in this thread, which blocks. */
@@ -58,15 +60,16 @@ export class DataFolder {
 
   /** @throws JournalError when the folder is in use or refused; it is then unchanged. */
   static async lock(options: DataFolderOptions): Promise<DataFolder> {
-    const { folder, acceptMissingMark = false } = options;
+    const { folder, acceptMissingMark = false, upgrades: acceptOlder = false } = options;
+    const judge = () => judgeFolder(folder, { acceptMissingMark, acceptOlder });
     await createPrivateFolder(folder);
     // Without a lock file the folder is not in use. If it is refused, no lock file is created.
-    if (!hasLock(folder)) await judgeFolder(folder, { acceptMissingMark });
+    if (!hasLock(folder)) await judge();
     const folderLock = await lockFolder(folder);
     try {
       for (const { path } of listSegments(folder))
         if (existsSync(`${path}-wal`)) await syncPath(`${path}-wal`);
-      return new DataFolder(options, folderLock, await judgeFolder(folder, { acceptMissingMark }));
+      return new DataFolder(options, folderLock, await judge());
     } catch (error) {
       await folderLock.release();
       throw error;
@@ -91,8 +94,8 @@ export class DataFolder {
 
   /** Opens the journal, which holds the lock from now on. Called once. */
   async openJournal(): Promise<Journal> {
-    const { folder, durability = 'full', segmentBytes, hashFile } = this.options;
-    const options = { folder, durability, segmentBytes, hashFile };
+    const { folder, durability = 'full', segmentBytes, hashFile, upgrades } = this.options;
+    const options = { folder, durability, segmentBytes, hashFile, beginsSegment: upgrades };
     const journal = await Journal.open(options, this.found, this.folderLock);
     this.isLocked = false;
     return journal;

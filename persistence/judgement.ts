@@ -2,7 +2,8 @@
  * The judgement of a data folder: whether an exchange may start on it. `replay verify` uses it too,
  * so the two cannot disagree. An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
- *   2. the journal is of this version, and the hash of every batch is right: of all in a journal of
+ *   2. the journal is of the present version (its older segments may be of older ones that can be
+ *      read), and the hash of every batch is right: of all in a journal of
  *      one segment, of those in the segments from the newest vouched snapshot on in a longer one;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
@@ -17,7 +18,13 @@ import { HISTORY_FILE } from './history/format.js';
 import { HistoryDamage } from './history/rows.js';
 import { historyPath, readProgress } from './history/store.js';
 import { JournalError, PUT_BACK, unreadable } from './journal/errors.js';
-import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from './journal/format.js';
+import {
+  FORMAT_VERSION,
+  GENESIS,
+  HEAD_FILE,
+  JOURNAL_FILE,
+  type JournalPosition,
+} from './journal/format.js';
 import { type MarkState, readMark } from './journal/head-mark.js';
 import type { FoundJournal } from './journal/journal.js';
 import { readJournal } from './journal/read-only.js';
@@ -36,6 +43,8 @@ export interface JudgementOptions {
   acceptMissingMark: boolean;
   /** Check all segments of the journal, also those that a start does not need. */
   checkAll?: boolean;
+  /** Accept a journal of an older version, which can be read, but not continued. */
+  acceptOlder?: boolean;
 }
 
 /** The journal itself is valid, but without journal.head its end could be missing. */
@@ -68,6 +77,8 @@ export async function judgeFolder(
   const { path: lastPath } = listSegments(folder).at(-1)!;
   const writeVersion = writeVersionOf(lastPath);
   return readJournal(folder, async (reader) => {
+    const { acceptOlder = false } = options;
+    if (reader.version !== FORMAT_VERSION && !acceptOlder) throw olderVersion(folder, reader);
     const snapshotSequence = await provenSnapshot(folder, reader, options);
     const from = (snapshotSequence ?? reader.firstSequence - 1) + 1;
     const end = await reader.provenEnd(from);
@@ -132,6 +143,16 @@ function missingNotice(reader: JournalReader, snapshotSequence: number | null): 
     `${names} not in the folder. Until they are back, it cannot be proven that the commands up to ` +
     `${reader.firstSequence - 1} lead to the snapshot of sequence ${snapshotSequence}, for which ` +
     'the journal vouches, and a history that is lost cannot be rebuilt'
+  );
+}
+
+function olderVersion(folder: string, { version }: JournalReader): JournalError {
+  const name = version === 0 ? 'of before the first release' : `of version ${version}`;
+  return new JournalError(
+    `${folder} is a data folder ${name}; this program writes version ${FORMAT_VERSION}. Nothing ` +
+      `was changed. Make a folder of version ${FORMAT_VERSION} from it: npm run upgrade -- --data ` +
+      `${folder} --to <a new folder>`,
+    null,
   );
 }
 

@@ -228,6 +228,11 @@ export class Idempotency {
     return this.isFull ? this.fullFor(this.queue.start + 1, nowMs) : true;
   }
 
+  /** Keys within their hour as of the last command with a key. */
+  get size(): number {
+    return this.count;
+  }
+
   private get isFull(): boolean {
     return this.count >= this.bounds.keysInAll || this.queue.length > this.wordsInAll;
   }

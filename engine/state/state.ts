@@ -196,12 +196,12 @@ export class State {
     this.ledger.archive(archive);
     if (archive.reading) this.rebuildIndexes(userRows);
     this.prices.archive(archive);
-    this.priceSources.archive(archive, this.prices.assetCount);
+    if (archive.version >= 1) this.priceSources.archive(archive, this.prices.assetCount);
     this.tokens.archive(archive, userRows);
     this.timers.archive(archive, userRows);
     this.pauses.archive(archive);
     this.actions.archive(archive);
-    this.rules.archive(archive);
+    if (archive.version >= 1) this.rules.archive(archive);
     this.schedule.archive(archive);
     this.vault.archive(archive, userRows);
     this.transfers.archive(archive);

@@ -44,6 +44,8 @@ export interface JournalOptions {
   segmentBytes?: number | undefined;
   /** SHA-256 of a full segment. Default: in this thread, which blocks. */
   hashFile?: ((path: string) => Promise<Buffer>) | undefined;
+  /** Begin a segment now: the last one is of an older version. */
+  beginsSegment?: boolean | undefined;
 }
 
 export class Journal implements CommitLog {
@@ -77,7 +79,8 @@ export class Journal implements CommitLog {
     const { folder } = options;
     const mark = new HeadMark(join(folder, HEAD_FILE), markAt(found.end));
     try {
-      const number = listSegments(folder).at(-1)?.number ?? 1;
+      const last = listSegments(folder).at(-1)?.number ?? 0;
+      const number = options.beginsSegment ? last + 1 : Math.max(1, last);
       const segment = await openSegment(options, number, found.end);
       const journal = new Journal(options, found.notice, found.end, segment, mark, lock);
       if (number > 1) journal.sealLeft(segment);
@@ -155,6 +158,11 @@ export class Journal implements CommitLog {
     const request = { folder, last: number, next: database, hashFile, isClosing };
     // What fails is left to the next start.
     this.sealing = sealLeft(request).catch(() => {});
+  }
+
+  /** Resolves when the full segments are sealed, or could not be: the next start tries again. */
+  sealed(): Promise<void> {
+    return this.sealing;
   }
 
   /** Closes the journal and releases the folder. Not while a batch is being written. */

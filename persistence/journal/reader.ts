@@ -71,6 +71,11 @@ export class JournalReader implements JournalSource {
     return this.segments.map(({ segment }) => segment.number);
   }
 
+  /** The version of the last segment, and of the journal as a whole (versions.ts). */
+  get version(): number {
+    return this.last.version;
+  }
+
   /** The first sequence that the folder has. */
   get firstSequence(): number {
     return this.segments[0]!.head.previous.sequence + 1;

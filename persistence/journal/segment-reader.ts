@@ -11,7 +11,6 @@ import { closeDatabase, query } from '../storage/sqlite.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
 import { JournalError, PUT_BACK, unreadable } from './errors.js';
 import {
-  APPLICATION_ID,
   DIGEST_FORM,
   FORMAT_VERSION,
   GENESIS,
@@ -24,6 +23,7 @@ import type { Mark } from './head-mark.js';
 import { rowProblem } from './row.js';
 import { HEAD_TABLE_SQL, type Segment, type SegmentHead } from './segments.js';
 import type { JournalBatch } from './store.js';
+import { VERSIONS, versionOfSegment } from './versions.js';
 
 interface HeadRow {
   segment: number;
@@ -47,6 +47,8 @@ export class SegmentReader {
   head: SegmentHead = { previous: GENESIS, previousFile: null };
   /** The most rows that are joined next: a power of four. */
   private joinedRows = JOINED_ROWS;
+  /** Of the segment (versions.ts), once it is open. */
+  version = FORMAT_VERSION;
 
   constructor(
     private readonly connect: () => Promise<sqlite3.Database>,
@@ -67,13 +69,16 @@ export class SegmentReader {
         'SELECT sql FROM sqlite_schema ORDER BY name',
       );
       if (schema.length === 0 && this.segment.number > 1) return false;
-      const isJournal = application?.application_id === APPLICATION_ID;
-      if (!isJournal)
+      const { application_id: applicationId } = application!;
+      const { user_version: userVersion } = version!;
+      if (!VERSIONS.some((each) => each.applicationId === applicationId))
         throw new JournalError(`${this.path} is not a journal of this exchange`, null);
-      if (version?.user_version !== FORMAT_VERSION) throw this.otherVersion(version?.user_version);
+      const known = versionOfSegment(applicationId, userVersion);
+      if (known === null) throw this.otherVersion(userVersion);
+      this.version = known;
       const tables = this.segment.number === 1 ? [TABLE_SQL] : [TABLE_SQL, HEAD_TABLE_SQL];
       if (String(schema.map(({ sql }) => sql)) !== String(tables)) {
-        const what = `has other tables than a journal of version ${FORMAT_VERSION}`;
+        const what = `has other tables than a journal of version ${known}`;
         const which = tables.length === 1 ? 'only the table batch' : 'the tables batch and head';
         throw new JournalError(`${this.path} ${what}, which has ${which}. ${PUT_BACK}`, null);
       }
@@ -363,7 +368,7 @@ export class SegmentReader {
     );
   }
 
-  private otherVersion(version: number | undefined): JournalError {
+  private otherVersion(version: number): JournalError {
     return new JournalError(
       `${this.path} is a journal of version ${version}; this program reads and writes ` +
         `version ${FORMAT_VERSION}. The format or the engine's rules differ between versions, ` +

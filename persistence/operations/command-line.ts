@@ -12,6 +12,7 @@ import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
 import { OperationRefused } from './folders.js';
 import { move } from './move.js';
+import { type UpgradeReport, upgrade } from './upgrade.js';
 
 interface Streams {
   answers: Pick<NodeJS.WriteStream, 'write'>;
@@ -90,6 +91,15 @@ function programOf({ answers, notices }: Streams): Command {
     });
 
   program
+    .command('upgrade')
+    .description('make a folder of the present version from one of an older version, and prove it')
+    .requiredOption('--data <folder>', "a stopped exchange's data folder; it is only read")
+    .requiredOption('--to <folder>', 'a new folder')
+    .action(async ({ data, to }: { data: string; to: string }) => {
+      say(upgradeText(await upgrade({ from: data, to }), data, to));
+    });
+
+  program
     .command('copy')
     .description('copy a whole journal between a data folder and PostgreSQL, while it is stopped')
     .requiredOption('--from <place>', 'a data folder, or postgres://user@host:port/database')
@@ -105,6 +115,23 @@ function programOf({ answers, notices }: Streams): Command {
     });
 
   return program;
+}
+
+function upgradeText(report: UpgradeReport, from: string, to: string): string {
+  const { fromVersion, toVersion, oldEnd, newEnd, users, positions, orders, receipts } = report;
+  const start = report.fromFirst
+    ? 'its first command'
+    : 'the oldest snapshot, without what is archived';
+  const source = report.usesSnapshot
+    ? 'its newest snapshot and the commands after it'
+    : 'the replay, because its snapshot was not usable';
+  return (
+    `${to} is ${from}, upgraded from version ${fromVersion} to ${toVersion}. The old journal ends ` +
+    `at sequence ${oldEnd.sequence}, digest ${oldEnd.digest}; the new segment goes on to ` +
+    `${newEnd.sequence}, digest ${newEnd.digest}. The state was taken from ${source}. Proven by replaying the old journal from ${start}: ` +
+    `the balances of ${users} users, ${positions} positions, ${orders} resting orders and ` +
+    `${receipts} receipts by idempotency key are equal. ${from} was not changed.`
+  );
 }
 
 interface CopyOptions {

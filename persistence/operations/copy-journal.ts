@@ -52,7 +52,8 @@ export async function copyJournal(request: CopyRequest): Promise<JournalPosition
   return target.end;
 }
 
-function append(target: CommitLog, batch: BatchContent): Promise<void> {
+/** Resolves when the batch is committed. */
+export function append(target: CommitLog, batch: BatchContent): Promise<void> {
   return new Promise((resolve, reject) => {
     target.append(batch, (error) => (error === null ? resolve() : reject(error)));
   });

@@ -11,7 +11,7 @@ import { fstatSync, fsyncSync, readSync, renameSync, rmSync, writeSync } from 'n
 import { dirname } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { StateWriter } from '../../engine/storage/archive.js';
-import type { JournalPosition } from '../journal/format.js';
+import { FORMAT_VERSION, type JournalPosition } from '../journal/format.js';
 import { withFile } from '../storage/files.js';
 import { sharedBytes } from '../storage/shared-bytes.js';
 import {
@@ -46,6 +46,7 @@ export function takeSnapshot(engine: Engine, position: JournalPosition): Snapsho
   engine.archive(writer);
   writer.finish();
   const header = {
+    version: FORMAT_VERSION,
     sequence: engine.sequence,
     atMs: engine.nowMs,
     digest: engine.digest(),
@@ -104,6 +105,24 @@ export function readSnapshot(path: string): LoadedSnapshot {
   });
 }
 
+/** @throws SnapshotError unless the file begins like a snapshot of a known version. */
+export function readHeader(path: string): SnapshotHeader {
+  return withFile(path, 'r', (file) => {
+    const fileBytes = fstatSync(file).size;
+    const head = readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES));
+    return decodeSnapshotHeader(head, fileBytes);
+  });
+}
+
+/** SHA-256 over the archived state of an engine, in the present version: equal states are equal. */
+export function stateHash(engine: Engine): string {
+  const hash = createHash('sha256');
+  const writer = new StateWriter((bytes) => hash.update(bytes));
+  engine.archive(writer);
+  writer.finish();
+  return hash.digest('hex');
+}
+
 /** The checksum at the end of a file, whatever its content is; null: the file is too short. */
 export function checksumIn(path: string): string | null {
   return withFile(path, 'r', (file) => {
@@ -117,7 +136,7 @@ export function checksumIn(path: string): string | null {
 function restore(header: SnapshotHeader, state: Buffer): Engine {
   let engine: Engine;
   try {
-    engine = Engine.restore(state);
+    engine = Engine.restore(state, header.version);
   } catch (error) {
     const what = `no engine can be restored from it: ${(error as Error).message}`;
     throw new SnapshotError(what, { cause: error });

@@ -4,7 +4,7 @@
  * with the same message. Then it replays the journal and compares snapshots and history with it.
  */
 import type { Engine } from '../../../engine/engine.js';
-import type { Command } from '../../../engine/interface/commands.js';
+import type { Command, RecordUpgrade } from '../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { JournalError, PUT_BACK } from '../../journal/errors.js';
@@ -42,8 +42,12 @@ type HistoryVerdict = {
   entries: number | null;
 };
 
+/** The journal goes on in another version, from this command on. */
+type Upgrade = { sequence: number; fromVersion: number; toVersion: number };
+
 interface Report {
   journal: JournalVerdict;
+  upgrades: readonly Upgrade[];
   snapshots: readonly SnapshotVerdict[];
   history: HistoryVerdict | null;
   findings: readonly Finding[];
@@ -63,6 +67,7 @@ class Verification implements Visitor {
   private history: HistoryComparison | null = null;
   private historyFinding: Finding | null = null;
   private readonly findings: Finding[] = [];
+  private readonly upgrades: Upgrade[] = [];
   private engine: Engine | null = null;
   private position: JournalPosition = GENESIS;
   private atMs = 0;
@@ -90,6 +95,7 @@ class Verification implements Visitor {
       journal: { whole, sequence, atMs, digest, batches },
       snapshots: comparison.verdicts,
       history,
+      upgrades: this.upgrades,
       findings: [...this.findings, ...comparison.findings()],
     };
   }
@@ -99,11 +105,21 @@ class Verification implements Visitor {
   }
 
   applied(command: Command): void {
+    if (command.kind === 'recordUpgrade') this.addUpgrade(command);
     this.snapshots!.applied(command);
   }
 
   appliedRecord(records: RecordBuffer, at: number): void {
     this.history?.applied(records, at);
+  }
+
+  /** It has a batch of its own, the first after the older chain, whose end it names. */
+  private addUpgrade({ fromVersion, toVersion, chainHash }: RecordUpgrade): void {
+    const { sequence } = this.engine!;
+    this.upgrades.push({ sequence, fromVersion, toVersion });
+    if (chainHash === this.position.hash.toString('hex')) return;
+    const what = 'the upgrade recorded here names another batch than the one before it';
+    this.findings.push(findingOf(new JournalError(what, sequence)));
   }
 
   async proven(position: JournalPosition): Promise<boolean> {
@@ -128,7 +144,7 @@ class Verification implements Visitor {
   private async judge(): Promise<void> {
     const { folder } = this.request;
     await checkFolder(folder);
-    await judgeFolder(folder, { acceptMissingMark: false, checkAll: true });
+    await judgeFolder(folder, { acceptMissingMark: false, checkAll: true, acceptOlder: true });
     await readJournal(folder, async (reader) => checkSealed(reader));
   }
 
@@ -186,10 +202,11 @@ async function journalErrorOf(work: Promise<void>): Promise<JournalError | null>
   }
 }
 
-function reportObject({ journal, snapshots, history, findings }: Report): JsonValue {
+function reportObject({ journal, upgrades, snapshots, history, findings }: Report): JsonValue {
   return {
     good: findings.length === 0,
     journal,
+    upgrades: [...upgrades],
     snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
       file: `snapshots/${snapshot.name}`,
       sequence: snapshot.sequence,
@@ -202,13 +219,18 @@ function reportObject({ journal, snapshots, history, findings }: Report): JsonVa
   };
 }
 
-function reportText({ journal, snapshots, history, findings }: Report): string {
+function reportText({ journal, upgrades, snapshots, history, findings }: Report): string {
   const { whole, sequence, atMs, digest, batches } = journal;
   const upTo =
     sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
   const [verdict, prefix] = whole ? ['good', ''] : ['DAMAGED', 'good up to '];
   const rows = [
     [JOURNAL_FILE, verdict, `${prefix}${upTo}, ${batches} batches`],
+    ...upgrades.map(({ sequence, fromVersion, toVersion }) => [
+      'upgrade',
+      'good',
+      `at sequence ${sequence}, from version ${fromVersion} to ${toVersion}`,
+    ]),
     ...snapshots.map(snapshotRow),
     ...(history === null ? [] : [historyRow(history)]),
   ];

@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readSync } from 'node:fs';
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
-import type { JournalPosition } from '../../journal/format.js';
-import { readSnapshot, takeSnapshot } from '../../snapshot/file.js';
+import { FORMAT_VERSION, type JournalPosition } from '../../journal/format.js';
+import { readHeader, readSnapshot, stateHash, takeSnapshot } from '../../snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../snapshot/folder.js';
-import { encodeSnapshotHeader, SnapshotError } from '../../snapshot/format.js';
+import { encodeSnapshotHeader, SnapshotError, type SnapshotHeader } from '../../snapshot/format.js';
 import { withFile } from '../../storage/files.js';
 import type { Finding } from '../output/findings.js';
 
@@ -77,6 +77,8 @@ export class SnapshotComparison {
     engine: Engine,
     position: JournalPosition,
   ): string | null {
+    const own = headerOf(snapshot.path);
+    if (own !== null && own.version !== FORMAT_VERSION) return this.olderProblem(snapshot, engine);
     const { header, pieces } = takeSnapshot(engine, position);
     const expected = [encodeSnapshotHeader(header), ...pieces];
     const hash = createHash('sha256');
@@ -91,6 +93,17 @@ export class SnapshotComparison {
     );
   }
 
+  /** Of a snapshot of an older version: restored, it must archive as the replay's engine does. */
+  private olderProblem(snapshot: SnapshotName, engine: Engine): string | null {
+    const own = ownProblem(snapshot);
+    if (own !== null) return own;
+    const { engine: restored, hash } = readSnapshot(snapshot.path);
+    this.hashes.set(snapshot.sequence, hash);
+    return stateHash(restored) === stateHash(engine)
+      ? null
+      : 'it is whole, but the state in it differs from that of the replay';
+  }
+
   findings(): Finding[] {
     return this.verdicts
       .filter(({ problem }) => problem !== null)
@@ -102,6 +115,16 @@ export class SnapshotComparison {
           'Remove the file or move it away. The exchange then starts from an older snapshot or from the whole journal, ' +
           'which takes longer and has the same result.',
       }));
+  }
+}
+
+/** null: it has none that this program reads. */
+function headerOf(path: string): SnapshotHeader | null {
+  try {
+    return readHeader(path);
+  } catch (error) {
+    if (error instanceof SnapshotError) return null;
+    throw error;
   }
 }
 

@@ -1,0 +1,9 @@
+/** Makes the folder of the present version anew, and only on request: `npm run golden`. */
+import { test } from 'vitest';
+import { makeGolden } from './golden-run.js';
+
+const { GOLDEN } = process.env;
+
+test.skipIf(GOLDEN === undefined)('the golden folder is made anew', async () => {
+  await makeGolden(GOLDEN!);
+});
