@@ -33,6 +33,12 @@ export interface Config extends GatewayConfig, InputConfig {
   /** Where operators and metrics are served; `operationsPort` null: nowhere. */
   operationsHost: string;
   operationsPort: number | null;
+  /** Where gateways reach this exchange; null: nowhere. */
+  gateways: GatewaysConfig | null;
+  /** The file with the key of gateways; empty: none. */
+  gatewaysKeyFile: string;
+  /** The file with the secret of sessions; empty: in the data folder. */
+  sessionSecretFile: string;
   dataFolder: string;
   /** Where the journal is, if not in the data folder. */
   journal: ReplicatedJournal | null;
@@ -130,6 +136,19 @@ const Variables = z.object({
     .refine((port) => port <= 65_535, 'must be a port')
     .optional(),
   OPERATOR_KEYS: z.string().default(''),
+  GATEWAYS_HOST: text('127.0.0.1'),
+  GATEWAYS_PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a port')
+    .transform(Number)
+    .refine((port) => port <= 65_535, 'must be a port')
+    .optional(),
+  GATEWAYS_ADDRESS: z
+    .string()
+    .regex(/^(|\S+:\d{1,5})$/, 'must be host:port')
+    .default(''),
+  GATEWAYS_KEY_FILE: z.string().default(''),
+  SESSION_SECRET_FILE: z.string().default(''),
   DATA_FOLDER: text('./data'),
   JOURNAL: z.string().default(''),
   JOURNAL_PASSWORD_FILE: z.string().default(''),
@@ -236,6 +255,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     operationsHost: variables.OPERATIONS_HOST,
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
+    gateways: gatewaysOf(variables),
+    gatewaysKeyFile: variables.GATEWAYS_KEY_FILE,
+    sessionSecretFile: variables.SESSION_SECRET_FILE,
     dataFolder: variables.DATA_FOLDER,
     journal: journalOf(variables),
     assets: variables.ASSETS,
@@ -270,6 +292,26 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     stream: streamLimits(variables),
     logLevel: variables.LOG_LEVEL,
   };
+}
+
+/** The leader's address for gateways. */
+export interface GatewaysConfig {
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  /** As gateways reach it, host:port; empty: the host and the port. */
+  address: string;
+}
+
+function gatewaysOf(variables: Variables): GatewaysConfig | null {
+  const { GATEWAYS_PORT: port, GATEWAYS_HOST: host, GATEWAYS_ADDRESS: address } = variables;
+  if (port === undefined) {
+    if (address !== '') throw new ConfigError('GATEWAYS_ADDRESS is set, but GATEWAYS_PORT is not');
+    return null;
+  }
+  if (variables.GATEWAYS_KEY_FILE === '')
+    throw new ConfigError('GATEWAYS_PORT needs GATEWAYS_KEY_FILE, a file with the key of gateways');
+  return { host, port, address };
 }
 
 /** A journal on PostgreSQL. Its secrets are read when the exchange starts. */

@@ -13,7 +13,7 @@ import { Follower } from '../persistence/follower/follower.js';
 import type { JournalPlace } from '../persistence/journal/source.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { Passwords } from './auth/passwords.js';
-import { sessionSecret } from './auth/secret.js';
+import { sessionSecret, sharedSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import { AnswerCoder } from './coding/answer-coder.js';
 import type { Config } from './config.js';
@@ -21,7 +21,10 @@ import { serveContract } from './contract/serve.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
 import { Overload } from './fair-use/overload.js';
+import { digestOf, readGatewayKey } from './forwarding/key.js';
+import { GatewayListener } from './forwarding/listener.js';
 import type { Gateway } from './http/gateway.js';
+import type { Route } from './http/route.js';
 import { HttpServer } from './http/server.js';
 import { UnsentAnswers } from './http/unsent-answers.js';
 import { checkClock, checkPriceFile, type Inputs, openInputs } from './inputs/prices.js';
@@ -43,6 +46,7 @@ import { programVersion } from './start/version.js';
 import { StreamServer } from './stream/stream.js';
 import { atMost } from './time/at-most.js';
 import { elapsedMs } from './time/clock.js';
+import { SequenceWaits } from './time/sequence-waits.js';
 
 export interface Exchange {
   /** The base URL, such as http://127.0.0.1:3000. */
@@ -122,7 +126,11 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     },
   });
   follower = startFollower(options, sequencer, place);
-  const secret = await withVariable('DATA_FOLDER', () => sessionSecret(folder));
+  const { sessionSecretFile: file } = config;
+  const secret =
+    file === ''
+      ? await withVariable('DATA_FOLDER', () => sessionSecret(folder))
+      : await withVariable('SESSION_SECRET_FILE', () => sharedSecret(file), [Error]);
   const sessions = new Sessions(secret);
   const parts = {
     config,
@@ -139,7 +147,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
 }
 
 /** The parts that have been started, so that a failed start can stop them. */
-class Started {
+export class Started {
   private readonly stops: (() => void | Promise<void>)[] = [];
 
   constructor(private readonly log: Log) {}
@@ -165,8 +173,8 @@ class Started {
  * thread has ended: a process that ends while SQLite still works there is aborted by Node.js,
  * with a dump instead of an exit status. Nothing is released meanwhile.
  */
-function fatalOnce(
-  { log, onFatal }: ExchangeOptions,
+export function fatalOnce(
+  { log, onFatal }: Pick<ExchangeOptions, 'log' | 'onFatal'>,
   closeFollower: () => Promise<void>,
 ): (error: unknown) => void {
   let failed = false;
@@ -282,20 +290,24 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   server.mount((router) => stream.attach(router));
   server.mount((router) => serveContract(router, routes, gateway, config.stream));
   server.mount((router) => serveSite(router, gateway));
+  const gateways = await gatewayListener(config, gateway, routes, stream);
+  started.add(() => gateways?.close());
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
     gateway.passwords.close();
-    const drained = Promise.all([server.drain(), operations?.drain()]);
+    const drained = Promise.all([server.drain(), operations?.drain(), gateways?.drain()]);
     await sources.stop();
     const answered = drained.then(() => gateway.unsent.settled());
     await atMost(STOP_MS.requests, answered);
     gateway.passwords.giveUp();
     await gateway.coder.stop();
     await stream.stop(STOP_MS.stream);
+    gateways?.leave();
     await sequencer.close();
     await parts.follower?.close();
     server.close();
+    gateways?.close();
     operations?.close();
     metrics.stop();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
@@ -313,9 +325,28 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     operations === null
       ? null
       : await operations.listen(config.operationsHost, config.operationsPort!);
+  if (gateways !== null) {
+    const { host, port } = config.gateways!;
+    const gatewaysPort = await gateways.listen(host, port);
+    log.info({ host, port: gatewaysPort }, 'open to gateways');
+  }
   if (operationsPort !== null)
     log.info({ host: config.operationsHost, port: operationsPort }, 'open to operators');
   return { address, port, operationsPort, sequencer, stop };
+}
+
+/** Where gateways send the requests of their clients; null: nowhere. */
+async function gatewayListener(
+  { gateways, gatewaysKeyFile }: Config,
+  gateway: Gateway,
+  routes: readonly Route[],
+  stream: StreamServer,
+): Promise<GatewayListener | null> {
+  if (gateways === null) return null;
+  const read = () => digestOf(readGatewayKey(gatewaysKeyFile));
+  const key = await withVariable('GATEWAYS_KEY_FILE', read, [Error]);
+  const clientsOf: StreamServer['clientsOf'] = (reply) => stream.clientsOf(reply);
+  return new GatewayListener({ gateway, routes, key, clientsOf });
 }
 
 /** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */
@@ -347,6 +378,7 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     version: programVersion(),
     startedAtMs: clock.nowMs(),
     isStopping,
+    waits: new SequenceWaits(() => sequencer.engine.sequence),
     notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
     warning: () =>
       follower === null || follower.status.trouble === null ? null : FOLLOWER_WARNING,

@@ -183,14 +183,14 @@ class StreamLoad {
 class Reader {
   readonly isSubscribed: Promise<void>;
   private readonly socket: WebSocket;
-  /** The beginning of every message, up to its number in the channel. */
-  private readonly head: string;
-  /** The number of the channel's last message before the first order; -1: not yet known. */
-  private first = -1;
+  /** In every message between the number of the one before and its own. */
+  private readonly middle: string;
+  /** The number of the channel's last message; -1: not yet known. */
+  private last = -1;
   private received = 0;
 
   constructor(load: StreamLoad, { port, channel }: StreamLoadOptions) {
-    this.head = `{"type":"delta","channel":"${channel}","channelSequence":`;
+    this.middle = `,"channel":"${channel}","channelSequence":`;
     this.socket = new WebSocket(`ws://${HOST}:${port}/api/stream`, {
       perMessageDeflate: false,
       skipUTF8Validation: true,
@@ -203,10 +203,11 @@ class Reader {
     this.isSubscribed = new Promise((resolve) => {
       this.socket.on('message', (bytes: Buffer) => {
         const text = bytes.toString('latin1');
-        if (text.startsWith(this.head))
-          this.take(load, Number.parseInt(text.slice(this.head.length, this.head.length + 16), 10));
+        const at = text.indexOf(this.middle);
+        if (text.startsWith(HEAD))
+          this.take(load, numberAt(text, HEAD.length), numberAt(text, at + this.middle.length));
         else if (text.startsWith('{"type":"snapshot"')) {
-          this.first = (JSON.parse(text) as { channelSequence: number }).channelSequence;
+          this.last = (JSON.parse(text) as { channelSequence: number }).channelSequence;
           resolve();
         } else if (!text.startsWith('{"type":"heartbeat"'))
           load.fail(new Error(`an unexpected message: ${text}`));
@@ -219,14 +220,19 @@ class Reader {
     this.socket.terminate();
   }
 
-  private take(load: StreamLoad, channelSequence: number): void {
-    const n = this.received++;
-    if (channelSequence === this.first + 1 + n) load.received(n);
-    else
-      load.fail(
-        new Error(`a reader got message ${channelSequence} where ${this.first + 1 + n} was due`),
-      );
+  private take(load: StreamLoad, previousSequence: number, channelSequence: number): void {
+    const isNext = previousSequence <= this.last && channelSequence > this.last;
+    if (isNext) load.received(this.received++);
+    else load.fail(new Error(`a reader got message ${channelSequence} after ${this.last}`));
+    this.last = channelSequence;
   }
+}
+
+/** The beginning of every message, up to the number of the one before. */
+const HEAD = '{"type":"delta","previousSequence":';
+
+function numberAt(text: string, at: number): number {
+  return Number.parseInt(text.slice(at, at + 16), 10);
 }
 
 function latencyOf(samples: Samples): Latency {

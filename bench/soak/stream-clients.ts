@@ -202,9 +202,7 @@ abstract class StreamClient {
     // The client has unsubscribed meanwhile.
     if (last === undefined) return;
     const isNext =
-      channel === 'user'
-        ? previousSequence <= (last ?? 0) && channelSequence > (last ?? 0)
-        : channelSequence === (last ?? 0) + 1;
+      channelSequence > (last ?? 0) && (type === 'closed' || previousSequence <= (last ?? 0));
     if (type !== 'snapshot' && !isNext) {
       this.problem(`${channel} went from ${last} to ${channelSequence}`);
       this.missed();

@@ -1,6 +1,10 @@
 /**
  * The secret that signs session tokens: 32 random bytes in a file of the data folder, readable by
  * its owner only. It is on disk before it is used, so a power failure cannot invalidate tokens.
+ *
+ * Processes that share a journal must have the same one, or a token of one is refused by the others.
+ * The journal does not have it: whoever reads the journal could sign tokens. The operator copies the
+ * file, and may name another place for it.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -18,6 +22,16 @@ import { join } from 'node:path';
 export const SECRET_FILE = 'session-secret';
 const SECRET_BYTES = 32;
 
+/** The secret in a file that must be there. Throws if it is missing, invalid or accessible. */
+export function sharedSecret(path: string): Buffer {
+  const secret = secretIn(path);
+  if (secret !== null) return secret;
+  throw new Error(
+    `there is no ${path}. Copy the file ${SECRET_FILE} from the leader's data folder, so that ` +
+      'sessions work here, too',
+  );
+}
+
 /** Reads or creates the secret. Throws if the file is invalid or accessible to others. */
 export function sessionSecret(dataFolder: string): Buffer {
   const found = readSecret(dataFolder);
@@ -28,7 +42,10 @@ export function sessionSecret(dataFolder: string): Buffer {
 
 /** null: there is none yet. Throws as {@link sessionSecret} does. */
 export function readSecret(dataFolder: string): Buffer | null {
-  const path = join(dataFolder, SECRET_FILE);
+  return secretIn(join(dataFolder, SECRET_FILE));
+}
+
+function secretIn(path: string): Buffer | null {
   if (!existsSync(path)) return null;
   if ((statSync(path).mode & 0o077) !== 0) {
     throw new Error(`${path} is accessible to other users. Run: chmod 600 ${path}`);

@@ -52,6 +52,7 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   if (route.takesPartnerKey === true) codes.add('partner_key_required');
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
   if (isRateLimited(route)) codes.add('rate_limited');
+  if (route.body !== undefined && route.access !== 'operator') codes.add('outcome_unknown');
   if (route.idempotent === true) codes.add('idempotency_key_reused').add('idempotency_full');
   return ERROR_CODES.filter((code) => codes.has(code));
 }

@@ -48,12 +48,24 @@ export const IF_NONE_MATCH_PARAMETER: Parameter = {
   schema: { type: 'string' },
 };
 
+const MIN_SEQUENCE = {
+  description:
+    'The answer must include this sequence. A gateway that has not reached it waits up to a second and then answers 503. The later one of the query and the header counts.',
+  schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  required: false,
+} as const;
+const MIN_SEQUENCE_PARAMETERS: Parameter[] = [
+  { name: 'minSequence', in: 'query', ...MIN_SEQUENCE },
+  { name: 'Min-Sequence', in: 'header', ...MIN_SEQUENCE },
+];
+
 export function parametersOf(route: Route): Parameter[] {
   const idempotency = route.idempotent === true ? [IDEMPOTENCY_KEY_PARAMETER] : [];
   const caching = route.caching === undefined ? [] : [IF_NONE_MATCH_PARAMETER];
   return [
     ...parameterNames(route.path).map((name) => pathParameter(route, name)),
     ...queryOf(route),
+    ...(route.body === undefined ? MIN_SEQUENCE_PARAMETERS : []),
     ...idempotency,
     ...caching,
   ];

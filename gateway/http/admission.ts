@@ -23,6 +23,8 @@ const UNKNOWN_ENCODING = errorAnswer(
   {},
   'Send the body without a Content-Encoding: compressed bodies are not read.',
 );
+const MIN_SEQUENCE_NAME = 'minSequence';
+const MIN_SEQUENCE = /^\d{1,16}$/;
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
 /** Answers the request: with an error, or by running its handler. */
@@ -228,7 +230,25 @@ function userIdsInQuery({ rawQuery }: Request): string[] {
 
 /** Parses the body and the query, and runs the handler. */
 function readAndRun(context: RequestContext, route: Route, body: ReceivedBody): void {
-  if (readBody(context, route, body) && readQuery(context, route)) runHandler(context, route);
+  if (!readBody(context, route, body) || !readQuery(context, route)) return;
+  if (context.minSequence <= context.engine.sequence) runHandler(context, route);
+  else runWhenReached(context, route);
+}
+
+/** The session may have ended in the commands that were waited for. */
+function runWhenReached(context: RequestContext, route: Route): void {
+  const { gateway, session } = context;
+  gateway.waits.wait(context.minSequence, (isReached) => {
+    if (context.isOver) return;
+    const fault = session === null ? null : gateway.sessions.faultOf(session, context.engine);
+    try {
+      if (!isReached) context.refuseBehind();
+      else if (fault !== null) context.answerError(errorAnswer(fault));
+      else runHandler(context, route);
+    } catch (error) {
+      gateway.fail(error);
+    }
+  });
 }
 
 function runHandler(context: RequestContext, route: Route): void {
@@ -329,13 +349,19 @@ function refuseFields(
 const emptyQueries = new WeakMap<Route, unknown>();
 
 function readQuery(context: RequestContext, route: Route): boolean {
-  const { rawQuery } = context.request;
+  const { rawQuery, minSequence } = context.request;
+  if (minSequence !== '' && !readMinSequence(context, route, minSequence)) return false;
   if (rawQuery === '') context.query = emptyQueries.get(route);
   if (context.query !== undefined) return true;
   const { fields, repeated } = queryFields(rawQuery);
   if (repeated !== null) {
     context.refuse(invalidRequest({ [repeated]: 'is duplicated' }));
     return false;
+  }
+  const asked = fields[MIN_SEQUENCE_NAME];
+  if (asked !== undefined && route.body === undefined) {
+    if (!readMinSequence(context, route, asked)) return false;
+    delete fields[MIN_SEQUENCE_NAME];
   }
   const parsed = route.query.safeParse(fields, { error: problemText });
   if (!parsed.success) {
@@ -344,6 +370,18 @@ function readQuery(context: RequestContext, route: Route): boolean {
   }
   context.query = parsed.data;
   if (rawQuery === '') emptyQueries.set(route, Object.freeze(parsed.data));
+  return true;
+}
+
+/** Every read takes it, from the query or the header; it means nothing to a change. */
+function readMinSequence(context: RequestContext, route: Route, text: string): boolean {
+  if (route.body !== undefined) return true;
+  const sequence = MIN_SEQUENCE.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(sequence)) {
+    context.refuse(invalidRequest({ minSequence: 'must be a sequence, such as 901' }));
+    return false;
+  }
+  context.minSequence = Math.max(context.minSequence, sequence);
   return true;
 }
 

@@ -95,6 +95,10 @@ export const ERRORS = {
   ...entries(503, {
     unavailable: 'The exchange cannot process the request now. Nothing was executed; try again.',
   }),
+  ...entries(504, {
+    outcome_unknown:
+      'The connection to the exchange was lost before its answer came: the request may have been executed. Read your orders and balance before you send it again. With an Idempotency-Key it can be sent again as it is.',
+  }),
 };
 
 export type ErrorCode = keyof typeof ERRORS;

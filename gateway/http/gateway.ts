@@ -14,6 +14,7 @@ import type { Metrics } from '../observe/metrics.js';
 import type { PriceTicks } from '../observe/price-ticks.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 import type { Clock } from '../time/clock.js';
+import type { SequenceWaits } from '../time/sequence-waits.js';
 import type { UnsentAnswers } from './unsent-answers.js';
 
 /** The part of the configuration that routes and the stream use. */
@@ -35,8 +36,23 @@ export interface GatewayConfig {
   journal: { isUnreplicated: boolean } | null;
 }
 
+/** The exchange's state: what a leader writes, or what a replica follows. */
+export type Sequencing = Pick<
+  Sequencer,
+  | 'engine'
+  | 'submit'
+  | 'releaseAt'
+  | 'durableSequence'
+  | 'backlog'
+  | 'backlogBytes'
+  | 'waitingTargets'
+  | 'failure'
+>;
+
 export interface Gateway {
-  readonly sequencer: Sequencer;
+  readonly sequencer: Sequencing;
+  /** Reads that name a later sequence. */
+  readonly waits: SequenceWaits;
   /** Where other threads read the journal. */
   readonly journal: JournalPlace;
   /** null: the follower is turned off. */

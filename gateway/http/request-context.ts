@@ -50,6 +50,19 @@ export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
   return method === 'GET' ? 'reads' : 'orders';
 }
 
+const NOT_REACHED =
+  'The sequence in minSequence was not reached in time. Try again, or ask for a lower one.';
+
+/** An answer that another process made, without the headers that all answers have. */
+export interface RelayedText {
+  status: number;
+  contentType: string;
+  /** Name, value, name, value. */
+  headers: string[];
+  body: string | Uint8Array;
+}
+export type RelayedAnswer = RelayedText & { body: Uint8Array };
+
 export class RequestContext<Body = unknown, Query = unknown>
   implements ReleaseTarget, Recipient, Submission
 {
@@ -68,6 +81,8 @@ export class RequestContext<Body = unknown, Query = unknown>
 
   /** What the request counts as; null: it is not counted. */
   quota: Quota | null;
+  /** The sequence that the answer must include. */
+  minSequence = 0;
 
   private status = 200;
   private text: string | Uint8Array = '';
@@ -88,7 +103,8 @@ export class RequestContext<Body = unknown, Query = unknown>
     private readonly route: AnsweredRoute | null,
     private readonly counts: AnswerCounts,
     readonly request: Request,
-    private readonly response: HttpResponse,
+    /** null: a gateway forwarded the request (forwarding/forwarded-context.ts). */
+    private readonly response: HttpResponse | null,
     /** Called once, when the request is over. */
     private readonly onEnd: (context: RequestContext) => void,
   ) {
@@ -182,12 +198,12 @@ export class RequestContext<Body = unknown, Query = unknown>
 
   /** The client's address. Must not be read once the request is over. */
   get address(): AddressKey {
-    return this.request.addressFrom(this.response);
+    return this.request.addressFrom(this.response!);
   }
 
   /** The same address in full; see {@link Request.addressBytesFrom}. */
   get addressBytes(): Uint8Array {
-    return this.request.addressBytesFrom(this.response);
+    return this.request.addressBytesFrom(this.response!);
   }
 
   /** Closes the connection after the answer, because the rest of the request will not be read. */
@@ -233,6 +249,13 @@ export class RequestContext<Body = unknown, Query = unknown>
 
   refuseUnavailable(): void {
     this.refuse(errorAnswer('unavailable', { executed: false }));
+  }
+
+  /** Refuses a read because this process has not reached the sequence in time. */
+  refuseBehind(): void {
+    const { sequence } = this.engine;
+    this.addHeader('Retry-After', '1');
+    this.refuse(errorAnswer('unavailable', { executed: false, sequence }, NOT_REACHED));
   }
 
   /** Submits a command and answers with its receipt or its rejection. */
@@ -284,10 +307,36 @@ export class RequestContext<Body = unknown, Query = unknown>
   /** Writes the answer. Called by the release queue once the answer may be sent. */
   release(): void {
     if (this.ended) return;
-    writing = this;
-    this.response.cork(writeNow);
+    this.send();
     this.measure();
     this.end();
+  }
+
+  /** Sends the answer. */
+  protected send(): void {
+    writing = this;
+    this.response!.cork(writeNow);
+  }
+
+  /** Answers with what the leader has answered. */
+  relay({ status, contentType, headers, body }: RelayedAnswer): void {
+    this.status = status;
+    this.produced = contentType;
+    this.headers = headers;
+    this.text = body.byteLength === 0 ? '' : body;
+    this.release();
+  }
+
+  /** The answer, for whoever relays it; the head has what every answer has. */
+  protected get answerToRelay(): RelayedText {
+    const { rateLimitHeaders, headers } = this;
+    const limits = rateLimitHeaders === '' ? [] : ['RateLimit-Limit', rateLimitHeaders];
+    return {
+      status: this.status,
+      contentType: this.contentType,
+      headers: [...limits, ...(headers ?? [])],
+      body: this.text,
+    };
   }
 
   private measure(): void {
@@ -300,7 +349,8 @@ export class RequestContext<Body = unknown, Query = unknown>
 
   /** The corked part of {@link release}. */
   write(): void {
-    const { response, headers } = this;
+    const { headers } = this;
+    const response = this.response!;
     writeStatus(response, this.status);
     writeHeadWithId(
       response,
@@ -319,7 +369,8 @@ export class RequestContext<Body = unknown, Query = unknown>
   }
 
   private writeBody(): void {
-    const { response, text, gateway } = this;
+    const { text, gateway } = this;
+    const response = this.response!;
     if (text === '') writeLast(response, '');
     else if (this.request.method === 'head') writeLast(response, '', Buffer.byteLength(text));
     else if (this.closeConnection) writeLast(response, text);

@@ -5,7 +5,7 @@
  * All headers are read in one pass, because only a pass shows empty and duplicate headers. It takes
  * about 0.09 µs per header.
  */
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { HttpResponse } from 'uWebSockets.js';
 import {
   type AddressKey,
   addressKey,
@@ -35,6 +35,13 @@ export function keyOf(header: string): string {
   return header.startsWith('"') ? header.slice(1, -1) : header;
 }
 
+/** What is read of uWebSockets.js's request object. */
+export interface RawRequest {
+  getQuery(): string;
+  forEach(read: (name: string, value: string) => void): void;
+  getParameter(index: number): string | undefined;
+}
+
 const NO_NAMES: readonly string[] = [];
 
 /** The request whose headers are being read; avoids a closure per request. */
@@ -54,6 +61,8 @@ export class Request {
   accept = '';
   acceptEncoding = '';
   ifNoneMatch = '';
+  /** The sequence that the answer must include, as sent. */
+  minSequence = '';
   origin = '';
   accessControlRequestMethod = '';
   secFetchSite = '';
@@ -80,7 +89,7 @@ export class Request {
   private second = '';
 
   constructor(
-    raw: HttpRequest,
+    raw: RawRequest,
     /** In lower case. */
     readonly method: string,
     private readonly trustProxy: boolean,
@@ -131,10 +140,39 @@ export class Request {
   }
 
   /** Copies the path parameters, within the request's callback. */
-  readParameters(raw: HttpRequest, names: readonly string[]): void {
+  readParameters(raw: RawRequest, names: readonly string[]): void {
     this.names = names;
     if (names.length > 0) this.first = raw.getParameter(0) ?? '';
     if (names.length > 1) this.second = raw.getParameter(1) ?? '';
+  }
+
+  /** The values of the path parameters, as sent. */
+  get rawParameters(): string[] {
+    return [this.first, this.second].slice(0, this.names.length);
+  }
+
+  /** What a gateway forwards to the leader, which reads it as if it came from the client. */
+  headersToForward(isSecure: boolean): string[] {
+    const headers = ['x-request-id', this.id];
+    const add = (name: string, value: string) => {
+      if (value !== '') headers.push(name, value);
+    };
+    add('x-user-token', this.userToken);
+    add('cookie', this.cookie);
+    add('authorization', this.authorization);
+    add('content-type', this.contentType);
+    add('content-encoding', this.contentEncoding);
+    add('accept', this.accept);
+    add('if-none-match', this.ifNoneMatch);
+    add('min-sequence', this.minSequence);
+    add('origin', this.origin);
+    add('sec-fetch-site', this.secFetchSite);
+    add('host', this.host);
+    for (let i = 0; i < this.idempotencyKeys; i++)
+      headers.push('idempotency-key', this.idempotencyKey);
+    if (isSecure) headers.push('x-forwarded-proto', 'https');
+    else add('x-forwarded-proto', this.forwardedProto);
+    return headers;
   }
 
   /** Only for {@link readHeader}. */
@@ -175,6 +213,9 @@ export class Request {
         break;
       case 'if-none-match':
         this.ifNoneMatch = joined(this.ifNoneMatch, value);
+        break;
+      case 'min-sequence':
+        this.minSequence = this.single(name, this.minSequence, value);
         break;
       case 'origin':
         this.origin = this.single(name, this.origin, value);

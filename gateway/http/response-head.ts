@@ -34,6 +34,7 @@ const STATUS_LINES: Record<number, string> = {
   422: '422 Unprocessable Content',
   429: '429 Too Many Requests',
   503: '503 Service Unavailable',
+  504: '504 Gateway Timeout',
 };
 
 /** Must come before the headers. uWebSockets.js writes 200 by itself. */

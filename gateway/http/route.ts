@@ -67,6 +67,10 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
    * and the handler checks it.
    */
   mayOnlyCancel?(body: Uint8Array): boolean;
+  /** Whether the answer is about the process that gives it, so a replica always gives its own. */
+  isOfProcess?: boolean;
+  /** Whether only the leader knows the answer, which is not in the journal. */
+  isLeaders?: boolean;
   /** Whether the route honors Idempotency-Key. */
   idempotent?: boolean;
   /** Status → schema of the body; null: no body. */

@@ -39,6 +39,8 @@ export class HttpServer {
   constructor(
     private readonly gateway: Gateway,
     routes: readonly Route[],
+    /** Answers a request. A replica has another way than an exchange. */
+    private readonly admitWith: typeof admit = admit,
   ) {
     this.unknownCounts = gateway.metrics.answersOf(null);
     this.router = new Router(gateway.config.trustProxy, this.refuseAmbiguous);
@@ -171,7 +173,7 @@ export class HttpServer {
   /** An exception in a handler is a bug: memory may be half changed, so the process ends. */
   private admit(context: RequestContext, route: Route, body: ReceivedBody): void {
     try {
-      admit(context, route, body);
+      this.admitWith(context, route, body);
     } catch (error) {
       this.gateway.fail(error);
     }

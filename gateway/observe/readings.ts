@@ -4,6 +4,7 @@ import type { ConnectionCap } from '../fair-use/connections.js';
 import type { FairQueue } from '../fair-use/fair-queue.js';
 import { type FairUse, PARTIES, QUOTAS } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
+import type { Sequencing } from '../http/gateway.js';
 import type { Metrics } from './metrics.js';
 import type { PriceTicks } from './price-ticks.js';
 import type { WatchedSequencer } from './watched-sequencer.js';
@@ -11,7 +12,7 @@ import type { WatchedSequencer } from './watched-sequencer.js';
 type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
 
 interface Observed {
-  sequencer: WatchedSequencer;
+  sequencer: Sequencing & Pick<WatchedSequencer, 'halted'>;
   /** null: turned off. */
   follower: { readonly status: FollowerReadings } | null;
   fairUse: FairUse;

@@ -56,7 +56,11 @@ export async function lockData(
   }
 }
 
-function addressOf({ url, passwordFile, authorityFile }: ReplicatedJournal): PostgresAddress {
+export function addressOf({
+  url,
+  passwordFile,
+  authorityFile,
+}: ReplicatedJournal): PostgresAddress {
   const password = readFrom('JOURNAL_PASSWORD_FILE', passwordFile, readPrivateText);
   const authority = readFrom('JOURNAL_CA_FILE', authorityFile, (path) =>
     readFileSync(path, 'utf8'),

@@ -69,6 +69,8 @@ export class Connection {
   tokenVersion = 0;
   /** null: nobody is signed in. */
   session: Session | null = null;
+  /** The token of the session, for the leader; empty where it is not needed. */
+  token = '';
   /** Orders and batches that are not answered yet. */
   outstanding = 0;
   cancelOnDisconnect = false;
@@ -96,6 +98,10 @@ export class Connection {
 
   open(socket: Socket): void {
     this.socket = socket;
+  }
+
+  get isOpen(): boolean {
+    return this.socket !== null;
   }
 
   /** Returns false if the client exceeds its rate of operations. */

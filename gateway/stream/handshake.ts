@@ -34,7 +34,8 @@ export class Handshake {
   readonly addressBytes: Uint8Array;
   private readonly key: string;
   private readonly extensions: string;
-  private readonly token: string;
+  /** Empty: none was sent. */
+  readonly token: string;
   private readonly isCrossSite: boolean;
   private isOver = false;
 

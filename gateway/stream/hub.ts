@@ -255,7 +255,7 @@ export class Hub {
       if (channel === undefined) continue;
       channels.delete(marketId);
       if (channel.isTouched) this.touched.splice(this.touched.indexOf(channel), 1);
-      channel.lastSequence++;
+      channel.lastSequence = stamp.sequence;
       channel.drop(this.kept);
       const text = closedText(channel, stamp);
       const release = () => {

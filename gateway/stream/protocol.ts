@@ -38,6 +38,7 @@ import type { Hub } from './hub.js';
 import { CLOSE, type StreamLimits } from './limits.js';
 import { parsed, type ReceivedMessage, readJson } from './message-reader.js';
 import { OrderEntry } from './orders/order-entry.js';
+import type { RemoteOrders } from './orders/remote-orders.js';
 import { OrderRequestReader } from './orders/request-reader.js';
 import {
   isOrderEntry,
@@ -60,12 +61,17 @@ export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
 
 type Operation<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
 
+/** `isLate`: its number was waited for. */
+type ResumeRequest = Operation<'resume'> & { isLate?: boolean };
+
 interface ProtocolOptions {
   gateway: Gateway;
   hub: Hub;
   connections: Connections;
   limits: StreamLimits;
   elapsedMs: () => number;
+  /** Who executes orders, on a gateway; null: this process. */
+  remote: RemoteOrders | null;
 }
 
 export class Protocol {
@@ -87,7 +93,8 @@ export class Protocol {
   receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
     const receivedMs = this.options.elapsedMs();
     const { engine } = this.options.gateway.sequencer;
-    if (!isBinary && connection.userId !== 0) {
+    const { remote } = this.options;
+    if (remote === null && !isBinary && connection.userId !== 0) {
       const request = this.reader.read(engine, new Uint8Array(bytes), connection.userId);
       if (request !== null) {
         this.enter(connection, request, receivedMs);
@@ -95,14 +102,29 @@ export class Protocol {
       }
     }
     const message = readJson(bytes, isBinary);
-    if (isOrderEntry(message.json)) this.enterUnread(connection, message, receivedMs);
-    else if (this.afford(connection, 1)) this.handle(connection, message);
+    if (isOrderEntry(message.json)) {
+      if (remote === null) this.enterUnread(connection, message, receivedMs);
+      else this.enterElsewhere(remote, connection, message.json, bytes);
+    } else if (this.afford(connection, 1)) this.handle(connection, message);
   }
 
   /** Order entry that the fast reader has taken. */
   private enter(connection: Connection, request: OrderRequest, receivedMs: number): void {
     const refusal = this.orders.execute(connection, request, receivedMs);
     if (refusal !== null) this.refuseOrder(connection, refusal, request.id);
+  }
+
+  /** Order entry on a gateway, for the leader. */
+  private enterElsewhere(
+    remote: RemoteOrders,
+    connection: Connection,
+    json: object,
+    bytes: ArrayBuffer,
+  ): void {
+    const refusal = this.options.gateway.isStopping()
+      ? UNAVAILABLE
+      : remote.send(connection, json, new Uint8Array(bytes));
+    if (refusal !== null) this.refuseOrder(connection, refusal, idOf(json));
   }
 
   /** Order entry that the schemas read, and refuse if it is invalid. */
@@ -205,6 +227,8 @@ export class Protocol {
       session.lastUsedAtMs = sequencer.engine.nowMs;
       this.options.connections.signIn(connection, session);
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
+      connection.token = message.token;
+      this.options.remote?.signedIn(connection);
       const { userId } = session;
       const text = authenticatedText(userId, connection.cancelOnDisconnect, idField(id));
       this.reply(connection, text);
@@ -249,7 +273,14 @@ export class Protocol {
     this.begin(connection, begun);
   }
 
-  private resume(connection: Connection, request: Operation<'resume'>): void {
+  /** The client was at another gateway, which was ahead: going back would show it the past. */
+  private resumeLater(connection: Connection, request: ResumeRequest, number: number): void {
+    this.options.gateway.waits.wait(number, () => {
+      if (connection.isOpen) this.resume(connection, { ...request, isLate: true });
+    });
+  }
+
+  private resume(connection: Connection, request: ResumeRequest): void {
     const { id, channel: name } = request;
     const after = numberToResume(request);
     const channel =
@@ -260,7 +291,11 @@ export class Protocol {
     }
     const number = after as number;
     const { stamp } = this.options.hub;
-    const missed = channel.since(number);
+    if (number > stamp.sequence && this.options.remote !== null && !request.isLate) {
+      this.resumeLater(connection, request, number);
+      return;
+    }
+    const missed = channel.since(number, stamp.sequence);
     const isOld = missed === null && name === 'user' && number <= stamp.sequence;
     const reads = isOld ? READS_PER_REPLAY : Math.floor((missed?.length ?? 0) / MESSAGES_PER_READ);
     if (reads > 0 && !this.allows(connection, reads, id)) return;

@@ -8,7 +8,10 @@
  * read, is closed.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
+import { isAllowed } from '../auth/allowed-addresses.js';
 import type { Session } from '../auth/sessions.js';
+import { addressKey } from '../fair-use/addresses.js';
+import type { ForwardedClients } from '../forwarding/listener.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
@@ -21,9 +24,11 @@ import { heartbeatText } from './channels/message-text.js';
 import type { ChannelKind } from './channels/names.js';
 import { Connection, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
+import { ClientsOfGateway, ForwardedConnection } from './forwarded-clients.js';
 import { Handshake } from './handshake.js';
 import { Hub } from './hub.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
+import type { RemoteOrders } from './orders/remote-orders.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 
 const PATH = '/api/stream';
@@ -42,6 +47,8 @@ const LAST_READS_MS = 500;
 
 export class StreamServer {
   private readonly connections = new Connections();
+  /** Of gateways' clients, for their orders; they count as connections at their gateway. */
+  private readonly forwarded = new Connections();
   private readonly hub: Hub;
   private readonly backlogs: Backlogs;
   /** Connections closed by the exchange, by reason. */
@@ -59,6 +66,8 @@ export class StreamServer {
   constructor(
     private readonly gateway: Gateway,
     private readonly limits: StreamLimits,
+    /** Who executes orders, on a gateway; null: this process. */
+    private readonly remote: RemoteOrders | null = null,
   ) {
     const { sequencer } = gateway;
     this.backlogs = new Backlogs(this.limits, elapsedMs);
@@ -76,6 +85,7 @@ export class StreamServer {
       connections: this.connections,
       limits: this.limits,
       elapsedMs,
+      remote,
     });
     this.cancels = new CancelOnDisconnect(sequencer, gateway.log, gateway.fail);
   }
@@ -170,7 +180,8 @@ export class StreamServer {
     if (this.timer !== null) clearInterval(this.timer);
     this.stopping = true;
     const untilMs = elapsedMs() + limitMs;
-    for (const { userId, cancelOnDisconnect } of this.connections) {
+    // A gateway's leader cancels them when the gateway has left.
+    for (const { userId, cancelOnDisconnect } of this.remote === null ? this.connections : []) {
       if (cancelOnDisconnect) this.cancels.add(userId);
     }
     const { sequencer } = this.gateway;
@@ -217,13 +228,63 @@ export class StreamServer {
       onEnd: ({ reason }) => this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1),
     });
     if (session !== null) connection.signIn(session);
+    connection.token = handshake.token;
     return connection;
+  }
+
+  /** The clients of a gateway, whose orders come here. */
+  clientsOf(reply: (frame: Uint8Array) => void): ForwardedClients {
+    const { gateway, forwarded } = this;
+    return new ClientsOfGateway({
+      isStopping: () => gateway.isStopping(),
+      reply,
+      connect: (number, addressBytes) => this.forwardedConnection(number, addressBytes, reply),
+      sessionOf: (token, addressBytes) => {
+        const session = gateway.sessions.check(token, gateway.sequencer.engine);
+        if (typeof session === 'string') return null;
+        return isAllowed(session.allowedAddresses, addressBytes) ? session : null;
+      },
+      joined: (connection, session) => {
+        if (connection.userId === 0) {
+          connection.signIn(session);
+          forwarded.add(connection);
+        } else connection.signIn(session);
+      },
+      receive: (connection, bytes) => this.protocol.receive(connection, bytes, false),
+      left: (connection) => {
+        forwarded.remove(connection);
+        if (connection.cancelOnDisconnect && !this.stopping) this.cancels.add(connection.userId);
+      },
+    });
+  }
+
+  private forwardedConnection(
+    number: number,
+    addressBytes: Uint8Array,
+    reply: (frame: Uint8Array) => void,
+  ): ForwardedConnection {
+    const { sequencer } = this.gateway;
+    return new ForwardedConnection({
+      limits: this.limits,
+      backlogs: this.backlogs,
+      elapsedMs,
+      address: addressKey(addressBytes.slice().buffer as ArrayBuffer),
+      addressBytes,
+      slot: 0,
+      topic: '',
+      publish: () => {},
+      onEnd: ({ reason }) => this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1),
+      number,
+      durableSequence: () => sequencer.durableSequence,
+      reply,
+    });
   }
 
   private leave(connection: Connection): void {
     this.connections.remove(connection);
     connection.closed();
-    if (connection.cancelOnDisconnect && !this.stopping) this.cancels.add(connection.userId);
+    if (this.remote !== null) this.remote.closed(connection);
+    else if (connection.cancelOnDisconnect && !this.stopping) this.cancels.add(connection.userId);
   }
 
   private publish(topic: string, text: string | Uint8Array): void {
@@ -237,14 +298,18 @@ export class StreamServer {
     this.backlogs.check(this.connections);
   }
 
+  private allOfUser(userId: number): Connection[] {
+    return [...this.connections.ofUser(userId), ...this.forwarded.ofUser(userId)];
+  }
+
   private endTokens(userId: number, version: number): void {
-    for (const connection of this.connections.ofUser(userId)) {
+    for (const connection of this.allOfUser(userId)) {
       if (connection.tokenVersion < version) connection.end(CLOSE.tokenRevoked);
     }
   }
 
   private endToken(userId: number, tokenId: number, reason: CloseReason): void {
-    for (const connection of this.connections.ofUser(userId)) {
+    for (const connection of this.allOfUser(userId)) {
       if (connection.session?.tokenId === tokenId) connection.end(reason);
     }
   }

@@ -67,7 +67,7 @@ type Incoming = any;
 
 /** Whether a message is missing between number `last` and a delta. */
 function isAfterGap(delta: Incoming, last: number): boolean {
-  const { channelSequence, previousSequence = channelSequence - 1 } = delta;
+  const { channelSequence, previousSequence } = delta;
   return channelSequence <= last || previousSequence > last;
 }
 

@@ -18,7 +18,7 @@ const CHANNEL: Reference = { $ref: '#/channels/stream' };
 
 const DESCRIPTION = `Market data, your account, and order entry over one WebSocket. Messages are text, one JSON object each, in both directions.
 
-- A **snapshot** replaces your state of a channel; a **delta** changes it. \`channelSequence\` numbers the messages of a channel, and \`sequence\` is the journal sequence that a message is true at.
+- A **snapshot** replaces your state of a channel; a **delta** changes it. \`channelSequence\` numbers the messages of a channel (with gaps: one is missing if the \`previousSequence\` of a delta is higher than your last number), and \`sequence\` is the journal sequence that a message is true at.
 - Every message is durable before it is sent, and messages are sent in the order of the commands.
 - Every request may have an \`id\`, which its answers repeat. Requests are answered in order, and need not wait for the answers before.
 - Numbers, ids, names and errors are those of the HTTP API.`;

@@ -63,6 +63,7 @@ export const tokenRoutes: Route[] = [
     method: 'GET',
     path: '/auth/tokens',
     access: 'session',
+    isLeaders: true,
     summary: 'Your named tokens, oldest first, with those that have expired in the last week',
     responses: { 200: Tokens },
     example: examples.tokens,

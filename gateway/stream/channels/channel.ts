@@ -2,13 +2,13 @@
  * A channel: a numbered sequence of messages, those kept for `resume`, and the subscribers.
  *
  * Always holds:
- * - a command adds at most one message, and `channelSequence` increases: by one, without gaps,
- *   except in `user` (user.ts);
- * - the numbers start at the engine's sequence when the channel is created, so they are never
- *   higher than the engine's. A number from before a restart, or from an earlier channel of the
- *   same name, is at most the one at which this channel started, so it is never mistaken for a
- *   later one;
- * - the kept messages are the last ones, without gaps;
+ * - a command adds at most one message, whose number, `channelSequence`, is the journal sequence of
+ *   the command. So a message has the same number in every process that follows the journal, and
+ *   `resume` works after a restart and at another gateway;
+ * - the numbers have gaps, so a delta also has `previousSequence`: no message of the channel has a
+ *   number between the two;
+ * - the kept messages are the last ones: every message with a number above `keptAfter`, which at
+ *   first is the engine's sequence when the channel is created;
  * - a channel without subscribers is forgotten after a while (see {@link Channel.isIdle}), so the
  *   number of channels is limited.
  */
@@ -46,7 +46,10 @@ export abstract class Channel {
   private keptFrom = 0;
   private keptCharacters = 0;
 
-  /** `topic`: for uWebSockets.js, unique across users. `lastSequence`: initially the engine's. */
+  /**
+   * `topic`: for uWebSockets.js, unique across users. `lastSequence`: the number of the last
+   * message; at first the engine's sequence.
+   */
   constructor(
     readonly name: string,
     readonly topic: string,
@@ -66,23 +69,9 @@ export abstract class Channel {
     return false;
   }
 
-  /** The number of the message of the command at `stamp`. */
-  protected nextNumber(_stamp: Stamp): number {
-    return this.lastSequence + 1;
-  }
-
-  /** The number of a snapshot made now, after `stamp`: no later message has it. */
-  protected snapshotNumber(_stamp: Stamp): number {
-    return this.lastSequence;
-  }
-
-  /** More fields of a delta, each with a comma behind. `previous`: the number before. */
-  protected deltaFields(_previous: number): string {
-    return '';
-  }
-
+  /** Its number is the sequence that it is true at: no later message has it. */
   snapshot(stamp: Stamp, id: IdField = ''): string {
-    const numbered = { name: this.name, lastSequence: this.snapshotNumber(stamp) };
+    const numbered = { name: this.name, lastSequence: stamp.sequence };
     return channelText('snapshot', numbered, stamp, this.snapshotData(), id);
   }
 
@@ -109,9 +98,9 @@ export abstract class Channel {
   complete(stamp: Stamp, limits: KeptLimits, total: KeptTotal): string {
     this.isTouched = false;
     const previous = this.lastSequence;
-    this.lastSequence = this.nextNumber(stamp);
+    this.lastSequence = stamp.sequence;
     if (!this.sendsSnapshot) {
-      const fields = this.deltaFields(previous);
+      const fields = `"previousSequence":${previous},`;
       const text = channelText('delta', this, stamp, this.takeChanges(), fields);
       this.keep(text, limits, total);
       return text;
@@ -123,17 +112,15 @@ export abstract class Channel {
     return text;
   }
 
-  /** The messages after number `after`; null: not all are kept, or there is no such number. */
-  since(after: number): string[] | null {
-    if (after < this.keptAfter || after > this.newest) return null;
+  /**
+   * The messages after number `after`; null: not all are kept, or the number is beyond `sequence`,
+   * that of the engine.
+   */
+  since(after: number, sequence: number): string[] | null {
+    if (after < this.keptAfter || after > sequence) return null;
     let from = this.kept.length;
     while (from > this.keptFrom && this.keptNumbers[from - 1]! > after) from--;
     return this.kept.slice(from);
-  }
-
-  /** No message so far has a higher number, and a client can have seen this one. */
-  protected get newest(): number {
-    return this.lastSequence;
   }
 
   private keep(text: string, limits: KeptLimits, total: KeptTotal): void {

@@ -5,17 +5,12 @@
  * after the command, the events in order (user-event-text.ts), and the current positions of each
  * market in which they changed (an empty list: none). The price, value and status of a position are
  * current as of the message.
- *
- * The number of a message is the journal sequence of its command, so it is the same in every
- * process that follows the journal, and `resume` works across restarts. The numbers have gaps, so a
- * delta also has `previousSequence`: no message of the channel has a number between the two.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import { balanceText, openPositions, positionText } from '../../resources/accounts/views.js';
 import { orderText } from '../../resources/orders/views.js';
 import { Channel } from './channel.js';
-import type { Stamp } from './message-text.js';
 import { positionMarketAt, userEventText } from './user-event-text.js';
 
 export class UserChannel extends Channel {
@@ -41,22 +36,6 @@ export class UserChannel extends Channel {
     const orders = engine.orders(userId).map((order) => orderText(engine, order));
     const markets = new Set(engine.positions(userId).map(({ marketId }) => marketId));
     return `{${this.accountText()},"orders":[${orders.join(',')}],"positions":[${this.positionsText(markets)}]}`;
-  }
-
-  protected override nextNumber({ sequence }: Stamp): number {
-    return sequence;
-  }
-
-  protected override snapshotNumber({ sequence }: Stamp): number {
-    return sequence;
-  }
-
-  protected override deltaFields(previous: number): string {
-    return `"previousSequence":${previous},`;
-  }
-
-  protected override get newest(): number {
-    return this.engine.sequence;
   }
 
   protected takeChanges(): string {

@@ -114,7 +114,7 @@ export class UserResumes {
     const { stamp } = this.options.hub;
     const { channel } = subscription;
     const id = idField(request.id);
-    const since = channel.since(through);
+    const since = channel.since(through, stamp.sequence);
     const texts =
       since === null
         ? [resumeText('gap', channel, through, stamp, id), channel.snapshot(stamp, id)]

@@ -67,7 +67,7 @@ describe('durability', () => {
 });
 
 describe('sequence numbers', () => {
-  test("start at the engine's sequence, have no gaps, and restart after a time without subscribers", async () => {
+  test('are those of the journal, and a forgotten channel does not know earlier ones', async () => {
     const bench = new Bench({ keptMs: 1_000 });
     const { channel, subscriber } = bench.follow(`book:${MARKET}`);
     const first = bench.engine.sequence;
@@ -76,33 +76,35 @@ describe('sequence numbers', () => {
     await bench.flush();
     expect(bench.messagesOf(channel).map((message) => message.channelSequence)).toEqual([
       first + 1,
-      first + 2,
+      first + 3,
     ]);
+    expect(bench.messagesOf(channel)[1].previousSequence).toBe(first + 1);
 
     channel.remove(subscriber, 5_000);
     bench.hub.forgetIdle(5_999);
     bench.do(bench.rest(1, 402));
     await bench.flush();
-    expect(channel.since(first)).toHaveLength(3);
+    expect(channel.since(first, bench.engine.sequence)).toHaveLength(3);
     bench.hub.forgetIdle(6_000);
     bench.do(bench.rest(1, 403), bench.rest(1, 404));
     await bench.flush();
     // The channel is forgotten, and nothing is built for it.
-    expect(channel.lastSequence).toBe(first + 3);
+    expect(channel.lastSequence).toBe(first + 4);
     expect(bench.messagesOf(channel)).toHaveLength(3);
 
     const again = bench.follow(`book:${MARKET}`).channel;
     expect(again).not.toBe(channel);
     expect(again.lastSequence).toBe(bench.engine.sequence);
     // A number of the earlier channel is not accepted for this one.
-    for (let after = first; after <= first + 3; after++) expect(again.since(after)).toBe(null);
+    for (let after = first; after <= first + 4; after++)
+      expect(again.since(after, bench.engine.sequence)).toBe(null);
     bench.do(bench.rest(1, 405));
     await bench.flush();
     // Changes from the time without subscribers are not reported now.
     const last = bench.messagesOf(channel).at(-1);
     expect(last.channelSequence).toBe(bench.engine.sequence);
     expect(last.data.UP.bids).toEqual([{ price: 0.405, shares: 1 }]);
-    expect(again.since(again.lastSequence - 1)).toHaveLength(1);
+    expect(again.since(again.lastSequence - 1, bench.engine.sequence)).toHaveLength(1);
   });
 
   test('a channel that restarts at its last number has missed nothing', async () => {
@@ -114,9 +116,9 @@ describe('sequence numbers', () => {
     bench.hub.forgetIdle(1);
     const again = bench.follow(`book:${MARKET}`).channel;
     expect(again).not.toBe(channel);
-    expect(again.since(channel.lastSequence)).toEqual([]);
+    expect(again.since(channel.lastSequence, bench.engine.sequence)).toEqual([]);
     bench.do(bench.rest(1, 401));
-    expect(again.since(channel.lastSequence)).toHaveLength(1);
+    expect(again.since(channel.lastSequence, bench.engine.sequence)).toHaveLength(1);
   });
 
   test('channels of all kinds are forgotten without subscribers, and release their messages', async () => {
@@ -133,7 +135,7 @@ describe('sequence numbers', () => {
     }
     // The whole limit is available to the channel that still has a subscriber.
     for (let i = 0; i < 12; i++) bench.do(price(100_100 + i, bench.nowMs));
-    expect(stays.since(stays.lastSequence - 12)).toHaveLength(12);
+    expect(stays.since(stays.lastSequence - 12, bench.engine.sequence)).toHaveLength(12);
   });
 
   test('one command causes at most one message per channel, and none if it changes nothing', async () => {
@@ -174,20 +176,20 @@ describe('sequence numbers', () => {
     const { channel } = bench.follow('prices:BTC');
     const first = channel.lastSequence;
     for (let i = 1; i <= 8; i++) bench.do(price(100_000 + i, bench.nowMs));
-    expect(channel.since(first + 2)).toBe(null);
-    const kept = channel.since(first + 3)!;
+    expect(channel.since(first + 2, bench.engine.sequence)).toBe(null);
+    const kept = channel.since(first + 3, bench.engine.sequence)!;
     expect(kept.map((text) => JSON.parse(text).channelSequence)).toEqual(
       [4, 5, 6, 7, 8].map((i) => first + i),
     );
-    expect(channel.since(first + 8)).toEqual([]);
-    expect(channel.since(first + 9)).toBe(null);
-    expect(channel.since(0)).toBe(null);
+    expect(channel.since(first + 8, bench.engine.sequence)).toEqual([]);
+    expect(channel.since(first + 9, bench.engine.sequence)).toBe(null);
+    expect(channel.since(0, bench.engine.sequence)).toBe(null);
 
     const wide = bench.follow(`book:${MARKET}`).channel;
     const orders = Array.from({ length: 40 }, (_, i) => bench.rest(1, 400 + i));
     bench.do(batch(1, orders as never[]));
-    expect(wide.since(wide.lastSequence - 1)).toBe(null);
-    expect(wide.since(wide.lastSequence)).toEqual([]);
+    expect(wide.since(wide.lastSequence - 1, bench.engine.sequence)).toBe(null);
+    expect(wide.since(wide.lastSequence, bench.engine.sequence)).toEqual([]);
   });
 
   test('all channels together keep a limited number of characters', () => {
@@ -197,8 +199,10 @@ describe('sequence numbers', () => {
     for (let i = 0; i < 300; i++) bench.do(bench.rest(1, 100 + i));
     const kept = (of: Channel) => {
       let count = 0;
-      while (of.since(of.lastSequence - count - 1) !== null) count++;
-      return of.since(of.lastSequence - count)!.reduce((sum, text) => sum + text.length, 0);
+      while (of.since(of.lastSequence - count - 1, bench.engine.sequence) !== null) count++;
+      return of
+        .since(of.lastSequence - count, bench.engine.sequence)!
+        .reduce((sum, text) => sum + text.length, 0);
     };
     expect(kept(channel) + kept(user)).toBeGreaterThan(10_000);
     expect(kept(channel) + kept(user)).toBeLessThan(21_000);

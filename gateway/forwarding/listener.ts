@@ -1,0 +1,286 @@
+/**
+ * The leader's address for gateways: a WebSocket that carries the requests of their clients. It has
+ * a port of its own, which clients must not reach.
+ *
+ * Always holds:
+ * - a connection without the gateways' key is refused, so only gateways are believed what a
+ *   client's address is;
+ * - a forwarded request is admitted by the code that admits those of the public port: its limits,
+ *   token, scope, addresses and revocation are checked here, whatever the gateway has checked;
+ * - each request gets one answer: the exchange's, or that it was not executed because this process
+ *   stops. If the connection is lost first, the gateway does not know what became of it.
+ */
+import type * as uWS from 'uWebSockets.js';
+import { type PartnerKey, partnerOf } from '../auth/partners.js';
+import { admit } from '../http/admission.js';
+import { ReceivedBody } from '../http/body.js';
+import { errorAnswer, invalidRequest } from '../http/errors.js';
+import type { Gateway } from '../http/gateway.js';
+import { Request } from '../http/request.js';
+import type { RequestContext } from '../http/request-context.js';
+import type { Route } from '../http/route.js';
+import { Router } from '../http/router.js';
+import { writeError } from '../http/write-error.js';
+import type { AnswerCounts } from '../observe/metrics.js';
+import { addressIn, ForwardedContext, rawRequest } from './forwarded-context.js';
+import {
+  type ClientHead,
+  clientHead,
+  type Frame,
+  FrameCollector,
+  FrameError,
+  FrameKind,
+  frameOf,
+  framesIn,
+  GATEWAYS_PATH,
+  MESSAGE_BYTES_MAX,
+  type RequestHead,
+  requestHead,
+} from './frames.js';
+
+/** A gateway that sends nothing, not even a ping, for this long is gone. */
+const IDLE_SECONDS = 16;
+const NO_KEY = errorAnswer(
+  'operator_key_required',
+  {},
+  'This address is for gateways, which have a key.',
+);
+const NOT_HERE = errorAnswer('route_not_found', {}, 'This address is for gateways only.');
+
+/** The orders of the stream's clients, which gateways forward (stream/forwarded-clients.ts). */
+export interface ForwardedClients {
+  opened(number: number, head: ClientHead, addressBytes: Uint8Array): void;
+  message(number: number, bytes: Uint8Array): void;
+  closed(number: number): void;
+  /** The gateway is gone, and so are its clients. */
+  allClosed(): void;
+}
+
+interface ListenerOptions {
+  gateway: Gateway;
+  routes: readonly Route[];
+  key: PartnerKey;
+  /** The clients of a gateway; `reply` sends it a frame. */
+  clientsOf: (reply: (frame: Uint8Array) => void) => ForwardedClients;
+}
+
+interface SocketData {
+  link: Link | null;
+}
+
+/** A route, and where its answers are counted. */
+interface Served {
+  route: Route;
+  names: string[];
+  counts: AnswerCounts;
+}
+
+export class GatewayListener {
+  private readonly router: Router;
+  private readonly served = new Map<string, Served>();
+  private readonly unknown: AnswerCounts;
+  private readonly links = new Set<Link>();
+  private inFlight = 0;
+  private idle: (() => void) | null = null;
+
+  constructor(private readonly options: ListenerOptions) {
+    const { gateway, routes } = options;
+    this.unknown = gateway.metrics.answersOf(null);
+    for (const route of routes) {
+      const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
+      const counts = gateway.metrics.answersOf(route);
+      this.served.set(`${route.method} ${route.path}`, { route, names, counts });
+    }
+    const { unsent } = gateway;
+    this.router = new Router(false, (response, _request, problems) => {
+      const error = invalidRequest(problems);
+      setImmediate(() =>
+        response.cork(() => writeError(response, error, { unsent, isHead: true })),
+      );
+    });
+    this.router.onUpgrade(GATEWAYS_PATH, this.behavior(), (response, request, raw, context) => {
+      if (partnerOf([options.key], request.authorization) === null) {
+        gateway.warnings.warn({}, 'a connection to the gateways’ address had no valid key');
+        response.cork(() => writeError(response, NO_KEY, { unsent, isHead: false }));
+        return;
+      }
+      const key = raw.getHeader('sec-websocket-key');
+      const extensions = raw.getHeader('sec-websocket-extensions');
+      response.upgrade<SocketData>({ link: null }, key, '', extensions, context);
+    });
+    this.router.on('any', '/*', (response, { method }) => {
+      response.cork(() => writeError(response, NOT_HERE, { unsent, isHead: method === 'head' }));
+    });
+  }
+
+  /** Gateways that are connected. */
+  get count(): number {
+    return this.links.size;
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return this.router.listen(host, port);
+  }
+
+  /**
+   * Accepts no new connections. Resolves when every request that was accepted is answered. Others
+   * are returned to their gateway, which asks the next leader.
+   */
+  async drain(): Promise<void> {
+    this.router.stopListening();
+    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+  }
+
+  /** Tells the gateways that nothing more comes, after everything that was answered. */
+  leave(): void {
+    for (const link of [...this.links]) link.end();
+  }
+
+  close(): void {
+    this.router.close();
+  }
+
+  private behavior(): uWS.WebSocketBehavior<SocketData> {
+    return {
+      maxPayloadLength: MESSAGE_BYTES_MAX,
+      maxBackpressure: MESSAGE_BYTES_MAX,
+      closeOnBackpressureLimit: true,
+      idleTimeout: IDLE_SECONDS,
+      sendPingsAutomatically: true,
+      open: (socket) => {
+        const link = new Link(this, socket, this.options.clientsOf);
+        socket.getUserData().link = link;
+        this.links.add(link);
+        this.options.gateway.log.info({ gateways: this.links.size }, 'a gateway has connected');
+      },
+      message: (socket, bytes) => {
+        try {
+          socket.getUserData().link!.receive(new Uint8Array(bytes));
+        } catch (error) {
+          if (error instanceof FrameError) this.refuse(socket, error);
+          else this.options.gateway.fail(error);
+        }
+      },
+      close: (socket) => {
+        const link = socket.getUserData().link!;
+        this.links.delete(link);
+        link.closed();
+        this.options.gateway.log.info({ gateways: this.links.size }, 'a gateway has left');
+      },
+    };
+  }
+
+  /** A gateway of another version. */
+  private refuse(socket: uWS.WebSocket<SocketData>, error: FrameError): void {
+    this.options.gateway.log.error({ problem: error.message }, 'a gateway was disconnected');
+    socket.end(1002, error.message);
+  }
+
+  /** Runs a request. Only for {@link Link}. */
+  run(link: Link, number: number, head: RequestHead, body: Uint8Array): ForwardedContext | null {
+    const { gateway } = this.options;
+    if (gateway.isStopping()) {
+      link.reply(frameOf(FrameKind.notServed, number, ''));
+      return null;
+    }
+    const served = this.served.get(`${head.method} ${head.route}`) ?? null;
+    const raw = rawRequest(head);
+    // The gateway sets X-Forwarded-Proto, and sends no other of these headers.
+    const request = new Request(raw, head.method.toLowerCase(), true);
+    if (served !== null) request.readParameters(raw, served.names);
+    this.inFlight++;
+    const context = new ForwardedContext({
+      gateway,
+      route: served?.route ?? null,
+      counts: served?.counts ?? this.unknown,
+      request,
+      number,
+      addressBytes: addressIn(head.address),
+      reply: (frame) => link.reply(frame),
+      onEnd: () => {
+        link.ended(number);
+        this.ended();
+      },
+    });
+    link.began(context);
+    if (served === null) context.refuse(errorAnswer('route_not_found'));
+    else if (request.problems !== null) context.refuse(invalidRequest(request.problems));
+    else {
+      const received = new ReceivedBody(body, head.isTooLarge === true);
+      admit(context as RequestContext, served.route, received);
+    }
+    return context;
+  }
+
+  private ended(): void {
+    this.inFlight--;
+    if (this.inFlight === 0) this.idle?.();
+  }
+}
+
+/** The connection of one gateway. */
+class Link {
+  private readonly collector: FrameCollector;
+  /** Requests that are not answered, by number. */
+  private readonly contexts = new Map<number, ForwardedContext>();
+  private readonly clients: ForwardedClients;
+  private isOpen = true;
+
+  constructor(
+    private readonly listener: GatewayListener,
+    private readonly socket: uWS.WebSocket<SocketData>,
+    clientsOf: ListenerOptions['clientsOf'],
+  ) {
+    this.collector = new FrameCollector((message) => socket.send(message, true));
+    this.clients = clientsOf((frame) => this.reply(frame));
+  }
+
+  reply(frame: Uint8Array): void {
+    if (this.isOpen) this.collector.add(frame);
+  }
+
+  receive(message: Uint8Array): void {
+    for (const frame of framesIn(message)) this.handle(frame);
+  }
+
+  began(context: ForwardedContext): void {
+    this.contexts.set(context.number, context);
+  }
+
+  ended(number: number): void {
+    this.contexts.delete(number);
+  }
+
+  end(): void {
+    this.collector.flush();
+    this.socket.end(1001, 'going_away');
+  }
+
+  closed(): void {
+    this.isOpen = false;
+    this.collector.clear();
+    for (const context of this.contexts.values()) context.abort();
+    this.clients.allClosed();
+  }
+
+  private handle({ kind, number, head, body }: Frame): void {
+    switch (kind) {
+      case FrameKind.request:
+        this.listener.run(this, number, requestHead(head), body);
+        return;
+      case FrameKind.clientOpened: {
+        const client = clientHead(head);
+        this.clients.opened(number, client, addressIn(client.address));
+        return;
+      }
+      case FrameKind.clientMessage:
+        this.clients.message(number, body);
+        return;
+      case FrameKind.clientClosed:
+        this.clients.closed(number);
+        return;
+      default:
+        throw new FrameError(`a gateway has sent a frame of kind ${kind}`);
+    }
+  }
+}

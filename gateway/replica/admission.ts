@@ -1,0 +1,114 @@
+/**
+ * How a replica answers a request: a read from its own state, everything else by asking the leader.
+ *
+ * Always holds:
+ * - every request that may change something is decided by the leader alone, and its answer is passed
+ *   on as it is;
+ * - a read is answered here only while this replica's state is at most {@link AGE_MS_MAX} old;
+ *   otherwise the leader answers it;
+ * - a read of a signed-in user is at least as new as the last answer that this gateway has given to
+ *   the user. A token that this replica does not accept is the leader's to judge: it may be newer
+ *   than the replica.
+ */
+import { readSessionCookie } from '../auth/cookie.js';
+import {
+  type Answered,
+  CHANGE_MS,
+  type Forwardable,
+  type Forwarder,
+  READ_MS,
+} from '../forwarding/forwarder.js';
+import type { RequestHead } from '../forwarding/frames.js';
+import { admit } from '../http/admission.js';
+import type { ReceivedBody } from '../http/body.js';
+import { errorAnswer } from '../http/errors.js';
+import { IDEMPOTENCY_KEY } from '../http/request.js';
+import type { RequestContext } from '../http/request-context.js';
+import type { Route } from '../http/route.js';
+import type { LastAnswers } from './last-answers.js';
+
+/** How old the state may be that a replica answers from. */
+export const AGE_MS_MAX = 1_000;
+
+const UNKNOWN = errorAnswer('outcome_unknown');
+
+export interface ReplicaState {
+  forwarder: Forwarder;
+  lastAnswers: LastAnswers;
+  /** Everything acknowledged that long ago is in this replica's state. */
+  ageMs: () => number;
+}
+
+export class ReplicaAdmission {
+  constructor(private readonly state: ReplicaState) {}
+
+  readonly admit = (context: RequestContext, route: Route, body: ReceivedBody): void => {
+    if (body.unread) context.closeAfterAnswer();
+    if (context.gateway.isStopping()) context.refuseUnavailable();
+    else if (this.isAnsweredHere(context, route)) admit(context, route, body);
+    else this.forward(context, route, body);
+  };
+
+  private isAnsweredHere(context: RequestContext, route: Route): boolean {
+    if (route.body !== undefined || route.isLeaders === true) return false;
+    if (route.isOfProcess === true) return true;
+    if (route.access === 'partner' || this.state.ageMs() > AGE_MS_MAX) return false;
+    const { request, gateway } = context;
+    const token = request.userToken === '' ? readSessionCookie(request.cookie) : request.userToken;
+    if (token === '' || route.access === 'open') return true;
+    const session = gateway.sessions.check(token, context.engine);
+    if (typeof session === 'string') return false;
+    context.minSequence = this.state.lastAnswers.of(session.userId);
+    return true;
+  }
+
+  private forward(context: RequestContext, route: Route, body: ReceivedBody): void {
+    const isChange = route.body !== undefined;
+    const head: RequestHead = {
+      method: route.method,
+      route: route.path,
+      parameters: context.request.rawParameters,
+      query: context.request.rawQuery,
+      address: Buffer.from(context.addressBytes).toString('hex'),
+      headers: context.request.headersToForward(context.isSecure),
+      ...(body.tooLarge ? { isTooLarge: true } : {}),
+    };
+    const request: Forwardable = {
+      head,
+      body: body.bytes,
+      isRepeatable: !isChange || isKeyed(context, route),
+      waitMs: isChange ? CHANGE_MS : READ_MS,
+    };
+    this.state.forwarder.send(request, this.answering(context, route));
+  }
+
+  private answering(context: RequestContext, route: Route): Answered {
+    const { waits, sequencer } = context.gateway;
+    const { lastAnswers } = this.state;
+    return (answer, body) => {
+      if (typeof answer !== 'string') {
+        const { sequence, userId } = answer;
+        lastAnswers.note(userId, sequence);
+        const relay = () => {
+          if (!context.isOver) context.relay({ ...answer, body });
+        };
+        if (isOfCredentials(route) && sequence > sequencer.durableSequence)
+          waits.wait(sequence, relay);
+        else relay();
+      } else if (context.isOver) return;
+      else if (answer === 'unknown') context.refuse(UNKNOWN);
+      else context.refuseOverloaded();
+    };
+  }
+}
+
+/** A new token is answered when this replica knows it: it may be used at once, for a stream. */
+function isOfCredentials({ setsCookie, handlesCredentials }: Route): boolean {
+  return setsCookie === true || handlesCredentials === true;
+}
+
+/** Whether the leader executes the request once, however often it is sent. */
+function isKeyed({ request }: RequestContext, { idempotent }: Route): boolean {
+  const { idempotencyKeys, idempotencyKey } = request;
+  return idempotent === true && idempotencyKeys === 1 && IDEMPOTENCY_KEY.test(idempotencyKey);
+}

@@ -1,0 +1,28 @@
+/**
+ * For each user, the sequence of the last answer that this gateway has forwarded, so that the user's
+ * next read is at least as new. A sequence that this replica has reached is forgotten.
+ */
+
+export class LastAnswers {
+  /** The oldest note first. */
+  private readonly sequences = new Map<number, number>();
+
+  note(userId: number, sequence: number): void {
+    if (userId === 0 || sequence <= this.of(userId)) return;
+    this.sequences.delete(userId);
+    this.sequences.set(userId, sequence);
+  }
+
+  /** 0: nothing that this replica does not have. */
+  of(userId: number): number {
+    return this.sequences.get(userId) ?? 0;
+  }
+
+  /** To be called when the replica has advanced. */
+  reached(sequence: number): void {
+    for (const [userId, noted] of this.sequences) {
+      if (noted > sequence) return;
+      this.sequences.delete(userId);
+    }
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * A running replica: a gateway that follows the journal and serves reads and streams from its own
+ * engine and follower; the leader executes what changes something. It writes nothing to the journal.
+ *
+ * Start: checks; the data folder, locked, for snapshots and history; an engine at the end of the
+ * journal; the follower; and then the HTTP server, whether there is a leader or not. Stop: new work
+ * is refused, and what was forwarded is answered.
+ */
+import { join } from 'node:path';
+import { Follower } from '../../persistence/follower/follower.js';
+import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';
+import type { PostgresAddress } from '../../persistence/journal/postgres/address.js';
+import { JournalTail } from '../../persistence/journal-tail.js';
+import { createPrivateFolder } from '../../persistence/storage/files.js';
+import { Passwords } from '../auth/passwords.js';
+import { SECRET_FILE, sharedSecret } from '../auth/secret.js';
+import { Sessions } from '../auth/sessions.js';
+import type { Config } from '../config.js';
+import { serveContract } from '../contract/serve.js';
+import { type Exchange, fatalOnce, Started } from '../exchange.js';
+import { ConnectionCap } from '../fair-use/connections.js';
+import { FairUse } from '../fair-use/fair-use.js';
+import { Overload } from '../fair-use/overload.js';
+import { Forwarder } from '../forwarding/forwarder.js';
+import { readGatewayKey } from '../forwarding/key.js';
+import { LeaderLink } from '../forwarding/leader-link.js';
+import type { Gateway } from '../http/gateway.js';
+import { HttpServer } from '../http/server.js';
+import { UnsentAnswers } from '../http/unsent-answers.js';
+import type { Log } from '../observe/log.js';
+import { Metrics } from '../observe/metrics.js';
+import { RationedLog } from '../observe/rationed-log.js';
+import { registerReadings } from '../observe/readings.js';
+import { operatorRoutes } from '../resources/operators/routes.js';
+import { ROUTES } from '../resources/routes.js';
+import { serveSite } from '../site/serve.js';
+import { ConfigError, withVariable } from '../start/config-error.js';
+import { addressOf } from '../start/data.js';
+import { programVersion } from '../start/version.js';
+import { RemoteOrders } from '../stream/orders/remote-orders.js';
+import { StreamServer } from '../stream/stream.js';
+import { atMost } from '../time/at-most.js';
+import { elapsedMs } from '../time/clock.js';
+import { SequenceWaits } from '../time/sequence-waits.js';
+import { AGE_MS_MAX, ReplicaAdmission } from './admission.js';
+import { FollowedClock } from './followed-clock.js';
+import { FollowedSequencer } from './followed-sequencer.js';
+import { LastAnswers } from './last-answers.js';
+
+const STOP_MS = { requests: 2_500, stream: 1_000 };
+const NO_LEADER = 'there is no connection to the leader: reads are answered, changes wait';
+const BEHIND = 'the journal cannot be followed now';
+
+/** What a running replica has in common with an exchange. */
+export type Replica = Omit<Exchange, 'sequencer'>;
+
+interface ReplicaOptions {
+  config: Config;
+  log: Log;
+  /** Called once on a fatal error: the process must end at once. */
+  onFatal: (error: Error) => void;
+}
+
+/** @throws ConfigError, JournalError, JournalUnavailable */
+export async function startReplica(options: ReplicaOptions): Promise<Replica> {
+  const started = new Started(options.log);
+  try {
+    return await start(options, started);
+  } catch (error) {
+    await started.undo();
+    throw error;
+  }
+}
+
+async function start({ config, log, onFatal }: ReplicaOptions, started: Started): Promise<Replica> {
+  const { dataFolder: folder, journal } = config;
+  if (journal === null) throw new ConfigError('ROLE=replica needs JOURNAL, a journal to follow');
+  const key = await withVariable('GATEWAYS_KEY_FILE', () => readKey(config), [Error]);
+  const secret = await secretOf(config);
+  const address = addressOf(journal);
+  const lock = await withVariable('DATA_FOLDER', () => lockedFolder(folder));
+  started.add(() => lock.release());
+  const tail = await JournalTail.open({ folder, address, log, elapsedMs });
+  started.add(() => tail.close());
+  tail.engine.reserve();
+  let follower: Follower | null = null;
+  const fail = fatalOnce({ log, onFatal }, async () => await follower?.close());
+  const sequencer = new FollowedSequencer(tail.engine);
+  if (config.follower) {
+    follower = new Follower({
+      folder,
+      journal: { postgres: address, prefersStandby: true },
+      durableSequence: sequencer.durableSequence,
+      snapshotEveryCommands: config.snapshotEveryCommands,
+      snapshotEveryMs: config.snapshotEveryMs,
+      lagCommandsMax: config.followerLagCommands,
+      log,
+      elapsedMs,
+      // Only the leader can have a snapshot vouched for in the journal.
+      onSnapshot: () => {},
+      onDisagreement: (sequence, message) =>
+        fail(new Error(`the follower disagrees from sequence ${sequence} on: ${message}`)),
+      onFailure: fail,
+    });
+  }
+  started.add(async () => await follower?.close());
+  return open(
+    { config, log, fail, key, secret, tail, sequencer, follower, address, lock },
+    started,
+  );
+}
+
+function readKey({ gatewaysKeyFile }: Config): string {
+  if (gatewaysKeyFile !== '') return readGatewayKey(gatewaysKeyFile);
+  throw new Error('a replica needs the key of gateways, in a file');
+}
+
+/** That of the leader: a replica makes none. */
+function secretOf({ sessionSecretFile: file, dataFolder }: Config): Promise<Buffer> {
+  const name = file === '' ? 'DATA_FOLDER' : 'SESSION_SECRET_FILE';
+  const path = file === '' ? join(dataFolder, SECRET_FILE) : file;
+  return withVariable(name, () => sharedSecret(path), [Error]);
+}
+
+async function lockedFolder(folder: string): Promise<FolderLock> {
+  await createPrivateFolder(folder);
+  return lockFolder(folder);
+}
+
+interface Parts {
+  config: Config;
+  log: Log;
+  fail: (error: unknown) => void;
+  key: string;
+  secret: Buffer;
+  tail: JournalTail;
+  sequencer: FollowedSequencer;
+  follower: Follower | null;
+  address: PostgresAddress;
+  lock: FolderLock;
+}
+
+async function open(parts: Parts, started: Started): Promise<Replica> {
+  const { config, log, fail, tail, sequencer, follower } = parts;
+  let stopping = false;
+  const metrics = new Metrics(tail.engine.sequence);
+  started.add(() => metrics.stop());
+  const waits = new SequenceWaits(() => sequencer.durableSequence);
+  const lastAnswers = new LastAnswers();
+  const link: LeaderLink = new LeaderLink({
+    key: parts.key,
+    findLeader: () => {
+      const { address, epoch } = tail.head;
+      return Promise.resolve(address === null ? null : { address, epoch });
+    },
+    log,
+    onOpen: () => {
+      forwarder.opened();
+      remote.linkOpened();
+    },
+    onFrame: (frame) => {
+      if (!forwarder.receive(frame)) remote.receive(frame);
+    },
+    onClose: () => {
+      forwarder.closed();
+      remote.linkClosed();
+    },
+  });
+  const forwarder = new Forwarder(link, elapsedMs);
+  const remote = new RemoteOrders({
+    link,
+    waits,
+    sequencer,
+    elapsedMs,
+    outstandingMax: config.stream.outstandingRequests,
+  });
+  started.add(() => link.stop());
+  const { feed } = config;
+  const clock = new FollowedClock(tail.engine, feed.kind === 'coinbase' ? 1 : feed.speed);
+  const gateway = gatewayOf(parts, { clock, metrics, waits, link, isStopping: () => stopping });
+  const admission = new ReplicaAdmission({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
+  const hasOperations = config.operationsPort !== null;
+  const routes = hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
+  const server = new HttpServer(gateway, routes, admission.admit);
+  started.add(() => server.close());
+  const ownRoutes = operatorRoutes.filter(({ body }) => body === undefined);
+  const operations = hasOperations ? new HttpServer(gateway, ownRoutes) : null;
+  started.add(() => operations?.close());
+  const stream = new StreamServer(gateway, config.stream, remote);
+  started.add(() => stream.stop(STOP_MS.stream));
+  observe(parts, gateway, { server, stream, forwarder });
+  server.mount((router) => stream.attach(router));
+  server.mount((router) => serveContract(router, routes, gateway, config.stream));
+  server.mount((router) => serveSite(router, gateway));
+  tail.start({
+    applied: () => {
+      stream.observe();
+      metrics.applied(tail.engine.result);
+    },
+    batchApplied: ({ lastSequence }) => {
+      clock.applied();
+      sequencer.batchApplied(lastSequence);
+      metrics.committed(lastSequence);
+      follower?.committed(lastSequence);
+      waits.look();
+      lastAnswers.reached(lastSequence);
+    },
+    onFatal: fail,
+  });
+  link.start();
+  const stopOnce = async () => {
+    stopping = true;
+    log.info('stopping');
+    const drained = Promise.all([server.drain(), operations?.drain()]);
+    await atMost(
+      STOP_MS.requests,
+      drained.then(() => gateway.unsent.settled()),
+    );
+    forwarder.stop();
+    await stream.stop(STOP_MS.stream);
+    remote.stop();
+    link.stop();
+    await tail.close();
+    await follower?.close();
+    gateway.passwords.close();
+    server.close();
+    operations?.close();
+    metrics.stop();
+    await parts.lock.release();
+    log.info({ sequence: sequencer.durableSequence }, 'stopped');
+  };
+  let stopped: Promise<void> | null = null;
+  const port = await server.listen(config.host, config.port);
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const address = `http://${host}:${port}`;
+  log.info({ address, dataFolder: config.dataFolder }, 'listening');
+  const operationsPort =
+    operations === null
+      ? null
+      : await operations.listen(config.operationsHost, config.operationsPort!);
+  return { address, port, operationsPort, stop: () => (stopped ??= stopOnce()) };
+}
+
+interface Own {
+  clock: FollowedClock;
+  metrics: Metrics;
+  waits: SequenceWaits;
+  link: LeaderLink;
+  isStopping: () => boolean;
+}
+
+function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Own): Gateway {
+  const { config, log, fail, secret, tail, sequencer, follower, address } = parts;
+  const isBehind = () => tail.ageMs > AGE_MS_MAX;
+  return {
+    sequencer,
+    waits,
+    journal: { postgres: address, prefersStandby: true },
+    history: follower?.history ?? null,
+    sessions: new Sessions(secret),
+    // The leader hashes passwords.
+    passwords: new Passwords(config.passwordCostLog2),
+    config,
+    clock,
+    log,
+    warnings: new RationedLog(log),
+    fairUse: new FairUse(config.fairUse, elapsedMs),
+    overload: new Overload(sequencer, config.overload, elapsedMs, null),
+    unsent: new UnsentAnswers(config.unsent, elapsedMs),
+    metrics,
+    version: programVersion(),
+    startedAtMs: clock.nowMs(),
+    isStopping,
+    // While the lease of a leader that was lost runs out, nothing is new and nothing is wrong.
+    notReady: () => (isStopping() ? 'stopping' : tail.trouble === null ? null : BEHIND),
+    warning: () => (isBehind() ? BEHIND : link.isOpen ? null : NO_LEADER),
+    halted: () => null,
+    fail,
+  };
+}
+
+/** Limits the connections and registers the metrics. */
+function observe(
+  { sequencer, follower, tail }: Parts,
+  gateway: Gateway,
+  { server, stream, forwarder }: { server: HttpServer; stream: StreamServer; forwarder: Forwarder },
+): void {
+  const { config, metrics, fairUse, overload, passwords, unsent } = gateway;
+  const connections = new ConnectionCap(config.connections, stream, elapsedMs);
+  server.mount((router) => {
+    router.onConnection((response, change) => connections.changed(response, change));
+  });
+  const clients = { fairUse, overload, signIns: passwords.queue, connections, unsent, stream };
+  registerReadings(metrics, { sequencer, follower, http: server, ...clients });
+  metrics.gauge('exchange_replica_age_seconds', 'How old the state of this replica can be', () => {
+    return tail.ageMs / 1_000;
+  });
+  metrics.gauge('exchange_forwarded_waiting', 'Requests that wait for the leader', () => {
+    return forwarder.count;
+  });
+  metrics.counter(
+    'exchange_forwarded_again_total',
+    'Requests sent to another leader, because the one before did not answer',
+    () => forwarder.sentAgainCount,
+  );
+}

@@ -1,0 +1,312 @@
+/**
+ * The built program as a leader, an exchange that waits to lead, and two gateways, on a real cluster
+ * of PostgreSQL: clients trade through the gateways, read their own writes there, and see no more
+ * than a delay when the leader is killed.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { Api, buy } from '../../../gateway/client/index.js';
+import { activeMarket } from '../../support/disk/scenario.js';
+import { eventually } from '../../support/eventually.js';
+import { Cluster } from '../../support/postgres/cluster.js';
+import { type ApiClient, ChildServer, PASSWORD, type Trader } from '../../support/server.js';
+import { StreamClient } from '../stream/support.js';
+
+const work = mkdtempSync(join(tmpdir(), 'exchange-gateways-'));
+const KEY = randomBytes(32).toString('hex');
+const keyFile = join(work, 'key');
+const secretFile = join(work, 'secret');
+const servers: ChildServer[] = [];
+const clients: ApiClient[] = [];
+const streams: StreamClient[] = [];
+let cluster: Cluster;
+let leader: ChildServer;
+let direct: ApiClient;
+let first: ApiClient;
+let second: ApiClient;
+let names = 0;
+
+beforeAll(async () => {
+  writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
+  writeFileSync(secretFile, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+  cluster = await Cluster.start();
+  leader = spawn({ GATEWAYS_PORT: '0' });
+  direct = await listening(leader);
+  const gateways = [spawn({ ROLE: 'replica' }), spawn({ ROLE: 'replica' })];
+  [first, second] = (await Promise.all(gateways.map(listening))) as [ApiClient, ApiClient];
+}, 180_000);
+afterEach(async () => {
+  for (const stream of streams.splice(0)) stream.socket.terminate();
+});
+afterAll(async () => {
+  for (const client of clients) await client.close();
+  for (const server of servers) {
+    server.child.kill('SIGCONT');
+    await server.stop('SIGKILL');
+  }
+  await cluster?.stop();
+  rmSync(work, { recursive: true, force: true });
+});
+
+function spawn(variables: Record<string, string>): ChildServer {
+  const server = ChildServer.spawn({
+    DATA_FOLDER: join(work, `${++names}`),
+    JOURNAL: cluster.url,
+    GATEWAYS_KEY_FILE: keyFile,
+    SESSION_SECRET_FILE: secretFile,
+    ASSETS: 'BTC',
+    HOUSE: 'off',
+    FEED_SPEED: '4',
+    ...variables,
+  });
+  servers.push(server);
+  return server;
+}
+
+async function listening(server: ChildServer): Promise<ApiClient> {
+  const api = await server.listening();
+  clients.push(api);
+  return api;
+}
+
+async function register(api: ApiClient): Promise<Trader> {
+  const username = `trader-${++names}`;
+  const { status, json, text } = await api.post('/auth/register', { username, password: PASSWORD });
+  expect(status, text).toBe(201);
+  return { userId: json.userId, token: json.token, username };
+}
+
+async function connect(api: ApiClient, token: string): Promise<StreamClient> {
+  const stream = await StreamClient.connect(Number(new URL(api.url).port), {
+    'x-user-token': token,
+  });
+  streams.push(stream);
+  return stream;
+}
+
+const bid = { outcome: 'UP', amount: 5, price: 0.1, timeInForce: 'GTC' };
+const code = ({ status, json }: { status: number; json: { error?: { code: string } } }) =>
+  `${status} ${json.error?.code}`;
+
+/** Where the leader takes gateways. */
+function gatewaysPort(): number {
+  return Number(/"port":(\d+),"msg":"open to gateways"/.exec(leader.stderr)![1]);
+}
+
+test('orders go through both gateways, whose reads include the last answer', async () => {
+  const ada = await register(first);
+  const marketId = await activeMarket(first);
+  for (const [i, api] of [first, second, first, second].entries()) {
+    const headers = { 'idempotency-key': `order-${i}` };
+    const path = `/markets/15m/${marketId}/buy`;
+    const sent = await api.send('POST', path, bid, { token: ada.token, headers });
+    expect(sent.status, sent.text).toBe(200);
+    const { sequence, orderId } = sent.json;
+    // At the same gateway without more; at the other one with the sequence.
+    const own = await api.get(`/users/${ada.userId}/orders`, ada.token);
+    expect(own.json.sequence).toBeGreaterThanOrEqual(sequence);
+    expect(own.json.orders.map((order: { orderId: string }) => order.orderId)).toContain(orderId);
+    const other = api === first ? second : first;
+    const theirs = await other.get(
+      `/users/${ada.userId}/balance?minSequence=${sequence}`,
+      ada.token,
+    );
+    expect(theirs.json.sequence).toBeGreaterThanOrEqual(sequence);
+    expect(theirs.json.held).toBeCloseTo(0.1 * 50 * (i + 1), 6);
+    // The same key at another gateway, and at the leader: the same answer.
+    for (const again of [other, direct]) {
+      const repeated = await again.send('POST', path, bid, { token: ada.token, headers });
+      expect(repeated.text).toBe(sent.text);
+      expect(repeated.headers['idempotency-replayed']).toBe('true');
+    }
+  }
+  const refused = await first.post(`/markets/15m/${marketId}/buy`, { ...bid, price: 7 }, ada.token);
+  const there = await direct.post(`/markets/15m/${marketId}/buy`, { ...bid, price: 7 }, ada.token);
+  expect([refused.status, refused.text]).toEqual([there.status, there.text]);
+  const history = await second.read(`/users/${ada.userId}/orders/history`, ada.token);
+  expect(history.status).not.toBe(500);
+  expect((await second.read('/leaderboard')).status).toBe(200);
+});
+
+test('a sequence that is not reached is 503 with Retry-After, and one that is none is 400', async () => {
+  const { json } = await first.get('/status');
+  for (const api of [first, direct]) {
+    const late = await api.send('GET', '/markets/15m', undefined, {
+      headers: { 'min-sequence': `${json.sequence + 1_000_000}` },
+    });
+    expect(code(late)).toBe('503 unavailable');
+    expect(late.headers['retry-after']).toBe('1');
+    expect(code(await api.get('/markets/15m?minSequence=soon'))).toBe('400 invalid_request');
+    const reached = await api.get(`/markets/15m?minSequence=${json.sequence + 1}`);
+    expect(reached.status, reached.text).toBe(200);
+  }
+});
+
+test('a token reads what it may, from where it may, until it is revoked', async () => {
+  const bob = await register(second);
+  const create = async (body: object) => {
+    const { status, json, text } = await first.post('/auth/tokens', body, bob.token);
+    expect(status, text).toBe(201);
+    return json as { token: string; tokenId: string };
+  };
+  const balance = `/users/${bob.userId}/balance`;
+  const marketId = await activeMarket(first);
+  const order = (api: ApiClient, token: string, headers = {}) =>
+    api.send('POST', `/markets/15m/${marketId}/buy`, bid, { token, headers });
+
+  const reader = await create({ name: 'reader', scope: 'read' });
+  expect((await second.get(balance, reader.token)).status).toBe(200);
+  expect(code(await order(second, reader.token))).toBe('403 scope_insufficient');
+
+  // A client's own headers do not make it another address, at the leader or at a gateway.
+  const elsewhere = await create({ name: 'far', scope: 'trade', allowedAddresses: ['10.9.9.9'] });
+  const spoofed = { 'x-forwarded-for': '10.9.9.9', 'x-real-ip': '10.9.9.9' };
+  for (const api of [direct, first])
+    expect(code(await order(api, elsewhere.token, spoofed))).toBe('403 address_not_allowed');
+  expect(code(await first.get(balance, elsewhere.token))).toBe('403 address_not_allowed');
+  const here = await create({ name: 'here', scope: 'trade', allowedAddresses: ['127.0.0.1'] });
+  expect((await order(first, here.token)).status).toBe(200);
+
+  const revoked = await first.delete(`/auth/tokens/${here.tokenId}`, bob.token);
+  expect(revoked.status, revoked.text).toBeLessThan(300);
+  expect(code(await order(second, here.token))).toBe('401 token_revoked');
+  await eventually(
+    async () => code(await second.get(balance, here.token)) === '401 token_revoked',
+    1_500,
+  );
+});
+
+test('the address of gateways takes nothing without their key', async () => {
+  const refused = (headers: Record<string, string>) =>
+    new Promise<number>((resolve, reject) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${gatewaysPort()}/gateways/1`, { headers });
+      socket.on('error', () => {});
+      socket.on('unexpected-response', (_request, { statusCode = 0 }) => resolve(statusCode));
+      socket.on('open', () => reject(new Error('it was accepted')));
+    });
+  expect(await refused({})).toBe(403);
+  expect(await refused({ authorization: `Bearer ${KEY.slice(1)}0` })).toBe(403);
+  // Nor is it another way to the API.
+  const plain = await fetch(`http://127.0.0.1:${gatewaysPort()}/api/markets/15m`);
+  expect(plain.status).toBe(404);
+});
+
+test('a stream moves to the other gateway, and takes orders at both', async () => {
+  const cyd = await register(first);
+  const marketId = await activeMarket(first);
+  const book = `book:${marketId}`;
+  const operation = { op: 'buy', marketId, ...bid };
+  const here = await connect(first, cyd.token);
+  await here.subscribe('user', book);
+  for (const id of ['1', '2', '3'])
+    here.send({ op: 'order', id, idempotencyKey: `stream-${id}`, operation });
+  const receipt = await here.next(({ type, id }) => type === 'receipt' && id === '3');
+  // The events of a request come before its receipt.
+  expect(here.numbers.get('user')).toBeGreaterThanOrEqual(receipt.sequence);
+  here.send({ op: 'order', id: 'x', operation: { ...operation, price: 7 } });
+  expect(await here.next('error')).toMatchObject({ id: 'x', code: 'invalid_request' });
+  await here.caughtUp();
+  const places = new Map(here.numbers);
+  await here.hangUp();
+
+  // Meanwhile at the other gateway, by somebody else and by the same user.
+  const marketWas = marketId;
+  const there = await connect(second, cyd.token);
+  const [user] = await there.subscribe('user', book);
+  expect(user.data.orders).toHaveLength(3);
+  there.send({ op: 'order', id: '1', idempotencyKey: 'stream-1', operation });
+  expect(await there.next('receipt')).toMatchObject({ replayed: true });
+  there.send({ op: 'order', id: '4', operation });
+  const fourth = await there.next(({ type, id }) => type === 'receipt' && id === '4');
+  await there.caughtUp();
+
+  const moved = await connect(second, cyd.token);
+  for (const channel of ['user', book])
+    moved.send({ op: 'resume', channel, after: places.get(channel) });
+  const events = await moved.next(({ type, channel }) => type === 'delta' && channel === 'user');
+  expect(events.data.events).toMatchObject([{ type: 'order_rested', orderId: fourth.orderId }]);
+  await eventually(() =>
+    moved.of(book).some(({ type }) => type === 'delta' || type === 'snapshot'),
+  );
+  moved.check();
+  expect(await activeMarket(second)).toBe(marketWas);
+});
+
+test('a read token cannot send orders by a gateway’s stream, nor a stranger', async () => {
+  const dan = await register(first);
+  const { json } = await first.post('/auth/tokens', { name: 'r', scope: 'read' }, dan.token);
+  const operation = { op: 'buy', marketId: await activeMarket(first), ...bid };
+  const reader = await connect(first, json.token);
+  expect(await reader.refusal({ op: 'order', id: '1', operation })).toMatchObject({
+    id: '1',
+    code: 'scope_insufficient',
+  });
+  const stranger = await connect(second, dan.token);
+  stranger.socket.terminate();
+  const nobody = await StreamClient.connect(Number(new URL(second.url).port));
+  streams.push(nobody);
+  expect(await nobody.refusal({ op: 'order', id: '1', operation })).toMatchObject({
+    code: 'missing_token',
+  });
+});
+
+test('orders with cancelOnDisconnect are cancelled by the leader when the gateway loses the client', async () => {
+  const eve = await register(first);
+  const operation = { op: 'buy', marketId: await activeMarket(first), ...bid };
+  const stream = await connect(first, eve.token);
+  stream.send({ op: 'auth', token: eve.token, cancelOnDisconnect: true });
+  await stream.next('authenticated');
+  stream.send({ op: 'order', id: '1', operation });
+  await stream.next('receipt');
+  await stream.hangUp();
+  await eventually(async () => {
+    const { json } = await direct.get(`/users/${eve.userId}/orders`, eve.token);
+    return json.orders.length === 0;
+  });
+});
+
+test('when the leader is killed, clients with keys see a delay, and one without learns the truth', async () => {
+  const fay = await register(first);
+  const waiting = spawn({ GATEWAYS_PORT: '0' });
+  await eventually(() => waiting.stderr.includes('another exchange leads'));
+  const marketId = await activeMarket(first);
+  const path = `/markets/15m/${marketId}/buy`;
+  // The leader takes requests and answers nothing any more.
+  leader.child.kill('SIGSTOP');
+  const keyless = first.post(path, bid, fay.token);
+  const apis = [first, second].map(
+    ({ url }) => new Api({ url: `${url}/api`, token: fay.token, retries: { attempts: 20 } }),
+  );
+  const keyed = apis.flatMap((api, i) =>
+    [1, 2, 3].map((n) =>
+      buy(
+        api,
+        marketId,
+        { outcome: 'UP', amount: '5', price: '0.1', timeInForce: 'GTC' } as never,
+        {
+          idempotencyKey: `kill-${i}-${n}`,
+        },
+      ),
+    ),
+  );
+  // Public and private reads of what is known go on for a while, or say that they cannot.
+  expect([200, 503]).toContain((await second.get('/markets/15m')).status);
+  leader.child.kill('SIGKILL');
+  expect(code(await keyless)).toBe('504 outcome_unknown');
+  const next = await listening(waiting);
+  const receipts = await Promise.all(keyed);
+  const orderIds = receipts.map(({ orderId }) => orderId);
+  expect(new Set(orderIds).size).toBe(6);
+  const { json } = await next.get(`/users/${fay.userId}/orders`, fay.token);
+  const ids = json.orders.map((order: { orderId: string }) => order.orderId);
+  expect(ids.sort()).toEqual([...orderIds].sort());
+  for (const api of [first, second]) {
+    const own = await api.get(`/users/${fay.userId}/orders`, fay.token);
+    await eventually(async () => (await api.get('/ready')).status === 200);
+    expect([200, 503]).toContain(own.status);
+  }
+}, 120_000);
