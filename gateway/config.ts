@@ -27,6 +27,7 @@ import { STREAM_LIMITS, type StreamLimits } from './stream/limits.js';
 import { CHANNELS_PER_MESSAGE } from './stream/requests.js';
 
 export interface Config extends GatewayConfig, InputConfig {
+  role: Role;
   host: string;
   /** 0: any free port. */
   port: number;
@@ -61,6 +62,10 @@ export interface Config extends GatewayConfig, InputConfig {
   stream: StreamLimits;
   logLevel: LogLevel;
 }
+
+/** What a process is to its journal: it writes it, or follows it and serves. */
+const ROLES = ['leader', 'replica'] as const;
+type Role = (typeof ROLES)[number];
 
 const SYMBOL = /^[A-Z0-9]{2,10}$/;
 const PARTNER_KEY = /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/;
@@ -126,6 +131,7 @@ function rate(standard: string, burstMin = 1) {
 const list = (separated: string) => separated.split(/[,\n]/).map((item) => item.trim());
 
 const Variables = z.object({
+  ROLE: z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).default('leader'),
   HOST: text('127.0.0.1'),
   PORT: number({ standard: 3000, min: 0, max: 65_535 }),
   OPERATIONS_HOST: text('127.0.0.1'),
@@ -249,7 +255,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     throw new ConfigError(lines.join('\n'));
   }
   const variables = result.data;
+  checkRole(variables);
   return {
+    role: variables.ROLE,
     host: variables.HOST,
     port: variables.PORT,
     operationsHost: variables.OPERATIONS_HOST,
@@ -292,6 +300,19 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     stream: streamLimits(variables),
     logLevel: variables.LOG_LEVEL,
   };
+}
+
+/** Variables that mean something only together with others. */
+function checkRole(variables: Variables): void {
+  const { ROLE, JOURNAL, GATEWAYS_PORT, GATEWAYS_KEY_FILE, SESSION_SECRET_FILE } = variables;
+  const isReplica = ROLE === 'replica';
+  if (isReplica && JOURNAL === '') throw new ConfigError('ROLE=replica needs JOURNAL');
+  if (isReplica && GATEWAYS_KEY_FILE === '')
+    throw new ConfigError('ROLE=replica needs GATEWAYS_KEY_FILE, the key of the leader');
+  if (GATEWAYS_KEY_FILE !== '' && !isReplica && GATEWAYS_PORT === undefined)
+    throw new ConfigError('GATEWAYS_KEY_FILE is set, but neither GATEWAYS_PORT nor ROLE=replica is');
+  if (SESSION_SECRET_FILE !== '' && JOURNAL === '')
+    throw new ConfigError('SESSION_SECRET_FILE is set, but JOURNAL is not');
 }
 
 /** The leader's address for gateways. */

@@ -137,6 +137,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     log,
     fail,
     sequencer,
+    data,
     journal: place,
     follower,
     metrics,
@@ -258,6 +259,7 @@ interface Parts {
   log: Log;
   fail: (error: unknown) => void;
   sequencer: WatchedSequencer;
+  data: Data;
   journal: JournalPlace;
   follower: Follower | null;
   metrics: Metrics;
@@ -326,9 +328,10 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
       ? null
       : await operations.listen(config.operationsHost, config.operationsPort!);
   if (gateways !== null) {
-    const { host, port } = config.gateways!;
+    const { host, port, address } = config.gateways!;
     const gatewaysPort = await gateways.listen(host, port);
     log.info({ host, port: gatewaysPort }, 'open to gateways');
+    parts.data.advertise?.(address === '' ? `${host}:${gatewaysPort}` : address);
   }
   if (operationsPort !== null)
     log.info({ host: config.operationsHost, port: operationsPort }, 'open to operators');

@@ -6,8 +6,9 @@
 import '../persistence/compiler-flags.js';
 import { JournalError } from '../persistence/journal/errors.js';
 import { type Config, readConfig } from './config.js';
-import { type Exchange, startExchange } from './exchange.js';
+import { startExchange } from './exchange.js';
 import { createLog, type Log } from './observe/log.js';
+import { type Replica, startReplica } from './replica/replica.js';
 import { ConfigError } from './start/config-error.js';
 import {
   affordableConnections,
@@ -23,7 +24,9 @@ async function main(): Promise<void> {
   const config = withinLimits(asked, processLimits(), log);
   // No client is answered: only the journal says what happened.
   const onFatal = () => process.exit(1);
-  const exchange = await startExchange({ config, log, onFatal });
+  const options = { config, log, onFatal };
+  const exchange =
+    config.role === 'replica' ? await startReplica(options) : await startExchange(options);
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => void shutDown(exchange));
   console.log(firstTrade(exchange.port, config.host, config.assets[0]!));
@@ -44,7 +47,7 @@ function withinLimits(config: Config, limits: ProcessLimits, log: Log): Config {
   return { ...config, connections };
 }
 
-async function shutDown(exchange: Exchange): Promise<void> {
+async function shutDown(exchange: Replica): Promise<void> {
   try {
     await exchange.stop();
     process.exit(0);

@@ -85,6 +85,11 @@ export class ReplicatedFolder {
     });
   }
 
+  /** Says in the journal where this leader takes the requests of gateways, as `host:port`. */
+  advertise(address: string): void {
+    this.journal.advertise(address);
+  }
+
   async release(): Promise<void> {
     if (!this.isHeld) return;
     this.isHeld = false;

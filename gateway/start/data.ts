@@ -22,6 +22,8 @@ export interface Data {
   readonly notice: string | null;
   recover(options: { log: RecoveryLog; elapsedMs: () => number }): Promise<Engine>;
   openJournal(): Promise<CommitLog>;
+  /** Says where gateways reach this exchange; absent where the journal cannot. */
+  advertise?(address: string): void;
   release(): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ import { WebSocket } from 'ws';
 import { Api, buy } from '../../../gateway/client/index.js';
 import { activeMarket } from '../../support/disk/scenario.js';
 import { eventually } from '../../support/eventually.js';
-import { Cluster } from '../../support/postgres/cluster.js';
+import { Cluster } from '../../../bench/cluster/postgres.js';
 import { type ApiClient, ChildServer, PASSWORD, type Trader } from '../../support/server.js';
 import { StreamClient } from '../stream/support.js';
 
