@@ -310,7 +310,9 @@ function checkRole(variables: Variables): void {
   if (isReplica && GATEWAYS_KEY_FILE === '')
     throw new ConfigError('ROLE=replica needs GATEWAYS_KEY_FILE, the key of the leader');
   if (GATEWAYS_KEY_FILE !== '' && !isReplica && GATEWAYS_PORT === undefined)
-    throw new ConfigError('GATEWAYS_KEY_FILE is set, but neither GATEWAYS_PORT nor ROLE=replica is');
+    throw new ConfigError(
+      'GATEWAYS_KEY_FILE is set, but neither GATEWAYS_PORT nor ROLE=replica is',
+    );
   if (SESSION_SECRET_FILE !== '' && JOURNAL === '')
     throw new ConfigError('SESSION_SECRET_FILE is set, but JOURNAL is not');
 }

@@ -131,7 +131,7 @@ export function* framesIn(message: Uint8Array): Generator<Frame, void, void> {
       kind: bytes.readUInt8(at + 4) as FrameKind,
       number: bytes.readUInt32BE(at + 5),
       head: bodyAt === headAt ? {} : headIn(bytes.toString('utf8', headAt, bodyAt)),
-      body: bytes.subarray(bodyAt, end),
+      body: new Uint8Array(message.buffer, message.byteOffset + bodyAt, end - bodyAt),
     };
     at = end;
   }
