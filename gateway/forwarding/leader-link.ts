@@ -12,6 +12,7 @@ import { elapsedMs } from '../time/clock.js';
 import {
   type Frame,
   FrameCollector,
+  FrameError,
   framesIn,
   GATEWAYS_PATH,
   MESSAGE_BYTES_MAX,
@@ -140,9 +141,15 @@ export class LeaderLink {
 
   private received(socket: WebSocket, message: Buffer): void {
     if (this.socket !== socket) return;
-    for (const frame of framesIn(message)) {
-      this.options.onFrame(frame);
-      if (this.socket !== socket) return;
+    try {
+      for (const frame of framesIn(message)) {
+        this.options.onFrame(frame);
+        if (this.socket !== socket) return;
+      }
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.report(`the leader is of another version: ${error.message}`);
+      this.end();
     }
   }
 

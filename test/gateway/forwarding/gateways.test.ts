@@ -25,6 +25,8 @@ const clients: ApiClient[] = [];
 const streams: StreamClient[] = [];
 let cluster: PostgresCluster;
 let leader: ChildServer;
+/** Another exchange, which waits to lead. */
+let waiting: ChildServer;
 let direct: ApiClient;
 let first: ApiClient;
 let second: ApiClient;
@@ -271,7 +273,7 @@ test('orders with cancelOnDisconnect are cancelled by the leader when the gatewa
 
 test('when the leader is killed, clients with keys see a delay, and one without learns the truth', async () => {
   const fay = await register(first);
-  const waiting = spawn({ GATEWAYS_PORT: '0' });
+  waiting = spawn({ GATEWAYS_PORT: '0' });
   await eventually(() => waiting.stderr.includes('another exchange leads'));
   const marketId = await activeMarket(first);
   const path = `/markets/15m/${marketId}/buy`;
@@ -309,4 +311,45 @@ test('when the leader is killed, clients with keys see a delay, and one without 
     await eventually(async () => (await api.get('/ready')).status === 200);
     expect([200, 503]).toContain(own.status);
   }
+}, 120_000);
+
+test('a leader that stops hands over without a refused request, with or without a key', async () => {
+  const gus = await register(first);
+  const third = spawn({ GATEWAYS_PORT: '0' });
+  await eventually(() => third.stderr.includes('another exchange leads'));
+  const marketId = await activeMarket(first);
+  let isOver = false;
+  let sent = 0;
+  const trade = async (api: ApiClient) => {
+    while (!isOver) {
+      const answer = await api.post(
+        `/markets/15m/${marketId}/buy`,
+        { ...bid, amount: 1 },
+        gus.token,
+      );
+      expect(answer.status, answer.text).toBe(200);
+      sent++;
+    }
+  };
+  const operation = { op: 'buy', marketId, ...bid, amount: 1 };
+  const stream = await connect(first, gus.token);
+  const traders = [first, second].map(trade);
+  const order = async () => {
+    for (let id = 1; !isOver; id++) {
+      stream.send({ op: 'order', id: `${id}`, operation });
+      const answer = await stream.next((message) => message.id === `${id}`);
+      expect(answer.type, JSON.stringify(answer)).toBe('receipt');
+      sent++;
+    }
+  };
+  const orders = order();
+  await eventually(() => sent > 30);
+  expect(await waiting.stop('SIGTERM')).toBe(0);
+  const after = sent;
+  await listening(third);
+  await eventually(() => sent > after + 30);
+  isOver = true;
+  await Promise.all([...traders, orders]);
+  const { json } = await first.get(`/users/${gus.userId}/balance`, gus.token);
+  expect(json.held).toBeCloseTo(sent, 6);
 }, 120_000);
