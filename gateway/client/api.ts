@@ -110,7 +110,11 @@ export class Api {
       const response = await this.fetch(this.addressOf(call), this.requestOf(call, key, body));
       const text = await response.text();
       if (response.ok) return { answer: answerOf(call, response, text) as Answer };
-      return { error: errorOf(response.status, text), retryAfterMs: retryAfterOf(response) };
+      const error = errorOf(response.status, text);
+      const retryAfterMs = retryAfterOf(response);
+      if (error.code !== 'outcome_unknown') return { error, retryAfterMs };
+      // A gateway has lost the leader: it is as if there were no answer.
+      return { error: new ConnectionError(error.message, true, key), retryAfterMs };
     } catch (cause) {
       const message = `no answer to ${call.method} ${call.path}`;
       const error = new ConnectionError(message, call.method !== 'GET', key, { cause });

@@ -171,6 +171,11 @@ export class Stream {
     }
   }
 
+  private sendAgain(id: string): void {
+    if (!this.unsent.includes(id)) this.unsent.push(id);
+    this.sendRequests();
+  }
+
   /** Closes the connection for good. */
   close(): void {
     this.isClosed = true;
@@ -304,7 +309,9 @@ export class Stream {
     const error = new ExchangeError(code, text, details, 0);
     const request = this.requests.get(id);
     const subscription = this.subscriptions.get(channel);
-    if (request !== undefined) request.reject(error);
+    // A gateway has lost the leader: as after a lost connection.
+    if (request !== undefined && code === 'outcome_unknown') this.sendAgain(id);
+    else if (request !== undefined) request.reject(error);
     else if (subscription !== undefined) this.channelRefused(subscription, error);
     else {
       this.options.onError?.(error);
