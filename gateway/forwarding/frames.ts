@@ -1,6 +1,6 @@
 /**
- * The format between a gateway and the leader: one WebSocket, whose binary messages each hold one or
- * more frames. A frame is
+ * The format between a gateway and the leader: one WebSocket, whose binary messages each hold one
+ * or more frames. A frame is
  *
  *   length of the rest (4 bytes)   kind (1)   number (4)   length of the head (4)   head   body
  *

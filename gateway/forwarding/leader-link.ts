@@ -1,6 +1,6 @@
 /**
- * A gateway's connection to the leader: finds the leader, connects, and goes on to the next one when
- * the leader changes.
+ * A gateway's connection to the leader: finds the leader, connects, and goes on to the next one
+ * when the leader changes.
  *
  * Always holds: there is at most one connection, to the leader that was found last. It ends when
  * another leader is found, when the leader says that it stops, or when it answers no pings, so a

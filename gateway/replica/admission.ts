@@ -2,8 +2,8 @@
  * How a replica answers a request: a read from its own state, everything else by asking the leader.
  *
  * Always holds:
- * - every request that may change something is decided by the leader alone, and its answer is passed
- *   on as it is;
+ * - every request that may change something is decided by the leader alone, and its answer is
+ *   passed on as it is;
  * - a read is answered here only while this replica's state is at most {@link AGE_MS_MAX} old;
  *   otherwise the leader answers it;
  * - a read of a signed-in user is at least as new as the last answer that this gateway has given to

@@ -1,7 +1,7 @@
 /**
- * The exchange's state on a replica, in the place of a sequencer: an engine that follows the journal.
- * What the journal shows is durable; here a sequence is released when its whole batch has been
- * applied and has led to the digest that the leader had.
+ * The exchange's state on a replica, in the place of a sequencer: an engine that follows the
+ * journal. What the journal shows is durable; here a sequence is released when its whole batch has
+ * been applied and has led to the digest that the leader had.
  *
  * Always holds: targets are released in order of sequence, none before its batch is checked; no
  * command is accepted.

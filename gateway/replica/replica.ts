@@ -1,6 +1,7 @@
 /**
  * A running replica: a gateway that follows the journal and serves reads and streams from its own
- * engine and follower; the leader executes what changes something. It writes nothing to the journal.
+ * engine and follower; the leader executes what changes something. It writes nothing to the
+ * journal.
  *
  * Start: checks; the data folder, locked, for snapshots and history; an engine at the end of the
  * journal; the follower; and then the HTTP server, whether there is a leader or not. Stop: new work
@@ -15,6 +16,7 @@ import { createPrivateFolder } from '../../persistence/storage/files.js';
 import { Passwords } from '../auth/passwords.js';
 import { SECRET_FILE, sharedSecret } from '../auth/secret.js';
 import { Sessions } from '../auth/sessions.js';
+import { AnswerCoder } from '../coding/answer-coder.js';
 import type { Config } from '../config.js';
 import { serveContract } from '../contract/serve.js';
 import { type Exchange, fatalOnce, Started } from '../exchange.js';
@@ -178,6 +180,7 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
   const { feed } = config;
   const clock = new FollowedClock(tail.engine, feed.kind === 'coinbase' ? 1 : feed.speed);
   const gateway = gatewayOf(parts, { clock, metrics, waits, link, isStopping: () => stopping });
+  started.add(() => gateway.coder.stop());
   const admission = new ReplicaAdmission({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
   const hasOperations = config.operationsPort !== null;
   const routes = hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
@@ -216,6 +219,7 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
       STOP_MS.requests,
       drained.then(() => gateway.unsent.settled()),
     );
+    await gateway.coder.stop();
     forwarder.stop();
     await stream.stop(STOP_MS.stream);
     remote.stop();
@@ -268,6 +272,7 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
     overload: new Overload(sequencer, config.overload, elapsedMs, null),
     unsent: new UnsentAnswers(config.unsent, elapsedMs),
     metrics,
+    coder: new AnswerCoder(log),
     version: programVersion(),
     startedAtMs: clock.nowMs(),
     isStopping,

@@ -3,9 +3,9 @@
  * check every message, which is written as text elsewhere, against them.
  *
  * `sequence` is the journal sequence that a message is true at, `atMs` the exchange's time then.
- * `channelSequence` numbers the messages of a channel by the journal sequences of their commands, and
- * `previousSequence` says after which number a delta comes. A snapshot replaces the client's state;
- * a delta changes it.
+ * `channelSequence` numbers the messages of a channel by the journal sequences of their commands,
+ * and `previousSequence` says after which number a delta comes. A snapshot replaces the client's
+ * state; a delta changes it.
  */
 import { z } from 'zod';
 import { ErrorBody } from '../http/error-body.js';

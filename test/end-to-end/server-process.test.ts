@@ -286,6 +286,10 @@ describe('the configuration', () => {
 
   test('has a default for everything', () => {
     expect(readConfig({})).toEqual({
+      role: 'leader',
+      gateways: null,
+      gatewaysKeyFile: '',
+      sessionSecretFile: '',
       host: '127.0.0.1',
       port: 3_000,
       dataFolder: './data',

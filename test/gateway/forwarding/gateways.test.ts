@@ -1,7 +1,7 @@
 /**
- * The built program as a leader, an exchange that waits to lead, and two gateways, on a real cluster
- * of PostgreSQL: clients trade through the gateways, read their own writes there, and see no more
- * than a delay when the leader is killed.
+ * The built program as a leader, an exchange that waits to lead, and two gateways, on a real
+ * cluster of PostgreSQL: clients trade through the gateways, read their own writes there, and see
+ * no more than a delay when the leader is killed.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
