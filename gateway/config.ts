@@ -36,6 +36,8 @@ export interface Config extends GatewayConfig, InputConfig {
   operationsPort: number | null;
   /** Where gateways reach this exchange; null: nowhere. */
   gateways: GatewaysConfig | null;
+  /** Where gateways reach this exchange, as host:port; empty: where it listens for them. */
+  advertiseAddress: string;
   /** The file with the key of gateways; empty: none. */
   gatewaysKeyFile: string;
   /** The file with the secret of sessions; empty: in the data folder. */
@@ -149,9 +151,9 @@ const Variables = z.object({
     .transform(Number)
     .refine((port) => port <= 65_535, 'must be a port')
     .optional(),
-  GATEWAYS_ADDRESS: z
+  ADVERTISE_ADDRESS: z
     .string()
-    .regex(/^(|\S+:\d{1,5})$/, 'must be host:port')
+    .regex(/^(|(\[[0-9A-Fa-f:]+\]|[\w.-]+):\d{1,5})$/, 'must be host:port')
     .default(''),
   GATEWAYS_KEY_FILE: z.string().default(''),
   SESSION_SECRET_FILE: z.string().default(''),
@@ -264,6 +266,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
     gateways: gatewaysOf(variables),
+    advertiseAddress: variables.ADVERTISE_ADDRESS,
     gatewaysKeyFile: variables.GATEWAYS_KEY_FILE,
     sessionSecretFile: variables.SESSION_SECRET_FILE,
     dataFolder: variables.DATA_FOLDER,
@@ -322,19 +325,14 @@ export interface GatewaysConfig {
   host: string;
   /** 0: any free port. */
   port: number;
-  /** As gateways reach it, host:port; empty: the host and the port. */
-  address: string;
 }
 
 function gatewaysOf(variables: Variables): GatewaysConfig | null {
-  const { GATEWAYS_PORT: port, GATEWAYS_HOST: host, GATEWAYS_ADDRESS: address } = variables;
-  if (port === undefined) {
-    if (address !== '') throw new ConfigError('GATEWAYS_ADDRESS is set, but GATEWAYS_PORT is not');
-    return null;
-  }
+  const { GATEWAYS_PORT: port, GATEWAYS_HOST: host } = variables;
+  if (port === undefined) return null;
   if (variables.GATEWAYS_KEY_FILE === '')
     throw new ConfigError('GATEWAYS_PORT needs GATEWAYS_KEY_FILE, a file with the key of gateways');
-  return { host, port, address };
+  return { host, port };
 }
 
 /** A journal on PostgreSQL. Its secrets are read when the exchange starts. */

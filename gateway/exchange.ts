@@ -328,7 +328,8 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
       ? null
       : await operations.listen(config.operationsHost, config.operationsPort!);
   if (gateways !== null) {
-    const { host, port, address } = config.gateways!;
+    const { host, port } = config.gateways!;
+    const { advertiseAddress: address } = config;
     const gatewaysPort = await gateways.listen(host, port);
     log.info({ host, port: gatewaysPort }, 'open to gateways');
     parts.data.advertise?.(address === '' ? `${host}:${gatewaysPort}` : address);

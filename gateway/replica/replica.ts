@@ -31,6 +31,7 @@ import { HttpServer } from '../http/server.js';
 import { UnsentAnswers } from '../http/unsent-answers.js';
 import type { Log } from '../observe/log.js';
 import { Metrics } from '../observe/metrics.js';
+import { PriceTicks } from '../observe/price-ticks.js';
 import { RationedLog } from '../observe/rationed-log.js';
 import { registerReadings } from '../observe/readings.js';
 import { operatorRoutes } from '../resources/operators/routes.js';
@@ -178,7 +179,7 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
   });
   started.add(() => link.stop());
   const { feed } = config;
-  const clock = new FollowedClock(tail.engine, feed.kind === 'coinbase' ? 1 : feed.speed);
+  const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
   const gateway = gatewayOf(parts, { clock, metrics, waits, link, isStopping: () => stopping });
   started.add(() => gateway.coder.stop());
   const admission = new ReplicaAdmission({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
@@ -272,6 +273,8 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
     overload: new Overload(sequencer, config.overload, elapsedMs, null),
     unsent: new UnsentAnswers(config.unsent, elapsedMs),
     metrics,
+    // A replica takes no prices; those of the leader are in the journal.
+    priceTicks: new PriceTicks(),
     coder: new AnswerCoder(log),
     version: programVersion(),
     startedAtMs: clock.nowMs(),
@@ -290,13 +293,13 @@ function observe(
   gateway: Gateway,
   { server, stream, forwarder }: { server: HttpServer; stream: StreamServer; forwarder: Forwarder },
 ): void {
-  const { config, metrics, fairUse, overload, passwords, unsent } = gateway;
+  const { config, metrics, fairUse, overload, passwords, unsent, priceTicks, clock } = gateway;
   const connections = new ConnectionCap(config.connections, stream, elapsedMs);
   server.mount((router) => {
     router.onConnection((response, change) => connections.changed(response, change));
   });
   const clients = { fairUse, overload, signIns: passwords.queue, connections, unsent, stream };
-  registerReadings(metrics, { sequencer, follower, http: server, ...clients });
+  registerReadings(metrics, { sequencer, follower, http: server, priceTicks, clock, ...clients });
   metrics.gauge('exchange_replica_age_seconds', 'How old the state of this replica can be', () => {
     return tail.ageMs / 1_000;
   });

@@ -288,6 +288,7 @@ describe('the configuration', () => {
     expect(readConfig({})).toEqual({
       role: 'leader',
       gateways: null,
+      advertiseAddress: '',
       gatewaysKeyFile: '',
       sessionSecretFile: '',
       host: '127.0.0.1',
@@ -412,7 +413,7 @@ describe('the configuration', () => {
     ['ROLE', 'follower'],
     ['GATEWAYS_HOST', ''],
     ['GATEWAYS_PORT', '-1'],
-    ['GATEWAYS_ADDRESS', 'leader'],
+    ['ADVERTISE_ADDRESS', 'leader'],
     ['GATEWAYS_KEY_FILE', '/etc/gateways'],
     ['SESSION_SECRET_FILE', '/etc/secret'],
     ['JOURNAL_CA_FILE', '/etc/ca.pem'],
