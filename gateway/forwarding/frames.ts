@@ -29,6 +29,10 @@ export const FrameKind = {
   clientClosed: 7,
   /** To the gateway: the client's message was not executed, because the leader stops. */
   clientNotServed: 8,
+  /** To the gateway: the leader stops. Number 0, no head. */
+  stopping: 9,
+  /** To the leader that stops: nothing more follows. Number 0, no head. */
+  left: 10,
 } as const;
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 

@@ -13,6 +13,8 @@ import {
   type Frame,
   FrameCollector,
   FrameError,
+  FrameKind,
+  frameOf,
   framesIn,
   GATEWAYS_PATH,
   MESSAGE_BYTES_MAX,
@@ -43,7 +45,7 @@ const PING_MS = 1_000;
 /** Pings without an answer after which the leader counts as gone. */
 const PINGS_MAX = 3;
 /** How long a leader that stops may take for the answers to what it has accepted. */
-const LEAVING_MS = 2_000;
+const LEAVING_MS = 5_000;
 
 export class LeaderLink {
   private socket: WebSocket | null = null;
@@ -78,6 +80,7 @@ export class LeaderLink {
   /** The leader stops: nothing more is sent to it, but it answers what it has accepted. */
   leave(): void {
     if (!this.isOpen) return;
+    this.collector!.add(frameOf(FrameKind.left, 0, ''));
     this.left = this.place;
     this.leavingSinceMs = elapsedMs();
     this.options.log.info({}, 'the leader stops; waiting for the next one');
@@ -143,7 +146,8 @@ export class LeaderLink {
     if (this.socket !== socket) return;
     try {
       for (const frame of framesIn(message)) {
-        this.options.onFrame(frame);
+        if (frame.kind === FrameKind.stopping) this.leave();
+        else this.options.onFrame(frame);
         if (this.socket !== socket) return;
       }
     } catch (error) {

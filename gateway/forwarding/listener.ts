@@ -123,12 +123,23 @@ export class GatewayListener {
   }
 
   /**
-   * Accepts no new connections. Resolves when every request that was accepted is answered. Others
-   * are returned to their gateway, which asks the next leader.
+   * Accepts no new connections and tells the gateways to send nothing more. Resolves when every
+   * request that was accepted is answered, and no other can come. What comes meanwhile is returned
+   * to its gateway, which asks the next leader.
    */
   async drain(): Promise<void> {
     this.router.stopListening();
-    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+    for (const link of this.links) link.reply(frameOf(FrameKind.stopping, 0, ''));
+    if (!this.isIdle) await new Promise<void>((resolve) => (this.idle = resolve));
+  }
+
+  private get isIdle(): boolean {
+    return this.inFlight === 0 && [...this.links].every((link) => link.hasLeft);
+  }
+
+  /** Only for {@link Link}: less is waited for than before. */
+  settle(): void {
+    if (this.idle !== null && this.isIdle) this.idle();
   }
 
   /** Tells the gateways that nothing more comes, after everything that was answered. */
@@ -165,6 +176,7 @@ export class GatewayListener {
         const link = socket.getUserData().link!;
         this.links.delete(link);
         link.closed();
+        this.settle();
         this.options.gateway.log.info({ gateways: this.links.size }, 'a gateway has left');
       },
     };
@@ -214,7 +226,7 @@ export class GatewayListener {
 
   private ended(): void {
     this.inFlight--;
-    if (this.inFlight === 0) this.idle?.();
+    this.settle();
   }
 }
 
@@ -225,6 +237,8 @@ class Link {
   private readonly contexts = new Map<number, ForwardedContext>();
   private readonly clients: ForwardedClients;
   private isOpen = true;
+  /** Whether the gateway sends nothing more. */
+  hasLeft = false;
 
   constructor(
     private readonly listener: GatewayListener,
@@ -278,6 +292,10 @@ class Link {
         return;
       case FrameKind.clientClosed:
         this.clients.closed(number);
+        return;
+      case FrameKind.left:
+        this.hasLeft = true;
+        this.listener.settle();
         return;
       default:
         throw new FrameError(`a gateway has sent a frame of kind ${kind}`);
