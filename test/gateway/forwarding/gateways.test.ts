@@ -25,8 +25,6 @@ const clients: ApiClient[] = [];
 const streams: StreamClient[] = [];
 let cluster: PostgresCluster;
 let leader: ChildServer;
-/** Another exchange, which waits to lead. */
-let waiting: ChildServer;
 let direct: ApiClient;
 let first: ApiClient;
 let second: ApiClient;
@@ -273,7 +271,7 @@ test('orders with cancelOnDisconnect are cancelled by the leader when the gatewa
 
 test('when the leader is killed, clients with keys see a delay, and one without learns the truth', async () => {
   const fay = await register(first);
-  waiting = spawn({ GATEWAYS_PORT: '0' });
+  const waiting = spawn({ GATEWAYS_PORT: '0' });
   await eventually(() => waiting.stderr.includes('another exchange leads'));
   const marketId = await activeMarket(first);
   const path = `/markets/15m/${marketId}/buy`;
@@ -300,6 +298,7 @@ test('when the leader is killed, clients with keys see a delay, and one without 
   leader.child.kill('SIGKILL');
   expect(code(await keyless)).toBe('504 outcome_unknown');
   const next = await listening(waiting);
+  leader = waiting;
   const receipts = await Promise.all(keyed);
   const orderIds = receipts.map(({ orderId }) => orderId);
   expect(new Set(orderIds).size).toBe(6);
@@ -344,7 +343,7 @@ test('a leader that stops hands over without a refused request, with or without 
   };
   const orders = order();
   await eventually(() => sent > 30);
-  expect(await waiting.stop('SIGTERM')).toBe(0);
+  expect(await leader.stop('SIGTERM')).toBe(0);
   const after = sent;
   await listening(third);
   await eventually(() => sent > after + 30);
