@@ -12,10 +12,20 @@ import { benchRecovery } from './journal/recovery.js';
 import { commandLine, listOf, numberFrom, oneOf, wholeNumberFrom } from './measure/command-line.js';
 import { describeMachine, machineLine } from './measure/machine.js';
 import { printSection, type Section } from './measure/report.js';
+import { benchPostgres } from './replication/bench.js';
 import { describeWorkload } from './workload/description.js';
 import { planWorkload, STANDARD, type Workload } from './workload/workload.js';
 
-const SECTIONS = ['engine', 'journal', 'recovery', 'follower', 'http', 'stream', 'entry'] as const;
+const SECTIONS = [
+  'engine',
+  'journal',
+  'recovery',
+  'follower',
+  'http',
+  'stream',
+  'entry',
+  'postgres',
+] as const;
 
 interface Settings {
   only: readonly (typeof SECTIONS)[number][];
@@ -95,6 +105,7 @@ async function run(settings: Settings): Promise<void> {
     http: () => benchHttp(options),
     stream: () => benchStream(options),
     entry: () => benchOrderEntry(options),
+    postgres: () => benchPostgres(workload(), options),
   };
   for (const name of only) add(await benches[name]());
   if (json === undefined) return;

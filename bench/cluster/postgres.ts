@@ -125,11 +125,21 @@ export class PostgresCluster {
     await this.as(this.programs.pg_ctl, ['-D', node.folder, '-w', 'promote']);
   }
 
-  /** Signals the node's every process: SIGSTOP, SIGCONT or SIGKILL. */
-  signalNode(node: PostgresNode, signal: NodeJS.Signals): void {
+  /** The ids of the node's processes, which are those of a process and its children. */
+  processesOf(node: PostgresNode): number[] {
     const main = Number(readFileSync(join(node.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
     const all = execFileSync('ps', ['-o', 'pid=', '--ppid', `${main}`, '-p', `${main}`]);
-    for (const pid of all.toString().trim().split(/\s+/).map(Number)) signalProcess(pid, signal);
+    return all.toString().trim().split(/\s+/).map(Number);
+  }
+
+  /** Signals the node's every process: SIGSTOP, SIGCONT or SIGKILL. */
+  signalNode(node: PostgresNode, signal: NodeJS.Signals): void {
+    for (const pid of this.processesOf(node)) signalProcess(pid, signal);
+  }
+
+  /** For a new journal. Nobody may write. */
+  async dropJournal(): Promise<void> {
+    await this.query(this.primary, 'DROP TABLE IF EXISTS writer, batch, standby');
   }
 
   /** Makes a standby take its changes from another node, or from nowhere. */

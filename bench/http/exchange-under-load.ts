@@ -74,12 +74,14 @@ export class ExchangeUnderLoad {
     this.client = new Client(process);
   }
 
+  /** `variables`: further ones, such as where the journal is. */
   static async start(
     folder: string,
     profileFolder: string | null,
     started: (process: ExchangeProcess) => ExchangeProcess,
+    variables: Readonly<Record<string, string>> = {},
   ): Promise<ExchangeUnderLoad> {
-    const environment = environmentIn(folder);
+    const environment = { ...environmentIn(folder), ...variables };
     const nodeOptions =
       profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
     const process = started(await ExchangeProcess.start({ environment, nodeOptions }));
@@ -161,7 +163,7 @@ export class ExchangeUnderLoad {
 }
 
 /** Writes the prices of one asset for a quarter hour. Returns the configuration. */
-function environmentIn(folder: string) {
+export function environmentIn(folder: string) {
   const prices = join(folder, 'prices.csv');
   const lines = ['observedAtMs,asset,price'];
   for (let second = 0; second <= 900; second++)

@@ -8,8 +8,8 @@
  */
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../../persistence/data-folder.js';
-import type { Journal } from '../../persistence/journal/journal.js';
 import type { Durability } from '../../persistence/journal/open-segment.js';
+import type { CommitLog } from '../../persistence/journal/store.js';
 import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
 import { Samples } from '../measure/samples.js';
 import type { Workload } from './workload.js';
@@ -39,7 +39,15 @@ export interface LoopResult {
 
 /** Runs the workload's setup and then the loop, through a new engine and a new journal. */
 export async function runClosedLoop(options: LoopOptions): Promise<LoopResult> {
-  const loop = new ClosedLoop(options, await openJournal(options));
+  return runOnJournal(options, await openJournal(options));
+}
+
+/** The same on an empty journal, which is closed at the end. */
+export async function runOnJournal(
+  options: Omit<LoopOptions, 'folder' | 'durability'>,
+  journal: CommitLog,
+): Promise<LoopResult> {
+  const loop = new ClosedLoop(options, journal);
   const result = await loop.run();
   await loop.sequencer.close();
   return result;
@@ -57,8 +65,8 @@ class ClosedLoop {
   private failed: ((error: Error) => void) | null = null;
 
   constructor(
-    private readonly options: LoopOptions,
-    journal: Journal,
+    private readonly options: Omit<LoopOptions, 'folder' | 'durability'>,
+    journal: CommitLog,
   ) {
     this.latencyMs = new Samples(options.workload.commands.length);
     this.sequencer = new Sequencer({

@@ -25,6 +25,8 @@ export interface KillResult extends Judgement {
 }
 
 const HEALTHY_MS = 1_000;
+/** What is shown of each log when a round does not end. */
+const LOG_TAIL = 3_000;
 const ENVIRONMENT = {
   ASSETS: 'BTC',
   HOUSE: 'off',
@@ -68,6 +70,9 @@ export async function killRounds(options: {
     const judgement = judge(await readContent(cluster.postgres), load.acknowledged);
     const { retries, refused } = load;
     return { ...judgement, rounds, acknowledged: load.acknowledged.length, retries, refused };
+  } catch (error) {
+    for (const { name, log } of cluster.exchanges) report(`${name}: ${log.slice(-LOG_TAIL)}`);
+    throw error;
   } finally {
     await cluster.stop();
   }
