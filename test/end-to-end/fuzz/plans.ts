@@ -63,6 +63,10 @@ export function randomPlans(document: OpenApiDocument, fits: Fits): fc.Arbitrary
   return fc.oneof(...plans);
 }
 
+/** A sequence that has been reached: for a later one, a read waits and is refused. */
+const MIN_SEQUENCE = /^min-?sequence$/i;
+const REACHED: JsonSchema = { type: 'integer', minimum: 0, maximum: 5 };
+
 function planOf(
   arbitraries: Arbitraries,
   fixed: Pick<Plan, 'template' | 'method' | 'operation'>,
@@ -71,7 +75,10 @@ function planOf(
   const group = (place: Parameter['in']) => {
     const ofPlace = parameters.filter((parameter) => parameter.in === place);
     const model = Object.fromEntries(
-      ofPlace.map(({ name, schema }) => [name, arbitraries.of(schema)]),
+      ofPlace.map(({ name, schema }) => [
+        name,
+        arbitraries.of(MIN_SEQUENCE.test(name) ? REACHED : schema),
+      ]),
     );
     const requiredKeys = ofPlace
       .filter(({ required }) => required === true)
