@@ -8,6 +8,7 @@
  * RULES.md says what each command does.
  */
 
+import { ClientSequence } from './interface/client-sequence.js';
 import { Code } from './interface/codes.js';
 import { CommandRecord, readCommand, timeOf } from './interface/command-record.js';
 import { type Command, CommandKind } from './interface/commands.js';
@@ -55,6 +56,7 @@ export class Engine extends Reads {
   /** For the operations of a batch. */
   private readonly operation = new CommandRecord();
   private readonly print = new Fingerprint();
+  private readonly numbering = new ClientSequence();
   /** The record of a command that comes as an object. */
   private readonly scratch = new RecordBuffer();
   private readonly run = (operation: CommandRecord): number => this.execute(operation);
@@ -177,6 +179,10 @@ export class Engine extends Reads {
     const { hash, idempotency, nowMs, result } = state;
     const { userId, keyFrom, keyLength } = command;
     const { bytes } = command.records;
+    if (ClientSequence.isIn(bytes, keyFrom, keyLength)) {
+      this.executeNumbered(command);
+      return;
+    }
     if (!isIdempotencyKey(bytes, keyFrom, keyLength)) {
       this.reject(command, Code.invalid_command);
       return;
@@ -208,6 +214,27 @@ export class Engine extends Reads {
         this.execute(command);
         idempotency.remember(userId, low, high, a, b, nowMs, result);
     }
+  }
+
+  /** Executes a command if its number is greater than any that its token has used. */
+  private executeNumbered(command: CommandRecord): void {
+    const { state, numbering } = this;
+    const { clientSequences } = state;
+    const { userId } = command;
+    if (!numbering.read(command.records.bytes, command.keyFrom, command.keyLength)) {
+      this.reject(command, Code.invalid_command);
+      return;
+    }
+    if (!state.users.exists(userId)) {
+      this.execute(command);
+      return;
+    }
+    const { tokenId, number } = numbering;
+    const last = clientSequences.last(userId, tokenId);
+    if (last === -1) this.reject(command, Code.token_not_found);
+    else if (number <= last) this.reject(command, Code.client_sequence_stale, last);
+    else if (this.execute(command) !== Code.invalid_command)
+      clientSequences.use(userId, tokenId, number);
   }
 
   /** Executes a command and appends its result to the result buffer; returns the code. */

@@ -204,6 +204,11 @@ export class Reads {
     return this.state.prices.lastObserved(asset);
   }
 
+  /** The greatest number of a client's executed command; tokenId 0: the password. -1: no token. */
+  clientSequence(userId: number, tokenId: number): number {
+    return this.state.users.exists(userId) ? this.state.clientSequences.last(userId, tokenId) : -1;
+  }
+
   /** The price of an asset that the guard holds back, and since when; null: none. */
   heldPrice(asset: number): HeldPriceView | null {
     if (asset < 0 || asset >= this.assetCount) return null;

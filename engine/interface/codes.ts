@@ -9,6 +9,11 @@ export const Code = {
   /** The idempotency key was used for another command. */
   idempotency_key_reused: 1,
   /**
+   * The client's number is not greater than that of an executed command of the same token. Details:
+   * required (the greatest one).
+   */
+  client_sequence_stale: 38,
+  /**
    * There is no room to remember the key, so the command was not executed. Details: required
    * (milliseconds until the oldest key that counts towards the limit expires).
    */

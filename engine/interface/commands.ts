@@ -123,6 +123,7 @@ export interface Withdraw {
 /** The user, and the key under which the result is remembered (null: it is not). */
 export interface UserCommand {
   userId: number;
+  /** Or, in place of a key, the client's number (client-sequence.ts). */
   idempotencyKey: string | null;
 }
 

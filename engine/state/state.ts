@@ -9,6 +9,7 @@ import { NumberBuffer } from '../storage/number-buffer.js';
 import { TextHash } from '../storage/text-hash.js';
 import { UndoLog } from '../storage/undo.js';
 import { CancelTimers } from './access/cancel-timers.js';
+import { ClientSequences } from './access/client-sequences.js';
 import { OperatorActions } from './access/operator-actions.js';
 import { Pauses } from './access/pauses.js';
 import { RulesInForce } from './access/rules-in-force.js';
@@ -52,6 +53,7 @@ export class State {
   readonly prices = new Prices();
   readonly priceSources = new PriceSources();
   readonly tokens = new Tokens();
+  readonly clientSequences = new ClientSequences(this.tokens);
   readonly timers = new CancelTimers();
   readonly pauses = new Pauses();
   readonly actions = new OperatorActions();
@@ -160,6 +162,7 @@ export class State {
     this.vault.deposits.ensureUsers(userRows);
     this.accounts.ensureUsers(userRows);
     this.tokens.ensureUsers(userRows);
+    this.clientSequences.ensureUsers(userRows);
     this.clientOrderIds.ensureUsers(userRows);
     this.timers.ensureUsers(userRows);
   }
@@ -198,6 +201,7 @@ export class State {
     this.prices.archive(archive);
     if (archive.version >= 1) this.priceSources.archive(archive, this.prices.assetCount);
     this.tokens.archive(archive, userRows);
+    this.clientSequences.archive(archive, userRows);
     this.timers.archive(archive, userRows);
     this.pauses.archive(archive);
     this.actions.archive(archive);

@@ -7,7 +7,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 
 const REQUEST_HEADERS =
-  'Content-Type, Idempotency-Key, If-None-Match, Min-Sequence, X-Request-Id, X-User-Token';
+  'Client-Sequence, Content-Type, Idempotency-Key, If-None-Match, Min-Sequence, X-Request-Id, X-User-Token';
 /** The headers that a page can read, besides those that every page can. */
 const EXPOSED =
   'Allow, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';

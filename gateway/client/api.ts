@@ -29,6 +29,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** 1 to 64 of A-Z a-z 0-9 _ - : . for a change; default: a random one. */
   idempotencyKey?: string | undefined;
+  /**
+   * In place of a key: a number that grows with each change of the token. The change is not
+   * repeated, because its first answer is not remembered.
+   */
+  clientSequence?: number | undefined;
 }
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -87,8 +92,10 @@ export class Api {
    * @throws ExchangeError, ConnectionError, or the reason of the signal
    */
   async call<Answer>(call: Call): Promise<Answer> {
-    const key = call.repeat === 'key' ? (call.options?.idempotencyKey ?? randomKey()) : null;
-    const isRepeatable = call.method === 'GET' || call.repeat !== undefined;
+    const isNumbered = call.options?.clientSequence !== undefined;
+    const isKeyed = call.repeat === 'key' && !isNumbered;
+    const key = isKeyed ? (call.options?.idempotencyKey ?? randomKey()) : null;
+    const isRepeatable = call.method === 'GET' || (call.repeat !== undefined && !isNumbered);
     const body = call.body === undefined ? undefined : bodyText(call.body);
     for (let attempt = 1; ; attempt++) {
       call.options?.signal?.throwIfAborted();
@@ -139,6 +146,8 @@ export class Api {
     if (this.token !== null) headers.set('x-user-token', this.token);
     if (this.partnerKey !== null) headers.set('authorization', `Bearer ${this.partnerKey}`);
     if (key !== null) headers.set('idempotency-key', key);
+    const number = options?.clientSequence;
+    if (number !== undefined) headers.set('client-sequence', `${number}`);
     if (asCsv === true) headers.set('accept', 'text/csv');
     if (body !== undefined) headers.set('content-type', 'application/json');
     const timeout = AbortSignal.timeout(this.retries.timeoutMs);

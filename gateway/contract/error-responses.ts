@@ -53,7 +53,9 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
   if (isRateLimited(route)) codes.add('rate_limited');
   if (route.body !== undefined && route.access !== 'operator') codes.add('outcome_unknown');
-  if (route.idempotent === true) codes.add('idempotency_key_reused').add('idempotency_full');
+  if (route.idempotent === true) {
+    codes.add('idempotency_key_reused').add('idempotency_full').add('client_sequence_stale');
+  }
   return ERROR_CODES.filter((code) => codes.has(code));
 }
 
@@ -116,6 +118,8 @@ function exampleOf(code: ErrorCode): ErrorAnswer {
     case 'price_not_met':
     case 'insufficient_liquidity':
       return rejection(code, 5_625_000, 12_500);
+    case 'client_sequence_stale':
+      return rejection(code, 41, 0);
     case 'scope_insufficient':
       return scopeInsufficient('read', 'trade');
     case 'rate_limited':

@@ -66,7 +66,7 @@ function descriptionOf(route: Route): string {
     ACCESS_TEXTS[route.access],
     quota === null ? 'Not rate limited.' : QUOTA_TEXTS[quota],
     route.handlesCredentials === true ? 'Named tokens are refused.' : '',
-    route.idempotent === true ? 'Accepts `Idempotency-Key`.' : '',
+    route.idempotent === true ? 'Accepts `Idempotency-Key` or `Client-Sequence`.' : '',
     route.setsCookie === true ? 'A success sets or clears the session cookie.' : '',
     route.caching === undefined ? '' : 'Has an `ETag`, and is compressed if the client accepts it.',
   ];

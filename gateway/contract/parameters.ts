@@ -1,5 +1,5 @@
 /** The parameters of a route: in its path, in its query string, and in headers. */
-import { IDEMPOTENCY_KEY } from '../http/request.js';
+import { CLIENT_SEQUENCE, IDEMPOTENCY_KEY } from '../http/request.js';
 import { parameterNames, type Route } from '../http/route.js';
 import type { JsonSchema, Parameter } from './openapi.js';
 import { written } from './schemas.js';
@@ -40,6 +40,15 @@ const IDEMPOTENCY_KEY_PARAMETER: Parameter = {
   example: 'order-2025-11-21-0001',
 };
 
+const CLIENT_SEQUENCE_PARAMETER: Parameter = {
+  name: 'Client-Sequence',
+  in: 'header',
+  description:
+    'In place of a key: a number from 1 to 9007199254740991 that is greater than those of all executed requests of the same token. Otherwise the request is refused with `client_sequence_stale` and not executed. Answers are not remembered.',
+  schema: { type: 'string', pattern: CLIENT_SEQUENCE.source },
+  example: '42',
+};
+
 /** For what has an ETag. */
 export const IF_NONE_MATCH_PARAMETER: Parameter = {
   name: 'If-None-Match',
@@ -60,7 +69,8 @@ const MIN_SEQUENCE_PARAMETERS: Parameter[] = [
 ];
 
 export function parametersOf(route: Route): Parameter[] {
-  const idempotency = route.idempotent === true ? [IDEMPOTENCY_KEY_PARAMETER] : [];
+  const idempotency =
+    route.idempotent === true ? [IDEMPOTENCY_KEY_PARAMETER, CLIENT_SEQUENCE_PARAMETER] : [];
   const caching = route.caching === undefined ? [] : [IF_NONE_MATCH_PARAMETER];
   return [
     ...parameterNames(route.path).map((name) => pathParameter(route, name)),

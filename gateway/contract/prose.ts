@@ -12,6 +12,7 @@ export const DESCRIPTION = `An exchange for 15-minute UP/DOWN markets on the pri
 - **Lists** are wrapped in an object and paged with \`limit\`, \`cursor\` and \`nextCursor\`. An absent value is \`null\`, an empty list is \`[]\`.
 - **\`sequence\`** is the journal sequence that the answer is true at. Every answer is durable before it is sent.
 - **\`Idempotency-Key\`**: a request with the same user, key and body gets the first answer again, byte for byte, with the header \`Idempotency-Replayed: true\`, for an hour. A new key that there is no room for is 429 \`idempotency_full\`, and the request is not executed.
+- **\`Client-Sequence\`**, in place of a key, is a number that grows with each request of a token. One that is not greater than the last executed is 409 \`client_sequence_stale\`, for ever.
 - **Errors** have one format, and the status says what happened: a failed request never returns 200. An unknown path returns 404 \`route_not_found\`, an unsupported method 405 \`method_not_allowed\` with the header \`Allow\`.
 - **HEAD** is answered like GET, without the body. An answer without a body closes its connection.
 - **The stream**, a WebSocket at \`/api/stream\`, sends changes of markets, order books, trades, prices and your account, and takes orders. It is described at \`/api/docs/stream\`, as AsyncAPI at \`/api/asyncapi.json\`.`;

@@ -2,18 +2,26 @@
  * Checks a request and runs its handler. The checks have a fixed order: route, token, user, body;
  * and then, in the handler and the engine, the state.
  */
+
 import type { z } from 'zod';
+import { numberedKey } from '../../engine/interface/client-sequence.js';
 import { isAllowed } from '../auth/allowed-addresses.js';
 import { readSessionCookie } from '../auth/cookie.js';
 import { partnerOf } from '../auth/partners.js';
 import { isSameSite } from '../auth/same-site.js';
 import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
 import { inexactNumber } from '../json/decimal.js';
-import { addProblem, cut, fieldProblems, problemText } from '../json/problems.js';
+import {
+  addProblem,
+  cut,
+  type FieldProblems,
+  fieldProblems,
+  problemText,
+} from '../json/problems.js';
 import { repeatedKey } from '../json/repeated-key.js';
 import type { ReceivedBody } from './body.js';
 import { errorAnswer, invalidRequest, scopeInsufficient, UNKNOWN_PARTNER_KEY } from './errors.js';
-import { IDEMPOTENCY_KEY, keyOf, type Request } from './request.js';
+import { CLIENT_SEQUENCE, IDEMPOTENCY_KEY, keyOf, type Request } from './request.js';
 import type { RequestContext } from './request-context.js';
 import { JSON_TYPE } from './response-head.js';
 import type { Route } from './route.js';
@@ -183,13 +191,9 @@ function readCommand(
 ): boolean {
   if (route.readCommand === undefined) return false;
   const { rawQuery, contentType, contentEncoding } = context.request;
-  const { idempotencyKeys, idempotencyKey } = context.request;
   const isJson = contentType === JSON_TYPE || body.bytes.length === 0;
   if (rawQuery !== '' || !isJson || contentEncoding !== '' || body.tooLarge) return false;
-  if (idempotencyKeys > 0 && route.idempotent === true) {
-    if (idempotencyKeys > 1 || !IDEMPOTENCY_KEY.test(idempotencyKey)) return false;
-    context.idempotencyKey = keyOf(idempotencyKey);
-  }
+  if (readKey(context, route, session) !== null) return false;
   context.command = route.readCommand(context, body.bytes, session);
   return context.command !== null;
 }
@@ -279,17 +283,44 @@ function readBody(context: RequestContext, route: Route, body: ReceivedBody): bo
     context.refuse(errorAnswer('invalid_json'));
     return false;
   }
-  return readIdempotencyKey(context, route) && parseBody(context, route, body, json);
+  return acceptsKey(context, route) && parseBody(context, route, body, json);
 }
 
 /** An invalid key is refused: a client that relied on it could execute an order twice. */
-function readIdempotencyKey(context: RequestContext, route: Route): boolean {
-  const { idempotencyKeys, idempotencyKey } = context.request;
-  if (route.idempotent !== true || idempotencyKeys === 0) return true;
-  const problem = keyProblem(idempotencyKeys, idempotencyKey);
-  if (problem === null) context.idempotencyKey = keyOf(idempotencyKey);
-  else context.refuse(invalidRequest({ 'Idempotency-Key': problem }));
-  return problem === null;
+function acceptsKey(context: RequestContext, route: Route): boolean {
+  const problems = readKey(context, route, context.session);
+  if (problems !== null) context.refuse(invalidRequest(problems));
+  return problems === null;
+}
+
+/** Reads the key, or the number that takes its place; null: there is no problem. */
+function readKey(
+  context: RequestContext,
+  route: Route,
+  session: Session | null,
+): FieldProblems | null {
+  const { idempotencyKeys, idempotencyKey, clientSequences, clientSequence } = context.request;
+  if (route.idempotent !== true || idempotencyKeys + clientSequences === 0) return null;
+  if (clientSequences === 0) {
+    const problem = keyProblem(idempotencyKeys, idempotencyKey);
+    if (problem !== null) return { 'Idempotency-Key': problem };
+    context.idempotencyKey = keyOf(idempotencyKey);
+    return null;
+  }
+  const problem =
+    idempotencyKeys > 0
+      ? 'cannot be sent together with Idempotency-Key'
+      : sequenceProblem(clientSequences, clientSequence);
+  if (problem !== null) return { 'Client-Sequence': problem };
+  context.idempotencyKey = numberedKey(session?.tokenId ?? 0, Number(clientSequence));
+  return null;
+}
+
+function sequenceProblem(count: number, text: string): string | null {
+  if (count > 1) return 'is duplicated';
+  return CLIENT_SEQUENCE.test(text) && Number.isSafeInteger(Number(text))
+    ? null
+    : `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
 }
 
 function keyProblem(count: number, key: string): string | null {

@@ -71,6 +71,8 @@ export const ERRORS = {
     order_closed: 'The order rests no longer.',
     client_order_id_reused:
       'You have another resting or recent order with this clientOrderId. Nothing was traded.',
+    client_sequence_stale:
+      'The number is not greater than that of an executed request of this token. This request was not executed.',
     username_taken: 'The username is taken. Choose another.',
     referral_code_taken: 'The referral code is taken. Choose another.',
     deposit_closed: 'The vault deposit has already been unstaked.',
@@ -240,6 +242,8 @@ function shortageOf(code: ErrorCode, required: number, available: number): Short
     const orderId = required === 0 ? 'null' : `"o${required}"`;
     return { message: ERRORS[code].message, details: `"orderId":${orderId}` };
   }
+  if (code === 'client_sequence_stale')
+    return { message: ERRORS[code].message, details: `"lastClientSequence":${required}` };
   if (code === 'order_closed') {
     const { status, reason } = closedState(available);
     const why = reason === null ? 'it was filled' : `it was cancelled (${reason})`;

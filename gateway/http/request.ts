@@ -30,6 +30,9 @@ const CLIENT_REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
  */
 export const IDEMPOTENCY_KEY = /^(?:[A-Za-z0-9_:.-]{1,64}|"[A-Za-z0-9_:.-]{1,64}")$/;
 
+/** The header Client-Sequence; at most 2^53 - 1. */
+export const CLIENT_SEQUENCE = /^[1-9]\d{0,15}$/;
+
 /** The key in a valid header. */
 export function keyOf(header: string): string {
   return header.startsWith('"') ? header.slice(1, -1) : header;
@@ -70,6 +73,9 @@ export class Request {
   /** The first Idempotency-Key header, and the number of them, empty ones included. */
   idempotencyKey = '';
   idempotencyKeys = 0;
+  /** The same of Client-Sequence. */
+  clientSequence = '';
+  clientSequences = 0;
   /** Whether the body has Transfer-Encoding: chunked. */
   isChunked = false;
   /** Set by a trusted proxy, else empty. The last header of each name counts. */
@@ -170,6 +176,8 @@ export class Request {
     add('host', this.host);
     for (let i = 0; i < this.idempotencyKeys; i++)
       headers.push('idempotency-key', this.idempotencyKey);
+    for (let i = 0; i < this.clientSequences; i++)
+      headers.push('client-sequence', this.clientSequence);
     if (isSecure) headers.push('x-forwarded-proto', 'https');
     else add('x-forwarded-proto', this.forwardedProto);
     return headers;
@@ -189,6 +197,9 @@ export class Request {
         break;
       case 'idempotency-key':
         if (this.idempotencyKeys++ === 0) this.idempotencyKey = value;
+        break;
+      case 'client-sequence':
+        if (this.clientSequences++ === 0) this.clientSequence = value;
         break;
       case 'content-length':
         this.readLength(value);

@@ -5,6 +5,7 @@
  * gives the same results.
  */
 import { Random } from '../../bench/workload/random.js';
+import { numberedKey } from '../../engine/interface/client-sequence.js';
 import type {
   Amend,
   Batch,
@@ -130,6 +131,11 @@ export const ODD_TEXTS = [
   '__proto__',
   'a\nb',
   '~ ~',
+  '\u00010:5',
+  '\u00010:0',
+  '\u000100:5',
+  '\u00010:9007199254740992',
+  '\u00019:5',
   '\x7f',
 ];
 
@@ -327,11 +333,23 @@ export class RandomCommands {
   private keyedOrNot(command: Command): Command {
     if (command.kind === 'deposit' || command.kind === 'withdraw') this.transfers.push(command);
     if (!('idempotencyKey' in command) || !this.random.chance(0.2)) return command;
+    if (this.random.chance(0.3))
+      return { ...command, idempotencyKey: this.numbered(command.userId) };
     this.keysMade++;
     const keyed = { ...command, idempotencyKey: `key-${this.keysMade}` };
     this.keyed.push(keyed);
     if (this.keyed.length > 400) this.keyed.shift();
     return keyed;
+  }
+
+  /** A number in place of a key: mostly the next ones of a token, sometimes one that was used. */
+  private numbered(userId: number): string {
+    const { random, naive } = this;
+    const tokens = naive.state.tokens.filter((one) => one.userId === userId);
+    const tokenId = random.chance(0.4) && tokens.length > 0 ? random.pick(tokens).tokenId : 0;
+    const last = naive.clientSequence(userId, tokenId);
+    const number = last + (random.chance(0.8) ? random.magnitude(5) : -random.whole(0, 2));
+    return numberedKey(random.chance(0.97) ? tokenId : random.whole(1, 99), number);
   }
 
   private maybeMalformed(command: Command): Command {

@@ -24,6 +24,8 @@ export class Tokens {
   /** Of all users, expired ones that are still known included. */
   count = 0;
   private lastId = 0;
+  /** Read from an archive. */
+  private lastStoredId = 0;
   private readonly index = new HashIndex();
   private readonly ids = new Int32Chunks();
   private readonly userIds = new Int32Chunks();
@@ -32,6 +34,8 @@ export class Tokens {
   private readonly expiresAtMs = new Int53Chunks();
   /** 1: it has expired. */
   private readonly expired = new Int32Chunks();
+  /** The greatest number of an executed command. */
+  private readonly clientSequences = new Int53Chunks();
   private readonly names = new LongTexts();
   private readonly addresses = new LongTexts();
   private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
@@ -50,6 +54,14 @@ export class Tokens {
 
   id(row: number): number {
     return this.ids.get(row);
+  }
+
+  clientSequence(row: number): number {
+    return this.clientSequences.get(row);
+  }
+
+  setClientSequence(row: number, clientSequence: number): void {
+    this.clientSequences.set(row, clientSequence);
   }
 
   userId(row: number): number {
@@ -126,7 +138,12 @@ export class Tokens {
     this.lastId = archive.number(this.lastId);
     const count = archive.number(this.count);
     const tokens = archive.reading ? [] : this.inOrder(userRows);
-    for (let i = 0; i < count; i++) this.archiveOne(archive, tokens[i] ?? NO_TOKEN);
+    for (let i = 0; i < count; i++) {
+      const token = tokens[i] ?? NO_TOKEN;
+      this.archiveOne(archive, token);
+      const row = this.find(archive.reading ? this.lastStoredId : token.tokenId);
+      this.clientSequences.set(row, archive.number(this.clientSequences.get(row)));
+    }
   }
 
   private inOrder(userRows: number): AccessTokenView[] {
@@ -149,6 +166,7 @@ export class Tokens {
     };
     const isExpired = archive.number(Number(token.isExpired)) === 1;
     if (!archive.reading) return;
+    this.lastStoredId = tokenId;
     const row = this.store(tokenId, read);
     if (isExpired) this.expire(row);
   }
@@ -162,6 +180,7 @@ export class Tokens {
     this.createdAtMs.set(row, token.createdAtMs);
     this.expiresAtMs.set(row, expiresAtMs);
     this.expired.set(row, 0);
+    this.clientSequences.set(row, 0);
     this.names.set(row, token.name);
     this.addresses.set(row, token.allowedAddresses);
     this.links.append(this.ofUser, userId, row);
@@ -174,8 +193,9 @@ export class Tokens {
 
   private ensureRows(rows: number): void {
     for (const column of [this.ids, this.userIds, this.scopes, this.expired]) column.ensure(rows);
-    for (const column of [this.createdAtMs, this.expiresAtMs, this.names, this.addresses])
+    for (const column of [this.createdAtMs, this.expiresAtMs, this.clientSequences])
       column.ensure(rows);
+    for (const column of [this.names, this.addresses]) column.ensure(rows);
     this.links.ensure(rows);
     this.deadlines.ensure(rows);
   }

@@ -49,10 +49,12 @@ export function submitBatch(
 async function enter<Answer extends object>(
   stream: Stream,
   message: object,
-  { signal, idempotencyKey = randomKey(), ...given }: EntryOptions = {},
+  { signal, clientSequence, idempotencyKey = randomKey(), ...given }: EntryOptions = {},
 ): Promise<Answer> {
   const retries = { ...DEFAULT_RETRIES, ...given.retries };
-  const exact = JSON.parse(bodyText({ ...message, idempotencyKey }));
+  const isNumbered = clientSequence !== undefined;
+  const name = isNumbered ? { clientSequence } : { idempotencyKey };
+  const exact = JSON.parse(bodyText({ ...message, ...name }));
   for (let attempt = 1; ; attempt++) {
     const timeout = AbortSignal.timeout(retries.timeoutMs);
     const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
@@ -63,10 +65,15 @@ async function enter<Answer extends object>(
       const error =
         thrown instanceof ExchangeError
           ? thrown
-          : new ConnectionError('no answer over the stream', true, idempotencyKey, {
-              cause: thrown,
-            });
-      const waitMs = waitBefore(attempt, { error, retryAfterMs: null }, true, retries);
+          : new ConnectionError(
+              'no answer over the stream',
+              true,
+              isNumbered ? null : idempotencyKey,
+              {
+                cause: thrown,
+              },
+            );
+      const waitMs = waitBefore(attempt, { error, retryAfterMs: null }, !isNumbered, retries);
       if (waitMs === null) throw error;
       await waitFor(waitMs, signal);
     }

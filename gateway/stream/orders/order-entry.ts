@@ -8,6 +8,7 @@
  * - a request that is not executed costs the connection one of its operations (limits.ts), so a
  *   client that ignores refusals is closed.
  */
+import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import { Code } from '../../../engine/interface/codes.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -69,7 +70,7 @@ export class OrderEntry {
   /** Executes a request, or says why not. */
   execute(
     connection: Connection,
-    { id, command }: OrderRequest,
+    { id, command, clientSequence }: OrderRequest,
     receivedMs: number,
   ): ErrorAnswer | null {
     const quota = onlyCancels(command) ? 'cancels' : 'orders';
@@ -78,6 +79,8 @@ export class OrderEntry {
     if (refused !== null) return refused;
     const { gateway } = this;
     const { engine } = gateway.sequencer;
+    if (clientSequence !== 0)
+      command.idempotencyKey = numberedKey(connection.session!.tokenId, clientSequence);
     const startedMs = elapsedMs();
     const submission: Submission = { logFields: { user: connection.userId, stream: command.kind } };
     const result = submitCommand(gateway, command, submission);

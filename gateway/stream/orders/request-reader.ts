@@ -9,7 +9,15 @@ import { END, FAILED, JsonScanner, namesOf } from '../../json/scanner.js';
 import { BatchReader } from '../../resources/batch/batch-reader.js';
 import { KEY, type OrderRequest, REQUEST_ID_MAX } from './requests.js';
 
-const FIELDS = ['op', 'id', 'operation', 'operations', 'atomic', 'idempotencyKey'] as const;
+const FIELDS = [
+  'op',
+  'id',
+  'operation',
+  'operations',
+  'atomic',
+  'idempotencyKey',
+  'clientSequence',
+] as const;
 const NAMES = namesOf(FIELDS);
 const BIT = Object.fromEntries(FIELDS.map((name, index) => [name, 1 << index])) as Record<
   (typeof FIELDS)[number],
@@ -19,7 +27,8 @@ const OPS = namesOf(['order', 'batch']);
 const ORDER = 0;
 const ORDER_BITS = BIT.op | BIT.id | BIT.operation;
 const BATCH_BITS = BIT.op | BIT.id | BIT.operations;
-const OPTIONAL_BITS = { order: BIT.idempotencyKey, batch: BIT.idempotencyKey | BIT.atomic };
+const KEY_BITS = BIT.idempotencyKey | BIT.clientSequence;
+const OPTIONAL_BITS = { order: KEY_BITS, batch: KEY_BITS | BIT.atomic };
 
 export class OrderRequestReader {
   private readonly scanner = new JsonScanner();
@@ -28,6 +37,7 @@ export class OrderRequestReader {
   private op = 0;
   private id = '';
   private key: string | null = null;
+  private clientSequence = 0;
   private atomic = false;
   private list: BatchOperation[] = [];
 
@@ -45,6 +55,7 @@ export class OrderRequestReader {
     const { scanner } = this;
     this.seen = 0;
     this.key = null;
+    this.clientSequence = 0;
     this.atomic = false;
     scanner.openObject();
     for (;;) {
@@ -68,6 +79,9 @@ export class OrderRequestReader {
       case BIT.idempotencyKey:
         this.key = this.readText();
         return KEY.test(this.key);
+      case BIT.clientSequence:
+        this.clientSequence = scanner.decimal(0);
+        return this.clientSequence > 0;
       case BIT.atomic: {
         const value = scanner.boolean();
         this.atomic = value === 1;
@@ -93,16 +107,17 @@ export class OrderRequestReader {
   }
 
   private request(userId: number): OrderRequest | null {
-    const { seen, id, key: idempotencyKey, atomic, list } = this;
+    const { seen, id, key: idempotencyKey, clientSequence, atomic, list } = this;
     const isOrder = this.op === ORDER;
     const required = isOrder ? ORDER_BITS : BATCH_BITS;
     const optional = isOrder ? OPTIONAL_BITS.order : OPTIONAL_BITS.batch;
-    if ((seen & ~optional) !== required) return null;
+    if ((seen & ~optional) !== required || (seen & KEY_BITS) === KEY_BITS) return null;
     if (!isOrder) {
-      return { id, command: { kind: 'batch', userId, idempotencyKey, operations: list, atomic } };
+      const batch = { kind: 'batch' as const, userId, idempotencyKey, operations: list, atomic };
+      return { id, clientSequence, command: batch };
     }
     const command = list[0]!;
     command.idempotencyKey = idempotencyKey;
-    return { id, command };
+    return { id, clientSequence, command };
   }
 }

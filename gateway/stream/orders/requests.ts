@@ -19,6 +19,8 @@ import {
 export interface OrderRequest {
   id: string;
   command: Batch | BatchOperation;
+  /** In place of a key, which the command then lacks; 0: none. */
+  clientSequence: number;
 }
 
 /** The most characters of a request's id. */
@@ -40,6 +42,12 @@ const idempotencyKey = z
   .optional()
   .meta({ description: 'As the header Idempotency-Key over HTTP' });
 
+const clientSequence = z
+  .int('must be a whole number')
+  .min(1, 'must be at least 1')
+  .optional()
+  .meta({ description: 'As the header Client-Sequence over HTTP' });
+
 const { operations, atomic } = BatchBody.shape;
 
 /** One operation. Its receipt is that of the operation's own route. */
@@ -48,6 +56,7 @@ export const OrderMessage = z.strictObject({
   id: requestId,
   operation: Operation,
   idempotencyKey,
+  clientSequence,
 });
 /** The operations of POST /batch. */
 export const BatchMessage = z.strictObject({
@@ -56,6 +65,7 @@ export const BatchMessage = z.strictObject({
   operations,
   atomic,
   idempotencyKey,
+  clientSequence,
 });
 export type OrderEntryMessage = z.output<typeof OrderMessage> | z.output<typeof BatchMessage>;
 
@@ -82,14 +92,18 @@ export function orderRequest(
   userId: number,
   message: OrderEntryMessage,
 ): OrderRequest | ErrorAnswer {
-  const { id, idempotencyKey = null } = message;
+  const { id, idempotencyKey = null, clientSequence = 0 } = message;
+  if (idempotencyKey !== null && clientSequence !== 0)
+    return invalidRequest({ clientSequence: 'cannot be sent together with idempotencyKey' });
   const operations = message.op === 'order' ? [message.operation] : message.operations;
   const { commands, problems } = readOperations(assets, userId, operations);
   if (problems !== null) return invalidRequest(renamed(problems, nameOf(message)));
-  if (message.op === 'order') return { id, command: { ...commands[0]!, idempotencyKey } };
+  if (message.op === 'order')
+    return { id, clientSequence, command: { ...commands[0]!, idempotencyKey } };
   const { atomic = false } = message;
   return {
     id,
+    clientSequence,
     command: { kind: 'batch', userId, idempotencyKey, operations: commands, atomic },
   };
 }

@@ -3,6 +3,7 @@
  * API. Every field has its row in a table here; a field without one does not compile.
  */
 import type { Engine } from '../../../engine/engine.js';
+import { numberOfKey } from '../../../engine/interface/client-sequence.js';
 import { CODES } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import {
@@ -143,6 +144,13 @@ type CommandJson = readonly [name: string, toJson: (value: never, names: Names) 
 
 const unchanged = (value: JsonValue) => value;
 
+function keyText(key: string | null): JsonValue {
+  const numbered = key === null ? null : numberOfKey(key);
+  if (numbered === null) return key;
+  const { tokenId, clientSequence } = numbered;
+  return `client sequence ${clientSequence} of ${tokenId === 0 ? 'the password' : token(tokenId)}`;
+}
+
 const COMMAND_JSON: Record<CommandField, CommandJson> = {
   symbol: ['symbol', unchanged],
   asset: ['asset', symbolOf],
@@ -158,7 +166,7 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   amountMicros: ['amount', dollars],
   partner: ['partner', unchanged],
   reference: ['reference', unchanged],
-  idempotencyKey: ['idempotencyKey', unchanged],
+  idempotencyKey: ['idempotencyKey', keyText],
   marketId: ['marketId', marketName],
   outcome: ['outcome', nameOf(Outcome)],
   budgetMicros: ['budget', dollars],

@@ -19,6 +19,8 @@ const USERS: CaseName[] = [
   'ok',
   'replayed',
   'idempotency_key_reused',
+  'client_sequence_stale',
+  'token_not_found',
   'idempotency_full',
   'invalid_command',
   'user_not_found',

@@ -123,6 +123,13 @@ export class Duel {
     same('credential', engine.credential(userId), naive.credential(userId));
     same('credential version', engine.credentialVersion(userId), naive.credentialVersion(userId));
     same('tokens', engine.tokens(userId), naive.tokens(userId));
+    if (userId > 0 && userId <= naive.userCount) {
+      const used = (of: Engine | NaiveEngine) =>
+        [0, ...naive.tokens(userId).map((token) => token.tokenId)].map((tokenId) =>
+          of.clientSequence(userId, tokenId),
+        );
+      same('client sequences', used(engine), used(naive));
+    }
     same('cancelAtMs', engine.cancelAtMs(userId), naive.cancelAtMs(userId));
     same('orders', engine.orders(userId), naive.orders(userId));
     same('positions', engine.positions(userId), naive.positions(userId));

@@ -3,6 +3,7 @@
  * script that goes just below a maximum, to it, and past it. The duel compares the results; the
  * scripts only get there.
  */
+import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import { Code } from '../../../engine/interface/codes.js';
 import type {
   Batch,
@@ -693,7 +694,42 @@ function rules(duel: Duel): void {
   duel.compareState();
 }
 
+/** Numbers of clients: each command of a user, stale, of another's token, and after a refusal. */
+function clientSequences(duel: Duel): void {
+  openMarket(duel, 2);
+  const scope = TokenScope.TRADE;
+  const token = { scope, expiresAtMs: MAX_TIME_MS, name: 'bot', allowedAddresses: '' };
+  expectCode(duel, { kind: 'createToken', userId: 1, ...token }, OK);
+  expectCode(duel, { kind: 'createToken', userId: 2, ...token }, OK);
+  let number = 0;
+  for (const command of wellFormed()) {
+    if (!('idempotencyKey' in command)) continue;
+    const numbered = (tokenId: number, clientSequence: number): Command => ({
+      ...command,
+      idempotencyKey: numberedKey(tokenId, clientSequence),
+    });
+    number += 7;
+    duel.apply(numbered(0, number), duel.naive.nowMs);
+    duel.apply(numbered(1, number), duel.naive.nowMs);
+    for (const tokenId of [0, 1]) {
+      const stale = duel.naive.clientSequence(1, tokenId);
+      if (stale !== number) throw new Error(`${command.kind} did not use its number`);
+      expectCode(duel, numbered(tokenId, stale), Code.client_sequence_stale);
+      expectCode(duel, numbered(tokenId, stale - 1), Code.client_sequence_stale);
+    }
+    expectCode(duel, numbered(2, number + 1), Code.token_not_found);
+    expectCode(duel, numbered(9, number + 1), Code.token_not_found);
+  }
+  const stake: Command = { kind: 'stake', userId: 1, amountMicros: 0, idempotencyKey: null };
+  const last = Number.MAX_SAFE_INTEGER;
+  expectCode(duel, { ...stake, idempotencyKey: numberedKey(0, last) }, Code.invalid_command);
+  const valid = { ...stake, amountMicros: 1e6 };
+  expectCode(duel, { ...valid, idempotencyKey: numberedKey(0, last) }, OK);
+  duel.compareState();
+}
+
 export const LIMIT_PLAYS: LimitPlay[] = [
+  { name: 'numbers of clients', play: clientSequences },
   { name: 'rules and their bounds', play: rules },
   { name: 'refused amendments', play: amendments },
   { name: 'a cancel by two ids', play: cancelByTwoIds },

@@ -61,6 +61,8 @@ export class NaiveEngine {
   /** Whether the last result is a remembered one. */
   replayed = false;
   private readonly memory: NaiveMemory;
+  /** By user and token: the greatest number of an executed command. */
+  private readonly numbersUsed = new Map<string, number>();
 
   constructor(bounds = IDEMPOTENCY_BOUNDS, names = CLIENT_ORDER_ID_BOUNDS) {
     this.memory = new NaiveMemory(bounds);
@@ -93,6 +95,7 @@ export class NaiveEngine {
 
   private answer(command: Command): number[] {
     const key = keyOf(command);
+    if (typeof key === 'string' && key.startsWith('\u0001')) return this.numbered(command, key);
     if (key === null || !isKey(key)) return this.carryOut(command);
     const { userId } = command as { userId: number };
     // Results for an unknown user are not remembered.
@@ -112,6 +115,30 @@ export class NaiveEngine {
     }
     this.replayed = true;
     return earlier.result;
+  }
+
+  /** A client's number in place of a key. */
+  private numbered(command: Command, key: string): number[] {
+    const { userId } = command as { userId: number };
+    const parts = /^(0|[1-9]\d*):([1-9]\d*)$/.exec(key.slice(1));
+    const [tokenId, number] = [Number(parts?.[1]), Number(parts?.[2])];
+    if (parts === null || tokenId >= 2 ** 31 || !Number.isSafeInteger(number))
+      return this.flat(command, reject('invalid_command'));
+    const plain = { ...command, idempotencyKey: null } as Command;
+    if (userOf(this.state, userId) === undefined) return this.carryOut(plain);
+    const token = this.state.tokens.find((one) => one.tokenId === tokenId);
+    if (tokenId !== 0 && token?.userId !== userId)
+      return this.flat(command, reject('token_not_found'));
+    const name = `${userId} ${tokenId}`;
+    const last = this.numbersUsed.get(name) ?? 0;
+    if (number <= last) return this.flat(command, reject('client_sequence_stale', last));
+    const result = this.carryOut(plain);
+    if (result[1] !== Code.invalid_command) this.numbersUsed.set(name, number);
+    return result;
+  }
+
+  clientSequence(userId: number, tokenId: number): number {
+    return this.numbersUsed.get(`${userId} ${tokenId}`) ?? 0;
   }
 
   private carryOut(command: Command): number[] {

@@ -1,0 +1,37 @@
+/**
+ * The greatest number that a client gave an executed command, for each user's password, and for
+ * each named token (tokens.ts). It is kept for ever, so that a command is never executed twice; a
+ * token that is forgotten can send none any more.
+ */
+import type { Archive } from '../../storage/archive.js';
+import { Int53Chunks } from '../../storage/chunks.js';
+import type { Tokens } from './tokens.js';
+
+export class ClientSequences {
+  /** By user. */
+  private readonly ofPassword = new Int53Chunks();
+
+  constructor(private readonly tokens: Tokens) {}
+
+  /** -1: the user has no such token. */
+  last(userId: number, tokenId: number): number {
+    if (tokenId === 0) return this.ofPassword.get(userId);
+    const row = this.tokens.find(tokenId);
+    return row === 0 || this.tokens.userId(row) !== userId ? -1 : this.tokens.clientSequence(row);
+  }
+
+  /** Of a token that the user has. */
+  use(userId: number, tokenId: number, clientSequence: number): void {
+    if (tokenId === 0) this.ofPassword.set(userId, clientSequence);
+    else this.tokens.setClientSequence(this.tokens.find(tokenId), clientSequence);
+  }
+
+  ensureUsers(userRows: number): void {
+    this.ofPassword.ensure(userRows);
+  }
+
+  archive(archive: Archive, userRows: number): void {
+    for (let userId = 1; userId < userRows; userId++)
+      this.ofPassword.set(userId, archive.number(this.ofPassword.get(userId)));
+  }
+}
