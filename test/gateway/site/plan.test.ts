@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FIRST_RULES } from '../../../engine/interface/rule-sets.js';
 import { toLots, toMicros, toTicks } from '../../../gateway/client/amounts.js';
 import {
   averageMicros,
@@ -21,6 +22,20 @@ beforeAll(async () => {
   taker = await server.register('taker');
 });
 afterAll(() => server.stop());
+
+function setFee(takerFeeBasisPoints: number): void {
+  const { vaultSharePercent, maxOrderMicros, maxOpenOrders } = FIRST_RULES;
+  server.submit({
+    kind: 'setRules',
+    ruleSet: 2,
+    takerFeeBasisPoints,
+    vaultSharePercent,
+    maxOrderMicros,
+    maxOpenOrders,
+    operator: 'olga',
+    reason: 'a test',
+  });
+}
 
 const ORDERS = `/markets/15m/${MARKET}`;
 const offer = fc.record({
@@ -52,51 +67,55 @@ const REFUSALS: Record<string, readonly string[]> = {
   would_trade: ['post_only_would_trade'],
 };
 
-test('a plan of a purchase is its receipt', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(offer, { maxLength: 6 }), buy, async (offers, made) => {
-      for (const { ticks, lots } of offers) {
-        // An offer of UP at p is a purchase of DOWN at 1 - p.
-        const body = { outcome: 'DOWN', shares: lots / 1_000, price: (1_000 - ticks) / 1_000 };
-        await server.api.post(`${ORDERS}/buy`, { ...body, timeInForce: 'GTC' }, maker.token);
-      }
-      const { json: book } = await server.api.get(`${ORDERS}/orderbook?depth=999`);
-      const levels = book.UP.asks.map(({ price, shares }: { price: number; shares: number }) => {
-        return { priceTicks: toTicks(price), lots: toLots(shares) };
-      });
-      const order = orderOf(made);
-      const plan = planOrder(order, levels);
-      const body = {
-        outcome: 'UP',
-        timeInForce: order.timeInForce,
-        ...(order.lots === null
-          ? { amount: order.budgetMicros! / 1e6 }
-          : { shares: order.lots / 1e3 }),
-        ...(order.limitTicks === null ? {} : { price: order.limitTicks / 1e3 }),
-        ...(order.postOnly ? { postOnly: true } : {}),
-      };
-      const { status, json } = await server.api.post(`${ORDERS}/buy`, body, taker.token);
-      await server.api.delete(`${ORDERS}/orders`, maker.token);
-      await server.api.delete(`${ORDERS}/orders`, taker.token);
-      if (plan.refusal !== null) {
-        expect(REFUSALS[plan.refusal]).toContain(json.error?.code);
-        return;
-      }
-      expect(status, JSON.stringify(json)).toBe(200);
-      expect({
-        lots: plan.lots,
-        value: plan.valueMicros,
-        fee: plan.feeMicros,
-        average: averageMicros(plan),
-        resting: plan.restingLots,
-      }).toEqual({
-        lots: toLots(json.shares),
-        value: toMicros(json.spent),
-        fee: toMicros(json.fee),
-        average: json.averagePrice === null ? null : toMicros(json.averagePrice),
-        resting: toLots(json.restingShares),
-      });
-    }),
-    { numRuns: 150 },
-  );
-});
+test.each([50, 137])(
+  'a plan of a purchase is its receipt, fee of %i basis points',
+  async (rate) => {
+    setFee(rate);
+    await fc.assert(
+      fc.asyncProperty(fc.array(offer, { maxLength: 6 }), buy, async (offers, made) => {
+        for (const { ticks, lots } of offers) {
+          // An offer of UP at p is a purchase of DOWN at 1 - p.
+          const body = { outcome: 'DOWN', shares: lots / 1_000, price: (1_000 - ticks) / 1_000 };
+          await server.api.post(`${ORDERS}/buy`, { ...body, timeInForce: 'GTC' }, maker.token);
+        }
+        const { json: book } = await server.api.get(`${ORDERS}/orderbook?depth=999`);
+        const levels = book.UP.asks.map(({ price, shares }: { price: number; shares: number }) => {
+          return { priceTicks: toTicks(price), lots: toLots(shares) };
+        });
+        const order = orderOf(made);
+        const plan = planOrder(order, levels, rate);
+        const body = {
+          outcome: 'UP',
+          timeInForce: order.timeInForce,
+          ...(order.lots === null
+            ? { amount: order.budgetMicros! / 1e6 }
+            : { shares: order.lots / 1e3 }),
+          ...(order.limitTicks === null ? {} : { price: order.limitTicks / 1e3 }),
+          ...(order.postOnly ? { postOnly: true } : {}),
+        };
+        const { status, json } = await server.api.post(`${ORDERS}/buy`, body, taker.token);
+        await server.api.delete(`${ORDERS}/orders`, maker.token);
+        await server.api.delete(`${ORDERS}/orders`, taker.token);
+        if (plan.refusal !== null) {
+          expect(REFUSALS[plan.refusal]).toContain(json.error?.code);
+          return;
+        }
+        expect(status, JSON.stringify(json)).toBe(200);
+        expect({
+          lots: plan.lots,
+          value: plan.valueMicros,
+          fee: plan.feeMicros,
+          average: averageMicros(plan),
+          resting: plan.restingLots,
+        }).toEqual({
+          lots: toLots(json.shares),
+          value: toMicros(json.spent),
+          fee: toMicros(json.fee),
+          average: json.averagePrice === null ? null : toMicros(json.averagePrice),
+          resting: toLots(json.restingShares),
+        });
+      }),
+      { numRuns: 100 },
+    );
+  },
+);

@@ -91,12 +91,17 @@ export const order = computed<PlannedOrder | null>(() => {
   };
 });
 
+/** Of the market that is shown; rules may change from one market to the next, or within one. */
+export const feeRate = computed(() => market.value?.feeRate ?? 0);
+
 /** What it would do now; null: nothing is written, or the book is not known. */
 export const plan = computed<Plan | null>(() => {
   const written = order.value;
   // While nothing is written, it does not follow the book.
   const levels = written === null ? null : opposing.value;
-  return written === null || levels === null ? null : planOrder(written, levels);
+  return written === null || levels === null
+    ? null
+    : planOrder(written, levels, Math.round(feeRate.value * 10_000));
 });
 
 /** Takes a level of the book over as a limit. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { positions } from '../model/account.js';
 import { market } from '../model/markets.js';
-import { order, outcome, plan, side } from '../model/ticket.js';
+import { feeRate, order, outcome, plan, side } from '../model/ticket.js';
 import { averagePrice, dollars, gain, perCent, sharePrice, shares } from '../parts/format.js';
 import { averageMicros, type Plan } from './plan.js';
 
@@ -17,11 +17,11 @@ const REFUSALS: Record<NonNullable<Plan['refusal']>, string> = {
 export function Forecast() {
   const expected = plan.value;
   const written = order.value;
-  if (expected === null || written === null) return <Rows rows={EMPTY} />;
+  if (expected === null || written === null) return <Rows rows={emptyRows()} />;
   if (expected.refusal !== null)
     return (
       <>
-        <Rows rows={EMPTY} />
+        <Rows rows={emptyRows()} />
         <p class="hint">{REFUSALS[expected.refusal]}</p>
       </>
     );
@@ -36,10 +36,12 @@ export function Forecast() {
 type Row = readonly [label: string, value: ComponentChildren, kind?: string];
 
 const DASH = '\u2013';
-const EMPTY: readonly Row[] = [
+const feeLabel = () => `Fee, ${Number((feeRate.value * 100).toFixed(2))}%`;
+
+const emptyRows = (): Row[] => [
   ['Shares', DASH],
   ['Average, worst price', DASH],
-  ['Fee, 0.5%', DASH],
+  [feeLabel(), DASH],
   ['Total', DASH],
 ];
 
@@ -74,7 +76,7 @@ function buyRows(expected: Plan): Row[] {
   const rows: Row[] = [
     ['Shares', shares(lots)],
     ['Average, worst price', pricesOf(expected)],
-    ['Fee, 0.5%', dollars(feeMicros)],
+    [feeLabel(), dollars(feeMicros)],
     ['Total', dollars(total), 'strong'],
   ];
   if (restingLots > 0) {

@@ -33,19 +33,26 @@ export interface Plan {
   refusal: 'empty' | 'too_small' | 'not_filled' | 'would_trade' | null;
 }
 
-const FEE_DIVISOR = 200;
+const BASIS_POINTS = 10_000;
 const PRICE_TICKS_MAX = 999;
 const ORDER_LOTS_MAX = 10_000_000_000;
 
-/** `levels`: the other side of the book, best first, without one's own orders. */
-export function planOrder(order: PlannedOrder, levels: readonly Level[]): Plan {
+/**
+ * `levels`: the other side of the book, best first, without one's own orders. `feeBasisPoints`: the
+ * rate of the rules in force.
+ */
+export function planOrder(
+  order: PlannedOrder,
+  levels: readonly Level[],
+  feeBasisPoints: number,
+): Plan {
   const acceptable = levels.filter(({ priceTicks }) => isAcceptable(order, priceTicks));
   const { taken, lots, valueMicros } = take(order, acceptable);
   const plan: Plan = {
     taken,
     lots,
     valueMicros,
-    feeMicros: feeOf(order, acceptable, lots, valueMicros),
+    feeMicros: feeOn(feeBaseOf(order, acceptable, lots, valueMicros), feeBasisPoints),
     restingLots: restingLots(order, lots, valueMicros),
     heldMicros: 0,
     refusal: null,
@@ -96,15 +103,20 @@ function isUsedUp(
   return budgetMicros - valueMicros < nextTicks;
 }
 
-function feeOf(
+/** What the fee is charged on. */
+function feeBaseOf(
   order: PlannedOrder,
   acceptable: readonly Level[],
   lots: number,
   valueMicros: number,
 ): number {
   if (order.side === 'SELL') return 0;
-  const isWhole = isUsedUp(order, acceptable, lots, valueMicros);
-  return Math.ceil((isWhole ? order.budgetMicros! : valueMicros) / FEE_DIVISOR);
+  return isUsedUp(order, acceptable, lots, valueMicros) ? order.budgetMicros! : valueMicros;
+}
+
+/** Rounded up. An amount is at most a million dollars, so the product is below 2^53. */
+function feeOn(micros: number, feeBasisPoints: number): number {
+  return Math.ceil((micros * feeBasisPoints) / BASIS_POINTS);
 }
 
 function restingLots(order: PlannedOrder, lots: number, valueMicros: number): number {
