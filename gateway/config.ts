@@ -65,9 +65,9 @@ export interface Config extends GatewayConfig, InputConfig {
   logLevel: LogLevel;
 }
 
-/** What a process is to its journal: it writes it, or follows it and serves. */
-const ROLES = ['leader', 'replica'] as const;
-type Role = (typeof ROLES)[number];
+/** What a process is to its journal: it writes it, waits to, or follows it and serves. */
+const ROLES = ['leader', 'standby', 'replica'] as const;
+export type Role = (typeof ROLES)[number];
 
 const SYMBOL = /^[A-Z0-9]{2,10}$/;
 const PARTNER_KEY = /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/;
@@ -309,7 +309,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 function checkRole(variables: Variables): void {
   const { ROLE, JOURNAL, GATEWAYS_PORT, GATEWAYS_KEY_FILE, SESSION_SECRET_FILE } = variables;
   const isReplica = ROLE === 'replica';
-  if (isReplica && JOURNAL === '') throw new ConfigError('ROLE=replica needs JOURNAL');
+  if (ROLE !== 'leader' && JOURNAL === '') throw new ConfigError(`ROLE=${ROLE} needs JOURNAL`);
   if (isReplica && GATEWAYS_KEY_FILE === '')
     throw new ConfigError('ROLE=replica needs GATEWAYS_KEY_FILE, the key of the leader');
   if (GATEWAYS_KEY_FILE !== '' && !isReplica && GATEWAYS_PORT === undefined)

@@ -11,13 +11,14 @@ import type { Engine } from '../engine/engine.js';
 import type { VouchForSnapshot } from '../engine/interface/commands.js';
 import { Follower } from '../persistence/follower/follower.js';
 import type { JournalPlace } from '../persistence/journal/source.js';
+import type { ReplicatedFolder } from '../persistence/replicated-folder.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret, sharedSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import { AnswerCoder } from './coding/answer-coder.js';
 import type { Config } from './config.js';
-import { serveContract } from './contract/serve.js';
+import { contractFiles, serveContract } from './contract/serve.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
 import { Overload } from './fair-use/overload.js';
@@ -66,13 +67,17 @@ export interface ExchangeOptions {
   onFatal: (error: Error) => void;
   /** Replaces the configured sources of prices and time. */
   inputs?: Inputs;
+  /** Ends a start that waits until it may lead; `startExchange` then rejects. */
+  signal?: AbortSignal;
+  /** Called when a standby has taken over as it was asked to and this exchange has stopped. */
+  onHandedOver?: () => void;
 }
 
 /**
  * How long a stop waits for the requests in flight and their clients, and then for the stream. The
  * rest of the stop has no limit: accepted commands must become durable, however slow the disk.
  */
-const STOP_MS = { requests: 2_500, stream: 1_000 };
+const STOP_MS = { requests: 2_500, stream: 1_000, sources: 100 };
 /** How long a fatal error waits for the follower's thread. */
 const FATAL_MS = 2_000;
 
@@ -94,11 +99,20 @@ export async function startExchange(options: ExchangeOptions): Promise<Exchange>
 async function start(options: ExchangeOptions, started: Started): Promise<Exchange> {
   const { config, log } = options;
   let follower: Follower | null = null;
+  let sequencer: WatchedSequencer | null = null;
   const fail = fatalOnce(options, async () => await follower?.close());
+  const follow = (place: JournalPlace, durableSequence: number) => {
+    follower = startFollower(options, () => sequencer, place, durableSequence);
+    return follower;
+  };
   const { dataFolder: folder } = config;
   const ticks = options.inputs === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
-  const { data, place } = await lockData(config, log, fail);
+  const { signal = new AbortController().signal } = options;
+  const warmUp = () => contractFiles(routesOf(config), programVersion(), config.stream);
+  const onLost = fail;
+  const locked = await lockData({ config, log, onLost, startFollower: follow, warmUp, signal });
+  const { data, place, replicated } = locked;
   started.add(() => data.release());
   const engine = await recoverEngine(data, log);
   if (options.inputs === undefined) {
@@ -109,7 +123,6 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   // Nothing in the folder has been changed up to here, so a refused folder is left as it was.
   await withVariable('DATA_FOLDER', () => checkRoom(folder));
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
-  let sequencer: WatchedSequencer | null = null;
   // Closed after the sequencer, because it follows the last commits.
   started.add(async () => await follower?.close());
   started.add(() => (sequencer ?? journal).close());
@@ -125,7 +138,8 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
       follower?.committed(sequence);
     },
   });
-  follower = startFollower(options, sequencer, place);
+  // A standby's follower runs already.
+  if (follower === null) follow(place, sequencer.durableSequence);
   const { sessionSecretFile: file } = config;
   const secret =
     file === ''
@@ -143,6 +157,8 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     metrics,
     sessions,
     inputs,
+    replicated,
+    onHandedOver: options.onHandedOver ?? (() => {}),
   };
   return open(parts, started);
 }
@@ -216,29 +232,34 @@ function makeRoom(engine: Engine): void {
  */
 function startFollower(
   { config, log }: ExchangeOptions,
-  sequencer: WatchedSequencer,
+  sequencer: () => WatchedSequencer | null,
   journal: JournalPlace,
+  durableSequence: number,
 ): Follower | null {
   if (!config.follower) return null;
   return new Follower({
     folder: config.dataFolder,
     journal,
-    durableSequence: sequencer.durableSequence,
+    durableSequence,
     snapshotEveryCommands: config.snapshotEveryCommands,
     snapshotEveryMs: config.snapshotEveryMs,
     lagCommandsMax: config.followerLagCommands,
     log,
     elapsedMs,
-    onSnapshot: (snapshotSequence, snapshotHash) =>
-      vouch(sequencer, log, { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash }),
+    onSnapshot: (snapshotSequence, snapshotHash) => {
+      // The leader vouches for the snapshots of its standbys, which are the same bytes.
+      const leading = sequencer();
+      if (leading === null) return;
+      vouch(leading, log, { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });
+    },
     onDisagreement: (sequence, message) => {
       log.fatal({ sequence, problem: message }, 'trading is halted: the follower disagrees');
       // Public, so without details; these are in the log.
-      sequencer.halt(`the follower disagrees from sequence ${sequence} on`);
+      sequencer()?.halt(`the follower disagrees from sequence ${sequence} on`);
     },
     onFailure: (error) => {
       log.fatal({ err: error }, 'trading is halted: the follower has failed');
-      sequencer.halt('the follower has failed');
+      sequencer()?.halt('the follower has failed');
     },
   });
 }
@@ -265,6 +286,8 @@ interface Parts {
   metrics: Metrics;
   sessions: Sessions;
   inputs: Inputs;
+  replicated: ReplicatedFolder | null;
+  onHandedOver: () => void;
 }
 
 async function open(parts: Parts, started: Started): Promise<Exchange> {
@@ -278,7 +301,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const gateway = gatewayOf(parts, sources.ticks, () => stopping);
   started.add(() => gateway.coder.stop());
   const hasOperations = config.operationsPort !== null;
-  const routes = hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
+  const routes = routesOf(config);
   const server = new HttpServer(gateway, routes);
   started.add(() => server.close());
   const operations = hasOperations ? new HttpServer(gateway, operatorRoutes) : null;
@@ -294,6 +317,8 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   server.mount((router) => serveSite(router, gateway));
   const gateways = await gatewayListener(config, gateway, routes, stream);
   started.add(() => gateways?.close());
+  let closed: Promise<void> | null = null;
+  const closeSequencer = () => (closed ??= sequencer.close());
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
@@ -306,7 +331,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     await gateway.coder.stop();
     await stream.stop(STOP_MS.stream);
     gateways?.leave();
-    await sequencer.close();
+    await closeSequencer();
     await parts.follower?.close();
     server.close();
     gateways?.close();
@@ -316,6 +341,20 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   };
   let stopped: Promise<void> | null = null;
   const stop = () => (stopped ??= stopOnce());
+  /**
+   * Commands are refused from now on, which executes nothing; those before are made durable and
+   * answered. The end of the lease lets the standby lead, so the rest of the stop comes after it.
+   */
+  const handOver = async (standbyId: string) => {
+    log.info({ standby: standbyId }, 'this exchange hands over to a standby');
+    stopping = true;
+    await atMost(STOP_MS.sources, sources.stop());
+    await closeSequencer();
+    log.info({ sequence: sequencer.durableSequence }, 'handed over');
+    await stop();
+    parts.onHandedOver();
+  };
+  parts.replicated?.whenAskedToHandOver((standbyId) => void handOver(standbyId).catch(fail));
 
   // Finds out before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
@@ -323,6 +362,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const address = `http://${host}:${port}`;
   log.info({ address, dataFolder: config.dataFolder }, 'listening');
+  parts.replicated?.serves(address);
   const operationsPort =
     operations === null
       ? null
@@ -351,6 +391,11 @@ async function gatewayListener(
   const key = await withVariable('GATEWAYS_KEY_FILE', read, [Error]);
   const clientsOf: StreamServer['clientsOf'] = (reply) => stream.clientsOf(reply);
   return new GatewayListener({ gateway, routes, key, clientsOf });
+}
+
+/** With an address of their own, operators alone see the metrics. */
+function routesOf({ operationsPort }: Config): readonly Route[] {
+  return operationsPort === null ? ROUTES : ROUTES.filter(({ path }) => path !== '/metrics');
 }
 
 /** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */

@@ -24,12 +24,34 @@ async function main(): Promise<void> {
   const config = withinLimits(asked, processLimits(), log);
   // No client is answered: only the journal says what happened.
   const onFatal = () => process.exit(1);
-  const options = { config, log, onFatal };
-  const exchange =
-    config.role === 'replica' ? await startReplica(options) : await startExchange(options);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, () => void shutDown(exchange));
+  const waiting = new AbortController();
+  let exchange: Replica | null = null;
+  const stop = () => {
+    if (exchange === null) waiting.abort();
+    else void shutDown(exchange);
+  };
+  // A standby may wait for months, and is stopped as cleanly as an exchange that serves.
+  if (config.role === 'standby') onSignals(stop);
+  const onHandedOver = () => {
+    console.log('A standby leads now, as it was asked to. This exchange has stopped.');
+    process.exit(0);
+  };
+  const { signal } = waiting;
+  try {
+    const options = { config, log, onFatal, signal, onHandedOver };
+    exchange =
+      config.role === 'replica' ? await startReplica(options) : await startExchange(options);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    console.log('The standby has stopped.');
+    process.exit(0);
+  }
+  if (config.role !== 'standby') onSignals(stop);
   console.log(firstTrade(exchange.port, config.host, config.assets[0]!));
+}
+
+function onSignals(stop: () => void): void {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
 }
 
 /** @throws if the operating system's limits are too low */

@@ -3,7 +3,8 @@
  * the secret of the sessions, all of which can be made again from the journal, and no journal.
  *
  * Always holds: the engine is rebuilt only after this process leads and its epoch is replicated, so
- * what it reads can not be lost any more; nothing is written to the journal before that.
+ * what it reads can not be lost any more; nothing is written to the journal before that. A standby
+ * follows the journal with a warm engine until it leads, and then needs only the rest.
  */
 import type { Engine } from '../engine/engine.js';
 import { JournalError } from './journal/errors.js';
@@ -15,6 +16,7 @@ import {
 import { listSegments } from './journal/segments.js';
 import { openSource } from './journal/source.js';
 import type { CommitLog } from './journal/store.js';
+import type { JournalTail } from './journal-tail.js';
 import { type RecoveryLog, recoverFromSnapshot } from './recovery.js';
 import { createPrivateFolder } from './storage/files.js';
 
@@ -22,6 +24,23 @@ export interface ReplicatedFolderOptions extends PostgresJournalOptions {
   folder: string;
   /** Called once, when this process no longer leads, or can no longer know; it must end. */
   onLost: (error: Error) => void;
+}
+
+/**
+ * Locks the folder, and creates it if there is none.
+ * @throws JournalError for one with a journal of its own, or in use.
+ */
+export async function lockReplicatedFolder(folder: string): Promise<FolderLock> {
+  await createPrivateFolder(folder);
+  // The first segments may be in an archive.
+  if (listSegments(folder).length > 0) {
+    throw new JournalError(
+      `the data folder ${folder} has a journal of its own, which would be ignored. Use another ` +
+        'folder, or start without JOURNAL.',
+      null,
+    );
+  }
+  return lockFolder(folder);
 }
 
 export class ReplicatedFolder {
@@ -33,6 +52,8 @@ export class ReplicatedFolder {
     private readonly options: ReplicatedFolderOptions,
     private readonly folderLock: FolderLock,
     private readonly journal: PostgresJournal,
+    /** Of a standby; null: the engine is rebuilt. */
+    private readonly tail: JournalTail | null,
   ) {}
 
   /**
@@ -40,36 +61,54 @@ export class ReplicatedFolder {
    * @throws JournalError, JournalUnavailable
    */
   static async lock(options: ReplicatedFolderOptions): Promise<ReplicatedFolder> {
-    const { folder } = options;
-    await createPrivateFolder(folder);
-    // The first segments may be in an archive.
-    if (listSegments(folder).length > 0) {
-      throw new JournalError(
-        `the data folder ${folder} has a journal of its own, which would be ignored. Use another ` +
-          'folder, or start without JOURNAL.',
-        null,
-      );
-    }
-    const folderLock = await lockFolder(folder);
+    const folderLock = await lockReplicatedFolder(options.folder);
     try {
       const journal = await PostgresJournal.takeOver(options);
-      journal.whenLost(options.onLost);
-      return new ReplicatedFolder(options, folderLock, journal);
+      return ReplicatedFolder.leading(options, folderLock, journal, null);
     } catch (error) {
       await folderLock.release();
       throw error;
     }
   }
 
+  /** The folder of a process that leads already. */
+  static leading(
+    options: ReplicatedFolderOptions,
+    folderLock: FolderLock,
+    journal: PostgresJournal,
+    tail: JournalTail | null,
+  ): ReplicatedFolder {
+    journal.whenLost(options.onLost);
+    return new ReplicatedFolder(options, folderLock, journal, tail);
+  }
+
   /** The engine at the end of the journal. @throws JournalError */
   async recover(options: { log: RecoveryLog; elapsedMs: () => number }): Promise<Engine> {
     const { folder, address } = this.options;
+    const { tail } = this;
     const reader = await openSource({ postgres: address });
     try {
-      return (await recoverFromSnapshot({ ...options, folder, reader })).engine;
+      if (tail === null) return (await recoverFromSnapshot({ ...options, folder, reader })).engine;
+      await tail.finish(reader);
+      return tail.engine;
     } finally {
       await reader.close();
     }
+  }
+
+  /** Says in the journal where this leader takes the requests of gateways, as `host:port`. */
+  advertise(address: string): void {
+    this.journal.advertise(address);
+  }
+
+  /** Says in the journal where this leader serves clients. */
+  serves(address: string): void {
+    this.journal.serves(address);
+  }
+
+  /** `asked` is called once, when a standby is to take over: the journal must then be closed. */
+  whenAskedToHandOver(asked: (standbyId: string) => void): void {
+    this.journal.whenAskedToHandOver(asked);
   }
 
   /** Called once. The folder's lock is released when the journal is closed. */
@@ -83,11 +122,6 @@ export class ReplicatedFolder {
       append: (batch, done) => journal.append(batch, done),
       close: release,
     });
-  }
-
-  /** Says in the journal where this leader takes the requests of gateways, as `host:port`. */
-  advertise(address: string): void {
-    this.journal.advertise(address);
   }
 
   async release(): Promise<void> {

@@ -20,6 +20,44 @@ const INDEX = JSON.stringify({
   status: '/api/status',
 });
 
+interface Built {
+  /** Of what it was made. */
+  key: string;
+  files: Map<string, StaticFile>;
+}
+
+/** The last one made: a standby makes it while it waits. */
+let built: Built | null = null;
+
+/**
+ * The files by path; made once for the same routes. Takes tenths of a second of CPU time.
+ * @throws if a file of swagger-ui-dist is missing.
+ */
+export function contractFiles(
+  routes: readonly Route[],
+  version: string,
+  limits: StreamLimits,
+): Map<string, StaticFile> {
+  const names = routes.map(({ method, path }) => `${method} ${path}`);
+  const key = JSON.stringify([names, version, limits]);
+  if (built?.key === key) return built.files;
+  const stream = buildStreamDocument(version, limits);
+  const files = new Map<string, StaticFile>();
+  const texts = {
+    '/api': INDEX,
+    '/api/openapi.json': JSON.stringify(buildDocument(routes, version)),
+    '/api/asyncapi.json': JSON.stringify(stream),
+  };
+  for (const [path, text] of Object.entries(texts)) {
+    const bytes = Buffer.from(text);
+    files.set(path, { contentType: 'application/json', bytes, headers: [] });
+  }
+  files.set('/api/docs/stream', streamPage(stream));
+  for (const [path, file] of pageFiles()) files.set(`/api${path}`, file);
+  built = { key, files };
+  return files;
+}
+
 /** @throws if a file of swagger-ui-dist is missing. */
 export function serveContract(
   router: Router,
@@ -27,17 +65,6 @@ export function serveContract(
   gateway: Gateway,
   limits: StreamLimits,
 ): void {
-  const stream = buildStreamDocument(gateway.version, limits);
-  const texts = {
-    '/api': INDEX,
-    '/api/openapi.json': JSON.stringify(buildDocument(routes, gateway.version)),
-    '/api/asyncapi.json': JSON.stringify(stream),
-  };
-  for (const [path, text] of Object.entries(texts)) {
-    const headers: StaticFile['headers'] = [];
-    const bytes = Buffer.from(text);
-    serveFile(router, path, { contentType: 'application/json', bytes, headers }, gateway);
-  }
-  serveFile(router, '/api/docs/stream', streamPage(stream), gateway);
-  for (const [path, file] of pageFiles()) serveFile(router, `/api${path}`, file, gateway);
+  for (const [path, file] of contractFiles(routes, gateway.version, limits))
+    serveFile(router, path, file, gateway);
 }

@@ -13,9 +13,9 @@ import type { CommitLog } from '../../persistence/journal/store.js';
 import type { RecoveryLog } from '../../persistence/recovery.js';
 import { ReplicatedFolder } from '../../persistence/replicated-folder.js';
 import { readPrivateText } from '../../persistence/storage/files.js';
-import type { Config, ReplicatedJournal } from '../config.js';
-import type { Log } from '../observe/log.js';
+import type { ReplicatedJournal } from '../config.js';
 import { ConfigError, withVariable } from './config-error.js';
+import { type StandbyOptions, standBy } from './standby.js';
 
 /** What DataFolder and ReplicatedFolder have in common. */
 export interface Data {
@@ -31,27 +31,40 @@ export interface LockedData {
   data: Data;
   /** Where the follower reads the journal. */
   place: JournalPlace;
+  /** The same data when the journal is on PostgreSQL; null: there are no other exchanges. */
+  replicated: ReplicatedFolder | null;
 }
 
-/** @throws ConfigError, JournalError */
-export async function lockData(
-  config: Config,
-  log: Log,
-  onLost: (error: Error) => void,
-): Promise<LockedData> {
+type LockOptions = Omit<StandbyOptions, 'address' | 'isUnreplicated'>;
+
+/** A standby waits here until it leads. @throws ConfigError, JournalError */
+export async function lockData(options: LockOptions): Promise<LockedData> {
+  const { config, log, onLost } = options;
   const { dataFolder: folder, acceptMissingMark, segmentBytes, journal } = config;
   if (journal === null) {
-    const options = { folder, acceptMissingMark, segmentBytes, hashFile: hashFileInThread };
-    const lock = () => DataFolder.lock(options);
-    return { data: await withVariable('DATA_FOLDER', lock), place: { folder } };
+    const folderOptions = { folder, acceptMissingMark, segmentBytes, hashFile: hashFileInThread };
+    const lock = () => DataFolder.lock(folderOptions);
+    const data = await withVariable('DATA_FOLDER', lock);
+    return { data, place: { folder }, replicated: null };
   }
   const address = addressOf(journal);
   const { isUnreplicated } = journal;
+  if (config.role === 'standby') {
+    const data = await standBy({ ...options, address, isUnreplicated });
+    return { data, place: { postgres: address }, replicated: data };
+  }
   const onWaiting = () =>
     log.info('another exchange leads: this one takes over when its lease is over');
   try {
-    const options = { folder, address, isUnreplicated, onWaiting, onLost };
-    return { data: await ReplicatedFolder.lock(options), place: { postgres: address } };
+    const data = await ReplicatedFolder.lock({
+      folder,
+      address,
+      isUnreplicated,
+      onWaiting,
+      onLost,
+      signal: options.signal,
+    });
+    return { data, place: { postgres: address }, replicated: data };
   } catch (error) {
     if (error instanceof JournalUnavailable) throw new ConfigError(`JOURNAL: ${error.message}`);
     throw error;

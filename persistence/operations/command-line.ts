@@ -12,6 +12,7 @@ import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
 import { OperationRefused } from './folders.js';
 import { move } from './move.js';
+import { takeover } from './takeover.js';
 import { type UpgradeReport, upgrade } from './upgrade.js';
 
 interface Streams {
@@ -45,7 +46,7 @@ function isExpected(error: unknown): error is Error {
 function programOf({ answers, notices }: Streams): Command {
   const say = (text: string) => void answers.write(`${text}\n`);
   const program = new Command('operations')
-    .description('Copies and restores the data folders of an exchange.')
+    .description('Copies and restores the data of an exchange, and changes its leader.')
     .showHelpAfterError('(--help shows the usage)')
     .configureOutput({
       writeOut: (text) => void answers.write(text),
@@ -114,6 +115,21 @@ function programOf({ answers, notices }: Streams): Command {
       say(`${to} has the journal of ${from} up to sequence ${end.sequence}, digest ${end.digest}.`);
     });
 
+  program
+    .command('takeover')
+    .description('ask the leader of a journal on PostgreSQL to hand over to a standby that waits')
+    .requiredOption('--journal <address>', 'postgres://user@host:port,host:port/database')
+    .option('--password-file <path>', 'the password of the database, mode 0600')
+    .option('--ca-file <path>', 'the certificate of the authority of the database, PEM')
+    .action(async ({ journal, passwordFile, caFile }: TakeoverCommand) => {
+      const place = placeOf(journal, { passwordFile, caFile });
+      if (!('postgres' in place))
+        throw new OperationRefused('--journal must begin with postgres://');
+      const options = { address: place.postgres, limitMs: TAKEOVER_MS };
+      const done = await takeover({ ...options, elapsedMs: () => performance.now() });
+      say(`${done.serving} leads in epoch ${done.epoch}, ${done.tookMs} ms after the request.`);
+    });
+
   return program;
 }
 
@@ -132,6 +148,15 @@ function upgradeText(report: UpgradeReport, from: string, to: string): string {
     `the balances of ${users} users, ${positions} positions, ${orders} resting orders and ` +
     `${receipts} receipts by idempotency key are equal. ${from} was not changed.`
   );
+}
+
+/** How long a planned takeover may take. */
+const TAKEOVER_MS = 20_000;
+
+interface TakeoverCommand {
+  journal: string;
+  passwordFile?: string | undefined;
+  caFile?: string | undefined;
 }
 
 interface CopyOptions {

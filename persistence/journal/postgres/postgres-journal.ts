@@ -75,7 +75,8 @@ export class PostgresJournal implements CommitLog {
   private renewal: NodeJS.Timeout | null = null;
   /** The renewal that has been sent; null: none. */
   private renewing: Promise<void> | null = null;
-  private advertised = '';
+  /** What each renewal says. */
+  private said = { address: '', serving: '' };
   private isWatching = false;
 
   private constructor(
@@ -142,10 +143,16 @@ export class PostgresJournal implements CommitLog {
     this.asked = asked;
   }
 
-  /** Says where this leader takes commands, as `host:port`, for gateways to find it. */
+  /** Says where this leader takes the requests of gateways, as `host:port`. */
   advertise(address: string): void {
-    this.advertised = address;
-    if (this.failure === null && this.renewing === null) this.renew();
+    this.said = { ...this.said, address };
+    this.renewNow();
+  }
+
+  /** Says where this leader serves clients, which it does from now on. */
+  serves(serving: string): void {
+    this.said = { ...this.said, serving };
+    this.renewNow();
   }
 
   append(batch: BatchContent, done: CommitDone): void {
@@ -212,19 +219,23 @@ export class PostgresJournal implements CommitLog {
   /** An append renews the lease, too; this is for the time in which nothing happens. */
   private renew(): void {
     if (this.renewal !== null) clearTimeout(this.renewal);
-    const sent = this.advertised;
+    const sent = this.said;
     this.renewing = this.renewed(sent).then(() => {
       this.renewing = null;
       if (this.failure !== null) return;
-      if (this.advertised === sent) this.renewLater();
+      if (this.said === sent) this.renewLater();
       else this.renew();
     });
   }
 
-  private async renewed(address: string): Promise<void> {
+  private renewNow(): void {
+    if (this.failure === null && this.renewing === null) this.renew();
+  }
+
+  private async renewed({ address, serving }: PostgresJournal['said']): Promise<void> {
     const unanswered = this.watch();
     try {
-      const values = [this.epoch, LEASE_MS, address];
+      const values = [this.epoch, LEASE_MS, address, serving];
       const { rows } = await this.client.query({ name: 'renew', text: RENEW_SQL, values });
       this.checkRow(rows[0]);
       const successor = rows[0]?.successor ?? '';
@@ -297,10 +308,15 @@ async function leadership(
   leader: string,
   { isForced = false, onWaiting, standby, signal }: PostgresJournalOptions,
 ): Promise<Writer> {
+  const ask = async (text: string, values: unknown[]) => {
+    // Missing from the types of pg. A standby looks for another node when this one is silent.
+    const query: pg.QueryConfig & { query_timeout?: number } = { text, values };
+    if (standby !== undefined) query.query_timeout = UNANSWERED_MS;
+    return (await client.query(query)).rows;
+  };
   for (let asks = 0; ; asks++) {
     const values = [leader, LEASE_MS, isForced, standby?.id ?? ''];
-    const { rows } = await client.query(TAKE_OVER_SQL, values);
-    const [writer] = rows;
+    const [writer] = await ask(TAKE_OVER_SQL, values);
     // int8 comes as text.
     if (writer !== undefined) {
       const { epoch, last_sequence: last, hash } = writer;
@@ -309,7 +325,7 @@ async function leadership(
     if (asks === 0) onWaiting?.();
     if (standby !== undefined && asks % (REGISTER_EVERY_MS / ASK_EVERY_MS) === 0) {
       const { id, address, sequence } = standby;
-      await client.query(WAITING_SQL, [id, address, sequence()]);
+      await ask(WAITING_SQL, [id, address, sequence()]);
     }
     await delay(ASK_EVERY_MS, undefined, { ...(signal === undefined ? {} : { signal }) });
   }

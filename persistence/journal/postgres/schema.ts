@@ -3,10 +3,11 @@
  *
  *   writer    one row: who writes, and up to where. `epoch` grows with each leader. An append and a
  *             takeover lock this row, so each append is wholly before or after a takeover.
- *             `address` is where the leader takes commands, empty until it does; `renewed` is the
- *             time of the last change, which a leader makes several times a second. `successor` is
- *             the standby that is asked to take over, empty without such a request: the leader then
- *             ends its lease, and for a while only that standby may lead.
+ *             `address` is where the leader takes the requests of gateways and `serving` where it
+ *             takes those of clients, both empty until it does; `renewed` is the time of the last
+ *             change, which a leader makes several times a second. `successor` is the standby that
+ *             is asked to take over, empty without such a request: the leader then ends its lease,
+ *             and for a while only that standby may lead.
  *   standby   a row for each exchange that waits to take over: how far it is, and when it said so
  *   batch     the rows of the journal as format.ts has them, and the epoch that wrote each
  *
@@ -25,6 +26,7 @@ export const SCHEMA_SQL = `
     hash bytea NOT NULL,
     leader text NOT NULL,
     address text NOT NULL DEFAULT '',
+    serving text NOT NULL DEFAULT '',
     successor text NOT NULL DEFAULT '',
     renewed timestamptz NOT NULL DEFAULT now(),
     expires timestamptz NOT NULL
@@ -80,7 +82,8 @@ export const APPEND_SQL = `
 export const TAKE_OVER_SQL = `
   UPDATE writer
   SET epoch = CASE WHEN leader = $1 THEN epoch ELSE epoch + 1 END, leader = $1,
-    address = '', successor = '', renewed = now(), expires = now() + $2 * interval '1 millisecond'
+    address = '', serving = '', successor = '', renewed = now(),
+    expires = now() + $2 * interval '1 millisecond'
   WHERE leader = $1 OR $3
     OR (expires <= now() AND (successor IN ('', $4) OR expires <= now() - interval '2 seconds'))
   RETURNING epoch, last_sequence, hash`;
@@ -88,7 +91,8 @@ export const TAKE_OVER_SQL = `
 /** One row with the settings and the asked successor. No row: another leader has taken over. */
 export const RENEW_SQL = `
   UPDATE writer
-  SET address = $3, renewed = now(), expires = now() + $2 * interval '1 millisecond'
+  SET address = $3, serving = $4, renewed = now(),
+    expires = now() + $2 * interval '1 millisecond'
   WHERE epoch = $1
   RETURNING successor, ${SETTINGS}`;
 
@@ -105,7 +109,9 @@ export const STANDBYS_SQL = `
   ORDER BY sequence DESC, id`;
 
 /** Asks the leader of an epoch to hand over. */
-export const HAND_OVER_SQL = 'UPDATE writer SET successor = $2 WHERE epoch = $1 RETURNING epoch';
+export const HAND_OVER_SQL = 'UPDATE writer SET successor = $2 WHERE epoch = $1';
+export const WITHDRAW_SQL = "UPDATE writer SET successor = '' WHERE epoch = $1";
+export const LEADER_SQL = 'SELECT epoch, serving FROM writer';
 
 /**
  * Who leads, up to where, and how old that is on this node: the clocks of the nodes are compared,
@@ -118,7 +124,8 @@ export const HEAD_SQL = `
   FROM writer`;
 
 /** Ends the lease, so that the next leader need not wait. */
-export const RESIGN_SQL = "UPDATE writer SET expires = now(), address = '' WHERE epoch = $1";
+export const RESIGN_SQL = `
+  UPDATE writer SET expires = now(), address = '', serving = '' WHERE epoch = $1`;
 
 const COLUMNS = `first_sequence AS "firstSequence", last_sequence AS "lastSequence", records,
   digest, hash`;

@@ -2,7 +2,7 @@
  * The journal on a real cluster of three nodes of PostgreSQL: what is committed, who may commit,
  * and what happens when nodes are away.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import { PostgresJournal } from '../../../persistence/journal/postgres/postgres-journal.js';
@@ -193,6 +193,43 @@ describe('a cluster under which a commit could be lost is refused', () => {
       `ALTER SYSTEM SET ${name} = '${name === 'synchronous_commit' ? 'on' : 'ANY 1 (b, c)'}'`,
     );
     await cluster.query(a!, 'SELECT pg_reload_conf()');
+  });
+});
+
+describe('settings that no longer hold end a leader', () => {
+  const set = async (names: string) => {
+    const [a] = cluster.nodes;
+    await cluster.query(a!, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+    await cluster.query(a!, 'SELECT pg_reload_conf()');
+  };
+  afterEach(() => set('ANY 1 (b, c)'));
+
+  test('that has nothing to write', async () => {
+    const journal = await takeOver();
+    let lost: Error | null = null;
+    journal.whenLost((error) => (lost = error));
+    await set('');
+    await eventually(() => lost !== null);
+    expect(lost!.message).toContain("PostgreSQL has synchronous_standby_names = ''");
+    await expect(append(journal)).rejects.toThrow('synchronous_standby_names');
+    await journal.close();
+  });
+
+  test('that waits for standbys, although PostgreSQL then commits', async () => {
+    const [a, ...standbys] = cluster.nodes;
+    const journal = await takeOver();
+    for (const node of standbys) await cluster.stopNode(node);
+    const answer = append(journal);
+    await eventually(async () => {
+      const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+      return (await cluster.query(a!, waiting)).length > 0;
+    });
+    // The lease is renewed by a statement that is sent behind the one that waits.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    await set('');
+    expect((await answer)?.message).toContain("PostgreSQL has synchronous_standby_names = ''");
+    for (const node of standbys) await cluster.startNode(node);
+    await journal.close();
   });
 });
 

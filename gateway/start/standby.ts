@@ -1,0 +1,140 @@
+/**
+ * A standby: it follows the leader's journal with a warm engine and a follower of its own, answers
+ * only how far it is (waiting-server.ts), and becomes the leader when the lease is over or is
+ * handed to it.
+ *
+ * Always holds: what can be retried is retried, however long it lasts, for a standby is there for
+ * the time in which the cluster fails. Only a folder that cannot be used and a journal that leads
+ * elsewhere end it.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Follower } from '../../persistence/follower/follower.js';
+import { JournalError } from '../../persistence/journal/errors.js';
+import type { PostgresAddress } from '../../persistence/journal/postgres/address.js';
+import { PostgresJournal } from '../../persistence/journal/postgres/postgres-journal.js';
+import type { JournalPlace } from '../../persistence/journal/source.js';
+import { JournalTail } from '../../persistence/journal-tail.js';
+import { lockReplicatedFolder, ReplicatedFolder } from '../../persistence/replicated-folder.js';
+import type { Config } from '../config.js';
+import type { Log } from '../observe/log.js';
+import { elapsedMs, machineMs } from '../time/clock.js';
+import { programVersion } from './version.js';
+import { WaitingServer } from './waiting-server.js';
+
+const RETRY_AFTER_MS = 200;
+/** A standby that is a moment behind takes over as quickly: it reads the rest itself. */
+const POLL_EVERY_MS = 20;
+
+export interface StandbyOptions {
+  config: Config;
+  address: PostgresAddress;
+  isUnreplicated: boolean;
+  log: Log;
+  onLost: (error: Error) => void;
+  /** Starts this node's follower, which is told of each batch. */
+  startFollower: (place: JournalPlace, durableSequence: number) => Follower | null;
+  /** Makes what a start would make that has nothing to do with the journal. */
+  warmUp: () => void;
+  /** Ends the waiting. */
+  signal: AbortSignal;
+}
+
+/** The folder of the leader that this process has become. @throws if `signal` was aborted */
+export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder> {
+  const { config, address, isUnreplicated, log, startFollower, onLost } = options;
+  const folder = config.dataFolder;
+  const folderLock = await lockReplicatedFolder(folder);
+  const startedAtMs = machineMs();
+  let tail: JournalTail | null = null;
+  const status = () => JSON.stringify(statusOf(tail, options, startedAtMs));
+  const server = new WaitingServer(config.trustProxy, status);
+  let follower: Follower | null = null;
+  try {
+    const port = await server.listen(config.host, config.port);
+    log.info({ host: config.host, port }, 'a standby: it follows the leader and waits');
+    tail = await retried(() => JournalTail.open(tailOptions(options)), options);
+    tail.engine.reserve();
+    options.warmUp();
+    follower = startFollower({ postgres: address, prefersStandby: true }, tail.end.sequence);
+    tail.start({
+      batchApplied: ({ lastSequence }) => follower?.committed(lastSequence),
+      onFatal: onLost,
+    });
+    log.info({ sequence: tail.sequence }, 'the engine is warm');
+    const journal = await leadership(options, tail, port);
+    return ReplicatedFolder.leading(
+      { folder, address, isUnreplicated, onLost },
+      folderLock,
+      journal,
+      tail,
+    );
+  } catch (error) {
+    await tail?.close();
+    await follower?.close();
+    await folderLock.release();
+    throw error;
+  } finally {
+    server.close();
+  }
+}
+
+function statusOf(
+  tail: JournalTail | null,
+  { isUnreplicated }: StandbyOptions,
+  startedAtMs: number,
+): object {
+  return {
+    version: programVersion(),
+    role: 'standby',
+    sequence: tail?.sequence ?? 0,
+    durableSequence: tail?.sequence ?? 0,
+    digest: tail?.engine.digest() ?? null,
+    journal: isUnreplicated ? 'unreplicated' : 'replicated',
+    leader: tail?.head.address ?? null,
+    epoch: tail?.head.epoch ?? null,
+    ageMs: tail === null ? null : Math.round(tail.ageMs),
+    startedAtMs,
+  };
+}
+
+function tailOptions({ config, address, log }: StandbyOptions) {
+  return { folder: config.dataFolder, address, log, elapsedMs, pollEveryMs: POLL_EVERY_MS };
+}
+
+async function leadership(
+  options: StandbyOptions,
+  tail: JournalTail,
+  port: number,
+): Promise<PostgresJournal> {
+  const { config, address, isUnreplicated, signal, log } = options;
+  const standby = {
+    id: randomUUID(),
+    address: `${config.host}:${port}`,
+    sequence: () => tail.sequence,
+  };
+  const onWaiting = () => log.info('another exchange leads: this one waits for its lease');
+  const journal = await retried(
+    () => PostgresJournal.takeOver({ address, isUnreplicated, standby, signal, onWaiting }),
+    options,
+  );
+  log.info({ epoch: journal.epoch, sequence: tail.sequence }, 'this exchange leads now');
+  return journal;
+}
+
+/** Settles with the work, which is tried until it succeeds. */
+async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOptions): Promise<T> {
+  for (let problem = ''; ; ) {
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      const isFinal = error instanceof JournalError && error.firstBadSequence !== null;
+      if (isFinal || !(error instanceof Error)) throw error;
+      const { message } = error;
+      if (message !== problem) log.warn({ problem: message }, 'the standby cannot go on; retrying');
+      problem = message;
+      await delay(RETRY_AFTER_MS, undefined, { signal });
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * What a standby answers while it waits: /api/health, /api/status with how far its engine is, and
+ * for everything else 503 `unavailable` with Retry-After. Each answer closes its connection, so
+ * that none is left when the exchange itself listens on the port.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+import { errorAnswer } from '../http/errors.js';
+import { JSON_TYPE, writeHead, writeStatus } from '../http/response-head.js';
+import { Router } from '../http/router.js';
+
+const RETRY_AFTER_S = '1';
+const WAITING = errorAnswer('unavailable', { executed: false, reason: 'standby' });
+
+export class WaitingServer {
+  private readonly router: Router;
+
+  /** @param status the body of /api/status */
+  constructor(trustProxy: boolean, status: () => string) {
+    this.router = new Router(trustProxy, answerLater);
+    const routes: [path: string, answer: (response: HttpResponse) => void][] = [
+      ['/api/health', (response) => answer(response, 200, '{"status":"ok"}')],
+      ['/api/status', (response) => answer(response, 200, status())],
+      ['/*', (response) => answer(response, 503, WAITING.text)],
+    ];
+    for (const [path, handle] of routes) this.router.on('any', path, handle);
+  }
+
+  /** Resolves to the port. Rejects if the address is not available. */
+  listen(host: string, port: number): Promise<number> {
+    return this.router.listen(host, port);
+  }
+
+  close(): void {
+    this.router.stopListening();
+    this.router.close();
+  }
+}
+
+/** The end of the request is unknown: uWebSockets.js must not meet further bytes before it. */
+function answerLater(response: HttpResponse): void {
+  let isOver = false;
+  response.onAborted(() => {
+    isOver = true;
+  });
+  setImmediate(() => {
+    if (!isOver) answer(response, 503, WAITING.text);
+  });
+}
+
+function answer(response: HttpResponse, status: number, text: string): void {
+  response.cork(() => {
+    writeStatus(response, status);
+    writeHead(response, JSON_TYPE, false);
+    if (status === 503) response.writeHeader('Retry-After', RETRY_AFTER_S);
+    response.writeHeader('Connection', 'close');
+    response.end(text, true);
+  });
+}

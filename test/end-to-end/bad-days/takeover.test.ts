@@ -1,0 +1,307 @@
+/**
+ * The built program with a standby, on a real cluster of PostgreSQL: it takes over with a warm
+ * engine from a leader that was killed or paused, or that was asked to hand over, and from one
+ * whose connection was cut while nobody knew whether its last batch was committed.
+ */
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { PostgresCluster } from '../../../bench/cluster/postgres.js';
+import { Random } from '../../../bench/workload/random.js';
+import {
+  activeMarket,
+  nextCommand,
+  registerTraders,
+  type Sent,
+  send,
+} from '../../support/disk/scenario.js';
+import { eventually } from '../../support/eventually.js';
+import { type ApiClient, ChildServer, type Trader } from '../../support/server.js';
+
+const COMMANDS = 30;
+const OPERATIONS = join(import.meta.dirname, '../../../dist/persistence/operations/main.js');
+const work = mkdtempSync(join(tmpdir(), 'exchange-takeover-'));
+let cluster: PostgresCluster;
+let folders = 0;
+const running: ChildServer[] = [];
+const clients: ApiClient[] = [];
+
+beforeAll(async () => {
+  cluster = await PostgresCluster.start();
+}, 120_000);
+beforeEach(async () => {
+  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch, standby');
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  for (const server of running.splice(0)) {
+    server.child.kill('SIGCONT');
+    await server.stop('SIGKILL');
+  }
+});
+afterAll(async () => {
+  await cluster?.stop();
+  rmSync(work, { recursive: true, force: true });
+});
+
+interface StandbyStatus {
+  sequence: number;
+  ageMs: number;
+}
+
+interface Node {
+  server: ChildServer;
+  folder: string;
+}
+
+function spawn(folder: string, variables: Record<string, string> = {}): Node {
+  const server = ChildServer.spawn({
+    DATA_FOLDER: folder,
+    JOURNAL: cluster.url,
+    ASSETS: 'BTC',
+    HOUSE: 'off',
+    FEED_SPEED: '60',
+    LOG_LEVEL: 'info',
+    ...variables,
+  });
+  running.push(server);
+  return { server, folder };
+}
+
+const lead = (variables: Record<string, string> = {}) =>
+  spawn(join(work, `${++folders}`), variables);
+
+/** On another machine, so to speak, with the leader's secret of sessions; warm. */
+async function standBy(leader: Node): Promise<Node> {
+  const folder = join(work, `${++folders}`);
+  mkdirSync(folder, { mode: 0o700 });
+  copyFileSync(join(leader.folder, 'session-secret'), join(folder, 'session-secret'));
+  const standby = spawn(folder, { ROLE: 'standby' });
+  await eventually(() => /the engine is warm/.test(standby.server.stderr));
+  return standby;
+}
+
+async function listening({ server }: Node): Promise<ApiClient> {
+  const api = await server.listening();
+  clients.push(api);
+  return api;
+}
+
+/** Milliseconds from the moment at which it led until it listened, by its own log. */
+function takeoverMs({ server }: Node): number {
+  const at = (words: string) => {
+    const line = server.stderr.split('\n').find((each) => each.includes(words));
+    return Number(JSON.parse(line!).time);
+  };
+  return at('"listening"') - at('this exchange leads now');
+}
+
+/** For those who measure: MEASURE=on. */
+function report(text: string): void {
+  if (process.env['MEASURE'] === 'on') process.stdout.write(`${text}\n`);
+}
+
+async function tradeOn(api: ApiClient, traders: Trader[], name: string): Promise<Sent[]> {
+  const random = new Random(name);
+  const all: Sent[] = [];
+  for (let i = 0; i < COMMANDS; i++) {
+    const sent = nextCommand(traders, await activeMarket(api), `${name}-${i}`, random);
+    sent.answer = await send(api, sent);
+    all.push(sent);
+  }
+  return all;
+}
+
+/** Everything acknowledged has its answer, byte for byte. */
+async function expectAll(api: ApiClient, all: Sent[]): Promise<void> {
+  for (const sent of all) expect(await send(api, sent)).toEqual(sent.answer);
+}
+
+/** Where a standby listens while it waits. */
+function waitingAt({ server }: Node): string {
+  const line = server.stderr.split('\n').find((each) => each.includes('a standby: it follows'));
+  return `http://127.0.0.1:${JSON.parse(line!).port}/api`;
+}
+
+async function takeover(): Promise<{ code: number; text: string }> {
+  const args = [OPERATIONS, 'takeover', '--journal', cluster.url];
+  return promisify(execFile)(process.execPath, args).then(
+    ({ stdout }) => ({ code: 0, text: stdout }),
+    (error) => ({ code: error.code, text: error.stderr }),
+  );
+}
+
+test('a standby says what it is, and takes over from one that was killed', async () => {
+  const first = lead();
+  const api = await listening(first);
+  const traders = await registerTraders(api);
+  const standby = await standBy(first);
+  const all = await tradeOn(api, traders, 'killed');
+  const base = waitingAt(standby);
+  const { sequence } = (await api.get('/status')).json;
+  await eventually(async () => {
+    const status = (await (await fetch(`${base}/status`)).json()) as StandbyStatus;
+    expect(status).toMatchObject({ role: 'standby', journal: 'replicated', epoch: 1 });
+    expect(status.sequence).toBeGreaterThanOrEqual(sequence);
+    expect(status.ageMs).toBeLessThan(2_000);
+  });
+  const body = JSON.stringify({ username: 'early', password: 'correct horse battery' });
+  for (const [path, options] of [
+    ['/ready', {}],
+    ['/auth/register', { method: 'POST', body }],
+  ] as const) {
+    const answer = await fetch(base + path, options);
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    const details = { executed: false, reason: 'standby' };
+    expect(await answer.json()).toMatchObject({ error: { code: 'unavailable', details } });
+  }
+  await first.server.stop('SIGKILL');
+  const other = await listening(standby);
+  report(`warm: ${takeoverMs(standby)} ms`);
+  await expectAll(other, all);
+  await tradeOn(other, traders, 'after');
+  expect(await standby.server.stop()).toBe(0);
+});
+
+test('one that was paused acknowledges nothing after a standby took over, and ends', async () => {
+  const first = lead();
+  const api = await listening(first);
+  const traders = await registerTraders(api);
+  const standby = await standBy(first);
+  const all = await tradeOn(api, traders, 'paused');
+  first.server.child.kill('SIGSTOP');
+  const other = await listening(standby);
+  report(`warm: ${takeoverMs(standby)} ms`);
+  const late = { ...all[0]!, key: 'late' };
+  const answer = send(api, late).catch(() => null);
+  first.server.child.kill('SIGCONT');
+  expect(await first.server.end()).toBe(1);
+  expect((await answer)?.status ?? 503).toBeGreaterThanOrEqual(400);
+  await expectAll(other, all);
+});
+
+describe('a planned takeover', () => {
+  test('is refused without a standby', async () => {
+    await listening(lead());
+    const { code, text } = await takeover();
+    expect(code).toBe(2);
+    expect(text).toContain('no standby is waiting');
+  });
+
+  test('loses no command of clients that wait for the new leader', async () => {
+    let leader = lead();
+    const api = await listening(leader);
+    const traders = await registerTraders(api);
+    let current: ApiClient | null = api;
+    const random = new Random('planned');
+    const all: Sent[] = [];
+    let stopping = false;
+    // What a gateway does: it sends a command again until a leader has answered it.
+    const client = async (name: string) => {
+      for (let i = 0; !stopping; i++) {
+        const sent = nextCommand(traders, market, `${name}-${i}`, random);
+        await eventually(async () => {
+          const at = current;
+          sent.answer = at === null ? null : await send(at, sent).catch(() => null);
+          return sent.answer !== null && sent.answer.status !== 503;
+        });
+        all.push(sent);
+      }
+    };
+    const market = await activeMarket(api);
+    const trading = Promise.all(['a', 'b', 'c'].map(client));
+    for (let i = 0; i < 2; i++) {
+      const standby = await standBy(leader);
+      const before = all.length;
+      const asked = takeover();
+      const next = await listening(standby);
+      current = next;
+      expect(await asked).toMatchObject({ code: 0 });
+      report(`${(await asked).text.trim()} ${takeoverMs(standby)} ms of it to start serving`);
+      expect(await leader.server.end()).toBe(0);
+      expect(leader.server.stdout).toContain('A standby leads now, as it was asked to.');
+      leader = standby;
+      await eventually(() => all.length > before + 20);
+    }
+    stopping = true;
+    await trading;
+    await expectAll(current!, all);
+    expect(all.every(({ answer }) => answer!.status < 500)).toBe(true);
+  });
+});
+
+/** Whose registration is the batch that is cut. */
+const USERNAME = 'fate-of-a-commit';
+type Moment = 'before it arrives' | 'before its answer';
+
+/** Between an exchange and its primary, to cut the connection at a chosen moment. */
+class CuttingProxy {
+  private readonly server: Server;
+  private readonly sockets: Socket[] = [];
+  hasCut = false;
+
+  private constructor(to: number, moment: Moment) {
+    this.server = createServer((client) => {
+      const node = connect(to, '127.0.0.1');
+      this.sockets.push(client, node);
+      for (const socket of [client, node]) socket.on('error', () => {});
+      let isMoment = false;
+      client.on('data', (data) => {
+        isMoment ||= data.includes(USERNAME);
+        if (isMoment && moment === 'before it arrives') this.end();
+        else node.write(data);
+      });
+      node.on('data', (data) => {
+        if (isMoment) this.end();
+        else client.write(data);
+      });
+      client.on('close', () => node.destroy());
+      node.on('close', () => client.destroy());
+    });
+  }
+
+  static async start(to: number, moment: Moment): Promise<CuttingProxy> {
+    const proxy = new CuttingProxy(to, moment);
+    await new Promise<void>((resolve) => proxy.server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    const { port } = this.server.address() as { port: number };
+    return `postgres://postgres@127.0.0.1:${port}/postgres`;
+  }
+
+  end(): void {
+    this.hasCut = true;
+    for (const socket of this.sockets) socket.destroy();
+    this.server.close();
+  }
+}
+
+test.each([
+  ['before it arrives', 201],
+  ['before its answer', 409],
+] as const)(
+  'a commit that is cut %s is answered by what the journal has',
+  async (moment, again) => {
+    const proxy = await CuttingProxy.start(cluster.primary.port, moment);
+    const first = lead({ JOURNAL: proxy.url, FOLLOWER: 'off' });
+    const api = await listening(first);
+    const all = await tradeOn(api, await registerTraders(api), 'cut');
+    const standby = await standBy(first);
+    const body = { username: USERNAME, password: 'correct horse battery' };
+    expect(await api.post('/auth/register', body).catch(() => null)).toBeNull();
+    expect(await first.server.end()).toBe(1);
+    expect(proxy.hasCut).toBe(true);
+    expect(first.server.stderr).toMatch(/unknown whether the last batch|connection to the journal/);
+    const other = await listening(standby);
+    expect((await other.post('/auth/register', body)).status).toBe(again);
+    expect((await other.post('/auth/login', body)).status).toBe(200);
+    await expectAll(other, all);
+  },
+);
