@@ -125,8 +125,7 @@ function programOf({ answers, notices }: Streams): Command {
       const place = placeOf(journal, { passwordFile, caFile });
       if (!('postgres' in place))
         throw new OperationRefused('--journal must begin with postgres://');
-      const options = { address: place.postgres, limitMs: TAKEOVER_MS };
-      const done = await takeover({ ...options, elapsedMs: () => performance.now() });
+      const done = await takeover({ address: place.postgres, limitMs: TAKEOVER_MS });
       say(`${done.serving} leads in epoch ${done.epoch}, ${done.tookMs} ms after the request.`);
     });
 

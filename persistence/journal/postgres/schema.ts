@@ -111,7 +111,9 @@ export const STANDBYS_SQL = `
 /** Asks the leader of an epoch to hand over. */
 export const HAND_OVER_SQL = 'UPDATE writer SET successor = $2 WHERE epoch = $1';
 export const WITHDRAW_SQL = "UPDATE writer SET successor = '' WHERE epoch = $1";
-export const LEADER_SQL = 'SELECT epoch, serving FROM writer';
+export const LEADER_SQL = `
+  SELECT epoch, serving, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "atMs"
+  FROM writer`;
 
 /**
  * Who leads, up to where, and how old that is on this node: the clocks of the nodes are compared,
