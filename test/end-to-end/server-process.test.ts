@@ -295,7 +295,6 @@ describe('the configuration', () => {
       port: 3_000,
       dataFolder: './data',
       journal: null,
-      role: 'leader',
       assets: ['BTC', 'ETH', 'SOL'],
       feed: { kind: 'simulated', seed: 1, speed: 1 },
       startingBalanceMicros: 10_000_000_000,
