@@ -167,7 +167,7 @@ export class PostgresJournal implements CommitLog {
         clearTimeout(unanswered);
         this.checkRow(rows[0]);
         // Sent after the batch, so its answer shows the settings after the commit.
-        if (this.renewing !== null) await this.renewing;
+        if (this.failure === null && this.renewing !== null) await this.renewing;
         this.writing = false;
         if (this.failure === null) this.position = { sequence: lastSequence, hash, digest };
         done(this.failure);
