@@ -48,7 +48,7 @@ import { crc32 } from 'node:zlib';
 
 export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
-export const HISTORY_VERSION = 2;
+export const HISTORY_VERSION = 1;
 
 /** The most entries in a run: a page may read that many more than it returns. */
 export const RUN_ENTRIES = 256;
