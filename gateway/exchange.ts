@@ -13,8 +13,9 @@ import { Follower } from '../persistence/follower/follower.js';
 import type { JournalPlace } from '../persistence/journal/source.js';
 import type { ReplicatedFolder } from '../persistence/replicated-folder.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
+import type { PartnerKey } from './auth/partners.js';
 import { Passwords } from './auth/passwords.js';
-import { sessionSecret, sharedSecret } from './auth/secret.js';
+import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import { AnswerCoder } from './coding/answer-coder.js';
 import type { Config } from './config.js';
@@ -22,7 +23,6 @@ import { contractFiles, serveContract } from './contract/serve.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
 import { Overload } from './fair-use/overload.js';
-import { digestOf, readGatewayKey } from './forwarding/key.js';
 import { GatewayListener } from './forwarding/listener.js';
 import type { Gateway } from './http/gateway.js';
 import type { Route } from './http/route.js';
@@ -43,6 +43,7 @@ import { withVariable } from './start/config-error.js';
 import { type Data, lockData } from './start/data.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
+import { readSharedSecrets } from './start/secrets.js';
 import { programVersion } from './start/version.js';
 import { StreamServer } from './stream/stream.js';
 import { atMost } from './time/at-most.js';
@@ -77,7 +78,7 @@ export interface ExchangeOptions {
  * How long a stop waits for the requests in flight and their clients, and then for the stream. The
  * rest of the stop has no limit: accepted commands must become durable, however slow the disk.
  */
-const STOP_MS = { requests: 2_500, stream: 1_000, sources: 100 };
+const STOP_MS = { requests: 2_500, stream: 1_000, sources: 100, gateways: 1_000 };
 /** How long a fatal error waits for the follower's thread. */
 const FATAL_MS = 2_000;
 
@@ -108,6 +109,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { dataFolder: folder } = config;
   const ticks = options.inputs === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
+  const shared = await readSharedSecrets(config);
   const { signal = new AbortController().signal } = options;
   const warmUp = () => contractFiles(routesOf(config), programVersion(), config.stream);
   const onLost = fail;
@@ -140,11 +142,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   });
   // A standby's follower runs already.
   if (follower === null) follow(place, sequencer.durableSequence);
-  const { sessionSecretFile: file } = config;
-  const secret =
-    file === ''
-      ? await withVariable('DATA_FOLDER', () => sessionSecret(folder))
-      : await withVariable('SESSION_SECRET_FILE', () => sharedSecret(file), [Error]);
+  const secret = shared.session ?? (await withVariable('DATA_FOLDER', () => sessionSecret(folder)));
   const sessions = new Sessions(secret);
   const parts = {
     config,
@@ -156,6 +154,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     follower,
     metrics,
     sessions,
+    gatewayKey: shared.gatewayKey,
     inputs,
     replicated,
     onHandedOver: options.onHandedOver ?? (() => {}),
@@ -285,6 +284,7 @@ interface Parts {
   follower: Follower | null;
   metrics: Metrics;
   sessions: Sessions;
+  gatewayKey: PartnerKey | null;
   inputs: Inputs;
   replicated: ReplicatedFolder | null;
   onHandedOver: () => void;
@@ -315,7 +315,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   server.mount((router) => stream.attach(router));
   server.mount((router) => serveContract(router, routes, gateway, config.stream));
   server.mount((router) => serveSite(router, gateway));
-  const gateways = await gatewayListener(config, gateway, routes, stream);
+  const gateways = gatewayListener(parts.gatewayKey, gateway, routes, stream);
   started.add(() => gateways?.close());
   let closed: Promise<void> | null = null;
   const closeSequencer = () => (closed ??= sequencer.close());
@@ -348,8 +348,12 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const handOver = async (standbyId: string) => {
     log.info({ standby: standbyId }, 'this exchange hands over to a standby');
     stopping = true;
+    // Gateways have every answer before they can see the next leader, and then turn to it.
+    const drained = atMost(STOP_MS.gateways, gateways?.drain() ?? Promise.resolve());
     await atMost(STOP_MS.sources, sources.stop());
+    await drained;
     await closeSequencer();
+    gateways?.leave();
     log.info({ sequence: sequencer.durableSequence }, 'handed over');
     await stop();
     parts.onHandedOver();
@@ -380,15 +384,13 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
 }
 
 /** Where gateways send the requests of their clients; null: nowhere. */
-async function gatewayListener(
-  { gateways, gatewaysKeyFile }: Config,
+function gatewayListener(
+  key: PartnerKey | null,
   gateway: Gateway,
   routes: readonly Route[],
   stream: StreamServer,
-): Promise<GatewayListener | null> {
-  if (gateways === null) return null;
-  const read = () => digestOf(readGatewayKey(gatewaysKeyFile));
-  const key = await withVariable('GATEWAYS_KEY_FILE', read, [Error]);
+): GatewayListener | null {
+  if (key === null) return null;
   const clientsOf: StreamServer['clientsOf'] = (reply) => stream.clientsOf(reply);
   return new GatewayListener({ gateway, routes, key, clientsOf });
 }

@@ -169,6 +169,20 @@ describe('a start', () => {
     },
   );
 
+  test.each([
+    ['SESSION_SECRET_FILE', { SESSION_SECRET_FILE: '/no/such/secret' }],
+    ['GATEWAYS_KEY_FILE', { GATEWAYS_KEY_FILE: '/no/such/key', GATEWAYS_PORT: '0' }],
+  ])(
+    'of a standby is refused at once, not at its takeover, without the secret in %s',
+    async (name, variables) => {
+      // It would wait for a database that is not there.
+      const JOURNAL = 'postgres://exchange@127.0.0.1:1/exchange';
+      const server = spawnServer({ ROLE: 'standby', JOURNAL, UNREPLICATED: 'on', ...variables });
+      expect(await server.end()).toBe(1);
+      expect(server.stderr).toContain(`The configuration is not valid:\n${name} cannot be used: `);
+    },
+  );
+
   test('is refused on an invalid configuration, and names each invalid variable', async () => {
     const server = spawnServer({ PORT: '99999', HOUSE: 'maybe' });
     expect(await server.end()).toBe(1);
