@@ -1,27 +1,29 @@
 /**
- * A whole cluster on this machine: three nodes of PostgreSQL with the journal, and the exchanges
- * that share it. Everything is in temporary folders, and ends with `stop`.
+ * A whole cluster on this machine: three nodes of PostgreSQL with the journal, a leader and a
+ * standby that share it, and two gateways. Everything is in temporary folders, and ends with
+ * `stop`.
  */
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SECRET_FILE, sessionSecret } from '../../gateway/auth/secret.js';
-import { ClusterExchange, type ClusterExchangeOptions } from './exchange.js';
+import { ClusterExchange, type Role } from './exchange.js';
 import { untilStreaming } from './failover.js';
 import { freePort, PostgresCluster } from './postgres.js';
 import { until } from './until.js';
 
-/** The exchanges of a cluster, the leader first. */
-export const NAMES = ['leader', 'standby'] as const;
+/** The exchanges of a cluster, the first leader first. One leads, the other is its standby. */
+const EXCHANGES = ['exchange-1', 'exchange-2'] as const;
+const GATEWAYS = ['gateway-1', 'gateway-2'] as const;
 
 export interface ClusterOptions {
-  /** For all exchanges. */
+  /** For all exchanges and gateways. */
   environment?: Readonly<Record<string, string>>;
   onEnd?: (name: string, status: number | NodeJS.Signals) => void;
-  /** An exchange that has ended is started again, as systemd does. */
-  isSupervised?: boolean;
 }
 
+/** As systemd does: what has ended is started again, an exchange as a standby. */
 const RESTART_MS = 500;
 
 export class Cluster {
@@ -30,17 +32,29 @@ export class Cluster {
   private constructor(
     readonly folder: string,
     readonly postgres: PostgresCluster,
+    /** All, with the gateways at the end. */
     readonly exchanges: ClusterExchange[],
   ) {}
 
-  /** Returns when the leader serves. */
+  get gateways(): ClusterExchange[] {
+    return this.exchanges.filter(({ isGateway }) => isGateway);
+  }
+
+  /** Returns when the leader and the gateways serve and the standby is warm. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const folder = mkdtempSync(join(tmpdir(), 'exchange-cluster-'));
     const postgres = await PostgresCluster.start();
     const cluster = new Cluster(folder, postgres, []);
     try {
       await untilStreaming(postgres);
-      for (const name of NAMES) await cluster.startExchange(name, options);
+      const shared = { ...cluster.shared(), ...options.environment };
+      const [first, second] = EXCHANGES;
+      const leader = await cluster.startExchange(first, 'leader', shared, options);
+      await leader.untilOpen();
+      const standby = await cluster.startExchange(second, 'standby', shared, options);
+      for (const name of GATEWAYS) await cluster.startExchange(name, 'replica', shared, options);
+      await standby.untilWarm();
+      for (const gateway of cluster.gateways) await gateway.untilOpen();
       return cluster;
     } catch (error) {
       await cluster.stop();
@@ -52,13 +66,14 @@ export class Cluster {
   async leader(): Promise<ClusterExchange> {
     let found: ClusterExchange | undefined;
     await until('an exchange leads', async () => {
-      for (const exchange of this.exchanges) if (await exchange.isOpen()) found ??= exchange;
+      for (const exchange of this.exchanges)
+        if (!exchange.isGateway && (await exchange.isOpen())) found ??= exchange;
       return found !== undefined;
     });
     return found!;
   }
 
-  /** With supervision: until those that have ended are started again. */
+  /** Until those that have ended are started again. */
   async untilAllRun(): Promise<void> {
     await until('all exchanges run', () => this.exchanges.every(({ isRunning }) => isRunning));
   }
@@ -73,38 +88,46 @@ export class Cluster {
 
   private async startExchange(
     name: string,
-    { environment = {}, onEnd = () => {}, isSupervised = false }: ClusterOptions,
-  ): Promise<void> {
-    const options: ClusterExchangeOptions = {
+    role: Role,
+    environment: Readonly<Record<string, string>>,
+    { onEnd = () => {} }: ClusterOptions,
+  ): Promise<ClusterExchange> {
+    const isGateway = role === 'replica';
+    const exchange: ClusterExchange = new ClusterExchange({
       name,
+      role,
+      roleAfterwards: isGateway ? 'replica' : 'standby',
       port: await freePort(),
       logFile: join(this.folder, `${name}.log`),
       environment: {
-        DATA_FOLDER: this.dataFolder(name),
-        JOURNAL: this.postgres.url,
         ...environment,
+        DATA_FOLDER: join(this.folder, name),
+        ...(isGateway ? {} : { GATEWAYS_PORT: `${await freePort()}` }),
       },
       onEnd: (status) => {
         onEnd(name, status);
-        if (isSupervised) setTimeout(() => this.restart(exchange), RESTART_MS);
+        setTimeout(() => this.restart(exchange), RESTART_MS);
       },
-    };
-    const exchange = new ClusterExchange(options);
+    });
     this.exchanges.push(exchange);
-    if (name === 'leader') await exchange.untilOpen();
+    return exchange;
   }
 
   private restart(exchange: ClusterExchange): void {
     if (!this.isStopping) exchange.restart();
   }
 
-  /** With the same secret for all, so that a session is valid on each of them. */
-  private dataFolder(name: string): string {
-    const data = join(this.folder, name);
-    mkdirSync(data, { mode: 0o700 });
-    const first = join(this.folder, NAMES[0]);
-    if (data === first) sessionSecret(data);
-    else copyFileSync(join(first, SECRET_FILE), join(data, SECRET_FILE));
-    return data;
+  /** The journal, and the secrets that exchanges and gateways have in common. */
+  private shared(): Record<string, string> {
+    const secrets = join(this.folder, 'secrets');
+    mkdirSync(secrets, { mode: 0o700 });
+    sessionSecret(secrets);
+    const key = join(secrets, 'gateways-key');
+    writeFileSync(key, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+    return {
+      JOURNAL: this.postgres.url,
+      GATEWAYS_KEY_FILE: key,
+      SESSION_SECRET_FILE: join(secrets, SECRET_FILE),
+    };
   }
 }

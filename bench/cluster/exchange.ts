@@ -1,5 +1,5 @@
 /**
- * One exchange of a cluster: the built program as a process that may wait for its turn, be paused,
+ * One exchange or gateway of a cluster: the built program as a process that may wait for its turn, be paused,
  * killed and started again, on a port and a folder of its own. Its log is in a file.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -12,10 +12,16 @@ import { until } from './until.js';
 const MAIN = fileURLToPath(new URL('../../gateway/main.js', import.meta.url));
 const ANSWER_MS = 2_000;
 
+/** As ROLE has it. */
+export type Role = 'leader' | 'standby' | 'replica';
+
 export interface ClusterExchangeOptions {
   name: string;
   port: number;
   logFile: string;
+  /** At its first start, and when it is started again. */
+  role: Role;
+  roleAfterwards: Role;
   environment: Readonly<Record<string, string>>;
   /** Called when the process has ended, asked or not. */
   onEnd?: (status: number | NodeJS.Signals) => void;
@@ -25,11 +31,16 @@ export class ClusterExchange {
   private child: ChildProcess;
 
   constructor(private readonly options: ClusterExchangeOptions) {
-    this.child = this.spawn();
+    this.child = this.spawn(options.role);
   }
 
   get name(): string {
     return this.options.name;
+  }
+
+  /** A gateway leads never, an exchange may. */
+  get isGateway(): boolean {
+    return this.options.role === 'replica';
   }
 
   get port(): number {
@@ -55,7 +66,7 @@ export class ClusterExchange {
   /** Starts it again, after its end. */
   restart(): void {
     if (this.isRunning) throw new Error(`${this.name} is running`);
-    this.child = this.spawn();
+    this.child = this.spawn(this.options.roleAfterwards);
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -85,12 +96,22 @@ export class ClusterExchange {
     if (!this.isRunning) throw new Error(`${this.name} has ended: ${this.log.slice(-2_000)}`);
   }
 
-  private spawn(): ChildProcess {
+  /** Until it follows the leader with a warm engine, or leads. @throws Error if it ends before */
+  async untilWarm(): Promise<void> {
+    await until(`${this.name} is warm`, async () => {
+      if (!this.isRunning) throw new Error(`it has ended: ${this.log.slice(-2_000)}`);
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      const status = await (await fetch(`${this.url}/status`, { signal })).json();
+      return (status as { digest: string | null }).digest !== null;
+    });
+  }
+
+  private spawn(role: Role): ChildProcess {
     const { environment, logFile, port, onEnd = () => {} } = this.options;
     const log = openSync(logFile, 'a');
     try {
       const child = spawn(process.execPath, ['--enable-source-maps', MAIN], {
-        env: { ...environment, HOST: '127.0.0.1', PORT: `${port}` },
+        env: { ...environment, ROLE: role, HOST: '127.0.0.1', PORT: `${port}` },
         stdio: ['ignore', log, log],
       });
       const kill = () => child.kill('SIGKILL');

@@ -7,7 +7,7 @@ import { Cluster } from './cluster.js';
 
 const { speed } = commandLine(
   'cluster',
-  'Starts three nodes of PostgreSQL and the exchanges that share them, until Ctrl-C.',
+  'Starts three nodes of PostgreSQL and the exchanges and gateways that share them, until Ctrl-C.',
 )
   .option('--speed <n>', 'how many times as fast as real time', numberFrom(1, 1_000), 1)
   .parse()
@@ -33,20 +33,26 @@ function description({ postgres, exchanges, folder }: Cluster): string {
     ({ name, port }) =>
       `  PostgreSQL ${name}  127.0.0.1:${port}${name === postgres.primary.name ? ' (primary)' : ''}`,
   );
-  const all = exchanges.map(({ name, url, pid }) => `  ${name.padEnd(12)}  ${url} (pid ${pid})`);
+  const all = exchanges.map(({ name, url, pid, isGateway }, i) => {
+    const role = isGateway ? 'a gateway' : ['leads', 'its standby'][i];
+    return `  ${name.padEnd(12)}  ${url} (pid ${pid}, ${role})`;
+  });
   return `The cluster is open.
 
 ${[...nodes, ...all].join('\n')}
 
-Logs are in ${folder}. The standby serves when the leader has gone: try kill -9 on the leader.
-Ctrl-C stops everything and removes it.`;
+Trade through the gateways. Any of these processes may be killed (kill -9): it is started again, an
+exchange as the standby of the other. To let the standby lead by plan:
+  npm run takeover -- --journal ${postgres.url}
+
+Logs are in ${folder}. Ctrl-C stops everything and removes it.`;
 }
 
-console.log('Starting three nodes of PostgreSQL and the exchanges.');
+console.log('Starting three nodes of PostgreSQL, two exchanges and two gateways.');
 const started = await Cluster.start({
   environment: { FEED_SPEED: `${speed}` },
   onEnd: (name, status) => {
-    if (!isStopping) console.log(`The ${name} has ended with ${status}.`);
+    if (!isStopping) console.log(`${name} has ended with ${status}, and is started again.`);
   },
 });
 open = started;

@@ -1,12 +1,22 @@
-/** `npm run cluster` as a stranger uses it: starts, trades, loses its leader, and stops. */
-import { type ChildProcess, spawn } from 'node:child_process';
+/**
+ * `npm run cluster` as a stranger uses it: starts, trades through both gateways, loses its leader,
+ * lets the other exchange lead by plan, and stops.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
-import { activeMarket, nextCommand, registerTraders, send } from '../support/disk/scenario.js';
+import {
+  activeMarket,
+  nextCommand,
+  registerTraders,
+  type Sent,
+  send,
+} from '../support/disk/scenario.js';
 import { eventually } from '../support/eventually.js';
-import { ApiClient } from '../support/server.js';
+import { ApiClient, type Trader } from '../support/server.js';
 import { ROOT } from '../support/sources.js';
 
 let child: ChildProcess | null = null;
@@ -24,27 +34,119 @@ function clientOf(output: string, name: string): ApiClient {
   return client;
 }
 
+const PAUSE_MS = 20;
+const STAKE = { path: '/vaults/flex/stake', body: { amount: 1 } };
+
+/** Clients that stake, one at each gateway; what each sends is executed, and answered. */
+class Stakers {
+  /** Of each, with keys. */
+  readonly sent: Sent[][];
+  private isOver = false;
+  private readonly ends: Promise<void>[];
+
+  constructor(
+    apis: readonly ApiClient[],
+    traders: readonly Trader[],
+    private readonly what: 'killed' | 'by-plan',
+  ) {
+    this.sent = apis.map(() => []);
+    this.ends = apis.map((api, i) => this.run(api, traders[i]!.token, `${what}-${i}`, i));
+    // A failure is seen by whoever waits for the end.
+    for (const end of this.ends) end.catch(() => {});
+  }
+
+  /** Returns when each has had further answers. */
+  async goOn(): Promise<void> {
+    const before = this.sent.map(({ length }) => length);
+    const goesOn = () => this.sent.every(({ length }, i) => length > before[i]! + 2);
+    await Promise.race([eventually(goesOn, 60_000), ...this.ends]);
+  }
+
+  async stop(): Promise<Sent[]> {
+    this.isOver = true;
+    await Promise.all(this.ends);
+    return this.sent.flat();
+  }
+
+  /** By plan, commands without a key are executed, too: their fate is never unknown. */
+  private async run(api: ApiClient, token: string, name: string, place: number): Promise<void> {
+    for (let i = 0; !this.isOver; i++) {
+      const sent: Sent = { ...STAKE, token, key: `${name}-${i}`, answer: null };
+      sent.answer = await send(api, sent);
+      expect(sent.answer.status, sent.answer.text).toBe(201);
+      this.sent[place]!.push(sent);
+      if (this.what === 'by-plan') {
+        const { status, text } = await api.post(STAKE.path, STAKE.body, token);
+        expect(status, text).toBe(201);
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+}
+
+/** `npm run takeover`, as the cluster says. */
+async function takeover(output: string): Promise<string> {
+  const journal = /--journal (\S+)/.exec(output)![1]!;
+  const program = join(ROOT, 'dist/persistence/operations/main.js');
+  const args = [program, 'takeover', '--journal', journal];
+  return (await promisify(execFile)(process.execPath, args)).stdout;
+}
+
 test('the cluster trades, survives its leader, and leaves nothing behind', async () => {
   let output = '';
   const main = join(ROOT, 'dist/bench/cluster/main.js');
-  child = spawn(process.execPath, [main, '--speed', '60'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child = spawn(process.execPath, [main, '--speed', '4'], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const stream of [child.stdout!, child.stderr!])
     stream.on('data', (bytes) => (output += bytes));
-  await eventually(() => output.includes('Ctrl-C') || child!.exitCode !== null, 90_000);
+  await eventually(() => output.includes('Ctrl-C') || child!.exitCode !== null, 120_000);
   expect(output).toContain('The cluster is open.');
 
-  const api = clientOf(output, 'leader');
-  const traders = await registerTraders(api);
-  const sent = nextCommand(traders, await activeMarket(api), 'first', new Random('cluster'));
-  sent.answer = await send(api, sent);
-  expect(sent.answer.status, sent.answer.text).toBe(200);
-  expect((await api.get('/status')).json.journal).toBe('replicated');
+  const first = clientOf(output, 'gateway-1');
+  const second = clientOf(output, 'gateway-2');
+  const leader = clientOf(output, 'exchange-1');
+  const standby = clientOf(output, 'exchange-2');
+  expect((await standby.get('/ready')).status).toBe(503);
+  const traders = await registerTraders(first);
+  const ada = traders[0]!;
+  const order = nextCommand([ada], await activeMarket(first), 'first', new Random('cluster'));
+  order.answer = await send(first, order);
+  expect(order.answer.status, order.answer.text).toBe(200);
+  expect((await first.get('/status')).json.journal).toBe('replicated');
 
-  process.kill(Number(/leader .*pid (\d+)/.exec(output)![1]), 'SIGKILL');
-  const other = clientOf(output, 'standby');
-  await eventually(async () => (await other.get('/ready')).status === 200, 60_000);
-  // The same session, the same key, the same answer.
-  expect(await send(other, sent)).toEqual(sent.answer);
+  // At the other gateway, the state after the answer of this one.
+  const { sequence } = JSON.parse(order.answer.text);
+  const read = await second.send('GET', `/users/${ada.userId}/balance`, undefined, {
+    token: ada.token,
+    headers: { 'min-sequence': `${sequence}` },
+  });
+  expect(read.status, read.text).toBe(200);
+  expect(read.json.sequence).toBeGreaterThanOrEqual(sequence);
+  expect(read.json.available).toBeLessThan(10_000);
+
+  // While the leader is killed, clients with keys see a delay.
+  const stakers = new Stakers([first, second], traders, 'killed');
+  await stakers.goOn();
+  process.kill(Number(/exchange-1 .*pid (\d+)/.exec(output)![1]), 'SIGKILL');
+  await eventually(async () => (await standby.get('/ready')).status === 200, 60_000);
+  await stakers.goOn();
+  const all = [order, ...(await stakers.stop())];
+  // The same session, the same key, the same answer, also at the other gateway.
+  for (const sent of all.slice(0, 20)) {
+    for (const api of [first, second]) expect(await send(api, sent)).toEqual(sent.answer);
+  }
+
+  // What was killed has come back as the standby, and leads again by plan: no client notices.
+  const others = new Stakers([first, second], traders, 'by-plan');
+  await others.goOn();
+  // Refused, without effect, until the standby is warm.
+  await eventually(
+    async () => expect(await takeover(output)).toContain(new URL(leader.url).host),
+    60_000,
+  );
+  expect((await leader.get('/ready')).status).toBe(200);
+  await others.goOn();
+  for (const sent of [order, ...(await others.stop()).slice(-20)])
+    expect(await send(second, sent)).toEqual(sent.answer);
 
   const folder = /Logs are in (\S+)\./.exec(output)![1]!;
   expect(existsSync(folder)).toBe(true);
@@ -52,5 +154,5 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
   await eventually(() => child!.exitCode !== null, 60_000);
   expect(child.exitCode, output).toBe(0);
   expect(existsSync(folder)).toBe(false);
-  await expect(other.get('/status')).rejects.toThrow();
+  await expect(first.get('/status')).rejects.toThrow();
 });

@@ -1,5 +1,5 @@
 /**
- * Clients of a cluster. Every command has a key and is sent until it is answered, to one exchange
+ * Clients of a cluster. Every command has a key and is sent until it is answered, to one gateway
  * after the other. What was acknowledged is remembered with its answer, for the judge.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,7 +46,7 @@ export class Load {
     private readonly random: Random,
   ) {}
 
-  /** Registers the clients through the first exchange, and lets them trade. */
+  /** Registers the clients through the first gateway, and lets them trade. */
   async start(): Promise<void> {
     await this.findMarket();
     for (let i = 0; i < CLIENTS; i++) {

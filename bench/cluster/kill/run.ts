@@ -53,9 +53,9 @@ export async function killRounds(options: {
 }): Promise<KillResult> {
   const { seed, report } = options;
   const random = new Random(seed);
-  const cluster = await Cluster.start({ environment: ENVIRONMENT, isSupervised: true });
+  const cluster = await Cluster.start({ environment: ENVIRONMENT });
   try {
-    const urls = cluster.exchanges.map(({ url }) => url);
+    const urls = cluster.gateways.map(({ url }) => url);
     const load = new Load(urls, new Random(`${seed}:load`));
     await load.start();
     const rounds: Round[] = [];
