@@ -1,6 +1,6 @@
 /**
- * One exchange or gateway of a cluster: the built program as a process that may wait for its turn, be paused,
- * killed and started again, on a port and a folder of its own. Its log is in a file.
+ * One exchange or gateway of a cluster: the built program as a process that may wait for its turn,
+ * be paused, killed and started again, on a port and a folder of its own. Its log is in a file.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,7 +38,7 @@ export class ClusterExchange {
     return this.options.name;
   }
 
-  /** A gateway leads never, an exchange may. */
+  /** A gateway never leads. */
   get isGateway(): boolean {
     return this.options.role === 'replica';
   }
