@@ -105,7 +105,7 @@ export class ReplayExchange {
   /**
    * What programs and operators do: tokens of which one expires, a dead man's switch that fires, an
    * asset and a user that are stopped for a while, orders that are cancelled, and a market that is
-   * declared VOID. The random commands go on around it.
+   * declared VOID; and a price that is held back. The random commands go on around it.
    */
   operate(): void {
     const token = { kind: 'createToken', scope: TokenScope.TRADE, allowedAddresses: '' } as const;
@@ -144,8 +144,11 @@ export class ReplayExchange {
     this.submit({ kind: 'setRules', ...rules, ...byOperator });
     for (let i = 0; i < 10; i++) this.trade();
     this.submit({ kind: 'setRules', ...FIRST_RULES, ...byOperator });
-    const chainHash = '00'.repeat(32);
+    // Of the batch before this one: all of these are in one.
+    const chainHash = this.journal.end.hash.toString('hex');
     this.submit({ kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash });
+    const tenfold = { asset: 0, priceMicros: 900_000_000_000, observedAtMs: this.nowMs };
+    this.submit({ kind: 'observePrice', ...tenfold });
     this.submit({ kind: 'voidMarket', ...byOperator, marketId: this.engine.activeMarket(1) });
   }
 
