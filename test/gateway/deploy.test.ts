@@ -191,7 +191,11 @@ describe('the compose file', () => {
     )!;
     return block!.split('\n').filter((line) => line.trim() !== '' && line.startsWith(indent!));
   };
-  const entries = under('environment').map((line) => line.trim().split(/: (.*)/, 2));
+  /** As on the first machine, whose .env has JOURNAL only. */
+  const entries = under('environment').map((line) => {
+    const [name, value] = line.trim().split(/: (.*)/, 2) as [string, string];
+    return [name, value.replace(/^\$\{\w+:-(.*)\}$/, '$1')] as const;
+  });
 
   it('sets only variables that exist, to values that are accepted', () => {
     const table = readFileSync(join(ROOT, 'gateway/CONFIGURATION.md'), 'utf8');
@@ -202,6 +206,8 @@ describe('the compose file', () => {
     const config = readConfig({ ...Object.fromEntries(entries), JOURNAL });
     const secrets = { password: 'a password', authority: 'a certificate' };
     expect(readAddress(config.journal!.url, secrets).nodes).toHaveLength(3);
+    const ROLE = /^# +ROLE=(\S+)$/m.exec(text)![1]!;
+    expect(readConfig({ ...Object.fromEntries(entries), JOURNAL, ROLE }).role).toBe('standby');
   });
 
   it('has every secret, volume and file that it names, and the port of the image', () => {
