@@ -217,7 +217,8 @@ abstract class StreamClient {
   private checkHeartbeat(channels: Record<string, number>): void {
     for (const [channel, last] of Object.entries(channels)) {
       const mine = this.wanted.get(channel);
-      if (mine === undefined || mine === null || mine === last) continue;
+      // A snapshot may be newer than the last message of its channel.
+      if (mine === undefined || mine === null || mine >= last) continue;
       this.problem(`${channel} is at ${last}, the last message received was ${mine}`);
       this.missed();
     }

@@ -201,7 +201,7 @@ export class State {
     this.prices.archive(archive);
     if (archive.version >= 1) this.priceSources.archive(archive, this.prices.assetCount);
     this.tokens.archive(archive, userRows);
-    this.clientSequences.archive(archive, userRows);
+    if (archive.version >= 1) this.clientSequences.archive(archive, userRows);
     this.timers.archive(archive, userRows);
     this.pauses.archive(archive);
     this.actions.archive(archive);

@@ -171,6 +171,9 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
     // Cursors are followed instead.
     cursor: [undefined],
     'If-None-Match': [undefined],
+    clientOrderId: [undefined, 'mine'],
+    minSequence: [undefined],
+    'Min-Sequence': [undefined],
   };
   const found = values[name];
   if (found === undefined)

@@ -141,6 +141,7 @@ export class Tokens {
     for (let i = 0; i < count; i++) {
       const token = tokens[i] ?? NO_TOKEN;
       this.archiveOne(archive, token);
+      if (archive.version === 0) continue;
       const row = this.find(archive.reading ? this.lastStoredId : token.tokenId);
       this.clientSequences.set(row, archive.number(this.clientSequences.get(row)));
     }
