@@ -253,10 +253,10 @@ describe('messages', () => {
     }
     clearInterval(load);
     await client.subscribe('prices:BTC');
-    server.feed.deliver('BTC', 1);
+    server.feed.deliver('BTC', 99_999);
     await server.durable();
     await client.caughtUp();
-    expect(client.of('prices:BTC').at(-1).data.price).toBe(1);
+    expect(client.of('prices:BTC').at(-1).data.price).toBe(99_999);
     const count = (type: string) =>
       client.messages.filter((message) => message.type === type).length;
     expect(count('delta')).toBeGreaterThan(50);
