@@ -60,7 +60,7 @@ describe('a market', () => {
     const message = bench.messagesOf(markets).at(-1);
     expect(message.data.changes.at(-1)).toMatchObject({
       change: 'start_price_fixed',
-      market: { startPrice: 75_000 },
+      market: { startPrice: 90_000 },
     });
   });
 
