@@ -51,16 +51,16 @@ describe('a market', () => {
     bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
     bench.do(price(100_000, bench.nowMs));
     bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
-    // The next market is open at 100,000; then a late price shows that it had halved for the last
+    // The next market is open at 100,000; then a late price shows that it had fallen for the last
     // half minute.
-    bench.do({ kind: 'advanceTime' }, price(50_000, WINDOW_START_MS + WINDOW_MS - 30_000));
+    bench.do({ kind: 'advanceTime' }, price(90_000, WINDOW_START_MS + WINDOW_MS - 30_000));
     bench.nowMs += 1_000;
     bench.do({ kind: 'advanceTime' });
     await bench.flush();
     const message = bench.messagesOf(markets).at(-1);
     expect(message.data.changes.at(-1)).toMatchObject({
       change: 'start_price_fixed',
-      market: { startPrice: 90_000 },
+      market: { startPrice: 95_000 },
     });
   });
 
