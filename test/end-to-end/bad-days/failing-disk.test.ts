@@ -26,7 +26,7 @@ import { seedOf } from '../../support/seed.js';
 import { type ApiClient, ChildServer } from '../../support/server.js';
 
 const SEED = seedOf('DISK_SEED');
-const { DISK_FAULTS = '10', DISK_WAIT = '3' } = process.env;
+const { DISK_FAULTS = '6', DISK_WAIT = '3' } = process.env;
 const COMMANDS = 60;
 const FILES = ['journal.db-wal', 'journal.db', 'journal.head', 'history.db', 'snapshots/'];
 const ERRORS = ['EIO', 'ENOSPC', 'EDQUOT', 'short'] as const;

@@ -26,7 +26,7 @@ import { seedOf } from '../../support/seed.js';
 import { ChildServer, TestServer } from '../../support/server.js';
 
 const SEED = seedOf('POWER_SEED');
-const { POWER_CUTS = '24', POWER_COMMANDS = '240' } = process.env;
+const { POWER_CUTS = '16', POWER_COMMANDS = '240' } = process.env;
 const COMMANDS = Number(POWER_COMMANDS);
 /** Every so many cuts, the answers of history are compared with those made from the journal. */
 const COMPARE_EVERY = 4;

@@ -19,7 +19,7 @@ import { seedOf } from '../../support/seed.js';
 import { ChildServer } from '../../support/server.js';
 
 const SEED = seedOf('BOT_SEED');
-const { BOT_KILLS = '4' } = process.env;
+const { BOT_KILLS = '3' } = process.env;
 const KILLS = Number(BOT_KILLS);
 /** A market lasts 7.5 s, and an idempotency key 30 s: longer than any downtime here. */
 const SPEED = 120;
