@@ -8,7 +8,11 @@ import type { RequestContext } from '../../http/request-context.js';
 
 /**
  * Reads the history. An answer is consistent at its sequence, which is not before the sequence that
- * was durable when the request came. `refuse`: answers if the history is unavailable.
+ * was durable when the request came, nor before one that the client named. `refuse`: answers if the
+ * history is unavailable.
+ *
+ * A replica's follower reads the journal by itself, so it may be ahead of the replica's engine: the
+ * answer then waits until the engine has reached its sequence.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: RequestContext<unknown, unknown>,
@@ -21,17 +25,33 @@ export function readHistory<Kind extends HistoryKind>(
     refuse();
     return;
   }
-  gateway.history.read(request, gateway.sequencer.durableSequence, (outcome) => {
+  const { sequencer, waits } = gateway;
+  const refuseFor = (reason: string) => {
+    gateway.warnings.warn({ reason }, 'a read of the history was refused');
+    refuse();
+  };
+  // Within a batch that is being applied, the engine may have more than is durable here.
+  const minSequence = Math.max(sequencer.durableSequence, call.minSequence);
+  gateway.history.read(request, minSequence, (outcome) => {
     if (call.isOver) return;
     if (outcome.outcome === 'unavailable') {
-      gateway.warnings.warn({ reason: outcome.reason }, 'a read of the history was refused');
-      refuse();
+      refuseFor(outcome.reason);
       return;
     }
-    try {
-      respond(outcome.answer, outcome.sequence);
-    } catch (error) {
-      gateway.fail(error);
-    }
+    const { answer, sequence } = outcome;
+    const answerNow = () => {
+      try {
+        respond(answer, sequence);
+      } catch (error) {
+        gateway.fail(error);
+      }
+    };
+    if (sequence <= sequencer.engine.sequence) answerNow();
+    else
+      waits.wait(sequence, (isReached) => {
+        if (call.isOver) return;
+        if (isReached) answerNow();
+        else refuseFor(`the history is at ${sequence}, which this process has not reached`);
+      });
   });
 }
