@@ -98,12 +98,8 @@ export const operationRoutes: Route[] = [
     responses: { 200: Limits },
     example: examples.limits,
     handle(call) {
-      const { sequencer, fairUse } = call.gateway;
-      call.answerAt(
-        sequencer.durableSequence,
-        200,
-        limitsText(limitsOf(fairUse.rates, call.engine.rules())),
-      );
+      // Of the engine's state, so the answer waits until that is durable.
+      call.answer(200, limitsText(limitsOf(call.gateway.fairUse.rates, call.engine.rules())));
     },
   }),
 

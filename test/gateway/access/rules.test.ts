@@ -1,7 +1,11 @@
 /** Rules that an operator changes while the exchange trades: fees, limits, what is refused. */
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
+import { eventually } from '../../support/eventually.js';
 import { MARKET, TestServer, type Trader } from '../../support/server.js';
 
 const KEY = 'operator-key-of-the-tests';
@@ -106,4 +110,26 @@ test.each([
   const { status, json } = await setRules(body);
   expect([status, json.error.code]).toEqual([400, 'invalid_request']);
   expect(await limits()).toEqual(before);
+});
+
+test('new rules are shown to nobody before they are durable', async () => {
+  const { engine } = server.exchange.sequencer;
+  const before = await limits();
+  await server.durable();
+  const disk = await openDatabase(join(server.folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+  await execute(disk, 'BEGIN IMMEDIATE');
+  const asked = setRules({ ruleSet: 2, feeRate: 0.0031 });
+  await eventually(() => engine.rules().takerFeeBasisPoints === 31);
+  let isDurable = false;
+  const shown = limits().then((json) => ({ json, isDurable }));
+  // Other answers come: the request has had its turn.
+  for (let i = 0; i < 5; i++) expect((await server.api.get('/time')).status).toBe(200);
+  isDurable = true;
+  await execute(disk, 'ROLLBACK');
+  await closeDatabase(disk);
+  expect((await asked).status).toBe(200);
+  expect(await shown).toEqual({
+    json: { ...before, ruleSet: 2, feeRate: 0.0031 },
+    isDurable: true,
+  });
 });
