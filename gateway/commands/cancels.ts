@@ -1,7 +1,7 @@
 /** Whether a command only cancels, and so counts as cancels for fair use and under overload. */
 import type { Command } from '../../engine/interface/commands.js';
 
-const CANCELS: ReadonlySet<string> = new Set(['cancel', 'cancelAll']);
+const CANCELS: ReadonlySet<string> = new Set(['cancel', 'cancelAll', 'cancelEverywhere']);
 
 export function onlyCancels(command: Command): boolean {
   return command.kind === 'batch'

@@ -219,6 +219,7 @@ export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'DELETE',
     path: '/users/:id/orders',
+    quota: 'cancels',
     access: 'session',
     summary: 'Cancel all your resting orders, in all markets or in one',
     userParameter: 'id',

@@ -212,7 +212,7 @@ test('over HTTP, cancels are accepted while orders are refused because the disk 
   const order = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
   const rest = { op: 'buy', marketId: MARKET, ...order };
   const batch = (operations: object[]) => api.post('/batch', { operations }, ada.token);
-  const { json } = await batch([rest, rest, rest]);
+  const { json } = await batch([rest, rest, rest, rest]);
   const ids: string[] = json.results.map(({ orderId }: { orderId: string }) => orderId);
   const cancel = (i: number) => ({ op: 'cancel', marketId: MARKET, orderId: ids[i] });
   await server.durable();
@@ -241,10 +241,13 @@ test('over HTTP, cancels are accepted while orders are refused because the disk 
     batch([cancel(1), cancel(2)]),
   ];
   const small = () => engine.orders(1).filter(({ sizeLots }) => sizeLots === 1_000);
-  await eventually(() => small().length === 0);
+  await eventually(() => small().length === 1);
+  // Everything at once, by its own route and in a batch.
+  cancels.push(api.delete(`/users/${ada.userId}/orders`, ada.token), batch([{ op: 'cancelAll' }]));
+  await eventually(() => engine.orders(1).length === 0);
   await execute(other, 'ROLLBACK');
   await closeDatabase(other);
-  expect((await Promise.all(cancels)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await Promise.all(cancels)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   await Promise.all(orders);
   await server.stop();
 });
