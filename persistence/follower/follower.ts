@@ -22,6 +22,8 @@ export const FOLLOWER_LAG_COMMANDS = 1_000_000;
 const RESTARTS_MAX = 5;
 const RESTARTS_WITHIN_MS = 600_000;
 const RESTART_AFTER_MS = 1_000;
+/** How long a process that exits waits for the thread to finish what it does. */
+const EXIT_WAIT_MS = 5_000;
 
 export interface FollowerOptions {
   folder: string;
@@ -145,23 +147,39 @@ export class Follower {
     };
   }
 
+  /**
+   * At the exit of the process, whatever its reason: waits, without handling any event, until the
+   * thread is in no call into SQLite. Otherwise the process could die of a signal.
+   */
+  private readonly endAtExit = (): void => {
+    if (this.board.close()) return;
+    this.send({ kind: 'close' });
+    this.board.waitForEnd(EXIT_WAIT_MS);
+  };
+
   /** Ends the thread after its current batch, or at once while it loads a snapshot. */
   async close(): Promise<void> {
     this.end('the exchange is closing');
     if (this.restart !== null) clearTimeout(this.restart);
-    if (this.board.close()) void this.thread.terminate();
-    else this.send({ kind: 'close' });
+    if (this.board.close()) {
+      // It cannot say when it has ended.
+      process.off('exit', this.endAtExit);
+      void this.thread.terminate();
+    } else this.send({ kind: 'close' });
     await this.threadEnd;
   }
 
   private startThread(): Worker {
+    this.board.threadStarts();
     const thread = new Worker(workerUrl(), { workerData: this.workerData });
+    process.once('exit', this.endAtExit);
     thread.on('message', (message: FromFollower) => this.received(message));
     thread.on('error', (error) => {
       this.fault = error as Error;
     });
     this.threadEnd = new Promise((resolve) => {
       thread.on('exit', () => {
+        process.off('exit', this.endAtExit);
         resolve();
         this.threadEnded();
       });

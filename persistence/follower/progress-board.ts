@@ -6,8 +6,9 @@
  * if it was set. So no commit is missed, and under load commits cost no messages.
  *
  * A thread that loads a snapshot receives no messages for seconds, so it marks such work as
- * interruptible: it may be terminated there. (Terminating a thread within a call into SQLite would
- * end the process.)
+ * interruptible: it may be terminated there. (Terminating a thread within a call into SQLite makes
+ * the process die of a signal.) The thread also says when it has ended, to a process that is ending
+ * and receives no events.
  */
 
 const SLOTS = [
@@ -20,7 +21,8 @@ const SLOTS = [
 ] as const;
 type Slot = (typeof SLOTS)[number];
 
-const FLAG_BYTES = 8;
+/** Three flags, and a word that is not used. */
+const FLAG_BYTES = 16;
 /** States of the second flag. `closing` is final. */
 const Interruptible = { no: 0, yes: 1, closing: 2 } as const;
 
@@ -28,10 +30,12 @@ export class ProgressBoard {
   private readonly numbers: BigInt64Array;
   private readonly flag: Int32Array;
   private readonly interruptible: Int32Array;
+  private readonly ended: Int32Array;
 
   constructor(readonly memory = new SharedArrayBuffer(FLAG_BYTES + SLOTS.length * 8)) {
     this.flag = new Int32Array(memory, 0, 1);
     this.interruptible = new Int32Array(memory, 4, 1);
+    this.ended = new Int32Array(memory, 8, 1);
     this.numbers = new BigInt64Array(memory, FLAG_BYTES);
   }
 
@@ -67,6 +71,20 @@ export class ProgressBoard {
   /** Lets no such work begin. Returns whether some is under way: terminate the thread then. */
   close(): boolean {
     return Atomics.exchange(this.interruptible, 0, Interruptible.closing) === Interruptible.yes;
+  }
+
+  threadStarts(): void {
+    Atomics.store(this.ended, 0, 0);
+  }
+
+  threadHasEnded(): void {
+    Atomics.store(this.ended, 0, 1);
+    Atomics.notify(this.ended, 0);
+  }
+
+  /** Blocks the calling thread until the other one has ended, or for `timeoutMs`. */
+  waitForEnd(timeoutMs: number): void {
+    Atomics.wait(this.ended, 0, 0, timeoutMs);
   }
 
   private setInterruptible(from: number, to: number, end: () => void): void {

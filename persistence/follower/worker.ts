@@ -26,6 +26,7 @@ function logAt(level: LogLevel) {
 
 const log: FollowerLog = { info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
 const board = new ProgressBoard(memory);
+process.once('exit', () => board.threadHasEnded());
 const loop = new FollowerLoop(
   {
     folder,

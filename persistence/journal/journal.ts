@@ -21,7 +21,7 @@ import {
 } from './format.js';
 import { HeadMark, type Mark } from './head-mark.js';
 import { type Durability, type OpenSegment, openSegment } from './open-segment.js';
-import { sealLeft, sealSegment } from './seal.js';
+import { emptyLogsLeft, sealLeft, sealSegment } from './seal.js';
 import { listSegments, SEGMENT_BYTES } from './segments.js';
 import type { CommitDone, CommitLog } from './store.js';
 
@@ -81,6 +81,7 @@ export class Journal implements CommitLog {
     try {
       const last = listSegments(folder).at(-1)?.number ?? 0;
       const number = options.beginsSegment ? last + 1 : Math.max(1, last);
+      await emptyLogsLeft(folder, number);
       const segment = await openSegment(options, number, found.end);
       const journal = new Journal(options, found.notice, found.end, segment, mark, lock);
       if (number > 1) journal.sealLeft(segment);

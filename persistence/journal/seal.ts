@@ -5,7 +5,7 @@
  * Always holds: every step can be repeated, so a segment whose sealing a crash or an error has
  * interrupted is sealed after the next start. Until then it is read like any other.
  */
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import sqlite3 from 'sqlite3';
 import { syncPath } from '../storage/files.js';
@@ -36,6 +36,28 @@ export async function sealSegment(request: SealRequest): Promise<void> {
     await seal(request);
   } catch {
     // The next start tries again, and `verify` reads the segment row by row.
+  }
+}
+
+/**
+ * Moves the logs that a kill has left beside full segments into their files, before anything reads
+ * them: a log without an index can only be read while nobody writes to it.
+ */
+export async function emptyLogsLeft(folder: string, last: number): Promise<void> {
+  for (const { number, path } of listSegments(folder)) {
+    const logBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (number >= last || logBytes === 0) continue;
+    // What cannot be moved is read from the log.
+    await moveLog(path).catch(() => {});
+  }
+}
+
+async function moveLog(path: string): Promise<void> {
+  const database = await openToSeal(path);
+  try {
+    await query(database, 'PRAGMA wal_checkpoint(TRUNCATE)');
+  } finally {
+    await closeDatabase(database);
   }
 }
 

@@ -19,9 +19,11 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { execute, openDatabase } from './sqlite.js';
+import { closeDatabase, execute, openDatabase, query } from './sqlite.js';
 
 const BUSY_TIMEOUT_MS = 5_000;
+/** Attempts to open a database that is being closed by whoever has it open. */
+const OPEN_ATTEMPTS_MAX = 10;
 /** The size of the header of -wal (WAL_HDRSIZE in SQLite's wal.c). */
 const LOG_HEADER_BYTES = 32;
 
@@ -33,6 +35,18 @@ export interface ReadOnlyDatabase {
 
 /** @throws the operating system's error when the files may not be read, or SQLite's. */
 export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await openAsItIs(path);
+    } catch (error) {
+      // Whoever had it open has closed it, and with it -wal and -shm went.
+      const isGone = (error as { errno?: number }).errno === sqlite3.CANTOPEN;
+      if (!isGone || attempt === OPEN_ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+async function openAsItIs(path: string): Promise<ReadOnlyDatabase> {
   for (const suffix of ['', '-wal', '-shm']) {
     if (existsSync(path + suffix)) accessSync(path + suffix, constants.R_OK);
   }
@@ -40,7 +54,7 @@ export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
   const hasIndex = existsSync(`${path}-shm`);
   const logBytes = hasLog ? statSync(`${path}-wal`).size : 0;
   if (hasLog && hasIndex && logBytes !== LOG_HEADER_BYTES) {
-    return { database: await open(path, 'mode=ro&readonly_shm=1'), wasDisturbed: () => false };
+    return { database: await openWithIndex(path), wasDisturbed: () => false };
   }
   const before = stampOf(path);
   const wasDisturbed = () => existsSync(`${path}-shm`) !== hasIndex || stampOf(path) !== before;
@@ -50,6 +64,18 @@ export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
   const database = await open(path, 'mode=ro&vfs=unix-none');
   await execute(database, 'PRAGMA locking_mode = EXCLUSIVE');
   return { database, wasDisturbed };
+}
+
+/** SQLite opens -wal and -shm at the first read. From then on they stay, whoever closes the file. */
+async function openWithIndex(path: string): Promise<sqlite3.Database> {
+  const database = await open(path, 'mode=ro&readonly_shm=1');
+  try {
+    await query(database, 'SELECT 1 FROM sqlite_schema LIMIT 1');
+    return database;
+  } catch (error) {
+    await closeDatabase(database);
+    throw error;
+  }
 }
 
 async function open(path: string, parameters: string): Promise<sqlite3.Database> {

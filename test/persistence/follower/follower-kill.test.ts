@@ -136,6 +136,11 @@ async function runAndKill(
   return lines;
 }
 
+/** A kill may come between a snapshot and the command that vouches for it: it is not used then. */
+function isProblem({ problem }: Line): boolean {
+  return problem !== undefined && !problem.startsWith('the journal does not vouch for it');
+}
+
 /** The names of unfinished snapshots. */
 function unfinished(folder: string): string[] {
   const snapshots = join(folder, 'snapshots');
@@ -200,7 +205,7 @@ describe('kill -9', () => {
       seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
       const lines = await runAndKill(folder, momentOf(found.kills, seed % 300, folder));
       found.kills++;
-      expect(lines.filter((line) => line.problem)).toEqual([]);
+      expect(lines.filter(isProblem)).toEqual([]);
       const recovered = lines.find(({ message }) => message?.startsWith('recovered'))!;
       expect(recovered.sequence).toBeGreaterThanOrEqual(acknowledged);
       if (recovered.snapshotSequence! > 0) found.fromSnapshot++;
