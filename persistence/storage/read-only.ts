@@ -66,7 +66,7 @@ async function openAsItIs(path: string): Promise<ReadOnlyDatabase> {
   return { database, wasDisturbed };
 }
 
-/** SQLite opens -wal and -shm at the first read. From then on they stay, whoever closes the file. */
+/** SQLite opens -wal and -shm at the first read. From then on they stay until this is closed. */
 async function openWithIndex(path: string): Promise<sqlite3.Database> {
   const database = await open(path, 'mode=ro&readonly_shm=1');
   try {
