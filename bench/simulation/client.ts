@@ -1,13 +1,17 @@
 /**
  * A client that trades over a bad network: requests and answers are late, lost or doubled. Every
- * command has a key and is sent until it is answered.
+ * command has a key, or for some clients a number (Client-Sequence), and is sent until it is
+ * answered.
  *
- * Always holds, or the simulation fails: all answers under one key are equal.
+ * Always holds, or the simulation fails: all answers under one key are equal; of the answers to one
+ * number, at most one says that it was executed, and the others name a number at least as great.
  */
+import { numberedKey } from '../../engine/interface/client-sequence.js';
+import { Code } from '../../engine/interface/codes.js';
 import type { Command, UserCommand } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
-import { ResultHead } from '../../engine/interface/results.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import type { Random } from '../workload/random.js';
 import { Broken, type Reply } from './exchange.js';
 import type { World } from './world.js';
@@ -18,7 +22,17 @@ export interface Request {
   command: KeyedCommand;
   /** The first answer; null: none yet. */
   reply: Reply | null;
+  /** The answer of the execution, if the command has a number and this answer came. */
+  executed: Reply | null;
 }
+
+/** Whether the command was refused because its number was not greater than the last executed. */
+export function isStale({ values }: Reply): boolean {
+  return values[ResultHead.code] === Code.client_sequence_stale;
+}
+
+/** Sends a command over a perfect network. */
+export type Deliver = (command: KeyedCommand, reply: (reply: Reply) => void) => void;
 
 const LATENCY_MS = 40;
 const TIMEOUT_MS = 2_000;
@@ -33,9 +47,9 @@ export class Client {
 
   constructor(
     private readonly world: World,
-    private readonly userId: number,
+    readonly user: { userId: number; isNumbered: boolean },
     private readonly markets: () => { active: number[]; ended: number[] },
-    private readonly deliver: (command: KeyedCommand, reply: (reply: Reply) => void) => void,
+    private readonly deliver: Deliver,
   ) {}
 
   start(): void {
@@ -53,9 +67,10 @@ export class Client {
 
   private next(): void {
     if (this.isStopped) return;
-    const key = `${this.userId}:${this.requests.length}`;
-    const command = choose(this.world.random, this.userId, key, this.markets(), this.requests);
-    const request: Request = { command, reply: null };
+    const number = this.requests.length + 1;
+    const key = this.user.isNumbered ? numberedKey(0, number) : `${this.user.userId}:${number}`;
+    const command = choose(this.world.random, this.user.userId, key, this.markets(), this.requests);
+    const request: Request = { command, reply: null, executed: null };
     this.requests.push(request);
     this.waiting = request;
     this.send(request);
@@ -78,7 +93,9 @@ export class Client {
   }
 
   private answered(request: Request, reply: Reply): void {
+    if (this.user.isNumbered) this.numberAnswered(request, reply);
     if (request.reply !== null) {
+      if (this.user.isNumbered) return;
       if (String(request.reply.values) !== String(reply.values))
         throw new Broken(`the key ${request.command.idempotencyKey} has two answers`);
       return;
@@ -87,6 +104,19 @@ export class Client {
     this.waiting = null;
     const pauseMs = this.world.random.whole(0, PAUSE_MS);
     this.world.after(pauseMs, () => this.next());
+  }
+
+  private numberAnswered(request: Request, reply: Reply): void {
+    const { idempotencyKey } = request.command;
+    if (!isStale(reply)) {
+      if (request.executed !== null) throw new Broken(`${idempotencyKey} was executed twice`);
+      request.executed = reply;
+      return;
+    }
+    const number = this.requests.indexOf(request) + 1;
+    const last = reply.values[RESULT_HEAD_LENGTH]!;
+    if (last < number || last > this.requests.length)
+      throw new Broken(`${idempotencyKey} was refused after ${last}, which was not sent`);
   }
 }
 
@@ -119,7 +149,8 @@ function choose(
   };
   const sizeLots = random.whole(1_000, 40_000);
   if (what < 11) return { kind: 'sell', ...order, sizeLots };
-  const buy = { kind: 'buy', ...order, budgetMicros: 0, sizeLots } as const;
+  const budgetMicros = sizeLots * order.priceTicks;
+  const buy = { kind: 'buy', ...order, budgetMicros, sizeLots } as const;
   if (what < 18) return buy;
   const unkeyed = { ...buy, idempotencyKey: null };
   return { kind: 'batch', ...of, operations: [unkeyed, unkeyed], atomic: random.chance(0.5) };

@@ -48,6 +48,8 @@ export class SimulatedDisk {
         return disk.end;
       },
       append(batch, done) {
+        // The sequencer of a program that has ended may not have noticed.
+        if (run !== disk.runs) return;
         disk.begin(batch);
         const { random } = world;
         const isStill = random.chance(STILL);

@@ -5,17 +5,19 @@
  *
  * The promises are checked where they could break: before a reply leaves (exchange.ts), at each
  * recovery (exchange.ts), at each answer (client.ts), and at the end, here: the journal alone gives
- * every answer that was received, no key was executed twice, and money is conserved.
+ * every answer that was received, no key and no number was executed twice, and money is conserved.
  */
 import { Engine } from '../../engine/engine.js';
-import type { Command } from '../../engine/interface/commands.js';
+import { Code } from '../../engine/interface/codes.js';
+import type { Command, UserCommand } from '../../engine/interface/commands.js';
 import { MarketStatus, Resolution } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
+import { ResultHead } from '../../engine/interface/results.js';
 import type { MarketView } from '../../engine/interface/views.js';
 import { JournalError } from '../../persistence/journal/errors.js';
 import { Replay, withCommand } from '../../persistence/recovery.js';
 import { Random } from '../workload/random.js';
-import { Client } from './client.js';
+import { Client, type Deliver } from './client.js';
 import { SimulatedDisk } from './disk.js';
 import { Broken, SimulatedExchange } from './exchange.js';
 import { World } from './world.js';
@@ -26,6 +28,7 @@ export interface SimulationResult {
   crashes: number;
   diskFailures: number;
   snapshots: number;
+  trades: number;
   /** Markets that had a price to settle at. */
   settled: number;
 }
@@ -63,6 +66,7 @@ class Simulation {
     crashes: 0,
     diskFailures: 0,
     snapshots: 0,
+    trades: 0,
     settled: 0,
   };
   private readonly random: Random;
@@ -91,7 +95,7 @@ class Simulation {
   async run(): Promise<void> {
     const { world } = this;
     this.start();
-    this.setUp();
+    this.meetClients();
     this.every(PRICE_EVERY_MS, () => this.price());
     this.every(FOLLOW_EVERY_MS, () => this.follow());
     this.every(CRASH_EVERY_MS, () => this.crash());
@@ -125,11 +129,14 @@ class Simulation {
         this.end();
       },
     });
+    this.setUp();
   }
 
+  /** The asset and the users, unless they are there: a crash can come before they are durable. */
   private setUp(): void {
-    this.submit({ kind: 'listAsset', symbol: 'BTC' });
-    for (let userId = 1; userId <= CLIENTS; userId++) {
+    const { engine } = this.exchange!.sequencer;
+    if (engine.assetCount === 0) this.submit({ kind: 'listAsset', symbol: 'BTC' });
+    for (let userId = engine.userCount + 1; userId <= CLIENTS; userId++)
       this.submit({
         kind: 'register',
         username: `trader-${userId}`,
@@ -138,10 +145,15 @@ class Simulation {
         grantMicros: GRANT_MICROS,
         partner: null,
       });
+  }
+
+  private meetClients(): void {
+    for (let userId = 1; userId <= CLIENTS; userId++) {
       const markets = () => this.markets();
-      const deliver: ConstructorParameters<typeof Client>[3] = (command, reply) =>
-        void this.exchange?.submit(command, reply);
-      this.clients.push(new Client(this.world, userId, markets, deliver));
+      const deliver: Deliver = (command, reply) => void this.exchange?.submit(command, reply);
+      this.clients.push(
+        new Client(this.world, { userId, isNumbered: userId % 2 === 0 }, markets, deliver),
+      );
     }
   }
 
@@ -228,24 +240,28 @@ class Simulation {
     const engine = new Engine();
     const count = withCommand((command) => {
       results.set(engine.sequence, String(valuesOf(engine)));
-      this.judgePrices(engine);
-      const key = 'idempotencyKey' in command ? command.idempotencyKey : null;
-      if (key !== null && !engine.replayed) executed.set(key, (executed.get(key) ?? 0) + 1);
+      this.judgeEvents(engine);
+      const key = executedKey(engine, command);
+      if (key !== null) executed.set(key, (executed.get(key) ?? 0) + 1);
     });
     const replay = new Replay(engine, count);
     for (const batch of this.disk.batches) replay.apply(batch);
     engine.checkInvariants();
     for (const [key, times] of executed)
       if (times > 1) throw new Broken(`the key ${key} was executed ${times} times`);
-    for (const client of this.clients) this.judgeClient(client, results);
+    for (const client of this.clients) {
+      this.judgeClient(client, results);
+      judgeNumbers(client, executed);
+    }
     this.result.commands = engine.sequence;
   }
 
-  /** What a market settles at is between the lowest and the highest of the right prices. */
-  private judgePrices({ events }: Engine): void {
+  /** Trades are counted; a market settles between the lowest and the highest right price. */
+  private judgeEvents({ events }: Engine): void {
     const { values, length } = events;
     const { endPriceMicros, resolution } = EventSlot.marketResolved;
     for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
+      if (values[at] === EventType.trade) this.result.trades++;
       if (values[at] !== EventType.marketResolved) continue;
       if (values[at + resolution] === Resolution.VOID) continue;
       const micros = values[at + endPriceMicros]!;
@@ -257,13 +273,13 @@ class Simulation {
 
   private judgeClient(client: Client, results: Map<number, string>): void {
     if (!client.isDone) throw new Broken('a request was never answered, though all was calm');
-    for (const { command, reply } of client.requests) {
-      if (reply === null) continue;
-      this.result.answered++;
-      if (results.get(reply.sequence) !== String(reply.values))
-        throw new Broken(
-          `the answer to ${command.idempotencyKey} is not what the journal has at ${reply.sequence}`,
-        );
+    for (const { command, reply, executed } of client.requests) {
+      if (reply !== null) this.result.answered++;
+      for (const answer of [reply, executed])
+        if (answer !== null && results.get(answer.sequence) !== String(answer.values))
+          throw new Broken(
+            `the answer to ${command.idempotencyKey} is not what the journal has at ${answer.sequence}`,
+          );
     }
   }
 }
@@ -271,4 +287,21 @@ class Simulation {
 function valuesOf(engine: Engine): Float64Array {
   const { values, length } = engine.result;
   return values.subarray(0, length);
+}
+
+/** The key or the number under which a command was executed now; null: it has none, or was not. */
+function executedKey(engine: Engine, command: Command): string | null {
+  if (!('idempotencyKey' in command) || command.idempotencyKey === null || engine.replayed)
+    return null;
+  const isRefused = engine.result.values[ResultHead.code] === Code.client_sequence_stale;
+  return isRefused ? null : keyOf(command);
+}
+
+const keyOf = ({ userId, idempotencyKey }: UserCommand) => `u${userId} ${idempotencyKey}`;
+
+/** What was answered under a number was executed, even if the answer only says that it had been. */
+function judgeNumbers({ requests }: Client, executed: ReadonlyMap<string, number>): void {
+  for (const { command, reply } of requests)
+    if (reply !== null && !executed.has(keyOf(command)))
+      throw new Broken(`${command.idempotencyKey} was answered, but never executed`);
 }

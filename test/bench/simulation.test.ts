@@ -9,6 +9,7 @@ test.each(['1', '2', '3'])(
     expect(result.crashes + result.diskFailures).toBeGreaterThan(1);
     expect(result.snapshots).toBeGreaterThan(1);
     expect(result.answered).toBeGreaterThan(500);
+    expect(result.trades).toBeGreaterThan(100);
     expect(result.settled).toBeGreaterThan(0);
   },
 );

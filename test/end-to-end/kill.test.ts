@@ -1,10 +1,12 @@
 /**
  * The built program, killed with SIGKILL repeatedly while clients trade on many connections, and
  * restarted on the same folder. Acknowledged changes exist exactly once, others completely or not
- * at all; a key returns its first answer; and every digest shown is the journal's. Snapshots and
- * history are intact, with every third kill during a snapshot.
+ * at all; a key returns its first answer; a number (Client-Sequence) that was executed is refused
+ * for ever; and every digest shown is the journal's. Snapshots and history are intact, with every
+ * third kill during a snapshot.
  *
- * KILL_SEED repeats the choices and, as far as a clock allows, the times of the kills.
+ * KILLS=300 for a longer run. KILL_SEED repeats the choices and, as far as a clock allows, the
+ * times of the kills.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +15,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import type { Engine } from '../../engine/engine.js';
-import { CODES } from '../../engine/interface/codes.js';
+import { CODES, Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdText } from '../../engine/interface/notation.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
@@ -35,13 +37,14 @@ import {
 } from './kill/kill-client.js';
 
 const SEED = seedOf('KILL_SEED');
-const KILLS = 22;
+const { KILLS: KILLS_WANTED = '22' } = process.env;
+const KILLS = Number(KILLS_WANTED);
 const TAKERS = 24;
 const MAKERS = 8;
 const BALANCE = 10_000;
 /** A market lasts 7.5 s, and a key 30 s: longer than a slow machine takes to send it again. */
 const SPEED = 120;
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 120_000 + KILLS * 9_000;
 const SNAPSHOT_WAIT_MS = 2_000;
 
 interface Status {
@@ -52,6 +55,8 @@ interface Status {
 /** A client's command in the journal. */
 interface Executed {
   isReplay: boolean;
+  /** Its number was not greater than that of an executed one: it was refused. */
+  isStale: boolean;
   text: string;
 }
 
@@ -95,13 +100,13 @@ async function start(): Promise<void> {
 
 async function registerClients(): Promise<void> {
   for (let i = 0; i < TAKERS + MAKERS; i++) {
-    const { userId, token } = await register(floor.api, `client-${i}`);
+    const { userId, token } = await register(floor.api, `client-${i}`, i % 4 < 2);
     const ownRandom = new Random(`${SEED}:${i}`);
-    const isKeyed = i % 2 === 0;
+    const repeating = (['keyed', 'numbered', 'bare'] as const)[i % 3]!;
     clients.push(
       i < TAKERS
-        ? new KillTaker(floor, userId, token, isKeyed, ownRandom, BALANCE)
-        : new KillMaker(floor, userId, token, isKeyed, ownRandom),
+        ? new KillTaker(floor, userId, token, repeating, ownRandom, BALANCE)
+        : new KillMaker(floor, userId, token, repeating, ownRandom),
     );
   }
 }
@@ -195,7 +200,14 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
     expect(history.sequence).toBeGreaterThanOrEqual(sequence);
     expect(unfinishedSnapshots()).toEqual([]);
     const executed = await readJournal();
-    const counts = { acknowledged: 0, refusals: 0, executedUnseen: 0, notExecuted: 0, replays: 0 };
+    const counts: Counts = {
+      acknowledged: 0,
+      refusals: 0,
+      executedUnseen: 0,
+      notExecuted: 0,
+      replays: 0,
+      stale: 0,
+    };
     for (const client of clients) {
       for (const attempt of client.attempts)
         check(attempt, executed.get(attempt.mark) ?? [], counts);
@@ -208,7 +220,8 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
     );
     expect(unfinished, 'kills during a snapshot').toBeGreaterThan(0);
     expect(counts.acknowledged).toBeGreaterThan(KILLS * clients.length);
-    expect(Math.min(counts.executedUnseen, counts.notExecuted, counts.replays)).toBeGreaterThan(0);
+    const { executedUnseen, notExecuted, replays, stale } = counts;
+    expect(Math.min(executedUnseen, notExecuted, replays, stale)).toBeGreaterThan(0);
   });
 });
 
@@ -224,8 +237,12 @@ async function readJournal(): Promise<Map<string, Executed[]>> {
     digests.delete(engine.sequence);
     const mark = markOf(engine, command, users);
     if (mark === null) return;
-    const text = answerText(engine, command);
-    executed.set(mark, [...(executed.get(mark) ?? []), { isReplay: engine.replayed, text }]);
+    const entry = {
+      isReplay: engine.replayed,
+      isStale: engine.result.values[ResultHead.code] === Code.client_sequence_stale,
+      text: answerText(engine, command),
+    };
+    executed.set(mark, [...(executed.get(mark) ?? []), entry]);
   });
   expect([...digests.keys()], 'sequences that were shown but are missing').toEqual([]);
   engine.checkInvariants();
@@ -273,28 +290,62 @@ interface Counts {
   executedUnseen: number;
   notExecuted: number;
   replays: number;
+  /** Numbers that were refused because they had been executed. */
+  stale: number;
 }
 
 /** Compares the client's answers with what the journal says was executed. */
 function check(attempt: Attempt, inJournal: readonly Executed[], counts: Counts): void {
   const { mark, answers, lostSends } = attempt;
-  const first = inJournal.filter(({ isReplay }) => !isReplay);
   const acknowledged = answers.filter(({ status }) => status !== 503);
-  expect(first.length, `${mark} was executed ${first.length} times`).toBeLessThanOrEqual(1);
   expect(inJournal.length, `${mark} in the journal`).toBeGreaterThanOrEqual(acknowledged.length);
   expect(inJournal.length, `${mark} in the journal`).toBeLessThanOrEqual(
     acknowledged.length + lostSends,
   );
-  for (const { text } of [...acknowledged, ...inJournal]) expect(text).toBe(first[0]!.text);
-  const replays = acknowledged.filter(({ isReplay }) => isReplay).length;
-  counts.replays += replays;
-  if (first.length === 0) counts.notExecuted++;
-  else if (acknowledged.length === 0 || acknowledged[0]!.isReplay) counts.executedUnseen++;
+  const first = inJournal.filter(({ isReplay, isStale }) => !isReplay && !isStale);
+  expect(first.length, `${mark} was executed ${first.length} times`).toBeLessThanOrEqual(1);
+  if (first.length === 0) {
+    expect(inJournal, `${mark} was refused, but never executed`).toEqual([]);
+    counts.notExecuted++;
+  } else if (attempt.clientSequence > 0) checkNumbered(attempt, acknowledged, inJournal, counts);
+  else checkRepeated(acknowledged, inJournal, counts);
   if (acknowledged.length === 0) return;
   counts.acknowledged++;
   if (acknowledged[0]!.status !== 200) counts.refusals++;
+}
+
+type Acknowledged = Attempt['answers'];
+
+/** All answers but the first are replays, which are equal to it. */
+function checkRepeated(
+  acknowledged: Acknowledged,
+  inJournal: readonly Executed[],
+  counts: Counts,
+): void {
+  for (const { text } of [...acknowledged, ...inJournal]) expect(text).toBe(inJournal[0]!.text);
+  counts.replays += acknowledged.filter(({ isReplay }) => isReplay).length;
+  if (acknowledged.length === 0 || acknowledged[0]!.isReplay) counts.executedUnseen++;
   const expectedReplays = acknowledged.map(
     (_, i) => i > 0 || inJournal.length > acknowledged.length,
   );
   expect(acknowledged.map(({ isReplay }) => isReplay)).toEqual(expectedReplays);
+}
+
+/** The journal's first entry is the execution; all others, which may be much later, are refused. */
+function checkNumbered(
+  { mark }: Attempt,
+  acknowledged: Acknowledged,
+  inJournal: readonly Executed[],
+  counts: Counts,
+): void {
+  expect(inJournal[0]!.isStale, `${mark} was refused before it was executed`).toBe(false);
+  // Only what is sent before the first answer is lost, so the answers are the journal's last.
+  const texts = inJournal.map(({ text }) => text).slice(inJournal.length - acknowledged.length);
+  expect(acknowledged.map(({ text }) => text)).toEqual(texts);
+  expect(
+    acknowledged.slice(1).every(({ isStale }) => isStale),
+    `${mark} executed again`,
+  ).toBe(true);
+  counts.stale += acknowledged.filter(({ isStale }) => isStale).length;
+  if (acknowledged.length === 0 || acknowledged[0]!.isStale) counts.executedUnseen++;
 }

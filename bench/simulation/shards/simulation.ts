@@ -142,7 +142,9 @@ class Simulation {
       const markets = () => marketsOf(shard);
       for (let userId = 1; userId <= USERS; userId++)
         this.clients.push(
-          new Client(world, userId, markets, (command, reply) => shard.receive(command, reply)),
+          new Client(world, { userId, isNumbered: false }, markets, (command, reply) =>
+            shard.receive(command, reply),
+          ),
         );
     }
     for (let userId = 1; userId <= USERS; userId++)

@@ -4,7 +4,8 @@
  * unanswered request.
  *
  * Every attempt has a mark that identifies it in the journal (orders carry it as validUntilMs), and
- * is only sent again under its idempotency key.
+ * is only sent again under its idempotency key or its number (Client-Sequence). A number that was
+ * executed is refused ever after, so it is sent again at any age.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
@@ -27,19 +28,24 @@ export interface Attempt {
   // biome-ignore lint/suspicious/noExplicitAny: the bodies of four routes
   body: any;
   key: string | null;
+  /** The number in place of a key; 0: none. */
+  clientSequence: number;
   marketId: string;
-  answers: { status: number; text: string; isReplay: boolean }[];
+  answers: { status: number; text: string; isReplay: boolean; isStale: boolean }[];
   /** Sent but not answered: not known yet whether it was executed. */
   lostSends: number;
   /** The exchange's time when it was made, as known then. */
   madeAtMs: number;
 }
 
+/** How a client makes sure that nothing is executed twice; 'bare': not at all. */
+export type Repeating = 'keyed' | 'numbered' | 'bare';
+
 export type KillClientOptions = [
   floor: Floor,
   userId: string,
   token: string,
-  isKeyed: boolean,
+  repeating: Repeating,
   random: Random,
 ];
 
@@ -64,9 +70,12 @@ const LAST_MS = 8_640_000_000_000;
 const CANCEL = 'cancel:';
 const CLAIM = 'claim:';
 const LOST = ['UND_ERR_SOCKET', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE'];
+const STALE = 'client_sequence_stale';
+/** How far a number is above the one before, at most. */
+const STEP = 1_000;
 /**
- * How many of a user's last keyed attempts are sent again after each restart, if they are at most
- * half a key's life old.
+ * How many of a user's attempts are sent again after each restart: the last keyed ones, if they are
+ * at most half a key's life old, and any numbered ones.
  */
 const SENT_AGAIN = 3;
 const SENT_AGAIN_WITHIN_MS = 1_800_000;
@@ -79,12 +88,14 @@ export abstract class KillClient {
   readonly attempts: Attempt[] = [];
   /** The attempt that the last kill left unanswered. */
   protected lost: Attempt | null = null;
+  /** The number of the newest attempt. */
+  private lastNumber = 0;
 
   constructor(
     protected readonly floor: Floor,
     readonly userId: string,
     protected readonly token: string,
-    protected readonly isKeyed: boolean,
+    readonly repeating: Repeating,
     protected readonly random: Random,
   ) {}
 
@@ -118,8 +129,8 @@ export abstract class KillClient {
   async findOut(): Promise<void> {
     const { lost } = this;
     this.lost = null;
-    if (lost !== null && lost.key !== null) this.answered(lost, await this.send(lost));
-    else if (lost !== null) await this.findOutBySelf(lost);
+    if (lost !== null) await this.settle(lost);
+    if (this.repeating === 'numbered') await this.sendNumbersAgain();
     const isKept = ({ key, answers, madeAtMs }: Attempt) =>
       key !== null &&
       answers.at(-1)?.status !== 503 &&
@@ -133,6 +144,30 @@ export abstract class KillClient {
     await this.checkState();
   }
 
+  /** Sends a lost attempt again if that is safe, and otherwise finds out what became of it. */
+  private async settle(lost: Attempt): Promise<void> {
+    if (lost.key === null && lost.clientSequence === 0) return this.findOutBySelf(lost);
+    const answer = await this.send(lost);
+    if (!isStale(answer)) return this.answered(lost, answer);
+    expect(answer.json.error.details).toEqual({ lastClientSequence: lost.clientSequence });
+    await this.wasExecuted(lost);
+  }
+
+  /** However long ago they were executed, they are refused. */
+  private async sendNumbersAgain(): Promise<void> {
+    const isExecuted = ({ answers }: Attempt) =>
+      answers.length > 0 && answers.at(-1)!.status !== 503;
+    const executed = this.attempts.filter(isExecuted);
+    if (executed.length === 0) return;
+    const last = executed.at(-1)!.clientSequence;
+    for (let i = 0; i < SENT_AGAIN; i++) {
+      const answer = await this.send(this.random.pick(executed));
+      expect(answer.status, answer.text).toBe(409);
+      const error = { code: STALE, details: { lastClientSequence: last } };
+      expect(answer.json.error).toMatchObject(error);
+    }
+  }
+
   /** The next request; null: nothing to do. */
   protected abstract next(): Attempt | null;
 
@@ -142,6 +177,11 @@ export abstract class KillClient {
   /** Finds out over HTTP what became of an attempt that cannot be sent again. */
   protected abstract findOutBySelf(attempt: Attempt): Promise<void>;
 
+  /** Its number shows that it was executed, but not with what result. */
+  protected wasExecuted(attempt: Attempt): Promise<void> {
+    return this.findOutBySelf(attempt);
+  }
+
   protected abstract checkState(): Promise<void>;
 
   protected order(side: 'buy' | 'sell', fields: object): Attempt {
@@ -149,16 +189,30 @@ export abstract class KillClient {
     const validUntilMs = LAST_MS - ++this.floor.attempts;
     const clientOrderId = `kill:${this.floor.attempts}`;
     return {
-      ...this.attempt(`${validUntilMs}`, marketId, this.isKeyed),
+      ...this.attempt(`${validUntilMs}`, marketId),
       path: `/markets/15m/${marketId}/${side}`,
       body: { ...fields, validUntilMs, clientOrderId },
     };
   }
 
-  protected attempt(mark: string, marketId: string, isKeyed: boolean): Omit<Attempt, 'path'> {
-    const key = isKeyed ? `key:${mark}` : null;
-    const madeAtMs = this.floor.nowMs;
-    return { mark, method: 'POST', body: {}, key, marketId, answers: [], lostSends: 0, madeAtMs };
+  protected attempt(
+    mark: string,
+    marketId: string,
+    repeating = this.repeating,
+  ): Omit<Attempt, 'path'> {
+    const isNumbered = repeating === 'numbered';
+    if (isNumbered) this.lastNumber += this.random.whole(1, STEP);
+    return {
+      mark,
+      method: 'POST',
+      body: {},
+      key: repeating === 'keyed' ? `key:${mark}` : null,
+      clientSequence: isNumbered ? this.lastNumber : 0,
+      marketId,
+      answers: [],
+      lostSends: 0,
+      madeAtMs: this.floor.nowMs,
+    };
   }
 
   protected async read(path: string): Promise<Answer> {
@@ -168,11 +222,14 @@ export abstract class KillClient {
   }
 
   private async send(attempt: Attempt): Promise<Answer> {
-    const { method, path, body, key } = attempt;
-    const headers: Record<string, string> = key === null ? {} : { 'idempotency-key': key };
+    const { method, path, body, key, clientSequence } = attempt;
+    const headers: Record<string, string> = {};
+    if (key !== null) headers['idempotency-key'] = key;
+    if (clientSequence > 0) headers['client-sequence'] = `${clientSequence}`;
     const answer = await this.floor.api.send(method, path, body, { token: this.token, headers });
+    const { status, text } = answer;
     const isReplay = answer.headers['idempotency-replayed'] === 'true';
-    attempt.answers.push({ status: answer.status, text: answer.text, isReplay });
+    attempt.answers.push({ status, text, isReplay, isStale: isStale(answer) });
     return answer;
   }
 
@@ -186,13 +243,19 @@ export abstract class KillClient {
   }
 }
 
-/** The token is a named one, which has to survive every kill. */
+function isStale({ status, json }: Answer): boolean {
+  return status === 409 && json.error.code === STALE;
+}
+
+/** The token is the password's or a named one, which has to survive every kill. */
 export async function register(
   api: ApiClient,
   username: string,
+  isNamed: boolean,
 ): Promise<{ userId: string; token: string }> {
   const { status, text, json } = await api.post('/auth/register', { username, password: PASSWORD });
   expect(status, text).toBe(201);
+  if (!isNamed) return json;
   const named = await api.post('/auth/tokens', { name: 'bot', scope: 'trade' }, json.token);
   expect(named.status, named.text).toBe(201);
   return { userId: json.userId, token: named.json.token };
@@ -204,9 +267,9 @@ export class KillTaker extends KillClient {
   private readonly claimed = new Set<string>();
 
   constructor(
-    ...[floor, userId, token, isKeyed, random, balance]: [...KillClientOptions, balance: number]
+    ...[floor, userId, token, repeating, random, balance]: [...KillClientOptions, balance: number]
   ) {
-    super(floor, userId, token, isKeyed, random);
+    super(floor, userId, token, repeating, random);
     this.ledger = new UserLedger(userId, balance);
   }
 
@@ -273,6 +336,14 @@ export class KillTaker extends KillClient {
     return paid;
   }
 
+  /** A claim that was executed has paid. */
+  protected override async wasExecuted(attempt: Attempt): Promise<void> {
+    const { marketId } = attempt;
+    if (attempt.mark.startsWith(CLAIM))
+      this.ledger.paid(marketId, this.floor.resolved.get(marketId)!);
+    else await this.findOutBySelf(attempt);
+  }
+
   protected async checkState(): Promise<void> {
     const { json } = await this.read(`/users/${this.userId}/balance`);
     expectDecimal(json.available, this.ledger.total, `balance of ${this.userId}`);
@@ -295,7 +366,11 @@ export class KillTaker extends KillClient {
       if (!this.floor.resolved.has(marketId) || this.claimed.has(marketId)) continue;
       this.claimed.add(marketId);
       const path = `/markets/15m/${marketId}/claim`;
-      return { ...this.attempt(`${CLAIM}${this.userId}:${marketId}`, marketId, true), path };
+      const repeating = this.repeating === 'numbered' ? 'numbered' : 'keyed';
+      return {
+        ...this.attempt(`${CLAIM}${this.userId}:${marketId}`, marketId, repeating),
+        path,
+      };
     }
     return null;
   }
@@ -372,6 +447,12 @@ export class KillMaker extends KillClient {
     if (method === 'POST') this.perhaps.push({ ...body, marketId });
   }
 
+  /** An order whose cancel was executed does not rest any more. */
+  protected override async wasExecuted(attempt: Attempt): Promise<void> {
+    if (attempt.method === 'DELETE') this.cancelled.add(attempt.mark.slice(CANCEL.length));
+    else await this.findOutBySelf(attempt);
+  }
+
   /** Every listed order was placed once, as listed, and its cancel was not acknowledged. */
   protected async checkState(): Promise<void> {
     const { json } = await this.read(`/users/${this.userId}/orders?limit=200`);
@@ -414,7 +495,7 @@ export class KillMaker extends KillClient {
     const { marketId } = this.placed.get(orderId)!;
     this.live.delete(orderId);
     return {
-      ...this.attempt(CANCEL + orderId, marketId, this.isKeyed),
+      ...this.attempt(CANCEL + orderId, marketId),
       method: 'DELETE',
       path: `/markets/15m/${marketId}/orders/${orderId}`,
     };
