@@ -28,7 +28,7 @@ import {
 import { type MarkState, readMark } from './journal/head-mark.js';
 import type { FoundJournal } from './journal/journal.js';
 import { readJournal } from './journal/read-only.js';
-import type { JournalReader } from './journal/reader.js';
+import { CHECKS_HERE, type JournalReader, type SegmentChecks } from './journal/reader.js';
 import { listSegments, segmentName } from './journal/segments.js';
 import { checksumIn } from './snapshot/file.js';
 import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
@@ -45,6 +45,8 @@ export interface JudgementOptions {
   checkAll?: boolean;
   /** Accept a journal of an older version, which can be read, but not continued. */
   acceptOlder?: boolean;
+  /** Makes the checks of segments. Default: this thread. */
+  checks?: SegmentChecks;
 }
 
 /** The journal itself is valid, but without journal.head its end could be missing. */
@@ -77,12 +79,12 @@ export async function judgeFolder(
   const { path: lastPath } = listSegments(folder).at(-1)!;
   const writeVersion = writeVersionOf(lastPath);
   return readJournal(folder, async (reader) => {
-    const { acceptOlder = false } = options;
+    const { acceptOlder = false, checks = CHECKS_HERE } = options;
     if (reader.version !== FORMAT_VERSION && !acceptOlder) throw olderVersion(folder, reader);
     const snapshotSequence = await provenSnapshot(folder, reader, options);
     const from = (snapshotSequence ?? reader.firstSequence - 1) + 1;
-    const end = await reader.provenEnd(from);
-    await reader.checkStructure(end.sequence, from);
+    const end = await reader.provenEnd(from, checks);
+    await reader.checkStructure(end.sequence, from, checks);
     if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
     checkDerivedFiles(derived, end.sequence);
     const notices = [

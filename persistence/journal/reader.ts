@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
+import { fileHash } from '../storage/files.js';
 import { openReadOnly } from '../storage/read-only.js';
 import { openDatabase } from '../storage/sqlite.js';
 import { JournalError, JournalUnavailable } from './errors.js';
@@ -16,6 +17,26 @@ import { type Mark, type MarkState, readMark } from './head-mark.js';
 import { SegmentReader } from './segment-reader.js';
 import { listSegments, type Segment, segmentAt, segmentName } from './segments.js';
 import type { JournalBatch, JournalSource } from './store.js';
+
+/** The checks of whole segments. None needs another segment, so they can be made anywhere. */
+export interface SegmentChecks {
+  /** Called once, with all segments that are asked for later: work can begin. */
+  begin(readers: readonly SegmentReader[], mark: Mark | null): void;
+  /** As {@link SegmentReader.provenEnd}. */
+  provenEnd(reader: SegmentReader): Promise<JournalPosition>;
+  /** As {@link SegmentReader.checkStructure}. */
+  checkStructure(reader: SegmentReader, end: number): Promise<void>;
+  /** SHA-256 of the file of a sealed segment. */
+  fileHash(segment: Segment): Promise<Buffer>;
+}
+
+/** Makes each check when it is asked for, in this thread. */
+export const CHECKS_HERE: SegmentChecks = {
+  begin: () => {},
+  provenEnd: (reader) => reader.provenEnd(),
+  checkStructure: (reader, end) => reader.checkStructure(end),
+  fileHash: async ({ path }) => fileHash(path),
+};
 
 type OpenSegment = (segment: Segment, isLast: boolean) => Promise<sqlite3.Database>;
 
@@ -123,13 +144,14 @@ export class JournalReader implements JournalSource {
    * @param from the first sequence of interest: segments that end before it are not checked.
    * @throws JournalError as `batches` does.
    */
-  async provenEnd(from = 1): Promise<JournalPosition> {
+  async provenEnd(from = 1, checks = CHECKS_HERE): Promise<JournalPosition> {
     const first = this.segments.indexOf(this.segmentAfter(from - 1));
     const wanted = this.segments.slice(first);
+    checks.begin(wanted, this.mark);
     let end = wanted[0]!.head.previous;
     for (const [i, reader] of wanted.entries()) {
       if (i > 0) checkJoint(reader, end);
-      end = await reader.provenEnd();
+      end = await checks.provenEnd(reader);
       if (reader !== this.last) await reader.release();
     }
     this.last.checkEnd(end.sequence);
@@ -137,12 +159,12 @@ export class JournalReader implements JournalSource {
   }
 
   /** Checks SQLite's structure of the segments from the one that has `from` to the end. */
-  async checkStructure(end: number, from = 1): Promise<void> {
+  async checkStructure(end: number, from = 1, checks = CHECKS_HERE): Promise<void> {
     const first = this.segments.indexOf(this.segmentAfter(from - 1));
     for (const [i, reader] of this.segments.entries()) {
       if (i < first) continue;
       const next = this.segments[i + 1];
-      await reader.checkStructure(next?.head.previous.sequence ?? end);
+      await checks.checkStructure(reader, next?.head.previous.sequence ?? end);
       if (next !== undefined) await reader.release();
     }
   }

@@ -18,6 +18,7 @@ import {
   parseMarket,
   parsePoint,
   parseSequence,
+  parseThreads,
   parseUser,
   UsageError,
 } from './input/arguments.js';
@@ -51,6 +52,7 @@ files cannot be read now.
 
 Examples:
   npm run replay -- --data data verify
+  npm run replay -- --data data verify --threads 1
   npm run replay -- --data data state --at 2025-11-21T05:00:00Z --user u12
   npm run replay -- --data data events --from 1000 --to 1100 --market btc-15m-1763700300
   npm run --silent replay -- --data data events --user u12 --json > u12.ndjson
@@ -133,8 +135,16 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
   program
     .command('verify')
     .description('check that everything in the folder is what the exchange wrote')
+    .option(
+      '--threads <n>',
+      'threads that read segments, this one included (default: one per core; 1 for a small journal)',
+      refusing(parseThreads),
+    )
     .option('--json', 'print JSON', false)
-    .action(async ({ json }: { json: boolean }) => end(await verify(common(json))));
+    .action(async (options: { threads?: number; json: boolean }) => {
+      const { threads = null, json } = options;
+      end(await verify({ ...common(json), threads }));
+    });
 
   program
     .command('state')

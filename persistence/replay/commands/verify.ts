@@ -1,18 +1,29 @@
 /**
  * `verify`: checks that everything in the data folder is what the exchange wrote. First it judges
  * the folder as a starting exchange does (judgement.ts): what the exchange would refuse is damage,
- * with the same message. Then it replays the journal and compares snapshots and history with it.
+ * with the same message. It replays the journal and compares snapshots and history with it.
+ *
+ * The replay is sequential. With several threads, the others check the segments meanwhile: what is
+ * found does not depend on their number.
  */
+import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { Engine } from '../../../engine/engine.js';
 import type { Command, RecordUpgrade } from '../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { JournalError, PUT_BACK } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
+import { ThreadChecks } from '../../journal/parallel/thread-checks.js';
 import { readJournal } from '../../journal/read-only.js';
-import { type JournalReader, MissingSegments } from '../../journal/reader.js';
+import {
+  CHECKS_HERE,
+  type JournalReader,
+  MissingSegments,
+  type SegmentChecks,
+} from '../../journal/reader.js';
+import { listSegments } from '../../journal/segments.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
-import { fileHash } from '../../storage/files.js';
 import {
   checkFolder,
   ExitStatus,
@@ -53,7 +64,12 @@ interface Report {
   findings: readonly Finding[];
 }
 
-export async function verify(request: Invocation): Promise<ExitStatus> {
+interface VerifyRequest extends Invocation {
+  /** In all, this one included; null: as many as pay. */
+  threads: number | null;
+}
+
+export async function verify(request: VerifyRequest): Promise<ExitStatus> {
   const { output } = request;
   const report = await new Verification(request).run();
   if (request.json) output.json(reportObject(report));
@@ -72,8 +88,10 @@ class Verification implements Visitor {
   private position: JournalPosition = GENESIS;
   private atMs = 0;
   private batches = 0;
+  /** The judgement has failed in a way that is not damage: the replay is in vain. */
+  private isInVain = false;
 
-  constructor(private readonly request: Invocation) {}
+  constructor(private readonly request: VerifyRequest) {}
 
   async run(): Promise<Report> {
     try {
@@ -128,24 +146,46 @@ class Verification implements Visitor {
     this.batches++;
     this.snapshots!.compare(this.engine!, position);
     await this.history?.proven(position);
-    return true;
+    return !this.isInVain;
   }
 
   /** Whether an exchange would accept the journal and the replay reaches its digests. */
   private async replay(): Promise<boolean> {
-    const refusal = await journalErrorOf(this.judge());
-    const damage = await journalErrorOf(this.replayAll().catch(unlessMissing));
+    const { refusal, damage } = await this.judgedAndReplayed();
     if (refusal !== null) this.findings.push(findingOf(refusal));
     if (damage !== null && damage.message !== refusal?.message)
       this.findings.push(findingOf(damage));
     return damage === null && (refusal === null || refusal instanceof UnmarkedJournal);
   }
 
-  private async judge(): Promise<void> {
+  private async judgedAndReplayed(): Promise<Record<'refusal' | 'damage', JournalError | null>> {
     const { folder } = this.request;
     await checkFolder(folder);
-    await judgeFolder(folder, { acceptMissingMark: false, checkAll: true, acceptOlder: true });
-    await readJournal(folder, async (reader) => checkSealed(reader));
+    const threads = this.request.threads ?? threadsFor(folder);
+    if (threads === 1) {
+      const refusal = await journalErrorOf(this.judge(CHECKS_HERE));
+      return { refusal, damage: await this.replayDamage() };
+    }
+    const checks = new ThreadChecks(threads - 1);
+    const judged = journalErrorOf(this.judge(checks));
+    judged.catch(() => (this.isInVain = true));
+    const replayed = this.replayDamage();
+    const [judgement, replay] = await Promise.allSettled([judged, replayed]);
+    await checks.close();
+    if (judgement.status === 'rejected') throw judgement.reason;
+    if (replay.status === 'rejected') throw replay.reason;
+    return { refusal: judgement.value, damage: replay.value };
+  }
+
+  private async judge(checks: SegmentChecks): Promise<void> {
+    const { folder } = this.request;
+    const options = { acceptMissingMark: false, checkAll: true, acceptOlder: true, checks };
+    await judgeFolder(folder, options);
+    await readJournal(folder, (reader) => checkSealed(reader, checks));
+  }
+
+  private replayDamage(): Promise<JournalError | null> {
+    return journalErrorOf(this.replayAll().catch(unlessMissing));
   }
 
   private async replayAll(): Promise<void> {
@@ -175,10 +215,19 @@ class Verification implements Visitor {
   }
 }
 
+/** To start a thread takes longer than to check a small journal. */
+const SMALL_BYTES = 64 * 1024 * 1024;
+
+function threadsFor(folder: string): number {
+  const sizes = listSegments(folder).map(({ path }) => statSync(path).size);
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  return bytes < SMALL_BYTES ? 1 : availableParallelism();
+}
+
 /** The rows of a sealed segment may be right and the file still not be what was sealed. */
-function checkSealed(reader: JournalReader): void {
+async function checkSealed(reader: JournalReader, checks: SegmentChecks): Promise<void> {
   for (const { segment, firstSequence, fileHash: sealed } of reader.outline()) {
-    if (sealed === null || fileHash(segment.path).equals(sealed)) continue;
+    if (sealed === null || (await checks.fileHash(segment)).equals(sealed)) continue;
     throw new JournalError(
       `${segment.path} has all rows as they were written, but another SHA-256 than when it was ` +
         `sealed. ${PUT_BACK}`,

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
+  chmodSync,
   copyFileSync,
   existsSync,
   readFileSync,
@@ -29,7 +30,7 @@ import { closeDatabase, openDatabase, query } from '../../../persistence/storage
 import { eventually } from '../../support/eventually.js';
 import { operate } from '../../support/folders/operations.js';
 import { Folders, journalErrorOf, readAll, start, write } from '../../support/journal-fixture.js';
-import { replayJson, replayTool } from '../../support/replay-tool.js';
+import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
 
 const SEGMENT_BYTES = 25_000;
 const folders = new Folders();
@@ -100,7 +101,6 @@ const lastDigest = () => batches.at(-1)!.digest;
 
 async function change(folder: string, number: number, sql: string): Promise<void> {
   const { path } = segmentAt(folder, number);
-  const { chmodSync } = await import('node:fs');
   chmodSync(path, 0o600);
   const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
   await query(database, sql);
@@ -259,12 +259,89 @@ describe('damage', () => {
   it('bytes after the end of a sealed file are found by its hash', async () => {
     const folder = folders.copy(original);
     const { path } = segmentAt(folder, 2);
-    const { chmodSync } = await import('node:fs');
     chmodSync(path, 0o600);
     appendFileSync(path, Buffer.alloc(4096));
     const run = await replayTool(folder, 'verify');
     expect(run.status).toBe(1);
     expect(run.err).toContain('SHA-256');
+  });
+});
+
+describe('verify', () => {
+  const zero = (folder: string, number: number) =>
+    change(folder, number, 'UPDATE batch SET records = zeroblob(length(records))');
+  /** The count of free pages, in the header: SQLite's structure is wrong, and every row is good. */
+  const structure = async (folder: string, number: number) => {
+    const { path } = segmentAt(folder, number);
+    chmodSync(path, 0o600);
+    const bytes = readFileSync(path);
+    bytes[39] = 1;
+    writeFileSync(path, bytes);
+  };
+  const lengthen = async (folder: string, number: number) => {
+    const { path } = segmentAt(folder, number);
+    chmodSync(path, 0o600);
+    appendFileSync(path, Buffer.alloc(4096));
+  };
+  type Damage = (folder: string, number: number) => Promise<unknown>;
+
+  it.each<[string, RegExp | null, [Damage, number][]]>([
+    ['nothing', null, []],
+    [
+      'the rows of two segments',
+      /000003\.db: the batch/,
+      [
+        [zero, 3],
+        [zero, 7],
+      ],
+    ],
+    [
+      'a file before a structure',
+      /000006\.db .*structure/,
+      [
+        [lengthen, 2],
+        [structure, 6],
+      ],
+    ],
+    [
+      'a structure before rows',
+      /000007\.db: the batch/,
+      [
+        [structure, 2],
+        [zero, 7],
+      ],
+    ],
+    [
+      'two files',
+      /000002\.db .*SHA-256/,
+      [
+        [lengthen, 5],
+        [lengthen, 2],
+      ],
+    ],
+    [
+      'a head and the rows before it',
+      /000002\.db: the batch/,
+      [
+        [(folder) => change(folder, 3, 'UPDATE head SET previousHash = zeroblob(32)'), 3],
+        [zero, 2],
+      ],
+    ],
+  ])('finds the same with every number of threads: %s', async (_what, words, damages) => {
+    const folder = folders.copy(original);
+    for (const [damage, number] of damages) await damage(folder, number);
+    const before = traceOf(folder);
+    const one = await replayTool(folder, 'verify', '--threads', '1');
+    expect(one.status).toBe(words === null ? 0 : 1);
+    if (words !== null) expect(one.err).toMatch(words);
+    for (const threads of ['2', '3', '16'])
+      expect(await replayTool(folder, 'verify', '--threads', threads), threads).toEqual(one);
+    expect(traceOf(folder)).toEqual(before);
+  });
+
+  it.each(['0', '257', 'two', '1.5'])('refuses %s threads', async (threads) => {
+    const run = await replayTool(original, 'verify', '--threads', threads);
+    expect([run.status, run.err]).toEqual([2, expect.stringContaining('number of threads')]);
   });
 });
 
