@@ -16,8 +16,7 @@ beforeAll(async () => {
   browser = await launchBrowser();
   visitor = await Visitor.open(browser, server.exchange.address);
   await visitor.register('ada');
-  const cookies = await visitor.page.context().cookies();
-  token = cookies.find(({ name }) => name === 'service-session')!.value;
+  token = await visitor.token();
   userId = (await server.api.get('/auth/session', token)).json.userId;
 });
 afterAll(async () => {

@@ -81,8 +81,7 @@ async function enter(name: string): Promise<Person> {
   const account = await visitor.newTab();
   await account.evaluate("location.hash = '#/account'");
   await account.locator('[data-figure=available]').waitFor();
-  const cookies = await visitor.page.context().cookies();
-  const token = cookies.find((cookie) => cookie.name === 'service-session')!.value;
+  const token = await visitor.token();
   const api = new client.Api({ url: `${http.url}/api`, token });
   const { userId } = await client.session(api);
   return { visitor, account, shown: [], api, userId };

@@ -54,6 +54,12 @@ export class Visitor {
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
   }
 
+  /** The token of the session, which the browser keeps in a cookie. */
+  async token(): Promise<string> {
+    const cookies = await this.page.context().cookies();
+    return cookies.find(({ name }) => name === 'service-session')!.value;
+  }
+
   view(address: string): Promise<unknown> {
     return this.page.goto(`${this.url}/#/${address}`);
   }

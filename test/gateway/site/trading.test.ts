@@ -106,8 +106,7 @@ test('the balance on the page is that of the API at the same sequence', async ()
   await visitor.view('account');
   const figure = (name: string) => page.locator(`[data-figure=${name}]`).textContent();
   await expect.poll(() => figure('total')).not.toBe('\u2013');
-  const cookies = await page.context().cookies();
-  const token = cookies.find(({ name }) => name === 'service-session')!.value;
+  const token = await visitor.token();
   const { json: session } = await api.get('/auth/session', token);
   await eventually(async () => {
     const { json } = await api.get(`/users/${session.userId}/balance`, token);
