@@ -11,11 +11,11 @@ import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
 import type { Command, UserCommand } from '../../engine/interface/commands.js';
 import { MarketStatus, Resolution } from '../../engine/interface/domain.js';
-import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import type { MarketView } from '../../engine/interface/views.js';
 import { JournalError } from '../../persistence/journal/errors.js';
 import { Replay, withCommand } from '../../persistence/recovery.js';
+import { eachEvent } from '../measure/events.js';
 import { Random } from '../workload/random.js';
 import { Client, type Deliver } from './client.js';
 import { SimulatedDisk } from './disk.js';
@@ -258,17 +258,14 @@ class Simulation {
 
   /** Trades are counted; a market settles between the lowest and the highest right price. */
   private judgeEvents({ events }: Engine): void {
-    const { values, length } = events;
-    const { endPriceMicros, resolution } = EventSlot.marketResolved;
-    for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
-      if (values[at] === EventType.trade) this.result.trades++;
-      if (values[at] !== EventType.marketResolved) continue;
-      if (values[at + resolution] === Resolution.VOID) continue;
-      const micros = values[at + endPriceMicros]!;
+    eachEvent(events, (name, field) => {
+      if (name === 'trade') this.result.trades++;
+      if (name !== 'marketResolved' || field('resolution') === Resolution.VOID) return;
+      const micros = field('endPriceMicros');
       if (micros < this.lowestMicros || micros > this.highestMicros)
         throw new Broken(`a market settled at ${micros}, which was never right`);
       this.result.settled++;
-    }
+    });
   }
 
   private judgeClient(client: Client, results: Map<number, string>): void {
