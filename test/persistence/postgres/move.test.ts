@@ -21,9 +21,7 @@ beforeAll(async () => {
   await exchange.run(500);
   await exchange.sequencer.close();
 }, 120_000);
-beforeEach(async () => {
-  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch, standby');
-});
+beforeEach(() => cluster.dropJournal());
 afterEach(() => folders.removeAll());
 afterAll(async () => {
   await cluster?.stop();

@@ -15,9 +15,7 @@ beforeAll(async () => {
   cluster = await PostgresCluster.start();
 }, 120_000);
 afterAll(() => cluster?.stop());
-beforeEach(async () => {
-  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch, standby');
-});
+beforeEach(() => cluster.dropJournal());
 
 const takeOver = (isForced = false) =>
   PostgresJournal.takeOver({ address: cluster.address, isUnreplicated: false, isForced });

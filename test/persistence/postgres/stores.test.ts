@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'exchange-store-'));
-  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch, standby');
+  await cluster.dropJournal();
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
