@@ -3,84 +3,36 @@
  * another machine, another exchange takes over from one that was killed or paused, and the older
  * one can acknowledge nothing any more.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Random } from '../../../bench/workload/random.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
 import {
-  activeMarket,
-  nextCommand,
+  expectAll,
   registerTraders,
   type Sent,
   send,
+  tradeOn,
 } from '../../support/disk/scenario.js';
 import { eventually } from '../../support/eventually.js';
-import { type ApiClient, ChildServer, type Trader } from '../../support/server.js';
+import type { ApiClient, ChildServer, Trader } from '../../support/server.js';
+import { Machines } from './machines.js';
 
 const COMMANDS = 40;
-const work = mkdtempSync(join(tmpdir(), 'exchange-replicated-'));
-let cluster: PostgresCluster;
-let folders = 0;
-const running: ChildServer[] = [];
-const clients: ApiClient[] = [];
-
+let machines: Machines;
 beforeAll(async () => {
-  cluster = await PostgresCluster.start();
+  machines = await Machines.start();
 }, 120_000);
-beforeEach(async () => {
-  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch, standby');
-});
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.close();
-  for (const server of running.splice(0)) {
-    server.child.kill('SIGCONT');
-    await server.stop('SIGKILL');
-  }
-});
-afterAll(async () => {
-  await cluster?.stop();
-  rmSync(work, { recursive: true, force: true });
-});
+beforeEach(() => machines.cluster.dropJournal());
+afterEach(() => machines.endExchanges());
+afterAll(() => machines?.stop());
 
-/** An exchange on another machine, so to speak: with an empty folder of its own. */
-function spawn(variables: Record<string, string> = {}): ChildServer {
-  const server = ChildServer.spawn({
-    DATA_FOLDER: join(work, `${++folders}`),
-    JOURNAL: cluster.url,
-    ASSETS: 'BTC',
-    HOUSE: 'off',
-    FEED_SPEED: '60',
-    LOG_LEVEL: 'info',
-    ...variables,
-  });
-  running.push(server);
-  return server;
-}
-
-async function listening(server: ChildServer): Promise<ApiClient> {
-  const api = await server.listening();
-  clients.push(api);
-  return api;
-}
-
-async function tradeOn(api: ApiClient, traders: Trader[]): Promise<Sent[]> {
-  const random = new Random('replicated');
-  const all: Sent[] = [];
-  for (let i = 0; i < COMMANDS; i++) {
-    const sent = nextCommand(traders, await activeMarket(api), `key-${i}`, random);
-    sent.answer = await send(api, sent);
-    all.push(sent);
-  }
-  return all;
-}
-
-/** Everything acknowledged has its answer, byte for byte. */
-async function expectAll(api: ApiClient, all: Sent[]): Promise<void> {
-  for (const sent of all) expect(await send(api, sent)).toEqual(sent.answer);
-}
+/** An exchange on another machine: with an empty folder of its own. */
+const spawn = (variables: Record<string, string> = {}) => machines.spawn(variables);
+const listening = (server: ChildServer) => machines.listening(server);
+const trade = (api: ApiClient, traders: Trader[]) =>
+  tradeOn(api, traders, { commands: COMMANDS, keys: 'key', random: new Random('replicated') });
 
 /** Sessions are signed by a secret of the folder, so a user signs in again elsewhere. */
 async function signIn(api: ApiClient, all: Sent[], traders: Trader[]): Promise<void> {
@@ -96,7 +48,7 @@ test('another machine has everything, from the journal alone', async () => {
   const first = spawn();
   const api = await listening(first);
   const traders = await registerTraders(api);
-  const all = await tradeOn(api, traders);
+  const all = await trade(api, traders);
   expect((await api.get('/status')).json.journal).toBe('replicated');
   expect(await first.stop()).toBe(0);
   const other = await listening(spawn());
@@ -114,7 +66,7 @@ test('another machine has everything, from the journal alone', async () => {
 
 test('a folder with a journal of its own is refused, also if its beginning is in an archive', async () => {
   for (const name of ['journal.db', 'journal-000002.db']) {
-    const folder = join(work, `own-${name}`);
+    const folder = machines.newFolder();
     mkdirSync(folder, { mode: 0o700 });
     writeFileSync(join(folder, name), '');
     const server = spawn({ DATA_FOLDER: folder });
@@ -127,7 +79,7 @@ test('one that was killed is followed by another, which waits for its lease only
   const first = spawn();
   const api = await listening(first);
   const traders = await registerTraders(api);
-  const all = await tradeOn(api, traders);
+  const all = await trade(api, traders);
   const second = spawn();
   await eventually(() => second.stderr.includes('another exchange leads'));
   await first.stop('SIGKILL');
@@ -140,7 +92,7 @@ test('one that was paused acknowledges nothing after another took over, and ends
   const first = spawn();
   const api = await listening(first);
   const traders = await registerTraders(api);
-  const all = await tradeOn(api, traders);
+  const all = await trade(api, traders);
   const second = spawn();
   await eventually(() => second.stderr.includes('another exchange leads'));
   first.child.kill('SIGSTOP');

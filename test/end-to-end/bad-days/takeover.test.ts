@@ -4,49 +4,34 @@
  * whose connection was cut while nobody knew whether its last batch was committed.
  */
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Random } from '../../../bench/workload/random.js';
 import {
   activeMarket,
+  expectAll,
   nextCommand,
   registerTraders,
   type Sent,
   send,
+  tradeOn,
 } from '../../support/disk/scenario.js';
 import { eventually } from '../../support/eventually.js';
-import { type ApiClient, ChildServer, type Trader } from '../../support/server.js';
+import type { ApiClient, ChildServer, Trader } from '../../support/server.js';
+import { Machines } from './machines.js';
 
 const COMMANDS = 30;
 const OPERATIONS = join(import.meta.dirname, '../../../dist/persistence/operations/main.js');
-const work = mkdtempSync(join(tmpdir(), 'exchange-takeover-'));
-let cluster: PostgresCluster;
-let folders = 0;
-const running: ChildServer[] = [];
-const clients: ApiClient[] = [];
-
+let machines: Machines;
 beforeAll(async () => {
-  cluster = await PostgresCluster.start();
+  machines = await Machines.start();
 }, 120_000);
-beforeEach(async () => {
-  await cluster.query(cluster.nodes[0]!, 'DROP TABLE IF EXISTS writer, batch, standby');
-});
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.close();
-  for (const server of running.splice(0)) {
-    server.child.kill('SIGCONT');
-    await server.stop('SIGKILL');
-  }
-});
-afterAll(async () => {
-  await cluster?.stop();
-  rmSync(work, { recursive: true, force: true });
-});
+beforeEach(() => machines.cluster.dropJournal());
+afterEach(() => machines.endExchanges());
+afterAll(() => machines?.stop());
 
 interface StandbyStatus {
   sequence: number;
@@ -58,26 +43,15 @@ interface Node {
   folder: string;
 }
 
-function spawn(folder: string, variables: Record<string, string> = {}): Node {
-  const server = ChildServer.spawn({
-    DATA_FOLDER: folder,
-    JOURNAL: cluster.url,
-    ASSETS: 'BTC',
-    HOUSE: 'off',
-    FEED_SPEED: '60',
-    LOG_LEVEL: 'info',
-    ...variables,
-  });
-  running.push(server);
-  return { server, folder };
+function spawn(folder: string, variables: Record<string, string>): Node {
+  return { server: machines.spawn({ DATA_FOLDER: folder, ...variables }), folder };
 }
 
-const lead = (variables: Record<string, string> = {}) =>
-  spawn(join(work, `${++folders}`), variables);
+const lead = (variables: Record<string, string> = {}) => spawn(machines.newFolder(), variables);
 
-/** On another machine, so to speak, with the leader's secret of sessions; warm. */
+/** On another machine, with the leader's secret of sessions; warm. */
 async function standBy(leader: Node): Promise<Node> {
-  const folder = join(work, `${++folders}`);
+  const folder = machines.newFolder();
   mkdirSync(folder, { mode: 0o700 });
   copyFileSync(join(leader.folder, 'session-secret'), join(folder, 'session-secret'));
   const standby = spawn(folder, { ROLE: 'standby' });
@@ -85,11 +59,7 @@ async function standBy(leader: Node): Promise<Node> {
   return standby;
 }
 
-async function listening({ server }: Node): Promise<ApiClient> {
-  const api = await server.listening();
-  clients.push(api);
-  return api;
-}
+const listening = ({ server }: Node) => machines.listening(server);
 
 /** Milliseconds from the moment at which it led until it listened, by its own log. */
 function takeoverMs({ server }: Node): number {
@@ -105,21 +75,8 @@ function report(text: string): void {
   if (process.env['MEASURE'] === 'on') process.stdout.write(`${text}\n`);
 }
 
-async function tradeOn(api: ApiClient, traders: Trader[], name: string): Promise<Sent[]> {
-  const random = new Random(name);
-  const all: Sent[] = [];
-  for (let i = 0; i < COMMANDS; i++) {
-    const sent = nextCommand(traders, await activeMarket(api), `${name}-${i}`, random);
-    sent.answer = await send(api, sent);
-    all.push(sent);
-  }
-  return all;
-}
-
-/** Everything acknowledged has its answer, byte for byte. */
-async function expectAll(api: ApiClient, all: Sent[]): Promise<void> {
-  for (const sent of all) expect(await send(api, sent)).toEqual(sent.answer);
-}
+const trade = (api: ApiClient, traders: Trader[], name: string) =>
+  tradeOn(api, traders, { commands: COMMANDS, keys: name, random: new Random(name) });
 
 /** Where a standby listens while it waits. */
 function waitingAt({ server }: Node): string {
@@ -128,7 +85,7 @@ function waitingAt({ server }: Node): string {
 }
 
 async function takeover(): Promise<{ code: number; text: string }> {
-  const args = [OPERATIONS, 'takeover', '--journal', cluster.url];
+  const args = [OPERATIONS, 'takeover', '--journal', machines.cluster.url];
   return promisify(execFile)(process.execPath, args).then(
     ({ stdout }) => ({ code: 0, text: stdout }),
     (error) => ({ code: error.code, text: error.stderr }),
@@ -140,7 +97,7 @@ test('a standby says what it is, and takes over from one that was killed', async
   const api = await listening(first);
   const traders = await registerTraders(api);
   const standby = await standBy(first);
-  const all = await tradeOn(api, traders, 'killed');
+  const all = await trade(api, traders, 'killed');
   const base = waitingAt(standby);
   const { sequence } = (await api.get('/status')).json;
   await eventually(async () => {
@@ -164,7 +121,7 @@ test('a standby says what it is, and takes over from one that was killed', async
   const other = await listening(standby);
   report(`warm: ${takeoverMs(standby)} ms`);
   await expectAll(other, all);
-  await tradeOn(other, traders, 'after');
+  await trade(other, traders, 'after');
   expect(await standby.server.stop()).toBe(0);
 });
 
@@ -173,7 +130,7 @@ test('one that was paused acknowledges nothing after a standby took over, and en
   const api = await listening(first);
   const traders = await registerTraders(api);
   const standby = await standBy(first);
-  const all = await tradeOn(api, traders, 'paused');
+  const all = await trade(api, traders, 'paused');
   first.server.child.kill('SIGSTOP');
   const other = await listening(standby);
   report(`warm: ${takeoverMs(standby)} ms`);
@@ -289,10 +246,10 @@ test.each([
 ] as const)(
   'a commit that is cut %s is answered by what the journal has',
   async (moment, again) => {
-    const proxy = await CuttingProxy.start(cluster.primary.port, moment);
+    const proxy = await CuttingProxy.start(machines.cluster.primary.port, moment);
     const first = lead({ JOURNAL: proxy.url, FOLLOWER: 'off' });
     const api = await listening(first);
-    const all = await tradeOn(api, await registerTraders(api), 'cut');
+    const all = await trade(api, await registerTraders(api), 'cut');
     const standby = await standBy(first);
     const body = { username: USERNAME, password: 'correct horse battery' };
     expect(await api.post('/auth/register', body).catch(() => null)).toBeNull();

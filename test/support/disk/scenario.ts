@@ -70,16 +70,32 @@ export async function send(api: ApiClient, sent: Sent): Promise<{ status: number
   return { status, text };
 }
 
+/** Sends that many commands, one after the other; their keys begin with `keys`. */
+export async function tradeOn(
+  api: ApiClient,
+  traders: readonly Trader[],
+  options: { commands: number; keys: string; random: Random },
+): Promise<Sent[]> {
+  const { commands, keys, random } = options;
+  const all: Sent[] = [];
+  for (let i = 0; i < commands; i++) {
+    const sent = nextCommand(traders, await activeMarket(api), `${keys}-${i}`, random);
+    sent.answer = await send(api, sent);
+    all.push(sent);
+  }
+  return all;
+}
+
+/** Every command has its answer again, byte for byte. */
+export async function expectAll(api: ApiClient, all: readonly Sent[]): Promise<void> {
+  for (const sent of all) expect(await send(api, sent)).toEqual(sent.answer);
+}
+
 /** Registers traders and sends that many commands, one after the other. */
 export async function trade(api: ApiClient, commands: number, random: Random): Promise<Sent[]> {
   const traders = await registerTraders(api);
-  const all: Sent[] = [];
-  for (let i = 0; i < commands; i++) {
-    const sent = nextCommand(traders, await activeMarket(api), `key-${i}`, random);
-    sent.answer = await send(api, sent);
-    expect(sent.answer.status, sent.answer.text).not.toBe(400);
-    all.push(sent);
-  }
+  const all = await tradeOn(api, traders, { commands, keys: 'key', random });
+  for (const { answer } of all) expect(answer!.status, answer!.text).not.toBe(400);
   const filled = all.filter(({ answer }) => answer?.status === 200);
   expect(filled.length).toBeGreaterThan(commands / 2);
   return all;
