@@ -1,0 +1,158 @@
+/** What a user has: money, referral codes, a partner, tokens, and deposits in the vault. */
+import { Code } from '../../../../engine/interface/codes.js';
+import type { Command } from '../../../../engine/interface/commands.js';
+import { TimeInForce, TokenScope, WINDOW_MS } from '../../../../engine/interface/domain.js';
+import {
+  MAX_PARTNERS,
+  MAX_REFERRAL_CODES_PER_USER,
+  MAX_TIME_MS,
+  MAX_TOKENS_PER_USER,
+  MAX_TOTAL_MICROS,
+  MAX_TRANSFER_MICROS,
+  MAX_VAULT_DEPOSITS_PER_USER,
+} from '../../../../engine/interface/limits.js';
+import { EXPIRED_TOKEN_KEPT_MS } from '../../../../engine/interface/parameters.js';
+import type { Duel } from '../duel.js';
+import {
+  bid,
+  DOWN,
+  expectCode,
+  LIMIT_REACHED,
+  type LimitPlay,
+  OK,
+  openMarket,
+  registration,
+  START_MS,
+  UP,
+} from './script.js';
+
+function money(duel: Duel): void {
+  expectCode(duel, registration('rich', 0, 'bank'), OK, START_MS);
+  const transfer = (
+    kind: 'deposit' | 'withdraw',
+    amountMicros: number,
+    reference: number,
+  ): Command => ({
+    kind,
+    userId: 1,
+    amountMicros,
+    partner: 'bank',
+    reference: `${reference}`,
+  });
+  const deposits = MAX_TOTAL_MICROS / MAX_TRANSFER_MICROS;
+  for (let i = 1; i <= deposits; i++)
+    expectCode(duel, transfer('deposit', MAX_TRANSFER_MICROS, i), OK);
+  expectCode(duel, transfer('deposit', 1, 0), LIMIT_REACHED);
+  expectCode(duel, registration('another', 1), LIMIT_REACHED);
+  expectCode(duel, registration('another', 0), OK);
+  expectCode(duel, transfer('withdraw', 1, 1_000), OK);
+  // A refused deposit does not use up its reference.
+  expectCode(duel, transfer('deposit', 1, 0), OK);
+}
+
+function referralCodes(duel: Duel): void {
+  expectCode(duel, registration('vain', 0), OK, START_MS);
+  const set = (code: string): Command => ({
+    kind: 'setReferralCode',
+    userId: 1,
+    code,
+    idempotencyKey: null,
+  });
+  for (let i = 1; i < MAX_REFERRAL_CODES_PER_USER; i++) expectCode(duel, set(`code${i}`), OK);
+  expectCode(duel, set('onemore'), LIMIT_REACHED);
+  expectCode(duel, set('CODE3'), OK);
+  duel.compareState();
+}
+
+function partners(duel: Duel): void {
+  for (let i = 1; i <= MAX_PARTNERS; i++) {
+    expectCode(duel, registration(`user${i}`, 0, `partner ${i}`), OK, START_MS);
+  }
+  expectCode(duel, registration('one-more', 0, 'one more'), LIMIT_REACHED);
+  expectCode(duel, registration('one-more', 0, `partner ${MAX_PARTNERS}`), OK);
+  expectCode(duel, registration('of-nobody', 0), OK);
+}
+
+/** Expired tokens count until they are forgotten, a week later; a new password ends all. */
+function tokens(duel: Duel): void {
+  for (const name of ['ada', 'bob']) expectCode(duel, registration(name, 0), OK, START_MS);
+  const create = (userId: number, expiresAtMs: number): Command => ({
+    kind: 'createToken',
+    userId,
+    scope: TokenScope.READ,
+    expiresAtMs,
+    name: 'bot',
+    allowedAddresses: '',
+  });
+  const most = MAX_TOKENS_PER_USER;
+  for (let i = 1; i < most; i++) expectCode(duel, create(1, START_MS + 1_000 + (i % 3)), OK);
+  expectCode(duel, create(1, MAX_TIME_MS), OK);
+  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED);
+  expectCode(duel, create(2, START_MS), OK);
+  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED, START_MS + 2_000);
+  duel.compareState();
+  const forgottenMs = START_MS + 1_000 + EXPIRED_TOKEN_KEPT_MS;
+  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED, forgottenMs - 1);
+  expectCode(duel, create(1, MAX_TIME_MS), OK, forgottenMs);
+  duel.compareState();
+  expectCode(duel, { kind: 'setCredential', userId: 1, credential: 'new' }, OK, forgottenMs + 2);
+  expectCode(duel, { kind: 'revokeToken', userId: 1, tokenId: most }, Code.token_not_found);
+  for (let i = 0; i < most; i++) expectCode(duel, create(1, MAX_TIME_MS), OK);
+  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED);
+}
+
+function vaultDeposits(duel: Duel): void {
+  expectCode(duel, registration('saver', 2e10), OK, START_MS);
+  expectCode(duel, registration('another', 2e10), OK, START_MS);
+  const stake = (userId: number): Command => ({
+    kind: 'stake',
+    userId,
+    amountMicros: 1e6,
+    idempotencyKey: null,
+  });
+  for (let i = 0; i < MAX_VAULT_DEPOSITS_PER_USER; i++) expectCode(duel, stake(1), OK);
+  expectCode(duel, stake(1), LIMIT_REACHED);
+  expectCode(duel, stake(2), OK);
+  duel.compareState();
+  expectCode(duel, { kind: 'unstake', userId: 1, depositId: 77, idempotencyKey: null }, OK);
+  expectCode(duel, stake(1), OK);
+  expectCode(duel, stake(1), LIMIT_REACHED);
+}
+
+/**
+ * Three equal deposits share 20,000 micro-dollars of fees; the two that cannot be divided remain
+ * when the last deposit closes.
+ */
+function vaultRemainder(duel: Duel): void {
+  openMarket(duel, 5);
+  const savers = [3, 4, 5];
+  for (const userId of savers) {
+    expectCode(duel, { kind: 'stake', userId, amountMicros: 7e6, idempotencyKey: null }, OK);
+  }
+  expectCode(duel, bid(1, UP, 20_000, TimeInForce.GTC), OK);
+  expectCode(duel, bid(2, DOWN, 20_000, TimeInForce.IOC), OK);
+  const endsAtMs = START_MS + WINDOW_MS;
+  const observedAtMs = endsAtMs - 1_000;
+  expectCode(
+    duel,
+    { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs },
+    OK,
+    observedAtMs,
+  );
+  expectCode(duel, { kind: 'advanceTime' }, OK, endsAtMs + 2_000);
+  for (const [i, userId] of savers.entries()) {
+    expectCode(duel, { kind: 'unstake', userId, depositId: i + 1, idempotencyKey: null }, OK);
+  }
+  const left = duel.naive.events.filter((event) => event.type === 'vaultRemainder');
+  if (left.length !== 1) throw new Error('no remainder');
+  duel.compareState();
+}
+
+export const ACCOUNT_PLAYS: LimitPlay[] = [
+  { name: 'all money', play: money },
+  { name: 'referral codes of a user', play: referralCodes },
+  { name: 'partners', play: partners },
+  { name: 'tokens of a user', play: tokens },
+  { name: 'vault deposits of a user', play: vaultDeposits },
+  { name: 'vault yield, down to the remainder', play: vaultRemainder },
+];

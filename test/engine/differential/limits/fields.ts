@@ -1,0 +1,33 @@
+/** Every field of every command, with valid and invalid values. */
+import type { BatchOperation, Command } from '../../../../engine/interface/commands.js';
+import { TimeInForce } from '../../../../engine/interface/domain.js';
+import { ODD_NUMBERS, ODD_TEXTS } from '../../../support/random-commands.js';
+import type { Duel } from '../duel.js';
+import { batchOf, bid, type LimitPlay, openMarket, START_MS, UP } from './script.js';
+import { wellFormed } from './well-formed.js';
+
+/** Every field of every command with every odd value of its type, the other fields being valid. */
+function fields(duel: Duel): void {
+  openMarket(duel, 2);
+  for (const command of wellFormed()) {
+    for (const [name, value] of Object.entries(command)) {
+      if (name === 'kind' || name === 'operations') continue;
+      const odd =
+        typeof value === 'boolean' ? [!value] : typeof value === 'number' ? ODD_NUMBERS : ODD_TEXTS;
+      for (const one of odd) duel.apply({ ...command, [name]: one } as Command, START_MS + 1);
+    }
+  }
+  for (const count of [0, 1, 100, 101]) {
+    const operation = bid(1, UP, 1, TimeInForce.IOC);
+    duel.apply(batchOf(1, Array<BatchOperation>(count).fill(operation)), START_MS + 1);
+  }
+  duel.apply(batchOf(1, [bid(2, UP, 1, TimeInForce.IOC)]), START_MS + 1);
+  duel.apply(
+    batchOf(1, [{ ...bid(1, UP, 1, TimeInForce.IOC), idempotencyKey: 'key' }]),
+    START_MS + 1,
+  );
+}
+
+export const FIELD_PLAYS: LimitPlay[] = [
+  { name: 'every field, with invalid values', play: fields },
+];

@@ -1,0 +1,244 @@
+/** Orders: how many rest, how many makers they meet, their amendment, and the rules that bound them. */
+import { Code } from '../../../../engine/interface/codes.js';
+import type {
+  BatchOperation,
+  Buy,
+  Cancel,
+  Command,
+} from '../../../../engine/interface/commands.js';
+import {
+  marketIdOf,
+  type Outcome,
+  TimeInForce,
+  WINDOW_MS,
+} from '../../../../engine/interface/domain.js';
+import {
+  MAX_FILLS_PER_ORDER,
+  MAX_OPEN_ORDERS_PER_USER,
+} from '../../../../engine/interface/limits.js';
+import { FIRST_RULES, type Rules } from '../../../../engine/interface/rule-sets.js';
+import type { Duel } from '../duel.js';
+import {
+  batchOf,
+  bid,
+  DOWN,
+  expectCode,
+  LIMIT_REACHED,
+  type LimitPlay,
+  MARKET,
+  OK,
+  openMarket,
+  START_MS,
+  UP,
+} from './script.js';
+
+const { price_not_met: PRICE_NOT_MET } = Code;
+
+function orders(duel: Duel): void {
+  openMarket(duel, 7);
+  const { GTC, IOC, FOK } = TimeInForce;
+  // Shares for user 1 to sell.
+  expectCode(duel, bid(2, DOWN, 5, GTC), OK);
+  expectCode(duel, bid(1, UP, 5, IOC), OK);
+  for (let userId = 1; userId <= 6; userId++) {
+    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
+      expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+  }
+  expectCode(duel, bid(1, DOWN, 1, GTC), LIMIT_REACHED);
+  expectCode(duel, batchOf(1, [bid(1, DOWN, 1, GTC)]), OK);
+  const { budgetMicros: _, ...sale } = bid(1, UP, 5, GTC);
+  expectCode(duel, { ...sale, kind: 'sell' }, LIMIT_REACHED);
+  duel.compareState();
+
+  const tooMany = MAX_FILLS_PER_ORDER + 1;
+  expectCode(duel, bid(7, UP, tooMany, FOK), PRICE_NOT_MET);
+  const failing: Cancel = {
+    kind: 'cancel',
+    userId: 7,
+    marketId: MARKET,
+    orderId: 1,
+    idempotencyKey: null,
+  };
+  expectCode(duel, batchOf(7, [bid(7, UP, MAX_FILLS_PER_ORDER, IOC), failing]), OK);
+  duel.compareState();
+  // A batch may trade with no more makers than one order.
+  const half = MAX_FILLS_PER_ORDER / 2;
+  expectCode(
+    duel,
+    batchOf(7, [bid(7, UP, half, IOC), bid(7, UP, half + 5, FOK), bid(7, UP, 1, IOC)]),
+    OK,
+  );
+  duel.compareState();
+  // 500 lots are left and are dropped, although the order is GTC.
+  expectCode(duel, bid(7, UP, MAX_FILLS_PER_ORDER + 500, GTC), OK);
+  duel.compareState();
+}
+
+/**
+ * As many makers as an order may trade with, then the user's own order, which does not count; then
+ * one maker too many.
+ */
+function ownOrderBehindTheLastMaker(duel: Duel): void {
+  const makers = MAX_FILLS_PER_ORDER / MAX_OPEN_ORDERS_PER_USER;
+  openMarket(duel, makers + 2);
+  const own = makers + 1;
+  const { GTC, FOK } = TimeInForce;
+  const fill = () => {
+    for (let userId = 1; userId <= makers; userId++) {
+      for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
+        expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+    }
+    expectCode(duel, bid(own, DOWN, 1, GTC), OK);
+  };
+  fill();
+  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER, FOK), OK);
+  duel.compareState();
+  fill();
+  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER + 1, GTC), OK);
+  duel.compareState();
+  expectCode(duel, { kind: 'cancelAll', userId: own, marketId: MARKET, idempotencyKey: null }, OK);
+  fill();
+  expectCode(duel, bid(own + 1, DOWN, 1, GTC), OK);
+  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER + 1, GTC), OK);
+  duel.compareState();
+}
+
+/** Refused FOK orders use up the batch's makers. */
+function fillOrKillInVain(duel: Duel): void {
+  openMarket(duel, 4);
+  const { GTC, IOC, FOK } = TimeInForce;
+  for (let userId = 1; userId <= 3; userId++) {
+    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
+      expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+  }
+  const tooMany = bid(4, UP, 3 * MAX_OPEN_ORDERS_PER_USER + 1, FOK);
+  const atomic = { ...batchOf(4, [bid(4, UP, 2, IOC), tooMany]), atomic: true };
+  expectCode(duel, atomic, OK);
+  expectCode(
+    duel,
+    { ...atomic, operations: [tooMany, tooMany, bid(4, UP, 2, IOC)], atomic: false },
+    OK,
+  );
+  expectCode(
+    duel,
+    { ...atomic, operations: [tooMany, bid(4, UP, 2_001, IOC), tooMany], atomic: false },
+    OK,
+  );
+  duel.compareState();
+}
+
+/** Every refusal of an amendment that depends on money, shares and the book, alone and batched. */
+function amendments(duel: Duel): void {
+  openMarket(duel, 2);
+  const { GTC, IOC } = TimeInForce;
+  const at = (userId: number, outcome: Outcome, priceTicks: number, rest: object): Buy => {
+    const order = { ...bid(userId, outcome, 100, GTC), priceTicks, budgetMicros: 100 * priceTicks };
+    return { ...order, ...rest };
+  };
+  expectCode(duel, at(2, DOWN, 400, {}), OK);
+  expectCode(duel, at(1, UP, 500, {}), OK);
+  expectCode(duel, at(1, UP, 400, { postOnly: true }), OK);
+  expectCode(duel, at(1, UP, 600, { timeInForce: IOC, sizeLots: 10, budgetMicros: 6_000 }), OK);
+  const { budgetMicros: _, ...sale } = bid(1, UP, 10, GTC);
+  expectCode(duel, { ...sale, kind: 'sell', priceTicks: 900 }, OK);
+  const amend = (orderId: number, sizeLots: number, priceTicks: number): BatchOperation => {
+    const head = { userId: 1, idempotencyKey: null, marketId: MARKET };
+    return { kind: 'amend', ...head, orderId, sizeLots, priceTicks };
+  };
+  const refused: [BatchOperation, number][] = [
+    [amend(2, 10_000_000_000, 0), LIMIT_REACHED],
+    [amend(2, 1_900_000_000, 0), Code.insufficient_balance],
+    [amend(3, 0, 600), Code.post_only_would_trade],
+    [amend(5, 50, 0), Code.insufficient_shares],
+  ];
+  for (const [operation, code] of refused) {
+    expectCode(duel, operation, code);
+    expectCode(duel, batchOf(1, [operation]), OK);
+  }
+  // User 1 sells UP for 0.9: a sale of DOWN for 0.1 would trade with it.
+  const crossing = { ...sale, kind: 'sell', userId: 2, outcome: DOWN, priceTicks: 100 } as const;
+  const postOnly = { ...crossing, postOnly: true };
+  expectCode(duel, postOnly, Code.post_only_would_trade);
+  expectCode(duel, batchOf(2, [postOnly]), OK);
+  duel.compareState();
+  expectCode(duel, amend(2, 110, 0), OK);
+  expectCode(duel, amend(2, 5, 0), OK);
+  pausedAmendment(duel, amend(3, 0, 450));
+}
+
+function pausedAmendment(duel: Duel, operation: BatchOperation): void {
+  const by = { operator: 'op', reason: 'a test' };
+  const unknown = marketIdOf(0, START_MS + 10 * WINDOW_MS);
+  const pause: Command = { kind: 'setPaused', marketId: unknown, asset: -1, paused: true, ...by };
+  expectCode(duel, pause, Code.market_not_found);
+  expectCode(duel, { ...pause, marketId: 0, asset: 1 }, Code.asset_not_found);
+  expectCode(duel, { ...pause, marketId: MARKET }, OK);
+  expectCode(duel, operation, Code.market_paused);
+  expectCode(duel, batchOf(1, [operation]), OK);
+}
+
+/** A cancel by the client's id names no order besides. */
+function cancelByTwoIds(duel: Duel): void {
+  openMarket(duel, 1);
+  const user = { userId: 1, idempotencyKey: null };
+  const cancel: Cancel = {
+    kind: 'cancel',
+    ...user,
+    marketId: MARKET,
+    orderId: 1,
+    clientOrderId: 'mine',
+  };
+  expectCode(duel, cancel, Code.invalid_command);
+  expectCode(duel, batchOf(1, [cancel]), OK);
+}
+
+/** The bounds of every parameter of rule set 2, and orders at the limits that it sets. */
+function rules(duel: Duel): void {
+  openMarket(duel, 2);
+  const { GTC, IOC } = TimeInForce;
+  const given = (values: Partial<Rules>): Command => {
+    const base = { ...FIRST_RULES, ruleSet: 2, operator: 'op', reason: 'a test' };
+    return { kind: 'setRules', ...base, ...values };
+  };
+  const bounds: [keyof Rules, number, number][] = [
+    ['takerFeeBasisPoints', 0, 1_000],
+    ['vaultSharePercent', 0, 90],
+    ['maxOrderMicros', 1_000_000, 1_000_000_000_000],
+    ['maxOpenOrders', 1, 1_000],
+  ];
+  for (const [name, least, most] of bounds) {
+    for (const value of [least, most]) expectCode(duel, given({ [name]: value }), OK);
+    for (const value of [least - 1, most + 1, least + 0.5])
+      expectCode(duel, given({ [name]: value }), Code.invalid_command);
+    expectCode(duel, given({ ruleSet: 1, [name]: least }), Code.invalid_command);
+  }
+  for (const ruleSet of [0, 3]) expectCode(duel, given({ ruleSet }), Code.invalid_command);
+  expectCode(duel, given({ maxOrderMicros: 1_000_000, maxOpenOrders: 2 }), OK);
+  const buy = (sizeLots: number, rest: object = {}) => ({ ...bid(1, UP, sizeLots, GTC), ...rest });
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 1_000_001 }), LIMIT_REACHED);
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 1_000_000 }), OK);
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), OK);
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), LIMIT_REACHED);
+  const { budgetMicros: _, ...sale } = bid(1, UP, 5, GTC);
+  expectCode(duel, batchOf(1, [{ ...sale, kind: 'sell' }]), OK);
+  const amend = { kind: 'amend', userId: 1, idempotencyKey: null, marketId: MARKET } as const;
+  expectCode(duel, { ...amend, orderId: 1, sizeLots: 2_001, priceTicks: 0 }, LIMIT_REACHED);
+  for (const takerFeeBasisPoints of [0, 7, 1_000]) {
+    expectCode(duel, given({ takerFeeBasisPoints }), OK);
+    const taker = { ...bid(2, DOWN, 333, IOC), priceTicks: 500, budgetMicros: 166_500 };
+    expectCode(duel, taker, OK);
+    duel.compareState();
+  }
+  expectCode(duel, given({ ruleSet: 1 }), OK);
+  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), OK);
+  duel.compareState();
+}
+
+export const ORDER_PLAYS: LimitPlay[] = [
+  { name: 'resting orders of a user and makers of an order', play: orders },
+  { name: "makers, with the user's own order behind the last", play: ownOrderBehindTheLastMaker },
+  { name: 'makers of refused FOK orders', play: fillOrKillInVain },
+  { name: 'refused amendments', play: amendments },
+  { name: 'a cancel by two ids', play: cancelByTwoIds },
+  { name: 'rules and their bounds', play: rules },
+];

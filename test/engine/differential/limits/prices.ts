@@ -1,0 +1,85 @@
+/** Assets, their remembered prices, and the sources of prices. */
+import { Code } from '../../../../engine/interface/codes.js';
+import type { Command, ObservePrice } from '../../../../engine/interface/commands.js';
+import {
+  MAX_ASSETS,
+  MAX_PRICE_SOURCES,
+  MAX_REMEMBERED_PRICES,
+} from '../../../../engine/interface/limits.js';
+import type { Duel } from '../duel.js';
+import { expectCode, LIMIT_REACHED, type LimitPlay, OK, openMarket, START_MS } from './script.js';
+
+function assets(duel: Duel): void {
+  for (let i = 0; i < MAX_ASSETS; i++)
+    expectCode(duel, { kind: 'listAsset', symbol: `A${i}` }, OK, START_MS);
+  expectCode(duel, { kind: 'listAsset', symbol: 'ONEMORE' }, LIMIT_REACHED);
+  expectCode(duel, { kind: 'listAsset', symbol: 'A63' }, OK);
+}
+
+function prices(duel: Duel): void {
+  expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
+  const observed = (atMs: number): ObservePrice => ({
+    kind: 'observePrice',
+    asset: 0,
+    priceMicros: 9e10,
+    observedAtMs: atMs,
+  });
+  for (let i = 1; i <= MAX_REMEMBERED_PRICES; i++)
+    expectCode(duel, observed(START_MS + i), OK, START_MS + i);
+  const fullMs = duel.naive.nowMs;
+  expectCode(duel, observed(fullMs), LIMIT_REACHED);
+  const ofSource = { kind: 'observeSourcePrice' as const, source: 'kraken' };
+  expectCode(duel, { ...observed(fullMs), ...ofSource }, LIMIT_REACHED);
+  // A full store is reported before a price that is too old.
+  expectCode(duel, observed(fullMs - 300_001), LIMIT_REACHED);
+  expectCode(duel, observed(fullMs + 600_000), OK, fullMs + 600_000);
+}
+
+/** Sources, what is fresh, even numbers of them, and the guard to the millisecond. */
+function priceSources(duel: Duel): void {
+  openMarket(duel, 1);
+  const tick = (source: string, dollars: number, observedAtMs: number): Command => {
+    const priceMicros = dollars * 1_000_000;
+    return { kind: 'observeSourcePrice', asset: 0, priceMicros, observedAtMs, source };
+  };
+  const at = (ms: number) => START_MS + ms;
+  for (let i = 0; i < MAX_PRICE_SOURCES; i++)
+    expectCode(duel, tick(`s${i}`, 90_000 + 7 * i, at(0)), OK);
+  expectCode(duel, tick('one-more', 90_000, at(0)), LIMIT_REACHED);
+  expectCode(duel, tick('s3', 90_000, at(0)), OK, at(15_000));
+  expectCode(duel, tick('s3', 90_000, at(0)), Code.price_too_old, at(15_001));
+  expectCode(duel, tick('a', 90_000, at(15_000)), OK);
+  expectCode(duel, tick('a', 90_000, at(14_999)), Code.price_too_old);
+  duel.compareState();
+  // Two that disagree: the one near the last price counts, on either side.
+  expectCode(duel, tick('b', 900_000, at(15_000)), OK);
+  expectCode(duel, tick('b', 9_000, at(15_001)), OK);
+  expectCode(duel, tick('b', 112_500, at(15_001)), OK);
+  if (duel.naive.assetPriceMicros(0) !== 101_250_000_000) throw new Error('not the mean');
+  // Alone, it is confirmed after half a minute, not before.
+  const held = () => duel.naive.events.some((event) => event.type === 'priceHeld');
+  for (const [ms, isHeld] of [
+    [40_000, true],
+    [69_999, true],
+    [70_000, false],
+  ] as const) {
+    expectCode(duel, tick('b', 900_000, at(ms)), OK, at(ms));
+    if (held() !== isHeld) throw new Error(`held at ${ms}: ${held()}`);
+    duel.compareState();
+  }
+  // Half a minute without prices confirms nothing.
+  for (const [ms, isHeld] of [
+    [80_000, true],
+    [200_000, true],
+    [200_000, false],
+  ] as const) {
+    expectCode(duel, tick('b', 90_000, at(ms)), OK, at(ms));
+    if (held() !== isHeld) throw new Error(`held at ${ms}: ${held()}`);
+  }
+}
+
+export const PRICE_PLAYS: LimitPlay[] = [
+  { name: 'assets', play: assets },
+  { name: 'remembered prices of an asset', play: prices },
+  { name: 'sources of prices, and the guard', play: priceSources },
+];

@@ -1,0 +1,75 @@
+/** The vocabulary of the scripts: a command with its expected code, a market, orders of users. */
+import { Code } from '../../../../engine/interface/codes.js';
+import type { Batch, BatchOperation, Buy, Command } from '../../../../engine/interface/commands.js';
+import { marketIdOf, Outcome, type TimeInForce } from '../../../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
+import type { IdempotencyBounds } from '../../../../engine/state/idempotency.js';
+import type { Duel } from '../duel.js';
+
+export const START_MS = 1_763_700_300_000;
+export const MARKET = marketIdOf(0, START_MS);
+export const { UP, DOWN } = Outcome;
+export const { ok: OK, limit_reached: LIMIT_REACHED } = Code;
+
+export interface LimitPlay {
+  name: string;
+  /** In place of the stated ones, which only maxima.test.ts reaches. */
+  bounds?: IdempotencyBounds;
+  play(duel: Duel): void;
+}
+
+/** Applies a command that must give `code`: a script that misses its limit tests nothing. */
+export function expectCode(
+  duel: Duel,
+  command: Command,
+  code: number,
+  atMs = duel.naive.nowMs,
+): void {
+  duel.apply(command, atMs);
+  const got = duel.naive.result[1];
+  if (got !== code) throw new Error(`${command.kind} should give code ${code}, but gave ${got}`);
+}
+
+export function registration(
+  username: string,
+  grantMicros: number,
+  partner: string | null = null,
+): Command {
+  return { kind: 'register', username, credential: 'c', referralCode: '', grantMicros, partner };
+}
+
+/** One asset with an active market, and users with 1,000 dollars each. */
+export function openMarket(duel: Duel, users: number): void {
+  expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
+  expectCode(
+    duel,
+    { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS },
+    OK,
+  );
+  for (let i = 1; i <= users; i++) expectCode(duel, registration(`user${i}`, 1e9), OK);
+}
+
+export function bid(
+  userId: number,
+  outcome: Outcome,
+  sizeLots: number,
+  timeInForce: TimeInForce,
+): Buy {
+  return {
+    kind: 'buy',
+    userId,
+    idempotencyKey: null,
+    marketId: MARKET,
+    outcome,
+    budgetMicros: sizeLots * 500,
+    sizeLots,
+    priceTicks: 500,
+    timeInForce,
+    postOnly: false,
+    validUntilMs: MAX_TIME_MS,
+  };
+}
+
+export function batchOf(userId: number, operations: BatchOperation[]): Batch {
+  return { kind: 'batch', userId, idempotencyKey: null, operations, atomic: true };
+}

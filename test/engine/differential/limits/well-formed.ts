@@ -1,0 +1,68 @@
+/** Valid commands, to be spoiled or numbered. */
+import type { Command } from '../../../../engine/interface/commands.js';
+import { SelfTrade, TimeInForce, TokenScope } from '../../../../engine/interface/domain.js';
+import { FIRST_RULES } from '../../../../engine/interface/rule-sets.js';
+import { batchOf, bid, MARKET, registration, START_MS, UP } from './script.js';
+
+/** One valid command of each kind that has fields. */
+export function wellFormed(): Command[] {
+  const user = { userId: 1, idempotencyKey: null };
+  const transfer = { userId: 1, amountMicros: 5, partner: 'bank', reference: 'r' };
+  const { budgetMicros: _, ...sale } = bid(1, UP, 5, TimeInForce.GTC);
+  return [
+    { kind: 'listAsset', symbol: 'ETH' },
+    { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS },
+    {
+      kind: 'observeSourcePrice',
+      asset: 0,
+      priceMicros: 9e10,
+      observedAtMs: START_MS,
+      source: 'kraken',
+    },
+    registration('newcomer', 5),
+    { kind: 'setCredential', userId: 1, credential: 'c' },
+    { kind: 'deposit', ...transfer },
+    { kind: 'withdraw', ...transfer },
+    bid(1, UP, 5, TimeInForce.GTC),
+    { ...sale, kind: 'sell' },
+    { ...bid(1, UP, 5, TimeInForce.GTC), clientOrderId: 'mine' },
+    { ...sale, kind: 'sell', clientOrderId: 'mine-2' },
+    { kind: 'cancel', ...user, marketId: MARKET, orderId: 0, clientOrderId: 'mine' },
+    { kind: 'cancel', ...user, marketId: MARKET, orderId: 1 },
+    { kind: 'cancelAll', ...user, marketId: MARKET },
+    { kind: 'cancelEverywhere', ...user },
+    { kind: 'amend', ...user, marketId: MARKET, orderId: 1, sizeLots: 3, priceTicks: 400 },
+    { ...bid(1, UP, 5, TimeInForce.GTC), expiresAtMs: START_MS + 60_000 },
+    { ...bid(1, UP, 5, TimeInForce.GTC), selfTrade: SelfTrade.CANCEL_BOTH },
+    { kind: 'claim', ...user, marketId: MARKET },
+    { kind: 'stake', ...user, amountMicros: 2_000_000 },
+    { kind: 'unstake', ...user, depositId: 1 },
+    { kind: 'claimYield', ...user, depositId: 1 },
+    { kind: 'setReferralCode', ...user, code: 'code' },
+    batchOf(1, [bid(1, UP, 5, TimeInForce.GTC)]),
+    { kind: 'vouchForSnapshot', snapshotSequence: 1, snapshotHash: 'a1'.repeat(32) },
+    {
+      kind: 'createToken',
+      userId: 1,
+      scope: TokenScope.TRADE,
+      expiresAtMs: START_MS + 5,
+      name: 'bot',
+      allowedAddresses: '',
+    },
+    { kind: 'revokeToken', userId: 1, tokenId: 1 },
+    { kind: 'setCancelAfter', ...user, timeoutMs: 1_000 },
+    { kind: 'setPaused', marketId: 0, asset: 0, paused: true, operator: 'op', reason: 'a test' },
+    { kind: 'setPaused', marketId: 0, asset: 0, paused: false, operator: 'op', reason: 'a test' },
+    { kind: 'setFrozen', userId: 1, frozen: false, operator: 'op', reason: 'a test' },
+    { kind: 'operatorCancel', userId: 1, operator: 'op', reason: 'a test' },
+    { kind: 'voidMarket', marketId: MARKET, operator: 'op', reason: 'a test' },
+    { kind: 'setRules', ...FIRST_RULES, operator: 'op', reason: 'a test' },
+    { kind: 'setRules', ...FIRST_RULES, ruleSet: 2, operator: 'op', reason: 'a test' },
+    { kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash: 'a1'.repeat(32) },
+  ];
+}
+
+/** Every command of that list that takes a key. */
+export function keyedCommands(): Extract<Command, { idempotencyKey: string | null }>[] {
+  return wellFormed().filter((command) => 'idempotencyKey' in command);
+}
