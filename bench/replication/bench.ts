@@ -13,8 +13,8 @@ import { measureOrders, type OrdersRow, ordersPart } from './orders.js';
 import { type Setup, type Started, startSetup } from './setup.js';
 
 const SETUPS = [
-  { name: 'SQLite, leader', isReplicated: false, gateways: 0 },
-  { name: 'PostgreSQL, leader', isReplicated: true, gateways: 0 },
+  { name: 'SQLite, leader', isReplicated: false },
+  { name: 'PostgreSQL, leader', isReplicated: true },
 ];
 
 export async function benchPostgres(workload: Workload, options: BenchOptions): Promise<Section> {
@@ -26,9 +26,9 @@ export async function benchPostgres(workload: Workload, options: BenchOptions): 
       await benchLoops(postgres, workload, options),
     ];
     const orders: OrdersRow[] = [];
-    for (const { name, isReplicated, gateways } of SETUPS) {
-      const of = { postgres: isReplicated ? postgres : null, gateways };
-      await withSetup(options.parent, name, of, async (setup, started) => {
+    for (const { name, isReplicated } of SETUPS) {
+      const journal = isReplicated ? postgres : null;
+      await withSetup(options.parent, name, journal, async (setup, started) => {
         orders.push(...(await measureOrders(setup, seconds, started)));
       });
     }
@@ -39,15 +39,15 @@ export async function benchPostgres(workload: Workload, options: BenchOptions): 
 }
 
 const NOTES = [
-  'SQLite with synchronous=FULL, and three nodes of PostgreSQL with synchronous_commit=on and ANY 1 of two standbys, all on this machine: they share its cores and its disk, so only ratios say something. A leader, gateways and clients run beside them.',
-  'Orders: the loads of the http section, over 64 connections singly and 16 in batches of 100, shared by the gateways. CPU is user and system time of whole processes; of several gateways or nodes, the mean. Percentiles of two gateways are those of the slower one.',
+  'SQLite with synchronous=FULL, and three nodes of PostgreSQL with synchronous_commit=on and ANY 1 of two standbys, all on this machine: they share its cores and its disk, so only ratios say something. A leader and clients run beside them.',
+  'Orders: the loads of the http section, over 64 connections singly and 16 in batches of 100. CPU is user and system time of whole processes; of several nodes, the mean.',
   LIMITS_NOTE,
 ];
 
 async function withSetup(
   parent: string,
   name: string,
-  of: { postgres: PostgresCluster | null; gateways: number },
+  postgres: PostgresCluster | null,
   work: (setup: Setup, started: Started) => Promise<void>,
 ): Promise<void> {
   const running: { stop(): Promise<void> }[] = [];
@@ -57,7 +57,7 @@ async function withSetup(
   };
   await inFolder(parent, async (folder) => {
     try {
-      await work(await startSetup(name, { folder, ...of }, started), started);
+      await work(await startSetup(name, { folder, postgres }, started), started);
     } finally {
       for (const process of running.toReversed()) await process.stop();
     }

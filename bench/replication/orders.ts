@@ -1,9 +1,8 @@
-/** Durable orders over HTTP, singly and in batches: SQLite, PostgreSQL, one gateway, two. */
-import type { LoadResult } from '../http/load.js';
+/** Durable orders over HTTP, singly and in batches, on SQLite and on PostgreSQL. */
 import { batches, buys, type HttpLoad } from '../http/loads.js';
 import { LoadGenerator } from '../http/processes.js';
 import { type Part, percent, tableOf } from '../measure/report.js';
-import { type CpuTimes, cpuSince, cpuTimesOf, portsOf, type Setup, type Started } from './setup.js';
+import { type CpuTimes, cpuSince, cpuTimesOf, type Setup, type Started } from './setup.js';
 
 const BUY_CONNECTIONS = 64;
 const BATCH_CONNECTIONS = 16;
@@ -12,7 +11,6 @@ const WARM_UP_MS = 2_000;
 export interface OrdersRow {
   setup: string;
   load: string;
-  /** Of all clients together. */
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
@@ -31,55 +29,51 @@ export async function measureOrders(
     { load: await buys(setup.leader), connections: BUY_CONNECTIONS },
     { load: await batches(setup.leader), connections: BATCH_CONNECTIONS },
   ];
-  const generators = portsOf(setup).map(() => started(new LoadGenerator()));
+  const generator = started(new LoadGenerator());
   const rows: OrdersRow[] = [];
-  for (const each of loads) rows.push(await measure(setup, each, generators, seconds));
+  for (const each of loads) rows.push(await measure(setup, each, generator, seconds));
   return rows;
 }
 
 async function measure(
   setup: Setup,
   { load, connections }: { load: HttpLoad; connections: number },
-  generators: readonly LoadGenerator[],
+  generator: LoadGenerator,
   seconds: number,
 ): Promise<OrdersRow> {
-  const ports = portsOf(setup);
-  const run = (warmUpMs: number, measureMs: number) =>
-    Promise.all(
-      ports.map((port, i) =>
-        generators[i]!.run({
-          pace: { kind: 'closed' },
-          port,
-          connections: connections / ports.length,
-          requests: load.requests,
-          warmUpMs,
-          measureMs,
-        }),
-      ),
-    );
-  await run(0, WARM_UP_MS);
+  const { port } = setup.leader;
+  const { requests } = load;
+  const run = (measureMs: number) =>
+    generator.run({
+      pace: { kind: 'closed' },
+      port,
+      connections,
+      requests,
+      warmUpMs: 0,
+      measureMs,
+    });
+  await run(WARM_UP_MS);
   const before = cpuTimesOf(setup);
-  const results = await run(0, seconds * 1_000);
+  const result = await run(seconds * 1_000);
   const cpu = cpuSince(setup, before);
   await setup.leader.followed();
-  const answers = sum(results, ({ measured }) => measured);
-  const perRequest = Object.entries(cpu).map(([name, ms]) => [name, (1_000 * ms) / answers]);
+  const perRequest = Object.entries(cpu).map(([name, ms]) => [
+    name,
+    (1_000 * ms) / result.measured,
+  ]);
   return {
     setup: setup.name,
     load: load.name,
-    perSecond: (answers / (seconds * 1_000)) * 1_000 * load.orders,
-    p50Ms: Math.max(...results.map(({ latencyP50Ms }) => latencyP50Ms)),
-    p99Ms: Math.max(...results.map(({ latencyP99Ms }) => latencyP99Ms)),
-    idleShare: results[0]!.idleShare,
+    perSecond: (result.measured / seconds) * load.orders,
+    p50Ms: result.latencyP50Ms,
+    p99Ms: result.latencyP99Ms,
+    idleShare: result.idleShare,
     cpuMicros: Object.fromEntries(perRequest) as unknown as CpuTimes,
-    errors: sum(results, ({ byStatus }) =>
-      Object.entries(byStatus).reduce((all, [status, n]) => all + (status === '200' ? 0 : n), 0),
+    errors: Object.entries(result.byStatus).reduce(
+      (all, [status, n]) => all + (status === '200' ? 0 : n),
+      0,
     ),
   };
-}
-
-function sum(results: readonly LoadResult[], of: (result: LoadResult) => number): number {
-  return results.reduce((all, result) => all + of(result), 0);
 }
 
 export function ordersPart(rows: readonly OrdersRow[]): Part {
@@ -88,7 +82,7 @@ export function ordersPart(rows: readonly OrdersRow[]): Part {
   const title =
     'Durable orders, closed loop; latencies in milliseconds; CPU per request in microseconds';
   const table = tableOf(title, rows, {
-    'journal and way': ({ setup }) => setup,
+    journal: ({ setup }) => setup,
     load: ({ load }) => load,
     'orders/s': ({ perSecond }) => perSecond,
     'of SQLite': ratioOf,
@@ -96,8 +90,6 @@ export function ordersPart(rows: readonly OrdersRow[]): Part {
     p99: ({ p99Ms }) => p99Ms,
     leader: ({ cpuMicros }) => cpuMicros.leaderMs,
     'its main thread': ({ cpuMicros }) => cpuMicros.leaderThreadMs,
-    'each gateway': ({ cpuMicros }) => cpuMicros.gatewayMs,
-    'main thread of it': ({ cpuMicros }) => cpuMicros.gatewayThreadMs,
     'each PostgreSQL': ({ cpuMicros }) => cpuMicros.postgresMs,
     'idle cores': ({ idleShare }) => percent(idleShare),
     errors: ({ errors }) => errors,
