@@ -3,6 +3,7 @@
  * nothing was lost or doubled, and there was one leader at a time; 1: not so; 2: bad arguments.
  */
 import { commandLine, listOf, oneOf, wholeNumberFrom } from '../../measure/command-line.js';
+import { median } from '../../measure/samples.js';
 import { FAULTS } from './faults.js';
 import { faultsOf, killRounds, type Round } from './run.js';
 
@@ -45,7 +46,7 @@ for (const what of ['lost', 'doubled', 'different', 'twoLeaders'] as const) {
 process.exit(isBroken ? 1 : 0);
 
 function summary(name: string, some: readonly Round[]): string {
-  const times = some.map(({ withoutServiceMs }) => withoutServiceMs).toSorted((a, b) => a - b);
-  const [p50, max] = [times[times.length >> 1]!, times.at(-1)!].map(Math.round);
+  const times = some.map(({ withoutServiceMs }) => withoutServiceMs);
+  const [p50, max] = [median(times), Math.max(...times)].map(Math.round);
   return `${name}: ${some.length} rounds, without service p50 ${p50} ms, max ${max} ms`;
 }
