@@ -14,38 +14,27 @@ import type { JournalPlace } from '../persistence/journal/source.js';
 import type { ReplicatedFolder } from '../persistence/replicated-folder.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import type { PartnerKey } from './auth/partners.js';
-import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
-import { AnswerCoder } from './coding/answer-coder.js';
 import type { Config } from './config.js';
-import { contractFiles, serveContract } from './contract/serve.js';
-import { ConnectionCap } from './fair-use/connections.js';
-import { FairUse } from './fair-use/fair-use.js';
+import { contractFiles } from './contract/serve.js';
 import { Overload } from './fair-use/overload.js';
 import { GatewayListener } from './forwarding/listener.js';
 import type { Gateway } from './http/gateway.js';
-import type { Route } from './http/route.js';
-import { HttpServer } from './http/server.js';
-import { UnsentAnswers } from './http/unsent-answers.js';
 import { checkClock, checkPriceFile, type Inputs, openInputs } from './inputs/prices.js';
 import { Sources } from './inputs/sources.js';
 import type { Log } from './observe/log.js';
 import { Metrics } from './observe/metrics.js';
 import type { PriceTicks } from './observe/price-ticks.js';
-import { RationedLog } from './observe/rationed-log.js';
-import { registerReadings } from './observe/readings.js';
 import { WatchedSequencer } from './observe/watched-sequencer.js';
 import { operatorRoutes } from './resources/operators/routes.js';
-import { ROUTES } from './resources/routes.js';
-import { serveSite } from './site/serve.js';
+import { partsFrom, routesOf, Servers } from './servers.js';
 import { withVariable } from './start/config-error.js';
 import { type Data, lockData } from './start/data.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
 import { readSharedSecrets } from './start/secrets.js';
 import { programVersion } from './start/version.js';
-import { StreamServer } from './stream/stream.js';
 import { atMost } from './time/at-most.js';
 import { elapsedMs } from './time/clock.js';
 import { SequenceWaits } from './time/sequence-waits.js';
@@ -300,22 +289,14 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   let stopping = false;
   const gateway = gatewayOf(parts, sources.ticks, () => stopping);
   started.add(() => gateway.coder.stop());
-  const hasOperations = config.operationsPort !== null;
-  const routes = routesOf(config);
-  const server = new HttpServer(gateway, routes);
-  started.add(() => server.close());
-  const operations = hasOperations ? new HttpServer(gateway, operatorRoutes) : null;
-  started.add(() => operations?.close());
-  const stream = new StreamServer(gateway, config.stream);
+  const servers = new Servers({ ...parts, gateway, operatorRoutes });
+  started.add(() => servers.close());
+  const { stream } = servers;
   started.add(() => stream.stop(STOP_MS.stream));
   sequencer.watch(() => stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
-  observe(parts, gateway, server, stream);
-  server.mount((router) => stream.attach(router));
-  server.mount((router) => serveContract(router, routes, gateway, config.stream));
-  server.mount((router) => serveSite(router, gateway));
-  const gateways = gatewayListener(parts.gatewayKey, gateway, routes, stream);
+  const gateways = gatewayListener(parts.gatewayKey, gateway, servers);
   started.add(() => gateways?.close());
   let closed: Promise<void> | null = null;
   const closeSequencer = () => (closed ??= sequencer.close());
@@ -323,7 +304,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     stopping = true;
     log.info('stopping');
     gateway.passwords.close();
-    const drained = Promise.all([server.drain(), operations?.drain(), gateways?.drain()]);
+    const drained = Promise.all([servers.drain(), gateways?.drain()]);
     await sources.stop();
     const answered = drained.then(() => gateway.unsent.settled());
     await atMost(STOP_MS.requests, answered);
@@ -333,9 +314,8 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     gateways?.leave();
     await closeSequencer();
     await parts.follower?.close();
-    server.close();
+    servers.close();
     gateways?.close();
-    operations?.close();
     metrics.stop();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
   };
@@ -362,15 +342,9 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
 
   // Finds out before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
-  const port = await server.listen(config.host, config.port);
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  const address = `http://${host}:${port}`;
-  log.info({ address, dataFolder: config.dataFolder }, 'listening');
+  const { address, port } = await servers.listen();
   parts.replicated?.serves(address);
-  const operationsPort =
-    operations === null
-      ? null
-      : await operations.listen(config.operationsHost, config.operationsPort!);
+  const operationsPort = await servers.listenToOperators();
   if (gateways !== null) {
     const { host, port } = config.gateways!;
     const { advertiseAddress: address } = config;
@@ -387,17 +361,11 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
 function gatewayListener(
   key: PartnerKey | null,
   gateway: Gateway,
-  routes: readonly Route[],
-  stream: StreamServer,
+  { routes, stream }: Servers,
 ): GatewayListener | null {
   if (key === null) return null;
-  const clientsOf: StreamServer['clientsOf'] = (reply) => stream.clientsOf(reply);
+  const clientsOf: typeof stream.clientsOf = (reply) => stream.clientsOf(reply);
   return new GatewayListener({ gateway, routes, key, clientsOf });
-}
-
-/** With an address of their own, operators alone see the metrics. */
-function routesOf({ operationsPort }: Config): readonly Route[] {
-  return operationsPort === null ? ROUTES : ROUTES.filter(({ path }) => path !== '/metrics');
 }
 
 /** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */
@@ -411,22 +379,15 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
   const { config, log, fail, sequencer, journal, follower, metrics, sessions, inputs } = parts;
   const { clock } = inputs;
   return {
+    ...partsFrom(config, log),
     sequencer,
     journal,
     history: follower?.history ?? null,
     sessions,
-    passwords: new Passwords(config.passwordCostLog2),
-    config,
     clock,
-    log,
-    warnings: new RationedLog(log),
-    fairUse: new FairUse(config.fairUse, elapsedMs),
     overload: new Overload(sequencer, config.overload, elapsedMs, follower),
-    unsent: new UnsentAnswers(config.unsent, elapsedMs),
-    coder: new AnswerCoder(log),
     metrics,
     priceTicks,
-    version: programVersion(),
     startedAtMs: clock.nowMs(),
     isStopping,
     waits: new SequenceWaits(() => sequencer.engine.sequence),
@@ -436,21 +397,4 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     halted: () => sequencer.halted,
     fail,
   };
-}
-
-/** Limits the connections and registers the metrics. */
-function observe(
-  { sequencer, follower }: Parts,
-  gateway: Gateway,
-  server: HttpServer,
-  stream: StreamServer,
-): void {
-  const { config, metrics, fairUse, overload, passwords, unsent, priceTicks, clock } = gateway;
-  const connections = new ConnectionCap(config.connections, stream, elapsedMs);
-  server.mount((router) => {
-    router.onConnection((response, change) => connections.changed(response, change));
-  });
-  const clients = { fairUse, overload, signIns: passwords.queue, connections, unsent, stream };
-  const prices = { priceTicks, clock };
-  registerReadings(metrics, { sequencer, follower, http: server, ...prices, ...clients });
 }

@@ -13,35 +13,23 @@ import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lo
 import type { PostgresAddress } from '../../persistence/journal/postgres/address.js';
 import { JournalTail } from '../../persistence/journal-tail.js';
 import { createPrivateFolder } from '../../persistence/storage/files.js';
-import { Passwords } from '../auth/passwords.js';
 import { SECRET_FILE, sharedSecret } from '../auth/secret.js';
 import { Sessions } from '../auth/sessions.js';
-import { AnswerCoder } from '../coding/answer-coder.js';
 import type { Config } from '../config.js';
-import { serveContract } from '../contract/serve.js';
 import { type Exchange, fatalOnce, Started } from '../exchange.js';
-import { ConnectionCap } from '../fair-use/connections.js';
-import { FairUse } from '../fair-use/fair-use.js';
 import { Overload } from '../fair-use/overload.js';
 import { Forwarder } from '../forwarding/forwarder.js';
 import { readGatewayKey } from '../forwarding/key.js';
 import { LeaderLink } from '../forwarding/leader-link.js';
 import type { Gateway } from '../http/gateway.js';
-import { HttpServer } from '../http/server.js';
-import { UnsentAnswers } from '../http/unsent-answers.js';
 import type { Log } from '../observe/log.js';
 import { Metrics } from '../observe/metrics.js';
 import { PriceTicks } from '../observe/price-ticks.js';
-import { RationedLog } from '../observe/rationed-log.js';
-import { registerReadings } from '../observe/readings.js';
 import { operatorRoutes } from '../resources/operators/routes.js';
-import { ROUTES } from '../resources/routes.js';
-import { serveSite } from '../site/serve.js';
+import { partsFrom, Servers } from '../servers.js';
 import { ConfigError, withVariable } from '../start/config-error.js';
 import { addressOf } from '../start/data.js';
-import { programVersion } from '../start/version.js';
 import { RemoteOrders } from '../stream/orders/remote-orders.js';
-import { StreamServer } from '../stream/stream.js';
 import { atMost } from '../time/at-most.js';
 import { elapsedMs } from '../time/clock.js';
 import { SequenceWaits } from '../time/sequence-waits.js';
@@ -182,20 +170,13 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
   const gateway = gatewayOf(parts, { clock, metrics, waits, link, isStopping: () => stopping });
   started.add(() => gateway.coder.stop());
-  const admission = new ReplicaAdmission({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
-  const hasOperations = config.operationsPort !== null;
-  const routes = hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
-  const server = new HttpServer(gateway, routes, admission.admit);
-  started.add(() => server.close());
+  const { admit } = new ReplicaAdmission({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
   const ownRoutes = operatorRoutes.filter(({ body }) => body === undefined);
-  const operations = hasOperations ? new HttpServer(gateway, ownRoutes) : null;
-  started.add(() => operations?.close());
-  const stream = new StreamServer(gateway, config.stream, remote);
+  const servers = new Servers({ ...parts, gateway, operatorRoutes: ownRoutes, admit, remote });
+  started.add(() => servers.close());
+  const { stream } = servers;
   started.add(() => stream.stop(STOP_MS.stream));
-  observe(parts, gateway, { server, stream, forwarder });
-  server.mount((router) => stream.attach(router));
-  server.mount((router) => serveContract(router, routes, gateway, config.stream));
-  server.mount((router) => serveSite(router, gateway));
+  observe(metrics, tail, forwarder);
   tail.start({
     applied: () => {
       stream.observe();
@@ -215,11 +196,8 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
-    const drained = Promise.all([server.drain(), operations?.drain()]);
-    await atMost(
-      STOP_MS.requests,
-      drained.then(() => gateway.unsent.settled()),
-    );
+    const answered = servers.drain().then(() => gateway.unsent.settled());
+    await atMost(STOP_MS.requests, answered);
     await gateway.coder.stop();
     forwarder.stop();
     await stream.stop(STOP_MS.stream);
@@ -228,21 +206,14 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
     await tail.close();
     await follower?.close();
     gateway.passwords.close();
-    server.close();
-    operations?.close();
+    servers.close();
     metrics.stop();
     await parts.lock.release();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
   };
   let stopped: Promise<void> | null = null;
-  const port = await server.listen(config.host, config.port);
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  const address = `http://${host}:${port}`;
-  log.info({ address, dataFolder: config.dataFolder }, 'listening');
-  const operationsPort =
-    operations === null
-      ? null
-      : await operations.listen(config.operationsHost, config.operationsPort!);
+  const { address, port } = await servers.listen();
+  const operationsPort = await servers.listenToOperators();
   return { address, port, operationsPort, stop: () => (stopped ??= stopOnce()) };
 }
 
@@ -258,25 +229,17 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
   const { config, log, fail, secret, tail, sequencer, follower, address } = parts;
   const isBehind = () => tail.ageMs > AGE_MS_MAX;
   return {
+    ...partsFrom(config, log),
     sequencer,
     waits,
     journal: { postgres: address, prefersStandby: true },
     history: follower?.history ?? null,
     sessions: new Sessions(secret),
-    // The leader hashes passwords.
-    passwords: new Passwords(config.passwordCostLog2),
-    config,
     clock,
-    log,
-    warnings: new RationedLog(log),
-    fairUse: new FairUse(config.fairUse, elapsedMs),
     overload: new Overload(sequencer, config.overload, elapsedMs, null),
-    unsent: new UnsentAnswers(config.unsent, elapsedMs),
     metrics,
     // A replica takes no prices; those of the leader are in the journal.
     priceTicks: new PriceTicks(),
-    coder: new AnswerCoder(log),
-    version: programVersion(),
     startedAtMs: clock.nowMs(),
     isStopping,
     // While the lease of a leader that was lost runs out, nothing is new and nothing is wrong.
@@ -287,19 +250,8 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
   };
 }
 
-/** Limits the connections and registers the metrics. */
-function observe(
-  { sequencer, follower, tail }: Parts,
-  gateway: Gateway,
-  { server, stream, forwarder }: { server: HttpServer; stream: StreamServer; forwarder: Forwarder },
-): void {
-  const { config, metrics, fairUse, overload, passwords, unsent, priceTicks, clock } = gateway;
-  const connections = new ConnectionCap(config.connections, stream, elapsedMs);
-  server.mount((router) => {
-    router.onConnection((response, change) => connections.changed(response, change));
-  });
-  const clients = { fairUse, overload, signIns: passwords.queue, connections, unsent, stream };
-  registerReadings(metrics, { sequencer, follower, http: server, priceTicks, clock, ...clients });
+/** The metrics of a replica alone. */
+function observe(metrics: Metrics, tail: JournalTail, forwarder: Forwarder): void {
   metrics.gauge('exchange_replica_age_seconds', 'How old the state of this replica can be', () => {
     return tail.ageMs / 1_000;
   });

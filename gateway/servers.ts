@@ -1,0 +1,119 @@
+/**
+ * The servers of a process that answers clients: the public address, with the API, the stream, the
+ * contract and the site; and, if the configuration has one, the operators' address. An exchange and
+ * a replica have the same ones.
+ */
+import type { Follower } from '../persistence/follower/follower.js';
+import { Passwords } from './auth/passwords.js';
+import { AnswerCoder } from './coding/answer-coder.js';
+import type { Config } from './config.js';
+import { serveContract } from './contract/serve.js';
+import { ConnectionCap } from './fair-use/connections.js';
+import { FairUse } from './fair-use/fair-use.js';
+import type { admit } from './http/admission.js';
+import type { Gateway, Sequencing } from './http/gateway.js';
+import type { Route } from './http/route.js';
+import { HttpServer } from './http/server.js';
+import { UnsentAnswers } from './http/unsent-answers.js';
+import type { Log } from './observe/log.js';
+import { RationedLog } from './observe/rationed-log.js';
+import { registerReadings } from './observe/readings.js';
+import { ROUTES } from './resources/routes.js';
+import { serveSite } from './site/serve.js';
+import { programVersion } from './start/version.js';
+import type { RemoteOrders } from './stream/orders/remote-orders.js';
+import { StreamServer } from './stream/stream.js';
+import { elapsedMs } from './time/clock.js';
+
+/** With an address of their own, operators alone see the metrics. */
+export function routesOf({ operationsPort }: Config): readonly Route[] {
+  return operationsPort === null ? ROUTES : ROUTES.filter(({ path }) => path !== '/metrics');
+}
+
+/** The parts of a gateway that depend on the configuration alone. */
+export function partsFrom(config: Config, log: Log) {
+  return {
+    config,
+    log,
+    warnings: new RationedLog(log),
+    passwords: new Passwords(config.passwordCostLog2),
+    fairUse: new FairUse(config.fairUse, elapsedMs),
+    unsent: new UnsentAnswers(config.unsent, elapsedMs),
+    coder: new AnswerCoder(log),
+    version: programVersion(),
+  };
+}
+
+interface ServersOptions {
+  config: Config;
+  gateway: Gateway;
+  sequencer: Sequencing & { readonly halted: string | null };
+  follower: Follower | null;
+  operatorRoutes: readonly Route[];
+  /** What a replica has of its own. */
+  admit?: typeof admit;
+  remote?: RemoteOrders;
+}
+
+export class Servers {
+  readonly routes: readonly Route[];
+  readonly stream: StreamServer;
+  private readonly open: HttpServer;
+  /** null: there is no operators' address. */
+  private readonly operations: HttpServer | null;
+
+  constructor(private readonly options: ServersOptions) {
+    const { config, gateway, operatorRoutes } = options;
+    this.routes = routesOf(config);
+    this.open = new HttpServer(gateway, this.routes, options.admit);
+    this.operations =
+      config.operationsPort === null ? null : new HttpServer(gateway, operatorRoutes);
+    this.stream = new StreamServer(gateway, config.stream, options.remote);
+    this.observe();
+    this.open.mount((router) => {
+      this.stream.attach(router);
+      serveContract(router, this.routes, gateway, config.stream);
+      serveSite(router, gateway);
+    });
+  }
+
+  /** Limits the connections and registers the metrics. */
+  private observe(): void {
+    const { sequencer, follower, gateway } = this.options;
+    const { config, metrics, fairUse, overload, passwords, unsent, priceTicks, clock } = gateway;
+    const { open: http, stream } = this;
+    const connections = new ConnectionCap(config.connections, stream, elapsedMs);
+    http.mount((router) => {
+      router.onConnection((response, change) => connections.changed(response, change));
+    });
+    const clients = { fairUse, overload, signIns: passwords.queue, connections, unsent, stream };
+    registerReadings(metrics, { sequencer, follower, http, priceTicks, clock, ...clients });
+  }
+
+  /** Resolves to the base URL, such as http://127.0.0.1:3000, and the port. */
+  async listen(): Promise<{ address: string; port: number }> {
+    const { host, port: asked, dataFolder } = this.options.config;
+    const port = await this.open.listen(host, asked);
+    const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    this.options.gateway.log.info({ address, dataFolder }, 'listening');
+    return { address, port };
+  }
+
+  /** Resolves to the port of the operators' address; null: there is none. */
+  async listenToOperators(): Promise<number | null> {
+    const { operationsHost, operationsPort } = this.options.config;
+    return this.operations === null
+      ? null
+      : await this.operations.listen(operationsHost, operationsPort!);
+  }
+
+  /** Accepts no new connections. Resolves when all requests are answered. */
+  async drain(): Promise<void> {
+    await Promise.all([this.open.drain(), this.operations?.drain()]);
+  }
+
+  close(): void {
+    this.open.close();
+    this.operations?.close();
+  }
+}
