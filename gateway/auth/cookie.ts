@@ -22,6 +22,11 @@ export function readSessionCookie(header: string): string {
   return found ?? '';
 }
 
+/** The token of a request: that of the header x-user-token, or of the cookie; empty: none. */
+export function tokenIn({ userToken, cookie }: { userToken: string; cookie: string }): string {
+  return userToken === '' ? readSessionCookie(cookie) : userToken;
+}
+
 export function sessionCookie(token: string, secure: boolean): string {
   return cookie(token, LIFETIME_SECONDS, secure);
 }

@@ -18,7 +18,7 @@ import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { Request } from '../http/request.js';
 import type { RequestContext } from '../http/request-context.js';
-import type { Route } from '../http/route.js';
+import { parameterNames, type Route } from '../http/route.js';
 import { Router } from '../http/router.js';
 import { writeError } from '../http/write-error.js';
 import type { AnswerCounts } from '../observe/metrics.js';
@@ -87,7 +87,7 @@ export class GatewayListener {
     const { gateway, routes } = options;
     this.unknown = gateway.metrics.answersOf(null);
     for (const route of routes) {
-      const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
+      const names = parameterNames(route.path);
       const counts = gateway.metrics.answersOf(route);
       this.served.set(`${route.method} ${route.path}`, { route, names, counts });
     }

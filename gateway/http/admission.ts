@@ -2,11 +2,10 @@
  * Checks a request and runs its handler. The checks have a fixed order: route, token, user, body;
  * and then, in the handler and the engine, the state.
  */
-
 import type { z } from 'zod';
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import { isAllowed } from '../auth/allowed-addresses.js';
-import { readSessionCookie } from '../auth/cookie.js';
+import { readSessionCookie, tokenIn } from '../auth/cookie.js';
 import { partnerOf } from '../auth/partners.js';
 import { isSameSite } from '../auth/same-site.js';
 import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
@@ -123,7 +122,7 @@ function namesTwoUsers(context: RequestContext, route: Route, body: ReceivedBody
 
 function admitUser(context: RequestContext, route: Route, body: ReceivedBody): void {
   const { request, gateway } = context;
-  const token = request.userToken === '' ? readSessionCookie(request.cookie) : request.userToken;
+  const token = tokenIn(request);
   if (token === '') {
     if (!context.allowsFromAddress(1)) return;
     if (route.access === 'session') context.refuse(errorAnswer('missing_token'));

@@ -10,7 +10,7 @@
  *   the user. A token that this replica does not accept is the leader's to judge: it may be newer
  *   than the replica.
  */
-import { readSessionCookie } from '../auth/cookie.js';
+import { tokenIn } from '../auth/cookie.js';
 import {
   type Answered,
   CHANGE_MS,
@@ -54,7 +54,7 @@ export class ReplicaAdmission {
     if (route.isOfProcess === true) return true;
     if (route.access === 'partner' || this.state.ageMs() > AGE_MS_MAX) return false;
     const { request, gateway } = context;
-    const token = request.userToken === '' ? readSessionCookie(request.cookie) : request.userToken;
+    const token = tokenIn(request);
     if (token === '' || route.access === 'open') return true;
     const session = gateway.sessions.check(token, context.engine);
     if (typeof session === 'string') return false;
