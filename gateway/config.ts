@@ -132,25 +132,22 @@ function rate(standard: string, burstMin = 1) {
 
 const list = (separated: string) => separated.split(/[,\n]/).map((item) => item.trim());
 
+const optionalPort = z
+  .string()
+  .regex(/^\d{1,5}$/, 'must be a port')
+  .transform(Number)
+  .refine((port) => port <= 65_535, 'must be a port')
+  .optional();
+
 const Variables = z.object({
   ROLE: z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).default('leader'),
   HOST: text('127.0.0.1'),
   PORT: number({ standard: 3000, min: 0, max: 65_535 }),
   OPERATIONS_HOST: text('127.0.0.1'),
-  OPERATIONS_PORT: z
-    .string()
-    .regex(/^\d{1,5}$/, 'must be a port')
-    .transform(Number)
-    .refine((port) => port <= 65_535, 'must be a port')
-    .optional(),
+  OPERATIONS_PORT: optionalPort,
   OPERATOR_KEYS: z.string().default(''),
   GATEWAYS_HOST: text('127.0.0.1'),
-  GATEWAYS_PORT: z
-    .string()
-    .regex(/^\d{1,5}$/, 'must be a port')
-    .transform(Number)
-    .refine((port) => port <= 65_535, 'must be a port')
-    .optional(),
+  GATEWAYS_PORT: optionalPort,
   ADVERTISE_ADDRESS: z
     .string()
     .regex(/^(|(\[[0-9A-Fa-f:]+\]|[\w.-]+):\d{1,5})$/, 'must be host:port')
