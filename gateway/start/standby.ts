@@ -44,10 +44,11 @@ export interface StandbyOptions {
 export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder> {
   const { config, address, isUnreplicated, log, startFollower, onLost } = options;
   const folder = config.dataFolder;
+  const version = programVersion();
   const folderLock = await lockReplicatedFolder(folder);
   const startedAtMs = machineMs();
   let tail: JournalTail | null = null;
-  const status = () => JSON.stringify(statusOf(tail, options, startedAtMs));
+  const status = () => JSON.stringify({ version, ...statusOf(tail, options), startedAtMs });
   const server = new WaitingServer(config.trustProxy, status);
   let follower: Follower | null = null;
   try {
@@ -79,13 +80,8 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
   }
 }
 
-function statusOf(
-  tail: JournalTail | null,
-  { isUnreplicated }: StandbyOptions,
-  startedAtMs: number,
-): object {
+function statusOf(tail: JournalTail | null, { isUnreplicated }: StandbyOptions): object {
   return {
-    version: programVersion(),
     role: 'standby',
     sequence: tail?.sequence ?? 0,
     durableSequence: tail?.sequence ?? 0,
@@ -94,7 +90,6 @@ function statusOf(
     leader: tail?.head.address ?? null,
     epoch: tail?.head.epoch ?? null,
     ageMs: tail === null ? null : Math.round(tail.ageMs),
-    startedAtMs,
   };
 }
 
