@@ -46,6 +46,7 @@ import {
   type OrderEntryMessage,
   type OrderRequest,
   orderRequest,
+  UNAVAILABLE,
 } from './orders/requests.js';
 import type { ClientMessage } from './requests.js';
 import { idOf } from './requests.js';
@@ -54,7 +55,6 @@ import { UserResumes } from './resume/user-resumes.js';
 const MESSAGES_PER_READ = 100;
 /** A `resume` from the journal costs so much more. */
 const READS_PER_REPLAY = 100;
-const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
   return `The user has ${connectionsPerUser} connections, which is the limit.`;
 }

@@ -30,9 +30,8 @@ import { elapsedMs } from '../../time/clock.js';
 import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
 import { batchAnswer, operationAnswer } from './answers.js';
-import { NOT_SIGNED_IN, type OrderRequest } from './requests.js';
+import { NOT_SIGNED_IN, type OrderRequest, tooManyUnanswered, UNAVAILABLE } from './requests.js';
 
-const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 const READ_ONLY = scopeInsufficient('read', 'trade');
 
 export class OrderEntry {
@@ -43,8 +42,7 @@ export class OrderEntry {
     private readonly gateway: Gateway,
     private readonly outstandingMax: number,
   ) {
-    const message = `The connection has ${outstandingMax} unanswered requests, which is the limit.`;
-    this.tooMany = errorAnswer('limit_reached', {}, message);
+    this.tooMany = tooManyUnanswered(outstandingMax);
     this.counts = {
       order: gateway.metrics.answersOf({ method: 'WS', path: '/stream order' }),
       batch: gateway.metrics.answersOf({ method: 'WS', path: '/stream batch' }),

@@ -9,6 +9,7 @@
  * - a receipt is sent when this gateway's state includes it, so the messages of `user` come first.
  */
 import type { ElapsedMs } from '../../fair-use/token-buckets.js';
+import { CHANGE_MS } from '../../forwarding/forwarder.js';
 import {
   type ClientHead,
   type CloseHead,
@@ -24,13 +25,10 @@ import type { SequenceWaits } from '../../time/sequence-waits.js';
 import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
 import type { CloseReason } from '../limits.js';
-import { KEY, NOT_SIGNED_IN } from './requests.js';
+import { KEY, NOT_SIGNED_IN, tooManyUnanswered, UNAVAILABLE } from './requests.js';
 
-/** How long a request waits for a leader and its answer. */
-const WAIT_MS = 10_000;
 const SWEEP_MS = 100;
 const BYTES_MAX = 64 * 1024 * 1024;
-const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 const UNKNOWN = errorAnswer('outcome_unknown');
 
 interface Pending {
@@ -74,8 +72,7 @@ export class RemoteOrders {
   private sweeper: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: RemoteOptions) {
-    const message = `The connection has ${options.outstandingMax} unanswered requests, which is the limit.`;
-    this.tooMany = errorAnswer('limit_reached', {}, message);
+    this.tooMany = tooManyUnanswered(options.outstandingMax);
   }
 
   /** A client has signed in: the leader must know if its end cancels its orders. */
@@ -226,7 +223,7 @@ export class RemoteOrders {
   }
 
   private sweep(): void {
-    const beforeMs = this.options.elapsedMs() - WAIT_MS;
+    const beforeMs = this.options.elapsedMs() - CHANGE_MS;
     let waiting = 0;
     for (const client of this.clients.values()) {
       for (const pending of client.pending) {

@@ -108,6 +108,13 @@ export function orderRequest(
   };
 }
 
+/** The refusal of a connection's request above the limit of unanswered ones. */
+export function tooManyUnanswered(outstandingMax: number): ErrorAnswer {
+  const message = `The connection has ${outstandingMax} unanswered requests, which is the limit.`;
+  return errorAnswer('limit_reached', {}, message);
+}
+
+export const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 export const NOT_SIGNED_IN = errorAnswer(
   'missing_token',
   {},
