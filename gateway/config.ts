@@ -318,7 +318,7 @@ function checkRole(variables: Variables): void {
 }
 
 /** The leader's address for gateways. */
-export interface GatewaysConfig {
+interface GatewaysConfig {
   host: string;
   /** 0: any free port. */
   port: number;

@@ -18,16 +18,13 @@ export const CHANGE_MS = 10_000;
 export const READ_MS = 2_000;
 const SWEEP_MS = 100;
 
-export interface ForwarderLimits {
-  requests: number;
-  bytes: number;
-}
-export const FORWARDER_LIMITS: ForwarderLimits = { requests: 20_000, bytes: 64 * 1024 * 1024 };
+const REQUESTS_MAX = 20_000;
+const BYTES_MAX = 64 * 1024 * 1024;
 /** Counted per request besides its bytes. */
 const OWN_BYTES = 1_024;
 
 /** `full`: too much waits. `notExecuted`: no leader has received it. `unknown`: one may have. */
-export type NotAnswered = 'full' | 'notExecuted' | 'unknown';
+type NotAnswered = 'full' | 'notExecuted' | 'unknown';
 export type Answered = (answer: AnswerHead | NotAnswered, body: Uint8Array) => void;
 
 export interface Forwardable {
@@ -64,7 +61,6 @@ export class Forwarder {
   constructor(
     private readonly link: LeaderLink,
     private readonly elapsedMs: ElapsedMs,
-    private readonly limits = FORWARDER_LIMITS,
   ) {}
 
   /** Requests without an answer. */
@@ -79,11 +75,11 @@ export class Forwarder {
 
   /** `answered` is called once, possibly before this returns. */
   send({ head, body, isRepeatable, waitMs }: Forwardable, answered: Answered): void {
-    const { link, limits } = this;
+    const { link } = this;
     const number = this.nextNumber();
     const frame = frameOf(FrameKind.request, number, JSON.stringify(head), body);
     const bytes = frame.byteLength + OWN_BYTES;
-    if (this.waiting.size >= limits.requests || this.bytes + bytes > limits.bytes) {
+    if (this.waiting.size >= REQUESTS_MAX || this.bytes + bytes > BYTES_MAX) {
       answered('full', NONE);
       return;
     }

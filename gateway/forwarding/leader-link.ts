@@ -27,10 +27,10 @@ export interface LeaderPlace {
   epoch: number;
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   key: string;
-  /** The present leader; null: nobody knows. Rejects if that cannot be found out now. */
-  findLeader: () => Promise<LeaderPlace | null>;
+  /** The present leader; null: nobody knows. */
+  findLeader: () => LeaderPlace | null;
   log: Log;
   onOpen: () => void;
   onFrame: (frame: Frame) => void;
@@ -69,7 +69,7 @@ export class LeaderLink {
   }
 
   start(): void {
-    void this.look();
+    this.look();
   }
 
   /** Only while it {@link isOpen}. */
@@ -93,16 +93,16 @@ export class LeaderLink {
     this.end();
   }
 
-  private async look(): Promise<void> {
+  private look(): void {
     try {
-      const found = await this.options.findLeader();
-      if (!this.isStopped && found !== null) this.follow(found);
+      const found = this.options.findLeader();
+      if (found !== null) this.follow(found);
     } catch (error) {
+      // The address is not one that a WebSocket can have.
       this.report((error as Error).message);
     }
-    if (this.isStopped) return;
     const afterMs = this.isOpen ? LOOK_MS.up : LOOK_MS.down;
-    this.looking = setTimeout(() => void this.look(), afterMs);
+    this.looking = setTimeout(() => this.look(), afterMs);
   }
 
   private follow(found: LeaderPlace): void {

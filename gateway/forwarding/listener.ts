@@ -17,7 +17,6 @@ import { ReceivedBody } from '../http/body.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { Request } from '../http/request.js';
-import type { RequestContext } from '../http/request-context.js';
 import { parameterNames, type Route } from '../http/route.js';
 import { Router } from '../http/router.js';
 import { writeError } from '../http/write-error.js';
@@ -113,11 +112,6 @@ export class GatewayListener {
     });
   }
 
-  /** Gateways that are connected. */
-  get count(): number {
-    return this.links.size;
-  }
-
   listen(host: string, port: number): Promise<number> {
     return this.router.listen(host, port);
   }
@@ -189,11 +183,11 @@ export class GatewayListener {
   }
 
   /** Runs a request. Only for {@link Link}. */
-  run(link: Link, number: number, head: RequestHead, body: Uint8Array): ForwardedContext | null {
+  run(link: Link, number: number, head: RequestHead, body: Uint8Array): void {
     const { gateway } = this.options;
     if (gateway.isStopping()) {
       link.reply(frameOf(FrameKind.notServed, number, ''));
-      return null;
+      return;
     }
     const served = this.served.get(`${head.method} ${head.route}`) ?? null;
     const raw = rawRequest(head);
@@ -219,9 +213,8 @@ export class GatewayListener {
     else if (request.problems !== null) context.refuse(invalidRequest(request.problems));
     else {
       const received = new ReceivedBody(body, head.isTooLarge === true);
-      admit(context as RequestContext, served.route, received);
+      admit(context, served.route, received);
     }
-    return context;
   }
 
   private ended(): void {

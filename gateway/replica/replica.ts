@@ -142,7 +142,7 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
     key: parts.key,
     findLeader: () => {
       const { address, epoch } = tail.head;
-      return Promise.resolve(address === null ? null : { address, epoch });
+      return address === null ? null : { address, epoch };
     },
     log,
     onOpen: () => {

@@ -8,7 +8,7 @@ import type { Config } from '../config.js';
 import { digestOf, readGatewayKey } from '../forwarding/key.js';
 import { withVariable } from './config-error.js';
 
-export interface SharedSecrets {
+interface SharedSecrets {
   /** Of sessions; null: it is in the data folder. */
   session: Buffer | null;
   /** With which gateways identify themselves; null: there are none. */

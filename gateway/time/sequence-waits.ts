@@ -4,7 +4,7 @@
  */
 import { elapsedMs } from './clock.js';
 
-export const REACH_MS = 1_000;
+const REACH_MS = 1_000;
 const LOOK_MS = 5;
 const WAITING_MAX = 10_000;
 
@@ -21,14 +21,7 @@ export class SequenceWaits {
   private waiting: Waiting[] = [];
   private timer: NodeJS.Timeout | null = null;
 
-  constructor(
-    private readonly sequence: () => number,
-    private readonly limitMs = REACH_MS,
-  ) {}
-
-  get count(): number {
-    return this.waiting.length;
-  }
+  constructor(private readonly sequence: () => number) {}
 
   /** Calls `done` once: in a later turn when the sequence is reached, or it takes too long. */
   wait(sequence: number, done: Done): void {
@@ -36,7 +29,7 @@ export class SequenceWaits {
       done(false);
       return;
     }
-    this.waiting.push({ sequence, untilMs: elapsedMs() + this.limitMs, done });
+    this.waiting.push({ sequence, untilMs: elapsedMs() + REACH_MS, done });
     this.timer ??= setInterval(() => this.look(), LOOK_MS);
   }
 

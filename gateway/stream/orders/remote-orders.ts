@@ -55,7 +55,7 @@ interface Client {
   held: number;
 }
 
-export interface RemoteOptions {
+interface RemoteOptions {
   link: LeaderLink;
   waits: SequenceWaits;
   sequencer: Sequencing;
