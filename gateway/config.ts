@@ -65,7 +65,7 @@ export interface Config extends GatewayConfig, InputConfig {
   logLevel: LogLevel;
 }
 
-/** What a process is to its journal: it writes it, waits to, or follows it and serves. */
+/** Whether a process writes the journal, waits to write it, or follows it and answers clients. */
 const ROLES = ['leader', 'standby', 'replica'] as const;
 export type Role = (typeof ROLES)[number];
 

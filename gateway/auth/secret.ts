@@ -2,9 +2,9 @@
  * The secret that signs session tokens: 32 random bytes in a file of the data folder, readable by
  * its owner only. It is on disk before it is used, so a power failure cannot invalidate tokens.
  *
- * Processes that share a journal must have the same one, or a token of one is refused by the
- * others. The journal does not have it: whoever reads the journal could sign tokens. The operator
- * copies the file, and may name another place for it.
+ * Processes that share a journal must have the same secret, or a token of one is refused by the
+ * others. It is not in the journal, because anyone who can read the journal could then sign tokens.
+ * The operator copies the file, and may name another place for it.
  */
 import { randomBytes } from 'node:crypto';
 import {

@@ -1,7 +1,7 @@
 /**
  * Fair use: rate limits, so that no client slows down the others. Orders, cancels, reads and
- * sign-ins of clients are counted separately: who has used up the limit of orders can still cancel
- * them. Each is counted in a token bucket of the user and one of the address.
+ * sign-ins of clients are counted separately, so a client that has used up its limit of orders can
+ * still cancel them. Each is counted in a token bucket of the user and one of the address.
  *
  * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
  * tokens of the address are taken in advance, and it is not read again until they are used up.

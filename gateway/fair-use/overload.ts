@@ -4,9 +4,10 @@
  * clients time out, or until the history is hours behind. Accepted commands are answered. Reads
  * also wait for the disk and are refused when too many do.
  *
- * Cancels are not shed with the other changes: they lower the risk of who sends them. They have a
- * reserve of a tenth above each limit of what may wait, and are refused only when it is full too,
- * however long the disk stalls or the follower is behind. So what waits stays bounded.
+ * Cancels are not shed with the other changes, because they lower the risk of the client that sends
+ * them. They have a reserve of a tenth above each limit of what may wait, and are refused only when
+ * the reserve is full too, however long the disk stalls or the follower is behind. So the number of
+ * waiting commands stays bounded.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
@@ -82,7 +83,7 @@ export class Overload {
     return { change, cancel, read };
   }
 
-  /** Whether as much waits for the disk as the limits allow, and a part of that more. */
+  /** Whether what waits for the disk has reached a limit that is raised by the fraction `more`. */
   private isFull(more: number): boolean {
     const { backlog, backlogBytes, waitingTargets } = this.sequencer;
     const { limits } = this;

@@ -4,8 +4,8 @@
  * Always holds:
  * - a request is sent again, to the next leader, only if it cannot be executed twice: it has an
  *   idempotency key, changes nothing, or was returned unexecuted;
- * - every request is answered once: by a leader, or when it has waited long with what is known of
- *   it. `notExecuted` is only said of a request that no leader has received;
+ * - every request is answered once: by a leader or, when it has waited too long, with what is known
+ *   about it. The answer `notExecuted` is only given when no leader has received the request;
  * - what waits is bounded in number and in bytes.
  */
 import type { ElapsedMs } from '../fair-use/token-buckets.js';

@@ -3,8 +3,8 @@
  * a port of its own, which clients must not reach.
  *
  * Always holds:
- * - a connection without the gateways' key is refused, so only gateways are believed what a
- *   client's address is;
+ * - a connection without the gateways' key is refused, so only a gateway can say what a client's
+ *   address is;
  * - a forwarded request is admitted by the code that admits those of the public port: its limits,
  *   token, scope, addresses and revocation are checked here, whatever the gateway has checked;
  * - each request gets one answer: the exchange's, or that it was not executed because this process
@@ -131,7 +131,7 @@ export class GatewayListener {
     return this.inFlight === 0 && [...this.links].every((link) => link.hasLeft);
   }
 
-  /** Only for {@link Link}: less is waited for than before. */
+  /** Only for {@link Link}: called when a request is answered or a gateway has left. */
   settle(): void {
     if (this.idle !== null && this.isIdle) this.idle();
   }

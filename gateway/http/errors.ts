@@ -68,7 +68,7 @@ export const ERRORS = {
       'The order is postOnly and would trade at once at its price. Nothing was traded.',
     price_not_met: 'The FOK order cannot be filled completely at its price. Nothing was traded.',
     deadline_passed: 'The order arrived after its validUntilMs. Nothing was traded.',
-    order_closed: 'The order rests no longer.',
+    order_closed: 'The order is no longer resting.',
     client_order_id_reused:
       'You have another resting or recent order with this clientOrderId. Nothing was traded.',
     client_sequence_stale:
@@ -193,7 +193,7 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 /**
  * `required` and `available` are the engine's, in micros or lots depending on the code; of a
  * refused FOK order they are the value and the lots that could be filled, of a used clientOrderId
- * the order that has it, of an order that rests no longer its id and its OrderEnd.
+ * the order that has it, of an order that no longer rests its id and its OrderEnd.
  */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
@@ -248,7 +248,7 @@ function shortageOf(code: ErrorCode, required: number, available: number): Short
     const { status, reason } = closedState(available);
     const why = reason === null ? 'it was filled' : `it was cancelled (${reason})`;
     const details = `"orderId":"o${required}","status":"${status}","reason":${JSON.stringify(reason)}`;
-    return { message: `The order rests no longer: ${why}.`, details };
+    return { message: `The order is no longer resting: ${why}.`, details };
   }
   if (code === 'price_not_met' || code === 'insufficient_liquidity') {
     const details = `"availableShares":${lotsText(available)},"availableValue":${microsText(required)}`;

@@ -327,7 +327,7 @@ export class RequestContext<Body = unknown, Query = unknown>
     this.release();
   }
 
-  /** The answer, for whoever relays it; the head has what every answer has. */
+  /** The answer for the gateway that relays it, which adds the headers that all answers have. */
   protected get answerToRelay(): RelayedText {
     const { rateLimitHeaders, headers } = this;
     const limits = rateLimitHeaders === '' ? [] : ['RateLimit-Limit', rateLimitHeaders];

@@ -39,7 +39,7 @@ export class HttpServer {
   constructor(
     private readonly gateway: Gateway,
     routes: readonly Route[],
-    /** Answers a request. A replica has another way than an exchange. */
+    /** Answers a request; a replica has its own. */
     private readonly admitWith: typeof admit = admit,
   ) {
     this.unknownCounts = gateway.metrics.answersOf(null);

@@ -27,7 +27,7 @@ import type { RequestContext } from '../http/request-context.js';
 import type { Route } from '../http/route.js';
 import type { LastAnswers } from './last-answers.js';
 
-/** How old the state may be that a replica answers from. */
+/** The maximum age of the state from which a replica answers. */
 export const AGE_MS_MAX = 1_000;
 
 const UNKNOWN = errorAnswer('outcome_unknown');
@@ -35,7 +35,7 @@ const UNKNOWN = errorAnswer('outcome_unknown');
 export interface ReplicaState {
   forwarder: Forwarder;
   lastAnswers: LastAnswers;
-  /** Everything acknowledged that long ago is in this replica's state. */
+  /** This replica's state includes everything that was acknowledged at least that long ago. */
   ageMs: () => number;
 }
 

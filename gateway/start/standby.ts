@@ -3,9 +3,8 @@
  * only how far it is (waiting-server.ts), and becomes the leader when the lease is over or is
  * handed to it.
  *
- * Always holds: what can be retried is retried, however long it lasts, for a standby is there for
- * the time in which the cluster fails. Only a folder that cannot be used and a journal that leads
- * elsewhere end it.
+ * Always holds: what can be retried is retried, however long it takes, because a standby is needed
+ * most while the cluster fails. Only a folder that cannot be used and a damaged journal end it.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -34,7 +33,7 @@ export interface StandbyOptions {
   onLost: (error: Error) => void;
   /** Starts this node's follower, which is told of each batch. */
   startFollower: (place: JournalPlace, durableSequence: number) => Follower | null;
-  /** Makes what a start would make that has nothing to do with the journal. */
+  /** Prepares what leading needs besides the journal, such as the documents of the API. */
   warmUp: () => void;
   /** Ends the waiting. */
   signal: AbortSignal;

@@ -135,7 +135,7 @@ export class Protocol {
   ): void {
     const { engine } = this.options.gateway.sequencer;
     const { userId } = connection;
-    // As for a cancel: what it is, is known once it is read.
+    // Checked like a cancel: whether it is one is known only after it has been read.
     const refusal = this.orders.refusal(connection, 'cancels') ?? problem;
     if (refusal !== null) {
       this.refuseOrder(connection, refusal, idOf(json));

@@ -49,7 +49,7 @@ interface Client {
   /** Whether the present leader knows it. */
   isOpened: boolean;
   pending: Pending[];
-  /** The last requests that were sent, which a leader that stops has returned. */
+  /** How many of the last requests that were sent a leader that stops has returned. */
   returned: number;
   /** Answers that wait for this gateway's state. */
   held: number;
