@@ -13,6 +13,7 @@ import {
   OrderState,
   type OrderRecord as Record,
 } from '../../../persistence/history/account/orders.js';
+import { CANCEL_REASONS } from '../../json/cancel-reasons.js';
 import { averagePriceMicros, lots, micros, ticks } from '../../json/decimal.js';
 import type { Writable } from '../../json/serializer.js';
 import { SELF_TRADE_NAMES } from '../orders/requests.js';
@@ -24,14 +25,6 @@ const TIMES_IN_FORCE = {
   [TimeInForce.IOC]: 'IOC',
   [TimeInForce.FOK]: 'FOK',
   [TimeInForce.GTC]: 'GTC',
-} as const;
-const REASONS = {
-  [CancelReason.REQUESTED]: 'requested',
-  [CancelReason.SELF_TRADE]: 'self_trade',
-  [CancelReason.MARKET_ENDED]: 'market_ended',
-  [CancelReason.EXPIRED]: 'expired',
-  [CancelReason.CANCEL_AFTER]: 'cancel_after',
-  [CancelReason.OPERATOR]: 'operator',
 } as const;
 
 export function ledgerEntryOf(assets: Assets, line: LedgerLine): Writable<typeof LedgerEntry> {
@@ -113,5 +106,5 @@ function statusOf({ end, reason, filledLots }: Record): WritableOrder['status'] 
 
 function reasonOf({ end, reason }: Record): WritableOrder['reason'] {
   if (end === OrderState.UNFILLED) return 'unfilled';
-  return end === OrderState.CANCELLED ? REASONS[reason as CancelReason] : null;
+  return end === OrderState.CANCELLED ? CANCEL_REASONS[reason as CancelReason] : null;
 }
