@@ -10,6 +10,8 @@ export interface PageRequest {
   cursor?: string | undefined;
 }
 
+const POSITION = [/^\d{1,16}$/];
+
 interface ListOrder<Entry> {
   /** The name of the list with its filters, such as "markets?asset=BTC". */
   list: string;
@@ -48,8 +50,9 @@ export function pageOf<Entry>(
   return { entries: page, nextCursor };
 }
 
-export function cursorOf(list: string, position: number): string {
-  return Buffer.from(`${list}\n${position}`).toString('base64url');
+/** `position`: a number, or several of a list whose entries one number does not place. */
+export function cursorOf(list: string, ...position: readonly number[]): string {
+  return Buffer.from([list, ...position].join('\n')).toString('base64url');
 }
 
 /** Where the page starts; null: at the first entry; undefined: refused, the cursor is invalid. */
@@ -57,9 +60,19 @@ export function startOf(
   context: RequestContext<unknown, PageRequest>,
   list: string,
 ): number | null | undefined {
+  const position = startPosition(context, list, POSITION);
+  return position ? position[0]! : position;
+}
+
+/** The same of a position of several numbers, each with the pattern that its digits match. */
+export function startPosition(
+  context: RequestContext<unknown, PageRequest>,
+  list: string,
+  patterns: readonly RegExp[],
+): number[] | null | undefined {
   const { cursor } = context.query;
   if (cursor === undefined) return null;
-  return cursorPosition(list, cursor) ?? refuseCursor(context);
+  return numbersIn(list, cursor, patterns) ?? refuseCursor(context);
 }
 
 export function refuseCursor(context: RequestContext<unknown, unknown>): undefined {
@@ -67,10 +80,11 @@ export function refuseCursor(context: RequestContext<unknown, unknown>): undefin
 }
 
 /** The position in a cursor; null: it is not a cursor of this list. */
-function cursorPosition(list: string, cursor: string): number | null {
-  const [name, position, ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
-  if (name !== list || position === undefined || rest.length > 0) return null;
-  if (!/^\d{1,16}$/.test(position)) return null;
+function numbersIn(list: string, cursor: string, patterns: readonly RegExp[]): number[] | null {
+  const [name, ...texts] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
+  if (name !== list || texts.length !== patterns.length) return null;
+  if (!texts.every((text, index) => patterns[index]!.test(text))) return null;
+  const position = texts.map(Number);
   // The decoder ignores invalid characters, so the cursor must also encode back to itself.
-  return cursorOf(list, Number(position)) === cursor ? Number(position) : null;
+  return cursorOf(list, ...position) === cursor ? position : null;
 }

@@ -20,7 +20,7 @@ import { PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { filterOf } from '../filters.js';
 import { findAccount, isListed } from '../find.js';
-import { cursorOf, type PageRequest, refuseCursor, startOf } from '../paging.js';
+import { cursorOf, type PageRequest, startOf, startPosition } from '../paging.js';
 import * as examples from './examples.js';
 import { readHistory } from './read.js';
 import {
@@ -187,25 +187,21 @@ interface PageEnd {
   sequence: number;
 }
 
+/** A user and a value, which may be negative. */
+const LEADERBOARD_POSITION = [/^\d{1,9}$/, /^-?\d{1,16}$/];
+
 function leaderboardStart(
   call: RequestContext<unknown, PageRequest>,
   list: string,
 ): LeaderboardCursor | null | undefined {
-  const { cursor } = call.query;
-  if (cursor === undefined) return null;
-  const [name, userId, value, ...rest] = Buffer.from(cursor, 'base64url')
-    .toString('utf8')
-    .split('\n');
-  const isWhole =
-    /^\d{1,9}$/.test(userId ?? '') && /^-?\d{1,16}$/.test(value ?? '') && rest.length === 0;
-  if (name !== list || !isWhole) return refuseCursor(call);
-  const position = { userId: Number(userId), value: Number(value) };
-  // The decoder ignores invalid characters, so the cursor must also encode back to itself.
-  return leaderboardCursor(list, position) === cursor ? position : refuseCursor(call);
+  const position = startPosition(call, list, LEADERBOARD_POSITION);
+  if (!position) return position;
+  const [userId, value] = position as [number, number];
+  return { userId, value };
 }
 
 function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): string {
-  return Buffer.from(`${list}\n${userId}\n${value}`).toString('base64url');
+  return cursorOf(list, userId, value);
 }
 
 function nextCursorOf(list: string, position: number | null): string | null {

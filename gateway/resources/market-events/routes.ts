@@ -13,7 +13,7 @@ import { micros } from '../../json/decimal.js';
 import { PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
-import { type PageRequest, refuseCursor } from '../paging.js';
+import { cursorOf, type PageRequest, startPosition } from '../paging.js';
 import * as examples from './examples.js';
 import { Digest, DigestQuery, MarketEvents, MarketTicks } from './schemas.js';
 import { eventText, ticksOf } from './views.js';
@@ -115,24 +115,20 @@ export const marketEventRoutes: Route[] = [
   }),
 ];
 
+/** A sequence and a number of its events. */
+const EVENT_POSITION = [/^\d{1,15}$/, /^\d{1,9}$/];
+
 /** Where the page starts; null: at the first event; undefined: refused, the cursor is invalid. */
 function eventsStart(
   call: RequestContext<unknown, PageRequest>,
   list: string,
 ): EventCursor | null | undefined {
-  const { cursor } = call.query;
-  if (cursor === undefined) return null;
-  const [name, sequence, events, ...rest] = Buffer.from(cursor, 'base64url')
-    .toString('utf8')
-    .split('\n');
-  const isWhole =
-    /^\d{1,15}$/.test(sequence ?? '') && /^\d{1,9}$/.test(events ?? '') && rest.length === 0;
-  if (name !== list || !isWhole) return refuseCursor(call);
-  const position = { sequence: Number(sequence), events: Number(events) };
-  // The decoder ignores invalid characters, so the cursor must also encode back to itself.
-  return eventsCursor(list, position) === cursor ? position : refuseCursor(call);
+  const position = startPosition(call, list, EVENT_POSITION);
+  if (!position) return position;
+  const [sequence, events] = position as [number, number];
+  return { sequence, events };
 }
 
 function eventsCursor(list: string, { sequence, events }: EventCursor): string {
-  return Buffer.from(`${list}\n${sequence}\n${events}`).toString('base64url');
+  return cursorOf(list, sequence, events);
 }
