@@ -25,38 +25,35 @@ export function cancelReceipt(assets: Assets, result: NumberBuffer, at: number):
 
 export const cancelAllReceipt: ReceiptWriter = (assets, result, at) => {
   const cancels = resultFields('cancelAll', result, at);
-  const { cancelledOrders, sequence, atMs } = cancels;
-  return cancelAllText({
-    marketId: marketIdText(assets, cancels.marketId),
-    userId: `u${cancels.userId}`,
-    cancelled: cancelledIds(result, at + CANCEL_ALL_LENGTH, cancelledOrders),
-    cancelledOrders,
-    balance: balanceOf(cancels),
-    sequence,
-    atMs,
-  });
+  const marketId = marketIdText(assets, cancels.marketId);
+  return cancelAllText({ marketId, ...allCancelled(cancels, result, at + CANCEL_ALL_LENGTH) });
 };
 
 export const cancelEverywhereReceipt: ReceiptWriter = (_assets, result, at) => {
   const cancels = resultFields('cancelEverywhere', result, at);
-  const { cancelledOrders, sequence, atMs } = cancels;
-  return cancelOrdersText({
-    marketId: null,
-    userId: `u${cancels.userId}`,
-    cancelled: cancelledIds(result, at + CANCEL_EVERYWHERE_LENGTH, cancelledOrders),
-    cancelledOrders,
-    balance: balanceOf(cancels),
-    sequence,
-    atMs,
-  });
+  const all = allCancelled(cancels, result, at + CANCEL_EVERYWHERE_LENGTH);
+  return cancelOrdersText({ marketId: null, ...all });
 };
 
 const CANCEL_ALL_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelAll.length;
 const CANCEL_EVERYWHERE_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelEverywhere.length;
 
-/** The ids of orders that follow the fields of a result. */
-function cancelledIds({ values }: NumberBuffer, from: number, count: number): string[] {
-  return Array.from(values.subarray(from, from + count), (orderId) => `o${orderId}`);
+/** The fields of a receipt for all orders. The ids of the orders are in the result from `idsAt` on. */
+function allCancelled(
+  cancels: ReturnType<typeof resultFields<'cancelEverywhere'>>,
+  { values }: NumberBuffer,
+  idsAt: number,
+) {
+  const { userId, cancelledOrders, sequence, atMs } = cancels;
+  const ids = values.subarray(idsAt, idsAt + cancelledOrders);
+  return {
+    userId: `u${userId}`,
+    cancelled: Array.from(ids, (orderId) => `o${orderId}`),
+    cancelledOrders,
+    balance: balanceOf(cancels),
+    sequence,
+    atMs,
+  };
 }
 
 export const claimReceipt: ReceiptWriter = (assets, result, at) => {

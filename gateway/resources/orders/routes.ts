@@ -176,15 +176,8 @@ export const tradingRoutes: Route[] = [
     ],
     example: examples.amend,
     handle(call) {
-      let problems: FieldProblems | null = null;
-      const terms = readAmendment(call.body, (name, message) => {
-        problems ??= {};
-        problems[name] ??= message;
-      });
-      if (problems !== null) {
-        call.refuse(invalidRequest(problems));
-        return;
-      }
+      const terms = parsedBody(call, readAmendment);
+      if (terms === null) return;
       const place = orderPlace(call);
       if (place === null) return;
       const { userId, idempotencyKey } = call;
@@ -230,18 +223,15 @@ export const tradingRoutes: Route[] = [
     errors: ['market_not_found'],
     example: examples.cancelEverywhere,
     handle(call) {
-      const { userId, idempotencyKey, engine } = call;
+      const { userId, idempotencyKey } = call;
       const name = call.query.marketId;
       if (name === undefined) {
         const command = { kind: 'cancelEverywhere', userId, idempotencyKey } as const;
         call.execute(command, 200, cancelEverywhereReceipt);
         return;
       }
-      const marketId = marketIdNumber(engine, name);
-      if (marketId === 0 && idempotencyKey === null) {
-        call.answerError(errorAnswer('market_not_found'));
-        return;
-      }
+      const marketId = marketOf(call, name);
+      if (marketId === null) return;
       call.execute({ kind: 'cancelAll', userId, idempotencyKey, marketId }, 200, cancelAllReceipt);
     },
   }),
@@ -256,19 +246,27 @@ function parsedCommand<Fields, Order>(
   read: (fields: Fields, problem: Problem) => Order,
   commandOf: (place: OrderPlace, order: Order) => Command,
 ): Command | null {
-  let problems: FieldProblems | null = null;
-  const order = read(call.body, (name, message) => {
-    problems ??= {};
-    problems[name] ??= message;
-  });
-  if (problems !== null) {
-    call.refuse(invalidRequest(problems));
-    return null;
-  }
+  const order = parsedBody(call, read);
+  if (order === null) return null;
   const marketId = marketOf(call);
   if (marketId === null) return null;
   const { userId, idempotencyKey } = call;
   return commandOf({ userId, idempotencyKey, marketId }, order);
+}
+
+/** What a body that the schemas parsed says; null if it is invalid, and the client has been told. */
+function parsedBody<Fields, Terms>(
+  call: RequestContext<Fields, unknown>,
+  read: (fields: Fields, problem: Problem) => Terms,
+): Terms | null {
+  let problems: FieldProblems | null = null;
+  const terms = read(call.body, (name, message) => {
+    problems ??= {};
+    problems[name] ??= message;
+  });
+  if (problems === null) return terms;
+  call.refuse(invalidRequest(problems));
+  return null;
 }
 
 /**
@@ -290,10 +288,12 @@ function orderPlace(
 /** The market that was named last: most requests name one of a few. */
 const last = { assets: null as Assets | null, name: '', marketId: 0 };
 
-/** The market in the path; 0 if no market can have this id. */
-function marketNumber(call: RequestContext<unknown, unknown>): number {
+/** The market of this name, or of that in the path; 0 if no market can have this id. */
+function marketNumber(
+  call: RequestContext<unknown, unknown>,
+  name = call.parameter('marketId'),
+): number {
   const { engine } = call;
-  const name = call.parameter('marketId');
   if (name === last.name && engine === last.assets) return last.marketId;
   const marketId = marketIdNumber(engine, name);
   if (marketId !== 0) {
@@ -308,8 +308,8 @@ function marketNumber(call: RequestContext<unknown, unknown>): number {
  * null if no market can have this id; the client has been told. With an idempotency key the id is 0
  * instead, which the engine does not find, so that the refusal is remembered.
  */
-function marketOf(call: RequestContext<unknown, unknown>): number | null {
-  const marketId = marketNumber(call);
+function marketOf(call: RequestContext<unknown, unknown>, name?: string): number | null {
+  const marketId = marketNumber(call, name);
   if (marketId !== 0 || call.idempotencyKey !== null) return marketId;
   call.answerError(errorAnswer('market_not_found'));
   return null;
