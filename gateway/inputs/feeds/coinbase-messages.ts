@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { FeedMessage, Venue } from './live.js';
-import { parsePriceMicros } from './price-feed.js';
+import { malformed, NOT_JSON, parseJson, priceMicros, timeMs } from './message-fields.js';
 
 export const COINBASE: Venue = {
   url: 'wss://ws-feed.exchange.coinbase.com',
@@ -16,19 +16,6 @@ export const COINBASE: Venue = {
 function subscribeMessage(productIds: readonly string[]): string {
   return JSON.stringify({ type: 'subscribe', product_ids: productIds, channels: ['ticker'] });
 }
-
-const priceMicros = z.string().transform((text, context) => {
-  const micros = parsePriceMicros(text);
-  if (micros !== null) return micros;
-  context.addIssue({
-    code: 'custom',
-    message: 'not a positive price with at most 6 decimal places',
-  });
-  return z.NEVER;
-});
-
-/** "2025-11-21T06:30:00.123456Z": milliseconds, truncated. */
-const timeMs = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 const ticker = z
   .object({
@@ -55,21 +42,13 @@ const error = z
   });
 const SCHEMAS = new Map(Object.entries({ ticker, subscriptions, error }));
 
-export function readFeedMessage(text: string): FeedMessage {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return { type: 'malformed', reason: 'not JSON' };
-  }
+function readFeedMessage(text: string): FeedMessage {
+  const json = parseJson(text);
+  if (json === undefined) return NOT_JSON;
   const typed = z.object({ type: z.string() }).safeParse(json);
   if (!typed.success) return malformed(typed.error);
   const schema = SCHEMAS.get(typed.data.type);
   if (schema === undefined) return { type: 'other' };
   const parsed = schema.safeParse(json);
   return parsed.success ? parsed.data : malformed(parsed.error);
-}
-
-function malformed(problem: z.ZodError): FeedMessage {
-  return { type: 'malformed', reason: z.prettifyError(problem) };
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { FeedMessage, Venue } from './live.js';
-import { parsePriceMicros } from './price-feed.js';
+import { malformed, NOT_JSON, parseJson, priceMicros, timeMs } from './message-fields.js';
 
 export const KRAKEN: Venue = {
   url: 'wss://ws.kraken.com/v2',
@@ -18,25 +18,12 @@ export const KRAKEN: Venue = {
   read: readKrakenMessage,
 };
 
-/** Prices are JSON numbers, whose shortest decimal is the one that was sent. */
-const priceMicros = z.number().transform((price, context) => {
-  const micros = parsePriceMicros(`${price}`);
-  if (micros !== null) return micros;
-  context.addIssue({
-    code: 'custom',
-    message: 'not a positive price with at most 6 decimal places',
-  });
-  return z.NEVER;
-});
-
-/** "2025-11-21T06:30:00.123456Z": milliseconds, truncated. */
-const timeMs = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-
 const trade = z
   .object({
     symbol: z.string(),
     trade_id: z.int().nonnegative(),
-    price: priceMicros,
+    /** A JSON number, whose shortest decimal is the one that was sent. */
+    price: z.number().transform(String).pipe(priceMicros),
     timestamp: timeMs,
   })
   .transform((one): FeedMessage => {
@@ -65,13 +52,8 @@ const other = z
 const message = z.union([trades.transform(({ data }) => data), subscribed, refused, other]);
 
 function readKrakenMessage(text: string): FeedMessage[] {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return [{ type: 'malformed', reason: 'not JSON' }];
-  }
+  const json = parseJson(text);
+  if (json === undefined) return [NOT_JSON];
   const parsed = message.safeParse(json);
-  if (parsed.success) return parsed.data;
-  return [{ type: 'malformed', reason: z.prettifyError(parsed.error) }];
+  return parsed.success ? parsed.data : [malformed(parsed.error)];
 }

@@ -1,0 +1,32 @@
+/** What the messages of all venues have: JSON, prices in decimal, and times. Nothing here throws. */
+import { z } from 'zod';
+import type { FeedMessage } from './live.js';
+import { parsePriceMicros } from './price-feed.js';
+
+export const NOT_JSON: FeedMessage = { type: 'malformed', reason: 'not JSON' };
+
+/** undefined: it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function malformed(problem: z.ZodError): FeedMessage {
+  return { type: 'malformed', reason: z.prettifyError(problem) };
+}
+
+export const priceMicros = z.string().transform((text, context) => {
+  const micros = parsePriceMicros(text);
+  if (micros !== null) return micros;
+  context.addIssue({
+    code: 'custom',
+    message: 'not a positive price with at most 6 decimal places',
+  });
+  return z.NEVER;
+});
+
+/** "2025-11-21T06:30:00.123456Z": milliseconds, truncated. */
+export const timeMs = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
