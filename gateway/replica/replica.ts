@@ -10,7 +10,7 @@
 import { join } from 'node:path';
 import { Follower } from '../../persistence/follower/follower.js';
 import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';
-import type { PostgresAddress } from '../../persistence/journal/postgres/address.js';
+import type { JournalPlace } from '../../persistence/journal/source.js';
 import { JournalTail } from '../../persistence/journal-tail.js';
 import { createPrivateFolder } from '../../persistence/storage/files.js';
 import { SECRET_FILE, sharedSecret } from '../auth/secret.js';
@@ -69,6 +69,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
   const key = await withVariable('GATEWAYS_KEY_FILE', () => readKey(config), [Error]);
   const secret = await secretOf(config);
   const address = addressOf(journal);
+  const place: JournalPlace = { postgres: address, prefersStandby: true };
   const lock = await withVariable('DATA_FOLDER', () => lockedFolder(folder));
   started.add(() => lock.release());
   const tail = await JournalTail.open({ folder, address, log, elapsedMs });
@@ -80,7 +81,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
   if (config.follower) {
     follower = new Follower({
       folder,
-      journal: { postgres: address, prefersStandby: true },
+      journal: place,
       durableSequence: sequencer.durableSequence,
       snapshotEveryCommands: config.snapshotEveryCommands,
       snapshotEveryMs: config.snapshotEveryMs,
@@ -96,7 +97,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
   }
   started.add(async () => await follower?.close());
   return open(
-    { config, log, fail, key, secret, tail, sequencer, follower, address, lock },
+    { config, log, fail, key, secret, tail, sequencer, follower, place, lock },
     started,
   );
 }
@@ -127,7 +128,7 @@ interface Parts {
   tail: JournalTail;
   sequencer: FollowedSequencer;
   follower: Follower | null;
-  address: PostgresAddress;
+  place: JournalPlace;
   lock: FolderLock;
 }
 
@@ -226,13 +227,13 @@ interface Own {
 }
 
 function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Own): Gateway {
-  const { config, log, fail, secret, tail, sequencer, follower, address } = parts;
+  const { config, log, fail, secret, tail, sequencer, follower, place } = parts;
   const isBehind = () => tail.ageMs > AGE_MS_MAX;
   return {
     ...partsFrom(config, log),
     sequencer,
     waits,
-    journal: { postgres: address, prefersStandby: true },
+    journal: place,
     history: follower?.history ?? null,
     sessions: new Sessions(secret),
     clock,

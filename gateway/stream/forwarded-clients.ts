@@ -35,12 +35,12 @@ export class ForwardedConnection extends Connection {
     reply(frameOf(FrameKind.clientAnswer, number, head, text));
   }
 
-  override end({ code, reason }: CloseReason): void {
+  override end(why: CloseReason): void {
     if (this.isEnded) return;
     this.isEnded = true;
     const { number, reply, onEnd } = this.forwarded;
-    onEnd({ code, reason } as CloseReason);
-    const head: CloseHead = { code, reason };
+    onEnd(why);
+    const head: CloseHead = why;
     reply(frameOf(FrameKind.clientClosed, number, JSON.stringify(head)));
   }
 

@@ -245,10 +245,9 @@ export class StreamServer {
         return isAllowed(session.allowedAddresses, addressBytes) ? session : null;
       },
       joined: (connection, session) => {
-        if (connection.userId === 0) {
-          connection.signIn(session);
-          forwarded.add(connection);
-        } else connection.signIn(session);
+        const isNew = connection.userId === 0;
+        connection.signIn(session);
+        if (isNew) forwarded.add(connection);
       },
       receive: (connection, bytes) => this.protocol.receive(connection, bytes, false),
       left: (connection) => {
