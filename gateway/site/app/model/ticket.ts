@@ -92,7 +92,7 @@ export const order = computed<PlannedOrder | null>(() => {
 });
 
 /** Of the market that is shown; rules may change from one market to the next, or within one. */
-export const feeRate = computed(() => market.value?.feeRate ?? 0);
+export const feeBasisPoints = computed(() => Math.round((market.value?.feeRate ?? 0) * 10_000));
 
 /** What it would do now; null: nothing is written, or the book is not known. */
 export const plan = computed<Plan | null>(() => {
@@ -101,7 +101,7 @@ export const plan = computed<Plan | null>(() => {
   const levels = written === null ? null : opposing.value;
   return written === null || levels === null
     ? null
-    : planOrder(written, levels, Math.round(feeRate.value * 10_000));
+    : planOrder(written, levels, feeBasisPoints.value);
 });
 
 /** Takes a level of the book over as a limit. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { positions } from '../model/account.js';
 import { market } from '../model/markets.js';
-import { feeRate, order, outcome, plan, side } from '../model/ticket.js';
+import { feeBasisPoints, order, outcome, plan, side } from '../model/ticket.js';
 import { averagePrice, dollars, gain, perCent, sharePrice, shares } from '../parts/format.js';
 import { averageMicros, type Plan } from './plan.js';
 
@@ -36,7 +36,7 @@ export function Forecast() {
 type Row = readonly [label: string, value: ComponentChildren, kind?: string];
 
 const DASH = '\u2013';
-const feeLabel = () => `Fee, ${Number((feeRate.value * 100).toFixed(2))}%`;
+const feeLabel = () => `Fee, ${feeBasisPoints.value / 100}%`;
 
 const emptyRows = (): Row[] => [
   ['Shares', DASH],

@@ -10,6 +10,7 @@ import { openDialog } from '../model/dialog.js';
 import { market } from '../model/markets.js';
 import { user } from '../model/session.js';
 import {
+  feeBasisPoints,
   isInShares,
   isLimit,
   oneClick,
@@ -232,8 +233,8 @@ function BuyPresets() {
       <Preset key={each} label={each} value={each} />
     ));
   const free = balance.value?.availableMicros ?? null;
-  // The largest amount that is left with its fee, amount + ceil(amount / 200), rounded to a cent.
-  const most = free === null ? null : Math.floor(((free / 201) * 200) / 10_000) * 10_000;
+  // The most cents that are left with their fee: of 10,000 micro-dollars, it is the basis points.
+  const most = free === null ? null : Math.floor(free / (10_000 + feeBasisPoints.value)) * 10_000;
   return (
     <>
       {['10', '50', '100'].map((each) => (
