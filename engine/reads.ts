@@ -35,6 +35,7 @@ import type {
   VaultView,
 } from './interface/views.js';
 import { walk } from './rules/place-order.js';
+import { placedAtMs } from './rules/rest-order.js';
 import { Taker } from './rules/taker.js';
 import { Metric, Period } from './state/accounts.js';
 import { type Levels, levelRow } from './state/levels.js';
@@ -372,7 +373,7 @@ export class Reads {
         ...this.fillsOf(row),
         postOnly: orders.postOnly(row),
         selfTrade: orders.selfTrade(row) as SelfTrade,
-        placedAtMs: startOfMarketMs(markets.id(orders.slot(row))) + orders.placedAfterMs(row),
+        placedAtMs: placedAtMs(this.state, row),
       });
     }
     return views.sort((a, b) => a.orderId - b.orderId);

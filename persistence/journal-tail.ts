@@ -30,8 +30,6 @@ import {
   recoverFromSnapshot,
 } from './recovery.js';
 
-export type { JournalHead } from './journal/postgres/postgres-source.js';
-
 /** Commands between two turns of the event loop: one or two milliseconds. */
 const SLICE_COMMANDS = 1_000;
 const POLL_EVERY_MS = 5;

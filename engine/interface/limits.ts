@@ -73,7 +73,6 @@ export const MAX_REMEMBERED_PRICES = 65_536;
 
 /** Sources that have a fresh price of one asset. */
 export const MAX_PRICE_SOURCES = 16;
-export const MAX_PRICE_SOURCE_LENGTH = 32;
 
 export const MAX_TIME_MS = 8_640_000_000_000;
 

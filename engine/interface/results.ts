@@ -132,7 +132,12 @@ export const OrderResult = Object.freeze(
 export const ORDER_RESULT_LENGTH = RESULT_HEAD_LENGTH + ORDER_FIELDS.length;
 export const REJECT_RESULT_LENGTH = RESULT_HEAD_LENGTH + REJECT_FIELDS.length;
 
-/** An amendment's result has the fields of an order's from so many entries after its start. */
+/** An amendment's own fields, from the start of its result. */
+export const AmendResult = {
+  side: RESULT_HEAD_LENGTH,
+  keptPriority: RESULT_HEAD_LENGTH + 1,
+} as const;
+/** The fields of an order follow them, as in an order's result that starts so much later. */
 export const AMEND_ORDER_AT = 2;
 
 /**

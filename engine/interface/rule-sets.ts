@@ -9,7 +9,7 @@
 import { MAX_OPEN_ORDERS_PER_USER, MAX_ORDER_MICROS, MICROS_PER_DOLLAR } from './limits.js';
 import { FEE_BASIS_POINTS, MAX_FEE_BASIS_POINTS, VAULT_SHARE_PERCENT } from './parameters.js';
 
-export interface RuleParameters {
+interface RuleParameters {
   /** The fee on what a buy spends as taker, in basis points (1/10,000). */
   takerFeeBasisPoints: number;
   /** The vault's part of a market's fees, in percent, when the market resolves. */

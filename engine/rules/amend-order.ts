@@ -9,7 +9,7 @@
 
 import { Code } from '../interface/codes.js';
 import type { CommandRecord } from '../interface/command-record.js';
-import { OrderEnd, OrderStatus, type Outcome, Side, TimeInForce } from '../interface/domain.js';
+import { OrderEnd, OrderStatus, Side, TimeInForce } from '../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../interface/events.js';
 import {
   MAX_FILLS_PER_ORDER,
@@ -20,7 +20,7 @@ import {
 } from '../interface/limits.js';
 import { feeOn } from '../interface/parameters.js';
 import { AmendField } from '../interface/records.js';
-import { AMEND_ORDER_AT, OrderResult, RESULT_HEAD_LENGTH } from '../interface/results.js';
+import { AMEND_ORDER_AT, ORDER_RESULT_LENGTH, RESULT_HEAD_LENGTH } from '../interface/results.js';
 import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
@@ -144,7 +144,7 @@ function keepPlace(state: State, taker: Taker, row: number, leftLots: number, ba
     orders.reduce(row, less);
     orders.setOriginalLots(row, originalLots);
   }
-  state.result.reserve(ORDER_FIELD_COUNT);
+  state.result.reserve(ORDER_RESULT_LENGTH - RESULT_HEAD_LENGTH);
   writeOrderResult(
     state,
     taker,
@@ -153,8 +153,6 @@ function keepPlace(state: State, taker: Taker, row: number, leftLots: number, ba
     leftLots === 0 ? OrderStatus.FILLED : OrderStatus.RESTING,
   );
 }
-
-const ORDER_FIELD_COUNT = OrderResult.fillCount + 1 - RESULT_HEAD_LENGTH;
 
 /** Takes the order out of the book. What it has filled so far goes into its details. */
 function takeOut(state: State, taker: Taker, row: number, filledLots: number): void {
@@ -190,7 +188,7 @@ function writeEvent(state: State, taker: Taker, row: number, terms: NewTerms): v
   values[at + Amended.marketId] = taker.marketId;
   values[at + Amended.userId] = taker.userId;
   values[at + Amended.side] = taker.side;
-  values[at + Amended.outcome] = taker.outcome as Outcome;
+  values[at + Amended.outcome] = taker.outcome;
   values[at + Amended.oldPriceTicks] = ownTicks(kind, orders.level(row));
   values[at + Amended.oldSizeLots] = orders.lots(row);
   values[at + Amended.priceTicks] = taker.priceTicks;

@@ -65,6 +65,11 @@ function restDetails(state: State, taker: Taker, row: number): void {
   if (taker.expiresAtMs < startOfMarketMs(taker.marketId) + WINDOW_MS) state.expiries.add(details);
 }
 
+/** When a resting order came to rest. */
+export function placedAtMs({ markets, orders }: State, row: number): number {
+  return startOfMarketMs(markets.id(orders.slot(row))) + orders.placedAfterMs(row);
+}
+
 /** Takes a resting order out of the book and releases what it held. */
 export function cancelOrder(state: State, row: number, reason: CancelReason): void {
   const { orders } = state;

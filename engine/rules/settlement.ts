@@ -231,7 +231,7 @@ export function claimPosition(state: State, slot: number, userId: number): boole
   const row = state.positions.find(userId, slot);
   if (row === 0 || payoutOf(state, slot, row) + refundOf(state, slot, row) === 0) return false;
   if (state.positions.owners.settled(row) === 0) {
-    cancelAllOf(state, userId, slot, CancelReason.MARKET_ENDED);
+    cancelAllOf(state, userId, slot);
     settlePosition(state, slot, row);
   }
   if (state.markets.settleCursor(slot) === row) {
@@ -242,28 +242,15 @@ export function claimPosition(state: State, slot: number, userId: number): boole
   return true;
 }
 
-/**
- * Cancels all resting orders of a user in a market, the one first that came to rest first; returns
- * how many.
- */
-export function cancelAllOf(
-  state: State,
-  userId: number,
-  slot: number,
-  reason: CancelReason,
-): number {
+/** Cancels a user's resting orders in an ended market, the one first that came to rest first. */
+function cancelAllOf(state: State, userId: number, slot: number): void {
   const { orders } = state;
-  let cancelled = 0;
   let row = state.accounts.firstOrder(userId);
   while (row !== 0) {
     const next = orders.userAfter(row);
-    if (orders.slot(row) === slot) {
-      cancelOrder(state, row, reason);
-      cancelled++;
-    }
+    if (orders.slot(row) === slot) cancelOrder(state, row, CancelReason.MARKET_ENDED);
     row = next;
   }
-  return cancelled;
 }
 
 function pay(state: State, slot: number, row: number, automatic: boolean): void {

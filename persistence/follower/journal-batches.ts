@@ -37,11 +37,7 @@ export class JournalBatches {
    * @throws JournalError or JournalUnavailable if it cannot be read.
    */
   find(sequence: number): Promise<JournalBatch | null> {
-    const found = this.last.then(async () => {
-      if (this.ended !== null) throw new JournalUnavailable(this.ended);
-      this.reader ??= await openSource(this.place);
-      return this.reader.batchWith(sequence);
-    });
+    const found = this.last.then(() => this.findNow(sequence));
     this.last = found.catch(() => {});
     return found;
   }
@@ -50,6 +46,24 @@ export class JournalBatches {
   async close(reason: string): Promise<void> {
     this.ended = reason;
     await this.last;
-    await this.reader?.close();
+    await this.release();
+  }
+
+  private async findNow(sequence: number): Promise<JournalBatch | null> {
+    if (this.ended !== null) throw new JournalUnavailable(this.ended);
+    this.reader ??= await openSource(this.place);
+    try {
+      return await this.reader.batchWith(sequence);
+    } catch (error) {
+      // Its connection may be lost: the next read opens another.
+      if (error instanceof JournalUnavailable) await this.release();
+      throw error;
+    }
+  }
+
+  private async release(): Promise<void> {
+    const { reader } = this;
+    this.reader = null;
+    await reader?.close();
   }
 }

@@ -2,7 +2,7 @@
  * The format of history.db: trades, points, closed positions and markets, made from the journal
  * alone.
  *
- * application_id 0x51485848 ("QHXH"), user_version 2. A database of another version is not
+ * application_id 0x51485848 ("QHXH"), user_version 1. A database of another version is not
  * converted: it is deleted and rebuilt from the journal.
  *
  *   userTrade        the list of each user's trades, an entry per trade and side

@@ -78,38 +78,31 @@ export async function readMarketEvents(
   const { marketId: id, tradeCount, bookCount } = market;
   const from = cursor ?? { sequence: 0, events: 0 };
   const prices = await priceSpan(lists, market, priceCount);
-  const firstOf = <Layout extends ListLayout & { columns: readonly string[] }>(
-    layout: Layout,
-    list: { id: number; last: number },
-    value: number,
-  ) => lists.firstFrom(layout, { id: list.id, count: list.last, column: 'sequence', value });
-  const tradeList = { id, first: 1, last: tradeCount };
-  const bookList = { id, first: 1, last: bookCount };
-  const priceList = { id: prices.asset, first: prices.first, last: prices.last };
-  // A cursor skips no more events than its sequence has: a forged one costs no more than another.
-  let skipped = 0;
-  if (cursor !== null) {
-    const countAt = async <Layout extends ListLayout & { columns: readonly string[] }>(
-      layout: Layout,
-      list: { id: number; last: number },
-    ) =>
-      (await firstOf(layout, list, cursor.sequence + 1)) -
-      (await firstOf(layout, list, cursor.sequence));
-    const trades = await countAt(MARKET_TRADE, tradeList);
-    const books = await countAt(MARKET_BOOK, bookList);
-    const all = 2 * trades + books + (await countAt(ASSET_PRICE, priceList));
-    skipped = Math.min(cursor.events, all);
-  }
-  // Enough of each list: the page is among them, whatever list its events are of.
-  const most = limit + skipped + 1;
-  const pageOf = async <Layout extends ListLayout & { columns: readonly string[] }>(
+  /** Where the events of a list go on, and how many are of the cursor's sequence. */
+  const startIn = async <Layout extends ListLayout & { columns: readonly string[] }>(
     layout: Layout,
     list: { id: number; first: number; last: number },
   ) => {
-    const first = Math.max(list.first, await firstOf(layout, list, from.sequence));
-    const last = Math.min(list.last, first + most - 1);
-    return lists.oldestFirst(layout, { id: list.id, first, last });
+    const at = { id: list.id, count: list.last, column: 'sequence' } as const;
+    const first = await lists.firstFrom(layout, { ...at, value: from.sequence });
+    const after =
+      cursor === null
+        ? first
+        : await lists.firstFrom(layout, { ...at, value: cursor.sequence + 1 });
+    return { ...list, first: Math.max(list.first, first), atCursor: after - first };
   };
+  const tradeList = await startIn(MARKET_TRADE, { id, first: 1, last: tradeCount });
+  const bookList = await startIn(MARKET_BOOK, { id, first: 1, last: bookCount });
+  const priceList = await startIn(ASSET_PRICE, { ...prices, id: prices.asset });
+  // A cursor skips no more events than its sequence has: a forged one costs no more than another.
+  const all = 2 * tradeList.atCursor + bookList.atCursor + priceList.atCursor;
+  const skipped = Math.min(from.events, all);
+  // Enough of each list: the page is among them, whatever list its events are of.
+  const most = limit + skipped + 1;
+  const pageOf = <Layout extends ListLayout>(
+    layout: Layout,
+    { id, first, last }: { id: number; first: number; last: number },
+  ) => lists.oldestFirst(layout, { id, first, last: Math.min(last, first + most - 1) });
   const trades = await pageOf(MARKET_TRADE, tradeList);
   const books = await pageOf(MARKET_BOOK, bookList);
   const observed = await pageOf(ASSET_PRICE, priceList);

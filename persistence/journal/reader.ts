@@ -174,7 +174,7 @@ export class JournalReader implements JournalSource {
    * @throws JournalError when they are not chained or do not reach the head mark.
    */
   async end(): Promise<JournalPosition> {
-    for (let next = await this.after(this.last); next !== null; next = await this.after(next));
+    await this.findNewSegments();
     const end = await this.last.end();
     this.last.checkEnd(end.sequence);
     await this.last.checkMarkedRow();
@@ -194,7 +194,7 @@ export class JournalReader implements JournalSource {
    * @throws MissingSegments when its segment is not in the folder.
    */
   async batchWith(sequence: number): Promise<JournalBatch | null> {
-    for (let next = await this.after(this.last); next !== null; next = await this.after(next));
+    await this.findNewSegments();
     const reader = this.segmentAfter(sequence - 1);
     const batch = await reader.batchWith(sequence);
     if (reader !== this.last) await reader.release();
@@ -225,6 +225,11 @@ export class JournalReader implements JournalSource {
     const segment = segmentAt(this.folder, reader.segment.number + 1);
     if (!existsSync(segment.path)) return null;
     return this.open(segment, true);
+  }
+
+  /** The last segment is then the one that is last in the folder. */
+  private async findNewSegments(): Promise<void> {
+    for (let next = await this.after(this.last); next !== null; next = await this.after(next));
   }
 
   /** null: the file is not a segment yet. */

@@ -189,11 +189,7 @@ export class SegmentReader {
     try {
       const [last, previous] = await this.rows('ORDER BY firstSequence DESC LIMIT 2', []);
       if (last === undefined) return before;
-      this.checkBatch(
-        last,
-        previous?.lastSequence ?? before.sequence,
-        previous?.hash ?? before.hash,
-      );
+      this.checkAfter(last, previous);
       return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
     } catch (error) {
       throw this.named(error, 1);
@@ -210,11 +206,7 @@ export class SegmentReader {
     try {
       const [row, previous] = await this.rowsBefore(sequence, 2);
       if (row === undefined || row.lastSequence !== sequence) return null;
-      this.checkBatch(
-        row,
-        previous?.lastSequence ?? before.sequence,
-        previous?.hash ?? before.hash,
-      );
+      this.checkAfter(row, previous);
       return { sequence, hash: row.hash, digest: row.digest };
     } catch (error) {
       throw this.named(error, sequence);
@@ -226,15 +218,10 @@ export class SegmentReader {
    * @throws JournalError when they are not chained.
    */
   async batchWith(sequence: number): Promise<JournalBatch | null> {
-    const before = this.head.previous;
     try {
       const [row, previous] = await this.rowsBefore(sequence, 2);
       if (row === undefined || row.lastSequence < sequence) return null;
-      this.checkBatch(
-        row,
-        previous?.lastSequence ?? before.sequence,
-        previous?.hash ?? before.hash,
-      );
+      this.checkAfter(row, previous);
       return row;
     } catch (error) {
       throw this.named(error, sequence);
@@ -315,6 +302,16 @@ export class SegmentReader {
       throw error;
     }
     return query<Row>(database, sql, parameters);
+  }
+
+  /** A batch after the one before it in this segment; undefined: it is the segment's first. */
+  private checkAfter(batch: JournalBatch, previous: JournalBatch | undefined): void {
+    const before = this.head.previous;
+    this.checkBatch(
+      batch,
+      previous?.lastSequence ?? before.sequence,
+      previous?.hash ?? before.hash,
+    );
   }
 
   /** Rules 1 to 4 of the format, for a batch after the one that ended at `sequence` with `hash`. */

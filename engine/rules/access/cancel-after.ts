@@ -8,14 +8,14 @@
 
 import { Code } from '../../interface/codes.js';
 import type { SetCancelAfter } from '../../interface/commands.js';
-import { CancelReason, startOfMarketMs } from '../../interface/domain.js';
+import { CancelReason } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { MAX_OPEN_ORDERS_PER_USER } from '../../interface/limits.js';
 import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../interface/parameters.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { isOverdue } from '../find-order.js';
-import { cancelOrder } from '../rest-order.js';
+import { cancelOrder, placedAtMs } from '../rest-order.js';
 
 /** Starts the user's timer anew; a time of 0 turns it off. */
 export function setCancelAfter(state: State, command: SetCancelAfter): number {
@@ -68,9 +68,4 @@ function fire(state: State, userId: number, units: number): number {
   timers.deadlines.remove(userId);
   state.events.write(EventType.cancelAfterFired, userId, dueAtMs);
   return left - 1;
-}
-
-/** When a resting order came to rest. */
-function placedAtMs({ markets, orders }: State, row: number): number {
-  return startOfMarketMs(markets.id(orders.slot(row))) + orders.placedAfterMs(row);
 }

@@ -24,8 +24,6 @@ export class Tokens {
   /** Of all users, expired ones that are still known included. */
   count = 0;
   private lastId = 0;
-  /** Read from an archive. */
-  private lastStoredId = 0;
   private readonly index = new HashIndex();
   private readonly ids = new Int32Chunks();
   private readonly userIds = new Int32Chunks();
@@ -139,10 +137,8 @@ export class Tokens {
     const count = archive.number(this.count);
     const tokens = archive.reading ? [] : this.inOrder(userRows);
     for (let i = 0; i < count; i++) {
-      const token = tokens[i] ?? NO_TOKEN;
-      this.archiveOne(archive, token);
+      const row = this.find(this.archiveOne(archive, tokens[i] ?? NO_TOKEN));
       if (archive.version === 0) continue;
-      const row = this.find(archive.reading ? this.lastStoredId : token.tokenId);
       this.clientSequences.set(row, archive.number(this.clientSequences.get(row)));
     }
   }
@@ -155,7 +151,8 @@ export class Tokens {
     return tokens;
   }
 
-  private archiveOne(archive: Archive, token: AccessTokenView): void {
+  /** Returns the id of the token. */
+  private archiveOne(archive: Archive, token: AccessTokenView): number {
     const tokenId = archive.number(token.tokenId);
     const read: NewToken = {
       userId: archive.number(token.userId),
@@ -166,10 +163,10 @@ export class Tokens {
       allowedAddresses: archive.text(token.allowedAddresses),
     };
     const isExpired = archive.number(Number(token.isExpired)) === 1;
-    if (!archive.reading) return;
-    this.lastStoredId = tokenId;
+    if (!archive.reading) return tokenId;
     const row = this.store(tokenId, read);
     if (isExpired) this.expire(row);
+    return tokenId;
   }
 
   private store(tokenId: number, token: NewToken): number {

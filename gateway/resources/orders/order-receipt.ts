@@ -7,9 +7,9 @@ import { OrderStatus, Side } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import {
   AMEND_ORDER_AT,
+  AmendResult,
   ORDER_RESULT_LENGTH,
   OrderResult,
-  RESULT_HEAD_LENGTH,
   ResultHead,
 } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -149,12 +149,9 @@ export function writeAmendReceipt(
   { values }: NumberBuffer,
   at: number,
 ): void {
-  // The fields of an order come after two of the amendment's own.
   const order = at + AMEND_ORDER_AT;
-  const [side, keptPriority] = [
-    values[at + RESULT_HEAD_LENGTH]!,
-    values[at + RESULT_HEAD_LENGTH + 1]!,
-  ];
+  const side = values[at + AmendResult.side]!;
+  const keptPriority = values[at + AmendResult.keptPriority]!;
   out.integer(ORDER_ID, values[order + OrderResult.orderId]!);
   out.put(keptPriority === 1 ? KEPT_PRIORITY : LOST_PRIORITY);
   writePlace(

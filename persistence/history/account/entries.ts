@@ -22,10 +22,10 @@ import { MAX_ORDER_LOTS } from '../../../engine/interface/limits.js';
 import { OrderField, type RecordBuffer } from '../../../engine/interface/records.js';
 import {
   AMEND_ORDER_AT,
+  AmendResult,
   FIRST_OPERATION,
   nextOperation,
   OrderResult,
-  RESULT_HEAD_LENGTH,
   ResultHead,
 } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -82,10 +82,6 @@ const Closed = columnsOf(CLOSED_POSITION);
 const TAKER = 0;
 const MAKER = 1;
 const { buy: BUY, sell: SELL, amend: AMEND, batch: BATCH } = CommandKind;
-
-/** Where an amendment's own fields are in its result. */
-const AMENDED_SIDE = RESULT_HEAD_LENGTH;
-const KEPT_PRIORITY = RESULT_HEAD_LENGTH + 1;
 
 interface PaymentFields {
   kind: number;
@@ -341,7 +337,7 @@ export class AccountEntries {
   private notePlaced(at: number, result: number, operation: number): void {
     const { values } = this.engine.result;
     const kind = values[result + ResultHead.kind];
-    const isReplaced = kind === AMEND && values[result + KEPT_PRIORITY] === 0;
+    const isReplaced = kind === AMEND && values[result + AmendResult.keptPriority] === 0;
     if (kind !== BUY && kind !== SELL && !isReplaced) return;
     this.placedAt.push(at);
     this.placedResults.push(result);
@@ -410,7 +406,7 @@ export class AccountEntries {
 
   private addReplaced(placed: number): void {
     const { values } = this.engine.result;
-    const side = values[this.placedResults[placed]! + AMENDED_SIDE]!;
+    const side = values[this.placedResults[placed]! + AmendResult.side]!;
     const result = this.placedFields(placed);
     const to = this.addOrder(
       values[result + OrderResult.userId]!,

@@ -290,7 +290,7 @@ function eventDetail(event: EventRecord, names: Names): string {
 }
 
 /** "set 2, fee 0.3%, vault 40%, orders to $1000.00, 100 open" */
-export function rulesText(rules: Rules): string {
+function rulesText(rules: Rules): string {
   const { ruleSet, takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } = rules;
   const fee = `fee ${takerFeeBasisPoints / 100}%, vault ${vaultSharePercent}%`;
   return `set ${ruleSet}, ${fee}, orders to ${dollarsText(maxOrderMicros)}, ${maxOpenOrders} open`;

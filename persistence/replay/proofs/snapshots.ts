@@ -7,7 +7,13 @@ import { existsSync, readSync } from 'node:fs';
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { FORMAT_VERSION, type JournalPosition } from '../../journal/format.js';
-import { readHeader, readSnapshot, stateHash, takeSnapshot } from '../../snapshot/file.js';
+import {
+  type LoadedSnapshot,
+  readHeader,
+  readSnapshot,
+  stateHash,
+  takeSnapshot,
+} from '../../snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../snapshot/folder.js';
 import { encodeSnapshotHeader, SnapshotError, type SnapshotHeader } from '../../snapshot/format.js';
 import { withFile } from '../../storage/files.js';
@@ -95,9 +101,9 @@ export class SnapshotComparison {
 
   /** Of a snapshot of an older version: restored, it must archive as the replay's engine does. */
   private olderProblem(snapshot: SnapshotName, engine: Engine): string | null {
-    const own = ownProblem(snapshot);
-    if (own !== null) return own;
-    const { engine: restored, hash } = readSnapshot(snapshot.path);
+    const own = readOwn(snapshot);
+    if (typeof own === 'string') return own;
+    const { engine: restored, hash } = own;
     this.hashes.set(snapshot.sequence, hash);
     return stateHash(restored) === stateHash(engine)
       ? null
@@ -129,11 +135,18 @@ function headerOf(path: string): SnapshotHeader | null {
 }
 
 /** Checks the file by itself; null: no problem. */
-function ownProblem({ path, sequence }: SnapshotName): string | null {
+function ownProblem(snapshot: SnapshotName): string | null {
+  const own = readOwn(snapshot);
+  return typeof own === 'string' ? own : null;
+}
+
+/** Reads the file by itself; a text: what is wrong with it. */
+function readOwn({ path, sequence }: SnapshotName): LoadedSnapshot | string {
   try {
-    const { header } = readSnapshot(path);
+    const loaded = readSnapshot(path);
+    const { header } = loaded;
     return header.sequence === sequence
-      ? null
+      ? loaded
       : `its content is of sequence ${header.sequence}, not of the one in its name`;
   } catch (error) {
     if (error instanceof SnapshotError) return error.message;

@@ -10,7 +10,8 @@ import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import { openJournal } from '../../../persistence/data-folder.js';
-import type { JournalError } from '../../../persistence/journal/errors.js';
+import { JournalBatches } from '../../../persistence/follower/journal-batches.js';
+import { type JournalError, JournalUnavailable } from '../../../persistence/journal/errors.js';
 import { GENESIS, MAX_ROW_BYTES } from '../../../persistence/journal/format.js';
 import { PostgresJournal } from '../../../persistence/journal/postgres/postgres-journal.js';
 import { type JournalPlace, openSource } from '../../../persistence/journal/source.js';
@@ -113,6 +114,20 @@ describe.each(Object.entries(STORES))('a journal in %s', (_, store) => {
     await source.close();
   });
 
+  test('single batches are found by any of their sequences', async () => {
+    const engine = new Engine();
+    await trade(await store.open(), engine, 6);
+    const all = await readAll(store.place());
+    const batches = new JournalBatches(store.place());
+    for (const batch of all) {
+      for (let sequence = batch.firstSequence; sequence <= batch.lastSequence; sequence++)
+        expect(await batches.find(sequence)).toEqual(batch);
+    }
+    expect(await batches.find(engine.sequence + 1)).toBeNull();
+    await batches.close('it ends');
+    await expect(batches.find(1)).rejects.toThrow('it ends');
+  });
+
   test('a reader sees what is committed while it is open', async () => {
     const journal = await store.open();
     const source = await openSource(store.place());
@@ -155,4 +170,21 @@ describe.each(Object.entries(STORES))('a journal in %s', (_, store) => {
       'closed',
     );
   });
+});
+
+test('single batches are found again after their connection was lost', async () => {
+  const { open, place } = STORES['PostgreSQL']!;
+  await trade(await open(), new Engine(), 2);
+  const [first] = await readAll(place());
+  const batches = new JournalBatches(place());
+  expect(await batches.find(1)).toEqual(first);
+  const ended = await cluster.query(
+    cluster.nodes[0]!,
+    `SELECT pg_terminate_backend(pid, 10000) AS ended FROM pg_stat_activity
+      WHERE application_name = 'quarter-hour-exchange' AND pid <> pg_backend_pid()`,
+  );
+  expect(ended).toEqual([{ ended: true }]);
+  await expect(batches.find(1)).rejects.toThrow(JournalUnavailable);
+  expect(await batches.find(1)).toEqual(first);
+  await batches.close('the test is over');
 });
