@@ -96,10 +96,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
     });
   }
   started.add(async () => await follower?.close());
-  return open(
-    { config, log, fail, key, secret, tail, sequencer, follower, place, lock },
-    started,
-  );
+  return open({ config, log, fail, key, secret, tail, sequencer, follower, place, lock }, started);
 }
 
 function readKey({ gatewaysKeyFile }: Config): string {
