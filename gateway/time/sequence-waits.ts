@@ -21,7 +21,10 @@ export class SequenceWaits {
   private waiting: Waiting[] = [];
   private timer: NodeJS.Timeout | null = null;
 
-  constructor(private readonly sequence: () => number) {}
+  constructor(
+    private readonly sequence: () => number,
+    private readonly limitMs = REACH_MS,
+  ) {}
 
   /** Calls `done` once: in a later turn when the sequence is reached, or it takes too long. */
   wait(sequence: number, done: Done): void {
@@ -29,7 +32,7 @@ export class SequenceWaits {
       done(false);
       return;
     }
-    this.waiting.push({ sequence, untilMs: elapsedMs() + REACH_MS, done });
+    this.waiting.push({ sequence, untilMs: elapsedMs() + this.limitMs, done });
     this.timer ??= setInterval(() => this.look(), LOOK_MS);
   }
 

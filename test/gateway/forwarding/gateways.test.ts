@@ -319,6 +319,11 @@ test('a leader that stops hands over without a refused request, with or without 
   const marketId = await activeMarket(first);
   let isOver = false;
   let sent = 0;
+  let lastSequence = 0;
+  const received = (sequence: number) => {
+    sent++;
+    lastSequence = Math.max(lastSequence, sequence);
+  };
   const trade = async (api: ApiClient) => {
     while (!isOver) {
       const answer = await api.post(
@@ -327,7 +332,7 @@ test('a leader that stops hands over without a refused request, with or without 
         gus.token,
       );
       expect(answer.status, answer.text).toBe(200);
-      sent++;
+      received(answer.json.sequence);
     }
   };
   const operation = { op: 'buy', marketId, ...bid, amount: 1 };
@@ -338,7 +343,7 @@ test('a leader that stops hands over without a refused request, with or without 
       stream.send({ op: 'order', id: `${id}`, operation });
       const answer = await stream.next((message) => message.id === `${id}`);
       expect(answer.type, JSON.stringify(answer)).toBe('receipt');
-      sent++;
+      received(answer.sequence);
     }
   };
   const orders = order();
@@ -349,6 +354,7 @@ test('a leader that stops hands over without a refused request, with or without 
   await eventually(() => sent > after + 30);
   isOver = true;
   await Promise.all([...traders, orders]);
-  const { json } = await first.get(`/users/${gus.userId}/balance`, gus.token);
+  const path = `/users/${gus.userId}/balance?minSequence=${lastSequence}`;
+  const { json } = await first.get(path, gus.token);
   expect(json.held).toBeCloseTo(sent, 6);
 }, 120_000);
