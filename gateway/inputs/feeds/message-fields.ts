@@ -1,4 +1,4 @@
-/** What the messages of all venues have: JSON, prices in decimal, and times. Nothing here throws. */
+/** What the messages of all venues have: JSON, decimal prices, and times. Nothing here throws. */
 import { z } from 'zod';
 import type { FeedMessage } from './live.js';
 import { parsePriceMicros } from './price-feed.js';

@@ -38,7 +38,7 @@ export const cancelEverywhereReceipt: ReceiptWriter = (_assets, result, at) => {
 const CANCEL_ALL_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelAll.length;
 const CANCEL_EVERYWHERE_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelEverywhere.length;
 
-/** The fields of a receipt for all orders. The ids of the orders are in the result from `idsAt` on. */
+/** The fields of a receipt for all orders. Their ids are in the result from `idsAt` on. */
 function allCancelled(
   cancels: ReturnType<typeof resultFields<'cancelEverywhere'>>,
   { values }: NumberBuffer,

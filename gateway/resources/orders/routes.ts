@@ -254,7 +254,7 @@ function parsedCommand<Fields, Order>(
   return commandOf({ userId, idempotencyKey, marketId }, order);
 }
 
-/** What a body that the schemas parsed says; null if it is invalid, and the client has been told. */
+/** What a body that the schemas parsed says; null: it is invalid, and the client was told. */
 function parsedBody<Fields, Terms>(
   call: RequestContext<Fields, unknown>,
   read: (fields: Fields, problem: Problem) => Terms,

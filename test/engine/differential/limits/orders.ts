@@ -1,4 +1,4 @@
-/** Orders: how many rest, how many makers they meet, their amendment, and the rules that bound them. */
+/** Orders: how many rest and how many makers they meet, their amendment, and their bounds. */
 import { Code } from '../../../../engine/interface/codes.js';
 import type {
   BatchOperation,
