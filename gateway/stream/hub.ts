@@ -113,6 +113,7 @@ export class Hub {
   observe(): void {
     const { values, length } = this.engine.events;
     for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) this.read(values, at);
+    if (this.markets?.addFixedPrices()) this.touch(this.markets);
     if (this.touched.length > 0) this.sendTouched();
   }
 

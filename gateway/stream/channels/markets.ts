@@ -19,13 +19,37 @@ export type MarketChange =
 
 export class MarketsChannel extends Channel {
   private changes: { change: MarketChange; marketId: number }[] = [];
+  /** Active markets whose subscribers know a start price that may still change. */
+  private unfixed: number[] = [];
 
   constructor(private readonly engine: Engine) {
     super('markets', 'markets', engine.sequence);
+    for (let asset = 0; asset < engine.assetCount; asset++) this.follow(engine.activeMarket(asset));
   }
 
   addChange(change: MarketChange, marketId: number): void {
     this.changes.push({ change, marketId });
+    this.unfixed = this.unfixed.filter((each) => each !== marketId);
+    if (change === 'opened') this.follow(marketId);
+  }
+
+  /**
+   * A start price usually becomes final as it is, of which the engine has no event. Adds that change
+   * of the last command, whose events have been added; returns whether there is one.
+   */
+  addFixedPrices(): boolean {
+    if (this.unfixed.length === 0) return false;
+    const fixed = this.unfixed.filter((marketId) => !this.mayChange(marketId));
+    for (const marketId of fixed) this.addChange('start_price_fixed', marketId);
+    return fixed.length > 0;
+  }
+
+  private follow(marketId: number): void {
+    if (marketId !== 0 && this.mayChange(marketId)) this.unfixed.push(marketId);
+  }
+
+  private mayChange(marketId: number): boolean {
+    return this.engine.market(marketId)?.startPriceFinal === false;
   }
 
   snapshotData(): string {

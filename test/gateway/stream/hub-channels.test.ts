@@ -33,6 +33,7 @@ describe('a market', () => {
       ['ended', MARKET, 'ended'],
       ['opened', 'btc-15m-1763701200', 'active'],
       ['resolved', MARKET, 'resolved'],
+      ['start_price_fixed', 'btc-15m-1763701200', 'active'],
     ]);
     expect(changes[2].market.resolution).toBe('UP');
     const last = bench.messagesOf(book).at(-1);
@@ -62,6 +63,26 @@ describe('a market', () => {
       change: 'start_price_fixed',
       market: { startPrice: 95_000 },
     });
+  });
+
+  test('reports a start price that stays as it is once it is final', async () => {
+    const bench = new Bench();
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
+    bench.do(price(100_000, bench.nowMs));
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
+    bench.do({ kind: 'advanceTime' });
+    // The channel begins while the price may still change.
+    const markets = bench.follow('markets').channel;
+    bench.nowMs += 500;
+    bench.do(price(90_000, bench.nowMs));
+    bench.nowMs += 500;
+    bench.do({ kind: 'advanceTime' });
+    bench.do(price(91_000, bench.nowMs));
+    await bench.flush();
+    const changes = bench.messagesOf(markets).flatMap((message) => message.data.changes);
+    expect(changes.filter(({ change }) => change === 'start_price_fixed')).toMatchObject([
+      { market: { startPrice: 100_000, startPriceFinal: true } },
+    ]);
   });
 
   test('closes a day after it is resolved, and its channels end', async () => {
