@@ -73,6 +73,15 @@ export class Visitor {
     expect(found, `axe: ${state}`).toEqual([]);
   }
 
+  /** At 320 px, nothing of the page is beyond its right edge. */
+  async fitsPhone(state: string): Promise<void> {
+    const { page } = this;
+    const usual = page.viewportSize()!;
+    await page.setViewportSize({ width: 320, height: 700 });
+    expect(await page.evaluate('document.documentElement.scrollWidth'), state).toBe(320);
+    await page.setViewportSize(usual);
+  }
+
   /** In light, in dark, and at 320 px, where the page itself needs no scrolling sideways. */
   async isAccessibleInEveryForm(state: string): Promise<void> {
     const { page } = this;

@@ -1,6 +1,6 @@
 /**
- * A person's whole visit in a real browser, on the built program at 60 times the speed: from the
- * first look to a claim, with no error in the console and nothing that axe objects to.
+ * A person's whole visit in a real browser, on the built program at 40 times the speed: from the
+ * first look to the statement, with no error in the console and nothing that axe objects to.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ let api: ApiClient;
 let browser: Browser;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'site-'));
-  const variables = { DATA_FOLDER: folder, FEED_SPEED: '60', HOUSE: 'on', LOG_LEVEL: 'warn' };
+  const variables = { DATA_FOLDER: folder, FEED_SPEED: '40', HOUSE: 'on', LOG_LEVEL: 'warn' };
   server = ChildServer.spawn(variables);
   api = await server.listening();
   browser = await launchBrowser();
@@ -36,49 +36,87 @@ async function minutesLeft(page: Page): Promise<number> {
   return Number(text.split(':')[0]);
 }
 
-/** There is time for a few clicks: five minutes of the market are five seconds. */
+/** There is time for some clicks, also on a busy machine: twelve minutes are 18 seconds. */
 async function earlyInMarket(page: Page): Promise<void> {
-  await eventually(async () => (await minutesLeft(page)) >= 9);
+  await eventually(async () => (await minutesLeft(page)) >= 12);
 }
 
 const amount = (page: Page) => page.getByLabel(/Amount, without the fee|^Shares$/).first();
 const sequenceOf = (page: Page) => page.locator('.receipt [data-sequence]');
 
-test('register, look, buy, wait for the end, claim, and look around', async () => {
+/** Whatever was said of the market before, its quarter hour is one of the day's results. */
+const resultOf = (page: Page, window: string) =>
+  page.getByRole('link', { name: new RegExp(`^${window}: (UP|DOWN) won$`) });
+
+test('register, look, buy, amend, sell, wait for the end, claim, and look around', async () => {
   const visitor = await Visitor.open(browser, api.url);
   const { page } = visitor;
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
   await page.locator('.uplot canvas').waitFor();
   await visitor.isAccessible('the market, signed out');
 
   await visitor.register('ada');
-  await visitor.isAccessible('the market, signed in');
   await page.getByLabel('One click: send without asking again').check();
 
   // Both outcomes, so that one of them is claimed.
   await earlyInMarket(page);
+  const window = (await page.locator('.market-title p').textContent())!;
   await amount(page).fill('25');
   await page.getByText(/^If UP wins, pays$/).waitFor();
-  await page.getByRole('button', { name: 'Buy UP' }).click();
+  await button('Buy UP').click();
   await sequenceOf(page).waitFor();
   await page.getByRole('button', { name: /DOWN/ }).first().click();
-  await page.getByRole('button', { name: 'Buy DOWN' }).click();
-  const positions = page.getByRole('region', { name: 'Positions' }).first();
-  await expect.poll(() => positions.getByRole('row').count(), { timeout: 20_000 }).toBe(3);
+  await button('Buy DOWN').click();
+  const positions = page.getByRole('region', { name: 'Positions' }).last();
+  await expect.poll(() => positions.getByRole('row').count()).toBe(3);
+
+  // An order below the book rests, and is amended.
+  await button('Limit').click();
+  await page.locator('#price').fill('0.02');
+  await amount(page).fill('1');
+  await button('Buy DOWN').click();
+  await page.getByText('Resting: buy DOWN').waitFor();
+  await button('Amend: buy DOWN at 0.020').click();
+  await expect.poll(() => page.locator('#amend-size').inputValue()).toBe('50');
+  await page.locator('#amend-size').fill('30');
+  await button('Amend').click();
+  await page.getByText('Amended: 30 rest at $0.020, it kept its place.').waitFor();
+
+  // A part is sold, at the best prices.
+  await button('Sell').click();
+  await button('Market').click();
+  await button('50%').click();
+  await button('Sell DOWN').click();
+  await page.getByText(/^Sold [\d.,]+ DOWN$/).waitFor();
+
+  // The price moves, and with it what the shares are worth.
+  const price = page.locator('.figure', { hasText: 'BTC now' }).locator('.figure-value');
+  const worth = positions.getByRole('cell').nth(3);
+  for (const watched of [price, worth]) {
+    const before = await watched.textContent();
+    await expect.poll(() => watched.textContent()).not.toBe(before);
+  }
 
   // The page goes on to the next market by itself, with the result of this one.
-  await page.locator('.last-result .outcome').waitFor();
+  await resultOf(page, window).waitFor();
+  await expect.poll(() => page.locator('.market-title p').textContent()).not.toBe(window);
+  const target = page.locator('.figure', { hasText: 'Price to beat' });
+  await expect.poll(() => target.textContent()).not.toContain('being fixed');
   const claim = page.getByRole('button', { name: /^Claim / }).first();
   await claim.click();
   await expect.poll(() => claim.count()).toBe(0);
 
   const { entries } = (await api.read('/leaderboard?metric=volume')).json;
   expect(entries.map(({ username }: { username: string }) => username)).toEqual(['ada']);
+  const { markets } = (await api.read('/markets?asset=BTC&status=resolved')).json;
   for (const [address, heading] of [
     ['leaderboard', 'Leaderboard'],
     ['past', 'Past markets'],
+    [`market/${markets[0].id}`, /^BTC, /],
     [`user/${entries[0].userId}`, 'ada'],
     ['account', 'ada'],
     ['status', 'Status'],
+    ['account/orders', 'ada'],
     ['account/trades', 'ada'],
     ['account/statement', 'ada'],
     ['account/vault', 'ada'],
@@ -90,7 +128,26 @@ test('register, look, buy, wait for the end, claim, and look around', async () =
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     await expect.poll(() => page.getByText('Loading', { exact: true }).count()).toBe(0);
     await visitor.isAccessible(address);
+    await visitor.fitsPhone(address);
   }
+
+  // All of it is in the statement, and the closed orders say how each ended.
+  await visitor.view('account/statement');
+  const statement = page.getByRole('region', { name: 'Statement' }).last();
+  for (const cause of ['Play money', 'Trade', 'Fee', 'Held for', 'Released from', 'Market decided'])
+    await statement
+      .getByRole('row', { name: new RegExp(`^${cause}`) })
+      .first()
+      .waitFor();
+  await visitor.view('account/orders');
+  const closed = page.getByRole('region', { name: 'Closed orders' }).last();
+  await closed.getByRole('row', { name: /^Buy .*DOWN .* market ended$/ }).waitFor();
+  await closed.getByRole('row', { name: /^Sell .*DOWN .* filled$/ }).waitFor();
+
+  // Some markets later, the results of all of them are still there.
+  await visitor.view('');
+  await expect.poll(() => page.getByRole('link', { name: / won$/ }).count()).toBeGreaterThan(2);
+  await resultOf(page, window).waitFor();
   await visitor.close();
 });
 

@@ -8,6 +8,7 @@ import { dollars, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { CancelAfterPanel } from './cancel-after.js';
 import { Holdings } from './holdings.js';
+import { OrdersList } from './orders.js';
 import { PasswordForm } from './password.js';
 import { PointsList } from './points.js';
 import { ReferralPanel } from './referral.js';
@@ -18,6 +19,7 @@ import { VaultPanel } from './vault.js';
 
 const PARTS: readonly { name: string; label: string; Part: () => JSX.Element }[] = [
   { name: '', label: 'Overview', Part: Overview },
+  { name: 'orders', label: 'Orders', Part: OrdersList },
   { name: 'trades', label: 'Trades', Part: TradesList },
   { name: 'statement', label: 'Statement', Part: StatementPanel },
   { name: 'vault', label: 'Vault', Part: VaultPanel },

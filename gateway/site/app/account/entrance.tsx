@@ -65,7 +65,7 @@ export function Entrance({ isNew }: { isNew: boolean }) {
           autocomplete="username"
           value={username}
           problem={found.username}
-          hint={isNew ? '3 to 32 letters, digits, - or _' : undefined}
+          hint={isNew ? '3 to 20 letters, digits, - or _' : undefined}
         />
         <TextField
           label="Password"

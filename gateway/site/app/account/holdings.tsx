@@ -3,7 +3,7 @@ import { toLots, toMicros } from '../../../client/amounts.js';
 import { cancel, claim } from '../../../client/index.js';
 import type { RestingOrder } from '../../../client/stream/account.js';
 import type { Position } from '../../../client/types.js';
-import { claimable, orders, positions } from '../model/account.js';
+import { claimable, orders, positions, worthMicros } from '../model/account.js';
 import { openAmend } from '../model/dialog.js';
 import { api } from '../model/exchange.js';
 import { market } from '../model/markets.js';
@@ -56,14 +56,15 @@ function PositionsPanel() {
 }
 
 function positionCells(of: Position) {
-  const profit = toMicros(of.unrealizedProfit);
+  const worth = worthMicros(of);
+  const profit = worth - toMicros(of.cost);
   return [
     <>
       <Outcome of={of.outcome} /> {slotName(of.marketId)}
     </>,
     shares(toLots(of.shares)),
     averagePrice(toMicros(of.averagePrice)),
-    dollars(toMicros(of.value)),
+    dollars(worth),
     <span key="profit" class={profit < 0 ? 'is-down' : 'is-up'}>
       {gain(profit)}
     </span>,
@@ -89,7 +90,7 @@ function positionCells(of: Position) {
   ];
 }
 
-function OrdersPanel() {
+export function OrdersPanel() {
   const rows = orders.value;
   return (
     <Panel

@@ -137,7 +137,11 @@ export function drawChart(box: HTMLElement, tell: (text: string) => void): () =>
           size: 30,
           space: 70,
           incrs: [60, 180, 300],
-          values: (_, splits) => splits.map((seconds) => clockTime(seconds * 1_000)),
+          // The first would be cut off by the edge.
+          values: (_, splits) =>
+            splits.map((seconds) =>
+              seconds * 1_000 > frame.startMs - LEAD_MS ? clockTime(seconds * 1_000) : '',
+            ),
         },
         {
           ...axis,

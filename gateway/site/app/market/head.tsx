@@ -129,7 +129,9 @@ function Average() {
 /** How the market before ended. */
 function LastResult() {
   const last = lastEnded.value;
-  if (last === null) return <p class="last-result">{'\u00a0'}</p>;
+  const shown = market.value;
+  if (last === null || (shown !== null && last.endsAtMs !== shown.startsAtMs))
+    return <p class="last-result">{'\u00a0'}</p>;
   return (
     <p class="last-result" role="status">
       {window(last.startsAtMs, last.endsAtMs)}:{' '}

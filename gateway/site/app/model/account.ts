@@ -3,10 +3,10 @@
  * true at one sequence.
  */
 import { computed, signal } from '@preact/signals';
-import { toLots } from '../../../client/amounts.js';
+import { toLots, toMicros } from '../../../client/amounts.js';
 import type { Account, RestingOrder } from '../../../client/stream/account.js';
 import type { Position } from '../../../client/types.js';
-import type { OutcomeName } from './book.js';
+import { best, type OutcomeName } from './book.js';
 import { market } from './markets.js';
 
 export interface Balance {
@@ -41,6 +41,17 @@ export const held = computed(() => {
 export const claimable = computed(() =>
   positions.value.filter(({ status }) => status === 'claimable'),
 );
+
+/**
+ * What a position is worth now, by the exchange's rule: at the middle of the book that is shown. Of
+ * another market, or of a book without a middle, as the exchange said last.
+ */
+export function worthMicros(of: Position): number {
+  const { bid, ask } = best[of.outcome];
+  const isShown = of.marketId === market.value?.id;
+  if (!isShown || bid.value === null || ask.value === null) return toMicros(of.value);
+  return Math.floor((toLots(of.shares) * (bid.value + ask.value)) / 2);
+}
 
 export function forgetAccount(): void {
   balance.value = null;

@@ -15,10 +15,10 @@ import { type Book, received } from './book.js';
 import { heard } from './clock.js';
 import { api } from './exchange.js';
 import { beforePaint } from './frame.js';
-import { asset, market, readActive, setActive, setEnded } from './markets.js';
-import { observePrice, readEarlier, showPricesOf } from './prices.js';
+import { asset, market, readActive, setActive } from './markets.js';
+import { observePrice, readEarlier, readMissedPrices, showPricesOf } from './prices.js';
 import { generation, sessionRevoked, user } from './session.js';
-import { readSlots } from './slots.js';
+import { noteEnded, readSlots } from './slots.js';
 import { observeTrades, readTape } from './tape.js';
 
 type Levels = Book['levels'];
@@ -58,11 +58,13 @@ function connectAs(_userId: string | null, _generation: number): () => void {
 
 function followMarketList(from: Stream | null): (() => void) | undefined {
   if (from === null) return undefined;
-  const list = new MarketList({ onEnded: setEnded, onResolved: setEnded });
+  const list = new MarketList({ onEnded: noteEnded, onResolved: noteEnded });
+  const isAgain = snapshots();
   return from.subscribe('markets', (message) => {
     heard(message.atMs);
     list.apply(message);
     setActive([...list.active.values()]);
+    if (isAgain(message)) void quietly(readSlots(asset.peek()));
   });
 }
 
@@ -81,8 +83,11 @@ function followPrices(from: Stream | null, of: string): (() => void) | undefined
   showPricesOf(of);
   if (from === null || of === '') return undefined;
   void quietly(readSlots(of));
-  return from.subscribe(`prices:${of}`, ({ data, atMs }) => {
+  const isAgain = snapshots();
+  return from.subscribe(`prices:${of}`, (message) => {
+    const { data, atMs } = message;
     heard(atMs);
+    if (isAgain(message)) void quietly(readMissedPrices());
     if (data.price !== null && data.observedAtMs !== null)
       observePrice(of, data.price, data.observedAtMs);
   });
@@ -92,7 +97,6 @@ function followMarket(from: Stream | null, marketId: string | null): (() => void
   if (from === null || marketId === null) return undefined;
   const shown = market.peek();
   if (shown !== null) void quietly(readEarlier(shown));
-  void quietly(readTape(marketId));
   const book = new LocalBook(marketId);
   const levels: Levels = (...which) => book.levels(...which);
   const show = () => {
@@ -104,10 +108,27 @@ function followMarket(from: Stream | null, marketId: string | null): (() => void
       book.apply(message);
       beforePaint(show);
     }),
-    from.subscribe(`trades:${marketId}`, ({ data }) => observeTrades(marketId, data.trades)),
+    // A snapshot has no trades: those before it are read.
+    from.subscribe(`trades:${marketId}`, ({ type, data }) => {
+      if (type === 'snapshot') void quietly(readTape(marketId));
+      else observeTrades(marketId, data.trades);
+    }),
   ];
   return () => {
     for (const stop of stops) stop();
+  };
+}
+
+/**
+ * Whether a message of a channel is a snapshot that is not its first message: the connection was
+ * lost for longer than the exchange keeps messages, and what came between was not sent.
+ */
+function snapshots(): (message: { type: string }) => boolean {
+  let hasBegun = false;
+  return ({ type }) => {
+    const isAgain = hasBegun && type === 'snapshot';
+    hasBegun = true;
+    return isAgain;
   };
 }
 

@@ -12,7 +12,7 @@ import { kept } from './settings.js';
 
 /** By asset: the market that trades now. */
 export const active = signal<ReadonlyMap<string, Market>>(new Map());
-/** By asset: the last market that ended while this page was open, resolved or not. */
+/** By asset: the last market that ended, resolved or not. */
 export const ended = signal<ReadonlyMap<string, Market>>(new Map());
 /** Whether the exchange has said which markets there are. */
 export const areKnown = signal(false);
@@ -49,6 +49,7 @@ export function setEnded(market: Market): void {
   const last = ended.value.get(market.asset);
   // A market of long ago may be resolved late; the last one is what is shown.
   if (last !== undefined && last.startsAtMs > market.startsAtMs) return;
+  if (last?.id === market.id && last.resolution !== null) return;
   ended.value = new Map(ended.value).set(market.asset, market);
 }
 

@@ -10,6 +10,7 @@ import { market as readMarket, markets as readMarkets } from '../../../client/in
 import type { Market } from '../../../client/types.js';
 import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
+import { market } from './markets.js';
 
 interface PricePoint {
   atMs: number;
@@ -42,11 +43,22 @@ export function chartPoints(): readonly PricePoint[] {
 export function showPricesOf(chosen: string): void {
   if (chosen === asset) return;
   asset = chosen;
+  forget();
+  price.value = null;
+  pointsVersion.value++;
+}
+
+function forget(): void {
   points = [];
   ticks = [];
   anchor = null;
-  price.value = null;
-  pointsVersion.value++;
+}
+
+/** After prices that the stream did not send: all are read anew, so there is no hole. */
+export async function readMissedPrices(): Promise<void> {
+  forget();
+  const shown = market.peek();
+  if (shown !== null) await readEarlier(await readMarket(publicApi, shown.id));
 }
 
 /** A price of the stream. */

@@ -1,10 +1,10 @@
 /** The quarter hours of the day that is shown, with the market of each and its result. */
-import { computed, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import { markets as readMarkets } from '../../../client/index.js';
 import type { Market } from '../../../client/types.js';
 import { now } from './clock.js';
 import { publicApi } from './exchange.js';
-import { asset, lastEnded, market } from './markets.js';
+import { asset, market, setEnded } from './markets.js';
 
 export const SLOT_MS = 15 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
@@ -23,6 +23,7 @@ const today = computed(() => {
   return Math.floor(first / DAY_MS) * DAY_MS;
 });
 
+/** Of one asset, by the start of each. */
 const past = signal<{ asset: string; markets: ReadonlyMap<number, Market> }>({
   asset: '',
   markets: new Map(),
@@ -33,10 +34,8 @@ export const slots = computed<readonly Slot[]>(() => {
   if (fromMs === 0) return [];
   const known = past.value.asset === asset.value ? past.value.markets : new Map<number, Market>();
   const current = market.value;
-  const last = lastEnded.value;
   const ofStart = (startsAtMs: number) => {
     if (current?.startsAtMs === startsAtMs) return current;
-    if (last?.startsAtMs === startsAtMs) return last;
     return known.get(startsAtMs) ?? null;
   };
   // With no market to go by, what is to come begins with the time.
@@ -56,6 +55,19 @@ function stateOf(of: Market | null, isFuture: boolean): Slot['state'] {
 
 /** A day has 96 markets, fewer than one page. */
 export async function readSlots(of: string): Promise<void> {
+  if (past.peek().asset !== of) past.value = { asset: of, markets: new Map() };
   const { markets } = await readMarkets(publicApi, { asset: of, limit: SLOTS_PER_DAY });
-  past.value = { asset: of, markets: new Map(markets.map((each) => [each.startsAtMs, each])) };
+  batch(() => {
+    for (const each of markets) if (each.status !== 'active') noteEnded(each);
+  });
+}
+
+/** A market that has ended, and again when it is resolved. */
+export function noteEnded(market: Market): void {
+  const { asset: of, markets } = past.peek();
+  setEnded(market);
+  if (market.asset !== of || markets.get(market.startsAtMs)?.resolution) return;
+  const oldestMs = market.startsAtMs - DAY_MS;
+  const kept = [...markets].filter(([startsAtMs]) => startsAtMs > oldestMs);
+  past.value = { asset: of, markets: new Map(kept).set(market.startsAtMs, market) };
 }

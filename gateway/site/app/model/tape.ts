@@ -32,10 +32,10 @@ export const tape = computed(() => {
   return of === market.value?.id ? trades : [];
 });
 
-/** Starts the tape of a market with the trades that it has had. */
+/** Starts the tape of a market with the trades that it has had, or adds those that are missing. */
 export async function readTape(of: string): Promise<void> {
+  if (marketId !== of) newest = [];
   marketId = of;
-  newest = [];
   beforePaint(show);
   const { trades } = await marketTrades(publicApi, of, { limit: KEPT });
   if (marketId === of) merge(trades);

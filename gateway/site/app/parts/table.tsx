@@ -1,5 +1,11 @@
-/** A table of facts. On a phone it scrolls sideways in its own box, which the keyboard reaches. */
+/**
+ * A table of facts. On a phone, a row of many columns is a card with the heads beside its values;
+ * what is still too wide scrolls in its own box, which the keyboard reaches.
+ */
 import type { ComponentChildren } from 'preact';
+
+/** More do not fit beside each other on a phone. */
+const COLUMNS_MAX = 4;
 
 interface TableRow {
   key: string;
@@ -18,7 +24,7 @@ export function Table(props: {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it needs the keyboard
     <section class="table-scroll" tabIndex={0} aria-label={label}>
-      <table class="facts">
+      <table class={`facts ${heads.length > COLUMNS_MAX ? 'many' : ''}`}>
         <thead>
           <tr>
             {heads.map((head) => (
@@ -32,7 +38,9 @@ export function Table(props: {
           {rows.map(({ key, cells }) => (
             <tr key={key}>
               {cells.map((cell, column) => (
-                <td key={column}>{cell}</td>
+                <td key={column} data-head={heads[column]}>
+                  {cell}
+                </td>
               ))}
             </tr>
           ))}

@@ -49,7 +49,7 @@ function Minute(props: {
   const { ticks, micros } = averageOf(prices, endsAtMs);
   const isSame = said !== null && micros === toMicros(said);
   return (
-    <div class="stack">
+    <div class="stack minute">
       <h3>{title}</h3>
       <p data-average>
         {micros === null ? 'There was no price.' : `Computed here: ${dollars(micros)}. `}

@@ -35,8 +35,8 @@ export default function ReplayView() {
           </div>
           <div class="stack">
             <Result of={of} />
-            <CheckPanel of={of} />
             {of.status === 'resolved' && <ReplayPanel key={of.id} of={of} />}
+            <CheckPanel of={of} />
             <Trades marketId={of.id} />
           </div>
         </>

@@ -68,16 +68,16 @@ export default function LeaderboardView() {
           {(entries) => (
             <Table
               label="Leaderboard"
-              heads={['Name', 'Rank', METRICS.find(({ value }) => value === by)!.label]}
+              heads={['Rank, name', METRICS.find(({ value }) => value === by)!.label]}
               nothing="Nobody has traded in this time."
               rows={entries.map((each) => ({
                 key: each.userId,
                 cells: [
                   <>
+                    <span class="rank">{each.rank}</span>{' '}
                     <a href={`#/user/${each.userId}`}>{each.username}</a>
                     {each.userId === own && <span class="soft"> (you)</span>}
                   </>,
-                  `${each.rank}`,
                   valueText(by, each.value),
                 ],
               }))}

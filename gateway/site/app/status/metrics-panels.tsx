@@ -56,14 +56,14 @@ export function MetricsPanels() {
     );
   if (from === undefined || to === undefined) return <p class="nothing">Loading</p>;
   return (
-    <div class="columns">
+    <>
       <Rates from={from} to={to} />
       <Latencies from={from} to={to} />
       <Commits from={from} to={to} />
       <Follower to={to} />
       <Connections from={from} to={to} />
       <Process from={from} to={to} />
-    </div>
+    </>
   );
 }
 

@@ -27,7 +27,7 @@ export default function StatusView() {
         <h1>Status</h1>
         <a href="/api/metrics">All metrics</a>
       </div>
-      <div class="stack">
+      <div class="columns">
         <Panel title="Exchange">
           <div class="panel-body">
             <Read of={reading}>

@@ -1,0 +1,52 @@
+/** One's own orders that are closed, newest first: what was filled of each, and why it ended. */
+import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
+import { orders } from '../../../client/index.js';
+import { api } from '../model/exchange.js';
+import { user } from '../model/session.js';
+import { averagePrice, dayAndTime, sharePrice, shares } from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
+import { Outcome } from '../parts/outcome.js';
+import { Paged } from '../parts/paged.js';
+import { Panel } from '../parts/panel.js';
+import { Table } from '../parts/table.js';
+import { OrdersPanel } from './holdings.js';
+
+export function OrdersList() {
+  const userId = user.value?.userId ?? '';
+  return (
+    <div class="stack">
+      <OrdersPanel />
+      <Panel title="Closed orders">
+        <Paged
+          about={userId}
+          read={async (cursor) => {
+            const page = await orders(api, userId, { status: 'closed', cursor });
+            return { entries: page.orders, nextCursor: page.nextCursor };
+          }}
+        >
+          {(closed) => (
+            <Table
+              label="Closed orders"
+              heads={['Order', 'Placed', 'Price', 'Filled', 'Average', 'Ended']}
+              nothing="No order has ended yet."
+              rows={closed.map((each) => ({
+                key: each.orderId,
+                cells: [
+                  <>
+                    {each.side === 'BUY' ? 'Buy' : 'Sell'} <Outcome of={each.outcome} />{' '}
+                    <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+                  </>,
+                  dayAndTime(each.placedAtMs),
+                  each.price === null ? 'any' : `$${sharePrice(toTicks(each.price))}`,
+                  shares(toLots(each.filledShares)),
+                  each.averagePrice === null ? '\u2013' : averagePrice(toMicros(each.averagePrice)),
+                  (each.reason ?? each.status).replaceAll('_', ' '),
+                ],
+              }))}
+            />
+          )}
+        </Paged>
+      </Panel>
+    </div>
+  );
+}
