@@ -67,6 +67,7 @@ const KEYS: readonly Key[] = [
   { key: 'p', does: 'To past markets', run: () => go('#/past') },
   { key: 'k', does: 'To the leaderboard', run: () => go('#/leaderboard') },
   { key: 'o', does: 'To the account', run: () => go('#/account') },
+  { key: 't', does: 'To the status of the exchange', run: () => go('#/status') },
   { key: '?', does: 'This list', run: () => openDialog('keys') },
 ];
 

@@ -10,7 +10,8 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { writePrices } from '../../../bench/site/prices.js';
-import { type ApiClient, ChildServer } from '../../support/server.js';
+import { eventually } from '../../support/eventually.js';
+import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
 import { Visitor } from './browser.js';
 
 let folder: string;
@@ -158,8 +159,21 @@ test('kill -9 and a restart: the page says so, and goes on with the same account
   await api.close();
   await server.stop('SIGKILL');
   await page.getByText(LOST).waitFor();
+  line.cut();
   await startServer();
+  // A trade that the page is not told of: the exchange that comes back keeps no messages for it.
+  const { json: nina } = await api.post('/auth/register', { username: 'nina', password: PASSWORD });
+  const { json: active } = await api.read('/markets/15m?asset=BTC');
+  const trades = `/markets/15m/${active.markets[0].id}`;
+  await eventually(async () => {
+    const { status } = await api.post(`${trades}/buy`, { outcome: 'UP', amount: 5 }, nina.token);
+    return status === 200;
+  });
+  line.mend();
   await expect.poll(() => page.getByText(LOST).count(), { timeout: 30_000 }).toBe(0);
+  const tape = page.getByRole('region', { name: 'Public trades' }).getByRole('row');
+  const { json: made } = await api.read(`${trades}/trades`);
+  await expect.poll(() => tape.count()).toBe(made.trades.length + 1);
   // What was answered was durable: the balance is the same, to the micro-dollar.
   await expect.poll(() => money.textContent()).toBe(before);
   await page.locator('.book .offer:enabled').first().waitFor();

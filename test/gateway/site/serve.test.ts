@@ -1,5 +1,5 @@
 /** How the site is served: to whom, with which headers, compressed, and from this origin only. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -74,6 +74,18 @@ test('every file of the page is immutable, hashed, and the same plain and compre
     const tags = [plain, brotli, gzip].map(({ header }) => header('etag'));
     expect(new Set(tags).size).toBe(3);
   }
+});
+
+test('the scripts are small: the first view, and all of them, compressed', async () => {
+  const folder = new URL('dist/site/', programFolder());
+  const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'));
+  const bytes = (names: string[]) =>
+    names.reduce((sum, name) => sum + statSync(new URL(`${name}.br`, folder)).size, 0);
+  const { text } = await get('/', BROWSER);
+  const first = scripts.filter((name) => text.includes(name));
+  expect(first.length).toBeGreaterThan(1);
+  expect(bytes(first)).toBeLessThanOrEqual(35_000);
+  expect(bytes(scripts)).toBeLessThanOrEqual(70_000);
 });
 
 test('only what was built is served', async () => {

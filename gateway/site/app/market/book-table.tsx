@@ -20,7 +20,8 @@ const spread = computed(() => {
   const { bid, ask } = best[outcome.value];
   if (bid.value !== null && ask.value !== null)
     return `Spread ${sharePrice(ask.value - bid.value)}`;
-  return book.value === null ? 'The book is not known yet' : 'One side is empty';
+  if (book.value === null) return 'The book is not known yet';
+  return bid.value === ask.value ? 'The book is empty' : 'One side is empty';
 });
 
 export function BookTable() {

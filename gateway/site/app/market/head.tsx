@@ -19,12 +19,19 @@ export function MarketHead() {
   return (
     <section class="market-head" aria-labelledby="market-title">
       <div class="market-title">
-        <h1 id="market-title">{areKnown.value ? title : 'Loading the market'}</h1>
+        <h1 id="market-title">
+          {areKnown.value && asset.value !== '' ? title : 'Loading the market'}
+        </h1>
         <p class="soft">
           {shown === null
             ? 'The next one starts with its first price.'
             : window(shown.startsAtMs, shown.endsAtMs)}
         </p>
+        {shown?.paused && (
+          <p class="hint" role="status">
+            Trading is paused
+          </p>
+        )}
       </div>
       <dl class="figures">
         <Countdown />

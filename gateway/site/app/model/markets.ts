@@ -3,7 +3,7 @@
  * the page goes on to the next market by itself when one ends.
  */
 import { computed, signal } from '@preact/signals';
-import { activeMarkets } from '../../../client/index.js';
+import { activeMarkets, status } from '../../../client/index.js';
 import type { Market } from '../../../client/types.js';
 import { heard } from './clock.js';
 import { publicApi } from './exchange.js';
@@ -17,7 +17,7 @@ export const ended = signal<ReadonlyMap<string, Market>>(new Map());
 /** Whether the exchange has said which markets there are. */
 export const areKnown = signal(false);
 
-/** Every asset seen, in the exchange's order. */
+/** Every asset, in the exchange's order; before they are read, those that have a market. */
 export const assets = signal<readonly string[]>([]);
 const remembered = kept<string>('asset', '');
 
@@ -58,4 +58,7 @@ export async function readActive(): Promise<void> {
   const { markets, serverTimeMs } = await activeMarkets(publicApi);
   heard(serverTimeMs);
   setActive(markets);
+  // An asset need not have a market now.
+  const { prices } = await status(publicApi);
+  assets.value = prices.map((each) => each.asset);
 }

@@ -1,10 +1,12 @@
 /** How the exchange is doing, read every two seconds. */
 import { useEffect } from 'preact/hooks';
 import { status } from '../../../client/index.js';
+import type { Status } from '../../../client/types.js';
 import { publicApi } from '../model/exchange.js';
-import { dayAndTime, duration, whole } from '../parts/format.js';
+import { assetPrice, clockSeconds, dayAndTime, duration, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
+import { Table } from '../parts/table.js';
 import { MetricsPanels } from './metrics-panels.js';
 
 const READ_EVERY_MS = 2_000;
@@ -45,10 +47,29 @@ export default function StatusView() {
             </Read>
           </div>
         </Panel>
+        <Panel title="Prices">
+          <Read of={reading}>{(now) => <Prices of={now.prices} />}</Read>
+        </Panel>
         <MetricsPanels />
       </div>
     </>
   );
+}
+
+function Prices({ of }: { of: Status['prices'] }) {
+  const rows = of.map(({ asset, price, observedAtMs, held, sources }) => ({
+    key: asset,
+    cells: [
+      asset,
+      price === null ? '\u2013' : assetPrice(price),
+      observedAtMs === null ? '\u2013' : clockSeconds(observedAtMs),
+      held === null
+        ? `${sources.filter(({ isFresh }) => isFresh).length} of ${sources.length}`
+        : `${assetPrice(held.price)} is held back`,
+    ],
+  }));
+  const heads = ['Asset', 'Price', 'Observed', 'Fresh sources'];
+  return <Table label="Prices" heads={heads} rows={rows} nothing="No asset." />;
 }
 
 function Fact({ label, value }: { label: string; value: string }) {

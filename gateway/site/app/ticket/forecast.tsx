@@ -36,7 +36,7 @@ export function Forecast() {
 type Row = readonly [label: string, value: ComponentChildren, kind?: string];
 
 const DASH = '\u2013';
-const feeLabel = () => `Fee, ${feeBasisPoints.value / 100}%`;
+const feeLabel = () => (market.value === null ? 'Fee' : `Fee, ${feeBasisPoints.value / 100}%`);
 
 const emptyRows = (): Row[] => [
   ['Shares', DASH],
