@@ -10,10 +10,14 @@ export interface RunningExchange {
   stop: () => Promise<void>;
 }
 
-/** With prices from a file, from the second minute of a window on, or with simulated ones. */
+/**
+ * With prices from a file, from the second minute of a window on, or with simulated ones.
+ * `variables` are set besides.
+ */
 export async function startExchange(
   feed: 'file' | 'simulated',
   speed: number,
+  variables: Record<string, string> = {},
 ): Promise<RunningExchange> {
   const folder = await mkdtemp(join(tmpdir(), 'site-'));
   const prices = join(folder, 'prices.csv');
@@ -27,6 +31,7 @@ export async function startExchange(
     PASSWORD_COST_LOG2: '10',
     FEED_SPEED: `${speed}`,
     PRICE_FEED: feed === 'file' ? `file:${prices}` : feed,
+    ...variables,
   };
   const exchange = await ExchangeProcess.start({ environment });
   return {

@@ -3,40 +3,64 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Api, activeMarkets, buy, cancel, register } from '../../gateway/client/index.js';
 
 /** Several, so that the rate does not depend on how soon each answer comes. */
-const CLIENTS = 5;
+const CLIENTS = 10;
+/** Of each outcome, so that the book is full; the changes are between them. */
+const LEVELS = 10;
 
-/** Places and cancels orders in turn. Returns the number of changes. */
-export async function changeBook(url: string, perSecond: number, forMs: number): Promise<number> {
-  const untilMs = performance.now() + forMs;
-  const clients = Array.from({ length: CLIENTS }, async (_, index) => {
-    const api = new Api({ url: `${url}/api` });
-    const username = `book-${Date.now() % 1e9}-${index}`;
-    api.token = (await register(api, { username, password: 'correct horse battery' })).token;
-    // One after the other, not all at once.
-    await sleep((index * 1_000) / perSecond);
-    return changes(api, perSecond / CLIENTS, untilMs);
-  });
-  const counts = await Promise.all(clients);
-  return counts.reduce((sum, count) => sum + count, 0);
+export interface Traffic {
+  /** Resolves to the number of changes, which is exact, and the time that they took. */
+  run(perSecond: number, changes: number): Promise<{ changes: number; seconds: number }>;
 }
 
-async function changes(api: Api, perSecond: number, untilMs: number): Promise<number> {
-  const { markets } = await activeMarkets(api);
+/** Registers the clients and fills the book. */
+export async function prepareTraffic(url: string): Promise<Traffic> {
+  const clients = await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, index) => {
+      const api = new Api({ url: `${url}/api` });
+      const username = `book-${Date.now() % 1e9}-${index}`;
+      api.token = (await register(api, { username, password: 'correct horse battery' })).token;
+      return api;
+    }),
+  );
+  const [first] = clients as [Api];
+  const { markets } = await activeMarkets(first);
   const marketId = markets[0]!.id;
-  const fromMs = performance.now();
-  let count = 0;
+  for (let level = 1; level <= LEVELS; level++)
+    for (const outcome of ['UP', 'DOWN'] as const)
+      await rest(first, marketId, outcome, 450 - level * 10);
+  return {
+    run: async (perSecond, changes) => {
+      const fromMs = performance.now();
+      await Promise.all(
+        clients.map((api, index) => change(api, marketId, { index, perSecond, changes, fromMs })),
+      );
+      return { changes, seconds: (performance.now() - fromMs) / 1_000 };
+    },
+  };
+}
+
+async function rest(api: Api, marketId: string, outcome: 'UP' | 'DOWN', ticks: number) {
+  const price = (ticks / 1_000).toFixed(3);
+  const order = { outcome, shares: 10, price, timeInForce: 'GTC' } as const;
+  return (await buy(api, marketId, order)).orderId;
+}
+
+/** Its part of the changes, each at its time: places and cancels an order in turn. */
+async function change(
+  api: Api,
+  marketId: string,
+  plan: { index: number; perSecond: number; changes: number; fromMs: number },
+): Promise<void> {
   let resting: string | null = null;
-  while (performance.now() < untilMs) {
+  for (let each = plan.index; each < plan.changes; each += CLIENTS) {
+    const dueMs = plan.fromMs + (each * 1_000) / plan.perSecond;
+    await sleep(Math.max(0, dueMs - performance.now()));
     if (resting === null) {
-      const price = 0.05 + (count % 20) / 100;
-      const order = { outcome: 'UP', shares: 10, price, timeInForce: 'GTC' } as const;
-      resting = (await buy(api, marketId, { ...order, price: price.toFixed(3) })).orderId;
+      const outcome = each % 2 === 0 ? 'UP' : 'DOWN';
+      resting = await rest(api, marketId, outcome, 445 - (each % 7) * 10);
     } else {
       await cancel(api, marketId, resting);
       resting = null;
     }
-    count++;
-    await sleep(Math.max(0, (count * 1_000) / perSecond - (performance.now() - fromMs)));
   }
-  return count;
 }
