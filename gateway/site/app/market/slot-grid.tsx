@@ -2,7 +2,7 @@
  * The day as a grid: a column for each hour, a row for each quarter of it. A finished quarter leads
  * to its market. One stop in the tab order; the arrow keys move within.
  */
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { asset } from '../model/markets.js';
 import { SLOT_MS, type Slot, slots } from '../model/slots.js';
 import { clockTime } from '../parts/format.js';
@@ -19,6 +19,7 @@ const NAMES: Record<Slot['state'], string> = {
   VOID: 'void',
 };
 const QUARTERS = 4;
+const HOURS = 24;
 const STEPS: Record<string, number> = {
   ArrowRight: QUARTERS,
   ArrowLeft: -QUARTERS,
@@ -47,6 +48,13 @@ export function SlotGrid() {
     event.preventDefault();
   };
   const stop = day.findLastIndex(({ marketId }) => marketId !== null);
+  // Where the day is wider than its box, the present hour and the next are in sight.
+  useEffect(() => {
+    const list = grid.current;
+    if (list === null) return;
+    const part = (Math.floor(stop / QUARTERS) + 2) / HOURS;
+    list.scrollLeft = list.scrollWidth * part - list.clientWidth;
+  }, [stop]);
   return (
     <Panel
       title="Today"
@@ -60,6 +68,8 @@ export function SlotGrid() {
       <ul
         class="slots"
         ref={grid}
+        // It may scroll, so the keyboard must reach it, also without a market in it.
+        tabIndex={stop === -1 ? 0 : undefined}
         onKeyDown={onKeyDown}
         aria-label={`Quarter hours of ${asset.value}, UTC day`}
       >
