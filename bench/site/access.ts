@@ -1,6 +1,6 @@
 /**
- * What axe finds in every state of the site: each view, each dialog, refusals and receipts; in dark,
- * in light and at the width of a phone.
+ * What axe finds in every state of the site: each view, each dialog, refusals and receipts; in
+ * dark, in light and at the width of a phone.
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';

@@ -34,8 +34,8 @@ export class MarketsChannel extends Channel {
   }
 
   /**
-   * A start price usually becomes final as it is, of which the engine has no event. Adds that change
-   * of the last command, whose events have been added; returns whether there is one.
+   * A start price usually becomes final as it is, of which the engine has no event. Adds that
+   * change of the last command, whose events have been added; returns whether there is one.
    */
   addFixedPrices(): boolean {
     if (this.unfixed.length === 0) return false;
