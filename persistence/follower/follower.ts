@@ -77,7 +77,7 @@ export class Follower {
   private readonly marks = new CommitMarks();
   private readonly bound: LagBound;
   private durable: number;
-  private readonly workerData: FollowerData;
+  private readonly workerData: Omit<FollowerData, 'problem'>;
   private thread: Worker;
   private threadEnd: Promise<void> = Promise.resolve();
   /** Why the thread failed, if that is known. */
@@ -86,6 +86,8 @@ export class Follower {
   private restart: NodeJS.Timeout | null = null;
   private trouble: string | null = null;
   private troubleCount = 0;
+  /** Whether the trouble is one that the running thread has reported. */
+  private isInTrouble = false;
   /** Why the follower has ended for good; null while it runs. */
   private ended: string | null = null;
 
@@ -121,11 +123,12 @@ export class Follower {
   }
 
   /**
-   * Whether the follower works, but does not keep up: it has fallen behind by more commands than it
-   * may. False while it is restarted or in trouble: trading does not depend on it.
+   * Whether the follower does not keep up: it has fallen behind by more commands than it may, while
+   * it works or while its thread is restarted. False while it reports trouble with its files, which
+   * only the operator can end: trading does not depend on it.
    */
   get isTooFarBehind(): boolean {
-    if (this.trouble === null && this.restart === null && this.ended === null)
+    if (!this.isInTrouble && this.ended === null)
       return this.bound.isExceeded(this.durable, this.board.get('projected'));
     this.bound.reset();
     return false;
@@ -171,7 +174,8 @@ export class Follower {
 
   private startThread(): Worker {
     this.board.threadStarts();
-    const thread = new Worker(workerUrl(), { workerData: this.workerData });
+    const workerData = { ...this.workerData, problem: this.trouble } satisfies FollowerData;
+    const thread = new Worker(workerUrl(), { workerData });
     process.once('exit', this.endAtExit);
     thread.on('message', (message: FromFollower) => this.received(message));
     thread.on('error', (error) => {
@@ -205,6 +209,7 @@ export class Follower {
         break;
       case 'trouble':
         this.setTrouble(message.problem);
+        this.isInTrouble = message.problem !== null;
         break;
       case 'snapshot':
         if (this.ended === null) this.options.onSnapshot(message.sequence, message.hash);
@@ -233,6 +238,7 @@ export class Follower {
     const error = this.fault ?? new Error("the follower's thread has ended");
     this.fault = null;
     this.setTrouble(error.message);
+    this.isInTrouble = false;
     const nowMs = elapsedMs();
     this.restartedAtMs = this.restartedAtMs.filter((atMs) => nowMs - atMs < RESTARTS_WITHIN_MS);
     if (this.restartedAtMs.length >= RESTARTS_MAX) {

@@ -4,6 +4,9 @@
  *
  * - Damage in history.db is logged and the file removed; the next session rebuilds it.
  * - A journal that is damaged, or leads to another digest, is reported and ends the loop.
+ * - If the history is then far behind the newest snapshot, or cannot be built because segments are
+ *   in an archive, or does not work for long, another engine checks the journal's end from that
+ *   snapshot and takes the snapshots, until the history's has caught up (end-check.ts).
  * - Any other failure (a full disk, say) is reported as trouble and retried, after a quarter of a
  *   second at first and ten seconds at most. Trading does not depend on it.
  *
@@ -16,7 +19,9 @@ import type { HistoryRequest } from '../history/requests.js';
 import { HistoryDamage } from '../history/rows.js';
 import { removeHistory } from '../history/store.js';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import { MissingSegments } from '../journal/reader.js';
 import { prepareSnapshotFolder } from '../snapshot/folder.js';
+import { EndCheck } from './end-check.js';
 import type { FromFollower } from './messages.js';
 import type { Answered, WaitingRead } from './reads.js';
 import { FollowerSession, type SessionOptions } from './session.js';
@@ -24,6 +29,8 @@ import { FollowerSession, type SessionOptions } from './session.js';
 /** The pause after a failure; doubled for each further one, up to the longest. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
+/** After so many failures in a row, several seconds, the journal's end does not wait any longer. */
+const FAILURES_WITHOUT_CHECK = 5;
 
 export type FollowerNews = Extract<FromFollower, { kind: 'disagreement' | 'trouble' }>;
 
@@ -37,20 +44,29 @@ export class FollowerLoop {
   private wasDamaged = false;
   /** Failures since the follower last caught up, and the last of them (null: none). */
   private failures = 0;
-  private problem: string | null = null;
+  private problem: string | null;
+  /** Checks the journal's end while the history is behind. */
+  private endCheck: EndCheck | null = null;
+  private checking: Promise<void> | null = null;
 
   constructor(
     private readonly options: SessionOptions,
     private readonly report: (news: FollowerNews) => void,
-  ) {}
+    /** Why the thread before this one ended: solved when this one has caught up. */
+    problem: string | null = null,
+  ) {
+    this.problem = problem;
+  }
 
   /** Settles when the follower is closed or has found a disagreement. */
   async run(): Promise<void> {
     while (!this.isOver()) {
       try {
-        await prepareSnapshotFolder(this.options.folder);
-        this.session = await FollowerSession.open(this.options);
+        // The files of the other engine, which may be writing one, are not a crash's.
+        if (this.checking === null) await prepareSnapshotFolder(this.options.folder);
+        this.session = await FollowerSession.open(this.options, () => this.endCheck);
         const { session } = this;
+        if (session.isFarBehind) this.startEndCheck();
         // The follower may have been closed while the session was opened.
         if (this.isOver()) session.stop();
         this.forEachEarlyRead((read) => session.read(read.request, read.minSequence, read.done));
@@ -60,6 +76,7 @@ export class FollowerLoop {
       }
     }
     await this.closeSession('the follower has stopped');
+    await this.checking;
   }
 
   wake(): void {
@@ -103,7 +120,37 @@ export class FollowerLoop {
     log.error({ problem }, 'the follower has failed and will retry');
     this.report({ kind: 'trouble', problem: message });
     await this.closeSession('the follower has failed and will retry');
+    if (error instanceof MissingSegments || this.failures >= FAILURES_WITHOUT_CHECK)
+      this.startEndCheck();
     await this.pause();
+  }
+
+  /** Until the history's engine has got as far, or the follower is closed. */
+  private startEndCheck(): void {
+    this.checking ??= this.checkEnd().finally(() => {
+      this.checking = null;
+    });
+  }
+
+  private async checkEnd(): Promise<void> {
+    const { log } = this.options;
+    const isCaughtUp = () =>
+      this.isOver() || (this.session?.sequence ?? -1) >= (this.endCheck?.sequence ?? 0);
+    let check: EndCheck | null = null;
+    try {
+      check = await EndCheck.open(this.options);
+      this.endCheck = check;
+      const { sequence } = check;
+      if (!isCaughtUp())
+        log.info({ sequence }, "the journal's end is checked while the history is behind");
+      await check.run(isCaughtUp);
+    } catch (error) {
+      if (error instanceof JournalError) this.disagree(error);
+      else log.error({ problem: String((error as Error).stack) }, "the journal's end is unchecked");
+    } finally {
+      await check?.close();
+      this.endCheck = null;
+    }
   }
 
   /** Longer after each failure in a row. */

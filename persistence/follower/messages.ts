@@ -10,6 +10,8 @@ export interface FollowerData {
   memory: SharedArrayBuffer;
   snapshotEveryCommands: number;
   snapshotEveryMs: number;
+  /** Why the thread before this one ended; null: there was none. */
+  problem: string | null;
 }
 
 export type ToFollower =

@@ -8,6 +8,7 @@
  *   is unbroken;
  * - history is written in whole batches, one transaction at a time. Waiting entries are bounded:
  *   beyond the limit the next batch is not read before the transaction is done.
+ * - while another engine checks the journal's end (end-check.ts), this one takes no snapshots;
  * - a transaction does not begin within half a second of the one before, unless a read of the
  *   database or a snapshot needs it, or many entries wait.
  *
@@ -25,19 +26,19 @@ import { HistoryReads } from '../history/reads.js';
 import type { HistoryRequest } from '../history/requests.js';
 import { HistoryDamage } from '../history/rows.js';
 import { type CommittedLists, HistoryStore } from '../history/store.js';
-import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import { JournalUnavailable, removedEnd } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
 import { type JournalPlace, openSource } from '../journal/source.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
 import { Leaderboards } from '../leaderboard/leaderboard.js';
 import { Replay } from '../recovery.js';
 import type { readSnapshot } from '../snapshot/file.js';
+import { listSnapshots } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { JournalBatches } from './journal-batches.js';
-import type { FollowerLog } from './messages.js';
 import type { ProgressBoard } from './progress-board.js';
 import { type Answered, FollowerReads } from './reads.js';
-import { FollowerSnapshots, type SnapshotSchedule, type WriteSnapshot } from './snapshots.js';
+import { FollowerSnapshots, type SnapshotsOptions } from './snapshots.js';
 
 /** How long commits collect while no read waits for them. */
 const GATHER_MS = 100;
@@ -55,18 +56,16 @@ const LAG_MS_MAX = 2_000;
 /** Commands between two turns of the event loop: a few milliseconds. */
 const TURN_COMMANDS = 1_000;
 
-export interface SessionOptions {
-  /** The data folder, for what is made from the journal. */
-  folder: string;
+/** The folder is the data folder, for what is made from the journal. */
+export interface SessionOptions extends SnapshotsOptions {
   /** Default: in the folder. */
   journal?: JournalPlace | undefined;
-  board: ProgressBoard;
-  log: FollowerLog;
-  snapshots: SnapshotSchedule;
-  writeSnapshot: WriteSnapshot;
   readSnapshot: typeof readSnapshot;
-  /** Called when a snapshot is on disk, for the exchange to vouch for it. */
-  snapshotWritten: (sequence: number, hash: string) => void;
+}
+
+/** What checks the journal's end meanwhile (end-check.ts), and how far it is. */
+interface CheckedEnd {
+  readonly sequence: number;
 }
 
 interface Opened {
@@ -102,8 +101,10 @@ export class FollowerSession {
   private wakeUp: (() => void) | null = null;
 
   private constructor(
-    options: SessionOptions,
+    private readonly options: SessionOptions,
     private readonly opened: Opened,
+    /** Checks the journal's end and takes the snapshots meanwhile; null: this session does. */
+    private readonly endCheck: () => CheckedEnd | null,
   ) {
     const { start, checked, database } = opened;
     this.board = options.board;
@@ -118,20 +119,11 @@ export class FollowerSession {
       },
       (atMs) => this.projection?.applying(atMs),
     );
-    const { folder, board, log } = options;
-    this.snapshots = new FollowerSnapshots(
-      {
-        folder,
-        schedule: options.snapshots,
-        write: options.writeSnapshot,
-        board,
-        log,
-        written: options.snapshotWritten,
-      },
-      start.position.sequence,
-    );
+    const vouchedSequence = this.board.get('snapshotSequence');
+    this.snapshots = new FollowerSnapshots(options, start.position.sequence);
+    if (endCheck() !== null) this.board.set('snapshotSequence', vouchedSequence);
     this.boards = new Leaderboards(this.engine);
-    this.batches = new JournalBatches(options.journal ?? { folder });
+    this.batches = new JournalBatches(options.journal ?? { folder: options.folder });
     this.reads = new FollowerReads({
       engine: this.engine,
       boards: this.boards,
@@ -143,7 +135,10 @@ export class FollowerSession {
   }
 
   /** @throws HistoryDamage, JournalError, or an error of the file system or of SQLite. */
-  static async open(options: SessionOptions): Promise<FollowerSession> {
+  static async open(
+    options: SessionOptions,
+    endCheck: () => CheckedEnd | null,
+  ): Promise<FollowerSession> {
     const { folder, log, board } = options;
     const closers: { close(): Promise<void> }[] = [];
     try {
@@ -171,11 +166,24 @@ export class FollowerSession {
       board.set('entryCount', store.entryCount);
       const snapshotSequence = start.position.sequence;
       log.info({ historySequence: sequence, snapshotSequence }, 'the follower starts');
-      return new FollowerSession(options, { reader, store, checked, start, database });
+      const opened = { reader, store, checked, start, database };
+      return new FollowerSession(options, opened, endCheck);
     } catch (error) {
       for (const each of closers.reverse()) await each.close();
       throw error;
     }
+  }
+
+  /** Up to which the engine has applied the journal. */
+  get sequence(): number {
+    return this.position.sequence;
+  }
+
+  /** Whether the newest snapshot is so far ahead that the journal's end would wait for long. */
+  get isFarBehind(): boolean {
+    const { folder, snapshots } = this.options;
+    const newest = listSnapshots(folder)[0]?.sequence ?? 0;
+    return newest - this.sequence > snapshots.everyCommands;
   }
 
   /** Follows the journal until `stop`. Calls `caughtUp` whenever there is nothing left to do. */
@@ -239,7 +247,7 @@ export class FollowerSession {
         pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS;
       if (isMuch) this.startCommit();
       if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
-      if (this.projection !== null && this.snapshots.isDue(this.engine)) await this.takeSnapshot();
+      if (this.isSnapshotDue()) await this.takeSnapshot();
       if (this.position.sequence >= turnEnds) {
         await nextTurn();
         await this.serveDueReads();
@@ -258,7 +266,7 @@ export class FollowerSession {
   private apply(batch: JournalBatch): void {
     this.replay.apply(batch);
     this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
-    this.board.set('applied', batch.lastSequence);
+    this.board.set('applied', Math.max(batch.lastSequence, this.endCheck()?.sequence ?? 0));
     this.projectFromHere();
     this.serve();
   }
@@ -341,6 +349,12 @@ export class FollowerSession {
     for (this.startCommit(); this.committing !== null; this.startCommit()) await this.committing;
   }
 
+  private isSnapshotDue(): boolean {
+    return (
+      this.projection !== null && this.endCheck() === null && this.snapshots.isDue(this.engine)
+    );
+  }
+
   private async takeSnapshot(): Promise<void> {
     await this.committed();
     if (this.isEnding()) return;
@@ -378,11 +392,7 @@ export class FollowerSession {
       await this.awaitNode(durable);
       return;
     }
-    throw new JournalError(
-      `the journal ends at sequence ${before}, but ${durable} had been committed: its end ` +
-        'has been removed',
-      before + 1,
-    );
+    throw removedEnd(before, durable);
   }
 
   /** What was committed is not on the node yet from which this follower reads. */

@@ -7,7 +7,8 @@
  * The exchange is asked to journal the hash of each. When the follower meets that command in the
  * journal, the snapshot counts.
  *
- * There are none while the follower catches up with a long journal: they would soon be outdated.
+ * An engine that catches up with a long journal takes none: they would soon be outdated. If that is
+ * because the history is far behind the newest snapshot, another engine takes them (end-check.ts).
  */
 import type { Engine } from '../../engine/engine.js';
 import type { RecordBuffer } from '../../engine/interface/records.js';
@@ -27,14 +28,14 @@ export interface SnapshotSchedule {
 
 export type WriteSnapshot = (folder: string, content: SnapshotContent) => SnapshotWriting;
 
-interface SnapshotsOptions {
+export interface SnapshotsOptions {
   folder: string;
-  schedule: SnapshotSchedule;
-  write: WriteSnapshot;
+  snapshots: SnapshotSchedule;
+  writeSnapshot: WriteSnapshot;
   board: ProgressBoard;
   log: FollowerLog;
   /** Called when a snapshot is on disk, for the exchange to vouch for it. */
-  written: (sequence: number, hash: string) => void;
+  snapshotWritten: (sequence: number, hash: string) => void;
 }
 
 interface WrittenSnapshot {
@@ -51,7 +52,7 @@ export class FollowerSnapshots {
   private lastSequence = 0;
   private lastAtMs: number | null = null;
 
-  /** @param startSequence of the snapshot from which the session starts; 0: from the beginning. */
+  /** @param startSequence of the snapshot from which the engine started; 0: from the beginning. */
   constructor(
     private readonly options: SnapshotsOptions,
     startSequence: number,
@@ -63,7 +64,7 @@ export class FollowerSnapshots {
   /** Whether a snapshot of the engine should be taken now. Cheap: called after every batch. */
   isDue(engine: Engine): boolean {
     if (this.writing !== null || engine.sequence <= this.lastSequence) return false;
-    const { everyCommands, everyMs } = this.options.schedule;
+    const { everyCommands, everyMs } = this.options.snapshots;
     if (this.options.board.get('durable') - engine.sequence >= everyCommands) return false;
     // Time counts from the first batch applied: the last snapshot may be much older.
     this.lastAtMs ??= engine.nowMs;
@@ -76,7 +77,7 @@ export class FollowerSnapshots {
     const { sequence, atMs, stateBytes } = content.header;
     this.lastSequence = sequence;
     this.lastAtMs = atMs;
-    this.writing = this.options.write(this.options.folder, content);
+    this.writing = this.options.writeSnapshot(this.options.folder, content);
     this.writing.done.then(
       (hash) => this.written({ sequence, atMs, hash }, stateBytes),
       (error: Error) => this.failed(sequence, error),
@@ -121,7 +122,7 @@ export class FollowerSnapshots {
     const { folder, board, log } = this.options;
     log.info({ sequence, stateBytes }, 'a snapshot was written and read back');
     removeOldSnapshots(folder, { sequence, vouchedSequence: board.get('snapshotSequence') });
-    this.options.written(sequence, hash);
+    this.options.snapshotWritten(sequence, hash);
   }
 
   /** Not retried: the journal has everything, and the next snapshot is enough. */

@@ -44,6 +44,7 @@ const loop = new FollowerLoop(
       ),
   },
   post,
+  data.problem,
 );
 
 lowerPriority(PRIORITY_STEPS);

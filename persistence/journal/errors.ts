@@ -35,6 +35,15 @@ export class JournalUnavailable extends Error {
   }
 }
 
+/** What had been committed is no longer in the journal. */
+export function removedEnd(sequence: number, durable: number): JournalError {
+  return new JournalError(
+    `the journal ends at sequence ${sequence}, but ${durable} had been committed: its end ` +
+      'has been removed',
+    sequence + 1,
+  );
+}
+
 function fileUnavailable(path: string, cause: Error): JournalUnavailable {
   return new JournalUnavailable(
     `${path} cannot be read now: ${cause.message}. Nothing is known to be wrong with it, ` +

@@ -308,6 +308,30 @@ describe('the thread', () => {
     expect(answerOf(await read(trades)).entries).toHaveLength(30);
   });
 
+  it('bounds its lag while it is restarted, too, and works again afterwards', async () => {
+    const options = { lagCommandsMax: 10 };
+    const { sequencer, follower, durable } = await openExchange(folders.make(), options);
+    setUp(sequencer);
+    await durable();
+    await eventually(() => expect(follower.status.lagCommands).toBe(0));
+    expect(follower.isTooFarBehind).toBe(false);
+    // The pause before the restart lasts as long as the test wants.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      await endThread(follower);
+      expect(follower.isTooFarBehind).toBe(false);
+      for (let i = 0; i < 10; i++) trade(sequencer, 1, 2);
+      await durable();
+      expect(follower.status.trouble).not.toBeNull();
+      expect(follower.isTooFarBehind).toBe(true);
+      vi.advanceTimersByTime(RESTART_AFTER_MS);
+    } finally {
+      vi.useRealTimers();
+    }
+    await eventually(() => expect(follower.isTooFarBehind).toBe(false));
+    await eventually(() => expect(follower.status.trouble).toBeNull());
+  });
+
   it('can be ended during long work, and starts no such work once it is closing', () => {
     const end = vi.fn();
     const board = new ProgressBoard();
@@ -381,6 +405,7 @@ describe('the thread', () => {
 
 /** The number of restarts within ten minutes. */
 const RESTARTS = 5;
+const RESTART_AFTER_MS = 1_000;
 
 /** Ends the thread as running out of memory would. */
 function threadOf(follower: Follower): Worker {

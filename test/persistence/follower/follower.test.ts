@@ -270,6 +270,97 @@ describe('snapshots', () => {
   });
 });
 
+describe('a history that is far behind', () => {
+  const EVERY = { everyCommands: 500, everyMs: 1e15 };
+
+  /** A journal of many segments whose snapshots are vouched for, and its end. */
+  async function withSnapshots(folder: string): Promise<number> {
+    const journal = await openJournal({ folder, segmentBytes: 20_000 });
+    const engine = new Engine();
+    const follower = startFollower(folder, 0, EVERY);
+    for (let from = 0; from < 3_000; from += 500) {
+      await writeCommands(journal, engine, commands.slice(from, from + 500));
+      follower.committed(engine.sequence);
+      await follower.read(TRADES);
+    }
+    await follower.close();
+    await journal.close();
+    return vouchForSnapshots(folder);
+  }
+
+  /** The exchange goes on: `count` commands more. */
+  async function goOn(folder: string, from: number, count: number): Promise<number> {
+    const { engine, journal } = await recovered(folder);
+    const lastMs = engine.nowMs;
+    const more = commands.slice(from, from + count);
+    await writeCommands(
+      journal,
+      engine,
+      more.map(({ command, atMs }) => ({ command, atMs: Math.max(atMs, lastMs) })),
+    );
+    await journal.close();
+    return engine.sequence;
+  }
+
+  async function recovered(folder: string) {
+    const reader = await openJournalReader(folder);
+    const log = new Log();
+    const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs: () => 0 });
+    await reader.close();
+    return { engine, journal: await openJournal({ folder }) };
+  }
+
+  it('and cannot be built stops neither the check of the journal nor snapshots', async () => {
+    const folder = folders.make();
+    const end = await withSnapshots(folder);
+    // Damaged, and the segments that it could be built from are in an archive.
+    writeFileSync(join(folder, 'history.db'), 'nothing');
+    for (const name of ['journal.db', 'journal-000002.db'])
+      rmSync(join(folder, name), { force: true });
+    const follower = start(folder, end, EVERY);
+    await eventually(() => expect(follower.board.get('applied')).toBe(end));
+    expect(follower.troubles.at(-1)).toMatch(/not in the folder/);
+    const durable = await goOn(folder, 3_000, 1_500);
+    follower.committed(durable);
+    await eventually(() => expect(follower.written.length).toBeGreaterThan(0));
+    expect(follower.written[0]!.sequence).toBeGreaterThan(end);
+    await eventually(() => expect(follower.board.get('applied')).toBe(durable));
+    expect(follower.disagreements).toEqual([]);
+    // A batch that leads to another state is found.
+    const { engine, journal } = await recovered(folder);
+    const records = new RecordBuffer();
+    records.append({ kind: 'advanceTime' }, engine.nowMs);
+    const sequence = durable + 1;
+    await append(journal, {
+      firstSequence: sequence,
+      lastSequence: sequence,
+      records: bytesOf(records),
+      digest: new Engine().digest(),
+    });
+    await journal.close();
+    follower.committed(sequence);
+    await eventually(() => expect(follower.disagreements.length).toBe(1));
+    expect(follower.disagreements[0]!.sequence).toBe(sequence);
+  });
+
+  it('is built anew, and takes the snapshots again when it has caught up', async () => {
+    const folder = folders.make();
+    const end = await withSnapshots(folder);
+    writeFileSync(join(folder, 'history.db'), 'nothing');
+    const follower = start(folder, end, EVERY);
+    expect((await follower.read(TRADES)).entries.length).toBe(1);
+    expect(follower.log.of('info').map(({ message }) => message)).toContain(
+      "the journal's end is checked while the history is behind",
+    );
+    const durable = await goOn(folder, 3_000, 1_500);
+    follower.committed(durable);
+    await follower.read(TRADES);
+    await eventually(() => expect(follower.written.length).toBeGreaterThan(0));
+    expect(follower.board.get('projected')).toBe(durable);
+    expect(follower.disagreements).toEqual([]);
+  });
+});
+
 describe('failures outside the journal', () => {
   it('retries a history that another process has locked, and continues where it was', async () => {
     const folder = folders.make();
