@@ -11,6 +11,11 @@ import fc from 'fast-check';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
+import type { Engine } from '../../engine/engine.js';
+import { numberOfKey } from '../../engine/interface/client-sequence.js';
+import { Code } from '../../engine/interface/codes.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import type { JsonSchema } from '../../gateway/contract/openapi.js';
 import { ERRORS } from '../../gateway/http/errors.js';
 import { DECIMAL_PLACES } from '../../gateway/json/fields.js';
@@ -18,7 +23,7 @@ import { operationsOf, programContract } from '../gateway/contract/check.js';
 import { replayJournal } from '../support/journal-replay.js';
 import { seedOf } from '../support/seed.js';
 import { PARTNER_KEY, PARTNER_KEYS, PASSWORD, TestServer } from '../support/server.js';
-import { type Draft, Drafting } from './fuzz/drafts.js';
+import { type Draft, Drafting, type Numbered } from './fuzz/drafts.js';
 import { type Plan, randomPlans } from './fuzz/plans.js';
 import { SPOILS } from './fuzz/spoils.js';
 import { World } from './fuzz/world.js';
@@ -165,6 +170,7 @@ class Fuzz {
     const { status, text } = answer;
     contract.check(draft.method, draft.path, answer);
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+    if (draft.spoiltBy === '' && draft.numbered !== null) this.judgeNumber(draft.numbered, answer);
     if (status < 400) {
       if (plan.template === WITHDRAWALS) expect(this.isOfPartner(draft), text).not.toBe(false);
       expect(draft.mustFail, `it must fail, but succeeded: ${text}`).toBe(false);
@@ -191,8 +197,23 @@ class Fuzz {
       ).toEqual([]);
     }
   }
+
+  /** An executed number is refused for ever. */
+  private judgeNumber({ of, number, executed }: Numbered, { status, text }: Answer): void {
+    const { numbers } = this.world;
+    const last = numbers.get(of) ?? 0;
+    if (status < 400) {
+      expect(number, `${executed} had been executed: ${text}`).toBeGreaterThan(executed);
+      numbers.set(of, Math.max(last, number));
+    }
+    const { error } = JSON.parse(text || '{}');
+    if (error?.code !== STALE) return;
+    expect(error.details.lastClientSequence).toBeGreaterThanOrEqual(number);
+    numbers.set(of, Math.max(last, error.details.lastClientSequence));
+  }
 }
 
+const STALE = 'client_sequence_stale';
 const WITHDRAWALS = '/partner/withdrawals';
 
 /** True also for bodies that cannot be judged here: bytes, and text that is not JSON. */
@@ -226,6 +247,32 @@ async function meetPeople({ server, world }: Fuzz): Promise<void> {
     const name = `person-${i}`;
     const person = isPartners ? await server.registerByPartner(name) : await server.register(name);
     world.people.push({ ...person, password: PASSWORD, isPartners });
+  }
+}
+
+/** By the journal: the numbers of a token only grow, and every other is refused. */
+class ExecutedNumbers {
+  executed = 0;
+  stale = 0;
+  private readonly last = new Map<string, number>();
+
+  applied({ result }: Engine, command: Command): void {
+    if (!('idempotencyKey' in command) || command.idempotencyKey === null) return;
+    const numbered = numberOfKey(command.idempotencyKey);
+    if (numbered === null) return;
+    const { tokenId, clientSequence } = numbered;
+    const token = `${command.userId}:${tokenId}`;
+    const last = this.last.get(token) ?? 0;
+    const code = result.values[ResultHead.code];
+    if (code === Code.client_sequence_stale) {
+      this.stale++;
+      expect(result.values[RESULT_HEAD_LENGTH]).toBe(last);
+      expect(clientSequence).toBeLessThanOrEqual(last);
+    } else if (code !== Code.invalid_command && code !== Code.token_not_found) {
+      this.executed++;
+      expect(clientSequence).toBeGreaterThan(last);
+      this.last.set(token, clientSequence);
+    }
   }
 }
 
@@ -272,7 +319,12 @@ test(`${REQUESTS} random requests`, async () => {
   await server.durable();
   engine.checkInvariants();
   await server.close();
-  const replayed = await replayJournal(server.folder);
+  const numbers = new ExecutedNumbers();
+  const replayed = await replayJournal(server.folder, (engine, command) =>
+    numbers.applied(engine, command),
+  );
+  expect(numbers.stale).toBeGreaterThan(0);
+  expect(numbers.executed).toBeGreaterThan(0);
   replayed.checkInvariants();
   expect([replayed.sequence, replayed.digest()]).toEqual([engine.sequence, engine.digest()]);
   await rm(server.folder, { recursive: true });

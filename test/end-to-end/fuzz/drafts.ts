@@ -24,10 +24,21 @@ export interface Draft {
   raw?: string | Buffer;
   /** The user whom the request is about. */
   person: Person;
+  /** Its number in place of a key; null: none. */
+  numbered: Numbered | null;
   /** The changes made to it. If empty, the request should be valid. */
   spoiltBy: string;
   /** Whether it must fail according to the document. */
   mustFail: boolean;
+}
+
+/** A Client-Sequence. */
+export interface Numbered {
+  /** Whose numbers these are: a user's, or a named token's. */
+  of: string;
+  number: number;
+  /** The greatest number that was known to be executed when the request was made. */
+  executed: number;
 }
 
 interface BodyFields {
@@ -67,7 +78,10 @@ export class Drafting {
     const { plan, person } = this;
     const path = plan.template.replace(/\{(\w+)\}/g, (_, name: string) => this.parameter(name));
     const body = this.body();
-    const headers = { ...this.credential(), ...this.idempotencyKey() };
+    const headers = this.credential();
+    const numbered = this.number(headers);
+    if (numbered !== null) headers['client-sequence'] = `${numbered.number}`;
+    else Object.assign(headers, this.idempotencyKey());
     if (body !== undefined) headers['content-type'] = 'application/json';
     return {
       method: plan.method,
@@ -76,6 +90,7 @@ export class Drafting {
       headers,
       body,
       person,
+      numbered,
       spoiltBy: '',
       mustFail: false,
     };
@@ -124,6 +139,20 @@ export class Drafting {
     const { 'Idempotency-Key': made } = this.plan.headers;
     if (made === undefined || random.chance(0.7)) return {};
     return { 'idempotency-key': random.chance(0.5) ? `${made}` : `k${random.whole(1, 9)}` };
+  }
+
+  /** Mostly a new number, and sometimes an old one. */
+  private number(headers: Headers): Numbered | null {
+    const { random, world, person, plan } = this;
+    const isAccepted = plan.operation.parameters?.some(({ name }) => name === 'Client-Sequence');
+    if (isAccepted !== true || random.chance(0.75)) return null;
+    const token = headers['x-user-token'] ?? person.token;
+    const of = token === person.token ? person.userId : token;
+    const executed = world.numbers.get(of) ?? 0;
+    const number = random.chance(0.3)
+      ? random.whole(1, executed + 1)
+      : executed + random.whole(1, 9);
+    return { of, number, executed };
   }
 
   private parameter(name: string): string {

@@ -245,6 +245,19 @@ const badKey: Spoil = (draft, { plan, random }) => {
   return true;
 };
 
+const badNumber: Spoil = (draft, { plan, random }) => {
+  if (!plan.operation.parameters?.some(({ name }) => name === 'Client-Sequence')) return null;
+  const odd = ['0', '01', '-1', '1.5', '1e3', '', 'x', '0x1', '9007199254740992', '1, 2'];
+  draft.headers['client-sequence'] = random.pick(odd);
+  return true;
+};
+
+const keyAndNumber: Spoil = (draft, { plan }) => {
+  if (!plan.operation.parameters?.some(({ name }) => name === 'Client-Sequence')) return null;
+  Object.assign(draft.headers, { 'client-sequence': '1', 'idempotency-key': 'k1' });
+  return true;
+};
+
 const otherMethod: Spoil = (draft, { item, random }) => {
   draft.method = random.pick(METHODS);
   const known = draft.method === 'HEAD' ? 'get' : draft.method.toLowerCase();
@@ -417,6 +430,8 @@ export const SPOILS: Record<string, { weight: number; spoil: Spoil }> = {
   'another content type': { weight: 2, spoil: otherType },
   'a read with a body': { weight: 1, spoil: bodyOfRead },
   'a bad idempotency key': { weight: 2, spoil: badKey },
+  'a bad client sequence': { weight: 2, spoil: badNumber },
+  'a key and a number': { weight: 1, spoil: keyAndNumber },
   'another method': { weight: 3, spoil: otherMethod },
   'another path': { weight: 3, spoil: otherPath },
   'a longer path': { weight: 2, spoil: longerPath },

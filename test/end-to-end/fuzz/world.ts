@@ -66,6 +66,8 @@ export class World {
   readonly deposits: Deposit[] = [];
   readonly tokens: NamedToken[] = [];
   readonly holdings: Holding[] = [];
+  /** The greatest Client-Sequence that was executed, by user or named token. */
+  readonly numbers = new Map<string, number>();
   /** By the list's path. */
   readonly pages = new Map<string, Page>();
   /** Market ids. */
