@@ -3,7 +3,9 @@
  * a client must be one that it sent, executed once, and answered with the same bytes.
  */
 import { Engine } from '../../engine/engine.js';
+import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
+import { ResultHead } from '../../engine/interface/results.js';
 import { Replay, withCommand } from '../../persistence/recovery.js';
 import { eachEvent } from '../measure/events.js';
 import { readJournal } from '../measure/journal.js';
@@ -112,6 +114,7 @@ class Check {
   private count(attempt: number, command: Command): void {
     const { engine, record } = this;
     this.entries[attempt]!++;
+    if (engine.result.values[ResultHead.code] === Code.client_sequence_stale) return;
     if (engine.replayed) this.repeated++;
     else this.executions[attempt]!++;
     const { status, body } = answerOf(engine, command);
@@ -136,16 +139,17 @@ class Check {
     const { record } = this;
     const [executions, entries] = [this.executions[attempt]!, this.entries[attempt]!];
     const answers = record.answers(attempt);
+    const received = answers + record.stales(attempt);
     if (executions > 1)
       this.problems.add(`duplicated: attempt ${attempt} was executed ${executions} times`);
     if (answers > 0 && executions === 0)
       this.problems.add(`lost: attempt ${attempt} was answered but is not in the journal`);
-    if (entries < answers || entries > answers + record.losses(attempt)) {
+    if (entries < received || entries > received + record.losses(attempt)) {
       this.problems.add(
-        `attempt ${attempt} is ${entries} times in the journal, was answered ${answers} times and lost ${record.losses(attempt)} times`,
+        `attempt ${attempt} is ${entries} times in the journal, was answered ${received} times and lost ${record.losses(attempt)} times`,
       );
     }
-    const isFirstSeen = answers > 0 && entries === answers;
+    const isFirstSeen = answers > 0 && entries === received;
     if (isFirstSeen && record.replays(attempt) !== answers - 1) {
       this.problems.add(
         `attempt ${attempt} was executed once, but ${record.replays(attempt)} of ${answers} answers were marked as replayed`,

@@ -2,8 +2,8 @@
  * The load: sends the traders' requests over a fixed number of connections, repeats some of them,
  * and hangs up now and then.
  *
- * Always holds: a change is sent again only with its idempotency key, with the same bytes, and
- * within {@link RETRY_MS} of the first time, before the key expires.
+ * Always holds: a change is sent again only with its idempotency key or its number, with the same
+ * bytes, and within {@link RETRY_MS} of the first time, before the key expires.
  */
 import type { HttpConnection } from '../http/connection.js';
 import type { HttpAnswer } from '../http/messages.js';
@@ -21,6 +21,7 @@ const REPEATED_SHARE = 0.06;
 const HANG_UP_SHARE = 0.01;
 const HANG_UP_WITHIN_MS = 4;
 const UNAVAILABLE = 503;
+const CONFLICT = 409;
 const REPLAYED = 'Idempotency-Replayed: true';
 
 export interface LoadOptions {
@@ -30,6 +31,11 @@ export interface LoadOptions {
   record: AttemptRecord;
   tally: Tally;
   random: Random;
+}
+
+interface StaleError {
+  code: string;
+  details: { lastClientSequence: number };
 }
 
 interface Kept {
@@ -100,7 +106,7 @@ export class Load extends PacedLoad<Sending> {
     if (hungUp) tally.hangUps++;
     else tally.problem(`the exchange closed a connection before it answered (${kind})`);
     if (operation.attempt !== 0) record.lost(operation.attempt);
-    if (operation.isKeyed) this.followUp(sending, 'again after a hang-up');
+    if (operation.repeating !== 'bare') this.followUp(sending, 'again after a hang-up');
   }
 
   private answered(sending: Sending, { status, head, body }: HttpAnswer): void {
@@ -112,7 +118,7 @@ export class Load extends PacedLoad<Sending> {
     if (status >= 300) tally.refused(kind, json.error.code);
     if (operation.attempt === 0 || status === UNAVAILABLE) return;
     this.acknowledged(sending, { status, head, body }, json);
-    if (operation.isKeyed && sending.isFirst && random.chance(REPEATED_SHARE)) {
+    if (operation.repeating !== 'bare' && sending.isFirst && random.chance(REPEATED_SHARE)) {
       this.followUp(sending, 'idempotent retry');
     }
   }
@@ -121,9 +127,14 @@ export class Load extends PacedLoad<Sending> {
   private acknowledged(
     { operation, kind }: Sending,
     { status, head, body }: HttpAnswer,
-    json: object,
+    json: { error?: StaleError },
   ): void {
     const { record, tally } = this.options;
+    if (operation.repeating === 'numbered') {
+      if (status === CONFLICT && this.isStale(operation.attempt, json)) return;
+      if (record.answers(operation.attempt) > 0)
+        tally.problem(`${kind} was executed twice under one Client-Sequence`);
+    }
     const isReplay = head.includes(REPLAYED);
     if (isReplay) tally.replays++;
     const isFirst = record.answers(operation.attempt) === 0;
@@ -131,6 +142,16 @@ export class Load extends PacedLoad<Sending> {
       tally.problem(`${kind} was answered differently the second time: ${body.toString('utf8')}`);
     }
     if (isFirst) operation.trader.answered(operation, status, json);
+  }
+
+  /** Records that the number was refused; returns false for another refusal. */
+  private isStale(attempt: number, { error }: { error?: StaleError }): boolean {
+    if (error?.code !== 'client_sequence_stale') return false;
+    const { record, tally } = this.options;
+    record.stale(attempt);
+    const last = error.details.lastClientSequence;
+    if (last < attempt) tally.problem(`the number ${attempt} was refused after ${last}`);
+    return true;
   }
 
   private followUp({ operation, firstSentMs }: Sending, kind: string): void {

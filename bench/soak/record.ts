@@ -4,11 +4,12 @@
  * the journal.
  *
  * A change is an attempt with a number, which identifies it in the journal: the number is in its
- * idempotency key; an order without a key has it in a far `validUntilMs`; a cancel without a key is
- * identified by its order.
+ * idempotency key or is its Client-Sequence; an order with neither has it in a far `validUntilMs`;
+ * a cancel with neither is identified by its order.
  *
  * There are millions of attempts, so they are columns of numbers, eight bytes each.
  */
+import { numberOfKey } from '../../engine/interface/client-sequence.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 
@@ -23,6 +24,7 @@ export class AttemptRecord {
   private answerCounts = new Uint8Array(1 << 16);
   private replayCounts = new Uint8Array(1 << 16);
   private lostCounts = new Uint8Array(1 << 16);
+  private staleCounts = new Uint8Array(1 << 16);
   private answerHashes = new Uint32Array(1 << 16);
   /** The attempts to cancel without a key, by order. */
   private readonly bareCancels = new Map<number, number>();
@@ -51,6 +53,15 @@ export class AttemptRecord {
     return this.answerHashes[attempt] === hash;
   }
 
+  /** Its number was refused: a greater one had been executed, or this one. */
+  stale(attempt: number): void {
+    this.staleCounts[attempt]!++;
+  }
+
+  stales(attempt: number): number {
+    return this.staleCounts[attempt]!;
+  }
+
   answers(attempt: number): number {
     return this.answerCounts[attempt]!;
   }
@@ -74,7 +85,8 @@ export class AttemptRecord {
   /** The attempt of a journalled command; 0: no client of this run sent it. */
   attemptOf(command: Command): number {
     if (!('idempotencyKey' in command)) return 0;
-    if (command.idempotencyKey !== null) return Number(KEY.exec(command.idempotencyKey)?.[1] ?? 0);
+    const { idempotencyKey: key } = command;
+    if (key !== null) return numberOfKey(key)?.clientSequence ?? Number(KEY.exec(key)?.[1] ?? 0);
     switch (command.kind) {
       case 'buy':
       case 'sell':
@@ -99,6 +111,7 @@ export class AttemptRecord {
     this.answerCounts = grown(this.answerCounts, new Uint8Array(capacity));
     this.replayCounts = grown(this.replayCounts, new Uint8Array(capacity));
     this.lostCounts = grown(this.lostCounts, new Uint8Array(capacity));
+    this.staleCounts = grown(this.staleCounts, new Uint8Array(capacity));
     this.answerHashes = grown(this.answerHashes, new Uint32Array(capacity));
   }
 }

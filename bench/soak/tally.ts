@@ -7,6 +7,8 @@ const PROBLEMS_KEPT = 20;
 /** Refusals of clients that are a moment late. Every other refusal is a problem. */
 const EXPECTED = new Set([
   'amount_too_small',
+  // A user's requests overtake each other on several connections.
+  'client_sequence_stale',
   'insufficient_balance',
   'insufficient_liquidity',
   'insufficient_shares',

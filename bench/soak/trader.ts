@@ -62,8 +62,12 @@ export interface Operation {
   trader: Trader;
   /** The number in the record; 0: the request changes nothing. */
   attempt: number;
-  isKeyed: boolean;
+  repeating: Repeating;
 }
+
+/** What makes it safe to send a change again: a key, a Client-Sequence, or nothing. */
+export type Repeating = 'keyed' | 'numbered' | 'bare';
+const REPEATING = { keyed: 4, numbered: 2, bare: 4 } as const;
 
 // biome-ignore lint/suspicious/noExplicitAny: the exchange's tests check the shape of answers
 type Json = any;
@@ -142,14 +146,14 @@ export class Trader {
       case 'cancel':
         return this.cancel(market);
       case 'cancel all':
-        return this.change(kind, 'DELETE', `/markets/15m/${market.id}/orders`, undefined, true);
+        return this.change(kind, 'DELETE', `/markets/15m/${market.id}/orders`, undefined, 'keyed');
       case 'batch':
         return this.batch(market);
       case 'stake and unstake':
         return this.vault();
       case 'sign in': {
         const { username, password } = this.options;
-        return this.operation(kind, 0, false, 'POST', '/auth/login', { username, password });
+        return this.operation(kind, 0, 'bare', 'POST', '/auth/login', { username, password });
       }
       default:
         return this.read(kind, READS[kind](market.id, this.userId, this.options.random));
@@ -204,9 +208,10 @@ export class Trader {
     const order = this.resting.pop();
     if (order === undefined) return this.buy('buy and rest', market);
     const path = `/markets/15m/${order.marketId}/orders/${order.orderId}`;
-    const isKeyed = this.options.random.chance(0.5);
-    const operation = this.change('cancel', 'DELETE', path, undefined, isKeyed);
-    if (!isKeyed) this.options.record.cancelsWithoutKey(operation.attempt, numberOf(order.orderId));
+    const repeating = this.repeating();
+    const operation = this.change('cancel', 'DELETE', path, undefined, repeating);
+    if (repeating === 'bare')
+      this.options.record.cancelsWithoutKey(operation.attempt, numberOf(order.orderId));
     return operation;
   }
 
@@ -228,7 +233,7 @@ export class Trader {
       }
     }
     const body = { operations, atomic: random.chance(0.2) };
-    return this.operation('batch', attempt, random.chance(0.5), 'POST', '/batch', body);
+    return this.operation('batch', attempt, this.repeating(), 'POST', '/batch', body);
   }
 
   private vault(): Operation {
@@ -236,13 +241,19 @@ export class Trader {
     const kind = 'stake and unstake';
     const deposit = this.deposits.length > 2 ? this.deposits.shift()! : null;
     if (deposit !== null)
-      return this.change(kind, 'POST', `/vaults/deposits/${deposit}/unstake`, {}, true);
-    return this.change(kind, 'POST', '/vaults/flex/stake', { amount: random.whole(1, 50) }, true);
+      return this.change(kind, 'POST', `/vaults/deposits/${deposit}/unstake`, {}, 'keyed');
+    return this.change(
+      kind,
+      'POST',
+      '/vaults/flex/stake',
+      { amount: random.whole(1, 50) },
+      'keyed',
+    );
   }
 
   private claim(marketId: string): Operation {
     this.positions.delete(marketId);
-    return this.change('claim', 'POST', `/markets/15m/${marketId}/claim`, {}, true);
+    return this.change('claim', 'POST', `/markets/15m/${marketId}/claim`, {}, 'keyed');
   }
 
   /** A market to claim in. Forgets markets whose winnings this user does not claim. */
@@ -273,11 +284,15 @@ export class Trader {
     return Math.min(999, Math.max(1, ticks)) / 1_000;
   }
 
+  private repeating(): Repeating {
+    return this.options.random.weighted(REPEATING);
+  }
+
   private order(kind: Kind, path: string, fields: Fields): Operation {
-    const { record, random } = this.options;
+    const { record } = this.options;
     const attempt = record.begin();
     const body = { ...fields, validUntilMs: validUntilOf(attempt) };
-    return this.operation(kind, attempt, random.chance(0.5), 'POST', path, body);
+    return this.operation(kind, attempt, this.repeating(), 'POST', path, body);
   }
 
   private change(
@@ -285,27 +300,28 @@ export class Trader {
     method: 'POST' | 'DELETE',
     path: string,
     body: Fields | undefined,
-    isKeyed: boolean,
+    repeating: Repeating,
   ): Operation {
-    return this.operation(kind, this.options.record.begin(), isKeyed, method, path, body);
+    return this.operation(kind, this.options.record.begin(), repeating, method, path, body);
   }
 
   private read(kind: Kind, path: string): Operation {
-    return this.operation(kind, 0, false, 'GET', path, undefined);
+    return this.operation(kind, 0, 'bare', 'GET', path, undefined);
   }
 
   private operation(
     kind: Kind,
     attempt: number,
-    isKeyed: boolean,
+    repeating: Repeating,
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
     body: Fields | undefined,
   ): Operation {
     const headers: Record<string, string> = { 'x-user-token': this.options.token };
-    if (isKeyed) headers['Idempotency-Key'] = keyOf(attempt);
+    if (repeating === 'keyed') headers['Idempotency-Key'] = keyOf(attempt);
+    if (repeating === 'numbered') headers['Client-Sequence'] = `${attempt}`;
     const request = requestBytes({ method, path, headers, body });
-    return { kind, request, trader: this, attempt, isKeyed };
+    return { kind, request, trader: this, attempt, repeating };
   }
 }
 
