@@ -1,4 +1,4 @@
-/** A million users, as commands: each has an account, a position in the one market and a rank. */
+/** Users as commands: each has an account; traders have a position in the one market and a rank. */
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
@@ -11,14 +11,16 @@ const PRICE_TICKS = 500;
 /** As long as the gateway's: scrypt$15$8$1$, a salt of 16 bytes and a key of 32. */
 const CREDENTIAL = `scrypt$15$8$1$${'s'.repeat(22)}$${'k'.repeat(43)}`;
 
-export function* largeExchange(): Generator<Command> {
+export function* largeExchange(
+  { users, traders } = { users: LARGE_USERS, traders: LARGE_USERS },
+): Generator<Command> {
   yield { kind: 'listAsset', symbol: 'BTC' };
   yield observedPrice(LARGE_AT_MS);
-  for (let userId = 1; userId <= LARGE_USERS; userId++) {
+  for (let userId = 1; userId <= users; userId++) {
     yield { ...registration(userId, FUNDS_MICROS), credential: CREDENTIAL, referralCode: '' };
   }
   const marketId = marketIdOf(0, WINDOW_START_MS);
-  for (let userId = 1; userId <= LARGE_USERS; userId += 2) {
+  for (let userId = 1; userId < traders; userId += 2) {
     // Different sizes make different profits and volumes.
     const sizeLots = 100 + (Math.imul(userId, 2_654_435_761) >>> 22);
     const common = { marketId, sizeLots, priceTicks: PRICE_TICKS };
