@@ -5,7 +5,7 @@
  * was durable when the backup began or later. A backup into a folder that has one of the same
  * exchange adds what is missing; one of another exchange is refused.
  */
-import { FORMAT_VERSION, type JournalPosition } from '../journal/format.js';
+import type { JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
@@ -16,6 +16,7 @@ import {
   copySecret,
   copySnapshot,
   mustBeNew,
+  mustBePresent,
   OperationRefused,
   openCopy,
   startAt,
@@ -104,14 +105,6 @@ async function copyFolder({ from, to, upTo, reader, copied }: CopyRequest): Prom
   await copySecret(from, to);
   const snapshotSequence = await copySnapshot(from, to);
   return { before, end: target.end, snapshotSequence };
-}
-
-/** A copy is made of rows, in segments of the present version. */
-function mustBePresent(from: string, { version }: JournalReader): void {
-  if (version === FORMAT_VERSION) return;
-  throw new OperationRefused(
-    `${from} is of an older version: copy it with the program that wrote it, or upgrade it first`,
-  );
 }
 
 async function mustBeOf(reader: JournalReader, target: Journal, to: string): Promise<void> {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../data-folder.js';
 import { JournalError } from '../journal/errors.js';
-import { GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
+import { FORMAT_VERSION, GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
 import { type JournalReader, openJournalReader } from '../journal/reader.js';
 import { listSegments } from '../journal/segments.js';
@@ -30,6 +30,17 @@ export class OperationRefused extends Error {
 export function mustBeNew(folder: string): void {
   if (!existsSync(folder) || readdirSync(folder).length === 0) return;
   throw new OperationRefused(`${folder} is not empty: name a new folder`);
+}
+
+/**
+ * A copy is made of rows, in segments of the present version.
+ * @throws OperationRefused when the journal is of an older version.
+ */
+export function mustBePresent(folder: string, { version }: JournalReader): void {
+  if (version === FORMAT_VERSION) return;
+  throw new OperationRefused(
+    `${folder} is of an older version: copy it with the program that wrote it, or upgrade it first`,
+  );
 }
 
 /**

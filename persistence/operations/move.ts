@@ -14,7 +14,14 @@ import { readJournal } from '../journal/read-only.js';
 import type { JournalPlace } from '../journal/source.js';
 import type { CommitLog, JournalSource } from '../journal/store.js';
 import { copyJournal } from './copy-journal.js';
-import { closeCopy, copySecret, mustBeNew, OperationRefused, openCopy } from './folders.js';
+import {
+  closeCopy,
+  copySecret,
+  mustBeNew,
+  mustBePresent,
+  OperationRefused,
+  openCopy,
+} from './folders.js';
 
 interface Move {
   from: JournalPlace;
@@ -48,7 +55,10 @@ async function whileStopped(
   if ('folder' in place) {
     const lock = hasLock(place.folder) ? await lockFolder(place.folder) : null;
     try {
-      return await readJournal(place.folder, work);
+      return await readJournal(place.folder, (reader) => {
+        mustBePresent(place.folder, reader);
+        return work(reader);
+      });
     } finally {
       await lock?.release();
     }
