@@ -3,6 +3,7 @@
  * changing one has no effect on the engine.
  */
 import type { MarketStatus, Outcome, Resolution, SelfTrade, Side, TokenScope } from './domain.js';
+import type { Rules } from './rule-sets.js';
 
 export interface AccountView {
   userId: number;
@@ -49,6 +50,8 @@ export interface OperatorActionView {
   userId: number;
   marketId: number;
   asset: number;
+  /** What `setRules` has put in force; null: another action. */
+  rules: Rules | null;
 }
 
 export interface ReferralView {

@@ -109,7 +109,7 @@ export function setRules(state: State, command: SetRules): number {
     maxOrderMicros,
     maxOpenOrders,
   );
-  state.result.write(remember(state, command, {}));
+  state.result.write(remember(state, command, { rules: state.rules.view() }));
   return Code.ok;
 }
 
@@ -137,7 +137,7 @@ function isSigned({ operator, reason }: OperatorCommand): boolean {
 function remember(
   state: State,
   { kind, operator, reason }: OperatorCommand,
-  subject: Partial<Pick<OperatorActionView, 'isSet' | 'userId' | 'marketId' | 'asset'>>,
+  subject: Partial<Pick<OperatorActionView, 'isSet' | 'userId' | 'marketId' | 'asset' | 'rules'>>,
 ): number {
   return state.actions.add({
     sequence: state.sequence,
@@ -149,6 +149,7 @@ function remember(
     userId: 0,
     marketId: 0,
     asset: -1,
+    rules: null,
     ...subject,
   });
 }

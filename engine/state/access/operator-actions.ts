@@ -1,7 +1,9 @@
 /**
  * What operators did, and why: the last actions, the oldest first. The journal has all of them.
  */
+import { CommandKind } from '../../interface/commands.js';
 import { OPERATOR_ACTIONS_KEPT } from '../../interface/limits.js';
+import { FIRST_RULES, type Rules } from '../../interface/rule-sets.js';
 import type { OperatorActionView } from '../../interface/views.js';
 import type { Archive } from '../../storage/archive.js';
 
@@ -16,6 +18,7 @@ const NO_ACTION: OperatorActionView = {
   userId: 0,
   marketId: 0,
   asset: -1,
+  rules: null,
 };
 
 export class OperatorActions {
@@ -52,8 +55,23 @@ export class OperatorActions {
         userId: archive.number(action.userId),
         marketId: archive.number(action.marketId),
         asset: archive.number(action.asset),
+        rules: null,
       });
+      const last = read.at(-1)!;
+      if (last.kind === CommandKind.setRules) last.rules = archivedRules(archive, action.rules);
     }
     if (archive.reading) this.actions = read;
   }
+}
+
+function archivedRules(archive: Archive, rules: Rules | null): Rules {
+  const { ruleSet, takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } =
+    rules ?? FIRST_RULES;
+  return {
+    ruleSet: archive.number(ruleSet),
+    takerFeeBasisPoints: archive.number(takerFeeBasisPoints),
+    vaultSharePercent: archive.number(vaultSharePercent),
+    maxOrderMicros: archive.number(maxOrderMicros),
+    maxOpenOrders: archive.number(maxOpenOrders),
+  };
 }

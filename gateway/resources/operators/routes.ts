@@ -20,6 +20,7 @@ import { balanceFieldsOf, openPositions, positionOf } from '../accounts/views.js
 import { findAccount, isListed } from '../find.js';
 import { orderOf } from '../orders/views.js';
 import { pageOf } from '../paging.js';
+import { rulesOf } from '../status/limits.js';
 import { operationRoutes } from '../status/routes.js';
 import {
   type ACTION_NAMES,
@@ -240,7 +241,7 @@ function run(call: Call<{ reason: string }>, command: Command): void {
 
 function actionOf(call: RequestContext<unknown, unknown>, action: OperatorActionView) {
   const { engine } = call;
-  const { userId, marketId, asset } = action;
+  const { userId, marketId, asset, rules } = action;
   return {
     actionId: `${action.actionId}`,
     sequence: action.sequence,
@@ -251,6 +252,7 @@ function actionOf(call: RequestContext<unknown, unknown>, action: OperatorAction
     userId: userId === 0 ? null : `u${userId}`,
     marketId: marketId === 0 ? null : marketIdText(engine, marketId),
     asset: asset === -1 ? null : engine.assetSymbol(asset),
+    rules: rules === null ? null : rulesOf(rules),
   };
 }
 

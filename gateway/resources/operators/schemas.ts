@@ -15,7 +15,9 @@ import { paging } from '../../json/fields.js';
 import {
   balanceFields,
   count,
+  decimal,
   marketId,
+  money,
   nextCursor,
   sequence,
   timeMs,
@@ -113,6 +115,16 @@ export const Actions = z.strictObject({
       userId: userId.nullable(),
       marketId: marketId.nullable(),
       asset: z.string().nullable(),
+      rules: z
+        .strictObject({
+          ruleSet: count,
+          feeRate: decimal,
+          vaultShare: decimal,
+          orderAmount: money,
+          openOrders: count,
+        })
+        .nullable()
+        .meta({ description: 'What set_rules has put in force; null: another action' }),
     }),
   ),
   nextCursor,

@@ -29,17 +29,18 @@ export function limitsOf(rates: FairUseRates, rules: Rules): Writable<typeof Lim
     user: bucketOf(rates[quota].user),
     address: bucketOf(rates[quota].address),
   });
+  const { ruleSet, feeRate, vaultShare, orderAmount, openOrders } = rulesOf(rules);
   return {
-    ruleSet: rules.ruleSet,
-    feeRate: micros(rules.takerFeeBasisPoints * MICROS_PER_BASIS_POINT),
-    vaultShare: micros(rules.vaultSharePercent * MICROS_PER_PERCENT),
+    ruleSet,
+    feeRate,
+    vaultShare,
     tickSize: ticks(1),
     lotSize: lots(1),
     maxima: {
-      orderAmount: micros(rules.maxOrderMicros),
+      orderAmount,
       orderShares: lots(MAX_ORDER_LOTS),
       tradesPerOrder: MAX_FILLS_PER_ORDER,
-      openOrders: rules.maxOpenOrders,
+      openOrders,
       batchOperations: MAX_BATCH_OPERATIONS,
       bodyBytes: BODY_BYTES_MAX,
       pageEntries: PAGE_ENTRIES_MAX,
@@ -56,6 +57,16 @@ export function limitsOf(rates: FairUseRates, rules: Rules): Writable<typeof Lim
       reads: of('reads'),
       signIns: of('signIns'),
     },
+  };
+}
+
+export function rulesOf(rules: Rules) {
+  return {
+    ruleSet: rules.ruleSet,
+    feeRate: micros(rules.takerFeeBasisPoints * MICROS_PER_BASIS_POINT),
+    vaultShare: micros(rules.vaultSharePercent * MICROS_PER_PERCENT),
+    orderAmount: micros(rules.maxOrderMicros),
+    openOrders: rules.maxOpenOrders,
   };
 }
 

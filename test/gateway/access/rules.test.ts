@@ -95,6 +95,14 @@ test('the fee and the limits change at once, are shown, and are still there afte
   const { json: listed } = await operate('GET', '/operator/actions');
   expect(listed.actions).toHaveLength(3);
   expect(listed.actions[0]).toMatchObject({ action: 'set_rules', operator: 'olga', ...BECAUSE });
+  // The first was set before a restart.
+  const values = { vaultShare: 0.25, orderAmount: 4.5, openOrders: 2 };
+  const first = { ruleSet: 1, feeRate: 0.005, vaultShare: 0.4 };
+  expect(listed.actions.map(({ rules }: { rules: unknown }) => rules)).toEqual([
+    { ...first, orderAmount: 1_000_000, openOrders: 1_000 },
+    { ruleSet: 2, feeRate: 0.0025, ...values },
+    { ruleSet: 2, feeRate: 0.0025, vaultShare: 0.4, orderAmount: 1_000_000, openOrders: 2 },
+  ]);
 });
 
 test.each([

@@ -78,7 +78,7 @@ export function setRules(state: NaiveState, command: SetRules): Answer {
   const { kind: _kind, operator: _operator, reason: _reason, ...rules } = command;
   state.rules = rules;
   emit(state, { type: 'rulesChanged', ...rules });
-  return remembered(state, command, {}, {});
+  return remembered(state, command, {}, { rules });
 }
 
 function cancelAllOf(state: NaiveState, userId: number): number {
@@ -99,7 +99,7 @@ function remembered(
 ): Answer {
   const actionId = state.actions.length + 1;
   const { sequence, nowMs: atMs } = state;
-  const nothing = { isSet: false, userId: 0, marketId: 0, asset: -1 };
+  const nothing = { isSet: false, userId: 0, marketId: 0, asset: -1, rules: null };
   const action = { actionId, sequence, atMs, kind: CommandKind[kind], operator, reason };
   state.actions.push({ ...nothing, ...action, ...subject });
   return ok({ actionId, ...fields });
