@@ -9,7 +9,8 @@
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Engine } from '../../../engine/engine.js';
-import type { Command, RecordUpgrade } from '../../../engine/interface/commands.js';
+import { readCommand } from '../../../engine/interface/command-record.js';
+import { CommandKind, type RecordUpgrade } from '../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { JournalError, PUT_BACK } from '../../journal/errors.js';
@@ -122,13 +123,14 @@ class Verification implements Visitor {
     this.history?.applying(atMs);
   }
 
-  applied(command: Command): void {
-    if (command.kind === 'recordUpgrade') this.addUpgrade(command);
-    this.snapshots!.applied(command);
-  }
-
   appliedRecord(records: RecordBuffer, at: number): void {
     this.history?.applied(records, at);
+    const kind = records.ints[2 * at]! & 0xff;
+    // Most commands are orders: to make an object of each takes longer than to execute it.
+    if (kind !== CommandKind.recordUpgrade && kind !== CommandKind.vouchForSnapshot) return;
+    const command = readCommand(records, at);
+    if (command.kind === 'recordUpgrade') this.addUpgrade(command);
+    this.snapshots!.applied(command);
   }
 
   /** It has a batch of its own, the first after the older chain, whose end it names. */
