@@ -3,9 +3,9 @@
  * are compiled earlier keep the defaults.
  *
  * It may inline more into one function: a command passes many small functions of the engine, and
- * with the default budget a tenth of its time goes into calls. The smallest, such as the accessors
- * of rows, are inlined wherever they are called, and their bytecode does not count towards the
- * budget: otherwise each function that is added to the engine turns others into calls.
+ * with the default budget a tenth of its time goes into calls. Small functions, such as the
+ * accessors of rows, are inlined even where the budget is used up. Without that, each rule that is
+ * added to the engine turns the accessors of other rules into calls.
  *
  * It compiles on one thread less than there are cores, at least one. By default it takes up to four
  * at a time, which on a machine with two cores take the trading thread's core: while the exchange
