@@ -105,7 +105,8 @@ export class PostgresJournal implements CommitLog {
     try {
       await proveDurability(client, isUnreplicated);
       if (!(await hasTables(client))) await client.query(SCHEMA_SQL);
-      const leader = randomUUID();
+      // A standby that tries again finds what it had won without learning of it.
+      const leader = options.standby?.id ?? randomUUID();
       let warning: string | null = null;
       client.on('notice', ({ code, message }) => {
         if (code === NOT_REPLICATED) warning = message ?? code;
@@ -308,15 +309,16 @@ async function leadership(
   leader: string,
   { isForced = false, onWaiting, standby, signal }: PostgresJournalOptions,
 ): Promise<Writer> {
-  const ask = async (text: string, values: unknown[]) => {
-    // Missing from the types of pg. A standby looks for another node when this one is silent.
+  const ask = async (text: string, values: unknown[], isWaiting: boolean) => {
+    // Missing from the types of pg. Who waits does not wait for a node that is silent: it may be
+    // paused, and another one the primary.
     const query: pg.QueryConfig & { query_timeout?: number } = { text, values };
-    if (standby !== undefined) query.query_timeout = UNANSWERED_MS;
+    if (isWaiting) query.query_timeout = UNANSWERED_MS;
     return (await client.query(query)).rows;
   };
   for (let asks = 0; ; asks++) {
     const values = [leader, LEASE_MS, isForced, standby?.id ?? ''];
-    const [writer] = await ask(TAKE_OVER_SQL, values);
+    const [writer] = await ask(TAKE_OVER_SQL, values, standby !== undefined || asks > 0);
     // int8 comes as text.
     if (writer !== undefined) {
       const { epoch, last_sequence: last, hash } = writer;
@@ -325,7 +327,7 @@ async function leadership(
     if (asks === 0) onWaiting?.();
     if (standby !== undefined && asks % (REGISTER_EVERY_MS / ASK_EVERY_MS) === 0) {
       const { id, address, sequence } = standby;
-      await ask(WAITING_SQL, [id, address, sequence()]);
+      await ask(WAITING_SQL, [id, address, sequence()], true);
     }
     await delay(ASK_EVERY_MS, undefined, { ...(signal === undefined ? {} : { signal }) });
   }

@@ -77,16 +77,22 @@ export const APPEND_SQL = `
 /**
  * A new leader. `leader` is a fresh nonce, so that the statement can be repeated after a lost
  * connection. No row: the lease of the present leader is not over, or it was ended for another
- * standby ($4 is the own name) less than two seconds ago.
+ * standby ($4 is the own name) less than two seconds ago. A leader no longer waits, so its row in
+ * standby goes: the next takeover by plan must not choose it.
  */
 export const TAKE_OVER_SQL = `
-  UPDATE writer
-  SET epoch = CASE WHEN leader = $1 THEN epoch ELSE epoch + 1 END, leader = $1,
-    address = '', serving = '', successor = '', renewed = now(),
-    expires = now() + $2 * interval '1 millisecond'
-  WHERE leader = $1 OR $3
-    OR (expires <= now() AND (successor IN ('', $4) OR expires <= now() - interval '2 seconds'))
-  RETURNING epoch, last_sequence, hash`;
+  WITH won AS (
+    UPDATE writer
+    SET epoch = CASE WHEN leader = $1 THEN epoch ELSE epoch + 1 END, leader = $1,
+      address = '', serving = '', successor = '', renewed = now(),
+      expires = now() + $2 * interval '1 millisecond'
+    WHERE leader = $1 OR $3
+      OR (expires <= now() AND (successor IN ('', $4) OR expires <= now() - interval '2 seconds'))
+    RETURNING epoch, last_sequence, hash
+  ), gone AS (
+    DELETE FROM standby WHERE id = $4 AND EXISTS (SELECT FROM won)
+  )
+  SELECT epoch, last_sequence, hash FROM won`;
 
 /** One row with the settings and the asked successor. No row: another leader has taken over. */
 export const RENEW_SQL = `

@@ -17,8 +17,13 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 beforeEach(() => cluster.dropJournal());
 
-const takeOver = (isForced = false) =>
-  PostgresJournal.takeOver({ address: cluster.address, isUnreplicated: false, isForced });
+const takeOver = (isForced = false, onWaiting = () => {}) =>
+  PostgresJournal.takeOver({
+    address: cluster.address,
+    isUnreplicated: false,
+    isForced,
+    onWaiting,
+  });
 
 /** A batch of `count` commands after the journal's end. The records are any bytes. */
 function batchAfter(journal: PostgresJournal, count = 3): BatchContent {
@@ -229,6 +234,27 @@ describe('settings that no longer hold end a leader', () => {
     for (const node of standbys) await cluster.startNode(node);
     await journal.close();
   });
+});
+
+test('an exchange that waits for the lease does not wait for a primary that is paused', async () => {
+  const journal = await takeOver();
+  let isWaiting = false;
+  const onWaiting = () => {
+    isWaiting = true;
+  };
+  const outcome = takeOver(false, onWaiting).then(
+    () => 'it leads',
+    ({ message }: Error) => message,
+  );
+  await eventually(() => isWaiting);
+  const [a] = cluster.nodes;
+  cluster.signalNode(a!, 'SIGSTOP');
+  try {
+    expect(await outcome).toContain('timeout');
+  } finally {
+    cluster.signalNode(a!, 'SIGCONT');
+  }
+  await journal.close();
 });
 
 test('a row that was changed is named', async () => {
