@@ -48,7 +48,7 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
   const startedAtMs = machineMs();
   let tail: JournalTail | null = null;
   const status = () => JSON.stringify({ version, ...statusOf(tail, options), startedAtMs });
-  const server = new WaitingServer(config.trustProxy, status);
+  const server = new WaitingServer(config.trustProxy, status, () => tail !== null);
   let follower: Follower | null = null;
   try {
     const port = await server.listen(config.host, config.port);

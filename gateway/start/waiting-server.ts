@@ -1,6 +1,7 @@
 /**
  * What a standby answers while it waits: /api/health, /api/status with how far its engine is, and
- * for everything else 503 `unavailable` with Retry-After. Each answer closes its connection, so
+ * for everything else 503 `unavailable` with Retry-After. The reason is `standby` when its engine is
+ * warm, so that it does what it is there for, and `recovering` before. Each answer closes its connection, so
  * that none is left when the exchange itself listens on the port.
  */
 import type { HttpResponse } from 'uWebSockets.js';
@@ -10,17 +11,19 @@ import { Router } from '../http/router.js';
 
 const RETRY_AFTER_S = '1';
 const WAITING = errorAnswer('unavailable', { executed: false, reason: 'standby' });
+const RECOVERING = errorAnswer('unavailable', { executed: false, reason: 'recovering' });
 
 export class WaitingServer {
   private readonly router: Router;
 
   /** @param status the body of /api/status */
-  constructor(trustProxy: boolean, status: () => string) {
-    this.router = new Router(trustProxy, answerLater);
+  constructor(trustProxy: boolean, status: () => string, isWarm: () => boolean) {
+    const refusal = () => (isWarm() ? WAITING : RECOVERING).text;
+    this.router = new Router(trustProxy, (response) => answerLater(response, refusal));
     const routes: [path: string, answer: (response: HttpResponse) => void][] = [
       ['/api/health', (response) => answer(response, 200, '{"status":"ok"}')],
       ['/api/status', (response) => answer(response, 200, status())],
-      ['/*', (response) => answer(response, 503, WAITING.text)],
+      ['/*', (response) => answer(response, 503, refusal())],
     ];
     for (const [path, handle] of routes) this.router.on('any', path, handle);
   }
@@ -37,13 +40,13 @@ export class WaitingServer {
 }
 
 /** The end of the request is unknown: uWebSockets.js must not meet further bytes before it. */
-function answerLater(response: HttpResponse): void {
+function answerLater(response: HttpResponse, refusal: () => string): void {
   let isOver = false;
   response.onAborted(() => {
     isOver = true;
   });
   setImmediate(() => {
-    if (!isOver) answer(response, 503, WAITING.text);
+    if (!isOver) answer(response, 503, refusal());
   });
 }
 

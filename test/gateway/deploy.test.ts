@@ -15,8 +15,11 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { sharedSecret } from '../../gateway/auth/secret.js';
 import { readConfig } from '../../gateway/config.js';
+import { readGatewayKey } from '../../gateway/forwarding/key.js';
 import { readAddress } from '../../persistence/journal/postgres/address.js';
+import { healthCheck } from '../support/health-check.js';
 import { TestServer } from '../support/server.js';
 import { ROOT } from '../support/sources.js';
 
@@ -98,6 +101,7 @@ async function startAndStop(
     void ended.then((status) => reject(new Error(`it ended with ${status}: ${text}`)));
   });
   expect((await fetch(`${address}/ready`)).status).toBe(200);
+  expect(await healthCheck(address)).toBe(0);
   child.kill('SIGTERM');
   return ended;
 }
@@ -173,6 +177,10 @@ describe('the container image', () => {
     expect(status).toBe(0);
   });
 
+  it('is unhealthy when nothing answers', async () => {
+    expect(await healthCheck('http://127.0.0.1:9/api')).toBe(1);
+  });
+
   it('copies only what the repository has', () => {
     for (const line of lines.slice(0, last)) {
       const match = /^COPY (?!--)(.+) \S+$/.exec(line);
@@ -184,30 +192,60 @@ describe('the container image', () => {
 
 describe('the compose file', () => {
   const text = fileText('compose.yml');
-  /** The lines under a key, up to the next key of the same depth, without their indentation. */
-  const under = (key: string): string[] => {
-    const [, indent, block] = new RegExp(`^( *)${key}:\\n((?:\\1 +.*\\n|\\s*\\n)*)`, 'm').exec(
-      text,
-    )!;
-    return block!.split('\n').filter((line) => line.trim() !== '' && line.startsWith(indent!));
+  /** What is under a key, with its indentation. */
+  const under = (key: string, within = text): string => {
+    const [, , block] = new RegExp(`^( *)${key}:\\n((?:\\1 +.*\\n|\\s*\\n)*)`, 'm').exec(within)!;
+    return block!;
   };
-  /** As on the first machine, whose .env has JOURNAL only. */
-  const entries = under('environment').map((line) => {
-    const [name, value] = line.trim().split(/: (.*)/, 2) as [string, string];
-    return [name, value.replace(/^\$\{\w+:-(.*)\}$/, '$1')] as const;
-  });
+  /** The environment of a service, as on a machine whose .env has JOURNAL only. */
+  const environmentOf = (service: string): Record<string, string> => {
+    const lines = under('environment', under(service)).trimEnd().split('\n');
+    const entries = lines.map((line) => {
+      const [name, value] = line.trim().split(/: (.*)/, 2) as [string, string];
+      return [name, value.replace(/\$\{\w+:-([^}]*)\}/g, '$1')];
+    });
+    return Object.fromEntries(entries);
+  };
+  const JOURNAL = /^# +JOURNAL=(\S+)$/m.exec(text)![1]!;
 
-  it('sets only variables that exist, to values that are accepted', () => {
+  it.each([
+    ['exchange', 'leader'],
+    ['gateway', 'replica'],
+  ])('sets only variables of the %s that exist, to values that are accepted', (service, role) => {
     const table = readFileSync(join(ROOT, 'gateway/CONFIGURATION.md'), 'utf8');
-    const names = entries.map(([name]) => name!);
+    const environment = environmentOf(service);
+    const names = Object.keys(environment);
     expect(names).toContain('JOURNAL');
     for (const name of names) expect(table, name).toMatch(new RegExp(`^\\|.*\`${name}\``, 'm'));
-    const JOURNAL = /^# +JOURNAL=(\S+)$/m.exec(text)![1]!;
-    const config = readConfig({ ...Object.fromEntries(entries), JOURNAL });
+    const config = readConfig({ ...environment, JOURNAL });
+    expect(config.role).toBe(role);
     const secrets = { password: 'a password', authority: 'a certificate' };
     expect(readAddress(config.journal!.url, secrets).nodes).toHaveLength(3);
+    // What exchanges and gateways have in common.
+    expect(config.gatewaysKeyFile).toBe('/run/secrets/gateways-key');
+    expect(config.sessionSecretFile).toBe('/run/secrets/session-secret');
+  });
+
+  it('makes an exchange a standby, whose gateways find it, by what .env may say', () => {
     const ROLE = /^# +ROLE=(\S+)$/m.exec(text)![1]!;
-    expect(readConfig({ ...Object.fromEntries(entries), JOURNAL, ROLE }).role).toBe('standby');
+    const config = readConfig({ ...environmentOf('exchange'), JOURNAL, ROLE });
+    expect(config.role).toBe('standby');
+    const { host, port } = config.gateways!;
+    expect(host).toBe('0.0.0.0');
+    expect(config.advertiseAddress.split(':')[1]).toBe(`${port}`);
+    expect(under('ports', under('exchange'))).toContain(`:${port}:${port}"`);
+    expect(/^# +ADDRESS=(\S+)$/m.test(text)).toBe(true);
+  });
+
+  it('has secrets that are made as it says', () => {
+    const make = (name: string) => {
+      const [, command] = new RegExp(`^#   secrets/${name} .*: (openssl.*)$`, 'm').exec(text)!;
+      const path = join(newFolder(), name);
+      execFileSync('sh', ['-c', `umask 077; ${command} > "$0"`, path]);
+      return path;
+    };
+    expect(sharedSecret(make('session-secret'))).toHaveLength(32);
+    expect(readGatewayKey(make('gateways-key'))).toHaveLength(64);
   });
 
   it('has every secret, volume and file that it names, and the port of the image', () => {
@@ -222,8 +260,11 @@ describe('the compose file', () => {
     expect(existsSync(join(ROOT, dockerfile!))).toBe(true);
     expect(containerfile).toContain('EXPOSE 3000');
     expect(text).toContain('- "3000:3000"');
-    const [, volume, path] = /- (\w+):(\/\w+)\n/.exec(text)!;
-    expect(containerfile).toContain(`VOLUME ${path}`);
-    expect(text).toContain(`\nvolumes:\n  ${volume}:\n`);
+    const volumes = [...text.matchAll(/- ([\w-]+):(\/\w+)\n/g)];
+    expect(volumes).toHaveLength(2);
+    for (const [, volume, path] of volumes) {
+      expect(containerfile).toContain(`VOLUME ${path}`);
+      expect(text.slice(text.indexOf('\nvolumes:\n'))).toContain(`\n  ${volume}:\n`);
+    }
   });
 });

@@ -20,6 +20,7 @@ import {
   tradeOn,
 } from '../../support/disk/scenario.js';
 import { eventually } from '../../support/eventually.js';
+import { healthCheck } from '../../support/health-check.js';
 import type { ApiClient, ChildServer, Trader } from '../../support/server.js';
 import { Machines } from './machines.js';
 
@@ -117,6 +118,8 @@ test('a standby says what it is, and takes over from one that was killed', async
     const details = { executed: false, reason: 'standby' };
     expect(await answer.json()).toMatchObject({ error: { code: 'unavailable', details } });
   }
+  // A load balancer leaves it, and its container is healthy.
+  expect(await healthCheck(base)).toBe(0);
   await first.server.stop('SIGKILL');
   const other = await listening(standby);
   report(`warm: ${takeoverMs(standby)} ms`);
