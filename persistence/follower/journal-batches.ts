@@ -4,12 +4,17 @@
  * so the follower's own reading goes on beside them.
  *
  * Always holds: every read is answered once. What cannot be read is `unavailable`: damage is for
- * the follower to find, which reads the whole journal.
+ * the follower to find, which reads the whole journal. A node of PostgreSQL that is lost is replaced
+ * by another one, and one that is behind has a moment to receive what was committed.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { JournalUnavailable } from '../journal/errors.js';
 import { type JournalPlace, openSource } from '../journal/source.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
 import type { Answered } from './reads.js';
+
+const LAG_MS_MAX = 1_000;
+const LOOK_MS = 10;
 
 export class JournalBatches {
   private reader: JournalSource | null = null;
@@ -37,7 +42,16 @@ export class JournalBatches {
    * @throws JournalError or JournalUnavailable if it cannot be read.
    */
   find(sequence: number): Promise<JournalBatch | null> {
-    const found = this.last.then(() => this.findNow(sequence));
+    const found = this.last.then(async () => {
+      const isNew = this.reader === null;
+      try {
+        return await this.batchWith(sequence);
+      } catch (error) {
+        await this.release();
+        if (isNew || !(error instanceof JournalUnavailable)) throw error;
+        return this.batchWith(sequence);
+      }
+    });
     this.last = found.catch(() => {});
     return found;
   }
@@ -49,15 +63,13 @@ export class JournalBatches {
     await this.release();
   }
 
-  private async findNow(sequence: number): Promise<JournalBatch | null> {
-    if (this.ended !== null) throw new JournalUnavailable(this.ended);
-    this.reader ??= await openSource(this.place);
-    try {
-      return await this.reader.batchWith(sequence);
-    } catch (error) {
-      // Its connection may be lost: the next read opens another.
-      if (error instanceof JournalUnavailable) await this.release();
-      throw error;
+  private async batchWith(sequence: number): Promise<JournalBatch | null> {
+    for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
+      if (this.ended !== null) throw new JournalUnavailable(this.ended);
+      this.reader ??= await openSource(this.place);
+      const batch = await this.reader.batchWith(sequence);
+      if (batch !== null || !this.reader.mayLag || waitedMs >= LAG_MS_MAX) return batch;
+      await delay(LOOK_MS);
     }
   }
 

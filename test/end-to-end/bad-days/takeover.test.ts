@@ -124,7 +124,9 @@ test('a standby says what it is, and takes over from one that was killed', async
   const other = await listening(standby);
   report(`warm: ${takeoverMs(standby)} ms`);
   // It no longer waits, so a takeover by plan must not choose it.
-  expect(await cluster.query(cluster.primary, 'SELECT id FROM standby')).toEqual([]);
+  expect(await machines.cluster.query(machines.cluster.primary, 'SELECT id FROM standby')).toEqual(
+    [],
+  );
   await expectAll(other, all);
   await trade(other, traders, 'after');
   expect(await standby.server.stop()).toBe(0);
