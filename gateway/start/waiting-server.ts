@@ -1,8 +1,8 @@
 /**
  * What a standby answers while it waits: /api/health, /api/status with how far its engine is, and
- * for everything else 503 `unavailable` with Retry-After. The reason is `standby` when its engine is
- * warm, so that it does what it is there for, and `recovering` before. Each answer closes its connection, so
- * that none is left when the exchange itself listens on the port.
+ * for everything else 503 `unavailable` with Retry-After. The reason is `standby` when its engine
+ * is warm, so that it does what it is there for, and `recovering` before. Each answer closes its
+ * connection, so that none is left when the exchange itself listens on the port.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { errorAnswer } from '../http/errors.js';

@@ -4,8 +4,8 @@
  * so the follower's own reading goes on beside them.
  *
  * Always holds: every read is answered once. What cannot be read is `unavailable`: damage is for
- * the follower to find, which reads the whole journal. A node of PostgreSQL that is lost is replaced
- * by another one, and one that is behind has a moment to receive what was committed.
+ * the follower to find, which reads the whole journal. A node of PostgreSQL that is lost is
+ * replaced by another one, and one that is behind has a moment to receive what was committed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { JournalUnavailable } from '../journal/errors.js';

@@ -19,9 +19,9 @@ import { sharedSecret } from '../../gateway/auth/secret.js';
 import { readConfig } from '../../gateway/config.js';
 import { readGatewayKey } from '../../gateway/forwarding/key.js';
 import { readAddress } from '../../persistence/journal/postgres/address.js';
-import { healthCheck } from '../support/health-check.js';
 import { TestServer } from '../support/server.js';
 import { ROOT } from '../support/sources.js';
+import { healthCheck } from './health-check.js';
 
 const made: string[] = [];
 afterEach(() => {

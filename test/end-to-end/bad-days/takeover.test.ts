@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
+import { healthCheck } from '../../gateway/health-check.js';
 import {
   activeMarket,
   expectAll,
@@ -20,7 +21,6 @@ import {
   tradeOn,
 } from '../../support/disk/scenario.js';
 import { eventually } from '../../support/eventually.js';
-import { healthCheck } from '../../support/health-check.js';
 import type { ApiClient, ChildServer, Trader } from '../../support/server.js';
 import { Machines } from './machines.js';
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './sources.js';
+import { ROOT } from '../support/sources.js';
 
 /** Its exit status for the exchange at an address: 0 is healthy. */
 export async function healthCheck(address: string): Promise<number> {
