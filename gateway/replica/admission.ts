@@ -96,7 +96,8 @@ export class ReplicaAdmission {
           waits.wait(sequence, relay);
         else relay();
       } else if (context.isOver) return;
-      else if (answer === 'unknown') context.refuse(UNKNOWN);
+      // A read executes nothing, whatever became of it.
+      else if (answer === 'unknown' && route.body !== undefined) context.refuse(UNKNOWN);
       else context.refuseOverloaded();
     };
   }
