@@ -35,7 +35,7 @@ import { judgeFolder } from '../judgement.js';
 import { recover } from '../recovery.js';
 import { readSnapshot, stateHash, takeSnapshot, writeSnapshot } from '../snapshot/file.js';
 import { listSnapshots, prepareSnapshotFolder, snapshotNameOf } from '../snapshot/folder.js';
-import { loadNewestSnapshot } from '../snapshot/load.js';
+import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { createPrivateFolder, syncPath } from '../storage/files.js';
 import { append } from './copy-journal.js';
 import { closeCopy, copySecret, mustBeNew, OperationRefused } from './folders.js';
@@ -200,10 +200,18 @@ async function prove(
 /** The old state by a replay: from the first command, or without it from the oldest snapshot. */
 async function replayed(folder: string, reader: JournalReader): Promise<Replayed> {
   const fromFirst = reader.firstSequence === 1;
-  const oldest = listSnapshots(folder).findLast(({ sequence }) => sequence >= reader.firstSequence);
   const { engine, position } = fromFirst
     ? { engine: new Engine(), position: GENESIS }
-    : await loadNewestSnapshot({ folder, reader, log: SILENT, notAfter: oldest?.sequence ?? 0 });
+    : await oldestStart(folder, reader);
   await recover({ reader, engine, after: position, elapsedMs });
   return { engine, fromFirst };
+}
+
+/** The oldest usable snapshot: it may be where the first segment in the folder begins. */
+async function oldestStart(folder: string, reader: JournalReader): Promise<StartingPoint> {
+  for (const { sequence: notAfter } of listSnapshots(folder).reverse()) {
+    const start = await loadNewestSnapshot({ folder, reader, log: SILENT, notAfter });
+    if (start.position.sequence > 0) return start;
+  }
+  throw new OperationRefused(`${folder} has no snapshot for which its journal vouches`);
 }

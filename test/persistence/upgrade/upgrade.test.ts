@@ -4,56 +4,31 @@
  * upgraded first. An exchange that starts on them answers as the one that wrote them did. Who
  * changes what recorded commands lead to changes this on purpose, or not at all.
  */
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openJournal } from '../../../persistence/data-folder.js';
 import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { VERSIONS } from '../../../persistence/journal/versions.js';
+import { listSegments } from '../../../persistence/journal/segments.js';
+import { type FolderVersion, VERSIONS } from '../../../persistence/journal/versions.js';
+import { append } from '../../../persistence/operations/copy-journal.js';
+import { fileHash } from '../../../persistence/storage/files.js';
+import {
+  closeDatabase,
+  execute,
+  openDatabase,
+  query,
+} from '../../../persistence/storage/sqlite.js';
 import { operate } from '../../support/folders/operations.js';
 import { Folders, readAll } from '../../support/journal-fixture.js';
 import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
 import { PARTNER_KEYS, TestServer } from '../../support/server.js';
-import type { Answers } from './golden-run.js';
+import { expectAnswers, KEPT, kept, upgraded } from './kept.js';
 
-const KEPT = join(import.meta.dirname, 'folders');
 const folders = new Folders();
 afterEach(() => folders.removeAll());
-
-/** A copy, with the modes that the exchange gave its files. */
-function kept(version: number): { folder: string; answers: Answers } {
-  const from = join(KEPT, `version-${version}`);
-  const folder = folders.make();
-  cpSync(join(from, 'data'), folder, { recursive: true });
-  chmodSync(folder, 0o700);
-  for (const name of readdirSync(folder))
-    if (name !== 'snapshots') chmodSync(join(folder, name), 0o600);
-  return { folder, answers: JSON.parse(readFileSync(join(from, 'answers.json'), 'utf8')) };
-}
-
-async function upgraded(folder: string): Promise<{ to: string; out: string }> {
-  const to = folders.make();
-  const { status, out, err } = await operate('upgrade', '--data', folder, '--to', to);
-  expect([status, err]).toEqual([0, '']);
-  return { to, out };
-}
-
-/** The sequence grows with the commands of an upgrade and of a start. */
-function withoutSequence(json: unknown): object {
-  return JSON.parse(JSON.stringify(json), (name, value) =>
-    name === 'sequence' || name === 'atSequence' ? undefined : value,
-  );
-}
-
-/**
- * What an older program knew. It did not know what is null, and an order that rests was `resting`
- * for version 0, even if a part of it was filled.
- */
-function asKnownThen(json: unknown): unknown {
-  return JSON.parse(JSON.stringify(json), (_name, value) =>
-    value === null || value === 'resting' ? undefined : value,
-  );
-}
 
 it('there is a folder of every version', () => {
   const names = VERSIONS.map(({ version }) => `version-${version}`);
@@ -62,28 +37,15 @@ it('there is a folder of every version', () => {
 
 describe.each(VERSIONS)('a folder of version $version', ({ version }) => {
   it('leads to the digest and the answers of the program that wrote it', async () => {
-    const { folder, answers } = kept(version);
+    const { folder, answers } = kept(folders, version);
     const { journal, good } = await replayJson(folder, 'verify');
     expect(good).toBe(true);
     expect([journal.sequence, journal.digest]).toEqual([answers.sequence, answers.digest]);
 
-    const present = version === FORMAT_VERSION ? folder : (await upgraded(folder)).to;
+    const present = version === FORMAT_VERSION ? folder : (await upgraded(folders, folder)).to;
     const server = await TestServer.start({ partnerKeys: PARTNER_KEYS }, present, answers.atMs);
     try {
-      await server.followed();
-      for (const { path, user, json } of answers.reads) {
-        const answer = await server.api.read(path, answers.tokens[user ?? '']);
-        const expected = version === FORMAT_VERSION ? json : asKnownThen(json);
-        expect(withoutSequence(answer.json), path).toMatchObject(withoutSequence(expected));
-      }
-      expect(answers.keyed.length).toBeGreaterThan(50);
-      for (const { path, user, key, body, status, text } of answers.keyed) {
-        const headers = { 'idempotency-key': key };
-        const options = { token: answers.tokens[user], headers };
-        const again = await server.api.send('POST', path, body, options);
-        expect([again.status, again.text], key).toEqual([status, text]);
-        expect(again.headers['idempotency-replayed']).toBe('true');
-      }
+      await expectAnswers(server, answers, version);
     } finally {
       await server.close();
     }
@@ -92,9 +54,9 @@ describe.each(VERSIONS)('a folder of version $version', ({ version }) => {
 
 describe('an upgrade', () => {
   it('leaves the old folder as it is, and the new one says where it comes from', async () => {
-    const { folder, answers } = kept(0);
+    const { folder, answers } = kept(folders, 0);
     const before = traceOf(folder);
-    const { to, out } = await upgraded(folder);
+    const { to, out } = await upgraded(folders, folder);
     expect(traceOf(folder)).toEqual(before);
     expect(out).toMatch(/from version 0 to 1\..*the balances of \d+ users, \d+ positions/);
     const [, positions, orders, receipts] =
@@ -127,7 +89,7 @@ describe('an upgrade', () => {
   });
 
   it('is needed before a start, and refused where there is nothing to upgrade', async () => {
-    const { folder } = kept(0);
+    const { folder } = kept(folders, 0);
     const before = traceOf(folder);
     await expect(TestServer.start({}, folder)).rejects.toThrow(
       /of before the first release; this program writes version 1.*npm run upgrade/,
@@ -135,10 +97,95 @@ describe('an upgrade', () => {
     const backup = await operate('backup', '--data', folder, '--to', folders.make());
     expect([backup.status, backup.err]).toEqual([2, expect.stringContaining('older version')]);
     expect(traceOf(folder)).toEqual(before);
-    const { to } = await upgraded(folder);
+    const { to } = await upgraded(folders, folder);
     const again = await operate('upgrade', '--data', to, '--to', folders.make());
     expect([again.status, again.err]).toEqual([2, expect.stringContaining('version 1 already')]);
     const onto = await operate('upgrade', '--data', folder, '--to', to);
     expect([onto.status, onto.err]).toEqual([2, expect.stringContaining('is not empty')]);
   });
+
+  it('is needed before a copy, too', async () => {
+    const { folder } = kept(folders, 0);
+    const before = traceOf(folder);
+    const to = folders.make();
+    const copy = await operate('copy', '--from', folder, '--to', to);
+    expect([copy.status, copy.err]).toEqual([
+      2,
+      expect.stringContaining('is of an older version: copy it with the program that wrote it'),
+    ]);
+    expect([traceOf(folder), existsSync(to)]).toEqual([before, false]);
+  });
 });
+
+describe('a folder of version 0 without its first segments', () => {
+  it('is upgraded from its snapshot; what is in the archive comes back into the new one', async () => {
+    const { folder, answers } = kept(folders, 0);
+    const parts = await inSegments(folder);
+    const whole = await readAll(parts);
+    const archive = folders.make();
+    const moved = await operate('archive', '--data', parts, '--to', archive);
+    expect(moved).toMatchObject({ status: 0, err: '' });
+    const [oldest] = listSegments(parts);
+    expect(oldest!.number).toBeGreaterThan(2);
+    const before = traceOf(parts);
+
+    const { to, out } = await upgraded(folders, parts);
+    expect(traceOf(parts)).toEqual(before);
+    expect(out).toContain('from the oldest snapshot, without what is archived');
+    expect(out).toContain(`${answers.keyed.length} receipts by idempotency key are equal`);
+    const server = await TestServer.start({ partnerKeys: PARTNER_KEYS }, to, answers.atMs);
+    await server.close();
+    const missing = await replayTool(to, 'verify');
+    expect([missing.status, missing.err]).toEqual([
+      1,
+      expect.stringContaining('npm run archive -- --restore'),
+    ]);
+
+    const back = await operate('archive', '--restore', '--data', to, '--to', archive);
+    expect(back).toMatchObject({ status: 0, err: '' });
+    expect((await replayJson(to, 'verify')).good).toBe(true);
+    expect((await readAll(to)).slice(0, whole.length)).toEqual(whole);
+    const again = await TestServer.start({ partnerKeys: PARTNER_KEYS }, to, answers.atMs);
+    try {
+      await expectAnswers(again, answers, 0);
+    } finally {
+      await again.close();
+    }
+  });
+
+  it('is refused without a snapshot after them, in words', async () => {
+    const parts = await inSegments(kept(folders, 0).folder);
+    await operate('archive', '--data', parts, '--to', folders.make());
+    rmSync(join(parts, 'snapshots'), { recursive: true });
+    const before = traceOf(parts);
+    const to = folders.make();
+    const { status, err } = await operate('upgrade', '--data', parts, '--to', to);
+    expect([status, err]).toEqual([1, expect.stringMatching(/not in the folder.*--restore/)]);
+    expect([traceOf(parts), existsSync(to)]).toEqual([before, false]);
+  });
+});
+
+/** The same batches in several segments of version 0, with the snapshot and the secret. */
+async function inSegments(folder: string): Promise<string> {
+  const to = folders.make();
+  const journal = await openJournal({ folder: to, segmentBytes: 14_000 });
+  for (const batch of await readAll(folder)) await append(journal, batch);
+  await journal.sealed();
+  await journal.close();
+  const [{ applicationId, userVersion }] = VERSIONS as [FolderVersion];
+  let hash: Buffer | null = null;
+  for (const { path } of listSegments(to)) {
+    chmodSync(path, 0o600);
+    const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
+    await execute(
+      database,
+      `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${userVersion}`,
+    );
+    if (hash !== null) await query(database, 'UPDATE head SET previousFile = ?', [hash]);
+    await closeDatabase(database);
+    hash = fileHash(path);
+  }
+  for (const name of ['snapshots', 'session-secret'])
+    cpSync(join(folder, name), join(to, name), { recursive: true });
+  return to;
+}
