@@ -332,6 +332,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     const drained = atMost(STOP_MS.gateways, gateways?.drain() ?? Promise.resolve());
     await atMost(STOP_MS.sources, sources.stop());
     await drained;
+    await stream.cancelOrders(STOP_MS.stream);
     await closeSequencer();
     gateways?.leave();
     log.info({ sequence: sequencer.durableSequence }, 'handed over');

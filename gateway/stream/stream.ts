@@ -172,25 +172,34 @@ export class StreamServer {
   }
 
   /**
-   * Closes all connections with 1001, after everything durable was sent, at the latest after
-   * `limitMs`. First, orders are cancelled for connections with cancelOnDisconnect. To be called
-   * while the sequencer still accepts commands, after all other senders have stopped.
+   * Cancels the orders of connections with cancelOnDisconnect, because all connections are about to
+   * end. To be called while the sequencer still accepts commands, after all other senders have
+   * stopped. Resolves when they are cancelled, at the latest after `limitMs`.
    */
-  async stop(limitMs: number): Promise<void> {
-    if (this.timer !== null) clearInterval(this.timer);
+  async cancelOrders(limitMs: number): Promise<void> {
+    if (this.stopping) return;
     this.stopping = true;
-    const untilMs = elapsedMs() + limitMs;
     // A gateway's leader cancels them when the gateway has left.
     for (const { userId, cancelOnDisconnect } of this.remote === null ? this.connections : []) {
       if (cancelOnDisconnect) this.cancels.add(userId);
     }
-    const { sequencer } = this.gateway;
-    // After a failure, no command is accepted and nothing is sent.
-    if (sequencer.failure === null) {
-      await atMost(untilMs - elapsedMs(), this.cancels.finish());
-      await atMost(untilMs - elapsedMs(), this.allReleased());
-    }
+    // After a failure, no command is accepted.
+    if (this.gateway.sequencer.failure === null) await atMost(limitMs, this.cancels.finish());
     this.cancels.stop();
+  }
+
+  /**
+   * Closes all connections with 1001, after everything durable was sent, at the latest after
+   * `limitMs`. First, orders are cancelled ({@link StreamServer.cancelOrders}), unless that was
+   * done before.
+   */
+  async stop(limitMs: number): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer);
+    const untilMs = elapsedMs() + limitMs;
+    await this.cancelOrders(limitMs);
+    // After a failure, nothing is sent.
+    if (this.gateway.sequencer.failure === null)
+      await atMost(untilMs - elapsedMs(), this.allReleased());
     this.protocol.stop();
     await this.clientsRead(Math.min(untilMs, elapsedMs() + LAST_READS_MS));
     for (const connection of this.connections) connection.end(CLOSE.goingAway);

@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { healthCheck } from '../../gateway/health-check.js';
+import { StreamClient } from '../../gateway/stream/support.js';
 import {
   activeMarket,
   expectAll,
@@ -21,7 +22,7 @@ import {
   tradeOn,
 } from '../../support/disk/scenario.js';
 import { eventually } from '../../support/eventually.js';
-import type { ApiClient, ChildServer, Trader } from '../../support/server.js';
+import { type ApiClient, type ChildServer, PASSWORD, type Trader } from '../../support/server.js';
 import { Machines } from './machines.js';
 
 const COMMANDS = 30;
@@ -78,6 +79,19 @@ function report(text: string): void {
 
 const trade = (api: ApiClient, traders: Trader[], name: string) =>
   tradeOn(api, traders, { commands: COMMANDS, keys: name, random: new Random(name) });
+
+async function signedIn(api: ApiClient, username: string): Promise<Trader> {
+  const { status, json } = await api.post('/auth/register', { username, password: PASSWORD });
+  expect(status).toBe(201);
+  return json;
+}
+
+async function rest(api: ApiClient, { token }: Trader): Promise<void> {
+  const order = { outcome: 'UP', amount: 5, price: 0.1, timeInForce: 'GTC' };
+  const answer = await api.post(`/markets/15m/${await activeMarket(api)}/buy`, order, token);
+  expect([answer.status, answer.json.status]).toEqual([200, 'resting']);
+}
+
 
 /** Where a standby listens while it waits. */
 function waitingAt({ server }: Node): string {
@@ -179,12 +193,21 @@ describe('a planned takeover', () => {
     };
     const market = await activeMarket(api);
     const trading = Promise.all(['a', 'b', 'c'].map(client));
+    const quitter = await signedIn(api, 'quitter');
+    const stream = await StreamClient.connect(Number(new URL(api.url).port));
+    stream.send({ op: 'auth', token: quitter.token, cancelOnDisconnect: true });
+    await stream.next('authenticated');
     for (let i = 0; i < 2; i++) {
       const standby = await standBy(leader);
       const before = all.length;
+      if (i === 0) await rest(api, quitter);
       const asked = takeover();
       const next = await listening(standby);
       current = next;
+      // For a client of the stream it is the end of its connection, which was to cancel its orders.
+      const orders = await next.get(`/users/${quitter.userId}/orders`, quitter.token);
+      expect([orders.status, orders.json.orders]).toEqual([200, []]);
+      expect(await stream.closed).toMatchObject({ code: 1001 });
       expect(await asked).toMatchObject({ code: 0 });
       report(`${(await asked).text.trim()} ${takeoverMs(standby)} ms of it to start serving`);
       expect(await leader.server.end()).toBe(0);
