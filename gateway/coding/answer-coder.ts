@@ -65,6 +65,8 @@ export class AnswerCoder {
   private start(): Worker {
     const worker = new Worker(workerFile());
     worker.on('message', ({ id, tag, bytes }: CodingAnswer) => {
+      // After an error, what the thread had done before may still arrive; it was answered.
+      if (!this.waiting.has(id)) return;
       const { coding, done } = this.take(id);
       done({ tag, coding, bytes });
     });

@@ -46,6 +46,18 @@ test('if the thread fails, what waits goes as it is, and another thread is start
   expect((await coded(body)).coding).toBe('gzip');
 });
 
+test('what a failed thread had done before is not answered twice', async () => {
+  coder = new AnswerCoder(createLog('silent'));
+  const damaged = { byteLength: 10 } as unknown as Uint8Array;
+  await coded(bodyOf(50_000));
+  const answers = [coded(bodyOf(50_000)), coded(bodyOf(50_000)), coded(damaged)];
+  // The trading thread is busy: it hears of the failure before it reads the first two answers.
+  const untilMs = performance.now() + 250;
+  while (performance.now() < untilMs);
+  expect(await Promise.all(answers)).toHaveLength(3);
+  expect((await coded(bodyOf(50_000))).coding).toBe('gzip');
+});
+
 test('a stop answers what waits', async () => {
   coder = new AnswerCoder(createLog('silent'));
   const body = bodyOf(2_000_000);
