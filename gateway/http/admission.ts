@@ -240,8 +240,8 @@ function readAndRun(context: RequestContext, route: Route, body: ReceivedBody): 
 
 /** The session may have ended in the commands that were waited for. */
 function runWhenReached(context: RequestContext, route: Route): void {
-  const { gateway, session } = context;
-  gateway.waits.wait(context.minSequence, (isReached) => {
+  const { gateway, session, minSequence } = context;
+  const run = (isReached: boolean) => {
     if (context.isOver) return;
     const fault = session === null ? null : gateway.sessions.faultOf(session, context.engine);
     try {
@@ -251,7 +251,9 @@ function runWhenReached(context: RequestContext, route: Route): void {
     } catch (error) {
       gateway.fail(error);
     }
-  });
+  };
+  if (context.namesSequence) gateway.waits.waitForNamed(minSequence, run);
+  else gateway.waits.wait(minSequence, run);
 }
 
 function runHandler(context: RequestContext, route: Route): void {
@@ -411,7 +413,10 @@ function readMinSequence(context: RequestContext, route: Route, text: string): b
     context.refuse(invalidRequest({ minSequence: 'must be a sequence, such as 901' }));
     return false;
   }
-  context.minSequence = Math.max(context.minSequence, sequence);
+  if (sequence > context.minSequence) {
+    context.minSequence = sequence;
+    context.namesSequence = true;
+  }
   return true;
 }
 

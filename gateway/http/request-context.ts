@@ -81,8 +81,9 @@ export class RequestContext<Body = unknown, Query = unknown>
 
   /** What the request counts as; null: it is not counted. */
   quota: Quota | null;
-  /** The sequence that the answer must include. */
+  /** The sequence that the answer must include, and whether the client has named it. */
   minSequence = 0;
+  namesSequence = false;
 
   private status = 200;
   private text: string | Uint8Array = '';

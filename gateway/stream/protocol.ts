@@ -275,7 +275,7 @@ export class Protocol {
 
   /** The client was at another gateway, which was ahead: going back would show it the past. */
   private resumeLater(connection: Connection, request: ResumeRequest, number: number): void {
-    this.options.gateway.waits.wait(number, () => {
+    this.options.gateway.waits.waitForNamed(number, () => {
       if (connection.isOpen) this.resume(connection, { ...request, isLate: true });
     });
   }

@@ -1,12 +1,15 @@
 /**
- * Reads that name a sequence which this process has not reached: they wait for it, for a bounded
- * time and in a bounded number.
+ * What needs a sequence that this process has not reached waits here, for a bounded time.
+ *
+ * Always holds: numbers that clients name are bounded, for they may name what will never be. The
+ * others are bounded by what waits, an answer per request, so no client takes their room: they
+ * always wait, in order.
  */
 import { elapsedMs } from './clock.js';
 
 const REACH_MS = 1_000;
 const LOOK_MS = 5;
-const WAITING_MAX = 10_000;
+const NAMED_MAX = 10_000;
 
 type Done = (isReached: boolean) => void;
 
@@ -20,6 +23,7 @@ export class SequenceWaits {
   /** In order of their limits in time. */
   private waiting: Waiting[] = [];
   private timer: NodeJS.Timeout | null = null;
+  private named = 0;
 
   constructor(
     private readonly sequence: () => number,
@@ -28,12 +32,21 @@ export class SequenceWaits {
 
   /** Calls `done` once: in a later turn when the sequence is reached, or it takes too long. */
   wait(sequence: number, done: Done): void {
-    if (this.waiting.length >= WAITING_MAX) {
+    this.waiting.push({ sequence, untilMs: elapsedMs() + this.limitMs, done });
+    this.timer ??= setInterval(() => this.look(), LOOK_MS);
+  }
+
+  /** The same for a number that a client has named; at once if too many of those wait. */
+  waitForNamed(sequence: number, done: Done): void {
+    if (this.named >= NAMED_MAX) {
       done(false);
       return;
     }
-    this.waiting.push({ sequence, untilMs: elapsedMs() + this.limitMs, done });
-    this.timer ??= setInterval(() => this.look(), LOOK_MS);
+    this.named++;
+    this.wait(sequence, (isReached) => {
+      this.named--;
+      done(isReached);
+    });
   }
 
   /** To be called when the sequence has advanced, so that nothing waits for the timer. */
