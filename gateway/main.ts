@@ -19,6 +19,7 @@ import {
 } from './start/process-limits.js';
 
 async function main(): Promise<void> {
+  checkNode();
   const asked = readConfig(process.env);
   const log = createLog(asked.logLevel);
   const config = withinLimits(asked, processLimits(), log);
@@ -48,6 +49,18 @@ async function main(): Promise<void> {
   }
   if (config.role !== 'standby') onSignals(stop);
   console.log(firstTrade(exchange.port, config.host, config.assets[0]!));
+}
+
+/**
+ * An older Node.js would start, and end at the first answer with a decimal.
+ * @throws if it is too old
+ */
+function checkNode(): void {
+  if (typeof JSON.rawJSON === 'function') return;
+  throw new Error(
+    `it needs Node.js 22, and this is ${process.version}. "npm start" uses the one that npm has ` +
+      'installed, node_modules/.bin/node.',
+  );
 }
 
 function onSignals(stop: () => void): void {
