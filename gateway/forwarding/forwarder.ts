@@ -5,7 +5,8 @@
  * - a request is sent again, to the next leader, only if it cannot be executed twice: it has an
  *   idempotency key, changes nothing, or was returned unexecuted;
  * - every request is answered once: by a leader or, when it has waited too long, with what is known
- *   about it. The answer `notExecuted` is only given when no leader has received the request;
+ *   about it. The answer `notExecuted` is only given when no leader has received the request; and a
+ *   change that an earlier leader may have executed is not refused by the limits of the next one;
  * - what waits is bounded in number and in bytes.
  */
 import type { ElapsedMs } from '../fair-use/token-buckets.js';
@@ -30,6 +31,7 @@ export type Answered = (answer: AnswerHead | NotAnswered, body: Uint8Array) => v
 export interface Forwardable {
   head: RequestHead;
   body: Uint8Array;
+  isChange: boolean;
   /** Whether it may be sent again when it is unknown if it was executed. */
   isRepeatable: boolean;
   /** How long it waits. */
@@ -39,6 +41,7 @@ export interface Forwardable {
 interface Waiting {
   number: number;
   frame: Uint8Array;
+  isChange: boolean;
   isRepeatable: boolean;
   /** Whether a leader may have received it and not returned it. */
   isSent: boolean;
@@ -49,6 +52,8 @@ interface Waiting {
 }
 
 const NONE: Uint8Array = new Uint8Array(0);
+/** Refusals of a request that has not reached the engine, nor its remembered answers. */
+const BEFORE_THE_ENGINE: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 const NUMBERS = 2 ** 32;
 
 export class Forwarder {
@@ -74,7 +79,7 @@ export class Forwarder {
   }
 
   /** `answered` is called once, possibly before this returns. */
-  send({ head, body, isRepeatable, waitMs }: Forwardable, answered: Answered): void {
+  send({ head, body, isChange, isRepeatable, waitMs }: Forwardable, answered: Answered): void {
     const { link } = this;
     const number = this.nextNumber();
     const frame = frameOf(FrameKind.request, number, JSON.stringify(head), body);
@@ -86,6 +91,7 @@ export class Forwarder {
     const waiting: Waiting = {
       number,
       frame,
+      isChange,
       isRepeatable,
       isSent: link.isOpen,
       isDoubtful: false,
@@ -104,8 +110,9 @@ export class Forwarder {
     const waiting = this.waiting.get(number);
     if (kind === FrameKind.notServed) this.link.leave();
     if (waiting === undefined) return true;
-    if (kind === FrameKind.answer) this.finish(waiting, head as AnswerHead, body);
-    else waiting.isSent = false;
+    if (kind === FrameKind.notServed) waiting.isSent = false;
+    else if (isUnknownStill(waiting, head as AnswerHead)) this.finish(waiting, 'unknown');
+    else this.finish(waiting, head as AnswerHead, body);
     return true;
   }
 
@@ -162,4 +169,9 @@ export class Forwarder {
     while (this.waiting.has(this.lastNumber));
     return this.lastNumber;
   }
+}
+
+/** Whether an earlier leader may have executed what this one has refused to look at. */
+function isUnknownStill({ isChange, isDoubtful }: Waiting, { status }: AnswerHead): boolean {
+  return isChange && isDoubtful && BEFORE_THE_ENGINE.has(status);
 }

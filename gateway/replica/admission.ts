@@ -76,6 +76,7 @@ export class ReplicaAdmission {
     const request: Forwardable = {
       head,
       body: body.bytes,
+      isChange,
       isRepeatable: !isChange || isKeyed(context, route),
       waitMs: isChange ? CHANGE_MS : READ_MS,
     };

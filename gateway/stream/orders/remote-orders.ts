@@ -4,7 +4,8 @@
  * Always holds:
  * - a client's requests reach a leader in the order in which they came, and each gets one answer;
  * - one with an idempotency key is sent again to the next leader when its fate is unknown; one
- *   without gets the error `outcome_unknown`;
+ *   without gets the error `outcome_unknown`, and so does one that the next leader refuses to look
+ *   at;
  * - what waits is bounded: per connection as on the leader, in bytes for all, and in time;
  * - a receipt is sent when this gateway's state includes it, so the messages of `user` come first.
  */
@@ -30,6 +31,17 @@ import { KEY, NOT_SIGNED_IN, tooManyUnanswered, UNAVAILABLE } from './requests.j
 const SWEEP_MS = 100;
 const BYTES_MAX = 64 * 1024 * 1024;
 const UNKNOWN = errorAnswer('outcome_unknown');
+
+/** Errors of a request that has not reached the engine, nor its remembered answers. */
+const BEFORE_THE_ENGINE: ReadonlySet<string> = new Set([
+  'missing_token',
+  'invalid_token',
+  'token_revoked',
+  'token_expired',
+  'scope_insufficient',
+  'rate_limited',
+  'unavailable',
+]);
 
 interface Pending {
   id: string | undefined;
@@ -204,6 +216,10 @@ export class RemoteOrders {
     if (pending === undefined) return;
     this.bytes -= pending.frame.byteLength;
     if (pending.isAnswered) return;
+    if (pending.isDoubtful && isBeforeTheEngine(body)) {
+      this.answerHere(client, pending, UNKNOWN);
+      return;
+    }
     const { connection } = client;
     const text = Buffer.from(body);
     const deliver = () => {
@@ -249,4 +265,13 @@ export class RemoteOrders {
     if (isOver) this.bytes -= frame.byteLength;
     return isOver;
   }
+}
+
+/** Whether an answer is an error that says nothing of what an earlier leader has done. */
+function isBeforeTheEngine(answer: Uint8Array): boolean {
+  const { type, code } = JSON.parse(Buffer.from(answer).toString('utf8')) as {
+    type: string;
+    code?: string;
+  };
+  return type === 'error' && code !== undefined && BEFORE_THE_ENGINE.has(code);
 }

@@ -92,7 +92,6 @@ async function rest(api: ApiClient, { token }: Trader): Promise<void> {
   expect([answer.status, answer.json.status]).toEqual([200, 'resting']);
 }
 
-
 /** Where a standby listens while it waits. */
 function waitingAt({ server }: Node): string {
   const line = server.stderr.split('\n').find((each) => each.includes('a standby: it follows'));
