@@ -47,6 +47,7 @@ const REFUSALS = [
   'insufficient_liquidity',
   'insufficient_shares',
   'order_closed',
+  'price_not_met',
   'post_only_would_trade',
 ];
 
