@@ -88,7 +88,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
       lagCommandsMax: config.followerLagCommands,
       log,
       elapsedMs,
-      // Only the leader can have a snapshot vouched for in the journal.
+      // The leader has the same snapshot, and vouches for it.
       onSnapshot: () => {},
       onDisagreement: (sequence, message) =>
         fail(new Error(`the follower disagrees from sequence ${sequence} on: ${message}`)),

@@ -36,7 +36,7 @@ export class EndCheck {
   ) {
     this.engine = start.engine;
     this.position = start.position;
-    this.snapshots = new FollowerSnapshots(options, start.position.sequence);
+    this.snapshots = new FollowerSnapshots(options, this.engine);
     this.replay = new Replay(this.engine, (records, at) => this.snapshots.applied(records, at));
   }
 

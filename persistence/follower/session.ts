@@ -120,7 +120,7 @@ export class FollowerSession {
       (atMs) => this.projection?.applying(atMs),
     );
     const vouchedSequence = this.board.get('snapshotSequence');
-    this.snapshots = new FollowerSnapshots(options, start.position.sequence);
+    this.snapshots = new FollowerSnapshots(options, this.engine);
     if (endCheck() !== null) this.board.set('snapshotSequence', vouchedSequence);
     this.boards = new Leaderboards(this.engine);
     this.batches = new JournalBatches(options.journal ?? { folder: options.folder });
@@ -349,10 +349,10 @@ export class FollowerSession {
     for (this.startCommit(); this.committing !== null; this.startCommit()) await this.committing;
   }
 
+  /** Called after every batch. */
   private isSnapshotDue(): boolean {
-    return (
-      this.projection !== null && this.endCheck() === null && this.snapshots.isDue(this.engine)
-    );
+    const isDue = this.snapshots.isDue(this.engine);
+    return isDue && this.projection !== null && this.endCheck() === null;
   }
 
   private async takeSnapshot(): Promise<void> {

@@ -1,16 +1,25 @@
 /**
- * When the follower takes snapshots: after a number of commands or a time of the exchange, one at a
- * time, at the end of a batch that is also in the history (and synced there, unless a long read
- * delays the checkpoint). So the history is rarely behind the newest snapshot after a crash. If it
- * is, the session begins with an older snapshot, or an empty engine.
+ * When the follower takes snapshots: at the end of the batch in which the sequence passes a
+ * multiple of a number of commands, or the exchange's time a multiple of a duration. That depends
+ * on the journal alone, so the nodes of a cluster take theirs at the same sequences, of the same
+ * bytes, and the hash that the leader has journalled vouches for those of all.
  *
- * The exchange is asked to journal the hash of each. When the follower meets that command in the
+ * The batch is also in the history (and synced there, unless a long read delays the checkpoint). So
+ * the history is rarely behind the newest snapshot after a crash. If it is, the session begins with
+ * an older snapshot, or an empty engine.
+ *
+ * They are written one after another. One that is due meanwhile is taken then and waits; a further
+ * one is left out, which only lets a restart replay more.
+ *
+ * The exchange is asked to journal the hash of each. When the follower has met that command in the
  * journal, the snapshot counts.
  *
- * An engine that catches up with a long journal takes none: they would soon be outdated. If that is
- * because the history is far behind the newest snapshot, another engine takes them (end-check.ts).
+ * An engine that catches up with a long journal takes none but the last: they would soon be
+ * outdated. If that is because the history is far behind the newest snapshot, another engine takes
+ * them (end-check.ts).
  */
 import type { Engine } from '../../engine/engine.js';
+import type { VouchForSnapshot } from '../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../engine/interface/records.js';
 import { JournalError } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
@@ -46,37 +55,68 @@ interface WrittenSnapshot {
 
 export class FollowerSnapshots {
   private writing: SnapshotWriting | null = null;
+  /** Taken while another was being written. */
+  private waiting: SnapshotContent | null = null;
   /** The last snapshot of this session that is on disk. */
   private last: WrittenSnapshot | null = null;
-  /** Of the last snapshot taken, written or not; at first, of the one at the session's start. */
-  private lastSequence = 0;
-  private lastAtMs: number | null = null;
+  /** The last one of the journal. */
+  private vouch: VouchForSnapshot | null = null;
+  /** That the journal vouches for other bytes. */
+  private problem: JournalError | null = null;
+  /** The engine after the batch before. */
+  private beforeSequence: number;
+  private beforeMs: number;
 
-  /** @param startSequence of the snapshot from which the engine started; 0: from the beginning. */
+  /** @param engine at the start, from a snapshot or empty. */
   constructor(
     private readonly options: SnapshotsOptions,
-    startSequence: number,
+    { sequence, nowMs }: Engine,
   ) {
-    this.lastSequence = startSequence;
-    options.board.set('snapshotSequence', startSequence);
+    this.beforeSequence = sequence;
+    this.beforeMs = nowMs;
+    options.board.set('snapshotSequence', sequence);
   }
 
-  /** Whether a snapshot of the engine should be taken now. Cheap: called after every batch. */
-  isDue(engine: Engine): boolean {
-    if (this.writing !== null || engine.sequence <= this.lastSequence) return false;
+  /**
+   * Whether a snapshot of the engine should be taken now. Cheap: to be called after every batch,
+   * also where none can be taken.
+   * @throws JournalError when the journal vouches for other bytes than this follower has written.
+   */
+  isDue({ sequence, nowMs }: Engine): boolean {
+    if (this.problem !== null) throw this.problem;
     const { everyCommands, everyMs } = this.options.snapshots;
-    if (this.options.board.get('durable') - engine.sequence >= everyCommands) return false;
-    // Time counts from the first batch applied: the last snapshot may be much older.
-    this.lastAtMs ??= engine.nowMs;
-    const isTime = engine.nowMs - this.lastAtMs >= everyMs;
-    return isTime || engine.sequence - this.lastSequence >= everyCommands;
+    const { beforeSequence, beforeMs } = this;
+    this.beforeSequence = sequence;
+    this.beforeMs = nowMs;
+    // The first command of an exchange sets its time, which passes nothing.
+    const isTime = beforeMs > 0 && hasPassed(beforeMs, nowMs, everyMs);
+    if (!isTime && !hasPassed(beforeSequence, sequence, everyCommands)) return false;
+    return this.waiting === null && this.options.board.get('durable') - sequence < everyCommands;
   }
 
   take(engine: Engine, position: JournalPosition): void {
     const content = takeSnapshot(engine, position);
+    if (this.writing === null) this.write(content);
+    else this.waiting = content;
+  }
+
+  /** Called after every command of the journal: one that vouches for a snapshot makes it count. */
+  applied(records: RecordBuffer, at: number): void {
+    const vouch = vouchAt(records, at);
+    if (vouch === null) return;
+    this.vouch = vouch;
+    this.judge(vouch);
+  }
+
+  async close(): Promise<void> {
+    const { writing } = this;
+    this.writing = null;
+    this.waiting = null;
+    await writing?.cancel();
+  }
+
+  private write(content: SnapshotContent): void {
     const { sequence, atMs, stateBytes } = content.header;
-    this.lastSequence = sequence;
-    this.lastAtMs = atMs;
     this.writing = this.options.writeSnapshot(this.options.folder, content);
     this.writing.done.then(
       (hash) => this.written({ sequence, atMs, hash }, stateBytes),
@@ -84,22 +124,17 @@ export class FollowerSnapshots {
     );
   }
 
-  /**
-   * Called after every command of the journal: one that vouches for a snapshot makes it count.
-   * @throws JournalError when it vouches for other bytes than this follower has written.
-   */
-  applied(records: RecordBuffer, at: number): void {
-    const vouch = vouchAt(records, at);
-    if (vouch === null) return;
+  /** When the journal vouches for a snapshot, and when one is written: the leader may be faster. */
+  private judge({ snapshotSequence, snapshotHash }: VouchForSnapshot): void {
     const { board, folder, log } = this.options;
-    const { snapshotSequence, snapshotHash } = vouch;
     const isOwn = this.last?.sequence === snapshotSequence;
     if (isOwn && this.last!.hash !== snapshotHash) {
-      throw new JournalError(
+      this.problem ??= new JournalError(
         `the journal vouches for a snapshot at sequence ${snapshotSequence} with the SHA-256 ` +
           `${snapshotHash}, but the follower has written one with ${this.last!.hash}`,
         snapshotSequence + 1,
       );
+      return;
     }
     // An older command, or one for a file that is gone.
     const isThere = listSnapshots(folder).some(({ sequence }) => sequence === snapshotSequence);
@@ -109,27 +144,33 @@ export class FollowerSnapshots {
     log.info({ sequence: snapshotSequence }, 'the journal vouches for a snapshot');
   }
 
-  async close(): Promise<void> {
-    const { writing } = this;
-    this.writing = null;
-    await writing?.cancel();
-  }
-
   private written(snapshot: WrittenSnapshot, stateBytes: number): void {
-    this.writing = null;
-    this.last = snapshot;
     const { sequence, hash } = snapshot;
     const { folder, board, log } = this.options;
+    this.last = snapshot;
     log.info({ sequence, stateBytes }, 'a snapshot was written and read back');
+    if (this.vouch !== null) this.judge(this.vouch);
     removeOldSnapshots(folder, { sequence, vouchedSequence: board.get('snapshotSequence') });
     this.options.snapshotWritten(sequence, hash);
+    this.writeWaiting();
   }
 
   /** Not retried: the journal has everything, and the next snapshot is enough. */
   private failed(sequence: number, error: Error): void {
-    const wasCancelled = this.writing === null;
-    this.writing = null;
-    if (!wasCancelled)
-      this.options.log.error({ sequence, err: error.message }, 'a snapshot could not be written');
+    if (this.writing === null) return;
+    this.options.log.error({ sequence, err: error.message }, 'a snapshot could not be written');
+    this.writeWaiting();
   }
+
+  private writeWaiting(): void {
+    const { waiting } = this;
+    this.writing = null;
+    this.waiting = null;
+    if (waiting !== null) this.write(waiting);
+  }
+}
+
+/** Whether a number that grows has reached or passed a multiple. */
+function hasPassed(before: number, now: number, every: number): boolean {
+  return Math.floor(now / every) > Math.floor(before / every);
 }

@@ -18,6 +18,7 @@ import type {
 } from '../../persistence/history/requests.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
+import type { JournalPlace } from '../../persistence/journal/source.js';
 import {
   readSnapshot,
   type SnapshotContent,
@@ -114,12 +115,16 @@ export interface TestFollower {
   close(): Promise<void>;
 }
 
-/** @param durableSequence where the journal ends; reads wait for it. */
+/**
+ * @param durableSequence where the journal ends; reads wait for it.
+ * @param journal default: in the folder.
+ */
 export function startFollower(
   folder: string,
   durableSequence: number,
   snapshots = { everyCommands: 1_000_000, everyMs: 1e15 },
   writeSnapshot: WriteSnapshot = writeSnapshotHere,
+  journal: JournalPlace = { folder },
 ): TestFollower {
   const board = new ProgressBoard();
   board.set('durable', durableSequence);
@@ -129,6 +134,7 @@ export function startFollower(
   const written: TestFollower['written'] = [];
   const options = {
     folder,
+    journal,
     board,
     log,
     snapshots,

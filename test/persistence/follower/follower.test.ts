@@ -17,6 +17,7 @@ import {
   type HistoryLink,
 } from '../../../persistence/follower/history-client.js';
 import { CommitMarks, LagBound } from '../../../persistence/follower/lag.js';
+import type { WriteSnapshot } from '../../../persistence/follower/snapshots.js';
 import type { HistoryOutcome, HistoryRequest } from '../../../persistence/history/requests.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
@@ -35,6 +36,7 @@ import {
   startFollower,
   type TestFollower,
   writeCommands,
+  writeSnapshotHere,
 } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
 import { append, Folders, flip, journalErrorOf, tamper } from '../../support/journal-fixture.js';
@@ -207,6 +209,97 @@ describe('snapshots', () => {
     await journal.close();
   });
 
+  it('are the same on every node of a cluster, so the leader vouches for those of all', async () => {
+    const [leading, other] = [folders.make(), folders.make()];
+    const schedule = { everyCommands: 700, everyMs: 900_000 };
+    const place = { folder: leading };
+    const journal = await openJournal(place);
+    const engine = new Engine();
+    const leader = start(leading, 0, schedule);
+    const startOther = (durable: number) => {
+      const follower = startFollower(other, durable, schedule, writeSnapshotHere, place);
+      followers.push(follower);
+      return follower;
+    };
+    let node = startOther(0);
+    let vouched = 0;
+    for (let from = 0; from < 3_000; from += 300) {
+      await writeCommands(journal, engine, commands.slice(from, from + 300));
+      leader.committed(engine.sequence);
+      await leader.read(TRADES);
+      // The other node follows in longer steps, and is started anew in the middle.
+      if (from % 600 === 300) {
+        node.committed(engine.sequence);
+        await node.read(TRADES);
+      }
+      const atMs = engine.nowMs;
+      const vouches = leader.written.slice(vouched).map(({ sequence, hash }) => {
+        const of = { snapshotSequence: sequence, snapshotHash: hash };
+        return { command: { kind: 'vouchForSnapshot' as const, ...of }, atMs };
+      });
+      await writeCommands(journal, engine, vouches);
+      vouched += vouches.length;
+      if (from === 1_500) {
+        await node.close();
+        node = startOther(engine.sequence);
+      }
+    }
+    node.committed(engine.sequence);
+    await node.read(TRADES);
+    await leader.read(TRADES);
+    const hashes = (folder: string) =>
+      listSnapshots(folder).map(({ sequence, path }) => [sequence, readSnapshot(path).hash]);
+    expect(hashes(other)).toEqual(hashes(leading));
+    expect(vouched).toBeGreaterThan(3);
+    expect(node.log.of('info')[0]).toMatchObject({
+      fields: { snapshotSequence: expect.any(Number) },
+      message: 'the follower starts',
+    });
+    expect(node.board.get('snapshotSequence')).toBe(leader.written.at(-1)!.sequence);
+    // Its restart begins with its own snapshot, for which the leader has vouched.
+    const reader = await openJournalReader(leading);
+    const log = new Log();
+    const recovered = await recoverFromSnapshot({ folder: other, reader, log, elapsedMs: () => 0 });
+    await reader.close();
+    expect(recovered.snapshotSequence).toBe(leader.written.at(-1)!.sequence);
+    expect(log.of('warn')).toEqual([]);
+    await journal.close();
+  });
+
+  it('end the session when the journal vouches for other bytes, also while they are written', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    let finish = () => {};
+    const isFinished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    // It is on disk only after the journal has vouched for it.
+    const write: WriteSnapshot = (to, content) => {
+      const { done, cancel } = writeSnapshotHere(to, content);
+      return { done: Promise.all([done, isFinished]).then(([hash]) => hash), cancel };
+    };
+    const follower = startFollower(folder, 0, { everyCommands: 500, everyMs: 1e15 }, write);
+    followers.push(follower);
+    await writeCommands(journal, engine, commands.slice(0, 600));
+    follower.committed(engine.sequence);
+    await follower.read(TRADES);
+    const [snapshot] = listSnapshots(folder);
+    const of = { snapshotSequence: snapshot!.sequence, snapshotHash: '0'.repeat(64) };
+    const vouch = { command: { kind: 'vouchForSnapshot' as const, ...of }, atMs: engine.nowMs };
+    await writeCommands(journal, engine, [vouch]);
+    follower.committed(engine.sequence);
+    await follower.read(TRADES);
+    expect(follower.disagreements).toEqual([]);
+    finish();
+    await eventually(() => expect(follower.written.length).toBe(1));
+    await writeCommands(journal, engine, commands.slice(600, 700));
+    follower.committed(engine.sequence);
+    await eventually(() => expect(follower.disagreements.length).toBe(1));
+    expect(follower.disagreements[0]!.message).toContain('vouches for a snapshot at sequence');
+    await journal.close();
+  });
+
   it('are not taken while it catches up with a long journal', async () => {
     const folder = folders.make();
     await journalOf(folder, commands);
@@ -233,8 +326,8 @@ describe('snapshots', () => {
       'a snapshot could not be written',
     ]);
     mkdirSync(join(folder, 'snapshots'));
-    await writeCommands(journal, engine, commands.slice(600, 1_200));
-    follower.committed(1_200);
+    await writeCommands(journal, engine, commands.slice(600, 1_100));
+    follower.committed(1_100);
     await follower.read(TRADES);
     expect(listSnapshots(folder).length).toBe(1);
     await journal.close();
@@ -347,7 +440,8 @@ describe('a history that is far behind', () => {
     const folder = folders.make();
     const end = await withSnapshots(folder);
     writeFileSync(join(folder, 'history.db'), 'nothing');
-    const follower = start(folder, end, EVERY);
+    // The session's own snapshot, at 2,400, takes so long that the other engine has begun.
+    const follower = start(folder, end, { everyCommands: 800, everyMs: 1e15 });
     expect((await follower.read(TRADES)).entries.length).toBe(1);
     expect(follower.log.of('info').map(({ message }) => message)).toContain(
       "the journal's end is checked while the history is behind",
