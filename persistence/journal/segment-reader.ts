@@ -63,12 +63,13 @@ export class SegmentReader {
   /** Reads the head. Returns false when the file has no tables: it is not a segment yet. */
   async open(): Promise<boolean> {
     try {
-      const [application] = await this.query<{ application_id: number }>('PRAGMA application_id');
-      const [version] = await this.query<{ user_version: number }>('PRAGMA user_version');
+      // First: the tables may be committed between two of these reads, with the rest.
       const schema = await this.query<{ sql: string }>(
         'SELECT sql FROM sqlite_schema ORDER BY name',
       );
       if (schema.length === 0 && this.segment.number > 1) return false;
+      const [application] = await this.query<{ application_id: number }>('PRAGMA application_id');
+      const [version] = await this.query<{ user_version: number }>('PRAGMA user_version');
       const { application_id: applicationId } = application!;
       const { user_version: userVersion } = version!;
       if (!VERSIONS.some((each) => each.applicationId === applicationId))
