@@ -8,6 +8,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -20,13 +21,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
 import { DataFolder, openJournal } from '../../../persistence/data-folder.js';
+import { openSegment } from '../../../persistence/journal/open-segment.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { SegmentReader } from '../../../persistence/journal/segment-reader.js';
 import { listSegments, segmentAt } from '../../../persistence/journal/segments.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../../persistence/snapshot/folder.js';
-import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+import {
+  closeDatabase,
+  finalize,
+  openDatabase,
+  query,
+} from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
 import { operate } from '../../support/folders/operations.js';
 import { Folders, journalErrorOf, readAll, start, write } from '../../support/journal-fixture.js';
@@ -154,6 +162,32 @@ describe('segments', () => {
     await journal.close();
     expect(seen).toEqual(written);
     expect(listSegments(folder).length).toBeGreaterThan(5);
+  });
+
+  it('that are begun while a reader opens them are segments, or not yet', async () => {
+    // Without a read before it, and between the first and the second.
+    const previous = { sequence: 10, hash: Buffer.alloc(32, 1), digest: new Engine().digest() };
+    for (const readsBefore of [0, 1]) {
+      const folder = folders.make();
+      const segment = segmentAt(folder, 2);
+      mkdirSync(folder);
+      writeFileSync(segment.path, '');
+      const database = await openDatabase(segment.path, sqlite3.OPEN_READWRITE);
+      const all = database.all.bind(database) as (...of: unknown[]) => sqlite3.Database;
+      let reads = 0;
+      database.all = (...of: unknown[]) => {
+        if (reads++ !== readsBefore) return all(...of);
+        void openSegment({ folder, durability: 'off' }, 2, previous).then(async (begun) => {
+          await finalize(begun.insert);
+          await closeDatabase(begun.database);
+          all(...of);
+        });
+        return database;
+      };
+      const reader = new SegmentReader(async () => database, segment, null);
+      expect(await reader.open()).toBe(readsBefore === 0);
+      await reader.release();
+    }
   });
 
   it('are replayed and verified as a whole', async () => {
