@@ -20,6 +20,8 @@ const GATEWAYS = ['gateway-1', 'gateway-2'] as const;
 export interface ClusterOptions {
   /** For all exchanges and gateways. */
   environment?: Readonly<Record<string, string>>;
+  /** The built program. Default: the one of this build. */
+  program?: string;
   onEnd?: (name: string, status: number | NodeJS.Signals) => void;
 }
 
@@ -78,10 +80,15 @@ export class Cluster {
     await until('all exchanges run', () => this.exchanges.every(({ isRunning }) => isRunning));
   }
 
-  /** Ends every process by its id, the leader last, and removes all files. */
-  async stop(): Promise<void> {
+  /** Ends the exchanges and gateways, the leader last. The journal is still there. */
+  async stopExchanges(): Promise<void> {
     this.isStopping = true;
     for (const exchange of this.exchanges.toReversed()) await exchange.stop('SIGTERM');
+  }
+
+  /** Ends every process by its id and removes all files. */
+  async stop(): Promise<void> {
+    await this.stopExchanges();
     await this.postgres.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -90,7 +97,7 @@ export class Cluster {
     name: string,
     role: Role,
     environment: Readonly<Record<string, string>>,
-    { onEnd = () => {} }: ClusterOptions,
+    { program, onEnd = () => {} }: ClusterOptions,
   ): Promise<ClusterExchange> {
     const isGateway = role === 'replica';
     const exchange: ClusterExchange = new ClusterExchange({
@@ -99,6 +106,7 @@ export class Cluster {
       roleAfterwards: isGateway ? 'replica' : 'standby',
       port: await freePort(),
       logFile: join(this.folder, `${name}.log`),
+      ...(program === undefined ? {} : { program }),
       environment: {
         ...environment,
         DATA_FOLDER: join(this.folder, name),

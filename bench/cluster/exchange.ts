@@ -19,6 +19,8 @@ export interface ClusterExchangeOptions {
   name: string;
   port: number;
   logFile: string;
+  /** Default: the one beside this file, which is built. */
+  program?: string;
   /** At its first start, and when it is started again. */
   role: Role;
   roleAfterwards: Role;
@@ -107,10 +109,10 @@ export class ClusterExchange {
   }
 
   private spawn(role: Role): ChildProcess {
-    const { environment, logFile, port, onEnd = () => {} } = this.options;
+    const { environment, logFile, port, program = MAIN, onEnd = () => {} } = this.options;
     const log = openSync(logFile, 'a');
     try {
-      const child = spawn(process.execPath, ['--enable-source-maps', MAIN], {
+      const child = spawn(process.execPath, ['--enable-source-maps', program], {
         env: { ...environment, ROLE: role, HOST: '127.0.0.1', PORT: `${port}` },
         stdio: ['ignore', log, log],
       });
