@@ -47,11 +47,19 @@ export class GatewaysClient extends ApiClient {
     const giveUpAtMs = performance.now() + PATIENCE_MS;
     for (;;) {
       const gateway = this.random.pick(this.gateways);
-      const answer = await gateway.send(method, path, body, { ...options, headers });
-      const isFinal = answer.status !== 503 && answer.status !== 504;
-      if (isFinal || performance.now() > giveUpAtMs) {
-        await this.note(gateway, method, answer, options.token);
-        return answer;
+      const isLast = performance.now() > giveUpAtMs;
+      try {
+        const answer = await gateway.send(method, path, body, { ...options, headers });
+        const isFinal = answer.status !== 503 && answer.status !== 504;
+        if (isFinal || isLast) {
+          await this.note(gateway, method, answer, options.token);
+          return answer;
+        }
+      } catch (error) {
+        // A gateway closes a connection on which nothing came for ten seconds.
+        const isClosed = (error as { code?: string }).code === 'UND_ERR_SOCKET';
+        const isRepeatable = method === 'GET' || 'idempotency-key' in headers;
+        if (isLast || !isClosed || !isRepeatable) throw error;
       }
       this.repeated++;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
