@@ -59,7 +59,8 @@ async function checkReferral(
 
 /**
  * Every leaderboard, profile and list of points follows from the trades that HTTP reported. Returns
- * the sequence of the last leaderboard. `least`: the entries that each must have.
+ * the sequence of the last leaderboard. `least`: each has more entries, unless its period began
+ * after the last market.
  */
 export async function checkStandings(
   day: RealDay,
@@ -76,15 +77,17 @@ export async function checkStandings(
   }
   const expected = new ExpectedStandings(participants, decidedMarkets(day));
   let sequence = 0;
+  const lastEndsAtMs = Math.max(...[...day.watch.resolved.values()].map((seen) => seen.endsAtMs));
   for (const metric of METRICS) {
     for (const period of ['all', 'day', 'week']) {
       const path = `/leaderboard?metric=${metric}&period=${period}&`;
       const { entries, json } = await readList(day, path, 'entries');
       sequence = json.sequence;
-      expect(entries, `${metric}, ${period}`).toEqual(
-        expected.board(metric, startOf(period, json.atMs)),
-      );
-      expect(entries.length).toBeGreaterThan(least(period));
+      const fromMs = startOf(period, json.atMs);
+      expect(entries, `${metric}, ${period}`).toEqual(expected.board(metric, fromMs));
+      // On a busy machine the exchange may be days further, with nothing in the period.
+      if (fromMs <= lastEndsAtMs)
+        expect(entries.length, `${metric}, ${period}`).toBeGreaterThan(least(period));
     }
   }
   await checkProfiles(day, expected);

@@ -8,7 +8,7 @@ import { Big } from 'big.js';
 import { Random } from '../../../bench/workload/random.js';
 import { eventually } from '../../support/eventually.js';
 import type { ApiClient } from '../../support/server.js';
-import { DAY_MS, DAY_START_MS, QUARTER_MS } from './day-prices.js';
+import { DAY_MS, QUARTER_MS } from './day-prices.js';
 import { floorToMicros, type Income } from './expected-income.js';
 import type { Participant } from './expected-standings.js';
 import { MarketWatch } from './market-watch.js';
@@ -29,15 +29,21 @@ export interface DayOptions {
   watchApi: ApiClient;
   seed: string;
   users: number;
-  /** Markets that start later are not traded. */
-  tradeUntilMs: number;
-  /** When the users have claimed everything and stop. */
-  watchUntilMs: number;
   /**
    * Every second user does not claim in this many first markets, so winnings are paid automatically
    * a day later.
    */
   patientMarkets: number;
+}
+
+/** Times of the exchange. */
+export interface Span {
+  /** Where the first market starts that is traded. */
+  fromMs: number;
+  /** Markets that start then or later are not traded. */
+  tradeUntilMs: number;
+  /** When the users have claimed everything and stop. */
+  watchUntilMs: number;
 }
 
 export class RealDay {
@@ -68,11 +74,12 @@ export class RealDay {
   }
 
   /** All users trade and claim, until the watch is over. */
-  async live(): Promise<void> {
-    const { seed } = this.options;
-    const lives = this.clients.map((client, i) =>
-      this.liveAs(client, new Random(`${seed}:${i}`), i % 2 === 1),
-    );
+  async live(span: Span): Promise<void> {
+    const { seed, patientMarkets } = this.options;
+    const lives = this.clients.map((client, i) => {
+      const patientUntilMs = i % 2 === 1 ? span.fromMs + patientMarkets * QUARTER_MS : 0;
+      return this.liveAs(client, new Random(`${seed}:${i}`), { ...span, patientUntilMs });
+    });
     await Promise.all(lives);
     await this.watch.stop();
   }
@@ -157,31 +164,35 @@ export class RealDay {
   }
 
   /** Trades each new market and claims what was resolved. */
-  private async liveAs(client: TradingClient, random: Random, isPatient: boolean): Promise<void> {
+  private async liveAs(
+    client: TradingClient,
+    random: Random,
+    span: Span & { patientUntilMs: number },
+  ): Promise<void> {
     const { watch } = this;
     const claimed = new Set<string>();
     const side = this.sideOf(client, random);
-    while (watch.nowMs < this.options.watchUntilMs) {
+    while (watch.nowMs < span.watchUntilMs) {
       watch.check();
       const { active } = watch;
-      if (active !== null && active.startsAtMs < this.options.tradeUntilMs)
+      if (active !== null && active.startsAtMs < span.tradeUntilMs)
         await trade(client, active.id, random);
       if (random.chance(0.1)) await side.act();
-      await this.claimResolved(client, claimed, isPatient);
+      await this.claimResolved(client, claimed, span.patientUntilMs);
       await new Promise((resolve) => setTimeout(resolve, random.whole(100, 1_900)));
     }
-    await this.claimResolved(client, claimed, isPatient);
+    await this.claimResolved(client, claimed, span.patientUntilMs);
     await client.endResting();
   }
 
+  /** What starts before `patientUntilMs` is left. */
   private async claimResolved(
     client: TradingClient,
     claimed: Set<string>,
-    isPatient: boolean,
+    patientUntilMs: number,
   ): Promise<void> {
-    const patientUntilMs = DAY_START_MS + this.options.patientMarkets * QUARTER_MS;
     for (const { id, startsAtMs, resolution } of this.watch.resolved.values()) {
-      if (claimed.has(id) || (isPatient && startsAtMs < patientUntilMs)) continue;
+      if (claimed.has(id) || startsAtMs < patientUntilMs) continue;
       claimed.add(id);
       await client.claim(id, resolution!);
     }

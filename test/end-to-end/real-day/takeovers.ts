@@ -8,35 +8,38 @@ import { FAULTS } from '../../../bench/cluster/kill/faults.js';
 import { until } from '../../../bench/cluster/until.js';
 import type { Random } from '../../../bench/workload/random.js';
 import { takeover } from '../../../persistence/operations/takeover.js';
-import { DAY_START_MS } from './day-prices.js';
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 const LOOK_MS = 20;
 const LIMIT_MS = 10_000;
 const KINDS = ['by plan', 'leader killed', 'leader paused'] as const;
 
 export interface TakeoverSeen {
   kind: (typeof KINDS)[number];
-  /** Of the day. */
-  hour: number;
+  /** The full hour. */
+  atMs: number;
   /** Until another exchange served. */
   tookMs: number;
 }
 
-/** One at each of the first `hours` hours after midnight. `nowMs`: the exchange's time. */
+/** One at each full hour after `fromMs`, the last at `untilMs`. `nowMs`: the exchange's time. */
 export async function takeOverHourly(
   cluster: Cluster,
-  { hours, nowMs, random }: { hours: number; nowMs: () => number; random: Random },
+  times: { fromMs: number; untilMs: number; nowMs: () => number },
+  random: Random,
 ): Promise<TakeoverSeen[]> {
   const seen: TakeoverSeen[] = [];
-  for (let hour = 1; hour <= hours; hour++) {
-    while (nowMs() < DAY_START_MS + hour * HOUR_MS) await sleep(LOOK_MS);
-    const kind = KINDS[(hour - 1) % KINDS.length]!;
+  const { fromMs, untilMs, nowMs } = times;
+  for (let atMs = nextHour(fromMs); atMs <= untilMs; atMs = nextHour(atMs)) {
+    while (nowMs() < atMs) await sleep(LOOK_MS);
+    const kind = KINDS[seen.length % KINDS.length]!;
     const tookMs = await takeOver(cluster, kind, random);
-    seen.push({ kind, hour, tookMs });
+    seen.push({ kind, atMs, tookMs });
   }
   return seen;
 }
+
+const nextHour = (atMs: number) => atMs - (atMs % HOUR_MS) + HOUR_MS;
 
 async function takeOver(
   cluster: Cluster,
