@@ -14,25 +14,25 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Cluster } from '../../bench/cluster/cluster.js';
-import { Random } from '../../bench/workload/random.js';
-import { move } from '../../persistence/operations/move.js';
-import { eventually } from '../support/eventually.js';
-import { programJson } from '../support/replay-tool.js';
-import { seedOf } from '../support/seed.js';
-import { ROOT } from '../support/sources.js';
-import { HOUSE_FUNDS, RealDay, type Span, STARTING_BALANCE } from './real-day/day.js';
-import { checkBalances, checkMarkets, checkStandings } from './real-day/day-checks.js';
-import { checkJournal, type Status } from './real-day/day-journal.js';
+import { Cluster } from '../../../bench/cluster/cluster.js';
+import { Random } from '../../../bench/workload/random.js';
+import { move } from '../../../persistence/operations/move.js';
+import { eventually } from '../../support/eventually.js';
+import { programJson } from '../../support/replay-tool.js';
+import { seedOf } from '../../support/seed.js';
+import { ROOT } from '../../support/sources.js';
+import { HOUSE_FUNDS, RealDay, type Span, STARTING_BALANCE } from '../real-day/day.js';
+import { checkBalances, checkMarkets, checkStandings } from '../real-day/day-checks.js';
+import { checkJournal, type Status } from '../real-day/day-journal.js';
 import {
   DAY_FILE,
   DAY_MS,
   DAY_START_MS,
   expectedMarkets,
   QUARTER_MS,
-} from './real-day/day-prices.js';
-import { GatewaysClient } from './real-day/gateways-client.js';
-import { takeOverHourly } from './real-day/takeovers.js';
+} from '../real-day/day-prices.js';
+import { GatewaysClient } from '../real-day/gateways-client.js';
+import { takeOverHourly } from '../real-day/takeovers.js';
 
 const SEED = seedOf('REAL_DAY_SEED');
 /** Of the whole day, some winnings are paid automatically, a day later. */
