@@ -46,9 +46,8 @@ const size = process.env['CLUSTER_DAY'] ?? '';
 const isWhole = size === 'whole';
 const { limitMs, speed, ...plan } = isWhole ? WHOLE : SHORT;
 
-/** What is traded, from the market that is active at `nowMs` on. */
-function spanFrom(nowMs: number): Span {
-  const fromMs = nowMs - (nowMs % QUARTER_MS);
+/** What is traded, from the market that starts at `fromMs` on. */
+function spanFrom(fromMs: number): Span {
   if (isWhole) {
     const paidMs = fromMs + DAY_MS + PATIENT_MARKETS * QUARTER_MS;
     return { fromMs, tradeUntilMs: Number.POSITIVE_INFINITY, watchUntilMs: paidMs + 60_000 };
@@ -100,7 +99,7 @@ test.runIf(size !== '')(
     await day.open();
     const { watch } = day;
     await eventually(() => watch.active !== null);
-    const span = spanFrom(watch.nowMs);
+    const span = spanFrom(watch.active!.startsAtMs);
     const endMs = Math.min(span.tradeUntilMs, DAY_END_MS);
     const hours = { fromMs: span.fromMs, untilMs: endMs, nowMs: () => watch.nowMs };
     const [takeovers] = await Promise.all([
