@@ -11,7 +11,7 @@ import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalBatches } from '../../../persistence/follower/journal-batches.js';
-import { type JournalError, JournalUnavailable } from '../../../persistence/journal/errors.js';
+import type { JournalError } from '../../../persistence/journal/errors.js';
 import { GENESIS, MAX_ROW_BYTES } from '../../../persistence/journal/format.js';
 import { PostgresJournal } from '../../../persistence/journal/postgres/postgres-journal.js';
 import { type JournalPlace, openSource } from '../../../persistence/journal/source.js';
@@ -170,21 +170,4 @@ describe.each(Object.entries(STORES))('a journal in %s', (_, store) => {
       'closed',
     );
   });
-});
-
-test('single batches are found again after their connection was lost', async () => {
-  const { open, place } = STORES['PostgreSQL']!;
-  await trade(await open(), new Engine(), 2);
-  const [first] = await readAll(place());
-  const batches = new JournalBatches(place());
-  expect(await batches.find(1)).toEqual(first);
-  const ended = await cluster.query(
-    cluster.nodes[0]!,
-    `SELECT pg_terminate_backend(pid, 10000) AS ended FROM pg_stat_activity
-      WHERE application_name = 'quarter-hour-exchange' AND pid <> pg_backend_pid()`,
-  );
-  expect(ended).toEqual([{ ended: true }]);
-  await expect(batches.find(1)).rejects.toThrow(JournalUnavailable);
-  expect(await batches.find(1)).toEqual(first);
-  await batches.close('the test is over');
 });
