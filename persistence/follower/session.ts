@@ -181,8 +181,10 @@ export class FollowerSession {
 
   /** Whether the newest snapshot is so far ahead that the journal's end would wait for long. */
   get isFarBehind(): boolean {
-    const { folder, snapshots } = this.options;
-    const newest = listSnapshots(folder)[0]?.sequence ?? 0;
+    const { folder, snapshots, board } = this.options;
+    // One beyond the journal's end is not of this journal.
+    const end = board.get('durable');
+    const newest = listSnapshots(folder).find(({ sequence }) => sequence <= end)?.sequence ?? 0;
     return newest - this.sequence > snapshots.everyCommands;
   }
 
