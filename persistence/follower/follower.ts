@@ -10,6 +10,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { JournalPlace } from '../journal/source.js';
+import { threadUrl } from '../storage/thread-url.js';
 import { HistoryClient } from './history-client.js';
 import { CommitMarks, LagBound } from './lag.js';
 import type { FollowerData, FollowerLog, FromFollower, ToFollower } from './messages.js';
@@ -175,7 +176,7 @@ export class Follower {
   private startThread(): Worker {
     this.board.threadStarts();
     const workerData = { ...this.workerData, problem: this.trouble } satisfies FollowerData;
-    const thread = new Worker(workerUrl(), { workerData });
+    const thread = new Worker(threadUrl(import.meta.url, './worker.js'), { workerData });
     process.once('exit', this.endAtExit);
     thread.on('message', (message: FromFollower) => this.received(message));
     thread.on('error', (error) => {
@@ -262,11 +263,4 @@ export class Follower {
     this.ended ??= reason;
     this.history.end(reason);
   }
-}
-
-/** The compiled thread, also when tests run this file as source: Node.js 20 runs no TypeScript. */
-function workerUrl(): URL {
-  const { url } = import.meta;
-  const compiled = '../../dist/persistence/follower/worker.js';
-  return new URL(url.endsWith('.ts') ? compiled : './worker.js', url);
 }

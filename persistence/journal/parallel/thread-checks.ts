@@ -8,6 +8,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { fileHash } from '../../storage/files.js';
+import { threadUrl } from '../../storage/thread-url.js';
 import type { JournalPosition } from '../format.js';
 import type { Mark } from '../head-mark.js';
 import type { SegmentChecks } from '../reader.js';
@@ -79,7 +80,7 @@ export class ThreadChecks implements SegmentChecks {
 
   /** Resolves when the thread has ended. */
   private start(workerData: ThreadTasks): Promise<void> {
-    const worker = new Worker(workerUrl(), { workerData });
+    const worker = new Worker(threadUrl(import.meta.url, './worker.js'), { workerData });
     worker.on('message', (answer: SegmentAnswer) =>
       this.waiting.get(answer.number)!.settle(answer),
     );
@@ -112,11 +113,4 @@ function waitingAnswer(): Waiting {
 function unwrap<Value>(outcome: Outcome<Value>): Value {
   if ('value' in outcome) return outcome.value;
   throw errorOf(outcome.failure);
-}
-
-/** The compiled thread, also when tests run this file as source: Node.js 20 runs no TypeScript. */
-function workerUrl(): URL {
-  const { url } = import.meta;
-  const compiled = '../../../dist/persistence/journal/parallel/worker.js';
-  return new URL(url.endsWith('.ts') ? compiled : './worker.js', url);
 }
