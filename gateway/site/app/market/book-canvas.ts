@@ -44,7 +44,7 @@ function styleOf(canvas: HTMLCanvasElement) {
 
 /** Draws until the returned function is called. */
 export function drawBook(canvas: HTMLCanvasElement): () => void {
-  // Where the browser cannot do it, the page draws it as any other canvas.
+  // A browser without offscreen canvases draws on the canvas of the page.
   const isApart = 'transferControlToOffscreen' in canvas;
   const surface = isApart ? canvas.transferControlToOffscreen() : canvas;
   const context = surface.getContext('2d') as Context;
