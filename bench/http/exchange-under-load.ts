@@ -163,7 +163,7 @@ export class ExchangeUnderLoad {
 }
 
 /** Writes the prices of one asset for a quarter hour. Returns the configuration. */
-function environmentIn(folder: string) {
+export function environmentIn(folder: string) {
   const prices = join(folder, 'prices.csv');
   const lines = ['observedAtMs,asset,price'];
   for (let second = 0; second <= 900; second++)

@@ -12,12 +12,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { type CpuUse, CpuWatch } from '../measure/machine.js';
+import { mainThreadCpuMsOf } from '../measure/process-cpu.js';
 import { Samples } from '../measure/samples.js';
 import { HttpConnection } from './connection.js';
 import { HOST, type HttpAnswer } from './messages.js';
 
 export interface StreamLoadOptions {
+  /** Of the trader. */
   port: number;
+  /** Of the readers, in turns. Default: that of the trader. */
+  readerPorts?: readonly number[];
   /** The channel of a market's trades. */
   channel: string;
   readers: number;
@@ -27,6 +31,8 @@ export interface StreamLoadOptions {
   perSecond: number | null;
   warmUpMs: number;
   measureMs: number;
+  /** Processes whose main threads are watched. */
+  pids?: readonly number[];
 }
 
 export interface StreamLoadResult extends CpuUse {
@@ -38,6 +44,8 @@ export interface StreamLoadResult extends CpuUse {
   answer: Latency;
   reader: Latency;
   lastReader: Latency;
+  /** CPU time of the watched main threads in the measured time, in the order of `pids`. */
+  threadCpuMs: number[];
 }
 
 export interface Latency {
@@ -91,12 +99,12 @@ class StreamLoad {
   }
 
   async run(): Promise<StreamLoadResult> {
-    const { readers, warmUpMs, measureMs } = this.options;
+    const { port, readerPorts = [port], readers, warmUpMs, measureMs, pids = [] } = this.options;
     await Promise.race([this.trader.open(), this.failure]);
     for (let from = 0; from < readers; from += CONNECTS_AT_ONCE) {
       const some = Array.from(
         { length: Math.min(CONNECTS_AT_ONCE, readers - from) },
-        () => new Reader(this, this.options),
+        (_, i) => new Reader(this, readerPorts[(from + i) % readerPorts.length]!, this.options),
       );
       this.readers.push(...some);
       await Promise.race([Promise.all(some.map((reader) => reader.isSubscribed)), this.failure]);
@@ -107,7 +115,7 @@ class StreamLoad {
     const startedMs = performance.now();
     this.measureFromMs = startedMs + warmUpMs;
     this.endMs = this.measureFromMs + measureMs;
-    const cpu = cpuUseAfter(warmUpMs, measureMs);
+    const cpu = cpuUseAfter(warmUpMs, measureMs, pids);
     this.timer = setInterval(() => this.trade(), 1);
     await Promise.race([finished, this.failure, timeOut(warmUpMs + measureMs + PATIENCE_MS)]);
     return {
@@ -189,7 +197,7 @@ class Reader {
   private last = -1;
   private received = 0;
 
-  constructor(load: StreamLoad, { port, channel }: StreamLoadOptions) {
+  constructor(load: StreamLoad, port: number, { channel }: StreamLoadOptions) {
     this.middle = `,"channel":"${channel}","channelSequence":`;
     this.socket = new WebSocket(`ws://${HOST}:${port}/api/stream`, {
       perMessageDeflate: false,
@@ -239,11 +247,13 @@ function latencyOf(samples: Samples): Latency {
   return { p50Ms: samples.percentile(0.5), p99Ms: samples.percentile(0.99) };
 }
 
-async function cpuUseAfter(warmUpMs: number, measureMs: number): Promise<CpuUse> {
+async function cpuUseAfter(warmUpMs: number, measureMs: number, pids: readonly number[]) {
   await sleep(warmUpMs);
   const watch = new CpuWatch();
+  const before = pids.map(mainThreadCpuMsOf);
   await sleep(measureMs);
-  return watch.stop();
+  const threadCpuMs = pids.map((pid, i) => mainThreadCpuMsOf(pid) - before[i]!);
+  return { ...watch.stop(), threadCpuMs };
 }
 
 async function timeOut(ms: number): Promise<never> {

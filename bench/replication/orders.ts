@@ -1,8 +1,17 @@
-/** Durable orders over HTTP, singly and in batches, on SQLite and on PostgreSQL. */
+/** Durable orders over HTTP, singly and in batches: SQLite, PostgreSQL, one gateway, two. */
+import type { LoadResult } from '../http/load.js';
 import { batches, buys, type HttpLoad } from '../http/loads.js';
 import { LoadGenerator } from '../http/processes.js';
 import { type Part, percent, tableOf } from '../measure/report.js';
-import { type CpuTimes, cpuSince, cpuTimesOf, type Setup, type Started } from './setup.js';
+import {
+  type CpuTimes,
+  cpuSince,
+  cpuTimesOf,
+  portsOf,
+  type Setup,
+  type Started,
+  untilFollowed,
+} from './setup.js';
 
 const BUY_CONNECTIONS = 64;
 const BATCH_CONNECTIONS = 16;
@@ -10,7 +19,10 @@ const WARM_UP_MS = 2_000;
 
 export interface OrdersRow {
   setup: string;
+  isReplicated: boolean;
+  gateways: number;
   load: string;
+  /** Of all clients together. */
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
@@ -29,51 +41,57 @@ export async function measureOrders(
     { load: await buys(setup.leader), connections: BUY_CONNECTIONS },
     { load: await batches(setup.leader), connections: BATCH_CONNECTIONS },
   ];
-  const generator = started(new LoadGenerator());
+  const generators = portsOf(setup).map(() => started(new LoadGenerator()));
   const rows: OrdersRow[] = [];
-  for (const each of loads) rows.push(await measure(setup, each, generator, seconds));
+  for (const each of loads) rows.push(await measure(setup, each, generators, seconds));
   return rows;
 }
 
 async function measure(
   setup: Setup,
   { load, connections }: { load: HttpLoad; connections: number },
-  generator: LoadGenerator,
+  generators: readonly LoadGenerator[],
   seconds: number,
 ): Promise<OrdersRow> {
-  const { port } = setup.leader;
-  const { requests } = load;
+  const ports = portsOf(setup);
   const run = (measureMs: number) =>
-    generator.run({
-      pace: { kind: 'closed' },
-      port,
-      connections,
-      requests,
-      warmUpMs: 0,
-      measureMs,
-    });
+    Promise.all(
+      ports.map((port, i) =>
+        generators[i]!.run({
+          pace: { kind: 'closed' },
+          port,
+          connections: connections / ports.length,
+          requests: load.requests,
+          warmUpMs: 0,
+          measureMs,
+        }),
+      ),
+    );
   await run(WARM_UP_MS);
   const before = cpuTimesOf(setup);
-  const result = await run(seconds * 1_000);
+  const results = await run(seconds * 1_000);
   const cpu = cpuSince(setup, before);
-  await setup.leader.followed();
-  const perRequest = Object.entries(cpu).map(([name, ms]) => [
-    name,
-    (1_000 * ms) / result.measured,
-  ]);
+  await untilFollowed(setup);
+  const answers = sum(results, ({ measured }) => measured);
+  const perRequest = Object.entries(cpu).map(([name, ms]) => [name, (1_000 * ms) / answers]);
   return {
     setup: setup.name,
+    isReplicated: setup.postgres !== null,
+    gateways: setup.gateways.length,
     load: load.name,
-    perSecond: (result.measured / seconds) * load.orders,
-    p50Ms: result.latencyP50Ms,
-    p99Ms: result.latencyP99Ms,
-    idleShare: result.idleShare,
+    perSecond: (answers / seconds) * load.orders,
+    p50Ms: Math.max(...results.map(({ latencyP50Ms }) => latencyP50Ms)),
+    p99Ms: Math.max(...results.map(({ latencyP99Ms }) => latencyP99Ms)),
+    idleShare: results[0]!.idleShare,
     cpuMicros: Object.fromEntries(perRequest) as unknown as CpuTimes,
-    errors: Object.entries(result.byStatus).reduce(
-      (all, [status, n]) => all + (status === '200' ? 0 : n),
-      0,
+    errors: sum(results, ({ byStatus }) =>
+      Object.entries(byStatus).reduce((all, [status, n]) => all + (status === '200' ? 0 : n), 0),
     ),
   };
+}
+
+function sum(results: readonly LoadResult[], of: (result: LoadResult) => number): number {
+  return results.reduce((all, result) => all + of(result), 0);
 }
 
 export function ordersPart(rows: readonly OrdersRow[]): Part {
@@ -82,7 +100,7 @@ export function ordersPart(rows: readonly OrdersRow[]): Part {
   const title =
     'Durable orders, closed loop; latencies in milliseconds; CPU per request in microseconds';
   const table = tableOf(title, rows, {
-    journal: ({ setup }) => setup,
+    'journal and way': ({ setup }) => setup,
     load: ({ load }) => load,
     'orders/s': ({ perSecond }) => perSecond,
     'of SQLite': ratioOf,
@@ -90,9 +108,40 @@ export function ordersPart(rows: readonly OrdersRow[]): Part {
     p99: ({ p99Ms }) => p99Ms,
     leader: ({ cpuMicros }) => cpuMicros.leaderMs,
     'its main thread': ({ cpuMicros }) => cpuMicros.leaderThreadMs,
+    'each gateway': ({ cpuMicros }) => cpuMicros.gatewayMs,
+    'main thread of it': ({ cpuMicros }) => cpuMicros.gatewayThreadMs,
     'each PostgreSQL': ({ cpuMicros }) => cpuMicros.postgresMs,
     'idle cores': ({ idleShare }) => percent(idleShare),
     errors: ({ errors }) => errors,
   });
   return { table, figures: { errors: rows.reduce((all, { errors }) => all + errors, 0) } };
+}
+
+/** CPU per request of the rows with gateways, in that of the leader without one. */
+export function forwardingPart(rows: readonly OrdersRow[]): Part {
+  const forwarded = rows.filter(({ gateways }) => gateways > 0);
+  const alone = ({ load: its }: OrdersRow) =>
+    rows.find(({ isReplicated, gateways, load }) => isReplicated && gateways === 0 && load === its)!
+      .cpuMicros;
+  const ofThread = (row: OrdersRow, of: keyof CpuTimes) =>
+    row.cpuMicros[of] / alone(row).leaderThreadMs;
+  const ofProcess = (row: OrdersRow, of: keyof CpuTimes) => row.cpuMicros[of] / alone(row).leaderMs;
+  const title = 'What forwarding costs: CPU per request, 1 is that of a leader without a gateway';
+  const table = tableOf(title, forwarded, {
+    'journal and way': ({ setup }) => setup,
+    load: ({ load }) => load,
+    "leader's main thread": (row) => ofThread(row, 'leaderThreadMs'),
+    "each gateway's main thread": (row) => ofThread(row, 'gatewayThreadMs'),
+    'leader, all threads': (row) => ofProcess(row, 'leaderMs'),
+    'each gateway, all threads': (row) => ofProcess(row, 'gatewayMs'),
+  });
+  const [one] = forwarded;
+  const figures =
+    one === undefined
+      ? {}
+      : {
+          forwardedLeaderThreadRatio: ofThread(one, 'leaderThreadMs'),
+          forwardingGatewayThreadRatio: ofThread(one, 'gatewayThreadMs'),
+        };
+  return { table, figures };
 }

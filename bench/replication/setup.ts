@@ -1,44 +1,110 @@
-/** An exchange under load whose journal is on SQLite or PostgreSQL, and where its CPU time goes. */
+/**
+ * An exchange under load whose journal is on PostgreSQL, and the gateways in front of it; and where
+ * their CPU time goes.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SECRET_FILE, sessionSecret } from '../../gateway/auth/secret.js';
 import type { PostgresCluster } from '../cluster/postgres.js';
-import { ExchangeUnderLoad } from '../http/exchange-under-load.js';
+import { until } from '../cluster/until.js';
+import { Client } from '../http/client.js';
+import { ExchangeUnderLoad, environmentIn } from '../http/exchange-under-load.js';
+import { ExchangeProcess } from '../measure/exchange-process.js';
 import { cpuMsOf, mainThreadCpuMsOf } from '../measure/process-cpu.js';
 
 type Stoppable = { stop(): Promise<void> };
 export type Started = <P extends Stoppable>(process: P) => P;
 
-/** All processes that take part. */
+/** Where requests go in, and all processes that take part. */
 export interface Setup {
   name: string;
   leader: ExchangeUnderLoad;
+  gateways: ExchangeProcess[];
   /** null: the journal is on SQLite. */
   postgres: PostgresCluster | null;
 }
 
-export async function startSetup(
-  name: string,
-  { folder, postgres }: { folder: string; postgres: PostgresCluster | null },
-  started: Started,
-): Promise<Setup> {
-  await postgres?.dropJournal();
-  const variables: Record<string, string> = postgres === null ? {} : { JOURNAL: postgres.url };
-  const leader = await ExchangeUnderLoad.start(folder, null, started, variables);
-  return { name, leader, postgres };
+/** The ports for clients: of the gateways, or of the leader if there is none. */
+export function portsOf({ leader, gateways }: Setup): number[] {
+  return gateways.length === 0 ? [leader.port] : gateways.map(({ port }) => port);
 }
 
-/** CPU time by part: of the nodes of PostgreSQL, the mean. */
+/** On SQLite, or on PostgreSQL with that many gateways. */
+export async function startSetup(
+  name: string,
+  {
+    folder,
+    postgres,
+    gateways,
+  }: { folder: string; postgres: PostgresCluster | null; gateways: number },
+  started: Started,
+): Promise<Setup> {
+  if (postgres === null) {
+    const leader = await ExchangeUnderLoad.start(folder, null, started);
+    return { name, leader, gateways: [], postgres };
+  }
+  await postgres.dropJournal();
+  const shared = sharedVariables(folder, postgres);
+  const leader = await ExchangeUnderLoad.start(folder, null, started, {
+    ...shared,
+    GATEWAYS_PORT: '0',
+  });
+  const setup: Setup = { name, leader, gateways: [], postgres };
+  for (let i = 0; i < gateways; i++) {
+    const variables = { ROLE: 'replica', DATA_FOLDER: join(folder, `gateway-${i}`) };
+    const environment = { ...environmentIn(folder), ...shared, ...variables };
+    setup.gateways.push(started(await ExchangeProcess.start({ environment })));
+  }
+  return setup;
+}
+
+/** Waits until the leader's history and all gateways have what was durable. */
+export async function untilFollowed({ leader, gateways }: Setup): Promise<void> {
+  await leader.followed();
+  const sequence = await leader.durableSequence();
+  for (const gateway of gateways) {
+    const client = new Client(gateway);
+    const status = async () => (await client.mustAsk({ path: '/status' })).json;
+    await until('a gateway follows', async () => (await status()).durableSequence >= sequence);
+    client.close();
+  }
+}
+
+/** The secrets that leader and gateways have in common. */
+function sharedVariables(folder: string, postgres: PostgresCluster): Record<string, string> {
+  const secrets = join(folder, 'secrets');
+  mkdirSync(secrets, { mode: 0o700 });
+  sessionSecret(secrets);
+  const key = join(secrets, 'gateways-key');
+  writeFileSync(key, 'a-key-of-gateways-for-a-benchmark-only', { mode: 0o600 });
+  return {
+    JOURNAL: postgres.url,
+    GATEWAYS_KEY_FILE: key,
+    SESSION_SECRET_FILE: join(secrets, SECRET_FILE),
+  };
+}
+
+/** CPU time by part: of the gateways and the nodes of PostgreSQL, the mean. NaN: there is none. */
 export interface CpuTimes {
   leaderMs: number;
   leaderThreadMs: number;
+  gatewayMs: number;
+  gatewayThreadMs: number;
   postgresMs: number;
 }
 
-export function cpuTimesOf({ leader, postgres }: Setup): CpuTimes {
+export function mean(times: readonly number[]): number {
+  return times.length === 0 ? Number.NaN : times.reduce((sum, ms) => sum + ms, 0) / times.length;
+}
+
+export function cpuTimesOf({ leader, gateways, postgres }: Setup): CpuTimes {
+  const pids = gateways.map(({ pid }) => pid);
   const nodes = postgres?.nodes ?? [];
-  const mean = (times: readonly number[]) =>
-    times.length === 0 ? Number.NaN : times.reduce((sum, ms) => sum + ms, 0) / times.length;
   return {
     leaderMs: cpuMsOf([leader.pid]),
     leaderThreadMs: mainThreadCpuMsOf(leader.pid),
+    gatewayMs: mean(pids.map((pid) => cpuMsOf([pid]))),
+    gatewayThreadMs: mean(pids.map(mainThreadCpuMsOf)),
     postgresMs: mean(nodes.map((node) => cpuMsOf(postgres!.processesOf(node)))),
   };
 }
