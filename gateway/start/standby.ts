@@ -1,7 +1,7 @@
 /**
  * A standby: it follows the leader's journal with a warm engine and a follower of its own, answers
  * only how far it is (waiting-server.ts), and becomes the leader when the lease is over or is
- * handed to it.
+ * handed to it. Operators also see, at their address, where the leader takes gateways' requests.
  *
  * Always holds: what can be retried is retried, however long it takes, because a standby is needed
  * most while the cluster fails. Only a folder that cannot be used and a damaged journal end it.
@@ -47,12 +47,25 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
   const folderLock = await lockReplicatedFolder(folder);
   const startedAtMs = machineMs();
   let tail: JournalTail | null = null;
-  const status = () => JSON.stringify({ version, ...statusOf(tail, options), startedAtMs });
-  const server = new WaitingServer(config.trustProxy, status, () => tail !== null);
+  const status = () => ({ version, ...statusOf(tail, options), startedAtMs });
+  const serverWith = (body: () => object) =>
+    new WaitingServer(
+      config.trustProxy,
+      () => JSON.stringify(body()),
+      () => tail !== null,
+    );
+  const server = serverWith(status);
+  // Where the leader takes the requests of gateways is not for the public.
+  const operations = serverWith(() => ({ ...status(), leader: tail?.head.address ?? null }));
   let follower: Follower | null = null;
   try {
     const port = await server.listen(config.host, config.port);
-    log.info({ host: config.host, port }, 'a standby: it follows the leader and waits');
+    const operationsPort =
+      config.operationsPort === null
+        ? null
+        : await operations.listen(config.operationsHost, config.operationsPort);
+    const listening = { host: config.host, port, operationsPort };
+    log.info(listening, 'a standby: it follows the leader and waits');
     tail = await retried(() => JournalTail.open(tailOptions(options)), options);
     tail.engine.reserve();
     options.warmUp();
@@ -76,6 +89,7 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
     throw error;
   } finally {
     server.close();
+    operations.close();
   }
 }
 
@@ -86,7 +100,6 @@ function statusOf(tail: JournalTail | null, { isUnreplicated }: StandbyOptions):
     durableSequence: tail?.sequence ?? 0,
     digest: tail?.engine.digest() ?? null,
     journal: isUnreplicated ? 'unreplicated' : 'replicated',
-    leader: tail?.head.address ?? null,
     epoch: tail?.head.epoch ?? null,
     ageMs: tail === null ? null : Math.round(tail.ageMs),
   };
