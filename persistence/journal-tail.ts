@@ -8,7 +8,8 @@
  * are all survived: it looks for the node that has most and goes on from its own position.
  *
  * Always holds: the engine has the batches of one chain of hashes, and after each the digest that
- * the leader had. If the journal leads elsewhere, or the cluster lost what this engine has, the
+ * the leader had. Only a journal that cannot be read now is tried again. If the journal leads
+ * elsewhere, if the cluster lost what this engine has, or if a watcher throws, which is a bug, the
  * tail ends and `onFatal` is called: the process must end. Its next start begins with a snapshot.
  *
  * A batch may have ten thousands of commands. It is applied in slices of a few milliseconds, with a
@@ -17,7 +18,7 @@
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../engine/engine.js';
-import { JournalError } from './journal/errors.js';
+import { JournalError, JournalUnavailable } from './journal/errors.js';
 import type { JournalPosition } from './journal/format.js';
 import type { PostgresAddress } from './journal/postgres/address.js';
 import { type JournalHead, PostgresSource } from './journal/postgres/postgres-source.js';
@@ -57,7 +58,7 @@ export interface TailWatcher {
   /** After each look at the journal: who leads, and where. Also without anything new. */
   seen?: (head: JournalHead) => void;
   /** Once: the engine must not be used any more, and the process must end. */
-  onFatal: (error: JournalError) => void;
+  onFatal: (error: Error) => void;
 }
 
 export class JournalTail {
@@ -165,12 +166,12 @@ export class JournalTail {
         await this.look(replay, watcher);
         this.worksAgain();
       } catch (error) {
-        if (error instanceof JournalError) {
+        if (!(error instanceof JournalUnavailable)) {
           this.stopping = true;
-          watcher.onFatal(error);
+          watcher.onFatal(error as Error);
           return;
         }
-        this.failed(error as Error);
+        this.failed(error);
         await this.release();
         waitMs = RETRY_AFTER_MS;
       }
@@ -186,7 +187,8 @@ export class JournalTail {
     const head = await this.source.head();
     if (head.lastSequence < this.position.sequence) {
       const { lastSequence } = head;
-      throw new Error(`the node ends at ${lastSequence}, before ${this.position.sequence}`);
+      const { sequence } = this.position;
+      throw new JournalUnavailable(`the node ends at ${lastSequence}, before ${sequence}`);
     }
     if (head.lastSequence > this.position.sequence) await this.follow(replay, watcher);
     if (this.stopping) return;
@@ -245,7 +247,7 @@ export class JournalTail {
     );
   }
 
-  private failed({ message }: Error): void {
+  private failed({ message }: JournalUnavailable): void {
     if (this.lastTrouble === null)
       this.options.log.warn({ problem: message }, 'the journal cannot be followed now; retrying');
     this.lastTrouble = message;

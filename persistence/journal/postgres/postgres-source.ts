@@ -45,7 +45,7 @@ export class PostgresSource implements JournalSource {
       throw new JournalError(`there is no journal at ${name}`, null);
     } catch (error) {
       await client.end().catch(() => {});
-      throw error;
+      throw error instanceof JournalError ? error : unavailable(name, error);
     }
   }
 
@@ -178,9 +178,11 @@ async function queryOf(
   try {
     return (await client.query(sql, [...values])).rows;
   } catch (error) {
-    throw new JournalUnavailable(
-      `the journal at ${name} cannot be read now: ${(error as Error).message}`,
-      error,
-    );
+    throw unavailable(name, error);
   }
+}
+
+function unavailable(name: string, error: unknown): JournalUnavailable {
+  const { message } = error as Error;
+  return new JournalUnavailable(`the journal at ${name} cannot be read now: ${message}`, error);
 }

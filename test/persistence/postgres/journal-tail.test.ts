@@ -9,7 +9,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { PostgresCluster, type PostgresNode } from '../../../bench/cluster/postgres.js';
 import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
-import type { JournalError } from '../../../persistence/journal/errors.js';
 import { PostgresJournal } from '../../../persistence/journal/postgres/postgres-journal.js';
 import { PostgresSource } from '../../../persistence/journal/postgres/postgres-source.js';
 import { JournalTail, type TailWatcher } from '../../../persistence/journal-tail.js';
@@ -68,7 +67,7 @@ async function follow(watcher: Partial<TailWatcher> = {}): Promise<JournalTail> 
   const elapsedMs = () => performance.now();
   const tail = await JournalTail.open({ folder, address: cluster.address, log, elapsedMs });
   tails.push(tail);
-  const onFatal = (error: JournalError) => {
+  const onFatal = (error: Error) => {
     throw error;
   };
   tail.start({ onFatal, ...watcher });
@@ -144,9 +143,32 @@ test('goes on when its node is paused and when another node becomes the primary'
   await leader.close();
 });
 
+test('ends when a watcher throws: a bug is no trouble of the journal', async () => {
+  const leader = await lead((await follow()).engine);
+  await tails.pop()!.close();
+  const fatal: Error[] = [];
+  let calls = 0;
+  const tail = await follow({
+    batchApplied: () => {
+      calls++;
+      throw new TypeError('a release that does not work');
+    },
+    onFatal: (error) => fatal.push(error),
+  });
+  await trade(leader, 3);
+  await eventually(() => fatal.length > 0);
+  await trade(leader, 3);
+  // Nothing is tried again: this returns when the tail does nothing any more.
+  await tail.close();
+  expect(fatal).toEqual([new TypeError('a release that does not work')]);
+  expect([calls, tail.trouble]).toEqual([1, null]);
+  expect(tail.sequence).toBeLessThan(leader.engine.sequence);
+  await leader.close();
+});
+
 test('ends when the cluster has lost what it has', async () => {
   const { primary } = cluster;
-  let fatal: JournalError | null = null;
+  let fatal: Error | null = null;
   const tail = await follow({ onFatal: (error) => (fatal = error) });
   const { sequence } = tail;
   await cluster.query(
