@@ -11,8 +11,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Api, buy } from '../../../gateway/client/index.js';
+import { listSnapshots, type SnapshotName } from '../../../persistence/snapshot/folder.js';
 import { activeMarket } from '../../support/disk/scenario.js';
 import { eventually } from '../../support/eventually.js';
+import { moveMoney } from '../../support/folders/moved-money.js';
 import { type ApiClient, ChildServer, PASSWORD, type Trader } from '../../support/server.js';
 import { StreamClient } from '../stream/support.js';
 
@@ -25,6 +27,8 @@ const clients: ApiClient[] = [];
 const streams: StreamClient[] = [];
 let cluster: PostgresCluster;
 let leader: ChildServer;
+let secondGateway: ChildServer;
+let standby: ChildServer;
 let direct: ApiClient;
 let first: ApiClient;
 let second: ApiClient;
@@ -36,8 +40,10 @@ beforeAll(async () => {
   cluster = await PostgresCluster.start();
   leader = spawn({ GATEWAYS_PORT: '0' });
   direct = await listening(leader);
-  const gateways = [spawn({ ROLE: 'replica' }), spawn({ ROLE: 'replica' })];
-  [first, second] = (await Promise.all(gateways.map(listening))) as [ApiClient, ApiClient];
+  const firstGateway = spawn({ ROLE: 'replica' });
+  secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: join(work, 'second') });
+  first = await listening(firstGateway);
+  second = await listening(secondGateway);
 }, 180_000);
 afterEach(async () => {
   for (const stream of streams.splice(0)) stream.socket.terminate();
@@ -61,6 +67,7 @@ function spawn(variables: Record<string, string>): ChildServer {
     ASSETS: 'BTC',
     HOUSE: 'off',
     FEED_SPEED: '4',
+    SNAPSHOT_EVERY_SECONDS: '10',
     ...variables,
   });
   servers.push(server);
@@ -268,6 +275,117 @@ test('orders with cancelOnDisconnect are cancelled by the leader when the gatewa
     return json.orders.length === 0;
   });
 });
+
+interface StandbyStatus {
+  sequence: number;
+  digest: string;
+  leader?: string;
+}
+
+/** Of a process without a client, by its port. */
+async function statusAt(port: number): Promise<StandbyStatus> {
+  return (await (await fetch(`http://127.0.0.1:${port}/api/status`)).json()) as StandbyStatus;
+}
+
+/** Where a standby listens while it waits. */
+function waitingPorts({ stderr }: ChildServer): { port: number; operationsPort: number } {
+  const line = stderr.split('\n').find((each) => each.includes('a standby: it follows'));
+  return JSON.parse(line!);
+}
+
+async function standBy(folder: string): Promise<ChildServer> {
+  const ports = { GATEWAYS_PORT: '0', OPERATIONS_PORT: '0' };
+  const server = spawn({ ROLE: 'standby', DATA_FOLDER: folder, ...ports });
+  await eventually(() => {
+    expect(server.child.exitCode, server.stderr).toBeNull();
+    return server.stderr.includes('the engine is warm');
+  });
+  return server;
+}
+
+/** At the same sequence as the leader, with the same digest. */
+async function expectDigestOfLeader(status: () => Promise<StandbyStatus>): Promise<void> {
+  await eventually(async () => {
+    const [{ json: there }, here] = [await direct.get('/status'), await status()];
+    if (here.sequence !== there.sequence) return false;
+    expect(here.digest).toBe(there.digest);
+    return true;
+  });
+}
+
+/** The sequence of the newest snapshot that the journal vouches for; 0: there is none yet. */
+function vouchedIn({ stderr }: ChildServer): number {
+  const all = stderr.matchAll(/"sequence":(\d+),"msg":"the journal vouches for a snapshot"/g);
+  return Math.max(0, ...Array.from(all, ([, sequence]) => Number(sequence)));
+}
+
+/** What the start says about where it began; 0: at the first command. */
+function recoveryOf({ stderr }: ChildServer): { snapshotSequence: number } {
+  const line = stderr.split('\n').find((each) => each.includes('"recovered from'));
+  return JSON.parse(line!);
+}
+
+test('operators alone see at a standby where the leader takes gateways', async () => {
+  standby = await standBy(join(work, 'standby'));
+  const { port, operationsPort } = waitingPorts(standby);
+  const text = await (await fetch(`http://127.0.0.1:${port}/api/status`)).text();
+  expect(text).not.toContain(`${gatewaysPort()}`);
+  expect(JSON.parse(text)).not.toHaveProperty('leader');
+  await eventually(async () => {
+    const { leader: address } = await statusAt(operationsPort);
+    expect(address).toBe(`127.0.0.1:${gatewaysPort()}`);
+  });
+});
+
+test('a standby and a gateway start again from a snapshot that the leader vouched for', async () => {
+  const folders = [join(work, 'standby'), join(work, 'second')] as const;
+  const restart = async () => {
+    for (const server of [standby, secondGateway]) await server.stop('SIGTERM');
+    secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: folders[1] });
+    [standby, second] = await Promise.all([standBy(folders[0]), listening(secondGateway)]);
+  };
+  const expectSameState = async () => {
+    const { port } = waitingPorts(standby);
+    await expectDigestOfLeader(() => statusAt(port));
+    await expectDigestOfLeader(async () => (await second.get('/status')).json);
+  };
+  const newestVouched = () => [standby, secondGateway].map(vouchedIn);
+  const startedFrom = () =>
+    [standby, secondGateway].map((server) => recoveryOf(server).snapshotSequence);
+  // Balances that nobody else has, for the snapshots that will be changed.
+  const traders = [await register(first), await register(second)] as const;
+  for (const [i, amount] of [1.37, 2.59].entries()) {
+    const staked = await first.post('/vaults/flex/stake', { amount }, traders[i]!.token);
+    expect(staked.status, staked.text).toBe(201);
+  }
+  const { sequence } = (await direct.get('/status')).json;
+  await eventually(() => newestVouched().every((at) => at > sequence));
+  const before = newestVouched();
+  await restart();
+  for (const [i, at] of startedFrom().entries()) expect(at).toBeGreaterThanOrEqual(before[i]!);
+  await expectSameState();
+
+  // Money is moved in the newest snapshot, and the checksum of its file is made right.
+  for (const server of [standby, secondGateway]) await server.stop('SIGTERM');
+  const changed = newestVouched().map((at, i) => Math.max(before[i]!, at));
+  const [from, to] = traders.map(({ userId }) => Number(userId.slice(1)));
+  for (const [i, folder] of folders.entries()) {
+    const isNewer = ({ sequence: at }: SnapshotName) => at > changed[i]!;
+    for (const { path } of listSnapshots(folder).filter(isNewer)) rmSync(path);
+    const [newest] = listSnapshots(folder);
+    expect(newest!.sequence).toBe(changed[i]);
+    moveMoney(newest!.path, from!, to!);
+  }
+  await restart();
+  for (const [i, at] of startedFrom().entries()) expect(at).toBeLessThan(changed[i]!);
+  for (const { stderr } of [standby, secondGateway])
+    expect(stderr).toMatch(/it was changed after it was written.*cannot be used/);
+  await expectSameState();
+  const { userId, token } = traders[0];
+  const { json } = await second.get(`/users/${userId}/balance`, token);
+  expect(json.available).toBe(9_998.63);
+  await standby.stop('SIGTERM');
+}, 120_000);
 
 test('when the leader is killed, clients with keys see a delay, and one without learns the truth', async () => {
   const fay = await register(first);

@@ -33,6 +33,7 @@ import {
   snapshotNameOf,
 } from '../../../persistence/snapshot/folder.js';
 import { SNAPSHOT_HEADER_BYTES, SnapshotError } from '../../../persistence/snapshot/format.js';
+import { moveMoney } from '../../support/folders/moved-money.js';
 import { journalOf, Log } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
 import { Folders, journalErrorOf, tamper } from '../../support/journal-fixture.js';
@@ -218,27 +219,6 @@ describe('a damaged snapshot is named, and the one before is used', () => {
     expect(log.of('warn').length).toBe(2);
   });
 });
-
-/** Moves 40 cents from one user's balance to another's, and makes the file's checksum right. */
-function moveMoney(path: string, fromId: number, toId: number): void {
-  const bytes = readFileSync(path);
-  const { engine } = readSnapshot(path);
-  const words = [fromId, toId].map((userId) => balanceAt(bytes, engine, userId));
-  for (const [i, at] of words.entries())
-    bytes.writeDoubleLE(bytes.readDoubleLE(at) + (i === 0 ? -400_000 : 400_000), at);
-  const body = bytes.subarray(0, -32);
-  createHash('sha256').update(body).digest().copy(bytes, body.length);
-  writeFileSync(path, bytes);
-}
-
-/** Where the archive has the user's available money: the value is at one place in the file. */
-function balanceAt(bytes: Buffer, engine: Engine, userId: number): number {
-  const value = Buffer.alloc(8);
-  value.writeDoubleLE(engine.account(userId)!.availableMicros);
-  const at = bytes.indexOf(value);
-  expect(bytes.indexOf(value, at + 1), `the balance of u${userId} is at one place`).toBe(-1);
-  return at;
-}
 
 describe('a snapshot that was changed, with its own checksum made right', () => {
   it('is found by the next start, which goes back to the one before', async () => {
