@@ -43,8 +43,7 @@ import { recordUpgrade, vouchForSnapshot } from './rules/vouch.js';
 import { CLIENT_ORDER_ID_BOUNDS } from './state/book/client-order-ids.js';
 import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
 import { State } from './state/state.js';
-import type { Archive } from './storage/archive.js';
-import { ARCHIVE_VERSION, StateReader } from './storage/archive.js';
+import { ARCHIVE_VERSION, type Archive, allPieces, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
 import { Digest } from './storage/digest.js';
 import type { NumberBuffer } from './storage/number-buffer.js';
@@ -167,7 +166,12 @@ export class Engine extends Reads {
 
   /** Writes the whole state to the archive, or replaces it by what the archive holds. */
   archive(archive: Archive): void {
-    this.state.archive(archive);
+    allPieces(this.archiveInPieces(archive));
+  }
+
+  /** The same in pieces, between which the engine may be read but no command be applied. */
+  *archiveInPieces(archive: Archive): Generator<void, void, void> {
+    yield* this.state.archive(archive);
     this.running.archive(archive);
   }
 

@@ -95,6 +95,11 @@ export class Reads {
     };
   }
 
+  /** Of a user who exists. */
+  tradeCount(userId: number): number {
+    return this.state.accounts.tradeCount(userId);
+  }
+
   /** Of a user who exists: money that is not held. */
   availableMicros(userId: number): number {
     return this.state.ledger.available(userId);

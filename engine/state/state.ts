@@ -178,13 +178,14 @@ export class State {
     this.transfers.rebuildIndex();
   }
 
-  archive(archive: Archive): void {
+  /** In pieces. */
+  *archive(archive: Archive): Generator<void, void, void> {
     this.hash.archive(archive);
     this.sequence = archive.number(this.sequence);
     this.nowMs = archive.number(this.nowMs);
     for (let i = 0; i < this.lastIds.length; i++)
       this.lastIds[i] = archive.number(this.lastIds[i]!);
-    this.users.archive(archive);
+    yield* this.users.archive(archive);
     const userRows = this.users.count + 1;
     if (archive.reading) this.ensureUsers(userRows);
     this.accounts.archive(archive, userRows);
@@ -197,18 +198,20 @@ export class State {
     this.markets.archive(archive);
     this.positions.archive(archive);
     this.ledger.archive(archive);
+    yield;
     if (archive.reading) this.rebuildIndexes(userRows);
     this.prices.archive(archive);
     if (archive.version >= 1) this.priceSources.archive(archive, this.prices.assetCount);
-    this.tokens.archive(archive, userRows);
-    if (archive.version >= 1) this.clientSequences.archive(archive, userRows);
+    yield* this.tokens.archive(archive, userRows);
+    if (archive.version >= 1) yield* this.clientSequences.archive(archive, userRows);
+    yield;
     this.timers.archive(archive, userRows);
     this.pauses.archive(archive);
     this.actions.archive(archive);
     if (archive.version >= 1) this.rules.archive(archive);
     this.schedule.archive(archive);
-    this.vault.archive(archive, userRows);
-    this.transfers.archive(archive);
+    yield* this.vault.archive(archive, userRows);
+    yield* this.transfers.archive(archive);
     this.idempotency.archive(archive, this.nowMs);
   }
 

@@ -68,9 +68,10 @@ export class Transfers {
       this.index.add(this.names.hashOf(row, this.hash), row);
   }
 
-  archive(archive: Archive): void {
+  /** In pieces. */
+  *archive(archive: Archive): Generator<void, void, void> {
     this.count = archive.number(this.count);
-    this.names.archive(archive, this.count + 1);
+    yield* this.names.archive(archive, this.count + 1);
     for (const column of this.columns()) column.archive(archive, this.count + 1);
     if (archive.reading) this.rebuildIndex();
   }

@@ -124,11 +124,12 @@ export class Users extends ProfileTable {
     this.codes.rebuildIndex(expectedUsers);
   }
 
-  archive(archive: Archive): void {
+  /** In pieces. */
+  *archive(archive: Archive): Generator<void, void, void> {
     this.count = archive.number(this.count);
     const rows = this.count + 1;
     this.usernames.archive(archive, rows);
-    this.credentials.archive(archive, rows);
+    yield* this.credentials.archive(archive, rows);
     this.codes.archive(archive, rows);
     this.partners.archive(archive);
     this.archiveRows(archive, 0, rows);

@@ -4,7 +4,7 @@
  */
 
 import { CLOSED_DEPOSITS_REMEMBERED } from '../interface/limits.js';
-import type { Archive } from '../storage/archive.js';
+import { type Archive, ROWS_IN_PIECE } from '../storage/archive.js';
 import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
 import { Links, ListEnds } from '../storage/linked-lists.js';
@@ -102,15 +102,16 @@ export class VaultDeposits {
     this.countOfUser.ensure(userRows);
   }
 
-  /** The live deposits of each user, then the closed ones, each the oldest first. */
-  archive(archive: Archive, userRows: number): void {
+  /** The live deposits of each user, then the closed ones, each the oldest first; in pieces. */
+  *archive(archive: Archive, userRows: number): Generator<void, void, void> {
     this.lastId = archive.number(this.lastId);
     const live = archive.number(this.liveCount);
-    const rows = archive.reading ? [] : this.rowsInOrder(userRows);
-    for (let i = 0; i < live; i++) {
-      const row = this.archiveRow(archive, rows[i] ?? 0);
-      if (archive.reading) this.link(row, this.userIds.get(row));
-    }
+    if (archive.reading) {
+      for (let i = 0; i < live; i++) {
+        const row = this.archiveRow(archive, 0);
+        this.link(row, this.userIds.get(row));
+      }
+    } else yield* this.writeLive(archive, userRows);
     const closed = archive.number(this.closedCount);
     let next = this.closedOnes.first(ALL);
     for (let i = 0; i < closed; i++) {
@@ -120,13 +121,12 @@ export class VaultDeposits {
     }
   }
 
-  private rowsInOrder(userRows: number): number[] {
-    const rows: number[] = [];
+  private *writeLive(archive: Archive, userRows: number): Generator<void, void, void> {
     for (let userId = 1; userId < userRows; userId++) {
+      if (userId % ROWS_IN_PIECE === 0) yield;
       for (let row = this.ofUser.first(userId); row !== 0; row = this.links.next(row))
-        rows.push(row);
+        this.archiveRow(archive, row);
     }
-    return rows;
   }
 
   /** Writes a row, or makes one of what was written; returns it. */

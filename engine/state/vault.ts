@@ -84,11 +84,12 @@ export class Vault {
     return Number((perMicro * earning + YIELD_SCALE - 1n) / YIELD_SCALE);
   }
 
-  archive(archive: Archive, userRows: number): void {
+  /** In pieces. */
+  *archive(archive: Archive, userRows: number): Generator<void, void, void> {
     this.earningMicros = archive.number(this.earningMicros);
     this.perMicro = archive.bigint(this.perMicro);
     this.yieldPaidMicros = archive.number(this.yieldPaidMicros);
-    this.deposits.archive(archive, userRows);
+    yield* this.deposits.archive(archive, userRows);
     this.archiveCohorts(archive);
   }
 

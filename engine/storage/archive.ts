@@ -8,6 +8,10 @@
  *
  * Bulk data (columns, texts, remembered results) is copied as bytes, without strings or objects in
  * between, because the engine stands still while its state is written.
+ *
+ * Parts that grow with the number of users are generators, which yield after each piece: a thread
+ * that writes the state of millions of users can do something else in between, as long as the
+ * engine does not change.
  */
 export interface Archive {
   /** Of the bytes that are read; a writer writes ARCHIVE_VERSION. */
@@ -30,6 +34,14 @@ export interface Archive {
  * reads it only from that version on: `if (archive.version >= 2) …`.
  */
 export const ARCHIVE_VERSION = 1;
+
+/** How many rows a part that goes row by row writes or reads in a piece. */
+export const ROWS_IN_PIECE = 4_096;
+
+/** Writes or reads all pieces without a pause. */
+export function allPieces(pieces: Generator<void, void, void>): void {
+  while (pieces.next().done !== true);
+}
 
 /** Takes the bytes of an archive, piece by piece; a piece is only valid during the call. */
 export type ByteSink = (bytes: Uint8Array) => void;
@@ -59,7 +71,13 @@ export class StateWriter implements Archive {
   private readonly view = new DataView(this.piece.buffer);
   private used = 0;
 
-  constructor(private readonly sink: ByteSink) {}
+  /**
+   * @param sinkOfRuns takes longer runs of bytes, which stay valid until the state changes.
+   */
+  constructor(
+    private readonly sink: ByteSink,
+    private readonly sinkOfRuns: ByteSink = sink,
+  ) {}
 
   number(value: number): number {
     this.room(8);
@@ -102,7 +120,7 @@ export class StateWriter implements Archive {
   span(bytes: Uint8Array, from: number, length: number): void {
     if (length > GATHERED_BYTES_MAX) {
       this.finish();
-      this.sink(bytes.subarray(from, from + length));
+      this.sinkOfRuns(bytes.subarray(from, from + length));
       return;
     }
     this.room(length);

@@ -2,7 +2,7 @@
  * Texts outside of the heap, so that a million users cost the garbage collector nothing: short ones
  * in rows of one size, longer ones in runs of blocks. Both grow by chunks and never move.
  */
-import type { Archive } from './archive.js';
+import { type Archive, ROWS_IN_PIECE } from './archive.js';
 import { ByteBlocks } from './byte-blocks.js';
 import { Int32Chunks } from './chunks.js';
 import type { TextHash } from './text-hash.js';
@@ -112,11 +112,12 @@ export class LongTexts {
     this.byteLengths.ensure(rows);
   }
 
-  /** Rows 0 to `rows` - 1: how many bytes each has, then the bytes. */
-  archive(archive: Archive, rows: number): void {
+  /** Rows 0 to `rows` - 1, in pieces: how many bytes each has, then the bytes. */
+  *archive(archive: Archive, rows: number): Generator<void, void, void> {
     this.byteLengths.archive(archive, rows);
     this.firstBlock.ensure(rows);
     for (let row = 0; row < rows; row++) {
+      if (row % ROWS_IN_PIECE === 0) yield;
       const byteLength = this.byteLengths.get(row);
       if (byteLength === 0) continue;
       this.firstBlock.set(row, this.blocks.archive(archive, this.firstBlock.get(row), byteLength));

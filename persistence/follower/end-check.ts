@@ -35,6 +35,7 @@ export class EndCheck {
     start: StartingPoint,
   ) {
     this.engine = start.engine;
+    this.engine.reserve();
     this.position = start.position;
     this.snapshots = new FollowerSnapshots(options, this.engine);
     this.replay = new Replay(this.engine, (records, at) => this.snapshots.applied(records, at));
@@ -81,7 +82,7 @@ export class EndCheck {
       this.replay.apply(batch);
       this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
       this.options.board.set('applied', this.sequence);
-      if (this.snapshots.isDue(this.engine)) this.snapshots.take(this.engine, this.position);
+      if (this.snapshots.isDue(this.engine)) await this.snapshots.take(this.engine, this.position);
       if (this.sequence < turnEnds) continue;
       await nextTurn();
       turnEnds = this.sequence + TURN_COMMANDS;

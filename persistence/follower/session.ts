@@ -35,6 +35,7 @@ import { Replay } from '../recovery.js';
 import type { readSnapshot } from '../snapshot/file.js';
 import { listSnapshots } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
+import { inTurns, type Work } from '../turns.js';
 import { JournalBatches } from './journal-batches.js';
 import type { ProgressBoard } from './progress-board.js';
 import { type Answered, FollowerReads } from './reads.js';
@@ -53,6 +54,8 @@ const TRANSACTION_COMMANDS = 500_000;
 const PENDING_ENTRIES_MAX = 600_000;
 /** When a node that is behind counts as unavailable; another one is tried then. */
 const LAG_MS_MAX = 2_000;
+/** Users whose counts are compared without a pause. */
+const USERS_IN_PIECE = 4_096;
 /** Commands between two turns of the event loop: a few milliseconds. */
 const TURN_COMMANDS = 1_000;
 
@@ -89,6 +92,8 @@ export class FollowerSession {
   private projection: Projection | null = null;
   /** The engine's position in the journal. */
   private position: JournalPosition;
+  /** What the next transaction writes is being taken out of the projection: nothing is applied. */
+  private draining: Promise<HistoryChanges> | null = null;
   /** The transaction under way. */
   private committing: Promise<void> | null = null;
   /** Runs out when the next transaction may begin that nothing demands; null: it may begin now. */
@@ -109,6 +114,7 @@ export class FollowerSession {
     const { start, checked, database } = opened;
     this.board = options.board;
     this.engine = start.engine;
+    this.engine.reserve();
     this.position = start.position;
     this.lists = checked.lists;
     this.replay = new Replay(
@@ -238,11 +244,13 @@ export class FollowerSession {
   }
 
   private async followToEnd(): Promise<void> {
-    this.projectFromHere();
+    await this.projectFromHere();
     let turnEnds = this.position.sequence + TURN_COMMANDS;
     for await (const batch of this.opened.reader.batches(this.position)) {
+      while (this.draining !== null) await this.draining;
       if (this.isEnding()) return;
       this.apply(batch);
+      await this.projectFromHere();
       const pendingEntries = this.projection?.pendingEntries ?? 0;
       const pendingCommands = batch.lastSequence - this.opened.store.progress.sequence;
       const isMuch =
@@ -269,28 +277,31 @@ export class FollowerSession {
     this.replay.apply(batch);
     this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
     this.board.set('applied', Math.max(batch.lastSequence, this.endCheck()?.sequence ?? 0));
-    this.projectFromHere();
     this.serve();
   }
 
   /** Creates the projection once the engine is at the end of the history. */
-  private projectFromHere(): void {
+  private async projectFromHere(): Promise<void> {
     const { store, checked } = this.opened;
     if (this.projection !== null || this.position.sequence < store.progress.sequence) return;
-    for (let userId = 1; userId <= this.engine.userCount; userId++) {
-      const count = this.engine.account(userId)!.tradeCount;
-      const found = checked.state.userTrades.of(userId);
-      if (found === count) continue;
-      throw new HistoryDamage(
-        'userTrade',
-        `userId ${userId}`,
-        `the list has ${found} entries, not ${count}`,
-      );
-    }
+    await inTurns(this.checkTradeCounts());
     this.projection = new Projection(this.engine, checked.state, (userId) =>
       this.boards.changed(userId),
     );
     this.serve();
+  }
+
+  private *checkTradeCounts(): Work<void> {
+    const { engine } = this;
+    const { userTrades } = this.opened.checked.state;
+    for (let userId = 1; userId <= engine.userCount; userId++) {
+      if (userId % USERS_IN_PIECE === 0) yield;
+      const count = engine.tradeCount(userId);
+      const found = userTrades.of(userId);
+      if (found === count) continue;
+      const problem = `the list has ${found} entries, not ${count}`;
+      throw new HistoryDamage('userTrade', `userId ${userId}`, problem);
+    }
   }
 
   private isHistoryBehind(): boolean {
@@ -305,18 +316,23 @@ export class FollowerSession {
   /** Begins a transaction with all pending changes, unless one is under way. */
   private startCommit(): void {
     const { projection, position } = this;
-    const { store } = this.opened;
     if (this.committing !== null || projection === null || this.failure !== null) return;
     if (!this.isHistoryBehind()) return;
     this.startPause();
-    const changes = projection.drain();
-    this.committing = this.reads.begun
-      .then(() => store.commit(changes, position))
-      .then(() => this.afterCommit(changes))
-      .catch((error: unknown) => {
-        this.committing = null;
-        this.fail(error);
-      });
+    this.draining = inTurns(projection.drainInPieces()).finally(() => {
+      this.draining = null;
+    });
+    this.committing = this.commit(this.draining, position).catch((error: unknown) => {
+      this.committing = null;
+      this.fail(error);
+    });
+  }
+
+  private async commit(draining: Promise<HistoryChanges>, end: JournalPosition): Promise<void> {
+    const changes = await draining;
+    await this.reads.begun;
+    await this.opened.store.commit(changes, end);
+    this.afterCommit(changes);
   }
 
   private startPause(): void {
@@ -361,7 +377,7 @@ export class FollowerSession {
     await this.committed();
     if (this.isEnding()) return;
     await this.opened.store.sync();
-    this.snapshots.take(this.engine, this.position);
+    await this.snapshots.take(this.engine, this.position);
   }
 
   private serve(): void {

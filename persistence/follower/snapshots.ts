@@ -23,10 +23,11 @@ import type { VouchForSnapshot } from '../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../engine/interface/records.js';
 import { JournalError } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
-import { type SnapshotContent, takeSnapshot } from '../snapshot/file.js';
+import { copyState, type SnapshotContent } from '../snapshot/file.js';
 import { listSnapshots, removeOldSnapshots } from '../snapshot/folder.js';
 import type { SnapshotWriting } from '../snapshot/thread.js';
 import { vouchAt } from '../snapshot/vouched.js';
+import { inTurns } from '../turns.js';
 import type { FollowerLog } from './messages.js';
 import type { ProgressBoard } from './progress-board.js';
 
@@ -94,8 +95,12 @@ export class FollowerSnapshots {
     return this.waiting === null && this.options.board.get('durable') - sequence < everyCommands;
   }
 
-  take(engine: Engine, position: JournalPosition): void {
-    const content = takeSnapshot(engine, position);
+  /**
+   * Copies the state in turns, between which other work and messages get theirs. The caller applies
+   * no command until this settles: the engine is still at `position`.
+   */
+  async take(engine: Engine, position: JournalPosition): Promise<void> {
+    const content = await inTurns(copyState(engine, position));
     if (this.writing === null) this.write(content);
     else this.waiting = content;
   }

@@ -7,6 +7,7 @@
  * number. Nothing is allocated per entry or chain: under load a transaction has a hundred thousand.
  */
 import { ByteWriter } from '../storage/bytes.js';
+import { atOnce, type Work } from '../turns.js';
 import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
 import { RecordBuffer } from './records.js';
 import { RunWriter } from './rows.js';
@@ -20,6 +21,9 @@ const KEPT_ENTRIES = 524_288;
 /** A piece ends after this many bytes, which bounds the time of one statement. */
 const PIECE_BYTES = 1024 * 1024;
 
+/** After so many entries, and after so many runs, the work of a transaction may pause. */
+const ENTRIES_IN_PIECE = 8_192;
+const RUNS_IN_PIECE = 256;
 /** A multiple of this many entries are read together, ahead of being written. */
 const TOUCHED_AT_ONCE = 8;
 
@@ -192,18 +196,28 @@ export class PendingLists {
 
   /** Makes runs of all waiting entries; afterwards none waits. */
   drain(): ListAdditions {
+    return atOnce(this.drainInPieces());
+  }
+
+  /** The same in pieces. No entry may be added in between. */
+  *drainInPieces(): Work<ListAdditions> {
     const { chains, count } = this;
     const ids = chains.ids.slice(0, chains.count).sort();
+    yield;
     const counts = new Uint32Array(ids.length);
     const firstOrdinals = new Uint32Array(ids.length);
-    const order = this.ordered(ids, counts, firstOrdinals);
-    const pieces = this.writeLists(ids, counts, firstOrdinals, order);
+    const order = yield* this.ordered(ids, counts, firstOrdinals);
+    const pieces = yield* this.writeLists(ids, counts, firstOrdinals, order);
     this.clear();
     return { count, pieces, ids, counts };
   }
 
   /** All entries, list by list. Fills in the numbers of each list. */
-  private ordered(ids: Float64Array, counts: Uint32Array, firstOrdinals: Uint32Array): Uint32Array {
+  private *ordered(
+    ids: Float64Array,
+    counts: Uint32Array,
+    firstOrdinals: Uint32Array,
+  ): Work<Uint32Array> {
     const { chains, lasts, next } = this;
     const order = new Uint32Array(this.count);
     // The last entries are not needed any more: their places say which chain is the list's.
@@ -218,20 +232,22 @@ export class PendingLists {
       do {
         order[to++] = entry;
         entry = next[entry]!;
+        if (to % ENTRIES_IN_PIECE === 0) yield;
       } while (entry !== 0);
       counts[i] = to - from;
     }
     return order;
   }
 
-  private writeLists(
+  private *writeLists(
     ids: Float64Array,
     counts: Uint32Array,
     firstOrdinals: Uint32Array,
     order: Uint32Array,
-  ): RunPiece[] {
+  ): Work<RunPiece[]> {
     const { pieces } = this;
     let from = 0;
+    let runs = 0;
     for (let i = 0; i < ids.length; i++) {
       for (let done = 0; done < counts[i]!; done += RUN_ENTRIES) {
         const runCount = Math.min(RUN_ENTRIES, counts[i]! - done);
@@ -239,6 +255,7 @@ export class PendingLists {
         this.writeEntries(order, from, from + runCount);
         from += runCount;
         pieces.add(ids[i]!, firstOrdinals[i]! + done, runCount, start);
+        if (++runs % RUNS_IN_PIECE === 0) yield;
       }
     }
     return pieces.drain();

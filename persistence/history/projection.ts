@@ -9,6 +9,7 @@
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import type { RecordBuffer } from '../../engine/interface/records.js';
+import { atOnce, type Work } from '../turns.js';
 import { type AccountCounts, AccountEntries, type AccountsEngine } from './account/entries.js';
 import {
   ASSET_PRICE,
@@ -110,15 +111,20 @@ export class Projection {
 
   /** All changes since the last call; called at the end of a journal batch. */
   drain(): HistoryChanges {
+    return atOnce(this.drainInPieces());
+  }
+
+  /** The same in pieces. No command may be applied in between. */
+  *drainInPieces(): Work<HistoryChanges> {
     const { accounts } = this;
     const lists = {
-      userTrade: accounts.userTrades.drain(),
+      userTrade: yield* accounts.userTrades.drainInPieces(),
       marketTrade: this.marketTrades.drain(),
-      pointsCredit: this.pointsCredits.drain(),
-      closedPosition: accounts.closedPositions.drain(),
-      userOrder: accounts.userOrders.drain(),
-      userPayment: accounts.userPayments.drain(),
-      userBalance: accounts.userBalances.drain(),
+      pointsCredit: yield* this.pointsCredits.drainInPieces(),
+      closedPosition: yield* accounts.closedPositions.drainInPieces(),
+      userOrder: yield* accounts.userOrders.drainInPieces(),
+      userPayment: yield* accounts.userPayments.drainInPieces(),
+      userBalance: yield* accounts.userBalances.drainInPieces(),
       marketBook: this.marketBooks.drain(),
       assetPrice: this.assetPrices.drain(),
     };

@@ -14,6 +14,7 @@ import { StateWriter } from '../../engine/storage/archive.js';
 import { FORMAT_VERSION, type JournalPosition } from '../journal/format.js';
 import { withFile } from '../storage/files.js';
 import { sharedBytes } from '../storage/shared-bytes.js';
+import { atOnce, type Work } from '../turns.js';
 import {
   decodeSnapshotHeader,
   encodeSnapshotHeader,
@@ -23,8 +24,12 @@ import {
   type SnapshotHeader,
 } from './format.js';
 
-/** The state is collected, hashed, written and read in pieces of this size. */
+/** What is copied without a pause. */
+const COPIED_BYTES = 256 * 1024;
+/** The state is hashed, written and read in pieces of this size. */
 const PIECE_BYTES = 8 * 1024 * 1024;
+/** It is collected in pieces that double up to that size: a small state takes little memory. */
+const FIRST_PIECE_BYTES = 256 * 1024;
 
 /** The engine's state at one moment, in memory: quick to copy, and written by another thread. */
 export interface SnapshotContent {
@@ -41,10 +46,23 @@ export interface LoadedSnapshot {
 
 /** Copies the state of the engine, which must be at `position`. */
 export function takeSnapshot(engine: Engine, position: JournalPosition): SnapshotContent {
+  return atOnce(copyState(engine, position));
+}
+
+/** The same in pieces, between which the engine may be read but no command be applied. */
+export function* copyState(engine: Engine, position: JournalPosition): Work<SnapshotContent> {
   const collector = new PieceCollector();
-  const writer = new StateWriter((bytes) => collector.add(bytes));
-  engine.archive(writer);
+  const writer = new StateWriter(
+    (bytes) => collector.add(bytes),
+    (bytes) => collector.addLater(bytes),
+  );
+  const pieces = engine.archiveInPieces(writer);
+  while (pieces.next().done !== true) {
+    yield;
+    yield* collector.copyLater();
+  }
   writer.finish();
+  yield* collector.copyLater();
   const header = {
     version: FORMAT_VERSION,
     sequence: engine.sequence,
@@ -183,21 +201,51 @@ function hashInPieces(hash: Hash, bytes: Buffer): Hash {
   return hash;
 }
 
-/** Copies the bytes of an archive, which are valid only during the call, into large pieces. */
+/** Bytes that have their place in the pieces and are not copied yet. */
+interface Later {
+  source: Uint8Array;
+  target: Uint8Array;
+}
+
+/**
+ * Copies the bytes of an archive into large pieces, in memory that the thread that writes them
+ * shares (storage/shared-bytes.ts).
+ */
 class PieceCollector {
   totalBytes = 0;
   private readonly pieces: Uint8Array<SharedArrayBuffer>[] = [];
-  private piece = newPiece();
+  private piece = sharedBytes(FIRST_PIECE_BYTES);
   private used = 0;
+  private later: Later[] = [];
 
+  /** For bytes that are valid only during the call. */
   add(bytes: Uint8Array): void {
+    this.place(bytes, (source, target) => target.set(source));
+  }
+
+  /** For bytes that stay valid until {@link copyLater} is done. */
+  addLater(bytes: Uint8Array): void {
+    this.place(bytes, (source, target) => this.later.push({ source, target }));
+  }
+
+  *copyLater(): Work<void> {
+    for (const { source, target } of this.later) {
+      for (let at = 0; at < source.length; at += COPIED_BYTES) {
+        target.set(source.subarray(at, at + COPIED_BYTES), at);
+        yield;
+      }
+    }
+    this.later = [];
+  }
+
+  private place(bytes: Uint8Array, take: (source: Uint8Array, target: Uint8Array) => void): void {
     this.totalBytes += bytes.length;
     for (let at = 0; at < bytes.length; ) {
-      const count = Math.min(PIECE_BYTES - this.used, bytes.length - at);
-      this.piece.set(bytes.subarray(at, at + count), this.used);
+      const count = Math.min(this.piece.length - this.used, bytes.length - at);
+      take(bytes.subarray(at, at + count), this.piece.subarray(this.used, this.used + count));
       this.used += count;
       at += count;
-      if (this.used === PIECE_BYTES) this.next();
+      if (this.used === this.piece.length) this.next();
     }
   }
 
@@ -208,12 +256,7 @@ class PieceCollector {
 
   private next(): void {
     this.pieces.push(this.piece);
-    this.piece = newPiece();
+    this.piece = sharedBytes(Math.min(PIECE_BYTES, this.piece.length * 2));
     this.used = 0;
   }
-}
-
-/** In memory that the thread that writes it shares (storage/shared-bytes.ts). */
-function newPiece(): Uint8Array<SharedArrayBuffer> {
-  return sharedBytes(PIECE_BYTES);
 }

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
-import { type Archive, StateReader, StateWriter } from '../../engine/storage/archive.js';
+import { type Archive, allPieces, StateReader, StateWriter } from '../../engine/storage/archive.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
 import { LongTexts, ShortTexts } from '../../engine/storage/texts.js';
 
@@ -12,20 +12,25 @@ import { LongTexts, ShortTexts } from '../../engine/storage/texts.js';
 const ROWS = 20_000;
 
 interface Archived {
-  archive(archive: Archive, rows: number): void;
+  archive(archive: Archive, rows: number): Generator<void, void, void> | void;
+}
+
+function archive(texts: Archived, into: Archive): void {
+  const pieces = texts.archive(into, ROWS);
+  if (pieces !== undefined) allPieces(pieces);
 }
 
 function bytesOf(texts: Archived): Uint8Array {
   const pieces: Uint8Array[] = [];
   const writer = new StateWriter((bytes) => pieces.push(bytes.slice()));
-  texts.archive(writer, ROWS);
+  archive(texts, writer);
   writer.finish();
   return Buffer.concat(pieces);
 }
 
 function copyTo<T extends Archived>(copy: T, bytes: Uint8Array): T {
   const reader = new StateReader(bytes);
-  copy.archive(reader, ROWS);
+  archive(copy, reader);
   reader.finish();
   return copy;
 }

@@ -3,7 +3,7 @@
  * each named token (tokens.ts). It is kept for ever, so that a command is never executed twice; a
  * token that is forgotten can send none any more.
  */
-import type { Archive } from '../../storage/archive.js';
+import { type Archive, ROWS_IN_PIECE } from '../../storage/archive.js';
 import { Int53Chunks } from '../../storage/chunks.js';
 import type { Tokens } from './tokens.js';
 
@@ -30,8 +30,11 @@ export class ClientSequences {
     this.ofPassword.ensure(userRows);
   }
 
-  archive(archive: Archive, userRows: number): void {
-    for (let userId = 1; userId < userRows; userId++)
+  /** In pieces. */
+  *archive(archive: Archive, userRows: number): Generator<void, void, void> {
+    for (let userId = 1; userId < userRows; userId++) {
+      if (userId % ROWS_IN_PIECE === 0) yield;
       this.ofPassword.set(userId, archive.number(this.ofPassword.get(userId)));
+    }
   }
 }

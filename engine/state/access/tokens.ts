@@ -10,7 +10,7 @@ import type { TokenScope } from '../../interface/domain.js';
 import { MAX_TIME_MS } from '../../interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../interface/parameters.js';
 import type { AccessTokenView } from '../../interface/views.js';
-import type { Archive } from '../../storage/archive.js';
+import { type Archive, ROWS_IN_PIECE } from '../../storage/archive.js';
 import { Int32Chunks, Int53Chunks } from '../../storage/chunks.js';
 import { DeadlineHeap } from '../../storage/deadline-heap.js';
 import { HashIndex } from '../../storage/indexes/hash-index.js';
@@ -131,24 +131,25 @@ export class Tokens {
     this.countOfUser.ensure(userRows);
   }
 
-  /** By user, the oldest first. */
-  archive(archive: Archive, userRows: number): void {
+  /** By user, the oldest first; in pieces. */
+  *archive(archive: Archive, userRows: number): Generator<void, void, void> {
     this.lastId = archive.number(this.lastId);
     const count = archive.number(this.count);
-    const tokens = archive.reading ? [] : this.inOrder(userRows);
-    for (let i = 0; i < count; i++) {
-      const row = this.find(this.archiveOne(archive, tokens[i] ?? NO_TOKEN));
-      if (archive.version === 0) continue;
-      this.clientSequences.set(row, archive.number(this.clientSequences.get(row)));
+    if (archive.reading) {
+      for (let i = 0; i < count; i++) this.archiveWhole(archive, NO_TOKEN);
+      return;
+    }
+    for (let userId = 1; userId < userRows; userId++) {
+      if (userId % ROWS_IN_PIECE === 0) yield;
+      if (this.ofUser.first(userId) === 0) continue;
+      for (const token of this.viewsOf(userId)) this.archiveWhole(archive, token);
     }
   }
 
-  private inOrder(userRows: number): AccessTokenView[] {
-    const tokens: AccessTokenView[] = [];
-    for (let userId = 1; userId < userRows; userId++) {
-      if (this.ofUser.first(userId) !== 0) tokens.push(...this.viewsOf(userId));
-    }
-    return tokens;
+  private archiveWhole(archive: Archive, token: AccessTokenView): void {
+    const row = this.find(this.archiveOne(archive, token));
+    if (archive.version === 0) return;
+    this.clientSequences.set(row, archive.number(this.clientSequences.get(row)));
   }
 
   /** Returns the id of the token. */

@@ -25,7 +25,12 @@ import {
   recoverFromSnapshot,
   type SnapshotRecovery,
 } from '../../../persistence/recovery.js';
-import { readSnapshot, takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
+import {
+  copyState,
+  readSnapshot,
+  takeSnapshot,
+  writeSnapshot,
+} from '../../../persistence/snapshot/file.js';
 import {
   listSnapshots,
   prepareSnapshotFolder,
@@ -33,6 +38,7 @@ import {
   snapshotNameOf,
 } from '../../../persistence/snapshot/folder.js';
 import { SNAPSHOT_HEADER_BYTES, SnapshotError } from '../../../persistence/snapshot/format.js';
+import { registration } from '../../support/engine-support.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
 import { journalOf, Log } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
@@ -377,6 +383,23 @@ describe('the files', () => {
     const position = (await reader.positionAt(listSnapshots(original)[0]!.sequence))!;
     await reader.close();
     expect(() => takeSnapshot(new Engine(), position)).toThrow(/is at sequence 0/);
+  });
+
+  it('a large state is copied in small pieces, to the same bytes', () => {
+    const engine = new Engine();
+    for (let i = 1; i <= 30_000; i++) engine.apply(registration(`user-${i}`, i), 1_000);
+    engine.reserve();
+    const position = { sequence: 30_000, digest: engine.digest(), hash: Buffer.alloc(32) };
+    const work = copyState(engine, position);
+    let pauses = 0;
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) pauses++;
+    const { header, pieces } = step.value;
+    expect(header.stateBytes).toBeGreaterThan(8e6);
+    expect(pauses).toBeGreaterThan(header.stateBytes / (256 * 1_024));
+    const hash = createHash('sha256');
+    for (const piece of pieces) hash.update(piece);
+    expect(hash.digest('hex')).toBe(bytesOf(engine));
   });
 
   it('a failed write leaves no file', async () => {
