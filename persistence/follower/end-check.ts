@@ -15,6 +15,7 @@ import { openSource } from '../journal/source.js';
 import type { JournalSource } from '../journal/store.js';
 import { Replay } from '../recovery.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
+import { reserveIfLarge } from './room.js';
 import type { SessionOptions } from './session.js';
 import { FollowerSnapshots } from './snapshots.js';
 
@@ -35,7 +36,7 @@ export class EndCheck {
     start: StartingPoint,
   ) {
     this.engine = start.engine;
-    this.engine.reserve();
+    reserveIfLarge(this.engine);
     this.position = start.position;
     this.snapshots = new FollowerSnapshots(options, this.engine);
     this.replay = new Replay(this.engine, (records, at) => this.snapshots.applied(records, at));
@@ -80,6 +81,7 @@ export class EndCheck {
     for await (const batch of this.reader.batches(this.position)) {
       if (isOver()) return;
       this.replay.apply(batch);
+      reserveIfLarge(this.engine);
       this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
       this.options.board.set('applied', this.sequence);
       if (this.snapshots.isDue(this.engine)) await this.snapshots.take(this.engine, this.position);

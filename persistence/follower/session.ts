@@ -39,6 +39,7 @@ import { inTurns, type Work } from '../turns.js';
 import { JournalBatches } from './journal-batches.js';
 import type { ProgressBoard } from './progress-board.js';
 import { type Answered, FollowerReads } from './reads.js';
+import { reserveIfLarge } from './room.js';
 import { FollowerSnapshots, type SnapshotsOptions } from './snapshots.js';
 
 /** How long commits collect while no read waits for them. */
@@ -114,7 +115,7 @@ export class FollowerSession {
     const { start, checked, database } = opened;
     this.board = options.board;
     this.engine = start.engine;
-    this.engine.reserve();
+    reserveIfLarge(this.engine);
     this.position = start.position;
     this.lists = checked.lists;
     this.replay = new Replay(
@@ -275,6 +276,7 @@ export class FollowerSession {
 
   private apply(batch: JournalBatch): void {
     this.replay.apply(batch);
+    reserveIfLarge(this.engine);
     this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
     this.board.set('applied', Math.max(batch.lastSequence, this.endCheck()?.sequence ?? 0));
     this.serve();
