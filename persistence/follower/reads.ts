@@ -1,9 +1,9 @@
 /**
  * The queue of reads. Leaderboards are served when the follower's engine has reached the requested
- * sequence. Reads of the database are served in groups, when the history is at the engine's
- * sequence. A group sees one transaction and one state of the engine, so each answer is true at one
- * sequence. At most one long read is in a group, at its end: pages of markets with price histories,
- * of statements and of orders delay only each other.
+ * sequence and the board is ready. Reads of the database are served in groups, when the history is
+ * at the engine's sequence. A group sees one transaction and one state of the engine, so each
+ * answer is true at one sequence. At most one long read is in a group, at its end: pages of markets
+ * with price histories, of statements and of orders delay only each other.
  *
  * Always holds: every read is answered once; if its session ends first, with `unavailable`.
  */
@@ -53,7 +53,7 @@ interface ReadsOptions {
   database: HistoryReads;
   findBatch: FindBatch;
   failed: (error: unknown) => void;
-  /** Called when a group is done, and another may be served. */
+  /** Called when a group is done, or a board is ready: other reads may be served. */
   groupEnded: () => void;
 }
 
@@ -98,6 +98,7 @@ export class FollowerReads {
       const { request, minSequence, done } = read;
       const isLong = LONG.has(request.kind);
       if (minSequence > sequence) this.waiting.push(read);
+      else if (!isStored(request) && !this.isReady(request)) this.waiting.push(read);
       else if (!isStored(request))
         done({ outcome: 'ok', sequence, answer: this.fromEngine(request) });
       else if (!isGroupTime || (isLong && group.some((other) => other.isLong)))
@@ -149,6 +150,14 @@ export class FollowerReads {
     }
     this.group = null;
     groupEnded();
+  }
+
+  /** Whether the board of a request can answer; if not, it is prepared. */
+  private isReady({ metric, period }: RequestOf<'leaderboard' | 'rank'>): boolean {
+    const { boards, failed, groupEnded } = this.options;
+    const isReady = boards.isReady(metric, period);
+    if (!isReady) boards.prepare(metric, period, groupEnded, failed);
+    return isReady;
   }
 
   private fromEngine(

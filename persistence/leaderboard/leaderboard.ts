@@ -7,9 +7,13 @@
  *
  * Always holds: a board is up to date when it answers. Before its first request it costs nothing;
  * then each user who changes is noted, and moved at the next request.
+ *
+ * To rank millions of users takes half a second. `prepare` does it in turns, in which the engine
+ * goes on: users who change meanwhile are noted and moved at the end.
  */
 import type { Engine } from '../../engine/engine.js';
 import { dayOf, Metric, Period, weekOf } from '../../engine/state/accounts.js';
+import { atOnce, inTurns, type Work } from '../turns.js';
 import { type Ranked, RankedUsers } from './order.js';
 
 export type MetricName = keyof typeof Metric;
@@ -35,19 +39,41 @@ export class Leaderboards {
     for (let i = 0; i < this.inUse.length; i++) this.inUse[i]!.changed(userId);
   }
 
-  /** Up to `limit` entries after the cursor; null: from the top. */
+  /** Whether the board can answer in a moment. */
+  isReady(metric: MetricName, period: PeriodName): boolean {
+    return this.board(metric, period).isReady;
+  }
+
+  /** Makes a board ready, in turns, unless that is under way; `done` is called when it is. */
+  prepare(
+    metric: MetricName,
+    period: PeriodName,
+    done: () => void,
+    failed: (error: unknown) => void,
+  ): void {
+    const board = this.board(metric, period);
+    if (!board.isPrepared) board.prepare().then(done, failed);
+  }
+
+  /** Up to `limit` entries after the cursor; null: from the top. The board is ready, or small. */
   page(
     metric: MetricName,
     period: PeriodName,
     limit: number,
     after: LeaderboardCursor | null,
   ): RankedEntry[] {
-    return this.board(metric, period).page(limit, after);
+    return this.upToDate(metric, period).page(limit, after);
   }
 
   /** null: not listed. */
   rankOf(userId: number, metric: MetricName, period: PeriodName): number | null {
-    return this.board(metric, period).rankOf(userId);
+    return this.upToDate(metric, period).rankOf(userId);
+  }
+
+  private upToDate(metric: MetricName, period: PeriodName): Board {
+    const board = this.board(metric, period);
+    atOnce(board.refresh());
+    return board;
   }
 
   private board(metric: MetricName, period: PeriodName): Board {
@@ -58,7 +84,6 @@ export class Leaderboards {
       this.boards.set(key, board);
       this.inUse.push(board);
     }
-    board.refresh();
     return board;
   }
 }
@@ -66,6 +91,12 @@ export class Leaderboards {
 /** If more than one user in this many has changed, sorting is faster than moving each. */
 const REBUILD_DIVISOR = 16;
 const REBUILD_AT_LEAST = 1_000;
+/** Fewer users are ranked, or moved, without a turn of their own. */
+const FEW_USERS = 2_000;
+const FEW_MOVES = 500;
+/** What is done without a pause. */
+const USERS_IN_PIECE = 2_048;
+const MOVES_IN_PIECE = 256;
 
 class Board {
   private readonly ranked = new RankedUsers();
@@ -73,6 +104,10 @@ class Board {
   private isNoted = new Uint8Array(0);
   /** Whether the board must be rebuilt; then changes are not noted. */
   private isStale = true;
+  /** Every user's value is being read anew: changes are noted, however many they are. */
+  private isRebuilt = false;
+  /** It is being made ready. */
+  isPrepared = false;
   private periodNumber = 0;
 
   constructor(
@@ -90,20 +125,44 @@ class Board {
     }
     this.isNoted[userId] = 1;
     this.changedIds.push(userId);
-    if (this.changedIds.length > REBUILD_AT_LEAST + this.ranked.size / REBUILD_DIVISOR)
-      this.becomeStale();
+    const most = REBUILD_AT_LEAST + this.ranked.size / REBUILD_DIVISOR;
+    if (this.changedIds.length > most && !this.isRebuilt) this.becomeStale();
   }
 
-  refresh(): void {
-    const periodNumber = this.currentPeriod();
-    if (periodNumber !== this.periodNumber) this.becomeStale();
-    this.periodNumber = periodNumber;
-    if (this.isStale) this.rebuild();
-    for (const userId of this.changedIds) {
+  get isReady(): boolean {
+    if (this.isPrepared) return false;
+    const isStale = this.isStale || this.periodNumber !== this.currentPeriod();
+    return isStale ? this.engine.userCount < FEW_USERS : this.changedIds.length < FEW_MOVES;
+  }
+
+  async prepare(): Promise<void> {
+    this.isPrepared = true;
+    try {
+      await inTurns(this.refresh());
+    } finally {
+      this.isPrepared = false;
+    }
+  }
+
+  /** Brings the board up to date in pieces, in between which the engine may go on. */
+  *refresh(): Work<void> {
+    for (;;) {
+      const periodNumber = this.currentPeriod();
+      if (periodNumber !== this.periodNumber) this.becomeStale();
+      this.periodNumber = periodNumber;
+      if (this.isStale) yield* this.rebuild();
+      else if (this.changedIds.length > 0) {
+        this.moveSome();
+        if (this.changedIds.length > 0) yield;
+      } else return;
+    }
+  }
+
+  private moveSome(): void {
+    for (const userId of this.changedIds.splice(-MOVES_IN_PIECE)) {
       this.isNoted[userId] = 0;
       this.ranked.set(userId, this.engine.standing(userId, this.metric, this.period));
     }
-    this.changedIds = [];
   }
 
   page(limit: number, after: LeaderboardCursor | null): RankedEntry[] {
@@ -140,18 +199,21 @@ class Board {
     this.isNoted.fill(0);
   }
 
-  private rebuild(): void {
+  private *rebuild(): Work<void> {
     const { engine, metric, period } = this;
+    this.isStale = false;
+    this.isRebuilt = true;
     const userIds = new Int32Array(engine.userCount);
     const values = new Float64Array(engine.userCount);
     let count = 0;
-    for (let userId = 1; userId <= engine.userCount; userId++) {
+    for (let userId = 1; userId <= userIds.length; userId++) {
+      if (userId % USERS_IN_PIECE === 0) yield;
       const value = engine.standing(userId, metric, period);
       if (value === null) continue;
       userIds[count] = userId;
       values[count++] = value;
     }
-    this.ranked.rebuild(userIds.subarray(0, count), values.subarray(0, count));
-    this.isStale = false;
+    yield* this.ranked.rebuild(userIds.subarray(0, count), values.subarray(0, count));
+    this.isRebuilt = false;
   }
 }

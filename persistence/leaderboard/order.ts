@@ -6,9 +6,14 @@
  * Always holds: a user is listed at most once, with the value that `valueOf` returns; blocks are in
  * order, not empty, and at most {@link BLOCK} long. Values are safe integers.
  */
+import type { Work } from '../turns.js';
+
 /** The most users in a block, and in a rebuilt block, which leaves room for insertions. */
 const BLOCK = 1_024;
 const REBUILT = 768;
+/** What is done without a pause. */
+const BLOCKS_IN_PIECE = 32;
+const SORTED_IN_PIECE = 1 << 16;
 
 interface Block {
   userIds: Int32Array;
@@ -70,9 +75,12 @@ export class RankedUsers {
     return page;
   }
 
-  /** Replaces all users. `values[i]` is the value of `userIds[i]`; the user ids ascend. */
-  rebuild(userIds: Int32Array, values: Float64Array): void {
-    const order = orderDescending(values);
+  /**
+   * Replaces all users, in pieces. `values[i]` is the value of `userIds[i]`; the user ids ascend.
+   * Nobody may ask or set anything in between.
+   */
+  *rebuild(userIds: Int32Array, values: Float64Array): Work<void> {
+    const order = yield* orderDescending(values);
     this.blocks = [];
     this.size = userIds.length;
     this.shown.fill(UNLISTED);
@@ -88,6 +96,7 @@ export class RankedUsers {
         this.shown[userId] = values[at]!;
       }
       this.blocks.push(block);
+      if (this.blocks.length % BLOCKS_IN_PIECE === 0) yield;
     }
   }
 
@@ -186,7 +195,7 @@ const HIGH_BIAS = 2 ** 21;
  * Indices by descending value, then ascending index: a radix sort, 16 bits at a time, which takes a
  * tenth of the time of a comparison sort on a million users.
  */
-function orderDescending(values: Float64Array): Uint32Array {
+function* orderDescending(values: Float64Array): Work<Uint32Array> {
   const low = new Uint32Array(values.length);
   const high = new Uint32Array(values.length);
   for (let i = 0; i < values.length; i++) {
@@ -194,26 +203,30 @@ function orderDescending(values: Float64Array): Uint32Array {
     const upper = Math.floor(negated / HIGH);
     low[i] = negated - upper * HIGH;
     high[i] = upper + HIGH_BIAS;
+    if (i % SORTED_IN_PIECE === 0) yield;
   }
   let order: Uint32Array = new Uint32Array(values.length);
   for (let i = 0; i < order.length; i++) order[i] = i;
   let spare: Uint32Array = new Uint32Array(values.length);
   for (const half of [low, high]) {
     for (const shift of [0, DIGIT_BITS])
-      if (sortByDigit(half, shift, order, spare)) [order, spare] = [spare, order];
+      if (yield* sortByDigit(half, shift, order, spare)) [order, spare] = [spare, order];
   }
   return order;
 }
 
 /** Sorts the order into `target` by one digit; false, with nothing moved, if all are equal. */
-function sortByDigit(
+function* sortByDigit(
   keys: Uint32Array,
   shift: number,
   order: Uint32Array,
   target: Uint32Array,
-): boolean {
+): Work<boolean> {
   const starts = new Uint32Array(DIGITS);
-  for (let i = 0; i < keys.length; i++) starts[(keys[i]! >>> shift) & (DIGITS - 1)]!++;
+  for (let i = 0; i < keys.length; i++) {
+    starts[(keys[i]! >>> shift) & (DIGITS - 1)]!++;
+    if (i % SORTED_IN_PIECE === 0) yield;
+  }
   let start = 0;
   for (let digit = 0; digit < DIGITS; digit++) {
     const count = starts[digit]!;
@@ -225,6 +238,7 @@ function sortByDigit(
     const index = order[i]!;
     const digit = (keys[index]! >>> shift) & (DIGITS - 1);
     target[starts[digit]!++] = index;
+    if (i % SORTED_IN_PIECE === 0) yield;
   }
   return true;
 }

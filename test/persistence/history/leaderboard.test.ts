@@ -11,6 +11,7 @@ import {
   type PeriodName,
 } from '../../../persistence/leaderboard/leaderboard.js';
 import { type Ranked, RankedUsers } from '../../../persistence/leaderboard/order.js';
+import { atOnce } from '../../../persistence/turns.js';
 import { at, buy, eventsOf, openMarket, price } from '../../support/engine-support.js';
 import { dayOfCommands } from '../../support/history-oracle.js';
 
@@ -68,10 +69,8 @@ describe('the sorted list of users', () => {
       fc.property(fc.array(value, { maxLength: 300 }), (list) => {
         const ranked = new RankedUsers();
         ranked.set(7, 12);
-        ranked.rebuild(
-          Int32Array.from(list, (_, i) => i + 1),
-          Float64Array.from(list),
-        );
+        const userIds = Int32Array.from(list, (_, i) => i + 1);
+        atOnce(ranked.rebuild(userIds, Float64Array.from(list)));
         expectOrder(ranked, new Map(list.map((each, i) => [i + 1, each])));
       }),
     );
@@ -161,6 +160,42 @@ describe('the boards', () => {
     expect(empty).toBeGreaterThan(10);
     expect(boards.page('volume', 'day', 1, null)).toEqual([]);
     expect(boards.page('volume', 'all', 1, null).length).toBe(1);
+  });
+
+  it('are made ready in turns while the engine goes on', async () => {
+    const users = 80_000;
+    const { engine, marketId } = openMarket(users);
+    const boards = new Leaderboards(engine);
+    const trade = (maker: number) => {
+      const common = { marketId, sizeLots: 1_000 + (maker % 7), priceTicks: 500 };
+      const rest = { ...common, outcome: Outcome.DOWN, timeInForce: TimeInForce.GTC };
+      engine.apply(buy({ ...rest, userId: maker }), at(1_000));
+      engine.apply(buy({ ...common, userId: maker + 1, outcome: Outcome.UP }), at(1_000));
+      noteChanges(engine, boards);
+    };
+    for (let maker = 1; maker < users; maker += 200) trade(maker);
+    expect(boards.isReady('volume', 'day')).toBe(false);
+    let calls = 0;
+    const prepare = () =>
+      boards.prepare(
+        'volume',
+        'day',
+        () => calls++,
+        (error) => expect.unreachable(String(error)),
+      );
+    let turns = 0;
+    for (prepare(); calls === 0; turns++) {
+      expect(boards.isReady('volume', 'day')).toBe(false);
+      // Users who were read already, and users who come; more than a board that is not being made
+      // ready would note one by one.
+      for (let maker = 2 + turns; maker < users; maker += 100) trade(maker);
+      prepare();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect([turns > 1, calls, boards.isReady('volume', 'day')]).toEqual([true, 1, true]);
+    const listed = naive(engine, 'volume', 'day');
+    const page = boards.page('volume', 'day', listed.length + 1, null);
+    expect(page.map(({ userId, value }) => ({ userId, value }))).toEqual(listed);
   });
 
   it('pages continue by value and user, even if the last entry of a page has moved', () => {
