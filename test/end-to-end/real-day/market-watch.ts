@@ -17,33 +17,41 @@ export interface SeenMarket {
   volume: number;
 }
 
-const POLL_MS = 15;
-/** How often, in polls, the whole list is read, to find markets that were missed. */
+const PAUSE_MS = 15;
+/** Of how many lists one is the whole list, to find markets that were missed. */
 const WHOLE_LIST_EVERY = 20;
 const PAGE = 200;
 
+/**
+ * The list comes from the history, which may be slow. Who trades needs the active market at once,
+ * so each is read in a loop of its own.
+ */
 export class MarketWatch {
   readonly resolved = new Map<string, SeenMarket>();
   active: SeenMarket | null = null;
-  /** The exchange's time at the last complete poll. */
+  /** The exchange's time before the last list was read: what was resolved then is in it. */
   nowMs = 0;
-  private polls = 0;
+  /** Of the last answer about the active market. */
+  private activeAtMs = 0;
+  private lists = 0;
   private over = false;
-  private polling: Promise<void> | null = null;
+  private watching: Promise<unknown> | null = null;
   private failure: unknown = null;
 
   constructor(private readonly api: ApiClient) {}
 
   start(): void {
-    this.polling = this.poll().catch((error: unknown) => {
+    const watching = [this.readActive(), this.readLists()];
+    this.watching = Promise.all(watching).catch((error: unknown) => {
       this.failure = error;
+      this.over = true;
     });
   }
 
   /** Throws the error that occurred while watching, if any. */
   async stop(): Promise<void> {
     this.over = true;
-    await this.polling;
+    await this.watching;
     this.check();
   }
 
@@ -51,16 +59,24 @@ export class MarketWatch {
     if (this.failure !== null) throw this.failure;
   }
 
-  private async poll(): Promise<void> {
+  private async readActive(): Promise<void> {
     while (!this.over) {
       const active = await this.api.get('/markets/15m?asset=BTC');
       expect(active.status, active.text).toBe(200);
       this.active = active.json.markets[0] ?? null;
-      const limit = this.polls++ % WHOLE_LIST_EVERY === 0 ? PAGE : 3;
+      this.activeAtMs = active.json.serverTimeMs;
+      await pause();
+    }
+  }
+
+  private async readLists(): Promise<void> {
+    while (!this.over) {
+      const atMs = this.activeAtMs;
+      const limit = this.lists++ % WHOLE_LIST_EVERY === 0 ? PAGE : 3;
       const list = await this.api.read(`/markets?asset=BTC&limit=${limit}`);
       for (const market of list.json.markets as SeenMarket[]) this.see(market);
-      this.nowMs = active.json.serverTimeMs;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      this.nowMs = atMs;
+      await pause();
     }
   }
 
@@ -75,3 +91,5 @@ export class MarketWatch {
     }
   }
 }
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
