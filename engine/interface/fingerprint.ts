@@ -1,7 +1,8 @@
 /**
  * A 64-bit hash of a command's record, to tell whether an idempotency key returns with the same
- * command. It covers every byte but the time and the key. Mixing is by multiply and rotate on two
- * lanes, as in MurmurHash3.
+ * command. It covers every byte but the time and the key, so also how many words the key takes,
+ * which is in the record's length. Mixing is by multiply and rotate on two lanes, as in
+ * MurmurHash3.
  */
 
 import type { CommandRecord } from './command-record.js';
