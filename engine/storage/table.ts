@@ -33,6 +33,12 @@ export type Accessors<F extends Fields> = {
 };
 
 const FIRST_CAPACITY = 16;
+/**
+ * Bytes before row 0. V8 gets large buffers from the allocator of the C library, and that of glibc
+ * puts them 16 bytes after the start of a page. With this margin a row of 64 bytes is in one cache
+ * line instead of two. Only speed depends on it.
+ */
+const MARGIN_BYTES = 48;
 /** Where the counters of a pool stand in its block. */
 const FIRST_FREE = 0;
 const ROWS = 1;
@@ -49,9 +55,9 @@ export class Table implements Undoable {
     private readonly rowBytes: number,
   ) {
     this.rowWords = rowBytes / 4;
-    const buffer = new ArrayBuffer(FIRST_CAPACITY * rowBytes);
-    this.f64 = new Float64Array(buffer);
-    this.i32 = new Int32Array(buffer);
+    const buffer = bufferFor(FIRST_CAPACITY * rowBytes);
+    this.f64 = new Float64Array(buffer, MARGIN_BYTES);
+    this.i32 = new Int32Array(buffer, MARGIN_BYTES);
   }
 
   /** Comes before every change of a row. */
@@ -61,19 +67,21 @@ export class Table implements Undoable {
 
   /** Sets all fields of a row to 0. */
   clear(row: number): void {
-    const start = (row * this.rowBytes) / 8;
-    this.f64.fill(0, start, start + this.rowBytes / 8);
+    const { i32, rowWords } = this;
+    const start = row * rowWords;
+    // A loop is faster than `fill` for so few words.
+    for (let at = start; at < start + rowWords; at++) i32[at] = 0;
   }
 
   /** Makes rows 0 to `rows` - 1 exist; new ones are 0. */
   ensure(rows: number): void {
     const capacity = this.i32.length / this.rowWords;
     if (rows <= capacity) return;
-    const buffer = new ArrayBuffer(Math.max(rows, capacity * 2) * this.rowBytes);
-    const i32 = new Int32Array(buffer);
+    const buffer = bufferFor(Math.max(rows, capacity * 2) * this.rowBytes);
+    const i32 = new Int32Array(buffer, MARGIN_BYTES);
     i32.set(this.i32);
     this.i32 = i32;
-    this.f64 = new Float64Array(buffer);
+    this.f64 = new Float64Array(buffer, MARGIN_BYTES);
   }
 
   restore(row: number, imageAt: number): void {
@@ -84,13 +92,21 @@ export class Table implements Undoable {
   /** Rows `from` to `to` - 1. */
   archiveRows(archive: Archive, from: number, to: number): void {
     this.ensure(to);
-    const bytes = new Uint8Array(this.i32.buffer);
-    archive.span(bytes, from * this.rowBytes, (to - from) * this.rowBytes);
+    archive.span(this.bytesOfRows(), from * this.rowBytes, (to - from) * this.rowBytes);
+  }
+
+  /** All rows as bytes, until the table grows. */
+  protected bytesOfRows(): Uint8Array {
+    return new Uint8Array(this.i32.buffer, MARGIN_BYTES);
   }
 
   private recordImage(row: number): void {
     this.undo.recordImage(this, row, this.i32, row * this.rowWords, this.rowWords);
   }
+}
+
+function bufferFor(bytes: number): ArrayBuffer {
+  return new ArrayBuffer(MARGIN_BYTES + bytes);
 }
 
 /** A table that hands out rows and takes them back. The row returned last is reused first. */

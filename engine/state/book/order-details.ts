@@ -119,7 +119,7 @@ export class OrderDetails extends DetailTable {
 
   /** The rows as bytes. */
   private bytes(): Uint8Array {
-    if (this.view.buffer !== this.i32.buffer) this.view = new Uint8Array(this.i32.buffer);
+    if (this.view.buffer !== this.i32.buffer) this.view = this.bytesOfRows();
     return this.view;
   }
 }
