@@ -1,22 +1,26 @@
 /**
- * An index from sequential ids to rows. The low bits of an id are its place, so recent ids are
- * neighbors and rarely share a place; rows that do are chained. It is only looked up, never
- * iterated or archived: its layout is not part of the state.
+ * An index from sequential ids to rows: linear hashing (W. Litwin, 1980) with the low bits of an id
+ * as its hash, so that recent ids are neighbors and rarely share a place. It has no more places
+ * than there have been rows at a time: ids wander through all of them, and few stay in the cache.
+ * Each row added beyond that splits one place, so no command pays for a larger table.
+ *
+ * There are `level` to 2 × `level` - 1 places. An id belongs to place `id mod 2 × level` if there is
+ * such a place, else to `id mod level`; the place that is split next is the first of the latter.
+ * Rows of one place are chained. It is only looked up, never iterated or archived: its layout is
+ * not part of the state.
  */
 import type { Undoable, UndoLog } from '../undo.js';
 
 const SMALLEST = 16;
-/**
- * Ids wander through all places, so these are the memory that the index takes in the end. With
- * 4,000,000 rows a place has four of them.
- */
-const PLACES_MAX = 1 << 20;
 
 export class IdIndex {
-  /** By place: the last row added there, 0: none. */
+  /** By place: the last row put there, 0: none. */
   private heads = new Int32Array(SMALLEST);
   /** By row: the next row of the same place. */
   private links = new Int32Array(SMALLEST);
+  private level = SMALLEST;
+  private places = SMALLEST;
+  private rows = 0;
 
   constructor(
     private readonly undo: UndoLog,
@@ -25,7 +29,7 @@ export class IdIndex {
 
   /** The row to look at first; 0: there is none with that id. */
   first(id: number): number {
-    return this.heads[id & (this.heads.length - 1)]!;
+    return this.heads[this.placeOf(id)]!;
   }
 
   /** The row to look at next. */
@@ -36,6 +40,7 @@ export class IdIndex {
   add(id: number, row: number): void {
     if (this.undo.recording) this.undo.record(this.addition, id, row);
     if (row >= this.links.length) this.ensure(row + 1);
+    if (this.rows >= this.places) this.split();
     this.link(id, row);
   }
 
@@ -44,32 +49,60 @@ export class IdIndex {
     this.unlink(id, row);
   }
 
-  /** Makes room for rows 0 to `rows` - 1, and as many places, up to a maximum. */
+  /** Makes room for rows 0 to `rows` - 1 in advance. */
   ensure(rows: number): void {
     let size = this.links.length;
     while (size < rows) size *= 2;
     if (size === this.links.length) return;
     const { heads, links } = this;
-    this.heads = new Int32Array(Math.min(size, PLACES_MAX));
+    this.heads = new Int32Array(size);
+    this.heads.set(heads);
     this.links = new Int32Array(size);
-    for (const head of heads) {
-      for (let row = head; row !== 0; row = links[row]!) this.link(this.idOf(row), row);
-    }
+    this.links.set(links);
   }
 
   /** Forgets all rows. */
   clear(): void {
-    this.heads.fill(0);
+    this.heads.fill(0, 0, this.places);
+    this.level = SMALLEST;
+    this.places = SMALLEST;
+    this.rows = 0;
+  }
+
+  private placeOf(id: number): number {
+    const { level } = this;
+    const place = id & (level * 2 - 1);
+    return place < this.places ? place : id & (level - 1);
+  }
+
+  /** Adds a place, and gives it the rows that are now its own. There are as many rows as places. */
+  private split(): void {
+    const { heads, links } = this;
+    const from = this.places - this.level;
+    let row = heads[from]!;
+    heads[from] = 0;
+    this.places++;
+    while (row !== 0) {
+      const following = links[row]!;
+      this.push(this.placeOf(this.idOf(row)), row);
+      row = following;
+    }
+    if (this.places === this.level * 2) this.level = this.places;
   }
 
   private link(id: number, row: number): void {
-    const place = id & (this.heads.length - 1);
+    this.rows++;
+    this.push(this.placeOf(id), row);
+  }
+
+  private push(place: number, row: number): void {
     this.links[row] = this.heads[place]!;
     this.heads[place] = row;
   }
 
   private unlink(id: number, row: number): void {
-    const place = id & (this.heads.length - 1);
+    this.rows--;
+    const place = this.placeOf(id);
     let at = this.heads[place]!;
     if (at === row) {
       this.heads[place] = this.links[row]!;
