@@ -4,8 +4,8 @@
  * than there have been rows at a time: ids wander through all of them, and few stay in the cache.
  * Each row added beyond that splits one place, so no command pays for a larger table.
  *
- * There are `level` to 2 × `level` - 1 places. An id belongs to place `id mod 2 × level` if there is
- * such a place, else to `id mod level`; the place that is split next is the first of the latter.
+ * There are `level` to 2 × `level` - 1 places. An id belongs to place `id mod 2 × level` if there
+ * is such a place, else to `id mod level`; the place that is split next is the first of the latter.
  * Rows of one place are chained. It is only looked up, never iterated or archived: its layout is
  * not part of the state.
  */
