@@ -80,7 +80,12 @@ export class Engine extends Reads {
    * memory.
    */
   reserve(): void {
-    this.state.reserve();
+    allPieces(this.reserveInPieces());
+  }
+
+  /** The same in pieces, between which the engine may be read but no command be applied. */
+  reserveInPieces(): Generator<void, void, void> {
+    return this.state.reserve();
   }
 
   /** The result of the last command, valid until the next. Layout: results.ts. */

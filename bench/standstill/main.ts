@@ -4,7 +4,8 @@
  * stood still at most. Exit status 1: a thread computed for longer than {@link ALLOWED_MS}.
  *
  * A thread that waits for a processor stands still, too, but that is the machine's doing: the
- * verdict is about the time in which the thread itself computed.
+ * verdict is about the time in which the thread itself computed. It is about the threads that answer
+ * somebody: the one that writes a snapshot does nothing else, and ends.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,6 +33,7 @@ const SHOWN = 5;
 const PRICE_EVERY_MS = 10_000;
 const START_MS_MAX = 600_000;
 const UNLIMITED = '1000000/1000000';
+const SNAPSHOT_WRITER = 'snapshot/';
 const PROBE = fileURLToPath(new URL('./probe.js', import.meta.url));
 
 const settings = commandLine('standstill', 'How long threads stand still with millions of users.')
@@ -167,5 +169,6 @@ function report(file: string, openMs: number): boolean {
         `  ${cpuMs.toFixed(0)} ms computed, ${waitMs.toFixed(0)} ms waited for a processor, ${lengthMs.toFixed(0)} ms in all, ${((atMs - openMs) / 1_000).toFixed(1)} s after the start`,
       );
   }
-  return all.every(({ cpuMs }) => cpuMs <= ALLOWED_MS);
+  const judged = all.filter(({ thread }) => !thread.startsWith(SNAPSHOT_WRITER));
+  return judged.every(({ cpuMs }) => cpuMs <= ALLOWED_MS);
 }

@@ -141,17 +141,23 @@ export class State {
 
   /**
    * Reserves address space for the maxima, so that no command pays for a resize. Memory is taken
-   * only when it is first written to.
+   * only when it is first written to. In pieces: V8 may collect garbage after each.
    */
-  reserve(): void {
+  *reserve(): Generator<void, void, void> {
     this.accounts.ensureUsers(MAX_USERS + 1);
+    yield;
     this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
+    yield;
     this.orders.reserve(MAX_OPEN_ORDERS);
+    yield;
     this.orderDetails.ensure(MAX_OPEN_ORDERS + 1);
     this.recentOrders.reserve();
+    yield;
     this.clientOrderIds.reserve(MAX_OPEN_ORDERS);
     this.clientOrderIds.ensureUsers(MAX_USERS + 1);
+    yield;
     this.positions.reserve(MAX_POSITIONS);
+    yield;
     this.levels.ensureBooks(MAX_ASSETS * BOOKS_PER_ASSET);
     this.idempotency.ensureUsers(MAX_USERS + 1);
   }

@@ -15,7 +15,7 @@ import { openSource } from '../journal/source.js';
 import type { JournalSource } from '../journal/store.js';
 import { Replay } from '../recovery.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
-import { reserveIfLarge } from './room.js';
+import { Room } from './room.js';
 import type { SessionOptions } from './session.js';
 import { FollowerSnapshots } from './snapshots.js';
 
@@ -26,6 +26,7 @@ const TURN_COMMANDS = 1_000;
 
 export class EndCheck {
   private readonly engine: Engine;
+  private readonly room: Room;
   private readonly replay: Replay;
   private readonly snapshots: FollowerSnapshots;
   private position: JournalPosition;
@@ -36,7 +37,7 @@ export class EndCheck {
     start: StartingPoint,
   ) {
     this.engine = start.engine;
-    reserveIfLarge(this.engine);
+    this.room = new Room(this.engine);
     this.position = start.position;
     this.snapshots = new FollowerSnapshots(options, this.engine);
     this.replay = new Replay(this.engine, (records, at) => this.snapshots.applied(records, at));
@@ -80,8 +81,8 @@ export class EndCheck {
     let turnEnds = before + TURN_COMMANDS;
     for await (const batch of this.reader.batches(this.position)) {
       if (isOver()) return;
+      if (this.room.isDue) await this.room.reserve();
       this.replay.apply(batch);
-      reserveIfLarge(this.engine);
       this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
       this.options.board.set('applied', this.sequence);
       if (this.snapshots.isDue(this.engine)) await this.snapshots.take(this.engine, this.position);

@@ -39,7 +39,7 @@ import { inTurns, type Work } from '../turns.js';
 import { JournalBatches } from './journal-batches.js';
 import type { ProgressBoard } from './progress-board.js';
 import { type Answered, FollowerReads } from './reads.js';
-import { reserveIfLarge } from './room.js';
+import { Room } from './room.js';
 import { FollowerSnapshots, type SnapshotsOptions } from './snapshots.js';
 
 /** How long commits collect while no read waits for them. */
@@ -57,8 +57,12 @@ const PENDING_ENTRIES_MAX = 600_000;
 const LAG_MS_MAX = 2_000;
 /** Users whose counts are compared without a pause. */
 const USERS_IN_PIECE = 4_096;
-/** Commands between two turns of the event loop: a few milliseconds. */
+/**
+ * Commands between two turns of the event loop, and entries that they make at most: a few
+ * milliseconds. A command that settles a market makes hundreds.
+ */
 const TURN_COMMANDS = 1_000;
+const TURN_ENTRIES = 4_000;
 
 /** The folder is the data folder, for what is made from the journal. */
 export interface SessionOptions extends SnapshotsOptions {
@@ -83,6 +87,7 @@ interface Opened {
 export class FollowerSession {
   private readonly board: ProgressBoard;
   private readonly engine: Engine;
+  private readonly room: Room;
   private readonly replay: Replay;
   private readonly snapshots: FollowerSnapshots;
   private readonly boards: Leaderboards;
@@ -115,7 +120,7 @@ export class FollowerSession {
     const { start, checked, database } = opened;
     this.board = options.board;
     this.engine = start.engine;
-    reserveIfLarge(this.engine);
+    this.room = new Room(this.engine);
     this.position = start.position;
     this.lists = checked.lists;
     this.replay = new Replay(
@@ -247,7 +252,9 @@ export class FollowerSession {
   private async followToEnd(): Promise<void> {
     await this.projectFromHere();
     let turnEnds = this.position.sequence + TURN_COMMANDS;
+    let entriesBefore = 0;
     for await (const batch of this.opened.reader.batches(this.position)) {
+      if (this.room.isDue) await this.room.reserve();
       while (this.draining !== null) await this.draining;
       if (this.isEnding()) return;
       this.apply(batch);
@@ -259,10 +266,13 @@ export class FollowerSession {
       if (isMuch) this.startCommit();
       if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
       if (this.isSnapshotDue()) await this.takeSnapshot();
-      if (this.position.sequence >= turnEnds) {
+      // A transaction takes them away.
+      entriesBefore = Math.min(entriesBefore, pendingEntries);
+      if (this.position.sequence >= turnEnds || pendingEntries - entriesBefore >= TURN_ENTRIES) {
         await nextTurn();
         await this.serveDueReads();
         turnEnds = this.position.sequence + TURN_COMMANDS;
+        entriesBefore = pendingEntries;
       }
     }
     this.startCommitInTurn();
@@ -276,7 +286,6 @@ export class FollowerSession {
 
   private apply(batch: JournalBatch): void {
     this.replay.apply(batch);
-    reserveIfLarge(this.engine);
     this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
     this.board.set('applied', Math.max(batch.lastSequence, this.endCheck()?.sequence ?? 0));
     this.serve();
