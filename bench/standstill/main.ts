@@ -4,7 +4,7 @@
  * stood still at most. Exit status 1: a thread computed for longer than {@link ALLOWED_MS}.
  *
  * A thread that waits for a processor stands still, too, but that is the machine's doing: the
- * verdict is about the time in which the thread itself computed. It is about the threads that answer
+ * verdict is about the time in which the thread itself computed, and about threads that answer
  * somebody: the one that writes a snapshot does nothing else, and ends.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
