@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { benchEngine } from './engine/bench.js';
 import { benchHttp, CONNECTIONS } from './http/bench.js';
 import { benchOrderEntry } from './http/order-entry/bench.js';
+import { benchSocketThreads } from './http/socket-threads/bench.js';
 import { benchStream } from './http/stream-bench.js';
 import { benchJournal } from './journal/bench.js';
 import { benchFollower } from './journal/follower.js';
@@ -24,6 +25,7 @@ const SECTIONS = [
   'http',
   'stream',
   'entry',
+  'sockets',
   'postgres',
 ] as const;
 
@@ -53,7 +55,7 @@ function readArguments(): Settings {
     )
     .option(
       '--seconds <n>',
-      'duration of each loop of journal, follower, http, stream and entry',
+      'duration of each loop of journal, follower, http, stream, entry and sockets',
       numberFrom(0.1, 3_600),
       3,
     )
@@ -105,6 +107,7 @@ async function run(settings: Settings): Promise<void> {
     http: () => benchHttp(options),
     stream: () => benchStream(options),
     entry: () => benchOrderEntry(options),
+    sockets: () => benchSocketThreads(options),
     postgres: () => benchPostgres(workload(), options),
   };
   for (const name of only) add(await benches[name]());

@@ -31,6 +31,8 @@ export interface Config extends GatewayConfig, InputConfig {
   host: string;
   /** 0: any free port. */
   port: number;
+  /** Threads with sockets of their own, and the port that they serve; null: none. */
+  sockets: { threads: number; port: number } | null;
   /** Where operators and metrics are served; `operationsPort` null: nowhere. */
   operationsHost: string;
   operationsPort: number | null;
@@ -143,6 +145,13 @@ const Variables = z.object({
   ROLE: z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).default('leader'),
   HOST: text('127.0.0.1'),
   PORT: number({ standard: 3000, min: 0, max: 65_535 }),
+  SOCKET_THREADS: number({ standard: 0, min: 0, max: 64 }),
+  SOCKETS_PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a port')
+    .transform(Number)
+    .refine((port) => port <= 65_535, 'must be a port')
+    .optional(),
   OPERATIONS_HOST: text('127.0.0.1'),
   OPERATIONS_PORT: optionalPort,
   OPERATOR_KEYS: z.string().default(''),
@@ -259,6 +268,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     role: variables.ROLE,
     host: variables.HOST,
     port: variables.PORT,
+    sockets: socketsOf(variables),
     operationsHost: variables.OPERATIONS_HOST,
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
@@ -315,6 +325,15 @@ function checkRole(variables: Variables): void {
     );
   if (SESSION_SECRET_FILE !== '' && JOURNAL === '')
     throw new ConfigError('SESSION_SECRET_FILE is set, but JOURNAL is not');
+}
+
+function socketsOf(variables: Variables): Config['sockets'] {
+  const { SOCKET_THREADS: threads, SOCKETS_PORT: port, ROLE } = variables;
+  if (threads === 0 && port === undefined) return null;
+  if (threads === 0) throw new ConfigError('SOCKETS_PORT is set, but SOCKET_THREADS is not');
+  if (port === undefined) throw new ConfigError('SOCKET_THREADS needs SOCKETS_PORT');
+  if (ROLE === 'replica') throw new ConfigError('SOCKET_THREADS is not for ROLE=replica');
+  return { threads, port };
 }
 
 /** The leader's address for gateways. */

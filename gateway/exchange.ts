@@ -43,6 +43,8 @@ export interface Exchange {
   /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
   readonly port: number;
+  /** Of the threads with sockets of their own; null: there are none. */
+  readonly socketsPort: number | null;
   /** Of the operators' address; null: there is none. */
   readonly operationsPort: number | null;
   readonly sequencer: WatchedSequencer;
@@ -306,7 +308,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     gateway.passwords.close();
     const drained = Promise.all([servers.drain(), gateways?.drain()]);
     await sources.stop();
-    const answered = drained.then(() => gateway.unsent.settled());
+    const answered = drained.then(() => servers.settled());
     await atMost(STOP_MS.requests, answered);
     gateway.passwords.giveUp();
     await gateway.coder.stop();
@@ -314,7 +316,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     gateways?.leave();
     await closeSequencer();
     await parts.follower?.close();
-    servers.close();
+    await servers.close();
     gateways?.close();
     metrics.stop();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
@@ -343,7 +345,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
 
   // Finds out before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
-  const { address, port } = await servers.listen();
+  const { address, port, socketsPort } = await servers.listen();
   parts.replicated?.serves(address);
   const operationsPort = await servers.listenToOperators();
   if (gateways !== null) {
@@ -355,7 +357,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   }
   if (operationsPort !== null)
     log.info({ host: config.operationsHost, port: operationsPort }, 'open to operators');
-  return { address, port, operationsPort, sequencer, stop };
+  return { address, port, socketsPort, operationsPort, sequencer, stop };
 }
 
 /** Where gateways send the requests of their clients; null: nowhere. */

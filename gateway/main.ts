@@ -15,7 +15,7 @@ import {
   checkAddressSpace,
   type ProcessLimits,
   processLimits,
-  RESERVED_FILES,
+  reservedFiles,
 } from './start/process-limits.js';
 
 async function main(): Promise<void> {
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
     process.exit(0);
   }
   if (config.role !== 'standby') onSignals(stop);
-  console.log(firstTrade(exchange.port, config.host, config.assets[0]!));
+  console.log(firstTrade(exchange, config.host, config.assets[0]!));
 }
 
 /**
@@ -69,14 +69,15 @@ function onSignals(stop: () => void): void {
 
 /** @throws if the operating system's limits are too low */
 function withinLimits(config: Config, limits: ProcessLimits, log: Log): Config {
-  checkAddressSpace(limits, config.follower);
-  const connections = affordableConnections(limits, config.connections);
+  const socketThreads = config.sockets?.threads ?? 0;
+  checkAddressSpace(limits, config.follower, socketThreads);
+  const connections = affordableConnections(limits, config.connections, socketThreads);
   if (connections !== config.connections) {
     const asked = config.connections.total;
     log.warn(
       { openFiles: limits.openFiles, asked, connections },
       `CONNECTIONS is lowered to ${connections.total}, as the limit on open files allows: ${asked} connections ` +
-        `need ${asked + RESERVED_FILES} open files (ulimit -n; LimitNOFILE= in systemd)`,
+        `need ${asked + reservedFiles(socketThreads)} open files (ulimit -n; LimitNOFILE= in systemd)`,
     );
   }
   return { ...config, connections };
@@ -92,10 +93,15 @@ async function shutDown(exchange: Replica): Promise<void> {
   }
 }
 
-function firstTrade(port: number, host: string, asset: string): string {
+type Ports = Pick<Replica, 'port' | 'socketsPort'>;
+
+function firstTrade({ port, socketsPort }: Ports, host: string, asset: string): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  const base = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/api`;
-  return `The exchange is open at ${base}
+  const at = (each: number) =>
+    `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${each}/api`;
+  const base = at(port);
+  const sockets = socketsPort === null ? '' : `Socket threads serve ${at(socketsPort)}\n`;
+  return `${sockets}The exchange is open at ${base}
 The site, for a browser: ${base.slice(0, -'/api'.length)}
 How to use it: ${base}/docs
 

@@ -1,7 +1,7 @@
 /**
  * The servers of a process that answers clients: the public address, with the API, the stream, the
  * contract and the site; and, if the configuration has one, the operators' address. An exchange and
- * a replica have the same ones.
+ * a replica have the same ones. Only an exchange can have socket threads, on a port of their own.
  */
 import type { Follower } from '../persistence/follower/follower.js';
 import { Passwords } from './auth/passwords.js';
@@ -20,6 +20,7 @@ import { RationedLog } from './observe/rationed-log.js';
 import { registerReadings } from './observe/readings.js';
 import { ROUTES } from './resources/routes.js';
 import { serveSite } from './site/serve.js';
+import { SocketServer } from './sockets/socket-server.js';
 import { programVersion } from './start/version.js';
 import type { RemoteOrders } from './stream/orders/remote-orders.js';
 import { StreamServer } from './stream/stream.js';
@@ -61,6 +62,8 @@ export class Servers {
   private readonly open: HttpServer;
   /** null: there is no operators' address. */
   private readonly operations: HttpServer | null;
+  /** null: this thread has all sockets. */
+  private readonly sockets: SocketServer | null;
 
   constructor(private readonly options: ServersOptions) {
     const { config, gateway, operatorRoutes } = options;
@@ -68,6 +71,15 @@ export class Servers {
     this.open = new HttpServer(gateway, this.routes, options.admit);
     this.operations =
       config.operationsPort === null ? null : new HttpServer(gateway, operatorRoutes);
+    this.sockets =
+      config.sockets === null
+        ? null
+        : new SocketServer({
+            gateway,
+            config,
+            threads: config.sockets.threads,
+            routes: this.routes,
+          });
     this.stream = new StreamServer(gateway, config.stream, options.remote);
     this.observe();
     this.open.mount((router) => {
@@ -81,22 +93,37 @@ export class Servers {
   private observe(): void {
     const { sequencer, follower, gateway } = this.options;
     const { config, metrics, fairUse, overload, passwords, unsent, priceTicks, clock } = gateway;
-    const { open: http, stream } = this;
-    const connections = new ConnectionCap(config.connections, stream, elapsedMs);
+    const { open: http, sockets, stream } = this;
+    const others = sockets?.others;
+    const connections = new ConnectionCap(config.connections, stream, elapsedMs, others);
+    sockets?.watch(connections);
     http.mount((router) => {
       router.onConnection((response, change) => connections.changed(response, change));
     });
-    const clients = { fairUse, overload, signIns: passwords.queue, connections, unsent, stream };
-    registerReadings(metrics, { sequencer, follower, http, priceTicks, clock, ...clients });
+    const own = { http, connections, unsent };
+    const shown = sockets?.added(own) ?? own;
+    const clients = { fairUse, overload, signIns: passwords.queue, stream };
+    registerReadings(metrics, { sequencer, follower, priceTicks, clock, ...shown, ...clients });
   }
 
-  /** Resolves to the base URL, such as http://127.0.0.1:3000, and the port. */
-  async listen(): Promise<{ address: string; port: number }> {
+  /** Resolves to the base URL, such as http://127.0.0.1:3000, and the ports. */
+  async listen(): Promise<{ address: string; port: number; socketsPort: number | null }> {
     const { host, port: asked, dataFolder } = this.options.config;
     const port = await this.open.listen(host, asked);
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-    this.options.gateway.log.info({ address, dataFolder }, 'listening');
-    return { address, port };
+    const { log } = this.options.gateway;
+    log.info({ address, dataFolder }, 'listening');
+    const socketsPort = await this.listenInThreads(host);
+    return { address, port, socketsPort };
+  }
+
+  private async listenInThreads(host: string): Promise<number | null> {
+    const { sockets, options } = this;
+    if (sockets === null) return null;
+    const { threads, port: asked } = options.config.sockets!;
+    const port = await sockets.listen(host, asked);
+    options.gateway.log.info({ port, threads }, 'socket threads listen');
+    return port;
   }
 
   /** Resolves to the port of the operators' address; null: there is none. */
@@ -109,11 +136,17 @@ export class Servers {
 
   /** Accepts no new connections. Resolves when all requests are answered. */
   async drain(): Promise<void> {
-    await Promise.all([this.open.drain(), this.operations?.drain()]);
+    await Promise.all([this.open.drain(), this.operations?.drain(), this.sockets?.drain()]);
   }
 
-  close(): void {
+  /** As {@link UnsentAnswers.settled}, of all ports. */
+  async settled(): Promise<void> {
+    await Promise.all([this.options.gateway.unsent.settled(), this.sockets?.settled()]);
+  }
+
+  async close(): Promise<void> {
     this.open.close();
     this.operations?.close();
+    await this.sockets?.close();
   }
 }

@@ -26,6 +26,8 @@ export const LIMITS_NOTE =
   'FAIR_USE=off, CONNECTIONS_PER_ADDRESS=0: no request is refused for its rate; the overload limits have their defaults.';
 
 export interface BenchOptions {
+  /** Variables of the exchange besides {@link environmentIn}. */
+  variables?: Readonly<Record<string, string>>;
   /** The folder in which the temporary data folder is created. */
   parent: string;
   /** How long each load is measured. */
@@ -38,7 +40,7 @@ type Stoppable = { stop(): Promise<void> };
 
 /** Runs `work` with an exchange that has a full book. `started`: stops a process at the end. */
 export function withExchange<T>(
-  { parent, profileFolder }: BenchOptions,
+  { parent, profileFolder, variables }: BenchOptions,
   work: (
     exchange: ExchangeUnderLoad,
     started: <P extends Stoppable>(process: P) => P,
@@ -55,7 +57,7 @@ export function withExchange<T>(
   };
   return inFolder(parent, async (folder) => {
     try {
-      const exchange = await ExchangeUnderLoad.start(folder, profileFolder, started);
+      const exchange = await ExchangeUnderLoad.start(folder, profileFolder, started, variables);
       const result = await work(exchange, started, stopAll);
       await stopAll();
       return result;
@@ -71,7 +73,7 @@ export class ExchangeUnderLoad {
   marketId = '';
 
   private constructor(private readonly process: ExchangeProcess) {
-    this.client = new Client(process);
+    this.client = new Client({ port: this.loadPort });
   }
 
   /** `variables`: further ones, such as where the journal is. */
@@ -93,6 +95,11 @@ export class ExchangeUnderLoad {
 
   get port(): number {
     return this.process.port;
+  }
+
+  /** Where the load goes: of its socket threads, if it has some. */
+  get loadPort(): number {
+    return this.process.socketsPort ?? this.process.port;
   }
 
   get pid(): number {

@@ -39,6 +39,8 @@ export class ExchangeProcess {
     private readonly options: StartOptions,
     private readonly child: ChildProcess,
     readonly port: number,
+    /** Of its socket threads; null: it has none. */
+    readonly socketsPort: number | null,
   ) {}
 
   /** Resolves when it is open. @throws StartRefused */
@@ -46,9 +48,9 @@ export class ExchangeProcess {
     const child = spawnExchange(options);
     const kill = () => child.kill('SIGKILL');
     const timer = setTimeout(kill, options.killAfterMs ?? PATIENCE_MS);
-    const port = await portFromOutput(child);
+    const ports = await portsFromOutput(child);
     clearTimeout(timer);
-    if (port !== null) return new ExchangeProcess(options, child, port);
+    if (ports !== null) return new ExchangeProcess(options, child, ports.port, ports.socketsPort);
     throw new StartRefused(await endOf(child, 'SIGKILL'), logOf(options));
   }
 
@@ -103,12 +105,20 @@ function spawnExchange({ environment, logFile, nodeOptions = [], limit }: StartO
   }
 }
 
-/** The port that the exchange prints when it opens; null: it ended before. */
-async function portFromOutput(child: ChildProcess): Promise<number | null> {
+interface Ports {
+  port: number;
+  socketsPort: number | null;
+}
+
+/** The ports that the exchange prints when it opens; null: it ended before. */
+async function portsFromOutput(child: ChildProcess): Promise<Ports | null> {
+  let socketsPort: number | null = null;
   try {
     for await (const line of createInterface({ input: child.stdout! })) {
+      const ofSockets = /^Socket threads serve http:\/\/\S+:(\d+)\//.exec(line);
+      if (ofSockets !== null) socketsPort = Number(ofSockets[1]);
       const found = /^The exchange is open at http:\/\/\S+:(\d+)\//.exec(line);
-      if (found !== null) return Number(found[1]);
+      if (found !== null) return { port: Number(found[1]), socketsPort };
     }
     return null;
   } finally {

@@ -4,7 +4,7 @@
  */
 import type { Gateway } from '../http/gateway.js';
 import type { Route } from '../http/route.js';
-import type { Router } from '../http/router.js';
+import type { ServerRouter } from '../http/router.js';
 import type { StreamLimits } from '../stream/limits.js';
 import { buildDocument } from './document.js';
 import { pageFiles } from './page.js';
@@ -60,7 +60,7 @@ export function contractFiles(
 
 /** @throws if a file of swagger-ui-dist is missing. */
 export function serveContract(
-  router: Router,
+  router: ServerRouter,
   routes: readonly Route[],
   gateway: Gateway,
   limits: StreamLimits,

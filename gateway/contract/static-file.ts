@@ -14,7 +14,7 @@ import { errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { writeLast } from '../http/last-answer.js';
 import type { Request } from '../http/request.js';
-import type { Router } from '../http/router.js';
+import type { ServerRouter } from '../http/router.js';
 import { writeError } from '../http/write-error.js';
 
 export interface StaticFile {
@@ -42,7 +42,12 @@ interface Form {
 const BYTES_PER_READ = 64 * 1024;
 
 /** Answers GET and HEAD of the path with the file, and other methods with 405. */
-export function serveFile(router: Router, path: string, file: StaticFile, gateway: Gateway): void {
+export function serveFile(
+  router: ServerRouter,
+  path: string,
+  file: StaticFile,
+  gateway: Gateway,
+): void {
   serveChoice(router, path, { files: [file], choose: () => 0 }, gateway);
 }
 
@@ -54,7 +59,7 @@ export interface FileChoice {
 
 /** The same, with a file chosen by the request. */
 export function serveChoice(
-  router: Router,
+  router: ServerRouter,
   path: string,
   { files, choose }: FileChoice,
   gateway: Gateway,

@@ -27,6 +27,15 @@ export interface Upgrades {
   readonly connectionCount: number;
 }
 
+/** The connections that other threads of this process have. */
+export interface OtherConnections {
+  /** Tells them how many this thread has, before it looks how many they have. */
+  tell(own: number): void;
+  count(): number;
+}
+
+const NO_OTHERS: OtherConnections = { tell: () => {}, count: () => 0 };
+
 export class ConnectionCap {
   private readonly byAddress: TokenBuckets<number | string> | null;
   /** Connections reported open less those reported closed. */
@@ -38,6 +47,7 @@ export class ConnectionCap {
     private readonly limits: ConnectionLimits,
     private readonly upgrades: Upgrades,
     private readonly elapsedMs: ElapsedMs,
+    private readonly others: OtherConnections = NO_OTHERS,
   ) {
     const { perAddress } = limits;
     const rate = { perSecond: perAddress / IDLE_SECONDS, burst: perAddress };
@@ -56,14 +66,24 @@ export class ConnectionCap {
   /** To be called for each connection that opens (1) or closes (-1), refused ones included. */
   changed(response: HttpResponse, change: number): void {
     this.balance += change;
+    this.tellOthers();
     if (change < 0) return;
-    if (this.httpCount + this.upgrades.connectionCount > this.limits.total) {
+    if (this.openCount + this.others.count() > this.limits.total) {
       this.refusedTotal++;
       response.close();
     } else if (!this.isAllowed(response)) {
       this.refusedAddress++;
       response.close();
     }
+  }
+
+  /** To be called regularly: a WebSocket that closes is not reported here. */
+  tellOthers(): void {
+    this.others.tell(this.openCount);
+  }
+
+  private get openCount(): number {
+    return this.httpCount + this.upgrades.connectionCount;
   }
 
   private isAllowed(response: HttpResponse): boolean {

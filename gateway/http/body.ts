@@ -7,6 +7,8 @@ import { isUtf8 } from 'node:buffer';
 import { colonCount } from '../json/repeated-key.js';
 import { BODY_BYTES_MAX } from './request.js';
 
+/** Real time within which a body must arrive. */
+export const BODY_MS_MAX = 5_000;
 /** Above this size, a body is not even read and dropped. */
 const DROPPED_BYTES_MAX = 16 * BODY_BYTES_MAX;
 /** A body in more pieces counts as too large; no legitimate client sends one. */
@@ -25,11 +27,13 @@ export class ReceivedBody {
     readonly tooLarge = false,
     /** Whether the client is still sending. */
     readonly unread = false,
+    /** Whether it did not arrive in time. */
+    readonly isLate = false,
   ) {}
 
   /** The same with bytes of its own, which stay valid. */
   kept(): ReceivedBody {
-    return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread);
+    return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread, this.isLate);
   }
 
   /** undefined: it is not UTF-8. */

@@ -18,6 +18,7 @@
  */
 import * as uWS from 'uWebSockets.js';
 import type { FieldProblems } from '../json/problems.js';
+import { type ReceivedBody, receiveBody } from './body.js';
 import { Request } from './request.js';
 
 /** `raw` is only valid within the call. */
@@ -27,8 +28,9 @@ export type Refuse = (
   response: uWS.HttpResponse,
   request: Request,
   problems: FieldProblems,
+  raw: uWS.HttpRequest,
 ) => void;
-type Verb = 'get' | 'head' | 'post' | 'put' | 'patch' | 'del' | 'any';
+export type Verb = 'get' | 'head' | 'post' | 'put' | 'patch' | 'del' | 'any';
 type Upgrade = (
   response: uWS.HttpResponse,
   request: Request,
@@ -43,11 +45,16 @@ type Listen = (
   done: (socket: ListenSocket | false) => void,
 ) => void;
 type ListenSocket = Parameters<typeof uWS.us_listen_socket_close>[0];
+/** Missing from the types of uWebSockets.js, too. */
+interface ChildApps {
+  getDescriptor(): number;
+  addChildAppDescriptor(app: number): void;
+}
 /** Missing from the types of uWebSockets.js. */
 const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
 /** The method of the requests that each verb is registered for; null: it varies. */
-const METHODS: Record<Verb, string | null> = {
+export const METHODS: Record<Verb, string | null> = {
   get: 'get',
   head: 'head',
   post: 'post',
@@ -56,10 +63,17 @@ const METHODS: Record<Verb, string | null> = {
   del: 'delete',
   any: null,
 };
-const NO_CHUNKS: FieldProblems = {
+export const NO_CHUNKS: FieldProblems = {
   'Transfer-Encoding': 'is not allowed on a request without a body',
 };
 const NO_BODY: FieldProblems = { 'Content-Length': 'must be 0: a handshake has no body' };
+
+/** What a server needs of its sockets, whichever thread has them (sockets/socket-threads.ts). */
+export interface ServerRouter
+  extends Pick<Router, 'on' | 'onBody' | 'receive' | 'listen' | 'close'> {
+  /** Accepts no new connections; done when no request is on its way to a handler any more. */
+  stopListening(): void | Promise<void>;
+}
 
 export class Router {
   private readonly app = uWS.App();
@@ -73,7 +87,7 @@ export class Router {
   /** Handles requests without a body. A body with Content-Length is read and dropped. */
   on(verb: Verb, path: string, handler: Handler): void {
     this.register(verb, path, (response, request, raw) => {
-      if (request.isChunked) this.refuse(response, request, NO_CHUNKS);
+      if (request.isChunked) this.refuse(response, request, NO_CHUNKS, raw);
       else handler(response, request, raw);
     });
   }
@@ -86,6 +100,11 @@ export class Router {
     this.register(verb, path, handler);
   }
 
+  /** Calls `done` with the body of a request, within a callback of uWebSockets.js; or never. */
+  receive(response: uWS.HttpResponse, done: (body: ReceivedBody) => void): void {
+    receiveBody(response, done);
+  }
+
   onUpgrade<Data>(path: string, behavior: uWS.WebSocketBehavior<Data>, upgrade: Upgrade): void {
     this.app.ws<Data>(path, {
       ...behavior,
@@ -93,7 +112,7 @@ export class Router {
         const request = new Request(raw, 'get', this.trustProxy);
         const problems = request.problems ?? (request.announcesBody ? NO_BODY : null);
         if (problems === null) upgrade(response, request, raw, context);
-        else this.refuse(response, request, problems);
+        else this.refuse(response, request, problems, raw);
       },
     });
   }
@@ -136,6 +155,17 @@ export class Router {
     this.listening = null;
   }
 
+  /** This app, for {@link handOut} of another thread. */
+  get descriptor(): number {
+    return (this.app as unknown as ChildApps).getDescriptor();
+  }
+
+  /** Connections that this app accepts are served by those of other threads, in turn. */
+  handOut(descriptors: readonly number[]): void {
+    const app = this.app as unknown as ChildApps;
+    for (const descriptor of descriptors) app.addChildAppDescriptor(descriptor);
+  }
+
   /** Closes all connections. */
   close(): void {
     this.app.close();
@@ -146,7 +176,7 @@ export class Router {
     this.app[verb](path, (response, raw) => {
       const request = new Request(raw, known ?? raw.getMethod(), this.trustProxy);
       if (request.problems === null) handler(response, request, raw);
-      else this.refuse(response, request, request.problems);
+      else this.refuse(response, request, request.problems, raw);
     });
   }
 }

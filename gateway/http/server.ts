@@ -11,23 +11,21 @@ import type { FieldProblems } from '../json/problems.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import { admit } from './admission.js';
-import { ReceivedBody, receiveBody } from './body.js';
+import { BODY_MS_MAX, ReceivedBody } from './body.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
 import { RequestContext } from './request-context.js';
 import { type Method, parameterNames, type Route } from './route.js';
-import { Router } from './router.js';
+import { type Refuse, Router, type ServerRouter } from './router.js';
 
 const BASE = '/api';
-/** Real time within which a body must arrive. */
-const BODY_MS_MAX = 5_000;
 const SWEEP_MS = 500;
 const NO_BODY = new ReceivedBody(new Uint8Array(0));
 const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const;
 
-export class HttpServer {
-  private readonly router: Router;
+export class HttpServer<Sockets extends ServerRouter = Router> {
+  private readonly router: Sockets;
   private inFlight = 0;
   /** Requests whose body has not fully arrived, the oldest first. */
   private readonly receiving = new Set<RequestContext>();
@@ -41,9 +39,12 @@ export class HttpServer {
     routes: readonly Route[],
     /** Answers a request; a replica has its own. */
     private readonly admitWith: typeof admit = admit,
+    /** Where the sockets are, if not in this thread. */
+    routerOf: ((refuse: Refuse) => Sockets) | null = null,
   ) {
     this.unknownCounts = gateway.metrics.answersOf(null);
-    this.router = new Router(gateway.config.trustProxy, this.refuseAmbiguous);
+    const here = () => new Router(gateway.config.trustProxy, this.refuseAmbiguous);
+    this.router = routerOf?.(this.refuseAmbiguous) ?? (here() as ServerRouter as Sockets);
     const methodsByPath = new Map<string, Method[]>();
     for (const route of routes) {
       this.serve(route);
@@ -56,7 +57,7 @@ export class HttpServer {
   }
 
   /** For what is not a route: the stream and static files. */
-  mount(attach: (router: Router) => void): void {
+  mount(attach: (router: Sockets) => void): void {
     attach(this.router);
   }
 
@@ -82,11 +83,12 @@ export class HttpServer {
    * request in flight is answered.
    */
   async drain(): Promise<void> {
-    this.router.stopListening();
+    const stopped = this.router.stopListening();
     for (const context of this.receiving) {
       context.closeAfterAnswer();
       context.refuseUnavailable();
     }
+    await stopped;
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
   }
 
@@ -143,9 +145,11 @@ export class HttpServer {
     this.receiving.add(context);
     const received = (body: ReceivedBody) => {
       this.receiving.delete(context);
-      if (!context.isOver) this.admit(context, route, body);
+      if (context.isOver) return;
+      if (body.isLate) this.refuseSlow(context);
+      else this.admit(context, route, body);
     };
-    receiveBody(response, (body) => {
+    this.router.receive(response, (body) => {
       // While this request is unanswered, uWebSockets.js accepts no request behind it.
       if (isChunked) setImmediate(received, body.kept());
       else received(body);
@@ -162,12 +166,16 @@ export class HttpServer {
     const nowMs = elapsedMs();
     for (const context of this.receiving) {
       if (nowMs - context.receivedMs < BODY_MS_MAX) break;
-      this.slow++;
-      context.closeAfterAnswer();
-      context.refuse(
-        invalidRequest({ body: `was not received within ${BODY_MS_MAX / 1_000} seconds` }),
-      );
+      this.refuseSlow(context);
     }
+  }
+
+  private refuseSlow(context: RequestContext): void {
+    this.slow++;
+    context.closeAfterAnswer();
+    context.refuse(
+      invalidRequest({ body: `was not received within ${BODY_MS_MAX / 1_000} seconds` }),
+    );
   }
 
   /** An exception in a handler is a bug: memory may be half changed, so the process ends. */

@@ -39,7 +39,7 @@ type DropReason = 'total' | 'address' | 'time';
 /** Counted per waiting answer besides its bytes: the buffer of uWebSockets.js, and objects. */
 export const WAITING_BYTES = 20 * 1024;
 /** Fits the buffer of uWebSockets.js, so that head and body are sent together. */
-const SMALL_LENGTH = 14 * 1024;
+export const SMALL_LENGTH = 14 * 1024;
 /** Written at once: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
 /** Copying this to the operating system takes about 0.1 ms. */

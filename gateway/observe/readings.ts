@@ -19,7 +19,7 @@ interface Observed {
   overload: Overload;
   /** Password hashes. */
   signIns: FairQueue;
-  connections: ConnectionCap;
+  connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
   http: { readonly requestsInFlight: number; readonly slowBodies: number };
   priceTicks: PriceTicks;
   clock: { nowMs(): number };

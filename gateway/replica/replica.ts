@@ -194,7 +194,7 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
-    const answered = servers.drain().then(() => gateway.unsent.settled());
+    const answered = servers.drain().then(() => servers.settled());
     await atMost(STOP_MS.requests, answered);
     await gateway.coder.stop();
     forwarder.stop();
@@ -204,15 +204,15 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
     await tail.close();
     await follower?.close();
     gateway.passwords.close();
-    servers.close();
+    await servers.close();
     metrics.stop();
     await parts.lock.release();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
   };
   let stopped: Promise<void> | null = null;
-  const { address, port } = await servers.listen();
+  const { address, port, socketsPort } = await servers.listen();
   const operationsPort = await servers.listenToOperators();
-  return { address, port, operationsPort, stop: () => (stopped ??= stopOnce()) };
+  return { address, port, socketsPort, operationsPort, stop: () => (stopped ??= stopOnce()) };
 }
 
 interface Own {

@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { TITLE } from '../contract/prose.js';
 import { type StaticFile, serveChoice, serveFile } from '../contract/static-file.js';
 import type { Gateway } from '../http/gateway.js';
-import type { Router } from '../http/router.js';
+import type { ServerRouter } from '../http/router.js';
 import { programFolder } from '../start/version.js';
 
 const HTML = 'text/html; charset=utf-8';
@@ -50,7 +50,7 @@ const SIGNPOST = `<!doctype html>
 `;
 
 /** The site as it was built; if it was not built, / shows everyone where the API is. */
-export function serveSite(router: Router, gateway: Gateway): void {
+export function serveSite(router: ServerRouter, gateway: Gateway): void {
   const signpost: StaticFile = {
     contentType: HTML,
     bytes: Buffer.from(SIGNPOST),

@@ -19,6 +19,9 @@ export interface ProcessLimits {
  * snapshot, a check of the journal and a price feed take about ten more.
  */
 export const RESERVED_FILES = 128;
+/** A thread with sockets of its own has 5 or 6 open, and takes 0.6 GiB of address space. */
+const FILES_PER_SOCKET_THREAD = 8;
+const GIBIBYTES_PER_SOCKET_THREAD = 0.75;
 /** The minimum number of connections for a useful exchange. */
 const CONNECTIONS_MIN = 64;
 
@@ -31,6 +34,10 @@ export const ADDRESS_SPACE_GIBIBYTES = { withFollower: 6, withoutFollower: 4 } a
 
 interface Report {
   userLimits?: { open_files?: { soft: number | 'unlimited' } };
+}
+
+export function reservedFiles(socketThreads: number): number {
+  return RESERVED_FILES + FILES_PER_SOCKET_THREAD * socketThreads;
 }
 
 /** Windows has no limit on open files. Only Linux enforces address space, in known units. */
@@ -54,9 +61,14 @@ function addressSpaceBytes(): number {
 }
 
 /** @throws if there is too little address space, with the amount needed */
-export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, follower: boolean): void {
+export function checkAddressSpace(
+  { addressSpaceBytes }: ProcessLimits,
+  follower: boolean,
+  socketThreads = 0,
+): void {
   const { withFollower, withoutFollower } = ADDRESS_SPACE_GIBIBYTES;
-  const needed = follower ? withFollower : withoutFollower;
+  const least = follower ? withFollower : withoutFollower;
+  const needed = least + GIBIBYTES_PER_SOCKET_THREAD * socketThreads;
   if (addressSpaceBytes >= needed * GIBIBYTE) return;
   throw new Error(
     `the process may have ${(addressSpaceBytes / GIBIBYTE).toFixed(1)} GiB of address space but needs ${needed} GiB: space ` +
@@ -73,13 +85,15 @@ export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, follower
 export function affordableConnections(
   { openFiles }: ProcessLimits,
   asked: ConnectionLimits,
+  socketThreads = 0,
 ): ConnectionLimits {
-  const affordable = openFiles - RESERVED_FILES;
+  const reserved = reservedFiles(socketThreads);
+  const affordable = openFiles - reserved;
   if (asked.total <= affordable) return asked;
   if (affordable < CONNECTIONS_MIN) {
-    const needed = RESERVED_FILES + Math.min(CONNECTIONS_MIN, asked.total);
+    const needed = reserved + Math.min(CONNECTIONS_MIN, asked.total);
     throw new Error(
-      `the process may open ${openFiles} files but needs at least ${needed}: ${RESERVED_FILES} for the journal, the ` +
+      `the process may open ${openFiles} files but needs at least ${needed}: ${reserved} for the journal, the ` +
         'follower and the snapshots, and one per connection. Raise the limit (ulimit -n; LimitNOFILE= in systemd).',
     );
   }

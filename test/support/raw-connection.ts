@@ -43,6 +43,11 @@ export class RawConnection {
     this.socket.pause();
   }
 
+  /** Reads again. */
+  resume(): void {
+    this.socket.resume();
+  }
+
   /** Hangs up without closing. */
   leave(): void {
     this.socket.destroy();

@@ -36,6 +36,14 @@ export const PARTNER_KEYS = [
   { partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() },
 ];
 
+/**
+ * Socket threads of each exchange that does not say otherwise, whose port the client then uses:
+ * with TEST_SOCKET_THREADS=2, the tests of HTTP are tests of these threads.
+ */
+const SOCKET_THREADS = Number(process.env.TEST_SOCKET_THREADS ?? 0);
+const SOCKET_VARIABLES = { SOCKET_THREADS: `${SOCKET_THREADS}`, SOCKETS_PORT: '0' };
+const SOCKETS = SOCKET_THREADS === 0 ? null : { threads: SOCKET_THREADS, port: 0 };
+
 /** A price feed controlled by the test. */
 export class ManualFeed implements PriceFeed {
   private sink: PriceSink | null = null;
@@ -208,7 +216,13 @@ export class TestServer {
     // The hash of a snapshot is a command of the exchange's own, at a moment that depends on the
     // machine. Tests that count commands, or compare states, would see it.
     const snapshotEveryMs = Number.POSITIVE_INFINITY;
-    const config = { ...standard, dataFolder, snapshotEveryMs, ...overrides };
+    const config = {
+      ...standard,
+      dataFolder,
+      snapshotEveryMs,
+      sockets: SOCKETS,
+      ...overrides,
+    };
     const clock = new ManualClock(atMs);
     const feed = new ManualFeed(clock);
     let api: ApiClient | null = null;
@@ -221,7 +235,7 @@ export class TestServer {
     };
     const log = createLog('silent');
     const exchange = await startExchange({ config, log, onFatal, inputs: { clock, feed } });
-    api = new ApiClient(exchange.address);
+    api = new ApiClient(`http://127.0.0.1:${exchange.socketsPort ?? exchange.port}`);
     return new TestServer(dataFolder, exchange, api, clock, feed);
   }
 
@@ -230,6 +244,11 @@ export class TestServer {
     const server = await TestServer.start(overrides);
     server.feed.deliver('BTC', 100_000);
     return server;
+  }
+
+  /** Where the client sends its requests. */
+  get httpPort(): number {
+    return this.exchange.socketsPort ?? this.exchange.port;
   }
 
   /** Stops the server and keeps its folder for another one. */
@@ -334,6 +353,7 @@ export class ChildServer {
       PORT: '0',
       PASSWORD_COST_LOG2: '10',
       FAIR_USE: 'off',
+      ...(SOCKETS === null || variables.ROLE === 'replica' ? {} : SOCKET_VARIABLES),
       ...variables,
     };
     const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
@@ -354,7 +374,9 @@ export class ChildServer {
 
   /** Resolves when the program listens; rejects with its output when it exits first. */
   async listening(): Promise<ApiClient> {
-    const address = () => /open at (\S+)\/api/.exec(this.stdout)?.[1];
+    const address = () =>
+      (/Socket threads serve (\S+)\/api/.exec(this.stdout) ??
+        /open at (\S+)\/api/.exec(this.stdout))?.[1];
     await eventually(() => address() !== undefined || this.child.exitCode !== null);
     const url = address();
     if (url === undefined)

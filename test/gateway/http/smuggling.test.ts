@@ -71,14 +71,14 @@ const OTHERS: Carrier[] = [
 const nameOf = ({ method, path }: Carrier) => `${method} ${path}`;
 
 function play(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
-  return sendRaw(server.exchange.port, [rawBytes(raw, carrier, hidden)], leaves);
+  return sendRaw(server.httpPort, [rawBytes(raw, carrier, hidden)], leaves);
 }
 
 /** The same in two packets, the second with the body. */
 function playInTwo(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
   const bytes = rawBytes(raw, carrier, hidden);
   const headEnd = bytes.indexOf('\r\n\r\n') + 4;
-  return sendRaw(server.exchange.port, [bytes.slice(0, headEnd), bytes.slice(headEnd)], leaves);
+  return sendRaw(server.httpPort, [bytes.slice(0, headEnd), bytes.slice(headEnd)], leaves);
 }
 
 function judge(name: string, expected: RawExpectation, { statuses }: RawOutcome): void {
@@ -134,7 +134,7 @@ test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))(
   '%s is not a request',
   async (_name, raw) => {
     const before = ordersOfAda();
-    judge(raw.name, raw.expected, await sendRaw(server.exchange.port, [raw.bytes(hidden)], true));
+    judge(raw.name, raw.expected, await sendRaw(server.httpPort, [raw.bytes(hidden)], true));
     expect(ordersOfAda()).toBe(before);
   },
 );
@@ -166,7 +166,7 @@ test.each(HONEST)(
     for (const { method, path } of TAKERS) {
       const first = `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`;
       const before = ordersOfAda();
-      const client = new RawConnection(server.exchange.address);
+      const client = new RawConnection(server.api.url);
       await client.send(first);
       const [answer] = await client.answers(1);
       // Routes treat an empty object differently; that it was read shows in what they do not say.
@@ -189,7 +189,7 @@ test('a GET, HEAD or OPTIONS with a sized body is answered, and its body is not 
   for (const method of ['GET', 'HEAD', 'OPTIONS']) {
     const before = ordersOfAda();
     const bytes = `${method} /api/health HTTP/1.1\r\nHost: x\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`;
-    const { statuses } = await sendRaw(server.exchange.port, [bytes], true);
+    const { statuses } = await sendRaw(server.httpPort, [bytes], true);
     expect(statuses).toEqual([method === 'OPTIONS' ? 405 : 200]);
     expect(ordersOfAda()).toBe(before);
   }
@@ -203,7 +203,7 @@ test('nothing after a HEAD, or after a request whose answer has no body, is exec
     requestText('POST', '/auth/logout'),
   ]) {
     const before = ordersOfAda();
-    const { statuses } = await sendRaw(server.exchange.port, [request + hidden], true);
+    const { statuses } = await sendRaw(server.httpPort, [request + hidden], true);
     expect(statuses.length, request).toBeLessThanOrEqual(1);
     expect(ordersOfAda(), request).toBe(before);
   }
@@ -221,14 +221,14 @@ test('a WebSocket handshake has no body', async () => {
     ['Transfer-Encoding: identity\r\n', hidden],
   ]) {
     const { statuses } = await sendRaw(
-      server.exchange.port,
+      server.httpPort,
       [`${upgrade}${lines}\r\n${body}`],
       false,
     );
     expect(statuses.filter((status) => status !== 400)).toEqual([]);
   }
   const { statuses } = await sendRaw(
-    server.exchange.port,
+    server.httpPort,
     [`${upgrade}Content-Length: 0\r\n\r\n`],
     true,
   );

@@ -1,0 +1,308 @@
+/**
+ * A socket thread: has connections, reads requests from them, hands these to the trading thread,
+ * and writes the answers. It decides nothing: what is refused is refused by the trading thread, but
+ * for connections above their limits, and requests that the trading thread is too busy to take.
+ *
+ * Always holds:
+ * - a request is handed over once, when its body is complete, does not arrive in time, or need not
+ *   be read; and its client gets what the trading thread writes for it, or nothing;
+ * - what waits for the trading thread is within {@link WAITING_BYTES_MAX}. Beyond, a request is
+ *   refused here; it was not executed, because nobody else has seen it.
+ */
+import type * as uWS from 'uWebSockets.js';
+import { parentPort, workerData } from 'node:worker_threads';
+import { ConnectionCap } from '../fair-use/connections.js';
+import { BODY_MS_MAX, ReceivedBody, receiveBody } from '../http/body.js';
+import { errorAnswer } from '../http/errors.js';
+import { writeLast } from '../http/last-answer.js';
+import type { Request } from '../http/request.js';
+import { JSON_TYPE, writeHeadWithId, writeStatus } from '../http/response-head.js';
+import { Router } from '../http/router.js';
+import { SMALL_LENGTH, UnsentAnswers } from '../http/unsent-answers.js';
+import { elapsedMs } from '../time/clock.js';
+import { SocketCounts } from './counts.js';
+import { writeFramedHead } from './framed-answer.js';
+import { encodeRequest, REFUSED } from './framed-request.js';
+import {
+  AnswerFlag,
+  FRAME_HEAD_BYTES,
+  FrameBuilder,
+  FromSockets,
+  integerAt,
+  RequestFlag,
+  ToSockets,
+} from './frames.js';
+import type { FromSocketThread, SocketThreadTask, ToSocketThread } from './messages.js';
+import { type OpenRequest, OpenRequests } from './open-requests.js';
+import { RingReader, RingWriter } from './ring.js';
+
+/** What waits for the trading thread besides a full ring: half a second of its work at most. */
+const WAITING_BYTES_MAX = 8 * 1024 * 1024;
+const SWEEP_MS = 500;
+/** Upgraded connections: none, because the stream is not served here. */
+const NO_STREAMS = { upgradedCount: 0, connectionCount: 0 };
+const NO_BODY = new ReceivedBody(new Uint8Array(0));
+const UNREAD = new ReceivedBody(new Uint8Array(0), false, true);
+const LATE = new ReceivedBody(new Uint8Array(0), false, true, true);
+const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
+
+class SocketThread {
+  private readonly router: Router;
+  /** Accepts connections for all threads; null: another one does. */
+  private acceptor: Router | null = null;
+  private readonly requests: RingWriter;
+  private readonly answers: RingReader;
+  private readonly builder = new FrameBuilder();
+  private readonly mark = new FrameBuilder();
+  /** The request whose frame is in {@link builder}. */
+  private building: OpenRequest | null = null;
+  private readonly open = new OpenRequests();
+  /** Requests whose body has not fully arrived, the oldest first. */
+  private readonly receiving = new Set<OpenRequest>();
+  private readonly unsent: UnsentAnswers;
+  private readonly cap: ConnectionCap;
+  private readonly counts: SocketCounts;
+  private readonly sweeper: NodeJS.Timeout;
+  private congested = 0;
+  private isPlanned = false;
+  private isWakePlanned = false;
+
+  constructor(private readonly task: SocketThreadTask) {
+    const { trustProxy, index } = task;
+    this.requests = new RingWriter(task.requests, () => send('wake'), true);
+    this.answers = new RingReader(task.answers, () => send('wake'));
+    this.unsent = new UnsentAnswers(task.unsent, elapsedMs);
+    this.counts = new SocketCounts(task.counts, task.rows);
+    const others = this.counts.besides(index);
+    this.cap = new ConnectionCap(task.connections, NO_STREAMS, elapsedMs, others);
+    this.router = new Router(trustProxy, (response, request, _problems, raw) => {
+      const open = this.begin(response, request, raw, REFUSED);
+      this.handOver(open, NO_BODY);
+    });
+    this.router.onConnection((response, change) => this.cap.changed(response, change));
+    this.register();
+    this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
+    this.answers.sleep();
+    send({ app: this.router.descriptor });
+  }
+
+  receive(message: ToSocketThread): void {
+    if (typeof message === 'object') void this.listen(message);
+    else if (message === 'wake') this.work();
+    else if (message === 'drain') this.drain();
+    else if (message === 'settle') void this.settle();
+    else this.close();
+  }
+
+  private register(): void {
+    this.task.handlers.forEach(({ verb, path, parameters, takesBody }, handler) => {
+      const kind = { handler, parameters, isAny: verb === 'any' };
+      const begin = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) =>
+        this.begin(response, request, raw, kind);
+      if (takesBody)
+        this.router.onBody(verb, path, (response, request, raw) => {
+          this.receiveBody(begin(response, request, raw));
+        });
+      else
+        this.router.on(verb, path, (response, request, raw) => {
+          this.handOver(begin(response, request, raw), NO_BODY);
+        });
+    });
+  }
+
+  private begin(
+    response: uWS.HttpResponse,
+    request: Request,
+    raw: uWS.HttpRequest,
+    kind: { handler: number; parameters: number; isAny: boolean },
+  ): OpenRequest {
+    const open = this.open.open(request, response, elapsedMs());
+    response.onAborted(() => this.leave(open));
+    const { building, builder } = this;
+    // Its body has not come yet.
+    if (building !== null) building.head = builder.copy();
+    const { place, number } = open;
+    const address = new Uint8Array(response.getRemoteAddress());
+    encodeRequest({ builder, place, number, request, raw, address, ...kind });
+    this.building = open;
+    return open;
+  }
+
+  private receiveBody(open: OpenRequest): void {
+    this.receiving.add(open);
+    receiveBody(open.response, (body) => {
+      if (this.receiving.delete(open)) this.handOver(open, body);
+    });
+  }
+
+  private handOver(open: OpenRequest, body: ReceivedBody): void {
+    const { builder, building, requests } = this;
+    const isBuilt = building === open;
+    if (isBuilt) this.building = null;
+    open.isHandedOver = true;
+    if (requests.waitingBytes > WAITING_BYTES_MAX) {
+      this.refuse(open);
+      return;
+    }
+    const head = isBuilt ? builder.bytes : open.head!;
+    head[1] =
+      (body.tooLarge ? RequestFlag.tooLarge : 0) |
+      (body.unread ? RequestFlag.unread : 0) |
+      (body.isLate ? RequestFlag.late : 0);
+    requests.write(head, isBuilt ? builder.length : head.byteLength, body.bytes);
+    this.wakeLater();
+  }
+
+  /**
+   * The trading thread has not taken what came before. The connection is closed, in a later turn:
+   * where its next request begins may be unknown (router.ts).
+   */
+  private refuse(open: OpenRequest): void {
+    this.congested++;
+    setImmediate(() => {
+      if (!this.open.close(open)) return;
+      const { response, request } = open;
+      response.cork(() => {
+        writeStatus(response, UNAVAILABLE.status);
+        writeHeadWithId(response, JSON_TYPE, false, request, false);
+        response.writeHeader('Retry-After', '1');
+        if (request.method === 'head') writeLast(response, '', UNAVAILABLE.text.length);
+        else writeLast(response, UNAVAILABLE.text);
+      });
+    });
+  }
+
+  /** The client has left, or its connection was closed. */
+  private leave(open: OpenRequest): void {
+    this.receiving.delete(open);
+    if (this.building === open) this.building = null;
+    if (!this.open.close(open) || !open.isHandedOver) return;
+    this.sendMark(FromSockets.gone, open.place, open.number);
+  }
+
+  private sendMark(kind: number, place = 0, number = 0): void {
+    this.mark.begin(kind, place, number);
+    this.requests.write(this.mark.bytes, FRAME_HEAD_BYTES);
+    this.wakeLater();
+  }
+
+  /** Handles the answers that are there. */
+  private work(): void {
+    this.isPlanned = false;
+    const isBusy = this.answers.read(this.answer);
+    this.requests.retry();
+    this.requests.wake();
+    if ((isBusy || !this.answers.sleep()) && !this.isPlanned) {
+      this.isPlanned = true;
+      setImmediate(() => this.work());
+    }
+  }
+
+  private readonly answer = (start: number, end: number): void => {
+    const { bytes } = this.answers;
+    const open = this.open.at(integerAt(bytes, start + 4), integerAt(bytes, start + 8));
+    if (open === null) return;
+    const kind = bytes[start];
+    if (kind === ToSockets.close) open.response.close();
+    else if (kind === ToSockets.part) this.collect(open, bytes, start, end);
+    else this.write(open, bytes, start, end);
+  };
+
+  private collect(open: OpenRequest, bytes: Buffer, start: number, end: number): void {
+    const contentAt = start + FRAME_HEAD_BYTES + 4;
+    open.parts ??= Buffer.allocUnsafeSlow(integerAt(bytes, contentAt - 4));
+    bytes.copy(open.parts, open.partsLength, contentAt, end);
+    open.partsLength += end - contentAt;
+    if (open.partsLength === open.parts.length) this.write(open, open.parts, 0, open.partsLength);
+  }
+
+  private write(open: OpenRequest, bytes: Buffer, start: number, end: number): void {
+    const hasBody = (bytes[start + 1]! & AnswerFlag.hasBody) !== 0;
+    if (hasBody) this.open.close(open);
+    const { response } = open;
+    response.cork(() => {
+      const bodyAt = writeFramedHead(response, bytes, start);
+      if (!hasBody) return;
+      const body = bytes.subarray(bodyAt, end);
+      // What is not sent at once waits, and the memory of a frame is used again.
+      const isKept = body.length > SMALL_LENGTH && open.parts === null;
+      this.unsent.send(response, isKept ? new Uint8Array(body) : body, open);
+    });
+  }
+
+  /** Once for all threads. */
+  private async listen(where: { host: string; port: number; apps: number[] }): Promise<void> {
+    this.acceptor = new Router(this.task.trustProxy, () => {});
+    this.acceptor.handOut(where.apps);
+    const listening = this.acceptor.listen(where.host, where.port);
+    send({ port: await listening.catch(() => null) });
+  }
+
+  private drain(): void {
+    this.acceptor?.stopListening();
+    for (const open of [...this.receiving]) {
+      this.receiving.delete(open);
+      this.handOver(open, UNREAD);
+    }
+    this.sendMark(FromSockets.drained);
+  }
+
+  private async settle(): Promise<void> {
+    this.work();
+    await this.unsent.settled();
+    this.count();
+    send('settled');
+  }
+
+  private close(): void {
+    clearInterval(this.sweeper);
+    // The last answers before this message.
+    this.work();
+    this.acceptor?.close();
+    this.router.close();
+    parentPort!.close();
+  }
+
+  private sweep(): void {
+    const nowMs = elapsedMs();
+    for (const open of this.receiving) {
+      if (nowMs - open.receivedMs < BODY_MS_MAX) break;
+      this.receiving.delete(open);
+      this.handOver(open, LATE);
+    }
+    this.unsent.sweep();
+    this.count();
+  }
+
+  private count(): void {
+    const { counts, unsent, cap } = this;
+    const { index } = this.task;
+    counts.set(index, 'unsentAnswers', unsent.count);
+    counts.set(index, 'unsentBytes', unsent.bytes);
+    counts.set(index, 'droppedTotal', unsent.dropCounts.total);
+    counts.set(index, 'droppedAddress', unsent.dropCounts.address);
+    counts.set(index, 'droppedTime', unsent.dropCounts.time);
+    counts.set(index, 'refusedTotal', cap.refusedCounts.total);
+    counts.set(index, 'refusedAddress', cap.refusedCounts.address);
+    counts.set(index, 'refusedCongested', this.congested);
+  }
+
+  /** Once for all that is written in this turn. */
+  private wakeLater(): void {
+    if (this.isWakePlanned) return;
+    this.isWakePlanned = true;
+    queueMicrotask(this.wake);
+  }
+
+  private readonly wake = (): void => {
+    this.isWakePlanned = false;
+    this.requests.wake();
+  };
+}
+
+function send(message: FromSocketThread): void {
+  parentPort!.postMessage(message);
+}
+
+const thread = new SocketThread(workerData as SocketThreadTask);
+parentPort!.on('message', (message: ToSocketThread) => thread.receive(message));

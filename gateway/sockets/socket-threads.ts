@@ -1,0 +1,344 @@
+/**
+ * The trading thread's side of the socket threads: a router whose connections other threads have.
+ * They accept and parse; here, the same routes, limits and checks as on any connection are run for
+ * each request, in the order in which each thread sends them, and the answers go back.
+ *
+ * Always holds:
+ * - every request that a thread hands over is answered once, or its client has left;
+ * - the threads have only what may leave the process: an answer is written to a ring where it would
+ *   be written to a socket, once it is durable;
+ * - what waits for a thread is bounded: beyond, answers are dropped with their connections, as
+ *   those are that clients do not read;
+ * - without its threads the exchange does not go on: the end of one is a fatal error.
+ */
+import type * as uWS from 'uWebSockets.js';
+import { Worker } from 'node:worker_threads';
+import type { ConnectionLimits } from '../fair-use/connections.js';
+import { ReceivedBody } from '../http/body.js';
+import { Request } from '../http/request.js';
+import { parameterNames } from '../http/route.js';
+import {
+  type Handler,
+  METHODS,
+  NO_CHUNKS,
+  type Refuse,
+  type ServerRouter,
+  type Verb,
+} from '../http/router.js';
+import type { UnsentLimits } from '../http/unsent-answers.js';
+import { atMost } from '../time/at-most.js';
+import type { SocketCounts } from './counts.js';
+import { FramedRequest, REFUSED } from './framed-request.js';
+import { FromSockets, integerAt, RequestFlag } from './frames.js';
+import type {
+  FromSocketThread,
+  RegisteredHandler,
+  SocketThreadTask,
+  ToSocketThread,
+} from './messages.js';
+import { finishHead, RemoteResponse, type SocketThread } from './remote-response.js';
+import { RingReader, RingWriter, ringMemory } from './ring.js';
+
+/** How long a thread may take to close its connections and end. */
+const CLOSE_MS = 1_000;
+const TELL_MS = 500;
+
+export interface SocketThreadsOptions {
+  threads: number;
+  trustProxy: boolean;
+  connections: ConnectionLimits;
+  unsent: UnsentLimits;
+  /** Row 0 is the trading thread's. */
+  counts: SocketCounts;
+  /** To be called regularly: tells the threads how many connections this one has. */
+  tellConnections: () => void;
+  fail: (error: unknown) => void;
+  refuse: Refuse;
+}
+
+interface Registered extends RegisteredHandler {
+  handler: Handler;
+}
+
+export class SocketThreads implements ServerRouter {
+  private readonly handlers: Registered[] = [];
+  private links: Link[] = [];
+  private isPlanned = false;
+  private isClosing = false;
+  private teller: NodeJS.Timeout | null = null;
+
+  constructor(private readonly options: SocketThreadsOptions) {}
+
+  on(verb: Verb, path: string, handler: Handler): void {
+    this.register(verb, path, false, (response, request, raw) => {
+      if (request.isChunked) this.options.refuse(response, request, NO_CHUNKS, raw);
+      else handler(response, request, raw);
+    });
+  }
+
+  onBody(verb: Verb, path: string, handler: Handler): void {
+    this.register(verb, path, true, handler);
+  }
+
+  receive(response: uWS.HttpResponse, done: (body: ReceivedBody) => void): void {
+    done((response as unknown as RemoteResponse).received);
+  }
+
+  /** Starts the threads. */
+  async listen(host: string, port: number): Promise<number> {
+    const { threads, tellConnections } = this.options;
+    this.teller = setInterval(tellConnections, TELL_MS);
+    this.links = Array.from({ length: threads }, (_, i) => this.start(i + 1));
+    const apps = await Promise.all(this.links.map((link) => link.app));
+    const listening = await this.links[0]!.listen(host, port, apps);
+    if (listening !== null) return listening;
+    throw new Error(
+      `cannot listen on ${host}:${port}: is the port in use, or is the address not local?`,
+    );
+  }
+
+  /** Resolves when every request that has arrived with its body has been handled. */
+  async stopListening(): Promise<void> {
+    await Promise.all(this.links.map((link) => link.drain()));
+  }
+
+  /** Resolves when the clients have read what they will: as {@link UnsentAnswers.settled}. */
+  async settled(): Promise<void> {
+    await Promise.all(this.links.map((link) => link.settle()));
+  }
+
+  close(): void {
+    this.isClosing = true;
+    if (this.teller !== null) clearInterval(this.teller);
+    for (const link of this.links) link.post('close');
+  }
+
+  /** Resolves when the threads have ended, after {@link close}. */
+  async closed(): Promise<void> {
+    const allEnded = async () => void (await Promise.all(this.links.map(({ ended }) => ended)));
+    await atMost(CLOSE_MS, allEnded());
+    await Promise.all(this.links.map((link) => link.terminate()));
+  }
+
+  /** Only for {@link Link}: handles what the threads have sent, and looks again a turn later. */
+  readonly work = (): void => {
+    this.isPlanned = false;
+    let isBusy = false;
+    for (const link of this.links) if (link.work()) isBusy = true;
+    if (!isBusy) for (const link of this.links) if (!link.sleep()) isBusy = true;
+    if (isBusy) this.plan();
+  };
+
+  /** Only for {@link Link}: a message says that there is something. */
+  woken(): void {
+    if (!this.isPlanned) this.work();
+  }
+
+  /** Only for {@link Link}. */
+  run(raw: FramedRequest, response: RemoteResponse): void {
+    try {
+      this.handle(raw, response as unknown as uWS.HttpResponse);
+      finishHead();
+    } catch (error) {
+      this.options.fail(error);
+    }
+  }
+
+  private handle(raw: FramedRequest, response: uWS.HttpResponse): void {
+    const { refuse, trustProxy } = this.options;
+    const registered = raw.handler === REFUSED.handler ? null : this.handlers[raw.handler]!;
+    const method = registered === null ? null : METHODS[registered.verb];
+    const request = new Request(raw, method ?? raw.getMethod(), trustProxy);
+    const whole = raw as unknown as uWS.HttpRequest;
+    if (request.problems !== null) refuse(response, request, request.problems, whole);
+    else if (registered === null) refuse(response, request, NO_CHUNKS, whole);
+    else registered.handler(response, request, whole);
+  }
+
+  private register(verb: Verb, path: string, takesBody: boolean, handler: Handler): void {
+    const parameters = parameterNames(path).length;
+    this.handlers.push({ verb, path, parameters, takesBody, handler });
+  }
+
+  private plan(): void {
+    if (this.isPlanned) return;
+    this.isPlanned = true;
+    setImmediate(this.work);
+  }
+
+  private start(index: number): Link {
+    const { threads, trustProxy, connections, unsent, counts } = this.options;
+    const task: SocketThreadTask = {
+      index,
+      rows: threads + 1,
+      handlers: this.handlers.map(({ handler: _, ...registered }) => registered),
+      trustProxy,
+      connections: { ...connections, perAddress: share(connections.perAddress, threads) },
+      unsent: {
+        ...unsent,
+        bytes: share(unsent.bytes, threads),
+        bytesPerAddress: share(unsent.bytesPerAddress, threads),
+      },
+      requests: ringMemory(),
+      answers: ringMemory(),
+      counts: counts.memory,
+    };
+    return new Link(this, task, (problem) => {
+      if (!this.isClosing) this.options.fail(problem);
+    });
+  }
+}
+
+/** Of a limit, for one of several threads; 0: no limit. */
+function share(limit: number, threads: number): number {
+  return limit === 0 ? 0 : Math.max(1, Math.floor(limit / threads));
+}
+
+/** One socket thread, as the trading thread has it. */
+class Link implements SocketThread {
+  /** Resolves to the thread's app once it has started. */
+  readonly app: Promise<number>;
+  readonly ended: Promise<void>;
+  private readonly worker: Worker;
+  private readonly requests: RingReader;
+  private readonly answers: RingWriter;
+  private readonly raw: FramedRequest;
+  /** Requests that are not answered, by place. */
+  private readonly responses: (RemoteResponse | null)[] = [];
+  private isWakePlanned = false;
+  private started: (app: number) => void = () => {};
+  private listening: (port: number | null) => void = () => {};
+  private drained: () => void = () => {};
+  private settled: () => void = () => {};
+
+  constructor(
+    private readonly threads: SocketThreads,
+    private readonly task: SocketThreadTask,
+    failed: (problem: Error) => void,
+  ) {
+    this.requests = new RingReader(task.requests, () => this.post('wake'));
+    this.answers = new RingWriter(task.answers, () => this.post('wake'), false);
+    this.raw = new FramedRequest(this.requests.bytes);
+    this.requests.sleep();
+    this.app = new Promise((resolve) => (this.started = resolve));
+    this.worker = new Worker(threadFile(), { workerData: task });
+    this.worker.on('message', (message: FromSocketThread) => this.receive(message));
+    this.worker.on('error', failed);
+    this.ended = new Promise((resolve) =>
+      this.worker.on('exit', (code) => {
+        failed(new Error(`socket thread ${task.index} ended with ${code}`));
+        // Nobody waits for it any more.
+        for (const done of [this.drained, this.settled, resolve]) done();
+      }),
+    );
+  }
+
+  post(message: ToSocketThread): void {
+    this.worker.postMessage(message);
+  }
+
+  listen(host: string, port: number, apps: number[]): Promise<number | null> {
+    return new Promise((resolve) => {
+      this.listening = resolve;
+      this.post({ host, port, apps });
+    });
+  }
+
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.drained = resolve;
+      this.post('drain');
+    });
+  }
+
+  settle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.settled = resolve;
+      this.post('settle');
+    });
+  }
+
+  async terminate(): Promise<void> {
+    await this.worker.terminate();
+  }
+
+  /** Handles what the thread has sent. Returns false if that is nothing. */
+  work(): boolean {
+    this.answers.retry();
+    const isBusy = this.requests.read(this.frame);
+    this.wakeLater();
+    return isBusy;
+  }
+
+  sleep(): boolean {
+    return this.requests.sleep();
+  }
+
+  write(head: Uint8Array, headLength: number, body?: Uint8Array): void {
+    this.answers.write(head, headLength, body);
+    this.wakeLater();
+  }
+
+  isCongested(): boolean {
+    return this.answers.waitingBytes > this.task.unsent.bytes;
+  }
+
+  forget(response: RemoteResponse): void {
+    const { place } = response;
+    if (this.responses[place] === response) this.responses[place] = null;
+  }
+
+  private receive(message: FromSocketThread): void {
+    if (message === 'wake') this.threads.woken();
+    else if (message === 'settled') this.settled();
+    else if ('app' in message) this.started(message.app);
+    else this.listening(message.port);
+  }
+
+  private readonly frame = (start: number, end: number): void => {
+    const { bytes } = this.requests;
+    const kind = bytes[start];
+    if (kind === FromSockets.request) this.request(start, end);
+    else if (kind === FromSockets.drained) this.drained();
+    else this.gone(integerAt(bytes, start + 4), integerAt(bytes, start + 8));
+  };
+
+  private request(start: number, end: number): void {
+    const { raw } = this;
+    raw.open(start, end);
+    const { flags, place } = raw;
+    const received = new ReceivedBody(
+      raw.body,
+      (flags & RequestFlag.tooLarge) !== 0,
+      (flags & RequestFlag.unread) !== 0,
+      (flags & RequestFlag.late) !== 0,
+    );
+    const response = new RemoteResponse(this, place, raw.number, raw.address, received);
+    this.responses[place] = response;
+    this.threads.run(raw, response);
+  }
+
+  private gone(place: number, number: number): void {
+    const response = this.responses[place];
+    if (response?.number === number) response.gone();
+  }
+
+  /** Once for all that is written in this turn. */
+  private wakeLater(): void {
+    if (this.isWakePlanned) return;
+    this.isWakePlanned = true;
+    queueMicrotask(this.wake);
+  }
+
+  private readonly wake = (): void => {
+    this.isWakePlanned = false;
+    this.answers.wake();
+  };
+}
+
+/** The compiled file, also when this one runs from source, as in tests. */
+function threadFile(): URL {
+  const compiled = '../../dist/gateway/sockets/socket-thread.js';
+  const file = import.meta.url.endsWith('.ts') ? compiled : './socket-thread.js';
+  return new URL(file, import.meta.url);
+}

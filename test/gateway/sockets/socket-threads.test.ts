@@ -1,0 +1,170 @@
+/**
+ * An exchange whose connections two other threads have. Its clients see what those of any exchange
+ * see: see also the tests of HTTP, run with TEST_SOCKET_THREADS=2 (npm run test:sockets).
+ */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../../gateway/config.js';
+import { eventually } from '../../support/eventually.js';
+import { RawConnection, requestText } from '../../support/raw-connection.js';
+import { MARKET, TestServer, type Trader } from '../../support/server.js';
+
+const BUY = `/markets/15m/${MARKET}/buy`;
+const ORDER = { outcome: 'UP', shares: 0.001, price: 0.001, timeInForce: 'GTC' };
+const CONNECTIONS = 200;
+const ROUNDS = 4;
+
+let server: TestServer;
+let ada: Trader;
+let connections: RawConnection[];
+
+async function start(overrides: Parameters<typeof TestServer.withMarket>[0] = {}): Promise<void> {
+  server = await TestServer.withMarket({ sockets: { threads: 2, port: 0 }, ...overrides });
+  ada = await server.register('ada');
+}
+
+beforeEach(async () => {
+  connections = [];
+});
+afterEach(async () => {
+  for (const connection of connections) connection.leave();
+  await server.stop();
+});
+
+function connect(): RawConnection {
+  const connection = new RawConnection(server.api.url);
+  connections.push(connection);
+  return connection;
+}
+
+const ordersOf = (userId: number) => server.exchange.sequencer.engine.orders(userId).length;
+const buyText = (key: string) =>
+  requestText(
+    'POST',
+    BUY,
+    { 'x-user-token': ada.token, 'idempotency-key': key },
+    JSON.stringify(ORDER),
+  );
+
+async function metric(name: string): Promise<number> {
+  const { text } = await server.api.get('/metrics');
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+describe('the port of the threads', () => {
+  test('serves 200 connections at once, each its own answers in order, each order once', async () => {
+    await start();
+    const clients = Array.from({ length: CONNECTIONS }, connect);
+    for (let round = 1; round <= ROUNDS; round++) {
+      for (const [i, client] of clients.entries()) void client.send(buyText(`${i}-${round}`));
+      for (const client of clients) await client.answers(round);
+    }
+    const orders = new Set<string>();
+    for (const client of clients) {
+      const answers = await client.answers(ROUNDS);
+      const ids = answers.map(({ status, text }) => {
+        expect(status, text).toBe(200);
+        return JSON.parse(text).orderId;
+      });
+      // One at a time, so that the ids of a connection rise.
+      const numbers = ids.map((id: string) => Number(id.slice(1)));
+      expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+      for (const id of ids) orders.add(id);
+    }
+    expect(orders.size).toBe(CONNECTIONS * ROUNDS);
+    expect(ordersOf(1)).toBe(CONNECTIONS * ROUNDS);
+    expect(server.exchange.sequencer.durableSequence).toBeGreaterThan(CONNECTIONS * ROUNDS);
+    // A key that was used gets its first answer, whichever thread asks.
+    const [first] = await clients[0]!.answers(1);
+    await clients[1]!.send(buyText('0-1'));
+    const again = (await clients[1]!.answers(ROUNDS + 1)).at(-1)!;
+    expect(again.text).toBe(first!.text);
+    expect(again.headers['idempotency-replayed']).toBe('true');
+  });
+
+  test('serves the documents, and answers that are larger than a frame, whole', async () => {
+    await start();
+    const { text } = await server.api.get('/openapi.json');
+    expect(text.length).toBeGreaterThan(300_000);
+    const here = await fetch(`${server.exchange.address}/api/openapi.json`);
+    expect(text).toBe(await here.text());
+    expect((await server.api.get('/stream')).status).toBe(404);
+  });
+
+  test('executes the order of a client that leaves, once, and gives its place to others', async () => {
+    await start();
+    const leaving = Array.from({ length: 50 }, connect);
+    await Promise.all(leaving.map((client, i) => client.send(buyText(`gone-${i}`))));
+    for (const client of leaving) client.leave();
+    const staying = connect();
+    await staying.send(buyText('here'));
+    expect((await staying.answers(1))[0]!.status).toBe(200);
+    await eventually(async () => (await metric('exchange_calls_under_way')) === 1);
+    // Those that had come were executed; nobody else got their answers.
+    expect(ordersOf(1)).toBeLessThanOrEqual(51);
+    expect(ordersOf(1)).toBeGreaterThanOrEqual(1);
+    expect(parse(staying)).toBe(1);
+    await eventually(async () => (await metric('exchange_connections\\{kind="http"\\}')) <= 2);
+  });
+
+  test('limits the connections of both ports together', async () => {
+    await start({ connections: { total: 20, perAddress: 0, streamsPerAddress: 0 } });
+    const main = Array.from({ length: 8 }, () => {
+      const client = new RawConnection(server.exchange.address);
+      connections.push(client);
+      return client;
+    });
+    for (const client of main) {
+      await client.send(requestText('GET', '/health'));
+      await client.answers(1);
+    }
+    const clients = Array.from({ length: 30 }, connect);
+    await eventually(() => clients.filter(({ isClosed }) => isClosed).length >= 18);
+    // Those that are left serve.
+    const open = clients.filter(({ isClosed }) => !isClosed);
+    expect(open.length).toBeGreaterThan(0);
+    await open[0]!.send(requestText('GET', '/health'));
+    expect((await open[0]!.answers(1))[0]!.status).toBe(200);
+    for (const client of clients) client.leave();
+    const refused = 'exchange_connections_refused_total\\{limit="total"\\}';
+    await eventually(async () => expect(await metric(refused)).toBeGreaterThan(0));
+  });
+
+  test('answers what it has begun before a stop, and refuses the rest', async () => {
+    await start();
+    const clients = Array.from({ length: 40 }, connect);
+    const slow = connect();
+    await slow.send(buyText('slow').slice(0, -5));
+    await Promise.all(clients.map((client, i) => client.send(buyText(`stop-${i}`))));
+    await server.exchange.stop();
+    let executed = 0;
+    for (const client of [...clients, slow]) {
+      await client.closed();
+      const [answer] = client.received === '' ? [] : await client.answers(1);
+      if (answer === undefined) continue;
+      expect([200, 503]).toContain(answer.status);
+      if (answer.status === 200) executed++;
+    }
+    expect(executed).toBe(ordersOf(1));
+    expect(slow.received).toContain('503');
+  });
+});
+
+/** Whole answers that a connection has. */
+function parse(connection: RawConnection): number {
+  return connection.received.split('HTTP/1.1 ').length - 1;
+}
+
+describe('SOCKET_THREADS', () => {
+  test('needs SOCKETS_PORT, and the other way round, and is not for a replica', async () => {
+    await start();
+    const message = (variables: Record<string, string>) => () => readConfig(variables);
+    expect(message({ SOCKET_THREADS: '2' })).toThrow('SOCKET_THREADS needs SOCKETS_PORT');
+    expect(message({ SOCKETS_PORT: '3001' })).toThrow('SOCKETS_PORT is set, but SOCKET_THREADS');
+    expect(message({ SOCKET_THREADS: '65', SOCKETS_PORT: '1' })).toThrow(
+      'must be between 0 and 64',
+    );
+    expect(readConfig({}).sockets).toBeNull();
+    const { sockets } = readConfig({ SOCKET_THREADS: '2', SOCKETS_PORT: '3001' });
+    expect(sockets).toEqual({ threads: 2, port: 3001 });
+  });
+});
