@@ -46,4 +46,6 @@ export type FromSocketThread =
   | { app: number }
   /** null: the address is not available. */
   | { port: number | null }
+  /** A bug. The thread does nothing more but close. */
+  | { failure: string }
   | 'settled';

@@ -304,5 +304,8 @@ function send(message: FromSocketThread): void {
   parentPort!.postMessage(message);
 }
 
+// A thread that ended with open sockets would abort the process, without a message.
+process.on('uncaughtException', (error) => send({ failure: error.stack ?? String(error) }));
+
 const thread = new SocketThread(workerData as SocketThreadTask);
 parentPort!.on('message', (message: ToSocketThread) => thread.receive(message));

@@ -117,7 +117,6 @@ export class SocketThreads implements ServerRouter {
   async closed(): Promise<void> {
     const allEnded = async () => void (await Promise.all(this.links.map(({ ended }) => ended)));
     await atMost(CLOSE_MS, allEnded());
-    await Promise.all(this.links.map((link) => link.terminate()));
   }
 
   /** Only for {@link Link}: handles what the threads have sent, and looks again a turn later. */
@@ -200,6 +199,7 @@ class Link implements SocketThread {
   readonly app: Promise<number>;
   readonly ended: Promise<void>;
   private readonly worker: Worker;
+  private readonly failed: (problem: Error) => void;
   private readonly requests: RingReader;
   private readonly answers: RingWriter;
   private readonly raw: FramedRequest;
@@ -223,6 +223,7 @@ class Link implements SocketThread {
     this.app = new Promise((resolve) => (this.started = resolve));
     this.worker = new Worker(threadFile(), { workerData: task });
     this.worker.on('message', (message: FromSocketThread) => this.receive(message));
+    this.failed = failed;
     this.worker.on('error', failed);
     this.ended = new Promise((resolve) =>
       this.worker.on('exit', (code) => {
@@ -258,10 +259,6 @@ class Link implements SocketThread {
     });
   }
 
-  async terminate(): Promise<void> {
-    await this.worker.terminate();
-  }
-
   /** Handles what the thread has sent. Returns false if that is nothing. */
   work(): boolean {
     this.answers.retry();
@@ -291,6 +288,8 @@ class Link implements SocketThread {
   private receive(message: FromSocketThread): void {
     if (message === 'wake') this.threads.woken();
     else if (message === 'settled') this.settled();
+    else if ('failure' in message)
+      this.failed(new Error(`socket thread ${this.task.index} failed: ${message.failure}`));
     else if ('app' in message) this.started(message.app);
     else this.listening(message.port);
   }

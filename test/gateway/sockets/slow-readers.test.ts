@@ -88,7 +88,14 @@ test('tells of a client that leaves before its answer', async () => {
 });
 
 test('the end of a thread is a failure, unless it was asked for', async () => {
-  await threads['links'][0]!.terminate();
+  threads['links'][0]!.post('close');
   await eventually(() => failures.length > 0);
   expect(String(failures[0])).toMatch(/socket thread 1 ended/);
+});
+
+test('a bug in a thread is a failure with its message', async () => {
+  const notAMessage = null as unknown as 'close';
+  threads['links'][0]!.post(notAMessage);
+  await eventually(() => failures.length > 0);
+  expect(String(failures[0])).toMatch(/socket thread 1 failed: TypeError/);
 });

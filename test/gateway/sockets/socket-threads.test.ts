@@ -87,7 +87,8 @@ describe('the port of the threads', () => {
     expect(text.length).toBeGreaterThan(300_000);
     const here = await fetch(`${server.exchange.address}/api/openapi.json`);
     expect(text).toBe(await here.text());
-    expect((await server.api.get('/stream')).status).toBe(404);
+    const stream = await fetch(`${server.api.url}/api/stream`);
+    expect(stream.status).toBe(404);
   });
 
   test('executes the order of a client that leaves, once, and gives its place to others', async () => {
