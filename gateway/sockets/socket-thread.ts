@@ -232,9 +232,10 @@ class SocketThread {
 
   /** Once for all threads. */
   private async listen(where: { host: string; port: number; apps: number[] }): Promise<void> {
+    const { host, port, apps } = where;
     this.acceptor = new Router(this.task.trustProxy, () => {});
-    this.acceptor.handOut(where.apps);
-    const listening = this.acceptor.listen(where.host, where.port);
+    this.acceptor.handOut(apps);
+    const listening = this.acceptor.listen(host, port);
     send({ port: await listening.catch(() => null) });
   }
 
