@@ -1,4 +1,4 @@
-/** An answer as it travels to a socket thread: status, headers, body, as remote-response.ts writes. */
+/** An answer as it travels to a socket thread: status, headers, body. See remote-response.ts. */
 import type { HttpResponse } from 'uWebSockets.js';
 import { FRAME_HEAD_BYTES, integerAt } from './frames.js';
 

@@ -1,4 +1,4 @@
-/** What the trading thread and a socket thread tell each other besides the frames in their rings. */
+/** What the trading thread and a socket thread tell each other besides the frames in rings. */
 import type { ConnectionLimits } from '../fair-use/connections.js';
 import type { Verb } from '../http/router.js';
 import type { UnsentLimits } from '../http/unsent-answers.js';

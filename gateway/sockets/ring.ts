@@ -4,7 +4,7 @@
  *
  * Always holds:
  * - frames are read in the order in which they were written, each once;
- * - a frame lies in one piece, so the reader uses its bytes where they are, until it has handled it;
+ * - a frame lies in one piece, so the reader uses its bytes where they are until it has handled it;
  * - what does not fit waits with the writer, in order, until the reader has made room. How much may
  *   wait is for the writer to decide: see {@link RingWriter.waitingBytes};
  * - a reader that sleeps is woken by the next frame, and a writer that waits by the next room. Each

@@ -139,11 +139,11 @@ class SocketThread {
     const { builder, building, requests } = this;
     const isBuilt = building === open;
     if (isBuilt) this.building = null;
-    open.isHandedOver = true;
     if (requests.waitingBytes > WAITING_BYTES_MAX) {
       this.refuse(open);
       return;
     }
+    open.isHandedOver = true;
     const head = isBuilt ? builder.bytes : open.head!;
     head[1] =
       (body.tooLarge ? RequestFlag.tooLarge : 0) |

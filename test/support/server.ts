@@ -40,7 +40,9 @@ export const PARTNER_KEYS = [
  * Socket threads of each exchange that does not say otherwise, whose port the client then uses:
  * with TEST_SOCKET_THREADS=2, the tests of HTTP are tests of these threads.
  */
-const SOCKET_THREADS = Number(process.env.TEST_SOCKET_THREADS ?? 0);
+const SOCKET_THREADS = Number(process.env['TEST_SOCKET_THREADS'] ?? 0);
+/** For what is different there on purpose: see "Socket threads" in gateway/CONFIGURATION.md. */
+export const IN_SOCKET_THREADS = SOCKET_THREADS > 0;
 const SOCKET_VARIABLES = { SOCKET_THREADS: `${SOCKET_THREADS}`, SOCKETS_PORT: '0' };
 const SOCKETS = SOCKET_THREADS === 0 ? null : { threads: SOCKET_THREADS, port: 0 };
 
@@ -353,7 +355,7 @@ export class ChildServer {
       PORT: '0',
       PASSWORD_COST_LOG2: '10',
       FAIR_USE: 'off',
-      ...(SOCKETS === null || variables.ROLE === 'replica' ? {} : SOCKET_VARIABLES),
+      ...(SOCKETS === null || variables['ROLE'] === 'replica' ? {} : SOCKET_VARIABLES),
       ...variables,
     };
     const limited = limits.length === 0 ? [] : ['prlimit', ...limits];

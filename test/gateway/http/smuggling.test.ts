@@ -19,7 +19,7 @@ import {
 import { pageFiles } from '../../../gateway/contract/page.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { MARKET, TestServer, type Trader } from '../../support/server.js';
+import { IN_SOCKET_THREADS, MARKET, TestServer, type Trader } from '../../support/server.js';
 
 let server: TestServer;
 let ada: Trader;
@@ -139,7 +139,8 @@ test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))(
   },
 );
 
-test.each(LIBRARY_CASES.map((raw) => [raw.name, raw] as const))(
+// In socket threads the outer request waits for its answer, so the one behind it is never executed.
+test.skipIf(IN_SOCKET_THREADS).each(LIBRARY_CASES.map((raw) => [raw.name, raw] as const))(
   '%s, which only a proxy can refuse',
   async (_name, raw) => {
     // The outer request is answered at once, so the one behind it is not blocked.
@@ -185,15 +186,20 @@ test.each(HONEST)(
   },
 );
 
-test('a GET, HEAD or OPTIONS with a sized body is answered, and its body is not read as a request', async () => {
-  for (const method of ['GET', 'HEAD', 'OPTIONS']) {
-    const before = ordersOfAda();
-    const bytes = `${method} /api/health HTTP/1.1\r\nHost: x\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`;
-    const { statuses } = await sendRaw(server.httpPort, [bytes], true);
-    expect(statuses).toEqual([method === 'OPTIONS' ? 405 : 200]);
-    expect(ordersOfAda()).toBe(before);
-  }
-});
+// The client ends its side at once, so socket threads close before the answer is there: that such a
+// body is not read, test/gateway/sockets/socket-threads.test.ts shows.
+test.skipIf(IN_SOCKET_THREADS)(
+  'a GET, HEAD or OPTIONS with a sized body is answered, and its body is not read as a request',
+  async () => {
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+      const before = ordersOfAda();
+      const bytes = `${method} /api/health HTTP/1.1\r\nHost: x\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`;
+      const { statuses } = await sendRaw(server.httpPort, [bytes], true);
+      expect(statuses).toEqual([method === 'OPTIONS' ? 405 : 200]);
+      expect(ordersOfAda()).toBe(before);
+    }
+  },
+);
 
 test('nothing after a HEAD, or after a request whose answer has no body, is executed', async () => {
   for (const request of [
@@ -209,7 +215,8 @@ test('nothing after a HEAD, or after a request whose answer has no body, is exec
   }
 });
 
-test('a WebSocket handshake has no body', async () => {
+// The stream is on the other port.
+test.skipIf(IN_SOCKET_THREADS)('a WebSocket handshake has no body', async () => {
   const upgrade =
     'GET /api/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
     'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
@@ -220,11 +227,7 @@ test('a WebSocket handshake has no body', async () => {
     ['Transfer-Encoding: chunked\r\n', `0\r\n\r\n${hidden}`],
     ['Transfer-Encoding: identity\r\n', hidden],
   ]) {
-    const { statuses } = await sendRaw(
-      server.httpPort,
-      [`${upgrade}${lines}\r\n${body}`],
-      false,
-    );
+    const { statuses } = await sendRaw(server.httpPort, [`${upgrade}${lines}\r\n${body}`], false);
     expect(statuses.filter((status) => status !== 400)).toEqual([]);
   }
   const { statuses } = await sendRaw(
