@@ -237,7 +237,7 @@ async function passTime({ server, world }: Fuzz, random: Random): Promise<void> 
     server.feed.deliver('ETH', random.whole(2_000, 4_000));
   }
   await server.advance();
-  const { json, status, text } = await server.api.get('/markets?limit=200');
+  const { json, status, text } = await server.api.read('/markets?limit=200');
   expect(status, text).toBe(200);
   world.seeMarkets(json.markets);
 }
