@@ -146,12 +146,7 @@ const Variables = z.object({
   HOST: text('127.0.0.1'),
   PORT: number({ standard: 3000, min: 0, max: 65_535 }),
   SOCKET_THREADS: number({ standard: 0, min: 0, max: 64 }),
-  SOCKETS_PORT: z
-    .string()
-    .regex(/^\d{1,5}$/, 'must be a port')
-    .transform(Number)
-    .refine((port) => port <= 65_535, 'must be a port')
-    .optional(),
+  SOCKETS_PORT: optionalPort,
   OPERATIONS_HOST: text('127.0.0.1'),
   OPERATIONS_PORT: optionalPort,
   OPERATOR_KEYS: z.string().default(''),

@@ -12,7 +12,7 @@
  */
 
 /** Room for about 1,500 orders. Small enough to stay in the caches of a core. */
-const RING_BYTES = 1024 * 1024;
+export const RING_BYTES = 1024 * 1024;
 /** The largest frame; larger contents are cut into several. */
 export const FRAME_BYTES_MAX = RING_BYTES / 4;
 
@@ -144,14 +144,16 @@ export class RingReader extends Ring {
   }
 
   /**
-   * Hands over the frames that are there now: where each begins and ends in {@link bytes}. They may
-   * be overwritten once `handle` has returned. Returns false if there are none.
+   * Hands over the frames that are there now, until they are `bytesMax` or more: where each begins
+   * and ends in {@link bytes}. They may be overwritten once `handle` has returned. Returns false if
+   * there are none.
    */
-  read(handle: (start: number, end: number) => void): boolean {
+  read(handle: (start: number, end: number) => void, bytesMax = RING_BYTES): boolean {
     const { control } = this;
     const written = Atomics.load(control, WRITTEN);
-    if (this.position === written) return false;
-    while (this.position !== written) {
+    const begun = this.position;
+    if (begun === written) return false;
+    while (this.position !== written && (this.position - begun) >>> 0 < bytesMax) {
       const at = this.position & (RING_BYTES - 1);
       const length = this.lengths[at >> 2]!;
       if (length === SKIP) this.position = (this.position + RING_BYTES - at) | 0;

@@ -186,17 +186,20 @@ class SocketThread {
     this.wakeLater();
   }
 
-  /** Handles the answers that are there. */
+  /** Handles the answers that are there, and looks again a turn later. */
   private work(): void {
-    this.isPlanned = false;
     const isBusy = this.answers.read(this.answer);
     this.requests.retry();
     this.requests.wake();
-    if ((isBusy || !this.answers.sleep()) && !this.isPlanned) {
-      this.isPlanned = true;
-      setImmediate(() => this.work());
-    }
+    if (this.isPlanned || (!isBusy && this.answers.sleep())) return;
+    this.isPlanned = true;
+    setImmediate(this.turn);
   }
+
+  private readonly turn = (): void => {
+    this.isPlanned = false;
+    this.work();
+  };
 
   private readonly answer = (start: number, end: number): void => {
     const { bytes } = this.answers;

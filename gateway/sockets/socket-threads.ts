@@ -13,6 +13,7 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import { Worker } from 'node:worker_threads';
+import { threadUrl } from '../../persistence/storage/thread-url.js';
 import type { ConnectionLimits } from '../fair-use/connections.js';
 import { ReceivedBody } from '../http/body.js';
 import { Request } from '../http/request.js';
@@ -37,11 +38,16 @@ import type {
   ToSocketThread,
 } from './messages.js';
 import { finishHead, RemoteResponse, type SocketThread } from './remote-response.js';
-import { RingReader, RingWriter, ringMemory } from './ring.js';
+import { RING_BYTES, RingReader, RingWriter, ringMemory } from './ring.js';
 
+const THREAD = threadUrl(import.meta.url, './socket-thread.js');
 /** How long a thread may take to close its connections and end. */
-const CLOSE_MS = 1_000;
+const CLOSE_MS = 1_500;
 const TELL_MS = 500;
+/** How long a thread may leave answers in the ring before it is asked whether they are sent. */
+const TAKEN_MS = 5;
+/** In a turn of the trading thread, requests of as many bytes are handled: for about 30 ms. */
+const TURN_BYTES = RING_BYTES;
 
 export interface SocketThreadsOptions {
   threads: number;
@@ -107,10 +113,16 @@ export class SocketThreads implements ServerRouter {
     await Promise.all(this.links.map((link) => link.settle()));
   }
 
+  /** The first thread accepts connections for the others, so it ends before them. */
   close(): void {
     this.isClosing = true;
     if (this.teller !== null) clearInterval(this.teller);
-    for (const link of this.links) link.post('close');
+    const [first, ...others] = this.links;
+    if (first === undefined) return;
+    first.post('close');
+    void atMost(CLOSE_MS / 2, first.ended).then(() => {
+      for (const link of others) link.post('close');
+    });
   }
 
   /** Resolves when the threads have ended, after {@link close}. */
@@ -123,7 +135,8 @@ export class SocketThreads implements ServerRouter {
   readonly work = (): void => {
     this.isPlanned = false;
     let isBusy = false;
-    for (const link of this.links) if (link.work()) isBusy = true;
+    const bytesMax = TURN_BYTES / this.links.length;
+    for (const link of this.links) if (link.work(bytesMax)) isBusy = true;
     if (!isBusy) for (const link of this.links) if (!link.sleep()) isBusy = true;
     if (isBusy) this.plan();
   };
@@ -221,7 +234,7 @@ class Link implements SocketThread {
     this.raw = new FramedRequest(this.requests.bytes);
     this.requests.sleep();
     this.app = new Promise((resolve) => (this.started = resolve));
-    this.worker = new Worker(threadFile(), { workerData: task });
+    this.worker = new Worker(THREAD, { workerData: task });
     this.worker.on('message', (message: FromSocketThread) => this.receive(message));
     this.failed = failed;
     this.worker.on('error', failed);
@@ -252,17 +265,23 @@ class Link implements SocketThread {
     });
   }
 
-  settle(): Promise<void> {
-    return new Promise((resolve) => {
+  /** Once every answer is in the ring, the thread has it before the message. */
+  async settle(): Promise<void> {
+    let hasEnded = false;
+    void this.ended.then(() => (hasEnded = true));
+    while (this.answers.waitingBytes > 0 && !hasEnded)
+      await new Promise((resolve) => setTimeout(resolve, TAKEN_MS));
+    if (hasEnded) return;
+    await new Promise<void>((resolve) => {
       this.settled = resolve;
       this.post('settle');
     });
   }
 
   /** Handles what the thread has sent. Returns false if that is nothing. */
-  work(): boolean {
+  work(bytesMax: number): boolean {
     this.answers.retry();
-    const isBusy = this.requests.read(this.frame);
+    const isBusy = this.requests.read(this.frame, bytesMax);
     this.wakeLater();
     return isBusy;
   }
@@ -333,11 +352,4 @@ class Link implements SocketThread {
     this.isWakePlanned = false;
     this.answers.wake();
   };
-}
-
-/** The compiled file, also when this one runs from source, as in tests. */
-function threadFile(): URL {
-  const compiled = '../../dist/gateway/sockets/socket-thread.js';
-  const file = import.meta.url.endsWith('.ts') ? compiled : './socket-thread.js';
-  return new URL(file, import.meta.url);
 }

@@ -76,6 +76,17 @@ test('keeps what does not fit, and is woken when there is room', () => {
   expect(() => writer.write(head, head.length, Buffer.alloc(FRAME_BYTES_MAX))).toThrow('too large');
 });
 
+test('hands over no more than asked for in a turn, and the rest in the next', () => {
+  for (let i = 0; i < 100; i++) writer.write(head, head.length, Buffer.alloc(95));
+  const turns: number[] = [];
+  let count = 0;
+  while (reader.read(() => count++, 1_000)) {
+    turns.push(count);
+    count = 0;
+  }
+  expect(turns).toEqual(new Array(10).fill(10));
+});
+
 test('wakes a reader that sleeps, once, and none that is awake', () => {
   expect(reader.sleep()).toBe(true);
   writer.write(head, head.length);

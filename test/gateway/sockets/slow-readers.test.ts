@@ -19,11 +19,14 @@ let url: string;
 let failures: unknown[];
 let gone: number;
 let clients: RawConnection[];
+/** To be called when the large answer has been written to the ring, as far as it fits. */
+let onLarge: () => void;
 
 beforeEach(async () => {
   failures = [];
   clients = [];
   gone = 0;
+  onLarge = () => {};
   counts = SocketCounts.create(2);
   const unsent = new HandedAnswers(UNSENT, () => performance.now());
   threads = new SocketThreads({
@@ -38,6 +41,7 @@ beforeEach(async () => {
   });
   threads.on('get', '/large', (response) => {
     response.cork(() => unsent.send(response, BODY));
+    onLarge();
   });
   threads.on('get', '/never', (response) => {
     response.onAborted(() => gone++);
@@ -76,6 +80,20 @@ test('keeps no more than the limit for clients that do not read', async () => {
     expect(counts.sum('unsentBytes')).toBeLessThanOrEqual(UNSENT.bytes);
     expect(counts.sum('unsentAnswers')).toBeGreaterThan(0);
   });
+  expect(failures).toEqual([]);
+});
+
+test('a stop sends what still waits for the ring', async () => {
+  const written = new Promise<void>((resolve) => (onLarge = resolve));
+  const client = await ask('/large');
+  await written;
+  await threads.stopListening();
+  await threads.settled();
+  threads.close();
+  await threads.closed();
+  await client.closed();
+  expect(client.received.length).toBeGreaterThan(BODY.length);
+  expect(client.received.endsWith(BODY.toString('latin1'))).toBe(true);
   expect(failures).toEqual([]);
 });
 

@@ -3,7 +3,6 @@
  * see: see also the tests of HTTP, run with TEST_SOCKET_THREADS=2 (npm run test:sockets).
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readConfig } from '../../../gateway/config.js';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import { MARKET, TestServer, type Trader } from '../../support/server.js';
@@ -181,18 +180,3 @@ describe('the port of the threads', () => {
 function parse(connection: RawConnection): number {
   return connection.received.split('HTTP/1.1 ').length - 1;
 }
-
-describe('SOCKET_THREADS', () => {
-  test('needs SOCKETS_PORT, and the other way round, and is not for a replica', async () => {
-    await start();
-    const message = (variables: Record<string, string>) => () => readConfig(variables);
-    expect(message({ SOCKET_THREADS: '2' })).toThrow('SOCKET_THREADS needs SOCKETS_PORT');
-    expect(message({ SOCKETS_PORT: '3001' })).toThrow('SOCKETS_PORT is set, but SOCKET_THREADS');
-    expect(message({ SOCKET_THREADS: '65', SOCKETS_PORT: '1' })).toThrow(
-      'must be between 0 and 64',
-    );
-    expect(readConfig({}).sockets).toBeNull();
-    const { sockets } = readConfig({ SOCKET_THREADS: '2', SOCKETS_PORT: '3001' });
-    expect(sockets).toEqual({ threads: 2, port: 3001 });
-  });
-});
