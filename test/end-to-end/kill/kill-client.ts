@@ -390,7 +390,9 @@ export class KillTaker extends KillClient {
   private async sharesNow(marketId: string, outcome: OutcomeName): Promise<Big | null> {
     const { json } = await this.read(`/users/${this.userId}/positions`);
     const market = await this.floor.api.read(`/markets/${marketId}`);
-    if (market.json.status === 'resolved' && market.json.resolution !== outcome) return null;
+    const { status, resolution } = market.json;
+    // A void market pays for both outcomes, and is listed until it is claimed.
+    if (status === 'resolved' && resolution !== 'VOID' && resolution !== outcome) return null;
     const found = json.positions.find(
       // biome-ignore lint/suspicious/noExplicitAny: an entry of the answer
       (each: any) => each.marketId === marketId && each.outcome === outcome,
