@@ -37,12 +37,12 @@ test('a frame has room for every header that a request has', () => {
   expect([...HEADER_NAMES].sort()).toEqual([...new Set(read)].sort());
 });
 
-test('1,500 random requests are the same after a frame', () => {
+test('600 random requests are the same after a frame', () => {
   const random = new Random(seedOf('FRAME_SEED'));
   const builder = new FrameBuilder();
   let hosts = 0;
   let ambiguous = 0;
-  for (let i = 0; i < 1_500; i++) {
+  for (let i = 0; i < 600; i++) {
     const headers = Array.from({ length: random.whole(0, 12) }, () => randomHeader(random));
     const parameters = Array.from({ length: random.whole(0, 2) }, () => random.pick(VALUES));
     const address = Uint8Array.from({ length: random.pick([0, 4, 16]) }, () =>
@@ -74,8 +74,8 @@ test('1,500 random requests are the same after a frame', () => {
     }
     if (request.problems !== null) ambiguous++;
   }
-  expect(hosts).toBeGreaterThan(50);
-  expect(ambiguous).toBeGreaterThan(50);
+  expect(hosts).toBeGreaterThan(20);
+  expect(ambiguous).toBeGreaterThan(20);
 });
 
 function randomHeader(random: Random): [string, string] {
