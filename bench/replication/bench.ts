@@ -47,7 +47,7 @@ export async function benchPostgres(workload: Workload, options: BenchOptions): 
 const NOTES = [
   'SQLite with synchronous=FULL, and three nodes of PostgreSQL with synchronous_commit=on and ANY 1 of two standbys, all on this machine: they share its cores and its disk, so only ratios say something. A leader, gateways and clients run beside them.',
   'Orders: the loads of the http section, over 64 connections singly and 16 in batches of 100, shared by the gateways. CPU is user and system time of whole processes; of several gateways or nodes, the mean. Percentiles of two gateways are those of the slower one.',
-  'What forwarding costs: a gateway applies all commands of the journal and forwards the requests of its own clients, so of two gateways each forwards half. Fan-out: WebSockets in one client process, subscribed to the trades of one market, shared by the gateways; CPU is that of main threads.',
+  'What forwarding costs: a gateway applies all commands of the journal and forwards the requests of its own clients, so of two gateways each forwards half. Fan-out: WebSockets in one client process, subscribed to the trades of one market, shared by the gateways; CPU is that of main threads, per message to any reader.',
   LIMITS_NOTE,
 ];
 
