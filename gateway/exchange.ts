@@ -200,11 +200,9 @@ export function fatalOnce(
   };
 }
 
-async function recoverEngine(data: Data, log: Log): Promise<Engine> {
+function recoverEngine(data: Data, log: Log): Promise<Engine> {
   if (data.notice !== null) log.warn(data.notice);
-  const engine = await data.recover({ log, elapsedMs });
-  makeRoom(engine);
-  return engine;
+  return data.recover({ log, elapsedMs, makeRoom });
 }
 
 /** Reserves memory now. Fails if the system does not overcommit (vm.overcommit_memory=2). */

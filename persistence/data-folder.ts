@@ -15,7 +15,7 @@ import { readJournal } from './journal/read-only.js';
 import type { JournalReader } from './journal/reader.js';
 import { listSegments } from './journal/segments.js';
 import { judgeFolder } from './judgement.js';
-import { type RecoveryLog, recoverFromSnapshot } from './recovery.js';
+import { recoverFromSnapshot, type StartOptions } from './recovery.js';
 import { createPrivateFolder, syncPath } from './storage/files.js';
 
 export interface DataFolderOptions {
@@ -85,8 +85,12 @@ export class DataFolder {
    * The engine at the end of the journal. Called before {@link openJournal}.
    * @throws JournalError when the journal does not lead to the state that the exchange had.
    */
-  async recover(options: { log: RecoveryLog; elapsedMs: () => number }): Promise<Engine> {
-    if (this.found.isNew) return new Engine();
+  async recover(options: StartOptions): Promise<Engine> {
+    if (this.found.isNew) {
+      const engine = new Engine();
+      options.makeRoom?.(engine);
+      return engine;
+    }
     const { folder } = this.options;
     const recover = (reader: JournalReader) => recoverFromSnapshot({ ...options, folder, reader });
     return (await readJournal(folder, recover)).engine;

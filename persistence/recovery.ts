@@ -39,6 +39,15 @@ export interface RecoveryLog {
   warn(fields: object, message: string): void;
 }
 
+/** What a start asks of its recovery. */
+export interface StartOptions {
+  log: RecoveryLog;
+  /** Milliseconds on any clock that does not go back. */
+  elapsedMs: () => number;
+  /** Called once, before the first command is replayed, so that no table grows meanwhile. */
+  makeRoom?: (engine: Engine) => void;
+}
+
 export interface SnapshotRecovery extends Omit<RecoveryReport, 'durationMs'> {
   engine: Engine;
   /** Of the snapshot that was used; 0: none. */
@@ -52,16 +61,13 @@ export interface SnapshotRecovery extends Omit<RecoveryReport, 'durationMs'> {
  * The engine at the end of the journal, from the newest usable snapshot or the first command.
  * @throws JournalError when the journal is damaged, or an undamaged snapshot is ahead of it.
  */
-export async function recoverFromSnapshot(options: {
-  folder: string;
-  reader: JournalSource;
-  log: RecoveryLog;
-  /** Milliseconds on any clock that does not go back. */
-  elapsedMs: () => number;
-}): Promise<SnapshotRecovery> {
-  const { folder, reader, log, elapsedMs } = options;
+export async function recoverFromSnapshot(
+  options: StartOptions & { folder: string; reader: JournalSource },
+): Promise<SnapshotRecovery> {
+  const { folder, reader, log, elapsedMs, makeRoom } = options;
   const startedMs = elapsedMs();
   const { engine, position: after } = await loadNewestSnapshot({ folder, reader, log });
+  makeRoom?.(engine);
   const loadMs = elapsedMs() - startedMs;
   const report = await recover({ reader, engine, after, elapsedMs });
   const { batches, commands, durationMs: replayMs, end } = report;

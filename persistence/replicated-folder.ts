@@ -17,7 +17,7 @@ import { listSegments } from './journal/segments.js';
 import { openSource } from './journal/source.js';
 import type { CommitLog } from './journal/store.js';
 import type { JournalTail } from './journal-tail.js';
-import { type RecoveryLog, recoverFromSnapshot } from './recovery.js';
+import { recoverFromSnapshot, type StartOptions } from './recovery.js';
 import { createPrivateFolder } from './storage/files.js';
 
 export interface ReplicatedFolderOptions extends PostgresJournalOptions {
@@ -83,12 +83,13 @@ export class ReplicatedFolder {
   }
 
   /** The engine at the end of the journal. @throws JournalError */
-  async recover(options: { log: RecoveryLog; elapsedMs: () => number }): Promise<Engine> {
+  async recover(options: StartOptions): Promise<Engine> {
     const { folder, address } = this.options;
     const { tail } = this;
     const reader = await openSource({ postgres: address });
     try {
       if (tail === null) return (await recoverFromSnapshot({ ...options, folder, reader })).engine;
+      options.makeRoom?.(tail.engine);
       await tail.finish(reader);
       return tail.engine;
     } finally {

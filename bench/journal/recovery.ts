@@ -70,6 +70,8 @@ function recoverWhole(folder: string, digest: string): Promise<number> {
   globalThis.gc?.();
   return readJournal(folder, async (reader) => {
     const engine = new Engine();
+    // As at a start.
+    engine.reserve();
     const { durationMs } = await recover({ reader, engine, elapsedMs });
     mustBe(engine.digest(), digest);
     return durationMs;
@@ -101,7 +103,8 @@ function recoverFromNewest(folder: string, snapshotSequence: number) {
   };
   return readJournal(folder, async (reader) => {
     const log = { info: () => {}, warn };
-    const recovery = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
+    const makeRoom = (engine: Engine) => engine.reserve();
+    const recovery = await recoverFromSnapshot({ folder, reader, log, elapsedMs, makeRoom });
     if (recovery.snapshotSequence !== snapshotSequence)
       throw new Error('the snapshot was not used');
     return recovery;

@@ -10,7 +10,7 @@ import { JournalUnavailable } from '../../persistence/journal/errors.js';
 import { type PostgresAddress, readAddress } from '../../persistence/journal/postgres/address.js';
 import type { JournalPlace } from '../../persistence/journal/source.js';
 import type { CommitLog } from '../../persistence/journal/store.js';
-import type { RecoveryLog } from '../../persistence/recovery.js';
+import type { StartOptions } from '../../persistence/recovery.js';
 import { ReplicatedFolder } from '../../persistence/replicated-folder.js';
 import { readPrivateText } from '../../persistence/storage/files.js';
 import type { ReplicatedJournal } from '../config.js';
@@ -20,7 +20,7 @@ import { type StandbyOptions, standBy } from './standby.js';
 /** What DataFolder and ReplicatedFolder have in common. */
 export interface Data {
   readonly notice: string | null;
-  recover(options: { log: RecoveryLog; elapsedMs: () => number }): Promise<Engine>;
+  recover(options: StartOptions): Promise<Engine>;
   openJournal(): Promise<CommitLog>;
   /** Says where gateways reach this exchange; absent where the journal cannot. */
   advertise?(address: string): void;
