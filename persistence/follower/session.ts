@@ -59,10 +59,12 @@ const LAG_MS_MAX = 2_000;
 const USERS_IN_PIECE = 4_096;
 /**
  * Commands between two turns of the event loop, and entries that they make at most: a few
- * milliseconds. A command that settles a market makes hundreds.
+ * milliseconds. A command that settles a market makes hundreds, and a batch may have hundreds of
+ * such commands, so it is applied in pieces.
  */
 const TURN_COMMANDS = 1_000;
 const TURN_ENTRIES = 4_000;
+const PIECE_COMMANDS = 16;
 
 /** The folder is the data folder, for what is made from the journal. */
 export interface SessionOptions extends SnapshotsOptions {
@@ -98,6 +100,11 @@ export class FollowerSession {
   private projection: Projection | null = null;
   /** The engine's position in the journal. */
   private position: JournalPosition;
+  /** A batch is applied in part: until its end is proven, nothing is answered or written. */
+  private isWithinBatch = false;
+  private turnEnds = 0;
+  /** Waiting entries at the start of the turn. */
+  private entriesBefore = 0;
   /** What the next transaction writes is being taken out of the projection: nothing is applied. */
   private draining: Promise<HistoryChanges> | null = null;
   /** The transaction under way. */
@@ -251,28 +258,23 @@ export class FollowerSession {
 
   private async followToEnd(): Promise<void> {
     await this.projectFromHere();
-    let turnEnds = this.position.sequence + TURN_COMMANDS;
-    let entriesBefore = 0;
+    this.turnEnds = this.position.sequence + TURN_COMMANDS;
     for await (const batch of this.opened.reader.batches(this.position)) {
       if (this.room.isDue) await this.room.reserve();
       while (this.draining !== null) await this.draining;
       if (this.isEnding()) return;
-      this.apply(batch);
+      await this.apply(batch);
       await this.projectFromHere();
-      const pendingEntries = this.projection?.pendingEntries ?? 0;
+      const { pendingEntries } = this;
       const pendingCommands = batch.lastSequence - this.opened.store.progress.sequence;
       const isMuch =
         pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS;
       if (isMuch) this.startCommit();
       if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
       if (this.isSnapshotDue()) await this.takeSnapshot();
-      // A transaction takes them away.
-      entriesBefore = Math.min(entriesBefore, pendingEntries);
-      if (this.position.sequence >= turnEnds || pendingEntries - entriesBefore >= TURN_ENTRIES) {
-        await nextTurn();
+      if (this.isTurnOver()) {
+        await this.nextTurn();
         await this.serveDueReads();
-        turnEnds = this.position.sequence + TURN_COMMANDS;
-        entriesBefore = pendingEntries;
       }
     }
     this.startCommitInTurn();
@@ -284,8 +286,28 @@ export class FollowerSession {
     if (this.reads.areDue) await this.committed();
   }
 
-  private apply(batch: JournalBatch): void {
-    this.replay.apply(batch);
+  private get pendingEntries(): number {
+    return this.projection?.pendingEntries ?? 0;
+  }
+
+  private isTurnOver(): boolean {
+    // A transaction takes entries away.
+    this.entriesBefore = Math.min(this.entriesBefore, this.pendingEntries);
+    const entries = this.pendingEntries - this.entriesBefore;
+    return this.engine.sequence >= this.turnEnds || entries >= TURN_ENTRIES;
+  }
+
+  private async nextTurn(): Promise<void> {
+    await nextTurn();
+    this.turnEnds = this.engine.sequence + TURN_COMMANDS;
+    this.entriesBefore = this.pendingEntries;
+  }
+
+  private async apply(batch: JournalBatch): Promise<void> {
+    this.isWithinBatch = true;
+    this.replay.begin(batch);
+    while (!this.replay.applyNext(PIECE_COMMANDS)) if (this.isTurnOver()) await this.nextTurn();
+    this.isWithinBatch = false;
     this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
     this.board.set('applied', Math.max(batch.lastSequence, this.endCheck()?.sequence ?? 0));
     this.serve();
@@ -328,6 +350,7 @@ export class FollowerSession {
   private startCommit(): void {
     const { projection, position } = this;
     if (this.committing !== null || projection === null || this.failure !== null) return;
+    if (this.isWithinBatch) return;
     if (!this.isHistoryBehind()) return;
     this.startPause();
     this.draining = inTurns(projection.drainInPieces()).finally(() => {
@@ -392,7 +415,8 @@ export class FollowerSession {
   }
 
   private serve(): void {
-    if (this.projection !== null) this.reads.serve(this.board.get('projected'));
+    if (this.projection !== null && !this.isWithinBatch)
+      this.reads.serve(this.board.get('projected'));
   }
 
   /** Settles when there is a commit to follow, or at `wake`. */
