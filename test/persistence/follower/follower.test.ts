@@ -29,6 +29,7 @@ import {
   snapshotNameOf,
 } from '../../../persistence/snapshot/folder.js';
 import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
+import { registration } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
 import {
   journalOf,
@@ -360,6 +361,43 @@ describe('snapshots', () => {
     expect(follower.log.of('warn').map(({ message }) => message)).toEqual([
       `the snapshot ${snapshot!.name} cannot be used`,
     ]);
+  });
+});
+
+describe('a long batch', () => {
+  it('is applied in several turns, and nothing is answered from within it', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const ends: number[] = [0];
+    for (const size of [30, 12_000]) {
+      const records = new RecordBuffer();
+      const firstSequence = engine.sequence + 1;
+      for (let i = 0; i < size; i++) {
+        const command = registration(`user-${engine.sequence + 1}`, 1);
+        records.append(command, 1_000);
+        engine.apply(command, 1_000);
+      }
+      const { sequence: lastSequence } = engine;
+      const batch = { firstSequence, lastSequence, digest: engine.digest() };
+      await append(journal, { ...batch, records: bytesOf(records) });
+      ends.push(lastSequence);
+    }
+    await journal.close();
+    const follower = start(folder, engine.sequence);
+    const answered: number[] = [];
+    let turns = 0;
+    while (follower.board.get('applied') < engine.sequence) {
+      if (follower.board.get('applied') === 30) turns++;
+      const request = { kind: 'rank', userId: 1, metric: 'volume', period: 'day' } as const;
+      void follower.outcome(request, 1).then((outcome) => {
+        if (outcome.outcome === 'ok') answered.push(outcome.sequence);
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await eventually(() => expect(answered).toContain(engine.sequence));
+    expect(turns).toBeGreaterThan(3);
+    expect(answered.filter((sequence) => !ends.includes(sequence))).toEqual([]);
   });
 });
 
