@@ -44,7 +44,7 @@ export class Leaderboards {
     return this.board(metric, period).isReady;
   }
 
-  /** Makes a board ready, in turns, unless that is under way; `done` is called when it is. */
+  /** Makes a board ready, in turns, unless that is under way. `done` is called when it is. */
   prepare(
     metric: MetricName,
     period: PeriodName,
@@ -52,7 +52,7 @@ export class Leaderboards {
     failed: (error: unknown) => void,
   ): void {
     const board = this.board(metric, period);
-    if (!board.isPrepared) board.prepare().then(done, failed);
+    if (!board.isPrepared) board.prepare().then(done).catch(failed);
   }
 
   /** Up to `limit` entries after the cursor; null: from the top. The board is ready, or small. */
@@ -104,9 +104,10 @@ class Board {
   private isNoted = new Uint8Array(0);
   /** Whether the board must be rebuilt; then changes are not noted. */
   private isStale = true;
-  /** Every user's value is being read anew: changes are noted, however many they are. */
-  private isRebuilt = false;
-  /** It is being made ready. */
+  /**
+   * It is being made ready: changes are noted, however many they are. If they made it stale, a load
+   * that changes enough users while all are ranked would have them ranked again and again.
+   */
   isPrepared = false;
   private periodNumber = 0;
 
@@ -126,7 +127,7 @@ class Board {
     this.isNoted[userId] = 1;
     this.changedIds.push(userId);
     const most = REBUILD_AT_LEAST + this.ranked.size / REBUILD_DIVISOR;
-    if (this.changedIds.length > most && !this.isRebuilt) this.becomeStale();
+    if (this.changedIds.length > most && !this.isPrepared) this.becomeStale();
   }
 
   get isReady(): boolean {
@@ -202,7 +203,6 @@ class Board {
   private *rebuild(): Work<void> {
     const { engine, metric, period } = this;
     this.isStale = false;
-    this.isRebuilt = true;
     const userIds = new Int32Array(engine.userCount);
     const values = new Float64Array(engine.userCount);
     let count = 0;
@@ -214,6 +214,5 @@ class Board {
       values[count++] = value;
     }
     yield* this.ranked.rebuild(userIds.subarray(0, count), values.subarray(0, count));
-    this.isRebuilt = false;
   }
 }

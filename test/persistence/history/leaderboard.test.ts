@@ -198,6 +198,31 @@ describe('the boards', () => {
     expect(page.map(({ userId, value }) => ({ userId, value }))).toEqual(listed);
   });
 
+  it('become ready although more users change meanwhile than are moved one by one', async () => {
+    const users = 100_000;
+    const values = Float64Array.from({ length: users + 1 }, (_, i) => i % 1_000);
+    const engine = { userCount: users, nowMs: 0, standing: (userId: number) => values[userId]! };
+    const boards = new Leaderboards(engine);
+    let next = 0;
+    let isDone = false;
+    const failed = (error: unknown) => expect.unreachable(String(error));
+    boards.prepare('volume', 'all', () => (isDone = true), failed);
+    for (let turns = 0; !isDone; turns++) {
+      expect(turns).toBeLessThan(50);
+      for (let i = 0; i < 3_000; i++, next++) {
+        const userId = 1 + (next % users);
+        values[userId]! += 7;
+        boards.changed(userId);
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(next).toBeGreaterThan(users / 16);
+    expect(boards.isReady('volume', 'all')).toBe(true);
+    const list = sorted(new Map([...values.entries()].slice(1)));
+    const page = boards.page('volume', 'all', users, null);
+    expect(page.map(({ userId, value }) => ({ userId, value }))).toEqual(list);
+  });
+
   it('pages continue by value and user, even if the last entry of a page has moved', () => {
     const { engine, marketId } = openMarket(6);
     const boards = new Leaderboards(engine);
