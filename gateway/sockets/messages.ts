@@ -26,6 +26,8 @@ export interface SocketThreadTask {
   answers: SharedArrayBuffer;
   /** Of counts.ts. */
   counts: SharedArrayBuffer;
+  /** A word that becomes 1 when the thread has ended. */
+  end: SharedArrayBuffer;
 }
 
 export type ToSocketThread =

@@ -66,6 +66,7 @@ class SocketThread {
   private congested = 0;
   private isPlanned = false;
   private isWakePlanned = false;
+  private isClosed = false;
 
   constructor(private readonly task: SocketThreadTask) {
     const { trustProxy, index } = task;
@@ -259,6 +260,8 @@ class SocketThread {
   }
 
   private close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
     clearInterval(this.sweeper);
     // The last answers before this message.
     this.work();
@@ -311,5 +314,11 @@ function send(message: FromSocketThread): void {
 // A thread that ended with open sockets would abort the process, without a message.
 process.on('uncaughtException', (error) => send({ failure: error.stack ?? String(error) }));
 
-const thread = new SocketThread(workerData as SocketThreadTask);
+const task = workerData as SocketThreadTask;
+process.once('exit', () => {
+  const end = new Int32Array(task.end);
+  Atomics.store(end, 0, 1);
+  Atomics.notify(end, 0);
+});
+const thread = new SocketThread(task);
 parentPort!.on('message', (message: ToSocketThread) => thread.receive(message));

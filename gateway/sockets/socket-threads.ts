@@ -43,6 +43,8 @@ import { RING_BYTES, RingReader, RingWriter, ringMemory } from './ring.js';
 const THREAD = threadUrl(import.meta.url, './socket-thread.js');
 /** How long a thread may take to close its connections and end. */
 const CLOSE_MS = 1_500;
+/** How long the exit of the process waits for a thread. */
+const EXIT_WAIT_MS = 5_000;
 const TELL_MS = 500;
 /** How long a thread may leave answers in the ring before it is asked whether they are sent. */
 const TAKEN_MS = 5;
@@ -94,6 +96,7 @@ export class SocketThreads implements ServerRouter {
   async listen(host: string, port: number): Promise<number> {
     const { threads, tellConnections } = this.options;
     this.teller = setInterval(tellConnections, TELL_MS);
+    process.once('exit', this.endAtExit);
     this.links = Array.from({ length: threads }, (_, i) => this.start(i + 1));
     const apps = await Promise.all(this.links.map((link) => link.app));
     const listening = await this.links[0]!.listen(host, port, apps);
@@ -127,9 +130,24 @@ export class SocketThreads implements ServerRouter {
 
   /** Resolves when the threads have ended, after {@link close}. */
   async closed(): Promise<void> {
-    const allEnded = async () => void (await Promise.all(this.links.map(({ ended }) => ended)));
+    const allEnded = async () => {
+      await Promise.all(this.links.map(({ ended }) => ended));
+      process.off('exit', this.endAtExit);
+    };
     await atMost(CLOSE_MS, allEnded());
   }
+
+  /**
+   * At the exit of the process, whatever its reason: waits, without handling any event, until the
+   * threads have ended, in the order of {@link close}. Otherwise the process would be aborted.
+   */
+  private readonly endAtExit = (): void => {
+    const [first, ...others] = this.links;
+    for (const links of first === undefined ? [] : [[first], others]) {
+      for (const link of links) link.post('close');
+      for (const link of links) link.waitForEnd(EXIT_WAIT_MS);
+    }
+  };
 
   /** Only for {@link Link}: handles what the threads have sent, and looks again a turn later. */
   readonly work = (): void => {
@@ -194,6 +212,7 @@ export class SocketThreads implements ServerRouter {
       requests: ringMemory(),
       answers: ringMemory(),
       counts: counts.memory,
+      end: new SharedArrayBuffer(4),
     };
     return new Link(this, task, (problem) => {
       if (!this.isClosing) this.options.fail(problem);
@@ -249,6 +268,11 @@ class Link implements SocketThread {
 
   post(message: ToSocketThread): void {
     this.worker.postMessage(message);
+  }
+
+  /** Blocks this thread until that one has ended, or for `timeoutMs`. */
+  waitForEnd(timeoutMs: number): void {
+    Atomics.wait(new Int32Array(this.task.end), 0, 0, timeoutMs);
   }
 
   listen(host: string, port: number, apps: number[]): Promise<number | null> {
