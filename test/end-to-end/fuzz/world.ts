@@ -77,17 +77,13 @@ export class World {
 
   constructor(readonly partnerKey: string) {}
 
-  /** Records which markets exist, and forgets what belongs to ended ones. */
+  /** Records which markets exist, and forgets orders in ended ones. Shares may still pay there. */
   seeMarkets(markets: readonly { id: string; status: string }[]): void {
     const ids = (status: string) =>
       markets.filter((market) => market.status === status).map(({ id }) => id);
     [this.active, this.ended, this.resolved] = [ids('active'), ids('ended'), ids('resolved')];
-    for (const list of [this.orders, this.holdings]) {
-      const live = (list as { marketId: string }[]).filter(({ marketId }) =>
-        this.active.includes(marketId),
-      );
-      list.splice(0, list.length, ...(live as never[]));
-    }
+    const live = this.orders.filter(({ marketId }) => this.active.includes(marketId));
+    this.orders.splice(0, this.orders.length, ...live);
   }
 
   learn(request: Request, answer: Success): void {
