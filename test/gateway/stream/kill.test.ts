@@ -138,7 +138,7 @@ class Trader {
 }
 
 test(`books kept from events survive kill -9, STREAM_KILL_SEED=${SEED}`, {
-  timeout: 240_000,
+  timeout: 360_000,
 }, async () => {
   await start();
   const traders: Trader[] = [];
@@ -149,10 +149,11 @@ test(`books kept from events survive kill -9, STREAM_KILL_SEED=${SEED}`, {
   }
   for (let kill = 0; kill < KILLS; kill++) {
     let marketId = '';
+    // No market is open in the last minute of a quarter hour in which the exchange began.
     await eventually(async () => {
       marketId = (await api.get('/markets/15m')).json?.markets?.[0]?.id ?? '';
       return marketId !== '';
-    });
+    }, 120_000);
     for (const trader of traders) await trader.connect();
     for (const trader of traders) await trader.compare();
     const before = traders.map(({ receipts }) => receipts);

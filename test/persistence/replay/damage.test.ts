@@ -404,9 +404,9 @@ describe('snapshots', () => {
     const path = await write(folder, takeSnapshot(engine, position));
     const comparison = new SnapshotComparison(folder);
     const removing: Engine = Object.assign(Object.create(engine), {
-      archive(archive: Parameters<Engine['archive']>[0]) {
+      *archiveInPieces(archive: Parameters<Engine['archiveInPieces']>[0]) {
         rmSync(path);
-        engine.archive(archive);
+        yield* engine.archiveInPieces(archive);
       },
     });
     comparison.compare(removing, position);
