@@ -92,10 +92,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { config, log } = options;
   let follower: Follower | null = null;
   let sequencer: WatchedSequencer | null = null;
-  const socketThreads = { close: async () => {} };
-  const fail = fatalOnce(options, async () => {
-    await Promise.all([follower?.close(), socketThreads.close()]);
-  });
+  const fail = fatalOnce(options, async () => await follower?.close());
   const follow = (place: JournalPlace, durableSequence: number) => {
     follower = startFollower(options, () => sequencer, place, durableSequence);
     return follower;
@@ -146,7 +143,6 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     data,
     journal: place,
     follower,
-    socketThreads,
     metrics,
     sessions,
     gatewayKey: shared.gatewayKey,
@@ -181,9 +177,8 @@ export class Started {
 
 /**
  * Reports the first error only; later ones follow from it. `onFatal` comes after the follower's
- * thread and the socket threads have ended: a process that ends while SQLite or uWebSockets.js
- * still works there is aborted by Node.js, with a dump instead of an exit status. Nothing is
- * released meanwhile.
+ * thread has ended: a process that ends while SQLite still works there is aborted by Node.js, with
+ * a dump instead of an exit status. Nothing is released meanwhile.
  */
 export function fatalOnce(
   { log, onFatal }: Pick<ExchangeOptions, 'log' | 'onFatal'>,
@@ -276,8 +271,6 @@ interface Parts {
   data: Data;
   journal: JournalPlace;
   follower: Follower | null;
-  /** How a fatal error ends the socket threads, set once there may be some. */
-  socketThreads: { close: () => Promise<void> };
   metrics: Metrics;
   sessions: Sessions;
   gatewayKey: PartnerKey | null;
@@ -298,7 +291,6 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   started.add(() => gateway.coder.stop());
   const servers = new Servers({ ...parts, gateway, operatorRoutes });
   started.add(() => servers.close());
-  parts.socketThreads.close = () => servers.closeThreads();
   const { stream } = servers;
   started.add(() => stream.stop(STOP_MS.stream));
   sequencer.watch(() => stream.observe());

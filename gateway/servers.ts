@@ -147,11 +147,6 @@ export class Servers {
   async close(): Promise<void> {
     this.open.close();
     this.operations?.close();
-    await this.closeThreads();
-  }
-
-  /** Ends the threads with sockets of their own. */
-  async closeThreads(): Promise<void> {
     await this.sockets?.close();
   }
 }

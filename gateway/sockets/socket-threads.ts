@@ -28,6 +28,7 @@ import {
 } from '../http/router.js';
 import type { UnsentLimits } from '../http/unsent-answers.js';
 import { atMost } from '../time/at-most.js';
+import { elapsedMs } from '../time/clock.js';
 import type { SocketCounts } from './counts.js';
 import { FramedRequest, REFUSED } from './framed-request.js';
 import { FromSockets, integerAt, RequestFlag } from './frames.js';
@@ -41,9 +42,9 @@ import { finishHead, RemoteResponse, type SocketThread } from './remote-response
 import { RING_BYTES, RingReader, RingWriter, ringMemory } from './ring.js';
 
 const THREAD = threadUrl(import.meta.url, './socket-thread.js');
-/** How long a thread may take to close its connections and end. */
+/** How long the threads may take to close their connections and end. */
 const CLOSE_MS = 1_500;
-/** How long the exit of the process waits for a thread. */
+/** How long the exit of the process waits for the threads. */
 const EXIT_WAIT_MS = 5_000;
 const TELL_MS = 500;
 /** How long a thread may leave answers in the ring before it is asked whether they are sent. */
@@ -78,10 +79,7 @@ export class SocketThreads implements ServerRouter {
   constructor(private readonly options: SocketThreadsOptions) {}
 
   on(verb: Verb, path: string, handler: Handler): void {
-    this.register(verb, path, false, (response, request, raw) => {
-      if (request.isChunked) this.options.refuse(response, request, NO_CHUNKS, raw);
-      else handler(response, request, raw);
-    });
+    this.register(verb, path, false, handler);
   }
 
   onBody(verb: Verb, path: string, handler: Handler): void {
@@ -123,12 +121,12 @@ export class SocketThreads implements ServerRouter {
     const [first, ...others] = this.links;
     if (first === undefined) return;
     first.post('close');
-    void atMost(CLOSE_MS / 2, first.ended).then(() => {
+    void first.ended.then(() => {
       for (const link of others) link.post('close');
     });
   }
 
-  /** Resolves when the threads have ended, after {@link close}. */
+  /** Resolves when the threads have ended, after {@link close}, or after {@link CLOSE_MS}. */
   async closed(): Promise<void> {
     const allEnded = async () => {
       await Promise.all(this.links.map(({ ended }) => ended));
@@ -142,10 +140,10 @@ export class SocketThreads implements ServerRouter {
    * threads have ended, in the order of {@link close}. Otherwise the process would be aborted.
    */
   private readonly endAtExit = (): void => {
-    const [first, ...others] = this.links;
-    for (const links of first === undefined ? [] : [[first], others]) {
+    const untilMs = elapsedMs() + EXIT_WAIT_MS;
+    for (const links of [this.links.slice(0, 1), this.links.slice(1)]) {
       for (const link of links) link.post('close');
-      for (const link of links) link.waitForEnd(EXIT_WAIT_MS);
+      for (const link of links) link.waitForEnd(untilMs - elapsedMs());
     }
   };
 
@@ -259,6 +257,8 @@ class Link implements SocketThread {
     this.worker.on('error', failed);
     this.ended = new Promise((resolve) =>
       this.worker.on('exit', (code) => {
+        // One that could not start does not say so itself.
+        Atomics.store(new Int32Array(task.end), 0, 1);
         failed(new Error(`socket thread ${task.index} ended with ${code}`));
         // Nobody waits for it any more.
         for (const done of [this.drained, this.settled, resolve]) done();
