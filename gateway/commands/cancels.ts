@@ -1,4 +1,7 @@
-/** Whether a command only cancels, and so counts as cancels for fair use and under overload. */
+/**
+ * Whether a command, or a request, only cancels: it then counts as cancels for fair use, and has a
+ * reserve under overload.
+ */
 import type { Command } from '../../engine/interface/commands.js';
 
 const CANCELS: ReadonlySet<string> = new Set(['cancel', 'cancelAll', 'cancelEverywhere']);
@@ -8,6 +11,9 @@ export function onlyCancels(command: Command): boolean {
     ? command.operations.every(({ kind }) => CANCELS.has(kind))
     : CANCELS.has(command.kind);
 }
+
+/** Which requests of a route only cancel. `by body`: those that {@link beginsWithCancel} knows. */
+export type Cancelling = 'all' | 'by body' | 'none';
 
 const OP = Buffer.from('"op"');
 const CANCEL = Buffer.from('"cancel');

@@ -9,6 +9,7 @@ import { readSessionCookie, tokenIn } from '../auth/cookie.js';
 import { partnerOf } from '../auth/partners.js';
 import { isSameSite } from '../auth/same-site.js';
 import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
+import { beginsWithCancel } from '../commands/cancels.js';
 import { inexactNumber } from '../json/decimal.js';
 import {
   addProblem,
@@ -41,7 +42,7 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
     context.refuseUnavailable();
     return;
   }
-  if (route.mayOnlyCancel?.(body.bytes) === true) context.quota = 'cancels';
+  if (route.mayOnlyCancel === true && beginsWithCancel(body.bytes)) context.quota = 'cancels';
   if (isOverloaded(context, route)) return;
   switch (route.access) {
     case 'open':

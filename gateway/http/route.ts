@@ -63,10 +63,10 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   /** Whether an unvalidated body names a user other than `subject` elsewhere than in `userId`. */
   namesAnother?(body: object, subject: string): boolean;
   /**
-   * Whether a body may hold only cancels, by a look at its bytes: the request then counts as one,
-   * and the handler checks it.
+   * Whether a body may hold only cancels: a request that begins with one counts as one, and the
+   * handler checks it.
    */
-  mayOnlyCancel?(body: Uint8Array): boolean;
+  mayOnlyCancel?: boolean;
   /** Whether the answer is about the process that gives it, so a replica always gives its own. */
   isOfProcess?: boolean;
   /** Whether only the leader knows the answer, which is not in the journal. */

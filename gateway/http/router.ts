@@ -17,6 +17,7 @@
  * a header's value, and headers after one without a name.
  */
 import * as uWS from 'uWebSockets.js';
+import type { Cancelling } from '../commands/cancels.js';
 import type { FieldProblems } from '../json/problems.js';
 import { type ReceivedBody, receiveBody } from './body.js';
 import { Request } from './request.js';
@@ -69,8 +70,9 @@ export const NO_CHUNKS: FieldProblems = {
 const NO_BODY: FieldProblems = { 'Content-Length': 'must be 0: a handshake has no body' };
 
 /** What a server needs of its sockets, whichever thread has them (sockets/socket-threads.ts). */
-export interface ServerRouter
-  extends Pick<Router, 'on' | 'onBody' | 'receive' | 'listen' | 'close'> {
+export interface ServerRouter extends Pick<Router, 'on' | 'receive' | 'listen' | 'close'> {
+  /** As {@link Router.onBody}. `cancelling` matters to sockets that may have to refuse requests. */
+  onBody(verb: Verb, path: string, handler: Handler, cancelling?: Cancelling): void;
   /** Accepts no new connections; done when no request is on its way to a handler any more. */
   stopListening(): void | Promise<void>;
 }

@@ -7,6 +7,7 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import { isPreflight, preflightHeaders } from '../auth/cross-origin.js';
+import type { Cancelling } from '../commands/cancels.js';
 import type { FieldProblems } from '../json/problems.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
@@ -15,9 +16,9 @@ import { BODY_MS_MAX, ReceivedBody } from './body.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
-import { RequestContext } from './request-context.js';
+import { quotaOf, RequestContext } from './request-context.js';
 import { type Method, parameterNames, type Route } from './route.js';
-import { type Refuse, Router, type ServerRouter } from './router.js';
+import { type Handler, type Refuse, Router, type ServerRouter } from './router.js';
 
 const BASE = '/api';
 const SWEEP_MS = 500;
@@ -110,9 +111,10 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
       return this.begin(response, request, route, counts);
     };
     if (route.body !== undefined) {
-      this.router.onBody(verb, path, (response, request, raw) => {
+      const handler: Handler = (response, request, raw) => {
         this.receive(begin(response, request, raw), response, route);
-      });
+      };
+      this.router.onBody(verb, path, handler, cancellingOf(route));
       return;
     }
     for (const each of verb === 'get' ? (['get', 'head'] as const) : [verb]) {
@@ -220,4 +222,9 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     this.inFlight--;
     if (this.inFlight === 0) this.idle?.();
   };
+}
+
+function cancellingOf(route: Route): Cancelling {
+  if (quotaOf(route) === 'cancels') return 'all';
+  return route.mayOnlyCancel === true ? 'by body' : 'none';
 }

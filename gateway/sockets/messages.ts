@@ -1,4 +1,5 @@
 /** What the trading thread and a socket thread tell each other besides the frames in rings. */
+import type { Cancelling } from '../commands/cancels.js';
 import type { ConnectionLimits } from '../fair-use/connections.js';
 import type { Verb } from '../http/router.js';
 import type { UnsentLimits } from '../http/unsent-answers.js';
@@ -10,6 +11,7 @@ export interface RegisteredHandler {
   /** Number of path parameters. */
   parameters: number;
   takesBody: boolean;
+  cancelling: Cancelling;
 }
 
 /** What a socket thread is started with. */

@@ -6,11 +6,13 @@
  * Always holds:
  * - a request is handed over once, when its body is complete, does not arrive in time, or need not
  *   be read; and its client gets what the trading thread writes for it, or nothing;
- * - what waits for the trading thread is within {@link WAITING_BYTES_MAX}. Beyond, a request is
- *   refused here; it was not executed, because nobody else has seen it.
+ * - what waits for the trading thread is within {@link WAITING_BYTES_MAX}, and cancels within a
+ *   reserve above it. Beyond, a request is refused here; it was not executed, because nobody else
+ *   has seen it.
  */
 import type * as uWS from 'uWebSockets.js';
 import { parentPort, workerData } from 'node:worker_threads';
+import { beginsWithCancel, type Cancelling } from '../commands/cancels.js';
 import { ConnectionCap } from '../fair-use/connections.js';
 import { BODY_MS_MAX, ReceivedBody, receiveBody } from '../http/body.js';
 import { errorAnswer } from '../http/errors.js';
@@ -38,6 +40,8 @@ import { RingReader, RingWriter } from './ring.js';
 
 /** What waits for the trading thread besides a full ring: half a second of its work at most. */
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
+/** The reserve of cancels, as of what waits for the disk (fair-use/overload.ts): a tenth. */
+const CANCELS_BYTES_MAX = WAITING_BYTES_MAX / 10;
 const SWEEP_MS = 500;
 /** Upgraded connections: none, because the stream is not served here. */
 const NO_STREAMS = { upgradedCount: 0, connectionCount: 0 };
@@ -96,13 +100,14 @@ class SocketThread {
   }
 
   private register(): void {
-    this.task.handlers.forEach(({ verb, path, parameters, takesBody }, handler) => {
+    this.task.handlers.forEach((registered, handler) => {
+      const { verb, path, parameters, takesBody, cancelling } = registered;
       const kind = { handler, parameters, isAny: verb === 'any' };
       const begin = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) =>
         this.begin(response, request, raw, kind);
       if (takesBody)
         this.router.onBody(verb, path, (response, request, raw) => {
-          this.receiveBody(begin(response, request, raw));
+          this.receiveBody(begin(response, request, raw), cancelling);
         });
       else
         this.router.on(verb, path, (response, request, raw) => {
@@ -129,18 +134,18 @@ class SocketThread {
     return open;
   }
 
-  private receiveBody(open: OpenRequest): void {
+  private receiveBody(open: OpenRequest, cancelling: Cancelling): void {
     this.receiving.add(open);
     receiveBody(open.response, (body) => {
-      if (this.receiving.delete(open)) this.handOver(open, body);
+      if (this.receiving.delete(open)) this.handOver(open, body, cancelling);
     });
   }
 
-  private handOver(open: OpenRequest, body: ReceivedBody): void {
+  private handOver(open: OpenRequest, body: ReceivedBody, cancelling: Cancelling = 'none'): void {
     const { builder, building, requests } = this;
     const isBuilt = building === open;
     if (isBuilt) this.building = null;
-    if (requests.waitingBytes > WAITING_BYTES_MAX) {
+    if (this.isCongested(body, cancelling)) {
       this.refuse(open);
       return;
     }
@@ -152,6 +157,13 @@ class SocketThread {
       (body.isLate ? RequestFlag.late : 0);
     requests.write(head, isBuilt ? builder.length : head.byteLength, body.bytes);
     this.wakeLater();
+  }
+
+  private isCongested({ bytes }: ReceivedBody, cancelling: Cancelling): boolean {
+    const above = this.requests.waitingBytes - WAITING_BYTES_MAX;
+    if (above <= 0) return false;
+    const isCancel = cancelling === 'all' || (cancelling === 'by body' && beginsWithCancel(bytes));
+    return !isCancel || above > CANCELS_BYTES_MAX;
   }
 
   /**

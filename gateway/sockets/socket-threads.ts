@@ -14,6 +14,7 @@
 import type * as uWS from 'uWebSockets.js';
 import { Worker } from 'node:worker_threads';
 import { threadUrl } from '../../persistence/storage/thread-url.js';
+import type { Cancelling } from '../commands/cancels.js';
 import type { ConnectionLimits } from '../fair-use/connections.js';
 import { ReceivedBody } from '../http/body.js';
 import { Request } from '../http/request.js';
@@ -79,11 +80,11 @@ export class SocketThreads implements ServerRouter {
   constructor(private readonly options: SocketThreadsOptions) {}
 
   on(verb: Verb, path: string, handler: Handler): void {
-    this.register(verb, path, false, handler);
+    this.register({ verb, path, takesBody: false, cancelling: 'none', handler });
   }
 
-  onBody(verb: Verb, path: string, handler: Handler): void {
-    this.register(verb, path, true, handler);
+  onBody(verb: Verb, path: string, handler: Handler, cancelling: Cancelling = 'none'): void {
+    this.register({ verb, path, takesBody: true, cancelling, handler });
   }
 
   receive(response: uWS.HttpResponse, done: (body: ReceivedBody) => void): void {
@@ -183,9 +184,9 @@ export class SocketThreads implements ServerRouter {
     else registered.handler(response, request, whole);
   }
 
-  private register(verb: Verb, path: string, takesBody: boolean, handler: Handler): void {
-    const parameters = parameterNames(path).length;
-    this.handlers.push({ verb, path, parameters, takesBody, handler });
+  private register(registered: Omit<Registered, 'parameters'>): void {
+    const parameters = parameterNames(registered.path).length;
+    this.handlers.push({ ...registered, parameters });
   }
 
   private plan(): void {

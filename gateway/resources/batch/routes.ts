@@ -12,7 +12,7 @@ import type { z } from 'zod';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Batch } from '../../../engine/interface/commands.js';
 import { ResultHead } from '../../../engine/interface/results.js';
-import { beginsWithCancel, onlyCancels } from '../../commands/cancels.js';
+import { onlyCancels } from '../../commands/cancels.js';
 import { batchRejection, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -68,7 +68,7 @@ export const batchRoutes: Route[] = [
     example: examples.batch,
     readCommand: (call, body, { userId }) =>
       reader.read(call.engine, body, userId, call.idempotencyKey),
-    mayOnlyCancel: beginsWithCancel,
+    mayOnlyCancel: true,
     handle(call) {
       const batch = (call.command as Batch | null) ?? parsedBatch(call);
       if (batch === null) return;
