@@ -24,3 +24,9 @@ export async function eventually(
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
+
+/**
+ * How long no market may be open: an exchange that begins in the last minute of a quarter hour
+ * opens none before the next.
+ */
+export const NO_MARKET_MS = 120_000;

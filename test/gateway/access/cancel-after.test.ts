@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventually } from '../../support/eventually.js';
+import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import {
   type Answer,
   type ApiClient,
@@ -125,7 +125,7 @@ test('survives kill -9: it fires at its time after the restart', async () => {
     await eventually(async () => {
       marketId = (await client.get('/markets/15m')).json.markets[0]?.id ?? '';
       return marketId !== '';
-    });
+    }, NO_MARKET_MS);
     const orders = async () => (await client.get(`/users/${userId}/orders`, token)).json.orders;
     const order = await client.post(`/markets/15m/${marketId}/buy`, BID, token);
     expect(order.status, order.text).toBe(200);
@@ -145,4 +145,4 @@ test('survives kill -9: it fires at its time after the restart', async () => {
     await child.stop('SIGKILL');
     await rm(folder, { recursive: true });
   }
-});
+}, 240_000);

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
-import { eventually } from '../../support/eventually.js';
+import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { seedOf } from '../../support/seed.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
 import { lots, micros, RebuiltAccount } from './rebuilt-account.js';
@@ -149,11 +149,10 @@ test(`books kept from events survive kill -9, STREAM_KILL_SEED=${SEED}`, {
   }
   for (let kill = 0; kill < KILLS; kill++) {
     let marketId = '';
-    // No market is open in the last minute of a quarter hour in which the exchange began.
     await eventually(async () => {
       marketId = (await api.get('/markets/15m')).json?.markets?.[0]?.id ?? '';
       return marketId !== '';
-    }, 120_000);
+    }, NO_MARKET_MS);
     for (const trader of traders) await trader.connect();
     for (const trader of traders) await trader.compare();
     const before = traders.map(({ receipts }) => receipts);

@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest';
 import type { Random } from '../../../bench/workload/random.js';
-import { eventually } from '../eventually.js';
+import { eventually, NO_MARKET_MS } from '../eventually.js';
 import { type ApiClient, PASSWORD, type Trader } from '../server.js';
 
 /** One command and what was answered; null: no answer came. */
@@ -35,7 +35,7 @@ export async function activeMarket(api: ApiClient): Promise<string> {
   await eventually(async () => {
     market = (await api.get('/markets/15m?asset=BTC')).json.markets[0]?.id;
     return market !== undefined;
-  });
+  }, NO_MARKET_MS);
   return market!;
 }
 
