@@ -6,6 +6,7 @@
  * its list. The entries of a list are a chain, whose last entry is found by the list's id, a user's
  * number. Nothing is allocated per entry or chain: under load a transaction has a hundred thousand.
  */
+import { MAX_USERS } from '../../engine/interface/limits.js';
 import { ByteWriter } from '../storage/bytes.js';
 import { atOnce, type Work } from '../turns.js';
 import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
@@ -41,9 +42,21 @@ export interface ListAdditions {
   counts: Uint32Array;
 }
 
+const FIRST_IDS = 1_024;
+/** From this id on there is room for all users. Memory is taken only where it is written to. */
+const MANY_IDS = 65_536;
+
+/** The same values with room for an id. With millions of users a copy takes 30 ms, so none grows. */
+function roomFor(id: number, values: Uint32Array): Uint32Array<ArrayBuffer> {
+  const least = Math.max(id + 1, values.length * 2);
+  const larger = new Uint32Array(id < MANY_IDS ? least : Math.max(least, MAX_USERS + 1));
+  larger.set(values);
+  return larger;
+}
+
 /** The number of entries in each user's list; 0 until it is set. */
 export class ListCounts {
-  private counts = new Uint32Array(1_024);
+  private counts = new Uint32Array(FIRST_IDS);
 
   of(userId: number): number {
     return this.counts[userId] ?? 0;
@@ -74,14 +87,14 @@ export class ListCounts {
 
   copy(): ListCounts {
     const copy = new ListCounts();
-    copy.counts = this.counts.slice();
+    let end = this.counts.length;
+    while (end > FIRST_IDS && this.counts[end - 1] === 0) end--;
+    copy.counts = this.counts.slice(0, end);
     return copy;
   }
 
   private grow(userId: number): void {
-    const counts = new Uint32Array(Math.max(userId + 1, this.counts.length * 2));
-    counts.set(this.counts);
-    this.counts = counts;
+    this.counts = roomFor(userId, this.counts);
   }
 }
 
@@ -303,9 +316,7 @@ export class PendingLists {
   }
 
   private growLasts(id: number): void {
-    const lasts = new Uint32Array(Math.max(id + 1, this.lasts.length * 2));
-    lasts.set(this.lasts);
-    this.lasts = lasts;
+    this.lasts = roomFor(id, this.lasts);
   }
 }
 

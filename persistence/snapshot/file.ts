@@ -201,62 +201,82 @@ function hashInPieces(hash: Hash, bytes: Buffer): Hash {
   return hash;
 }
 
-/** Bytes that have their place in the pieces and are not copied yet. */
+/** Bytes that have their place, in a piece from `at` on, and are not copied yet. */
 interface Later {
   source: Uint8Array;
-  target: Uint8Array;
+  piece: number;
+  at: number;
 }
 
 /**
  * Copies the bytes of an archive into large pieces, in memory that the thread that writes them
- * shares (storage/shared-bytes.ts).
+ * shares (storage/shared-bytes.ts). A piece gets its memory when the first bytes are copied to it:
+ * clean memory for a large table takes longer than to copy it.
  */
 class PieceCollector {
   totalBytes = 0;
-  private readonly pieces: Uint8Array<SharedArrayBuffer>[] = [];
-  private piece = sharedBytes(FIRST_PIECE_BYTES);
+  private readonly pieces: (Uint8Array<SharedArrayBuffer> | null)[] = [null];
+  /** Of the last piece: its length, and how much of it has been given away. */
+  private length = FIRST_PIECE_BYTES;
   private used = 0;
   private later: Later[] = [];
 
   /** For bytes that are valid only during the call. */
   add(bytes: Uint8Array): void {
-    this.place(bytes, (source, target) => target.set(source));
+    this.place(bytes, (source, piece, at) => this.memoryOf(piece).set(source, at));
   }
 
   /** For bytes that stay valid until {@link copyLater} is done. */
   addLater(bytes: Uint8Array): void {
-    this.place(bytes, (source, target) => this.later.push({ source, target }));
+    this.place(bytes, (source, piece, at) => this.later.push({ source, piece, at }));
   }
 
   *copyLater(): Work<void> {
-    for (const { source, target } of this.later) {
-      for (let at = 0; at < source.length; at += COPIED_BYTES) {
-        target.set(source.subarray(at, at + COPIED_BYTES), at);
+    for (const { source, piece, at } of this.later) {
+      const target = this.memoryOf(piece);
+      for (let from = 0; from < source.length; from += COPIED_BYTES) {
+        target.set(source.subarray(from, from + COPIED_BYTES), at + from);
         yield;
       }
     }
     this.later = [];
   }
 
-  private place(bytes: Uint8Array, take: (source: Uint8Array, target: Uint8Array) => void): void {
+  /** All pieces, once nothing is left to copy. */
+  finish(): Uint8Array<SharedArrayBuffer>[] {
+    const whole = this.pieces.slice(0, -1).map((_, piece) => this.memoryOf(piece));
+    if (this.used === 0) return whole;
+    return [...whole, this.memoryOf(whole.length).subarray(0, this.used)];
+  }
+
+  private place(
+    bytes: Uint8Array,
+    take: (source: Uint8Array, piece: number, at: number) => void,
+  ): void {
     this.totalBytes += bytes.length;
-    for (let at = 0; at < bytes.length; ) {
-      const count = Math.min(this.piece.length - this.used, bytes.length - at);
-      take(bytes.subarray(at, at + count), this.piece.subarray(this.used, this.used + count));
+    for (let from = 0; from < bytes.length; ) {
+      const count = Math.min(this.length - this.used, bytes.length - from);
+      take(bytes.subarray(from, from + count), this.pieces.length - 1, this.used);
       this.used += count;
-      at += count;
-      if (this.used === this.piece.length) this.next();
+      from += count;
+      if (this.used === this.length) this.next();
     }
   }
 
-  finish(): Uint8Array<SharedArrayBuffer>[] {
-    if (this.used > 0) this.pieces.push(this.piece.subarray(0, this.used));
-    return this.pieces;
-  }
-
   private next(): void {
-    this.pieces.push(this.piece);
-    this.piece = sharedBytes(Math.min(PIECE_BYTES, this.piece.length * 2));
+    this.pieces.push(null);
+    this.length = pieceBytes(this.pieces.length - 1);
     this.used = 0;
   }
+
+  private memoryOf(piece: number): Uint8Array<SharedArrayBuffer> {
+    const memory = this.pieces[piece] ?? sharedBytes(pieceBytes(piece));
+    this.pieces[piece] = memory;
+    return memory;
+  }
+}
+
+/** Pieces double up to the full size. */
+function pieceBytes(piece: number): number {
+  return Math.min(PIECE_BYTES, FIRST_PIECE_BYTES * 2 ** piece);
 }
