@@ -46,7 +46,7 @@ const FIRST_IDS = 1_024;
 /** From this id on there is room for all users. Memory is taken only where it is written to. */
 const MANY_IDS = 65_536;
 
-/** The same values with room for an id. With millions of users a copy takes 30 ms, so none grows. */
+/** The same values with room for an id. A copy for millions of users takes 30 ms: none is made. */
 function roomFor(id: number, values: Uint32Array): Uint32Array<ArrayBuffer> {
   const least = Math.max(id + 1, values.length * 2);
   const larger = new Uint32Array(id < MANY_IDS ? least : Math.max(least, MAX_USERS + 1));
