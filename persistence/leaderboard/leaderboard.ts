@@ -95,7 +95,7 @@ const REBUILD_AT_LEAST = 1_000;
 const FEW_USERS = 2_000;
 const FEW_MOVES = 500;
 /** What is done without a pause. */
-const USERS_IN_PIECE = 2_048;
+const USERS_IN_PIECE = 512;
 const MOVES_IN_PIECE = 256;
 
 class Board {
