@@ -51,6 +51,7 @@ interface Waiting {
 export class RingWriter extends Ring {
   private written = 0;
   private waiting: Waiting[] = [];
+  private isWakePlanned = false;
   private waitingTotal = 0;
   private isFresh = false;
 
@@ -71,7 +72,8 @@ export class RingWriter extends Ring {
 
   /**
    * Writes a frame of the first `headLength` bytes of `head`, and of `body`. Unless bodies are
-   * lent, it must not change until it is read. {@link wake} must follow in this turn.
+   * lent, it must not change until it is read. {@link wake} or
+   * {@link wakeLater} must follow in this turn.
    */
   write(head: Uint8Array, headLength: number, body: Uint8Array = NOTHING): void {
     const length = headLength + body.byteLength;
@@ -102,6 +104,18 @@ export class RingWriter extends Ring {
     this.isFresh = false;
     if (Atomics.exchange(this.control, READER_SLEEPS, 0) === 1) this.wakeReader();
   }
+
+  /** Wakes it once for all that is written in this turn. */
+  wakeLater(): void {
+    if (this.isWakePlanned) return;
+    this.isWakePlanned = true;
+    queueMicrotask(this.wakeNow);
+  }
+
+  private readonly wakeNow = (): void => {
+    this.isWakePlanned = false;
+    this.wake();
+  };
 
   /** Asks to be woken when there is room, and looks again. */
   private putAtLast(head: Uint8Array, body: Uint8Array): boolean {

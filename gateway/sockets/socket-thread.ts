@@ -69,7 +69,6 @@ class SocketThread {
   private readonly sweeper: NodeJS.Timeout;
   private congested = 0;
   private isPlanned = false;
-  private isWakePlanned = false;
   private isClosed = false;
 
   constructor(private readonly task: SocketThreadTask) {
@@ -156,7 +155,7 @@ class SocketThread {
       (body.unread ? RequestFlag.unread : 0) |
       (body.isLate ? RequestFlag.late : 0);
     requests.write(head, isBuilt ? builder.length : head.byteLength, body.bytes);
-    this.wakeLater();
+    this.requests.wakeLater();
   }
 
   private isCongested({ bytes }: ReceivedBody, cancelling: Cancelling): boolean {
@@ -196,7 +195,7 @@ class SocketThread {
   private sendMark(kind: number, place = 0, number = 0): void {
     this.mark.begin(kind, place, number);
     this.requests.write(this.mark.bytes, FRAME_HEAD_BYTES);
-    this.wakeLater();
+    this.requests.wakeLater();
   }
 
   /** Handles the answers that are there, and looks again a turn later. */
@@ -305,18 +304,6 @@ class SocketThread {
     counts.set(index, 'refusedAddress', cap.refusedCounts.address);
     counts.set(index, 'refusedCongested', this.congested);
   }
-
-  /** Once for all that is written in this turn. */
-  private wakeLater(): void {
-    if (this.isWakePlanned) return;
-    this.isWakePlanned = true;
-    queueMicrotask(this.wake);
-  }
-
-  private readonly wake = (): void => {
-    this.isWakePlanned = false;
-    this.requests.wake();
-  };
 }
 
 function send(message: FromSocketThread): void {

@@ -236,7 +236,6 @@ class Link implements SocketThread {
   private readonly raw: FramedRequest;
   /** Requests that are not answered, by place. */
   private readonly responses: (RemoteResponse | null)[] = [];
-  private isWakePlanned = false;
   private started: (app: number) => void = () => {};
   private listening: (port: number | null) => void = () => {};
   private drained: () => void = () => {};
@@ -307,7 +306,7 @@ class Link implements SocketThread {
   work(bytesMax: number): boolean {
     this.answers.retry();
     const isBusy = this.requests.read(this.frame, bytesMax);
-    this.wakeLater();
+    this.answers.wakeLater();
     return isBusy;
   }
 
@@ -317,7 +316,7 @@ class Link implements SocketThread {
 
   write(head: Uint8Array, headLength: number, body?: Uint8Array): void {
     this.answers.write(head, headLength, body);
-    this.wakeLater();
+    this.answers.wakeLater();
   }
 
   isCongested(): boolean {
@@ -365,16 +364,4 @@ class Link implements SocketThread {
     const response = this.responses[place];
     if (response?.number === number) response.gone();
   }
-
-  /** Once for all that is written in this turn. */
-  private wakeLater(): void {
-    if (this.isWakePlanned) return;
-    this.isWakePlanned = true;
-    queueMicrotask(this.wake);
-  }
-
-  private readonly wake = (): void => {
-    this.isWakePlanned = false;
-    this.answers.wake();
-  };
 }
