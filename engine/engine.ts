@@ -43,10 +43,11 @@ import { recordUpgrade, vouchForSnapshot } from './rules/vouch.js';
 import { CLIENT_ORDER_ID_BOUNDS } from './state/book/client-order-ids.js';
 import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
 import { State } from './state/state.js';
-import { ARCHIVE_VERSION, type Archive, allPieces, StateReader } from './storage/archive.js';
+import { ARCHIVE_VERSION, type Archive, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
 import { Digest } from './storage/digest.js';
 import type { NumberBuffer } from './storage/number-buffer.js';
+import { atOnce, type Work } from './storage/pieces.js';
 
 export class Engine extends Reads {
   private readonly taker = new Taker();
@@ -80,11 +81,11 @@ export class Engine extends Reads {
    * memory.
    */
   reserve(): void {
-    allPieces(this.reserveInPieces());
+    atOnce(this.reserveInPieces());
   }
 
   /** The same in pieces, between which the engine may be read but no command be applied. */
-  reserveInPieces(): Generator<void, void, void> {
+  reserveInPieces(): Work<void> {
     return this.state.reserve();
   }
 
@@ -171,11 +172,11 @@ export class Engine extends Reads {
 
   /** Writes the whole state to the archive, or replaces it by what the archive holds. */
   archive(archive: Archive): void {
-    allPieces(this.archiveInPieces(archive));
+    atOnce(this.archiveInPieces(archive));
   }
 
   /** The same in pieces, between which the engine may be read but no command be applied. */
-  *archiveInPieces(archive: Archive): Generator<void, void, void> {
+  *archiveInPieces(archive: Archive): Work<void> {
     yield* this.state.archive(archive);
     this.running.archive(archive);
   }

@@ -6,6 +6,7 @@
 import { MAX_ASSETS, MAX_OPEN_ORDERS, MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { NumberBuffer } from '../storage/number-buffer.js';
+import type { Work } from '../storage/pieces.js';
 import { TextHash } from '../storage/text-hash.js';
 import { UndoLog } from '../storage/undo.js';
 import { CancelTimers } from './access/cancel-timers.js';
@@ -143,7 +144,7 @@ export class State {
    * Reserves address space for the maxima, so that no command pays for a resize. Memory is taken
    * only when it is first written to. In pieces: V8 may collect garbage after each.
    */
-  *reserve(): Generator<void, void, void> {
+  *reserve(): Work<void> {
     this.accounts.ensureUsers(MAX_USERS + 1);
     yield;
     this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
@@ -185,7 +186,7 @@ export class State {
   }
 
   /** In pieces. */
-  *archive(archive: Archive): Generator<void, void, void> {
+  *archive(archive: Archive): Work<void> {
     this.hash.archive(archive);
     this.sequence = archive.number(this.sequence);
     this.nowMs = archive.number(this.nowMs);

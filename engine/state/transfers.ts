@@ -7,6 +7,7 @@ import type { Deposit, Withdraw } from '../interface/commands.js';
 import type { Archive } from '../storage/archive.js';
 import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
+import type { Work } from '../storage/pieces.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { LongTexts } from '../storage/texts.js';
 
@@ -69,7 +70,7 @@ export class Transfers {
   }
 
   /** In pieces. */
-  *archive(archive: Archive): Generator<void, void, void> {
+  *archive(archive: Archive): Work<void> {
     this.count = archive.number(this.count);
     yield* this.names.archive(archive, this.count + 1);
     for (const column of this.columns()) column.archive(archive, this.count + 1);

@@ -2,9 +2,11 @@
  * Accounts: names, credentials, referrals. User ids are 1, 2, …, and no user is ever removed. Names
  * are unique regardless of case.
  */
+
 import { REFERRAL_DIVISOR } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
+import type { Work } from '../storage/pieces.js';
 import { tableOf } from '../storage/table.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { LongTexts, ShortTexts } from '../storage/texts.js';
@@ -125,7 +127,7 @@ export class Users extends ProfileTable {
   }
 
   /** In pieces. */
-  *archive(archive: Archive): Generator<void, void, void> {
+  *archive(archive: Archive): Work<void> {
     this.count = archive.number(this.count);
     const rows = this.count + 1;
     this.usernames.archive(archive, rows);

@@ -8,6 +8,7 @@ import { type Archive, ROWS_IN_PIECE } from '../storage/archive.js';
 import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
 import { Links, ListEnds } from '../storage/linked-lists.js';
+import type { Work } from '../storage/pieces.js';
 import { RowPool } from '../storage/row-pool.js';
 
 /** The owner of the one list of closed deposits. */
@@ -103,7 +104,7 @@ export class VaultDeposits {
   }
 
   /** The live deposits of each user, then the closed ones, each the oldest first; in pieces. */
-  *archive(archive: Archive, userRows: number): Generator<void, void, void> {
+  *archive(archive: Archive, userRows: number): Work<void> {
     this.lastId = archive.number(this.lastId);
     const live = archive.number(this.liveCount);
     if (archive.reading) {
@@ -121,7 +122,7 @@ export class VaultDeposits {
     }
   }
 
-  private *writeLive(archive: Archive, userRows: number): Generator<void, void, void> {
+  private *writeLive(archive: Archive, userRows: number): Work<void> {
     for (let userId = 1; userId < userRows; userId++) {
       if (userId % ROWS_IN_PIECE === 0) yield;
       for (let row = this.ofUser.first(userId); row !== 0; row = this.links.next(row))

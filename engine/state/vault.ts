@@ -15,6 +15,7 @@ import { WINDOW_MS } from '../interface/domain.js';
 import { VAULT_WARM_UP_MS, YIELD_SCALE } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
 import { addSaturating } from '../storage/arithmetic.js';
+import type { Work } from '../storage/pieces.js';
 import { type VaultDeposit, VaultDeposits } from './vault-deposits.js';
 
 /** The live deposits that begin to earn at one time. */
@@ -85,7 +86,7 @@ export class Vault {
   }
 
   /** In pieces. */
-  *archive(archive: Archive, userRows: number): Generator<void, void, void> {
+  *archive(archive: Archive, userRows: number): Work<void> {
     this.earningMicros = archive.number(this.earningMicros);
     this.perMicro = archive.bigint(this.perMicro);
     this.yieldPaidMicros = archive.number(this.yieldPaidMicros);

@@ -38,11 +38,6 @@ export const ARCHIVE_VERSION = 1;
 /** How many rows a part that goes row by row writes or reads in a piece. */
 export const ROWS_IN_PIECE = 4_096;
 
-/** Writes or reads all pieces without a pause. */
-export function allPieces(pieces: Generator<void, void, void>): void {
-  while (pieces.next().done !== true);
-}
-
 /** Takes the bytes of an archive, piece by piece; a piece is only valid during the call. */
 export type ByteSink = (bytes: Uint8Array) => void;
 

@@ -2,9 +2,11 @@
  * Texts outside of the heap, so that a million users cost the garbage collector nothing: short ones
  * in rows of one size, longer ones in runs of blocks. Both grow by chunks and never move.
  */
+
 import { type Archive, ROWS_IN_PIECE } from './archive.js';
 import { ByteBlocks } from './byte-blocks.js';
 import { Int32Chunks } from './chunks.js';
+import type { Work } from './pieces.js';
 import type { TextHash } from './text-hash.js';
 
 const CHUNK_BITS = 14;
@@ -113,7 +115,7 @@ export class LongTexts {
   }
 
   /** Rows 0 to `rows` - 1, in pieces: how many bytes each has, then the bytes. */
-  *archive(archive: Archive, rows: number): Generator<void, void, void> {
+  *archive(archive: Archive, rows: number): Work<void> {
     this.byteLengths.archive(archive, rows);
     this.firstBlock.ensure(rows);
     for (let row = 0; row < rows; row++) {

@@ -20,6 +20,7 @@
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
+import type { Work } from '../../engine/storage/pieces.js';
 import { type CheckedHistory, checkHistory } from '../history/check.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads } from '../history/reads.js';
@@ -35,7 +36,7 @@ import { Replay } from '../recovery.js';
 import type { readSnapshot } from '../snapshot/file.js';
 import { listSnapshots } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
-import { inTurns, type Work } from '../turns.js';
+import { inTurns } from '../turns.js';
 import { JournalBatches } from './journal-batches.js';
 import type { ProgressBoard } from './progress-board.js';
 import { type Answered, FollowerReads } from './reads.js';

@@ -7,8 +7,8 @@
  * number. Nothing is allocated per entry or chain: under load a transaction has a hundred thousand.
  */
 import { MAX_USERS } from '../../engine/interface/limits.js';
+import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { ByteWriter } from '../storage/bytes.js';
-import { atOnce, type Work } from '../turns.js';
 import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
 import { RecordBuffer } from './records.js';
 import { RunWriter } from './rows.js';

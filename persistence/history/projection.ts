@@ -9,7 +9,7 @@
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import type { RecordBuffer } from '../../engine/interface/records.js';
-import { atOnce, type Work } from '../turns.js';
+import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { type AccountCounts, AccountEntries, type AccountsEngine } from './account/entries.js';
 import {
   ASSET_PRICE,

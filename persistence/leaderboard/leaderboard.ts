@@ -13,7 +13,8 @@
  */
 import type { Engine } from '../../engine/engine.js';
 import { dayOf, Metric, Period, weekOf } from '../../engine/state/accounts.js';
-import { atOnce, inTurns, type Work } from '../turns.js';
+import { atOnce, type Work } from '../../engine/storage/pieces.js';
+import { inTurns } from '../turns.js';
 import { type Ranked, RankedUsers } from './order.js';
 
 export type MetricName = keyof typeof Metric;

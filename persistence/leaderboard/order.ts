@@ -6,7 +6,7 @@
  * Always holds: a user is listed at most once, with the value that `valueOf` returns; blocks are in
  * order, not empty, and at most {@link BLOCK} long. Values are safe integers.
  */
-import type { Work } from '../turns.js';
+import type { Work } from '../../engine/storage/pieces.js';
 
 /** The most users in a block, and in a rebuilt block, which leaves room for insertions. */
 const BLOCK = 1_024;

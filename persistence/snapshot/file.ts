@@ -11,10 +11,10 @@ import { fstatSync, fsyncSync, readSync, renameSync, rmSync, writeSync } from 'n
 import { dirname } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { StateWriter } from '../../engine/storage/archive.js';
+import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { FORMAT_VERSION, type JournalPosition } from '../journal/format.js';
 import { withFile } from '../storage/files.js';
 import { sharedBytes } from '../storage/shared-bytes.js';
-import { atOnce, type Work } from '../turns.js';
 import {
   decodeSnapshotHeader,
   encodeSnapshotHeader,

@@ -2,9 +2,11 @@
  * Texts stored outside the heap: each reads back unchanged, also from an archive, and has the hash
  * of the string.
  */
+
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
-import { type Archive, allPieces, StateReader, StateWriter } from '../../engine/storage/archive.js';
+import { type Archive, StateReader, StateWriter } from '../../engine/storage/archive.js';
+import { atOnce } from '../../engine/storage/pieces.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
 import { LongTexts, ShortTexts } from '../../engine/storage/texts.js';
 
@@ -17,7 +19,7 @@ interface Archived {
 
 function archive(texts: Archived, into: Archive): void {
   const pieces = texts.archive(into, ROWS);
-  if (pieces !== undefined) allPieces(pieces);
+  if (pieces !== undefined) atOnce(pieces);
 }
 
 function bytesOf(texts: Archived): Uint8Array {

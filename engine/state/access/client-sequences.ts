@@ -3,8 +3,10 @@
  * each named token (tokens.ts). It is kept for ever, so that a command is never executed twice; a
  * token that is forgotten can send none any more.
  */
+
 import { type Archive, ROWS_IN_PIECE } from '../../storage/archive.js';
 import { Int53Chunks } from '../../storage/chunks.js';
+import type { Work } from '../../storage/pieces.js';
 import type { Tokens } from './tokens.js';
 
 export class ClientSequences {
@@ -31,7 +33,7 @@ export class ClientSequences {
   }
 
   /** In pieces. */
-  *archive(archive: Archive, userRows: number): Generator<void, void, void> {
+  *archive(archive: Archive, userRows: number): Work<void> {
     for (let userId = 1; userId < userRows; userId++) {
       if (userId % ROWS_IN_PIECE === 0) yield;
       this.ofPassword.set(userId, archive.number(this.ofPassword.get(userId)));

@@ -6,6 +6,7 @@
  * An expired token stays known for EXPIRED_TOKEN_KEPT_MS, so that it can be told from a revoked
  * one. Ids are 1, 2, … and never reused.
  */
+
 import type { TokenScope } from '../../interface/domain.js';
 import { MAX_TIME_MS } from '../../interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../interface/parameters.js';
@@ -15,6 +16,7 @@ import { Int32Chunks, Int53Chunks } from '../../storage/chunks.js';
 import { DeadlineHeap } from '../../storage/deadline-heap.js';
 import { HashIndex } from '../../storage/indexes/hash-index.js';
 import { Links, ListEnds } from '../../storage/linked-lists.js';
+import type { Work } from '../../storage/pieces.js';
 import { RowPool } from '../../storage/row-pool.js';
 import { LongTexts } from '../../storage/texts.js';
 
@@ -132,7 +134,7 @@ export class Tokens {
   }
 
   /** By user, the oldest first; in pieces. */
-  *archive(archive: Archive, userRows: number): Generator<void, void, void> {
+  *archive(archive: Archive, userRows: number): Work<void> {
     this.lastId = archive.number(this.lastId);
     const count = archive.number(this.count);
     if (archive.reading) {

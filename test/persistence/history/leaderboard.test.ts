@@ -5,13 +5,13 @@ import { Engine } from '../../../engine/engine.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
 import { dayOf, Metric, Period, weekOf } from '../../../engine/state/accounts.js';
+import { atOnce } from '../../../engine/storage/pieces.js';
 import {
   Leaderboards,
   type MetricName,
   type PeriodName,
 } from '../../../persistence/leaderboard/leaderboard.js';
 import { type Ranked, RankedUsers } from '../../../persistence/leaderboard/order.js';
-import { atOnce } from '../../../persistence/turns.js';
 import { at, buy, eventsOf, openMarket, price } from '../../support/engine-support.js';
 import { dayOfCommands } from '../../support/history-oracle.js';
 
