@@ -1,8 +1,8 @@
 /**
  * An index from keys of two integers to row numbers: open addressing with linear probing in one
- * typed array, at most half full, deletion by shifting back. An entry is 8 bytes: the low word of
- * the key, and the row with the high part of the key. It is never iterated, so its layout is not
- * part of the state.
+ * typed array, at most three quarters full, deletion by shifting back. An entry is 8 bytes: the low
+ * word of the key, and the row with the high part of the key. It is never iterated, so its layout
+ * is not part of the state.
  *
  * It grows without a stall: each insertion moves a few entries from the old table to one of twice
  * the size. The old table is empty long before the new one is full. Meanwhile a key is in exactly
@@ -20,8 +20,8 @@ const SMALLEST = 1024;
 /** No entry: it has moved on, or was removed. */
 const MOVED = -1;
 /**
- * Places of the old table that one insertion empties; more than two, to be done before the new one
- * is half full.
+ * Places of the old table that one insertion empties: so many that it is empty long before the new
+ * one is to grow.
  */
 const MOVED_PER_INSERTION = 8;
 
@@ -73,7 +73,7 @@ export class RowIndex implements Undoable {
   /** Empties the index, and makes room for that many keys. */
   clear(expectedKeys: number): void {
     let size = this.mask + 1;
-    while (size < expectedKeys * 2) size *= 2;
+    while (size * 3 <= expectedKeys * 4) size *= 2;
     this.begin(size);
     this.count = 0;
     this.old = null;
@@ -81,7 +81,7 @@ export class RowIndex implements Undoable {
 
   private place(low: number, tagged: number): void {
     if (this.old !== null) this.moveSome(this.old);
-    if (this.count * 2 > this.mask - 1) this.grow();
+    if (this.count * 4 >= this.mask * 3) this.grow();
     this.count++;
     this.put(low, tagged);
   }
