@@ -20,6 +20,7 @@ import type { AddressKey } from '../fair-use/addresses.js';
 import { type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-use.js';
 import type { AnswerCounts, RouteName } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
+import type { Receivable } from './body.js';
 import { type ErrorAnswer, errorAnswer, rateLimited } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { writeLast } from './last-answer.js';
@@ -64,7 +65,7 @@ export interface RelayedText {
 export type RelayedAnswer = RelayedText & { body: Uint8Array };
 
 export class RequestContext<Body = unknown, Query = unknown>
-  implements ReleaseTarget, Recipient, Submission
+  implements ReleaseTarget, Recipient, Submission, Receivable<RequestContext>
 {
   /** null: nobody is signed in. */
   session: Session | null = null;
@@ -92,6 +93,9 @@ export class RequestContext<Body = unknown, Query = unknown>
   /** The RateLimit headers; empty: the request was not counted. */
   private rateLimitHeaders = '';
   readonly receivedMs = elapsedMs();
+  isReceiving = false;
+  older: RequestContext | null = null;
+  newer: RequestContext | null = null;
   /** When the command was applied; 0: not yet. */
   private appliedMs = 0;
   private closeConnection = false;

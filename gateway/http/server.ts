@@ -12,7 +12,7 @@ import type { FieldProblems } from '../json/problems.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import { admit } from './admission.js';
-import { BODY_MS_MAX, ReceivedBody } from './body.js';
+import { BODY_MS_MAX, ReceivedBody, Receiving } from './body.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
@@ -28,8 +28,7 @@ const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE:
 export class HttpServer<Sockets extends ServerRouter = Router> {
   private readonly router: Sockets;
   private inFlight = 0;
-  /** Requests whose body has not fully arrived, the oldest first. */
-  private readonly receiving = new Set<RequestContext>();
+  private readonly receiving = new Receiving<RequestContext>();
   private readonly unknownCounts: AnswerCounts;
   private slow = 0;
   private sweeper: NodeJS.Timeout | null = null;
@@ -85,7 +84,8 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
    */
   async drain(): Promise<void> {
     const stopped = this.router.stopListening();
-    for (const context of this.receiving) {
+    for (let context = this.receiving.oldest; context !== null; context = this.receiving.oldest) {
+      this.receiving.delete(context);
       context.closeAfterAnswer();
       context.refuseUnavailable();
     }
@@ -166,8 +166,9 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
   /** uWebSockets.js would close the connection a few seconds later without an answer. */
   private refuseSlowBodies(): void {
     const nowMs = elapsedMs();
-    for (const context of this.receiving) {
+    for (let context = this.receiving.oldest; context !== null; context = this.receiving.oldest) {
       if (nowMs - context.receivedMs < BODY_MS_MAX) break;
+      this.receiving.delete(context);
       this.refuseSlow(context);
     }
   }

@@ -4,11 +4,15 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
+import type { Receivable } from '../http/body.js';
 import type { Request } from '../http/request.js';
 import type { Recipient } from '../http/unsent-answers.js';
 
-export class OpenRequest implements Recipient {
+export class OpenRequest implements Recipient, Receivable<OpenRequest> {
   readonly receivedMs: number;
+  isReceiving = false;
+  older: OpenRequest | null = null;
+  newer: OpenRequest | null = null;
   /** The frame without the body, until it is handed over; null: it is in the thread's builder. */
   head: Uint8Array | null = null;
   isHandedOver = false;

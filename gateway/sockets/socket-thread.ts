@@ -14,7 +14,7 @@ import type * as uWS from 'uWebSockets.js';
 import { parentPort, workerData } from 'node:worker_threads';
 import { beginsWithCancel, type Cancelling } from '../commands/cancels.js';
 import { ConnectionCap } from '../fair-use/connections.js';
-import { BODY_MS_MAX, ReceivedBody, receiveBody } from '../http/body.js';
+import { BODY_MS_MAX, ReceivedBody, Receiving, receiveBody } from '../http/body.js';
 import { errorAnswer } from '../http/errors.js';
 import { writeLast } from '../http/last-answer.js';
 import type { Request } from '../http/request.js';
@@ -61,8 +61,7 @@ class SocketThread {
   /** The request whose frame is in {@link builder}. */
   private building: OpenRequest | null = null;
   private readonly open = new OpenRequests();
-  /** Requests whose body has not fully arrived, the oldest first. */
-  private readonly receiving = new Set<OpenRequest>();
+  private readonly receiving = new Receiving<OpenRequest>();
   private readonly unsent: UnsentAnswers;
   private readonly cap: ConnectionCap;
   private readonly counts: SocketCounts;
@@ -256,8 +255,9 @@ class SocketThread {
 
   private drain(): void {
     this.acceptor?.stopListening();
-    for (const open of [...this.receiving]) {
-      this.receiving.delete(open);
+    const { receiving } = this;
+    for (let open = receiving.oldest; open !== null; open = receiving.oldest) {
+      receiving.delete(open);
       this.handOver(open, UNREAD);
     }
     this.sendMark(FromSockets.drained);
@@ -283,9 +283,10 @@ class SocketThread {
 
   private sweep(): void {
     const nowMs = elapsedMs();
-    for (const open of this.receiving) {
+    const { receiving } = this;
+    for (let open = receiving.oldest; open !== null; open = receiving.oldest) {
       if (nowMs - open.receivedMs < BODY_MS_MAX) break;
-      this.receiving.delete(open);
+      receiving.delete(open);
       this.handOver(open, LATE);
     }
     this.unsent.sweep();

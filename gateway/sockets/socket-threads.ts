@@ -45,7 +45,7 @@ import { RING_BYTES, RingReader, RingWriter, ringMemory } from './ring.js';
 const THREAD = threadUrl(import.meta.url, './socket-thread.js');
 /** How long the threads may take to close their connections and end. */
 const CLOSE_MS = 1_500;
-/** How long the exit of the process waits for the threads. */
+/** How long the exit of the process waits for the first thread, and then for the others. */
 const EXIT_WAIT_MS = 5_000;
 const TELL_MS = 500;
 /** How long a thread may leave answers in the ring before it is asked whether they are sent. */
@@ -141,8 +141,8 @@ export class SocketThreads implements ServerRouter {
    * threads have ended, in the order of {@link close}. Otherwise the process would be aborted.
    */
   private readonly endAtExit = (): void => {
-    const untilMs = elapsedMs() + EXIT_WAIT_MS;
     for (const links of [this.links.slice(0, 1), this.links.slice(1)]) {
+      const untilMs = elapsedMs() + EXIT_WAIT_MS;
       for (const link of links) link.post('close');
       for (const link of links) link.waitForEnd(untilMs - elapsedMs());
     }
