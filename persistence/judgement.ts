@@ -190,14 +190,19 @@ async function hasTables(path: string): Promise<boolean> {
   }
 }
 
+/** More than the tables of a new journal take in its log. */
+const TABLES_LOG_BYTES_MAX = 32 * 1024;
+
 /** What shows that there was a journal, and what to do; null: nothing does. */
 function evidenceOf(
   folder: string,
   { snapshots, historySequence }: DerivedFiles,
   acceptMissingMark: boolean,
 ): string | null {
-  if (sizeOf(join(folder, `${JOURNAL_FILE}-wal`)) > 0) return `its -wal file is there. ${PUT_BACK}`;
   const state = readMark(join(folder, HEAD_FILE));
+  const logBytes = sizeOf(join(folder, `${JOURNAL_FILE}-wal`));
+  if (logBytes > 0 && !isUnfinished(folder, state, logBytes))
+    return `its -wal file is there. ${PUT_BACK}`;
   const newest = snapshots[0];
   if (state.state === 'read' && state.mark.sequence > 0) {
     return `commands up to ${state.mark.sequence} had been committed and acknowledged (${HEAD_FILE}). ${PUT_BACK}`;
@@ -220,6 +225,16 @@ function evidenceOf(
     `${HEAD_FILE} is unreadable, so it is unknown what had been committed. ${PUT_BACK} If ` +
     'there never was a journal here, start once with ACCEPT_MISSING_MARK=on.'
   );
+}
+
+/**
+ * Whether the machine lost power while the journal was made: its tables are in the log, and are
+ * moved into the file, which is synced, before the first command is committed.
+ */
+function isUnfinished(folder: string, state: MarkState, logBytes: number): boolean {
+  const isMarked =
+    state.state !== 'missing' && !(state.state === 'read' && state.mark.sequence === 0);
+  return logBytes <= TABLES_LOG_BYTES_MAX && !isMarked && existsSync(join(folder, JOURNAL_FILE));
 }
 
 function sizeOf(path: string): number {

@@ -314,6 +314,25 @@ describe('journal.db', () => {
     expect((await expectRefusal(folder, 1)).message).toContain(message);
   });
 
+  it.each([
+    ['its log has only the tables', 16_512, false, null],
+    ['its log has more', 41_232, false, 'its -wal file is there'],
+    ['there is a mark', 16_512, true, 'its -wal file is there'],
+  ])('empty, and never had a command; %s', async (_, logBytes, hasMark, message) => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    writeFileSync(at(folder, 'journal.db'), '');
+    writeFileSync(at(folder, 'journal.db-wal'), Buffer.alloc(logBytes, 7));
+    if (!hasMark) rmSync(at(folder, 'journal.head'));
+    if (message !== null) {
+      expect((await expectRefusal(folder, 1)).message).toContain(message);
+      return;
+    }
+    const journal = await openJournal({ folder });
+    expect(journal.end.sequence).toBe(0);
+    await journal.close();
+  });
+
   it('missing', async () => {
     const folder = folders.make();
     await writeJournal(folder);
