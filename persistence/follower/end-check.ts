@@ -16,13 +16,8 @@ import type { JournalSource } from '../journal/store.js';
 import { Replay } from '../recovery.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { Room } from './room.js';
-import type { SessionOptions } from './session.js';
+import { GATHER_MS, type SessionOptions, TURN_COMMANDS } from './session.js';
 import { FollowerSnapshots } from './snapshots.js';
-
-/** How long commits collect before they are followed. */
-const GATHER_MS = 100;
-/** Commands between two turns of the event loop, in which the history goes on. */
-const TURN_COMMANDS = 1_000;
 
 export class EndCheck {
   private readonly engine: Engine;

@@ -108,6 +108,7 @@ export class Follower {
     this.thread = this.startThread();
     this.history = new HistoryClient({
       send: (id, request, minSequence) => this.send({ kind: 'read', id, request, minSequence }),
+      giveUp: (id) => this.board.set('givenUpRead', id),
       lagMs: () => this.lagMs(),
       elapsedMs,
       problem: () =>

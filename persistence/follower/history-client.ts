@@ -2,7 +2,9 @@
  * The trading thread's client of the history and the leaderboards. Nothing here blocks.
  *
  * Always holds: each request is answered once, never as of an earlier sequence than it asked for.
- * When the follower is more than 2 s behind, or takes longer, the outcome is `unavailable`.
+ * When the follower is more than 2 s behind, or takes longer, the outcome is `unavailable`. The
+ * number of requests that the follower has not answered is bounded, those that were given up
+ * included.
  */
 import type {
   HistoryKind,
@@ -20,6 +22,8 @@ type Done = (outcome: HistoryOutcome) => void;
 
 export interface HistoryLink {
   send(id: number, request: HistoryRequest, minSequence: number): void;
+  /** Nobody waits any more for the request with this id, and for those before it. */
+  giveUp(id: number): void;
   /** Time since the oldest commit that is not in the history. */
   lagMs(): number;
   elapsedMs(): number;
@@ -28,7 +32,8 @@ export interface HistoryLink {
 }
 
 export class HistoryClient {
-  private readonly pending = new Map<number, { done: Done; askedMs: number }>();
+  /** By id, in order: what the follower has not answered. `done` is null: given up. */
+  private readonly pending = new Map<number, { done: Done | null; askedMs: number }>();
   private lastId = 0;
   private sweeper: NodeJS.Timeout | null = null;
 
@@ -60,7 +65,7 @@ export class HistoryClient {
     if (read === undefined) return;
     this.pending.delete(id);
     this.stopSweeping();
-    read.done(outcome);
+    read.done?.(outcome);
   }
 
   /** Answers all pending requests with `unavailable`. */
@@ -68,7 +73,7 @@ export class HistoryClient {
     const reads = [...this.pending.values()];
     this.pending.clear();
     this.stopSweeping();
-    for (const { done } of reads) done({ outcome: 'unavailable', reason });
+    for (const { done } of reads) done?.({ outcome: 'unavailable', reason });
   }
 
   private refusal(): string | null {
@@ -79,10 +84,16 @@ export class HistoryClient {
 
   private sweep(): void {
     const askedBeforeMs = this.link.elapsedMs() - HISTORY_LAG_MAX_MS;
-    for (const [id, { askedMs }] of this.pending) {
-      if (askedMs > askedBeforeMs) break;
-      this.answered(id, { outcome: 'unavailable', reason: 'the history took too long to answer' });
+    const late: Done[] = [];
+    for (const [id, read] of this.pending) {
+      if (read.askedMs > askedBeforeMs) break;
+      if (read.done === null) continue;
+      late.push(read.done);
+      read.done = null;
+      this.link.giveUp(id);
     }
+    const reason = 'the history took too long to answer';
+    for (const done of late) done({ outcome: 'unavailable', reason });
   }
 
   private stopSweeping(): void {

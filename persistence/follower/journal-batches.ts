@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { JournalUnavailable } from '../journal/errors.js';
 import { type JournalPlace, openSource } from '../journal/source.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
-import type { Answered } from './reads.js';
+import { GIVEN_UP, type WaitingRead } from './reads.js';
 
 const LAG_MS_MAX = 1_000;
 const LOOK_MS = 10;
@@ -24,9 +24,12 @@ export class JournalBatches {
 
   constructor(private readonly place: JournalPlace) {}
 
-  read(sequence: number, done: Answered): void {
+  read(sequence: number, { done, isGivenUp }: Pick<WaitingRead, 'done' | 'isGivenUp'>): void {
     const unavailable = ({ message: reason }: Error) => done({ outcome: 'unavailable', reason });
-    this.find(sequence).then((batch) => {
+    this.inTurn(async () => {
+      if (isGivenUp()) throw new JournalUnavailable(GIVEN_UP.reason);
+      return this.findNow(sequence);
+    }).then((batch) => {
       if (batch === null) {
         unavailable(new Error(`the journal has no sequence ${sequence} yet`));
         return;
@@ -42,18 +45,24 @@ export class JournalBatches {
    * @throws JournalError or JournalUnavailable if it cannot be read.
    */
   find(sequence: number): Promise<JournalBatch | null> {
-    const found = this.last.then(async () => {
-      const isNew = this.reader === null;
-      try {
-        return await this.batchWith(sequence);
-      } catch (error) {
-        await this.release();
-        if (isNew || !(error instanceof JournalUnavailable)) throw error;
-        return this.batchWith(sequence);
-      }
-    });
+    return this.inTurn(() => this.findNow(sequence));
+  }
+
+  private inTurn<Found>(find: () => Promise<Found>): Promise<Found> {
+    const found = this.last.then(find);
     this.last = found.catch(() => {});
     return found;
+  }
+
+  private async findNow(sequence: number): Promise<JournalBatch | null> {
+    const isNew = this.reader === null;
+    try {
+      return await this.batchWith(sequence);
+    } catch (error) {
+      await this.release();
+      if (isNew || !(error instanceof JournalUnavailable)) throw error;
+      return this.batchWith(sequence);
+    }
   }
 
   /** @param reason for the reads that still wait. */

@@ -15,7 +15,6 @@
  * their hashes before it started (judgement.ts), or the follower itself has applied them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HistoryRequest } from '../history/requests.js';
 import { HistoryDamage } from '../history/rows.js';
 import { removeHistory } from '../history/store.js';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
@@ -23,7 +22,7 @@ import { MissingSegments } from '../journal/reader.js';
 import { prepareSnapshotFolder } from '../snapshot/folder.js';
 import { EndCheck } from './end-check.js';
 import type { FromFollower } from './messages.js';
-import type { Answered, WaitingRead } from './reads.js';
+import type { WaitingRead } from './reads.js';
 import { FollowerSession, type SessionOptions } from './session.js';
 
 /** The pause after a failure; doubled for each further one, up to the longest. */
@@ -69,7 +68,7 @@ export class FollowerLoop {
         if (session.isFarBehind) this.startEndCheck();
         // The follower may have been closed while the session was opened.
         if (this.isOver()) session.stop();
-        this.forEachEarlyRead((read) => session.read(read.request, read.minSequence, read.done));
+        this.forEachEarlyRead((read) => session.read(read));
         await session.run(() => this.caughtUp());
       } catch (error) {
         await this.recoverFrom(error);
@@ -83,10 +82,10 @@ export class FollowerLoop {
     this.session?.wake();
   }
 
-  read(request: HistoryRequest, minSequence: number, done: Answered): void {
-    if (this.session !== null) this.session.read(request, minSequence, done);
-    else if (this.early !== null) this.early.push({ request, minSequence, done });
-    else done({ outcome: 'unavailable', reason: this.unavailable });
+  read(read: WaitingRead): void {
+    if (this.session !== null) this.session.read(read);
+    else if (this.early !== null) this.early.push(read);
+    else read.done({ outcome: 'unavailable', reason: this.unavailable });
   }
 
   close(): void {

@@ -18,6 +18,8 @@ const SLOTS = [
   'snapshotSequence',
   'snapshotAtMs',
   'entryCount',
+  /** Nobody waits for this read of the history, and for those before it. */
+  'givenUpRead',
 ] as const;
 type Slot = (typeof SLOTS)[number];
 

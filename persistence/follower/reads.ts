@@ -38,7 +38,11 @@ export interface WaitingRead<Request = HistoryRequest> {
   request: Request;
   minSequence: number;
   done: Answered;
+  /** Whether nobody waits for the answer any more: then it is not worked out. */
+  isGivenUp: () => boolean;
 }
+
+export const GIVEN_UP = { outcome: 'unavailable', reason: 'nobody waits for it any more' } as const;
 
 /** A read of a group, which is run after the group's transaction has begun. */
 interface PreparedRead {
@@ -67,9 +71,9 @@ export class FollowerReads {
 
   constructor(private readonly options: ReadsOptions) {}
 
-  read(request: FollowerRequest, minSequence: number, done: Answered): void {
-    if (this.ended !== null) done({ outcome: 'unavailable', reason: this.ended });
-    else this.waiting.push({ request, minSequence, done });
+  read(read: WaitingRead<FollowerRequest>): void {
+    if (this.ended !== null) read.done({ outcome: 'unavailable', reason: this.ended });
+    else this.waiting.push(read);
   }
 
   /** Whether a read waits, for the engine or for its group. */
@@ -97,7 +101,8 @@ export class FollowerReads {
     for (const read of waiting) {
       const { request, minSequence, done } = read;
       const isLong = LONG.has(request.kind);
-      if (minSequence > sequence) this.waiting.push(read);
+      if (read.isGivenUp()) done(GIVEN_UP);
+      else if (minSequence > sequence) this.waiting.push(read);
       else if (!isStored(request) && !this.isReady(request)) this.waiting.push(read);
       else if (!isStored(request))
         done({ outcome: 'ok', sequence, answer: this.fromEngine(request) });

@@ -24,7 +24,6 @@ import type { Work } from '../../engine/storage/pieces.js';
 import { type CheckedHistory, checkHistory } from '../history/check.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads } from '../history/reads.js';
-import type { HistoryRequest } from '../history/requests.js';
 import { HistoryDamage } from '../history/rows.js';
 import { type CommittedLists, HistoryStore } from '../history/store.js';
 import { JournalUnavailable, removedEnd } from '../journal/errors.js';
@@ -39,12 +38,12 @@ import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { inTurns } from '../turns.js';
 import { JournalBatches } from './journal-batches.js';
 import type { ProgressBoard } from './progress-board.js';
-import { type Answered, FollowerReads } from './reads.js';
+import { FollowerReads, type WaitingRead } from './reads.js';
 import { Room } from './room.js';
 import { FollowerSnapshots, type SnapshotsOptions } from './snapshots.js';
 
 /** How long commits collect while no read waits for them. */
-const GATHER_MS = 100;
+export const GATHER_MS = 100;
 /** The pause between commits while reads wait: it limits the transactions that reads cause. */
 const GATHER_FOR_READS_MS = 10;
 /** The time from the start of a transaction to the next that nothing demands. */
@@ -63,7 +62,7 @@ const USERS_IN_PIECE = 4_096;
  * milliseconds. A command that settles a market makes hundreds, and a batch may have hundreds of
  * such commands, so it is applied in pieces.
  */
-const TURN_COMMANDS = 1_000;
+export const TURN_COMMANDS = 1_000;
 const TURN_ENTRIES = 4_000;
 const PIECE_COMMANDS = 16;
 
@@ -220,12 +219,13 @@ export class FollowerSession {
     if (this.failure !== null) throw this.failure;
   }
 
-  read(request: HistoryRequest, minSequence: number, done: Answered): void {
+  read(read: WaitingRead): void {
+    const { request } = read;
     if (request.kind === 'journalBatch') {
-      this.batches.read(request.sequence, done);
+      this.batches.read(request.sequence, read);
       return;
     }
-    this.reads.read(request, minSequence, done);
+    this.reads.read({ ...read, request });
     this.serve();
     if (this.reads.areWaiting) this.wake();
   }

@@ -2,6 +2,7 @@
  * The follower's thread, at a lower priority: its loop, and the messages with the trading thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { HistoryOutcome } from '../history/requests.js';
 import { readSnapshot } from '../snapshot/file.js';
 import { writeSnapshotInThread } from '../snapshot/thread.js';
 import { lowerPriority } from '../storage/thread-priority.js';
@@ -56,7 +57,9 @@ port.on('message', (message: ToFollower) => {
       break;
     case 'read': {
       const { id, request, minSequence } = message;
-      loop.read(request, minSequence, (outcome) => post({ kind: 'answer', id, outcome }));
+      const done = (outcome: HistoryOutcome) => post({ kind: 'answer', id, outcome });
+      const isGivenUp = () => id <= board.get('givenUpRead');
+      loop.read({ request, minSequence, done, isGivenUp });
       break;
     }
     case 'close':

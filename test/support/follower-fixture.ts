@@ -150,7 +150,7 @@ export function startFollower(
   const outcome: TestFollower['outcome'] = async (request, minSequence) => {
     for (;;) {
       const answer = await new Promise<HistoryOutcome>((resolve) =>
-        loop.read(request, minSequence, resolve),
+        loop.read({ request, minSequence, done: resolve, isGivenUp: () => false }),
       );
       // It has just found damage or a lock, and restarts.
       const willCome =

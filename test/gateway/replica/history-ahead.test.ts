@@ -25,6 +25,7 @@ function replica(historyAt: number, limitMs: number) {
       asked.push(minSequence);
       history.answered(id, { outcome: 'ok', sequence: historyAt, answer: null });
     },
+    giveUp: () => {},
     lagMs: () => 0,
     elapsedMs: () => 0,
     problem: () => null,

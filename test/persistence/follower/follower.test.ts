@@ -6,19 +6,14 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
-import {
-  HISTORY_LAG_MAX_MS,
-  HistoryClient,
-  type HistoryLink,
-} from '../../../persistence/follower/history-client.js';
 import { CommitMarks, LagBound } from '../../../persistence/follower/lag.js';
 import type { WriteSnapshot } from '../../../persistence/follower/snapshots.js';
-import type { HistoryOutcome, HistoryRequest } from '../../../persistence/history/requests.js';
+import type { HistoryRequest } from '../../../persistence/history/requests.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { recoverFromSnapshot } from '../../../persistence/recovery.js';
@@ -53,12 +48,6 @@ afterEach(async () => {
   folders.removeAll();
 });
 
-const RANK: HistoryRequest & { kind: 'rank' } = {
-  kind: 'rank',
-  userId: 1,
-  metric: 'profit',
-  period: 'all',
-};
 const TRADES: HistoryRequest & { kind: 'userTrades' } = {
   kind: 'userTrades',
   userId: 1,
@@ -587,84 +576,6 @@ describe('the lag', () => {
     bound.reset();
     expect(bound.isExceeded(1_601, 800)).toBe(false);
     expect(bound.isExceeded(1_702, 800)).toBe(true);
-  });
-});
-
-describe('reads from the trading thread', () => {
-  interface Asked {
-    history: HistoryClient;
-    sent: { id: number; minSequence: number }[];
-    link: { lag: number; now: number; problem: string | null };
-  }
-
-  function ask(): Asked {
-    const sent: Asked['sent'] = [];
-    const link: Asked['link'] = { lag: 0, now: 0, problem: null };
-    const through: HistoryLink = {
-      send: (id, _request, minSequence) => sent.push({ id, minSequence }),
-      lagMs: () => link.lag,
-      elapsedMs: () => link.now,
-      problem: () => link.problem,
-    };
-    return { history: new HistoryClient(through), sent, link };
-  }
-
-  const answered: HistoryOutcome = {
-    outcome: 'ok',
-    sequence: 12,
-    answer: { account: null, rank: 3 },
-  };
-
-  it('are sent with the sequence they wait for, and answered once', () => {
-    const { history, sent } = ask();
-    const done = vi.fn();
-    history.read(RANK, 12, done);
-    expect(sent).toEqual([{ id: 1, minSequence: 12 }]);
-    history.answered(1, answered);
-    history.answered(1, answered);
-    expect(done.mock.calls).toEqual([[answered]]);
-  });
-
-  it('are refused at once when the follower is more than 2 s behind or has failed', () => {
-    const { history, sent, link } = ask();
-    const done = vi.fn();
-    link.lag = HISTORY_LAG_MAX_MS;
-    history.read(RANK, 1, done);
-    expect(sent.length).toBe(1);
-    link.lag = HISTORY_LAG_MAX_MS + 1;
-    history.read(RANK, 1, done);
-    link.lag = 0;
-    link.problem = 'it has failed';
-    history.read(RANK, 1, done);
-    expect(done.mock.calls).toEqual([
-      [{ outcome: 'unavailable', reason: 'the history is 2001 ms behind' }],
-      [{ outcome: 'unavailable', reason: 'it has failed' }],
-    ]);
-    expect(sent.length).toBe(1);
-    history.end('the end');
-    expect(done).toHaveBeenCalledTimes(3);
-  });
-
-  it('are refused after 2 s without an answer, and a late answer is dropped', async () => {
-    const { history, link } = ask();
-    const done = vi.fn();
-    history.read(RANK, 1, done);
-    link.now = HISTORY_LAG_MAX_MS + 1;
-    await eventually(() => expect(done).toHaveBeenCalledTimes(1));
-    expect(done.mock.calls[0]![0]).toMatchObject({ outcome: 'unavailable', reason: /too long/ });
-    history.answered(1, answered);
-    expect(done).toHaveBeenCalledTimes(1);
-  });
-
-  it('are limited in number', () => {
-    const { history, sent } = ask();
-    const done = vi.fn();
-    for (let i = 0; i < 10_001; i++) history.read(RANK, 1, done);
-    expect(sent.length).toBe(10_000);
-    expect(done.mock.calls).toEqual([
-      [{ outcome: 'unavailable', reason: 'too many reads of the history are waiting' }],
-    ]);
-    history.end('the end');
   });
 });
 

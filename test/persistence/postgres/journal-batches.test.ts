@@ -41,10 +41,11 @@ test('has the batch that holds a sequence, and answers once', async () => {
   expect(await batches.find(15)).toEqual(written[1]);
   const answers: unknown[] = [];
   await new Promise<void>((resolve) => {
-    batches.read(40, (answer) => {
+    const done = (answer: unknown) => {
       answers.push(answer);
       resolve();
-    });
+    };
+    batches.read(40, { done, isGivenUp: () => false });
   });
   const { firstSequence, lastSequence, digest, hash } = written[3]!;
   const answer = { firstSequence, lastSequence, digest, hash: hash.toString('hex') };

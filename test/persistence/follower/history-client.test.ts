@@ -1,0 +1,150 @@
+/**
+ * Reads of the history from the trading thread: sent once, refused when the follower is behind,
+ * given up, bounded. follower.test.ts has how the follower serves them.
+ */
+import { describe, expect, it, vi } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import {
+  HISTORY_LAG_MAX_MS,
+  HistoryClient,
+  type HistoryLink,
+} from '../../../persistence/follower/history-client.js';
+import { FollowerReads, GIVEN_UP } from '../../../persistence/follower/reads.js';
+import type { HistoryReads } from '../../../persistence/history/reads.js';
+import type { HistoryOutcome, HistoryRequest } from '../../../persistence/history/requests.js';
+import { Leaderboards } from '../../../persistence/leaderboard/leaderboard.js';
+import { eventually } from '../../support/eventually.js';
+
+const RANK: HistoryRequest & { kind: 'rank' } = {
+  kind: 'rank',
+  userId: 1,
+  metric: 'profit',
+  period: 'all',
+};
+const TRADES = { kind: 'userTrades', userId: 1, limit: 1, cursor: null } as const;
+
+describe('reads from the trading thread', () => {
+  interface Asked {
+    history: HistoryClient;
+    sent: { id: number; minSequence: number }[];
+    givenUp: number[];
+    link: { lag: number; now: number; problem: string | null };
+  }
+
+  function ask(): Asked {
+    const sent: Asked['sent'] = [];
+    const givenUp: number[] = [];
+    const link: Asked['link'] = { lag: 0, now: 0, problem: null };
+    const through: HistoryLink = {
+      send: (id, _request, minSequence) => sent.push({ id, minSequence }),
+      giveUp: (id) => givenUp.push(id),
+      lagMs: () => link.lag,
+      elapsedMs: () => link.now,
+      problem: () => link.problem,
+    };
+    return { history: new HistoryClient(through), sent, givenUp, link };
+  }
+
+  const answered: HistoryOutcome = {
+    outcome: 'ok',
+    sequence: 12,
+    answer: { account: null, rank: 3 },
+  };
+
+  it('are sent with the sequence they wait for, and answered once', () => {
+    const { history, sent } = ask();
+    const done = vi.fn();
+    history.read(RANK, 12, done);
+    expect(sent).toEqual([{ id: 1, minSequence: 12 }]);
+    history.answered(1, answered);
+    history.answered(1, answered);
+    expect(done.mock.calls).toEqual([[answered]]);
+  });
+
+  it('are refused at once when the follower is more than 2 s behind or has failed', () => {
+    const { history, sent, link } = ask();
+    const done = vi.fn();
+    link.lag = HISTORY_LAG_MAX_MS;
+    history.read(RANK, 1, done);
+    expect(sent.length).toBe(1);
+    link.lag = HISTORY_LAG_MAX_MS + 1;
+    history.read(RANK, 1, done);
+    link.lag = 0;
+    link.problem = 'it has failed';
+    history.read(RANK, 1, done);
+    expect(done.mock.calls).toEqual([
+      [{ outcome: 'unavailable', reason: 'the history is 2001 ms behind' }],
+      [{ outcome: 'unavailable', reason: 'it has failed' }],
+    ]);
+    expect(sent.length).toBe(1);
+    history.end('the end');
+    expect(done).toHaveBeenCalledTimes(3);
+  });
+
+  it('are refused after 2 s without an answer, and a late answer is dropped', async () => {
+    const { history, link } = ask();
+    const done = vi.fn();
+    history.read(RANK, 1, done);
+    link.now = HISTORY_LAG_MAX_MS + 1;
+    await eventually(() => expect(done).toHaveBeenCalledTimes(1));
+    expect(done.mock.calls[0]![0]).toMatchObject({ outcome: 'unavailable', reason: /too long/ });
+    history.answered(1, answered);
+    expect(done).toHaveBeenCalledTimes(1);
+  });
+
+  it('are limited in number', () => {
+    const { history, sent } = ask();
+    const done = vi.fn();
+    for (let i = 0; i < 10_001; i++) history.read(RANK, 1, done);
+    expect(sent.length).toBe(10_000);
+    expect(done.mock.calls).toEqual([
+      [{ outcome: 'unavailable', reason: 'too many reads of the history are waiting' }],
+    ]);
+    history.end('the end');
+  });
+
+  it('count until the follower has answered them, even if nobody waits for them', async () => {
+    const { history, sent, givenUp, link } = ask();
+    const done = vi.fn();
+    for (let i = 0; i < 10_000; i++) history.read(RANK, 1, done);
+    link.now = HISTORY_LAG_MAX_MS + 1;
+    await eventually(() => expect(done).toHaveBeenCalledTimes(10_000));
+    expect(givenUp.at(-1)).toBe(10_000);
+    history.read(RANK, 1, done);
+    expect(done).toHaveBeenLastCalledWith({
+      outcome: 'unavailable',
+      reason: 'too many reads of the history are waiting',
+    });
+    history.answered(1, answered);
+    history.read(RANK, 1, done);
+    expect(sent.length).toBe(10_001);
+    expect(done).toHaveBeenCalledTimes(10_001);
+    history.end('the end');
+    expect(done).toHaveBeenCalledTimes(10_002);
+  });
+
+  it('are not worked out once they were given up', () => {
+    const engine = new Engine();
+    const nothing = () => {};
+    const reads = new FollowerReads({
+      engine,
+      boards: new Leaderboards(engine),
+      // Not reached: the sequence that both ask for has not come.
+      database: null as unknown as HistoryReads,
+      findBatch: () => Promise.resolve(null),
+      failed: nothing,
+      groupEnded: nothing,
+    });
+    const done = vi.fn();
+    let isLate = false;
+    const read = { request: TRADES, minSequence: 1 };
+    reads.read({ ...read, done, isGivenUp: () => isLate });
+    reads.read({ ...read, done: nothing, isGivenUp: () => false });
+    reads.serve(0);
+    expect(done).not.toHaveBeenCalled();
+    isLate = true;
+    reads.serve(0);
+    expect(done.mock.calls).toEqual([[GIVEN_UP]]);
+    expect(reads.areWaiting).toBe(true);
+  });
+});
