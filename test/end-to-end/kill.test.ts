@@ -46,6 +46,8 @@ const BALANCE = 10_000;
 const SPEED = 120;
 const LIMIT_MS = 120_000 + KILLS * 9_000;
 const SNAPSHOT_WAIT_MS = 2_000;
+/** More than can have been resolved since the last look, so that no client misses one. */
+const RESOLVED_AT_START = 50;
 
 interface Status {
   sequence: number;
@@ -95,7 +97,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 async function start(): Promise<void> {
   server = spawn();
   floor.api = await server.listening();
-  await look();
+  await look(RESOLVED_AT_START);
 }
 
 async function registerClients(): Promise<void> {
@@ -115,10 +117,10 @@ async function registerClients(): Promise<void> {
  * Reads the active market, resolved markets, and the digest. Returns false if the exchange is about
  * to stop.
  */
-async function look(): Promise<boolean> {
+async function look(resolvedCount = 5): Promise<boolean> {
   const { api } = floor;
   const active = await api.get('/markets/15m');
-  const resolved = await api.get('/markets?status=resolved&limit=5');
+  const resolved = await api.get(`/markets?status=resolved&limit=${resolvedCount}`);
   const status = await api.get('/status');
   if ([active, resolved, status].some((answer) => answer.status === 503)) return false;
   floor.nowMs = active.json.serverTimeMs;

@@ -108,10 +108,14 @@ export abstract class KillClient {
         if (!(await this.isThere())) return;
         continue;
       }
-      this.attempts.push(attempt);
+      // One that was refused at a stop is tried again.
+      if (attempt.answers.length === 0) this.attempts.push(attempt);
       try {
         const answer = await this.send(attempt);
-        if (answer.status === 503) return;
+        if (answer.status === 503) {
+          this.refused(attempt);
+          return;
+        }
         this.answered(attempt, answer);
       } catch (error) {
         if (!isConnectionLost(error)) throw error;
@@ -136,7 +140,7 @@ export abstract class KillClient {
       answers.at(-1)?.status !== 503 &&
       this.floor.nowMs - madeAtMs < SENT_AGAIN_WITHIN_MS;
     for (const attempt of this.attempts.filter(isKept).slice(-SENT_AGAIN)) {
-      const first = attempt.answers[0]!;
+      const first = attempt.answers.find((answer) => answer.status !== 503)!;
       const { status, text, headers } = await this.send(attempt);
       expect({ status, text }).toEqual({ status: first.status, text: first.text });
       expect(headers['idempotency-replayed']).toBe('true');
@@ -170,6 +174,9 @@ export abstract class KillClient {
 
   /** The next request; null: nothing to do. */
   protected abstract next(): Attempt | null;
+
+  /** The exchange was stopping, and has not executed it. */
+  protected refused(_attempt: Attempt): void {}
 
   /** The first answer to this attempt, which may have been sent again. */
   protected abstract answered(attempt: Attempt, answer: Answer): void;
@@ -265,6 +272,11 @@ export async function register(
 export class KillTaker extends KillClient {
   private readonly ledger: UserLedger;
   private readonly claimed = new Set<string>();
+  /**
+   * A claim that was refused. It must be repeated: what nobody has claimed after a day, which takes
+   * twelve minutes here, is paid without a claim.
+   */
+  private unclaimed: Attempt | null = null;
 
   constructor(
     ...[floor, userId, token, repeating, random, balance]: [...KillClientOptions, balance: number]
@@ -361,7 +373,14 @@ export class KillTaker extends KillClient {
     }
   }
 
+  protected override refused(attempt: Attempt): void {
+    if (attempt.mark.startsWith(CLAIM)) this.unclaimed = attempt;
+  }
+
   private nextClaim(): Attempt | null {
+    const { unclaimed } = this;
+    this.unclaimed = null;
+    if (unclaimed !== null) return unclaimed;
     for (const marketId of this.ledger.marketIds()) {
       if (!this.floor.resolved.has(marketId) || this.claimed.has(marketId)) continue;
       this.claimed.add(marketId);
