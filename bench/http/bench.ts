@@ -271,7 +271,7 @@ function report({ closed, open, wrk, disk, loads, options, files }: Measured): S
       `The built exchange, with its follower, compared with a bare uWebSockets.js handler that reads and parses the same body and answers at once with the same bytes. The exchange answers changes after the commit with synchronous=FULL.`,
       `Buys (${bytesOf(loads.buys)}): 1 dollar at any price, 64 users in turn, each takes one resting order. Batches (first: ${bytesOf(loads.batches)}): ${loads.batches.orders} orders of one user; in every second batch all rest, in the others each takes one of those; 64 users. Order book: ${bytesOf(loads.books)}.`,
       `Closed loop: one request outstanding per connection, keep-alive; ${ROUNDS} rounds of ${options.seconds} s each, alternating; the median round, and the rates of all. Client, server and disk thread share the cores of this machine. A client near 100% CPU limits the rate. The follower catches up after each round.`,
-      `Open loop: Poisson arrivals (seed ${options.seed}) over ${OPEN_CONNECTIONS} connections; latency counts from when a request was due (no coordinated omission), to about a millisecond. The rate of buys rises until one is refused or half of them wait for ${KEPT_P50_MS} ms.`,
+      `Open loop: Poisson arrivals (seed ${options.seed}) over ${OPEN_CONNECTIONS} connections; latency counts from when a request was due (no coordinated omission), to some tenths of a millisecond. The rate of buys rises until one is refused or half of them wait for ${KEPT_P50_MS} ms.`,
       LIMITS_NOTE,
       `Disk: ${disk.fileSystem}; writing 4 KiB and fdatasync takes ${disk.syncP50Ms.toFixed(3)} ms (p50).`,
       `Answers other than 200: ${errorsIn(results)}.`,

@@ -1,0 +1,19 @@
+/**
+ * A process that replays the whole journal of a folder, as a start does, while its code is still to
+ * be compiled. It prints the milliseconds that it took.
+ */
+import '../../persistence/compiler-flags.js';
+import { Engine } from '../../engine/engine.js';
+import { recover } from '../../persistence/recovery.js';
+import { readJournal } from '../measure/journal.js';
+
+const [, , folder, digest] = process.argv;
+if (folder === undefined || digest === undefined) throw new Error('give a folder and its digest');
+
+await readJournal(folder, async (reader) => {
+  const engine = new Engine();
+  engine.reserve();
+  const { durationMs } = await recover({ reader, engine, elapsedMs: () => performance.now() });
+  if (engine.digest() !== digest) throw new Error('the recovered engine has another digest');
+  process.stdout.write(`${durationMs}\n`);
+});
