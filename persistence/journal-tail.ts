@@ -65,6 +65,8 @@ export class JournalTail {
   readonly engine: Engine;
   /** null between two nodes. */
   private source: PostgresSource | null;
+  /** Whether it has been seen that the source has the batch at the engine's end. */
+  private isProven = true;
   private position: JournalPosition;
   private lastHead: JournalHead;
   /** When the last head was asked for. */
@@ -182,15 +184,23 @@ export class JournalTail {
   /** Reads and applies what is new. */
   private async look(replay: Replay, watcher: TailWatcher): Promise<void> {
     const { elapsedMs } = this.options;
-    this.source ??= await this.openAgain();
+    if (this.source === null) this.use(await this.openAgain());
+    const source = this.source!;
     const askedMs = elapsedMs();
-    const head = await this.source.head();
+    const head = await source.head();
     if (head.lastSequence < this.position.sequence) {
       const { lastSequence } = head;
       const { sequence } = this.position;
       throw new JournalUnavailable(`the node ends at ${lastSequence}, before ${sequence}`);
     }
-    if (head.lastSequence > this.position.sequence) await this.follow(replay, watcher);
+    if (!this.isProven) {
+      await this.checkPosition(source);
+      this.isProven = true;
+    }
+    if (head.lastSequence > this.position.sequence) {
+      await this.follow(source, replay, watcher);
+      if (!this.stopping) await this.mustBeAt(head.lastSequence, source);
+    }
     if (this.stopping) return;
     this.lastHead = head;
     this.headAtMs = askedMs;
@@ -198,14 +208,38 @@ export class JournalTail {
     if (head.ageMs > STALE_MS) await this.lookElsewhere(head);
   }
 
-  private async follow(replay: Replay, watcher: TailWatcher): Promise<void> {
-    for await (const batch of this.source!.batches(this.position)) {
+  private async follow(source: JournalSource, replay: Replay, watcher: TailWatcher): Promise<void> {
+    for await (const batch of this.following(source)) {
       replay.begin(batch);
       while (!replay.applyNext(SLICE_COMMANDS)) await nextTurn();
       this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
       watcher.batchApplied?.(batch);
       if (this.stopping) return;
     }
+  }
+
+  /** @throws JournalError that says so if the journal was cut before the position. */
+  private async *following(source: JournalSource): AsyncGenerator<JournalBatch, void, void> {
+    try {
+      yield* source.batches(this.position);
+    } catch (error) {
+      if (error instanceof JournalError) await this.checkPosition(source);
+      throw error;
+    }
+  }
+
+  /**
+   * A journal that is longer than what the engine has, without a batch that begins after that, was
+   * cut and written again: a batch of other commands lies over the engine's end.
+   */
+  private async mustBeAt(lastSequence: number, source: JournalSource): Promise<void> {
+    const { sequence } = this.position;
+    if (sequence >= lastSequence) return;
+    await this.checkPosition(source);
+    throw new JournalError(
+      `the cluster says that its journal ends at ${lastSequence}, but has no batch after ${sequence}`,
+      sequence,
+    );
   }
 
   /** Another node may have more: this one may have lost its primary. */
@@ -219,19 +253,16 @@ export class JournalTail {
       return;
     }
     await this.release();
-    this.source = other;
+    this.use(other);
   }
 
-  private async openAgain(): Promise<PostgresSource> {
-    const source = await PostgresSource.open(this.options.address, 'standby');
-    try {
-      const { lastSequence } = await source.head();
-      if (lastSequence >= this.position.sequence) await this.checkPosition(source);
-      return source;
-    } catch (error) {
-      await source.close();
-      throw error;
-    }
+  private use(source: PostgresSource): void {
+    this.source = source;
+    this.isProven = false;
+  }
+
+  private openAgain(): Promise<PostgresSource> {
+    return PostgresSource.open(this.options.address, 'standby');
   }
 
   /** @throws JournalError when the journal no longer has what the engine has. */

@@ -63,9 +63,13 @@ async function trade(sequencer: Sequencer, commands: number): Promise<void> {
   expect(failure).toBeNull();
 }
 
-async function follow(watcher: Partial<TailWatcher> = {}): Promise<JournalTail> {
+function open(pollEveryMs = 5): Promise<JournalTail> {
   const elapsedMs = () => performance.now();
-  const tail = await JournalTail.open({ folder, address: cluster.address, log, elapsedMs });
+  return JournalTail.open({ folder, address: cluster.address, log, elapsedMs, pollEveryMs });
+}
+
+async function follow(watcher: Partial<TailWatcher> = {}, pollEveryMs = 5): Promise<JournalTail> {
+  const tail = await open(pollEveryMs);
   tails.push(tail);
   const onFatal = (error: Error) => {
     throw error;
@@ -166,29 +170,50 @@ test('ends when a watcher throws: a bug is no trouble of the journal', async () 
   await leader.close();
 });
 
-test('ends when the cluster has lost what it has', async () => {
-  const { primary } = cluster;
-  let fatal: Error | null = null;
-  const tail = await follow({ onFatal: (error) => (fatal = error) });
-  const { sequence } = tail;
+/** As if a node had been promoted that has not received the last batch. */
+async function loseLastBatch(): Promise<void> {
   await cluster.query(
-    primary,
-    `DELETE FROM batch WHERE last_sequence = ${sequence};
+    cluster.primary,
+    `DELETE FROM batch WHERE last_sequence = (SELECT last_sequence FROM writer);
      UPDATE writer SET last_sequence = b.last_sequence, hash = b.hash FROM
        (SELECT last_sequence, hash FROM batch ORDER BY first_sequence DESC LIMIT 1) AS b`,
   );
+}
+
+test('ends when the cluster has lost what it has', async () => {
+  let fatal: Error | null = null;
+  const tail = await follow({ onFatal: (error) => (fatal = error) });
+  const { sequence } = tail;
+  await loseLastBatch();
   await eventually(() => tail.trouble?.includes(`before ${sequence}`) === true);
-  const other = await JournalTail.open({
-    folder,
-    address: cluster.address,
-    log,
-    elapsedMs: () => performance.now(),
-  });
+  const other = await open();
   tails.push(other);
   expect(other.sequence).toBeLessThan(sequence);
   const leader = await lead(other.engine);
   await trade(leader, 40);
   await eventually(() => fatal !== null);
   expect(fatal!.message).toContain(`the cluster has another batch at sequence ${sequence}`);
+  await leader.close();
+});
+
+test('ends when other commands lie over its end before it looks again', async () => {
+  const first = await lead((await follow()).engine);
+  await tails.pop()!.close();
+  await trade(first, 3);
+  await first.close();
+  let fatal: Error | null = null;
+  let looks = 0;
+  const onFatal = (error: Error) => {
+    fatal = error;
+  };
+  const tail = await follow({ seen: () => looks++, onFatal }, 5_000);
+  await eventually(() => looks > 0);
+  await loseLastBatch();
+  const other = await open();
+  tails.push(other);
+  const leader = await lead(other.engine);
+  await trade(leader, 40);
+  await eventually(() => fatal !== null);
+  expect(fatal!.message).toContain(`the cluster has another batch at sequence ${tail.sequence}`);
   await leader.close();
 });
