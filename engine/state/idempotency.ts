@@ -19,10 +19,12 @@ import {
   IDEMPOTENCY_KEPT_PER_USER,
 } from '../interface/limits.js';
 import { MAX_RESULT_LENGTH } from '../interface/results.js';
-import type { Archive } from '../storage/archive.js';
+import { type Archive, ROWS_IN_PIECE } from '../storage/archive.js';
 import { SlotIndex } from '../storage/indexes/slot-index.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
+import type { Work } from '../storage/pieces.js';
 import { WordQueue } from '../storage/word-queue.js';
+import { KeysOfUsers } from './keys-of-users.js';
 
 /** Each new key drops up to this many expired ones, so that they go faster than they came. */
 const DROPPED_PER_KEY = 4;
@@ -43,7 +45,10 @@ const Head = {
   atHigh: 5,
   /** 0: dropped. */
   userId: 6,
-  /** Words from this entry to the same user's next one, 0: there is none. */
+  /**
+   * Words from this entry to the same user's next one, 0: there is none. Only an archive needs it:
+   * it is filled in when one is written.
+   */
   toNext: 7,
   /** Words of the entry, head included. */
   length: 8,
@@ -52,10 +57,6 @@ const HEAD_WORDS = 9;
 
 /** The longest entry: a result's integers take one word each, or two from 2^31 on. */
 const LONGEST_ENTRY_BYTES = (HEAD_WORDS + 2 * MAX_RESULT_LENGTH) * WORD_BYTES;
-
-/** What is kept by user id. */
-const OfUser = { oldest: 0, newest: 1, count: 2, words: 3 } as const;
-const USER_WORDS = 4;
 
 /** What a look-up found. FULL: nothing, and no room to remember the key. */
 export const Found = { NOTHING: 0, SAME: 1, OTHER: 2, FULL: 3 } as const;
@@ -80,9 +81,9 @@ export const IDEMPOTENCY_BOUNDS: IdempotencyBounds = {
 export class Idempotency {
   private readonly queue = new WordQueue();
   private readonly index = new SlotIndex();
+  private readonly ofUsers = new KeysOfUsers();
   /** Of an entry that does not fit into one page. */
   private readonly head = new Int32Array(HEAD_WORDS);
-  private users = new Int32Array(USER_WORDS * 16);
   private count = 0;
   /** Above these, the longest entry does not fit. */
   private readonly wordsPerUser: number;
@@ -173,31 +174,47 @@ export class Idempotency {
 
   /** Makes rows for users 1 to `userRows` - 1 exist. */
   ensureUsers(userRows: number): void {
-    if (userRows * USER_WORDS <= this.users.length) return;
-    const users = new Int32Array(Math.max(userRows * USER_WORDS, this.users.length * 2));
-    users.set(this.users);
-    this.users = users;
+    this.ofUsers.ensureUsers(userRows);
   }
 
   /** The keys that have not expired, the oldest first; all else follows from them. */
-  archive(archive: Archive, nowMs: number): void {
-    this.queue.archive(archive, archive.reading ? 0 : this.firstUnexpired(nowMs));
-    if (!archive.reading) return;
-    for (let at = this.queue.start; at !== this.queue.end; ) {
-      const entry = at + 1;
-      const length = this.word(entry, Head.length);
-      if (length <= HEAD_WORDS || length > this.queue.distance(at, this.queue.end))
-        throw new Error('the archive is damaged');
-      this.link(entry, this.word(entry, Head.userId), this.word(entry, Head.hashLow), length);
-      at = this.queue.after(at, length);
-    }
+  *archive(archive: Archive, nowMs: number): Work<void> {
+    if (archive.reading) {
+      this.queue.archive(archive, 0);
+      yield* this.linkAll();
+    } else this.queue.archive(archive, yield* this.fillIn(nowMs));
   }
 
-  private firstUnexpired(nowMs: number): number {
-    let at = this.queue.start;
-    while (at !== this.queue.end && this.hasExpired(at + 1, nowMs))
-      at = this.queue.after(at, this.word(at + 1, Head.length));
-    return at;
+  /** Fills in the heads of the keys that have not expired. Returns where the first of them is. */
+  private *fillIn(nowMs: number): Work<number> {
+    const { queue, ofUsers } = this;
+    let first = queue.end;
+    let at = queue.start;
+    for (let n = 0; at !== queue.end; n++) {
+      const entry = at + 1;
+      if (first === queue.end && !this.hasExpired(entry, nowMs)) first = at;
+      if (first !== queue.end) {
+        const next = ofUsers.nextAfter(n);
+        this.setWord(entry, Head.toNext, next === 0 ? 0 : queue.distance(entry, next));
+      }
+      at = queue.after(at, this.word(entry, Head.length));
+      if (n % ROWS_IN_PIECE === ROWS_IN_PIECE - 1) yield;
+    }
+    return first;
+  }
+
+  private *linkAll(): Work<void> {
+    const { queue } = this;
+    let at = queue.start;
+    for (let n = 0; at !== queue.end; n++) {
+      const entry = at + 1;
+      const length = this.word(entry, Head.length);
+      if (length <= HEAD_WORDS || length > queue.distance(at, queue.end))
+        throw new Error('the archive is damaged');
+      this.link(entry, this.word(entry, Head.userId), this.word(entry, Head.hashLow), length);
+      at = queue.after(at, length);
+      if (n % ROWS_IN_PIECE === ROWS_IN_PIECE - 1) yield;
+    }
   }
 
   private find(userId: number, hashLow: number, hashHigh: number): number {
@@ -221,7 +238,7 @@ export class Idempotency {
       this.dropOldest();
     }
     while (this.isFullFor(userId)) {
-      const oldest = this.users[userId * USER_WORDS + OfUser.oldest]!;
+      const oldest = this.ofUsers.oldestOf(userId);
       if (!this.hasExpired(oldest, nowMs)) return this.fullFor(oldest, nowMs);
       this.forgetOldestOf(userId);
     }
@@ -238,10 +255,9 @@ export class Idempotency {
   }
 
   private isFullFor(userId: number): boolean {
-    const at = userId * USER_WORDS;
     return (
-      this.users[at + OfUser.count]! >= this.bounds.keysPerUser ||
-      this.users[at + OfUser.words]! > this.wordsPerUser
+      this.ofUsers.countOf(userId) >= this.bounds.keysPerUser ||
+      this.ofUsers.wordsOf(userId) > this.wordsPerUser
     );
   }
 
@@ -256,14 +272,7 @@ export class Idempotency {
 
   /** Adds the entry at the end of the queue to its user's list and to the index. */
   private link(entry: number, userId: number, hashLow: number, length: number): void {
-    const { users } = this;
-    const at = userId * USER_WORDS;
-    const newest = users[at + OfUser.newest]!;
-    if (newest === 0) users[at + OfUser.oldest] = entry;
-    else this.setWord(newest, Head.toNext, this.queue.distance(newest, entry));
-    users[at + OfUser.newest] = entry;
-    users[at + OfUser.count] = users[at + OfUser.count]! + 1;
-    users[at + OfUser.words] = users[at + OfUser.words]! + length;
+    this.ofUsers.add(userId, entry, length);
     this.count++;
     this.index.add(hashLow, entry);
   }
@@ -274,18 +283,13 @@ export class Idempotency {
     const userId = this.word(entry, Head.userId);
     if (userId !== 0) this.forgetOldestOf(userId);
     this.queue.drop(this.word(entry, Head.length));
+    this.ofUsers.dropOldest();
   }
 
   /** The entry's words stay in the queue until they are the oldest. */
   private forgetOldestOf(userId: number): void {
-    const { users } = this;
-    const at = userId * USER_WORDS;
-    const entry = users[at + OfUser.oldest]!;
-    const toNext = this.word(entry, Head.toNext);
-    users[at + OfUser.oldest] = toNext === 0 ? 0 : this.queue.after(entry - 1, toNext) + 1;
-    if (toNext === 0) users[at + OfUser.newest] = 0;
-    users[at + OfUser.count] = users[at + OfUser.count]! - 1;
-    users[at + OfUser.words] = users[at + OfUser.words]! - this.word(entry, Head.length);
+    const entry = this.ofUsers.oldestOf(userId);
+    this.ofUsers.removeOldestOf(userId, this.word(entry, Head.length));
     this.setWord(entry, Head.userId, 0);
     this.count--;
     this.index.remove(this.word(entry, Head.hashLow), entry);

@@ -219,7 +219,7 @@ export class State {
     this.schedule.archive(archive);
     yield* this.vault.archive(archive, userRows);
     yield* this.transfers.archive(archive);
-    this.idempotency.archive(archive, this.nowMs);
+    yield* this.idempotency.archive(archive, this.nowMs);
   }
 
   /** Orders and positions are found by user: rows that are in no list are free. */

@@ -18,6 +18,7 @@ import {
 } from '../../engine/state/idempotency.js';
 import { StateReader, StateWriter } from '../../engine/storage/archive.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { atOnce } from '../../engine/storage/pieces.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
 import { at, buy, codeOf, openMarket, registration, run } from '../support/engine-support.js';
 import { NaiveMemory, sameCommand } from '../support/naive-engine/memory.js';
@@ -56,7 +57,7 @@ class Store {
   archived(nowMs: number): Uint8Array {
     const pieces: Uint8Array[] = [];
     const writer = new StateWriter((bytes) => pieces.push(bytes.slice()));
-    this.entries.archive(writer, nowMs);
+    atOnce(this.entries.archive(writer, nowMs));
     writer.finish();
     return Buffer.concat(pieces);
   }
@@ -64,7 +65,7 @@ class Store {
   copy(nowMs: number): Store {
     const copy = new Store(this.bounds);
     const reader = new StateReader(this.archived(nowMs));
-    copy.entries.archive(reader, nowMs);
+    atOnce(copy.entries.archive(reader, nowMs));
     reader.finish();
     return copy;
   }
@@ -200,6 +201,27 @@ describe('remembered answers', () => {
     for (let i = 0; i < 5_000; i++) expect(store.look(2, `n${i}`, i, later)).toEqual([i]);
   });
 
+  test("in an archive, each entry tells where its user's next one is", () => {
+    const store = new Store();
+    const users = [3, 1, 3, 2, 2, 1, 3];
+    for (let i = 0; i < 200; i++)
+      store.remember(users[i % users.length]!, `k${i}`, i, i, [i, 2 ** 40, ...users.slice(i % 5)]);
+    // The first hundred have expired.
+    const bytes = store.archived(IDEMPOTENCY_KEPT_MS + 99);
+    // Behind the number of words; of an entry, the seventh to the ninth word.
+    const words = new Int32Array(
+      bytes.buffer.slice(bytes.byteOffset + 8, bytes.byteOffset + bytes.length),
+    );
+    const entries: { at: number; userId: number; toNext: number }[] = [];
+    for (let at = 0; at < words.length; at += words[at + 8]!)
+      entries.push({ at, userId: words[at + 6]!, toNext: words[at + 7]! });
+    expect(entries).toHaveLength(100);
+    for (const [i, { at, userId, toNext }] of entries.entries()) {
+      const next = entries.slice(i + 1).find((other) => other.userId === userId);
+      expect(toNext).toBe(next === undefined ? 0 : next.at - at);
+    }
+  });
+
   test('a damaged archive is refused', () => {
     const store = new Store();
     store.remember(1, 'a', 5, 0, [1, 2, 3]);
@@ -210,7 +232,7 @@ describe('remembered answers', () => {
       damaged.writeInt32LE(length, 8 + 8 * 4);
       const copy = new Idempotency();
       copy.ensureUsers(2);
-      expect(() => copy.archive(new StateReader(damaged), 0)).toThrow(/damaged/);
+      expect(() => atOnce(copy.archive(new StateReader(damaged), 0))).toThrow(/damaged/);
     }
   });
 

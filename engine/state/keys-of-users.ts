@@ -1,0 +1,95 @@
+/**
+ * For each user, the entries of remembered results in order of time, and how many words they have.
+ * All entries are in one queue; these lists tell which of them are a user's.
+ *
+ * Always holds: there is one link for each entry in the queue, in the same order. A link is so much
+ * smaller than an entry that the user's last one is in the cache when the next is added: a link in
+ * the entry itself would cost each key an access to memory.
+ */
+import { WordQueue } from '../storage/word-queue.js';
+
+/** What is kept by user id. The oldest and the newest are positions of links plus 1; 0: none. */
+const OfUser = { oldest: 0, newest: 1, count: 2, words: 3 } as const;
+const USER_WORDS = 4;
+
+/** A link: its entry, and the words from it to the same user's next link, 0: there is none. */
+const Link = { entry: 0, toNext: 1 } as const;
+const LINK_WORDS = 2;
+
+export class KeysOfUsers {
+  private readonly links = new WordQueue();
+  private users = new Int32Array(USER_WORDS * 16);
+
+  /** Makes rows for users 1 to `userRows` - 1 exist. */
+  ensureUsers(userRows: number): void {
+    if (userRows * USER_WORDS <= this.users.length) return;
+    const users = new Int32Array(Math.max(userRows * USER_WORDS, this.users.length * 2));
+    users.set(this.users);
+    this.users = users;
+  }
+
+  countOf(userId: number): number {
+    return this.users[userId * USER_WORDS + OfUser.count]!;
+  }
+
+  wordsOf(userId: number): number {
+    return this.users[userId * USER_WORDS + OfUser.words]!;
+  }
+
+  /** The user's oldest entry, of at least one. */
+  oldestOf(userId: number): number {
+    const oldest = this.users[userId * USER_WORDS + OfUser.oldest]!;
+    return this.links.get(oldest - 1 + Link.entry);
+  }
+
+  /** Adds the entry at the end of the queue. */
+  add(userId: number, entry: number, words: number): void {
+    const { users, links } = this;
+    const at = userId * USER_WORDS;
+    const newest = users[at + OfUser.newest]!;
+    const link = this.append(entry) + 1;
+    if (newest === 0) users[at + OfUser.oldest] = link;
+    else links.set(newest - 1 + Link.toNext, links.distance(newest, link));
+    users[at + OfUser.newest] = link;
+    users[at + OfUser.count] = users[at + OfUser.count]! + 1;
+    users[at + OfUser.words] = users[at + OfUser.words]! + words;
+  }
+
+  /** Takes the user's oldest entry, which has so many words, out of the user's list. */
+  removeOldestOf(userId: number, words: number): void {
+    const { users, links } = this;
+    const at = userId * USER_WORDS;
+    const oldest = users[at + OfUser.oldest]!;
+    const toNext = links.get(oldest - 1 + Link.toNext);
+    users[at + OfUser.oldest] = toNext === 0 ? 0 : links.after(oldest - 1, toNext) + 1;
+    if (toNext === 0) users[at + OfUser.newest] = 0;
+    users[at + OfUser.count] = users[at + OfUser.count]! - 1;
+    users[at + OfUser.words] = users[at + OfUser.words]! - words;
+  }
+
+  /** Drops the link of the oldest entry of all, which is in no list any more. */
+  dropOldest(): void {
+    this.links.drop(LINK_WORDS);
+  }
+
+  /** The same user's next entry after the n-th of all, counted from the oldest, 0; 0: none. */
+  nextAfter(n: number): number {
+    const { links } = this;
+    const link = links.after(links.start, n * LINK_WORDS);
+    const toNext = links.get(link + Link.toNext);
+    return toNext === 0 ? 0 : links.get(links.after(link, toNext) + Link.entry);
+  }
+
+  /** Returns the position of the new link. */
+  private append(entry: number): number {
+    const { links } = this;
+    const link = links.end;
+    // A page has an even number of words.
+    const page = links.roomInPage(LINK_WORDS)!;
+    const at = links.placeOfEnd;
+    page[at + Link.entry] = entry;
+    page[at + Link.toNext] = 0;
+    links.extend(at + LINK_WORDS);
+    return link;
+  }
+}
