@@ -17,6 +17,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import type { ElapsedMs } from '../fair-use/token-buckets.js';
+import { textBuffers } from '../json/text-buffers.js';
 
 export interface UnsentLimits {
   /** For all waiting answers. */
@@ -134,7 +135,10 @@ export class UnsentAnswers {
     recipient: Recipient,
   ): void {
     const state = this.turnBytes > 0 ? this.writePiece(response, body) : headOnly(response, body);
-    if (state === 'over') return;
+    if (state === 'over') {
+      textBuffers.give(body);
+      return;
+    }
     const bytes = ownBytes + WAITING_BYTES;
     const { address } = recipient;
     const waiting = { response, body, address, bytes, sinceMs: this.elapsedMs() };
@@ -185,8 +189,10 @@ export class UnsentAnswers {
   private writeMore(waiting: Waiting): void {
     this.continuations++;
     const state = this.writePiece(waiting.response, waiting.body);
-    if (state === 'over') this.forget(waiting);
-    else if (state === 'taken') this.ready.add(waiting);
+    if (state === 'over') {
+      this.forget(waiting);
+      textBuffers.give(waiting.body);
+    } else if (state === 'taken') this.ready.add(waiting);
   }
 
   private remember(waiting: Waiting): void {

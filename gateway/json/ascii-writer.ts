@@ -4,6 +4,7 @@
  * concatenating forty strings costs several times as much, mostly in the garbage collector.
  */
 import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
+import { textBuffers } from './text-buffers.js';
 
 const POINT = 46;
 /** Enough for the digits of the largest safe integer and a point. */
@@ -36,6 +37,8 @@ export function ascii(text: string): Piece {
 const BUFFER_BYTES = 64 * 1024;
 /** With less space left, the next text begins another buffer. */
 const TAKEN_BYTES = 2 * 1024;
+/** Copying less costs less than keeping a buffer for it. */
+const LONG_BYTES = 16 * 1024;
 
 export class AsciiWriter {
   private bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES);
@@ -69,6 +72,16 @@ export class AsciiWriter {
   /** A copy, for a response that has to wait. */
   toBytes(): Uint8Array {
     return Buffer.from(this.bytes.subarray(this.start, this.length));
+  }
+
+  /** The same, but a long text in its own buffer, without a copy: `textBuffers` takes it back. */
+  handOver(): Uint8Array {
+    if (this.byteLength < LONG_BYTES) return this.toBytes();
+    const bytes = new Uint8Array(this.bytes.buffer, this.start, this.byteLength);
+    this.replace(textBuffers.take());
+    this.start = 0;
+    this.length = 0;
+    return bytes;
   }
 
   /**

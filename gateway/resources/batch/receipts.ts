@@ -41,7 +41,7 @@ export function batchReceipt(
 ): Uint8Array {
   out.clear();
   writeBatchReceipt(out, assets, result, operations);
-  return out.toBytes();
+  return out.handOver();
 }
 
 /** Writes the same behind what is written. */
