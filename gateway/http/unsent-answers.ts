@@ -43,8 +43,11 @@ export const WAITING_BYTES = 20 * 1024;
 export const SMALL_LENGTH = 14 * 1024;
 /** Written at once: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
-/** Copying this to the operating system takes about 0.1 ms. */
-const TURN_BYTES = 4 * PIECE_BYTES;
+/**
+ * Copying this to the operating system takes about 0.4 ms. It is more than the answers to the
+ * batches of one commit: an answer that is written in two turns takes two calls and more memory.
+ */
+const TURN_BYTES = 16 * PIECE_BYTES;
 /** A client that reads takes more of an answer within this time. */
 const SETTLE_MS = 300;
 
