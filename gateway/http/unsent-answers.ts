@@ -105,7 +105,7 @@ export class UnsentAnswers {
     // Small bytes may be part of a large buffer, which would wait with them.
     const own =
       typeof body === 'string' ? Buffer.from(body) : isSmall ? new Uint8Array(body) : body;
-    this.begin(response, own, own.byteLength, recipient);
+    this.begin(response, own, textBuffers.bytesKeptBy(own), recipient);
   }
 
   /** Like {@link send}, for a permanent body, which is not copied. */

@@ -7,7 +7,7 @@
  */
 
 /** Fits the answer to a batch of the most operations, most of which trade with few orders. */
-export const TEXT_BUFFER_BYTES = 128 * 1024;
+const TEXT_BUFFER_BYTES = 128 * 1024;
 const SPARE_BUFFERS_MAX = 128;
 
 class TextBuffers {
@@ -18,6 +18,11 @@ class TextBuffers {
     const buffer = this.spare.pop() ?? Buffer.allocUnsafeSlow(TEXT_BUFFER_BYTES);
     this.lent.add(buffer.buffer);
     return buffer;
+  }
+
+  /** The memory, in bytes, that nobody else can use while the text is kept. */
+  bytesKeptBy({ buffer, byteLength }: Uint8Array): number {
+    return this.lent.has(buffer) ? buffer.byteLength : byteLength;
   }
 
   /** Gives back the buffer of a text. Nothing happens if the text is in other memory. */

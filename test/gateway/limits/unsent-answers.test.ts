@@ -9,7 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addressKey } from '../../../gateway/fair-use/addresses.js';
 import { writeLast } from '../../../gateway/http/last-answer.js';
@@ -18,6 +18,8 @@ import {
   type UnsentLimits,
   WAITING_BYTES,
 } from '../../../gateway/http/unsent-answers.js';
+import { AsciiWriter } from '../../../gateway/json/ascii-writer.js';
+import { textBuffers } from '../../../gateway/json/text-buffers.js';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
@@ -148,6 +150,70 @@ describe('what is kept', () => {
     client.send('GET /small HTTP/1.1\r\nhost: x\r\n\r\n');
     await eventually(() => client.received > received);
     expect(client.body().toString('latin1').endsWith('small')).toBe(true);
+  });
+
+  test('long answers that are written in later turns are complete, and their memory is used again', async () => {
+    const COUNT = 40;
+    await serve({});
+    const out = new AsciiWriter();
+    const asked: { response: uWS.HttpResponse; name: string }[] = [];
+    const memory = new Set<ArrayBufferLike>();
+    // More than is written in a turn, and the same writer goes on meanwhile.
+    const answerAll = () => {
+      for (const { response, name } of asked.splice(0)) {
+        out.clear();
+        while (out.byteLength < 100_000) out.text(`${name} `);
+        const answer = out.handOver();
+        memory.add(answer.buffer);
+        const recipient = { address: addressKey(response.getRemoteAddress()) };
+        response.cork(() => unsent.send(response, answer, recipient));
+      }
+    };
+    app.get('/long/:name', (response, request) => {
+      response.onAborted(() => {});
+      if (asked.push({ response, name: request.getParameter(0)! }) === COUNT) answerAll();
+    });
+    const client = new Agent({ connections: COUNT });
+    const ask = async (name: string) => {
+      const { body } = await client.request({
+        origin: `http://127.0.0.1:${port}`,
+        path: `/long/${name}`,
+        method: 'GET',
+      });
+      return body.text();
+    };
+    for (let round = 0; round < 5; round++) {
+      const names = Array.from({ length: COUNT }, (_, i) => `${round}-${i}`);
+      const texts = await Promise.all(names.map(ask));
+      for (const [i, text] of texts.entries()) {
+        expect(new Set(text.trimEnd().split(' '))).toEqual(new Set([names[i]]));
+        expect(text.length).toBeGreaterThanOrEqual(100_000);
+      }
+    }
+    await client.close();
+    expect(unsent.count).toBe(0);
+    // Of the first round, and the writer's.
+    expect(memory.size).toBeLessThanOrEqual(COUNT + 2);
+  });
+
+  test('a buffer that is given back twice, or is not one of them, is not lent twice', () => {
+    const out = new AsciiWriter();
+    const write = (word: string) => {
+      out.clear();
+      while (out.byteLength < 20_000) out.text(word);
+      return out.handOver();
+    };
+    write('first');
+    const text = write('second');
+    expect(textBuffers.bytesKeptBy(text)).toBeGreaterThan(100_000);
+    textBuffers.give(text);
+    textBuffers.give(text);
+    expect(textBuffers.bytesKeptBy(text)).toBe(text.byteLength);
+    textBuffers.give(BODY);
+    const later = Array.from({ length: 4 }, (_, i) => write(`text ${i} `));
+    expect(new Set(later.map(({ buffer }) => buffer)).size).toBe(4);
+    for (const [i, bytes] of later.entries())
+      expect(Buffer.from(bytes).toString('latin1').replaceAll(`text ${i} `, '')).toBe('');
   });
 
   test('the last answer of a connection is complete, however late it is read, and no later request is answered', async () => {
