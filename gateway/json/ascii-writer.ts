@@ -4,7 +4,7 @@
  * concatenating forty strings costs several times as much, mostly in the garbage collector.
  */
 import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
-import { textBuffers } from './text-buffers.js';
+import { LONG_BYTES, textBuffers } from './text-buffers.js';
 
 const POINT = 46;
 /** Enough for the digits of the largest safe integer and a point. */
@@ -37,8 +37,6 @@ export function ascii(text: string): Piece {
 const BUFFER_BYTES = 64 * 1024;
 /** With less space left, the next text begins another buffer. */
 const TAKEN_BYTES = 2 * 1024;
-/** Copying less costs less than keeping a buffer for it. */
-const LONG_BYTES = 16 * 1024;
 
 export class AsciiWriter {
   private bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES);

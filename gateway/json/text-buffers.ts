@@ -9,6 +9,8 @@
 /** Fits the answer to a batch of the most operations, most of which trade with few orders. */
 const TEXT_BUFFER_BYTES = 128 * 1024;
 const SPARE_BUFFERS_MAX = 128;
+/** Copying less costs less than keeping a buffer for it. */
+export const LONG_BYTES = 16 * 1024;
 
 class TextBuffers {
   private readonly spare: Buffer<ArrayBuffer>[] = [];
@@ -26,7 +28,8 @@ class TextBuffers {
   }
 
   /** Gives back the buffer of a text. Nothing happens if the text is in other memory. */
-  give({ buffer }: Uint8Array): void {
+  give({ buffer, byteLength }: Uint8Array): void {
+    if (byteLength < LONG_BYTES) return;
     if (!this.lent.delete(buffer) || this.spare.length >= SPARE_BUFFERS_MAX) return;
     this.spare.push(Buffer.from(buffer as ArrayBuffer));
   }

@@ -59,7 +59,7 @@ function begin(id: string, replayed: boolean): number {
 /** Makes the receipt's fields those of the envelope: its brace becomes a comma. */
 function end(receiptAt: number): Uint8Array {
   out.replaceByte(receiptAt, COMMA);
-  return out.byteLength > SHORT_BYTES ? out.toBytes() : out.take();
+  return out.byteLength > SHORT_BYTES ? out.handOver() : out.take();
 }
 
 const PLAIN = /^[\w .:-]*$/;

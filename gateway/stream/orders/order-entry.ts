@@ -24,6 +24,7 @@ import {
   scopeInsufficient,
 } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
+import { textBuffers } from '../../json/text-buffers.js';
 import type { AnswerCounts } from '../../observe/metrics.js';
 import { refusedOperation } from '../../resources/batch/receipts.js';
 import { elapsedMs } from '../../time/clock.js';
@@ -149,6 +150,8 @@ class Answer implements ReleaseTarget {
     const { metrics } = this.gateway;
     this.connection.outstanding--;
     this.connection.answer(this.text);
+    // It was copied for the connection.
+    if (typeof this.text !== 'string') textBuffers.give(this.text);
     const nowMs = elapsedMs();
     metrics.commitMs.observe(nowMs - this.appliedMs);
     metrics.requestMs.observe(nowMs - this.receivedMs);
