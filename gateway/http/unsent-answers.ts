@@ -6,9 +6,10 @@
  * Always holds:
  * - at most one answer waits per connection, because uWebSockets.js closes a connection that
  *   receives the next request earlier. uWebSockets.js itself buffers at most 16 KiB of an answer;
- * - the waiting answers are within the total limit and the limit per address, except for a single
- *   larger one. Above a limit, the oldest answers of the address with the most are dropped, with
- *   their connections;
+ * - the answers that clients do not read are within the total limit and the limit per address,
+ *   except for a single larger one. Above a limit, the oldest answers of the address with the most
+ *   are dropped, with their connections. An answer that waits only for its turn does not count: no
+ *   client that reads is dropped, however many answers one commit releases;
  * - in one turn of the event loop, at most {@link TURN_BYTES} of large answers are written, in
  *   pieces, so that they delay no other answer longer;
  * - an answer is dropped, with its connection, by uWebSockets.js if nothing is read for about 10 s,
@@ -53,21 +54,26 @@ const SETTLE_MS = 300;
 
 interface Waiting {
   readonly response: HttpResponse;
-  readonly body: Uint8Array;
+  body: Uint8Array;
+  /** Whether the body is in memory that is used only while it waits. */
+  readonly isOwn: boolean;
   readonly address: AddressKey;
-  readonly bytes: number;
+  /** Counted once the operating system has taken no more; 0: not yet. */
+  bytes: number;
   readonly sinceMs: number;
 }
 
-/** The waiting answers of one address, the oldest first. */
+/** The unread answers of one address, the oldest first. */
 interface Account {
   bytes: number;
-  readonly waiting: Set<Waiting>;
+  readonly unread: Set<Waiting>;
 }
 
 export class UnsentAnswers {
   /** The oldest first. */
   private readonly waiting = new Set<Waiting>();
+  /** Those of which the operating system once took no more, the oldest first. */
+  private readonly unread = new Set<Waiting>();
   private readonly accounts = new Map<AddressKey, Account>();
   private bytesInAll = 0;
   /** Waiting answers of which the operating system may take more. */
@@ -84,7 +90,7 @@ export class UnsentAnswers {
     private readonly elapsedMs: ElapsedMs,
   ) {}
 
-  /** Bytes of all waiting answers. */
+  /** Bytes of the answers that clients do not read. */
   get bytes(): number {
     return this.bytesInAll;
   }
@@ -105,12 +111,12 @@ export class UnsentAnswers {
     // Small bytes may be part of a large buffer, which would wait with them.
     const own =
       typeof body === 'string' ? Buffer.from(body) : isSmall ? new Uint8Array(body) : body;
-    this.begin(response, own, textBuffers.bytesKeptBy(own), recipient);
+    this.begin(response, own, true, recipient);
   }
 
   /** Like {@link send}, for a permanent body, which is not copied. */
   sendShared(response: HttpResponse, body: Uint8Array, recipient: Recipient): void {
-    this.begin(response, body, 0, recipient);
+    this.begin(response, body, false, recipient);
   }
 
   /** Drops answers that have waited too long. To be called regularly. */
@@ -130,11 +136,10 @@ export class UnsentAnswers {
     }
   }
 
-  /** `ownBytes`: memory that the body uses only while it waits. */
   private begin(
     response: HttpResponse,
     body: Uint8Array,
-    ownBytes: number,
+    isOwn: boolean,
     recipient: Recipient,
   ): void {
     const state = this.turnBytes > 0 ? this.writePiece(response, body) : headOnly(response, body);
@@ -142,17 +147,16 @@ export class UnsentAnswers {
       textBuffers.give(body);
       return;
     }
-    const bytes = ownBytes + WAITING_BYTES;
     const { address } = recipient;
-    const waiting = { response, body, address, bytes, sinceMs: this.elapsedMs() };
+    const waiting = { response, body, isOwn, address, bytes: 0, sinceMs: this.elapsedMs() };
     response.onAborted(() => this.forget(waiting));
     response.onWritable(() => {
       this.addReady(waiting);
       return true;
     });
-    this.remember(waiting);
+    this.waiting.add(waiting);
     if (state === 'taken') this.addReady(waiting);
-    this.makeRoom(waiting);
+    else this.addUnread(waiting);
   }
 
   /** Writes the next piece. To be called corked. */
@@ -196,30 +200,40 @@ export class UnsentAnswers {
       this.forget(waiting);
       textBuffers.give(waiting.body);
     } else if (state === 'taken') this.ready.add(waiting);
+    else this.addUnread(waiting);
   }
 
-  private remember(waiting: Waiting): void {
-    const { address, bytes } = waiting;
+  /** Counts an answer of which the operating system takes no more. */
+  private addUnread(waiting: Waiting): void {
+    if (this.unread.has(waiting)) return;
+    const { body, address } = waiting;
+    if (textBuffers.isLent(body)) {
+      waiting.body = new Uint8Array(body);
+      textBuffers.give(body);
+    }
+    waiting.bytes = WAITING_BYTES + (waiting.isOwn ? body.byteLength : 0);
     let account = this.accounts.get(address);
     if (account === undefined) {
-      account = { bytes: 0, waiting: new Set() };
+      account = { bytes: 0, unread: new Set() };
       this.accounts.set(address, account);
     }
-    account.waiting.add(waiting);
-    account.bytes += bytes;
-    this.waiting.add(waiting);
-    this.bytesInAll += bytes;
+    account.unread.add(waiting);
+    account.bytes += waiting.bytes;
+    this.unread.add(waiting);
+    this.bytesInAll += waiting.bytes;
+    this.makeRoom(waiting);
   }
 
   private forget(waiting: Waiting): void {
     if (!this.waiting.delete(waiting)) return;
     this.ready.delete(waiting);
+    if (!this.unread.delete(waiting)) return;
     const { address, bytes } = waiting;
     this.bytesInAll -= bytes;
     const account = this.accounts.get(address)!;
-    account.waiting.delete(waiting);
+    account.unread.delete(waiting);
     account.bytes -= bytes;
-    if (account.waiting.size === 0) this.accounts.delete(address);
+    if (account.unread.size === 0) this.accounts.delete(address);
   }
 
   /** Never drops the newest: its connection is being written to. */
@@ -227,13 +241,13 @@ export class UnsentAnswers {
     const { bytes, bytesPerAddress } = this.limits;
     const account = this.accounts.get(newest.address)!;
     while (bytesPerAddress > 0 && account.bytes > bytesPerAddress) {
-      const oldest = first(account.waiting)!;
+      const oldest = first(account.unread)!;
       if (oldest === newest) break;
       this.drop(oldest, 'address');
     }
     while (this.bytesInAll > bytes) {
-      const ofHeaviest = first(this.heaviest().waiting)!;
-      const oldest = ofHeaviest === newest ? first(this.waiting)! : ofHeaviest;
+      const ofHeaviest = first(this.heaviest().unread)!;
+      const oldest = ofHeaviest === newest ? first(this.unread)! : ofHeaviest;
       if (oldest === newest) break;
       this.drop(oldest, 'total');
     }

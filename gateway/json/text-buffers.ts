@@ -22,9 +22,9 @@ class TextBuffers {
     return buffer;
   }
 
-  /** The memory, in bytes, that nobody else can use while the text is kept. */
-  bytesKeptBy({ buffer, byteLength }: Uint8Array): number {
-    return this.lent.has(buffer) ? buffer.byteLength : byteLength;
+  /** Whether a text is in a buffer that can be given back. */
+  isLent({ buffer }: Uint8Array): boolean {
+    return this.lent.has(buffer);
   }
 
   /** Gives back the buffer of a text. Nothing happens if the text is in other memory. */
