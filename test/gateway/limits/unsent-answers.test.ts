@@ -159,7 +159,7 @@ describe('what is kept', () => {
     const out = new AsciiWriter();
     const asked: { response: uWS.HttpResponse; name: string }[] = [];
     const memory = new Set<ArrayBufferLike>();
-    // More than is written in a turn, and than may be unread, and the same writer goes on meanwhile.
+    // More than is written in a turn, and more than may be unread; the writer goes on meanwhile.
     const answerAll = () => {
       for (const { response, name } of asked.splice(0)) {
         out.clear();
