@@ -8,6 +8,7 @@ import type { Gateway } from '../http/gateway.js';
 import type { RawRequest, Request } from '../http/request.js';
 import { RequestContext } from '../http/request-context.js';
 import type { Route } from '../http/route.js';
+import { textBuffers } from '../json/text-buffers.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { type AnswerHead, FrameError, FrameKind, frameOf, type RequestHead } from './frames.js';
 
@@ -71,5 +72,7 @@ export class ForwardedContext extends RequestContext {
     const { sequence, userId } = this;
     const head: AnswerHead = { status, contentType, headers, sequence, userId };
     this.options.reply(frameOf(FrameKind.answer, this.number, JSON.stringify(head), body));
+    // The frame has a copy.
+    if (typeof body !== 'string') textBuffers.give(body);
   }
 }

@@ -9,6 +9,7 @@
 import type { HttpResponse, RecognizedString } from 'uWebSockets.js';
 import type { ReceivedBody } from '../http/body.js';
 import { UnsentAnswers } from '../http/unsent-answers.js';
+import { textBuffers } from '../json/text-buffers.js';
 import { AnswerFlag, FRAME_HEAD_BYTES, FrameBuilder, ToSockets } from './frames.js';
 import { FRAME_BYTES_MAX } from './ring.js';
 
@@ -180,6 +181,7 @@ export class HandedAnswers extends UnsentAnswers {
 
   override send(response: HttpResponse, body: string | Uint8Array): void {
     if (!(response as unknown as RemoteResponse).finish(body)) this.congestedCount++;
+    if (typeof body !== 'string') textBuffers.give(body);
   }
 
   override sendShared(response: HttpResponse, body: Uint8Array): void {

@@ -10,6 +10,7 @@
  * - a reader that sleeps is woken by the next frame, and a writer that waits by the next room. Each
  *   side stores what it wants first and then looks again, so nothing is missed.
  */
+import { textBuffers } from '../json/text-buffers.js';
 
 /** Room for about 1,500 orders. Small enough to stay in the caches of a core. */
 export const RING_BYTES = 1024 * 1024;
@@ -72,8 +73,8 @@ export class RingWriter extends Ring {
 
   /**
    * Writes a frame of the first `headLength` bytes of `head`, and of `body`. Unless bodies are
-   * lent, it must not change until it is read. {@link wake} or
-   * {@link wakeLater} must follow in this turn.
+   * lent, or this one is in a buffer that will be given back, it must not change until it is read.
+   * {@link wake} or {@link wakeLater} must follow in this turn.
    */
   write(head: Uint8Array, headLength: number, body: Uint8Array = NOTHING): void {
     const length = headLength + body.byteLength;
@@ -81,7 +82,7 @@ export class RingWriter extends Ring {
     if (this.waiting.length === 0 && this.put(head, headLength, body)) return;
     this.waiting.push({
       head: new Uint8Array(head.subarray(0, headLength)),
-      body: this.areBodiesLent ? new Uint8Array(body) : body,
+      body: this.areBodiesLent || textBuffers.isLent(body) ? new Uint8Array(body) : body,
     });
     this.waitingTotal += length;
     this.retry();

@@ -1,21 +1,25 @@
 /** The rings between threads: order, wrapping, waiting, and waking, within one thread. */
 import { beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
+import { AsciiWriter } from '../../../gateway/json/ascii-writer.js';
+import { textBuffers } from '../../../gateway/json/text-buffers.js';
 import {
   FRAME_BYTES_MAX,
+  RING_BYTES,
   RingReader,
   RingWriter,
   ringMemory,
 } from '../../../gateway/sockets/ring.js';
 import { seedOf } from '../../support/seed.js';
 
+let memory: SharedArrayBuffer;
 let writer: RingWriter;
 let reader: RingReader;
 let readerWoken: number;
 let writerWoken: number;
 
 beforeEach(() => {
-  const memory = ringMemory();
+  memory = ringMemory();
   readerWoken = 0;
   writerWoken = 0;
   writer = new RingWriter(memory, () => readerWoken++, true);
@@ -74,6 +78,27 @@ test('keeps what does not fit, and is woken when there is room', () => {
   drain(rest);
   expect(writer.waitingBytes).toBe(0);
   expect(() => writer.write(head, head.length, Buffer.alloc(FRAME_BYTES_MAX))).toThrow('too large');
+});
+
+test('a long text that waits is copied: its buffer is used for the next one', () => {
+  const ofMain = new RingWriter(memory, () => readerWoken++, false);
+  const out = new AsciiWriter();
+  const expected: string[] = [];
+  for (let i = 0; i < RING_BYTES / 10_000; i++) {
+    out.clear();
+    while (out.byteLength < 20_000) out.text(`answer ${i} `);
+    const text = out.handOver();
+    expected.push(`head ${Buffer.from(text).toString('latin1')}`);
+    ofMain.write(head, head.length, text);
+    textBuffers.give(text);
+  }
+  expect(ofMain.waitingBytes).toBeGreaterThan(100_000);
+  const received: string[] = [];
+  while (ofMain.waitingBytes > 0) {
+    received.push(...readAll());
+    ofMain.retry();
+  }
+  expect([...received, ...readAll()]).toEqual(expected);
 });
 
 test('hands over no more than asked for in a turn, and the rest in the next', () => {
