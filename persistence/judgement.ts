@@ -12,7 +12,7 @@
  *
  * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
  */
-import { existsSync, readSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { HISTORY_FILE } from './history/format.js';
 import { HistoryDamage } from './history/rows.js';
@@ -37,6 +37,7 @@ import { vouchedHash } from './snapshot/vouched.js';
 import { withFile } from './storage/files.js';
 import { openReadOnly } from './storage/read-only.js';
 import { closeDatabase, query } from './storage/sqlite.js';
+import { hasRows } from './storage/write-ahead-log.js';
 
 export interface JudgementOptions {
   /** Treat a journal whose journal.head is missing or unreadable as complete. */
@@ -234,7 +235,10 @@ function evidenceOf(
 function isUnfinished(folder: string, state: MarkState, logBytes: number): boolean {
   const isMarked =
     state.state !== 'missing' && !(state.state === 'read' && state.mark.sequence === 0);
-  return logBytes <= TABLES_LOG_BYTES_MAX && !isMarked && existsSync(join(folder, JOURNAL_FILE));
+  const path = join(folder, JOURNAL_FILE);
+  if (logBytes > TABLES_LOG_BYTES_MAX || isMarked || !existsSync(path)) return false;
+  // The first commands fit into so small a log, too.
+  return !hasRows(readFileSync(`${path}-wal`));
 }
 
 function sizeOf(path: string): number {

@@ -7,6 +7,7 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -16,16 +17,18 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
-import { bytesOf } from '../../../persistence/journal/format.js';
+import { bytesOf, TABLE_SQL } from '../../../persistence/journal/format.js';
 import { HeadMark } from '../../../persistence/journal/head-mark.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
+import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
 import {
   append,
   commandAt,
@@ -328,6 +331,33 @@ describe('journal.db', () => {
       expect((await expectRefusal(folder, 1)).message).toContain(message);
       return;
     }
+    const journal = await openJournal({ folder });
+    expect(journal.end.sequence).toBe(0);
+    await journal.close();
+  });
+
+  it.each([1, 3])('empty, without a mark, and its log has %i batches', async (batchCount) => {
+    const live = folders.make();
+    const journal = await openJournal({ folder: live });
+    await write(journal, new Engine(), { batchCount, batchSize: 3 });
+    const folder = folders.copy(live);
+    await journal.close();
+    writeFileSync(at(folder, 'journal.db'), '');
+    rmSync(at(folder, 'journal.head'));
+    expect(statSync(at(folder, 'journal.db-wal')).size).toBeLessThan(32_768);
+    expect((await expectRefusal(folder, 1)).message).toContain('its -wal file is there');
+  });
+
+  it('empty, and its log has its tables, as a cut while it is made leaves it', async () => {
+    const made = folders.make();
+    mkdirSync(made, { recursive: true });
+    const path = at(made, 'journal.db');
+    const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+    await execute(database, `PRAGMA journal_mode = WAL; BEGIN; ${TABLE_SQL}; COMMIT`);
+    const folder = folders.copy(made);
+    await closeDatabase(database);
+    writeFileSync(at(folder, 'journal.db'), '');
+    expect(statSync(at(folder, 'journal.db-wal')).size).toBeGreaterThan(8_000);
     const journal = await openJournal({ folder });
     expect(journal.end.sequence).toBe(0);
     await journal.close();
