@@ -87,7 +87,7 @@ export async function judgeFolder(
     const end = await reader.provenEnd(from, checks);
     await reader.checkStructure(end.sequence, from, checks);
     if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
-    checkDerivedFiles(derived, end.sequence);
+    await checkDerivedFiles(derived, end.sequence);
     const notices = [
       noticeOf(folder, reader.markState, end, options.acceptMissingMark),
       missingNotice(reader, snapshotSequence),
@@ -287,9 +287,13 @@ function notWritable(path: string, end: number): JournalError {
   );
 }
 
-function checkDerivedFiles({ snapshots, historySequence }: DerivedFiles, end: number): void {
+async function checkDerivedFiles(
+  { snapshots, historySequence }: DerivedFiles,
+  end: number,
+): Promise<void> {
   for (const snapshot of snapshots) {
-    if (snapshot.sequence > end && isUndamaged(snapshot)) throw aheadOfJournal(snapshot, end);
+    if (snapshot.sequence > end && (await isUndamaged(snapshot)))
+      throw aheadOfJournal(snapshot, end);
   }
   if (historySequence <= end) return;
   throw new JournalError(

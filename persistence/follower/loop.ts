@@ -78,6 +78,11 @@ export class FollowerLoop {
     await this.checking;
   }
 
+  /** Whether another session checks the journal's end beside the first. */
+  get isCheckingEnd(): boolean {
+    return this.checking !== null;
+  }
+
   wake(): void {
     this.session?.wake();
   }

@@ -6,8 +6,8 @@
  * if it was set. So no commit is missed, and under load commits cost no messages.
  *
  * A thread that loads a snapshot receives no messages for seconds, so it marks such work as
- * interruptible: it may be terminated there. (Terminating a thread within a call into SQLite makes
- * the process die of a signal.) The thread also says when it has ended, to a process that is ending
+ * interruptible: it may be terminated there. (Terminating a thread within a call into SQLite, or in
+ * a callback from it, makes the process die of a signal.) The thread also says when it has ended, to a process that is ending
  * and receives no events.
  */
 
@@ -58,8 +58,9 @@ export class ProgressBoard {
   }
 
   /**
-   * Runs long work without calls into SQLite, during which the thread may be terminated. If the
-   * follower is closing before or after it, calls `end`, which must end the thread.
+   * Runs long work, during which the thread may be terminated: outside of SQLite's callbacks, while
+   * no call into SQLite is under way. If the follower is closing before or after it, calls `end`,
+   * which must end the thread.
    */
   workInterruptibly<T>(work: () => T, end: () => void): T {
     this.setInterruptible(Interruptible.no, Interruptible.yes, end);

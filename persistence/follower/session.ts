@@ -32,9 +32,8 @@ import { type JournalPlace, openSource } from '../journal/source.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
 import { Leaderboards } from '../leaderboard/leaderboard.js';
 import { Replay } from '../recovery.js';
-import type { readSnapshot } from '../snapshot/file.js';
 import { listSnapshots } from '../snapshot/folder.js';
-import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
+import { loadNewestSnapshot, type ReadSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { inTurns } from '../turns.js';
 import { JournalBatches } from './journal-batches.js';
 import type { ProgressBoard } from './progress-board.js';
@@ -70,7 +69,7 @@ const PIECE_COMMANDS = 16;
 export interface SessionOptions extends SnapshotsOptions {
   /** Default: in the folder. */
   journal?: JournalPlace | undefined;
-  readSnapshot: typeof readSnapshot;
+  readSnapshot: ReadSnapshot;
 }
 
 /** What checks the journal's end meanwhile (end-check.ts), and how far it is. */

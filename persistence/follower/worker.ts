@@ -1,6 +1,7 @@
 /**
  * The follower's thread, at a lower priority: its loop, and the messages with the trading thread.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HistoryOutcome } from '../history/requests.js';
 import { readSnapshot } from '../snapshot/file.js';
@@ -37,12 +38,17 @@ const loop = new FollowerLoop(
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
     writeSnapshot: writeSnapshotInThread,
     snapshotWritten: (sequence, hash) => post({ kind: 'snapshot', sequence, hash }),
-    // In a worker thread, process.exit ends only the thread.
-    readSnapshot: (path) =>
-      board.workInterruptibly(
+    readSnapshot: async (path) => {
+      // Another session of the loop may have calls into SQLite under way.
+      if (loop.isCheckingEnd) return readSnapshot(path);
+      // Leaves the callback of SQLite that has brought the code here.
+      await nextTurn();
+      // In a worker thread, process.exit ends only the thread.
+      return board.workInterruptibly(
         () => readSnapshot(path),
         () => process.exit(),
-      ),
+      );
+    },
   },
   post,
   data.problem,

@@ -19,6 +19,9 @@ export interface SnapshotLog {
   warn(fields: object, message: string): void;
 }
 
+/** Reads a snapshot's file, which may take seconds, and throws as `readSnapshot` does. */
+export type ReadSnapshot = (path: string) => LoadedSnapshot | Promise<LoadedSnapshot>;
+
 export interface StartingPoint {
   engine: Engine;
   position: JournalPosition;
@@ -33,14 +36,13 @@ export async function loadNewestSnapshot(options: {
   reader: JournalSource;
   log: SnapshotLog;
   notAfter?: number;
-  /** Reads a snapshot's file, which may take seconds. */
-  read?: typeof readSnapshot;
+  read?: ReadSnapshot;
 }): Promise<StartingPoint> {
   const { folder, reader, log, notAfter = Number.POSITIVE_INFINITY, read = readSnapshot } = options;
   const { sequence: endSequence } = await reader.end();
   for (const snapshot of listSnapshots(folder)) {
     if (snapshot.sequence > notAfter) continue;
-    const loaded = tryToLoad(snapshot, read, log);
+    const loaded = await tryToLoad(snapshot, read, log);
     if (loaded === null) continue;
     if (snapshot.sequence > endSequence && reader.mayLag)
       throw new JournalUnavailable(`the node has not received sequence ${snapshot.sequence} yet`);
@@ -70,17 +72,17 @@ export async function problemWith(
 }
 
 /** Whether the file is a whole snapshot, of whatever journal. */
-export function isUndamaged(snapshot: SnapshotName): boolean {
-  return tryToLoad(snapshot, readSnapshot, { warn: () => {} }) !== null;
+export async function isUndamaged(snapshot: SnapshotName): Promise<boolean> {
+  return (await tryToLoad(snapshot, readSnapshot, { warn: () => {} })) !== null;
 }
 
-function tryToLoad(
+async function tryToLoad(
   snapshot: SnapshotName,
-  read: typeof readSnapshot,
+  read: ReadSnapshot,
   log: SnapshotLog,
-): LoadedSnapshot | null {
+): Promise<LoadedSnapshot | null> {
   try {
-    const loaded = read(snapshot.path);
+    const loaded = await read(snapshot.path);
     if (loaded.header.sequence === snapshot.sequence) return loaded;
     warn(log, snapshot, `its sequence is ${loaded.header.sequence}, not the one in its name`);
   } catch (error) {
