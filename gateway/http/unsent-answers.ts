@@ -9,7 +9,8 @@
  * - the answers that clients do not read are within the total limit and the limit per address,
  *   except for a single larger one. Above a limit, the oldest answers of the address with the most
  *   are dropped, with their connections. An answer that waits only for its turn does not count: no
- *   client that reads is dropped, however many answers one commit releases;
+ *   client that reads is dropped, however many answers one commit releases. Those are within the
+ *   total limit, too: beyond it, answers are written at once;
  * - in one turn of the event loop, at most {@link TURN_BYTES} of large answers are written, in
  *   pieces, so that they delay no other answer longer;
  * - an answer is dropped, with its connection, by uWebSockets.js if nothing is read for about 10 s,
@@ -21,9 +22,9 @@ import type { ElapsedMs } from '../fair-use/token-buckets.js';
 import { textBuffers } from '../json/text-buffers.js';
 
 export interface UnsentLimits {
-  /** For all waiting answers. */
+  /** For all answers that clients do not read; also for all that wait for their turn. */
   bytes: number;
-  /** For the waiting answers of one address; 0: no limit. */
+  /** For the unread answers of one address; 0: no limit. */
   bytesPerAddress: number;
   /** Real milliseconds within which an answer must be fully read. */
   ms: number;
@@ -38,7 +39,7 @@ export interface Recipient {
 /** Why an answer was dropped: the total limit, the limit per address, or the time limit. */
 type DropReason = 'total' | 'address' | 'time';
 
-/** Counted per waiting answer besides its bytes: the buffer of uWebSockets.js, and objects. */
+/** Counted per unread answer besides its bytes: the buffer of uWebSockets.js, and objects. */
 export const WAITING_BYTES = 20 * 1024;
 /** Fits the buffer of uWebSockets.js, so that head and body are sent together. */
 export const SMALL_LENGTH = 14 * 1024;
@@ -76,6 +77,8 @@ export class UnsentAnswers {
   private readonly unread = new Set<Waiting>();
   private readonly accounts = new Map<AddressKey, Account>();
   private bytesInAll = 0;
+  /** Of the answers that wait only for their turn. */
+  private bytesInTurn = 0;
   /** Waiting answers of which the operating system may take more. */
   private readonly ready = new Set<Waiting>();
   /** The rest of {@link TURN_BYTES} in this turn. */
@@ -95,8 +98,9 @@ export class UnsentAnswers {
     return this.bytesInAll;
   }
 
+  /** How many they are. */
   get count(): number {
-    return this.waiting.size;
+    return this.unread.size;
   }
 
   /** Answers dropped since the start. */
@@ -142,7 +146,10 @@ export class UnsentAnswers {
     isOwn: boolean,
     recipient: Recipient,
   ): void {
-    const state = this.turnBytes > 0 ? this.writePiece(response, body) : headOnly(response, body);
+    let state = this.turnBytes > 0 ? this.writePiece(response, body) : headOnly(response, body);
+    const { byteLength } = body;
+    while (state === 'taken' && isOwn && this.bytesInTurn + byteLength > this.limits.bytes)
+      state = this.writePiece(response, body);
     if (state === 'over') {
       textBuffers.give(body);
       return;
@@ -155,6 +162,7 @@ export class UnsentAnswers {
       return true;
     });
     this.waiting.add(waiting);
+    if (isOwn) this.bytesInTurn += byteLength;
     if (state === 'taken') this.addReady(waiting);
     else this.addUnread(waiting);
   }
@@ -206,12 +214,14 @@ export class UnsentAnswers {
   /** Counts an answer of which the operating system takes no more. */
   private addUnread(waiting: Waiting): void {
     if (this.unread.has(waiting)) return;
-    const { body, address } = waiting;
-    if (textBuffers.isLent(body)) {
+    const { body, isOwn, address } = waiting;
+    if (isOwn && body.buffer.byteLength > body.byteLength) {
+      // What counts is the memory that it takes.
       waiting.body = new Uint8Array(body);
       textBuffers.give(body);
     }
-    waiting.bytes = WAITING_BYTES + (waiting.isOwn ? body.byteLength : 0);
+    if (isOwn) this.bytesInTurn -= body.byteLength;
+    waiting.bytes = WAITING_BYTES + (isOwn ? body.byteLength : 0);
     let account = this.accounts.get(address);
     if (account === undefined) {
       account = { bytes: 0, unread: new Set() };
@@ -227,8 +237,11 @@ export class UnsentAnswers {
   private forget(waiting: Waiting): void {
     if (!this.waiting.delete(waiting)) return;
     this.ready.delete(waiting);
-    if (!this.unread.delete(waiting)) return;
-    const { address, bytes } = waiting;
+    const { address, body, bytes, isOwn } = waiting;
+    if (!this.unread.delete(waiting)) {
+      if (isOwn) this.bytesInTurn -= body.byteLength;
+      return;
+    }
     this.bytesInAll -= bytes;
     const account = this.accounts.get(address)!;
     account.unread.delete(waiting);

@@ -75,7 +75,9 @@ export class AsciiWriter {
   /** The same, but a long text in its own buffer, without a copy: `textBuffers` takes it back. */
   handOver(): Uint8Array {
     if (this.byteLength < LONG_BYTES) return this.toBytes();
-    const bytes = new Uint8Array(this.bytes.buffer, this.start, this.byteLength);
+    // Texts that were taken before it stay in their buffer, which is then not given back.
+    const bytes =
+      this.start > 0 ? this.toBytes() : new Uint8Array(this.bytes.buffer, 0, this.length);
     this.replace(textBuffers.take());
     this.start = 0;
     this.length = 0;
