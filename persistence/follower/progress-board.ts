@@ -7,8 +7,8 @@
  *
  * A thread that loads a snapshot receives no messages for seconds, so it marks such work as
  * interruptible: it may be terminated there. (Terminating a thread within a call into SQLite, or in
- * a callback from it, makes the process die of a signal.) The thread also says when it has ended, to a process that is ending
- * and receives no events.
+ * a callback from it, makes the process die of a signal.) The thread also says when it has ended,
+ * to a process that is ending and receives no events.
  */
 
 const SLOTS = [
