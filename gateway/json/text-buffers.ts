@@ -1,6 +1,6 @@
 /**
  * Memory for long texts, which is used again: V8 counts memory outside of its heap, and collects
- * its whole heap after every 64 MiB of it. That is a second's worth of long answers.
+ * its whole heap after every 64 MiB of it. Long answers can take that three times a second.
  *
  * Always holds: a buffer has one user at a time. Whoever takes one gives it back once, when nothing
  * reads the text any more, or leaves it to the garbage collector.
