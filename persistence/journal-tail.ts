@@ -184,8 +184,7 @@ export class JournalTail {
   /** Reads and applies what is new. */
   private async look(replay: Replay, watcher: TailWatcher): Promise<void> {
     const { elapsedMs } = this.options;
-    if (this.source === null) this.use(await this.openAgain());
-    const source = this.source!;
+    const source = this.source ?? this.use(await this.openAgain());
     const askedMs = elapsedMs();
     const head = await source.head();
     if (head.lastSequence < this.position.sequence) {
@@ -256,9 +255,10 @@ export class JournalTail {
     this.use(other);
   }
 
-  private use(source: PostgresSource): void {
+  private use(source: PostgresSource): PostgresSource {
     this.source = source;
     this.isProven = false;
+    return source;
   }
 
   private openAgain(): Promise<PostgresSource> {

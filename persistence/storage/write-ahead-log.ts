@@ -18,7 +18,7 @@ const LEAF_PAGES = [10, 13];
 
 /**
  * Whether any page in a log has a row of a table or an entry of an index. Frames that a crash has
- * left unfinished count, too: false is certain, true is not.
+ * left unfinished count, too, so some of these rows may never have been committed.
  */
 export function hasRows(log: Buffer): boolean {
   if (log.length < HEAD_BYTES) return false;
