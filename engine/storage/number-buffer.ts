@@ -4,10 +4,16 @@
  * writes to `values` directly must not write -0.
  */
 export class NumberBuffer {
-  values: Float64Array = new Float64Array(1024);
+  values = new Float64Array(0);
   /** The same memory: two words per entry, the low one first. */
-  words: Int32Array = new Int32Array(this.values.buffer);
+  words = new Int32Array(0);
   length = 0;
+
+  // V8 takes a field that is set once for a constant. If the first large result were the first to
+  // set these fields again, all code that uses a buffer would have to be compiled again.
+  constructor() {
+    this.grow(1024);
+  }
 
   clear(): void {
     this.length = 0;
@@ -34,7 +40,7 @@ export class NumberBuffer {
   }
 
   private grow(needed: number): void {
-    let capacity = this.values.length;
+    let capacity = Math.max(1, this.values.length);
     while (capacity < needed) capacity *= 2;
     const values = new Float64Array(capacity);
     values.set(this.values);
