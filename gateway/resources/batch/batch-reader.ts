@@ -5,7 +5,7 @@
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
 import type { Assets } from '../../../engine/interface/notation.js';
-import { END, JsonScanner, namesOf } from '../../json/scanner.js';
+import { END, JsonScanner, namesOf, START } from '../../json/scanner.js';
 import { OrderReader } from '../orders/order-reader.js';
 
 const FIELDS = namesOf(['userId', 'operations', 'atomic']);
@@ -39,8 +39,9 @@ export class BatchReader {
     let atomic = false;
     let seen = 0;
     scanner.openObject();
+    let index = START;
     for (;;) {
-      const index = scanner.field(FIELDS, seen === 0);
+      index = scanner.field(FIELDS, index);
       if (index === END) break;
       if (index < 0 || (seen & (1 << index)) !== 0) return null;
       seen |= 1 << index;

@@ -18,7 +18,7 @@ import {
   MIN_PRICE_TICKS,
 } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdNumber } from '../../../engine/interface/notation.js';
-import { END, FAILED, type JsonScanner, namesOf } from '../../json/scanner.js';
+import { bytesOfText, END, FAILED, type JsonScanner, namesOf, START } from '../../json/scanner.js';
 import { SELF_TRADE_NAMES } from './requests.js';
 
 const MICRO_PLACES = 6;
@@ -151,8 +151,9 @@ export class OrderReader {
     this.expiresAtMs = MAX_TIME_MS;
     this.selfTrade = SelfTrade.CANCEL_RESTING;
     scanner.openObject();
+    let index = START;
     for (;;) {
-      const index = scanner.field(FIELDS, this.seen === 0);
+      index = scanner.field(FIELDS, index);
       if (index === END) return scanner.isFine;
       if (index === FAILED || (this.seen & (1 << index)) !== 0) return false;
       this.seen |= 1 << index;
@@ -204,10 +205,9 @@ export class OrderReader {
         this.operation = scanner.word(OPERATIONS);
         return this.operation !== FAILED;
       case BIT.marketId:
-        scanner.text();
-        if (!scanner.isFine || assets === null) return false;
-        this.marketId = markets.numberOf(assets, scanner);
-        return true;
+        if (assets === null) return false;
+        this.marketId = markets.nextNumber(assets, scanner);
+        return scanner.isFine;
       case BIT.clientOrderId:
         scanner.text();
         this.clientOrderId = scanner.isFine ? clientOrderIdOf(scanner) : null;
@@ -281,17 +281,20 @@ function clientOrderIdOf(scanner: JsonScanner): string | null {
 /** Remembers the market that was named last: most operations of a batch name the same one. */
 const markets = {
   assets: null as Assets | null,
-  name: new Uint8Array(0) as Uint8Array,
+  /** In quotes. */
+  name: new Uint8Array(0),
   marketId: 0,
 
-  /** The market of the scanner's last text; 0: none can have this name. */
-  numberOf(assets: Assets, scanner: JsonScanner): number {
-    if (this.assets === assets && scanner.textIs(this.name)) return this.marketId;
-    const name = scanner.textBytes();
-    const marketId = marketIdNumber(assets, Buffer.from(name).toString('latin1'));
+  /** The market whose name is next in the text; 0: none can have this name. */
+  nextNumber(assets: Assets, scanner: JsonScanner): number {
+    if (this.assets === assets && scanner.skipText(this.name)) return this.marketId;
+    scanner.text();
+    if (!scanner.isFine) return 0;
+    const name = Buffer.from(scanner.textBytes()).toString('latin1');
+    const marketId = marketIdNumber(assets, name);
     if (marketId === 0) return 0;
     this.assets = assets;
-    this.name = name;
+    this.name = bytesOfText(`"${name}"`);
     this.marketId = marketId;
     return marketId;
   },

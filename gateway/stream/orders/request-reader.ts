@@ -5,7 +5,7 @@
  */
 import type { BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
-import { END, FAILED, JsonScanner, namesOf } from '../../json/scanner.js';
+import { END, FAILED, JsonScanner, namesOf, START } from '../../json/scanner.js';
 import { BatchReader } from '../../resources/batch/batch-reader.js';
 import { KEY, type OrderRequest, REQUEST_ID_MAX } from './requests.js';
 
@@ -58,8 +58,9 @@ export class OrderRequestReader {
     this.clientSequence = 0;
     this.atomic = false;
     scanner.openObject();
+    let index = START;
     for (;;) {
-      const index = scanner.field(NAMES, this.seen === 0);
+      index = scanner.field(NAMES, index);
       if (index === END) return scanner.isFine;
       if (index === FAILED || (this.seen & (1 << index)) !== 0) return false;
       this.seen |= 1 << index;
