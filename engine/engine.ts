@@ -12,9 +12,13 @@ import { ClientSequence } from './interface/client-sequence.js';
 import { Code } from './interface/codes.js';
 import { CommandRecord, readCommand, timeOf } from './interface/command-record.js';
 import { type Command, CommandKind } from './interface/commands.js';
-import { isIdempotencyKey } from './interface/fields.js';
 import { Fingerprint } from './interface/fingerprint.js';
-import { MAX_FILLS_PER_ORDER, MAX_TIME_MS, WORK_UNITS_PER_COMMAND } from './interface/limits.js';
+import {
+  MAX_FILLS_PER_ORDER,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_TIME_MS,
+  WORK_UNITS_PER_COMMAND,
+} from './interface/limits.js';
 import { RecordBuffer } from './interface/records.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from './interface/results.js';
 import { Reads } from './reads.js';
@@ -188,12 +192,13 @@ export class Engine extends Reads {
     const { state, print } = this;
     const { hash, idempotency, nowMs, result } = state;
     const { userId, keyFrom, keyLength } = command;
-    const { bytes } = command.records;
+    const { bytes, ints } = command.records;
     if (ClientSequence.isIn(bytes, keyFrom, keyLength)) {
       this.executeNumbered(command);
       return;
     }
-    if (!isIdempotencyKey(bytes, keyFrom, keyLength)) {
+    const isKey = keyLength >= 1 && keyLength <= MAX_IDEMPOTENCY_KEY_LENGTH;
+    if (!isKey || !hash.pairOfPrintable(userId, ints, keyFrom, keyLength)) {
       this.reject(command, Code.invalid_command);
       return;
     }
@@ -206,7 +211,6 @@ export class Engine extends Reads {
       this.reject(command, Code.invalid_command);
       return;
     }
-    hash.pairOfBytes(userId, bytes, keyFrom, keyLength);
     const { low, high } = hash;
     print.take(command);
     const { a, b } = print;

@@ -1,5 +1,5 @@
 /** The forms of text fields in commands. */
-import { MAX_CLIENT_ORDER_ID_LENGTH, MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
+import { MAX_CLIENT_ORDER_ID_LENGTH } from './limits.js';
 
 const ASSET_SYMBOL = /^[A-Z0-9]{2,10}$/;
 const NAME = /^[A-Za-z0-9_-]{3,20}$/;
@@ -12,8 +12,6 @@ const CLIENT_ORDER_ID_CHARACTERS =
 export const CLIENT_ORDER_ID_BYTES = new Uint8Array(256);
 for (let i = 0; i < CLIENT_ORDER_ID_CHARACTERS.length; i++)
   CLIENT_ORDER_ID_BYTES[CLIENT_ORDER_ID_CHARACTERS.charCodeAt(i)] = 1;
-const FIRST_PRINTABLE = 32;
-const LAST_PRINTABLE = 126;
 
 export const isAssetSymbol = (text: string): boolean => ASSET_SYMBOL.test(text);
 export const isUsername = (text: string): boolean => NAME.test(text);
@@ -23,15 +21,6 @@ export const isSha256 = (text: string): boolean => SHA_256.test(text);
 
 export function isText(text: string, minLength: number, maxLength: number): boolean {
   return typeof text === 'string' && text.length >= minLength && text.length <= maxLength;
-}
-
-/** Printable ASCII, in one byte per character. */
-export function isIdempotencyKey(bytes: Uint8Array, from: number, length: number): boolean {
-  if (length < 1 || length > MAX_IDEMPOTENCY_KEY_LENGTH) return false;
-  for (let i = from; i < from + length; i++) {
-    if (bytes[i]! < FIRST_PRINTABLE || bytes[i]! > LAST_PRINTABLE) return false;
-  }
-  return true;
 }
 
 /** In one byte per character. */

@@ -19,6 +19,7 @@ const FINAL_ROUNDS = 3;
 const UPPER_A = 65;
 const UPPER_Z = 90;
 const TO_LOWER = 32;
+const SPACES = 0x20202020;
 
 /** What {@link halfSipHash} writes to, if it is to give 64 bits. */
 const pair = new Int32Array(2);
@@ -67,6 +68,13 @@ function halfSipHash(
 /** The last word: the number of bytes modulo 256, and the last code unit if their number is odd. */
 function lastWord(length: number, unit: number): number {
   return ((4 + length * 2) << 24) | unit;
+}
+
+/** Not 0 if one of the four bytes is below 32 or above 126: the highest bit of one is then set. */
+function notPrintable(word: number): number {
+  const isHigh = word | (word + 0x01010101);
+  const isLow = ~(word + 0x60606060);
+  return (isHigh | isLow) & 0x80808080;
 }
 
 function lowerAscii(unit: number): number {
@@ -119,6 +127,36 @@ export class TextHash {
     halfSipHash(this.keyLow, this.keyHigh, words, count, true);
     this.low = pair[0]!;
     this.high = pair[1]!;
+  }
+
+  /**
+   * The same, for bytes that begin in the second half of one of the `ints`, as those of a record's
+   * text do: four at a time, which takes a fraction of the time. Returns whether all of them are
+   * printable ASCII.
+   */
+  pairOfPrintable(prefix: number, ints: Int32Array, from: number, length: number): boolean {
+    const words = this.roomFor(length);
+    let count = 0;
+    words[count++] = prefix;
+    let at = from >> 2;
+    let half = ints[at]! >>> 16;
+    let outside = 0;
+    for (let left = length; left >= 4; left -= 4) {
+      const next = ints[++at]!;
+      const word = half | (next << 16);
+      outside |= notPrintable(word);
+      words[count++] = word;
+      half = next >>> 16;
+    }
+    const rest = length & 3;
+    if (rest === 3) half |= ints[at + 1]! << 16;
+    const last = half & (0xffffff >>> (8 * (3 - rest)));
+    outside |= notPrintable(last | (SPACES << (8 * rest)));
+    words[count++] = ((4 + length) << 24) | last;
+    halfSipHash(this.keyLow, this.keyHigh, words, count, true);
+    this.low = pair[0]!;
+    this.high = pair[1]!;
+    return outside === 0;
   }
 
   /** The hash of a text that is stored in one byte per code unit. */

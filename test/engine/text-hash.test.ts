@@ -105,6 +105,28 @@ describe('the keyed hash', () => {
     expect([hash.low === low, hash.high === high]).toEqual([false, false]);
   });
 
+  test('of 64 bits is the same four bytes at a time, which tells whether they are printable', () => {
+    const random = new Random('5');
+    const ints = new Int32Array(40);
+    const bytes = new Uint8Array(ints.buffer);
+    const hash = new TextHash();
+    hash.setKey('a secret');
+    for (let length = 1; length <= 64; length++) {
+      for (const odd of [...Array(256).keys(), ...new Array(50).fill(0x41)]) {
+        const from = 2 + 4 * random.whole(0, 10);
+        bytes.forEach((_, at) => {
+          const isWithin = at >= from && at < from + length;
+          bytes[at] = isWithin ? random.whole(32, 126) : random.whole(0, 255);
+        });
+        bytes[from + random.whole(0, length - 1)] = odd;
+        const isPrintable = hash.pairOfPrintable(length, ints, from, length);
+        const { low, high } = hash;
+        hash.pairOfBytes(length, bytes, from, length);
+        expect([isPrintable, low, high]).toEqual([odd >= 32 && odd <= 126, hash.low, hash.high]);
+      }
+    }
+  });
+
   test('is HalfSipHash-1-3 of the number and the text', () => {
     const random = new Random('3');
     const hash = new TextHash();
