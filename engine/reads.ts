@@ -233,6 +233,10 @@ export class Reads {
     return slot === 0 ? 0 : this.state.markets.id(slot);
   }
 
+  hasMarket(marketId: number): boolean {
+    return this.state.markets.find(marketId) !== 0;
+  }
+
   market(marketId: number): MarketView | null {
     const { markets, levels } = this.state;
     const slot = markets.find(marketId);

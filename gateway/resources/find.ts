@@ -1,6 +1,6 @@
 /** Finds what a request names. If it does not exist, the request is refused. */
 import type { Engine } from '../../engine/engine.js';
-import { idNumber } from '../../engine/interface/notation.js';
+import { idNumber, marketIdNumber } from '../../engine/interface/notation.js';
 import type { AccountView } from '../../engine/interface/views.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -13,6 +13,21 @@ export function findAccount(
   const account = call.engine.account(idNumber('u', call.parameter(parameter)));
   if (account === null) call.answerError(errorAnswer('user_not_found'));
   return account;
+}
+
+/** The market that was named last: most requests name one of a few. */
+const last = { engine: null as Engine | null, name: '', marketId: 0 };
+
+/** The market of this name; 0 if no market can have it. */
+export function marketNumber(engine: Engine, name: string): number {
+  if (name === last.name && engine === last.engine) return last.marketId;
+  const marketId = marketIdNumber(engine, name);
+  if (marketId !== 0) {
+    last.engine = engine;
+    last.name = name;
+    last.marketId = marketId;
+  }
+  return marketId;
 }
 
 /** Whether the asset is listed. If not, the request is refused. */

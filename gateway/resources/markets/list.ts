@@ -85,7 +85,7 @@ function merged(
 ): MarketView[] {
   const lowest = page.nextCursor ?? 0;
   const forgotten = page.entries
-    .filter((market) => engine.market(market.marketId) === null)
+    .filter((market) => !engine.hasMarket(market.marketId))
     .map(viewOfPast);
   return [...known.filter(({ marketId }) => marketId >= lowest), ...forgotten].sort(
     (a, b) => b.marketId - a.marketId,

@@ -6,7 +6,6 @@ import {
   MAX_PRICE_TICKS,
   MIN_PRICE_TICKS,
 } from '../../../engine/interface/limits.js';
-import { marketIdNumber } from '../../../engine/interface/notation.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
 import { answerCoded } from '../../coding/coded-answer.js';
@@ -14,7 +13,7 @@ import { hashTag } from '../../coding/entity-tags.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { isListed } from '../find.js';
+import { isListed, marketNumber } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { startOf } from '../paging.js';
 import * as examples from './examples.js';
@@ -93,7 +92,7 @@ export const marketRoutes: Route[] = [
     example: examples.market,
     handle(call) {
       const { engine } = call;
-      const marketId = marketIdNumber(engine, call.parameter('id'));
+      const marketId = marketNumber(engine, call.parameter('id'));
       const request = { kind: 'marketText', marketId } as const;
       const respond = (text: HashedText | null, sequence: number) => {
         if (text !== null) answerCoded(call, sequence, text.bytes, hashTag(text.contentHash));
@@ -113,10 +112,12 @@ export const marketRoutes: Route[] = [
     errors: ['market_not_found'],
     example: examples.orderbook,
     handle(call) {
-      const market = findMarket(call, call.parameter('marketId'));
-      if (market === null) return;
       const { engine } = call;
-      const { marketId } = market;
+      const marketId = marketNumber(engine, call.parameter('marketId'));
+      if (!engine.hasMarket(marketId)) {
+        call.answerError(errorAnswer('market_not_found'));
+        return;
+      }
       const { depth } = call.query;
       const bytes = bookTexts.get(engine, marketId * DEPTHS + depth, () =>
         orderbookBytes(engine, marketId, engine.depth(marketId, depth)!, engine.sequence),
@@ -163,8 +164,7 @@ function answerWithoutHistory(call: RequestContext<unknown, unknown>, marketId: 
 
 /** The market; null: there is none, and the request has been refused. */
 function findMarket(call: RequestContext<unknown, unknown>, id: string): MarketView | null {
-  const marketId = marketIdNumber(call.engine, id);
-  const market = marketId === 0 ? null : call.engine.market(marketId);
+  const market = call.engine.market(marketNumber(call.engine, id));
   if (market === null) call.answerError(errorAnswer('market_not_found'));
   return market;
 }

@@ -1,13 +1,14 @@
 /** Orders: buy, sell, cancel, amend, claim. All need a session. */
 import { z } from 'zod';
 import type { Command } from '../../../engine/interface/commands.js';
-import { type Assets, idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
+import { idNumber } from '../../../engine/interface/notation.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody, NoQuery, own } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
 import { JsonScanner } from '../../json/scanner.js';
+import { marketNumber } from '../find.js';
 import { buyCommand, type OrderPlace, sellCommand } from './commands.js';
 import * as examples from './examples.js';
 import { OrderReader } from './order-reader.js';
@@ -75,7 +76,7 @@ export const tradingRoutes: Route[] = [
     example: examples.buy,
     readCommand(call, body, { userId }) {
       const { idempotencyKey } = call;
-      const marketId = marketNumber(call);
+      const marketId = marketNumber(call.engine, call.parameter('marketId'));
       return marketId === 0 ? null : reader.buy(body, { userId, idempotencyKey, marketId });
     },
     handle(call) {
@@ -98,7 +99,7 @@ export const tradingRoutes: Route[] = [
     example: examples.sell,
     readCommand(call, body, { userId }) {
       const { idempotencyKey } = call;
-      const marketId = marketNumber(call);
+      const marketId = marketNumber(call.engine, call.parameter('marketId'));
       return marketId === 0 ? null : reader.sell(body, { userId, idempotencyKey, marketId });
     },
     handle(call) {
@@ -139,7 +140,7 @@ export const tradingRoutes: Route[] = [
     errors: ['market_not_found', 'order_not_found', 'order_closed'],
     example: examples.cancel,
     readCommand(call, body, { userId }) {
-      const marketId = marketNumber(call);
+      const marketId = marketNumber(call.engine, call.parameter('marketId'));
       const orderId = idNumber('o', call.parameter('orderId'));
       if (body.length > 0 || marketId === 0 || orderId === 0) return null;
       return { kind: 'cancel', userId, idempotencyKey: call.idempotencyKey, marketId, orderId };
@@ -280,36 +281,20 @@ function orderPlace(
   if (marketId === null) return null;
   const orderId = idNumber('o', call.parameter('orderId'));
   if (orderId !== 0 || call.idempotencyKey !== null) return { marketId, orderId };
-  const isMarket = call.engine.market(marketId) !== null;
+  const isMarket = call.engine.hasMarket(marketId);
   call.answerError(errorAnswer(isMarket ? 'order_not_found' : 'market_not_found'));
   return null;
-}
-
-/** The market that was named last: most requests name one of a few. */
-const last = { assets: null as Assets | null, name: '', marketId: 0 };
-
-/** The market of this name, or of that in the path; 0 if no market can have this id. */
-function marketNumber(
-  call: RequestContext<unknown, unknown>,
-  name = call.parameter('marketId'),
-): number {
-  const { engine } = call;
-  if (name === last.name && engine === last.assets) return last.marketId;
-  const marketId = marketIdNumber(engine, name);
-  if (marketId !== 0) {
-    last.assets = engine;
-    last.name = name;
-    last.marketId = marketId;
-  }
-  return marketId;
 }
 
 /**
  * null if no market can have this id; the client has been told. With an idempotency key the id is 0
  * instead, which the engine does not find, so that the refusal is remembered.
  */
-function marketOf(call: RequestContext<unknown, unknown>, name?: string): number | null {
-  const marketId = marketNumber(call, name);
+function marketOf(
+  call: RequestContext<unknown, unknown>,
+  name = call.parameter('marketId'),
+): number | null {
+  const marketId = marketNumber(call.engine, name);
   if (marketId !== 0 || call.idempotencyKey !== null) return marketId;
   call.answerError(errorAnswer('market_not_found'));
   return null;

@@ -25,7 +25,7 @@ export function channelNamed(
   const [kind, subject] = splitName(name);
   if (kind === 'book' || kind === 'trades') {
     const marketId = marketIdNumber(engine, subject);
-    const isKnown = marketId !== 0 && engine.market(marketId) !== null;
+    const isKnown = engine.hasMarket(marketId);
     return isKnown ? { kind, marketId } : errorAnswer('market_not_found', { channel: name });
   }
   if (kind === 'prices') {

@@ -68,7 +68,7 @@ class EventsVisitor implements Visitor {
     const { engine, request } = this;
     if (request.market === null || this.isMarketKnown) return;
     if (this.marketId === 0) this.marketId = marketIdNumber(engine, request.market);
-    this.isMarketKnown = this.marketId !== 0 && engine.market(this.marketId) !== null;
+    this.isMarketKnown = engine.hasMarket(this.marketId);
   }
 
   private isWantedCommand(command: Command): boolean {

@@ -69,6 +69,6 @@ export function stateViewOf(engine: Engine, { userId, market }: StateViewFilter)
         .map((position) => ({ ...position, userId: id })),
     ),
     deposits: known.flatMap((id) => engine.vaultDeposits(id)),
-    hasMarket: marketId !== null && engine.market(marketId) !== null,
+    hasMarket: marketId !== null && engine.hasMarket(marketId),
   };
 }
