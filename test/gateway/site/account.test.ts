@@ -12,8 +12,8 @@ let visitor: Visitor;
 let token: string;
 let userId: string;
 beforeAll(async () => {
-  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
   browser = await launchBrowser();
+  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
   visitor = await Visitor.open(browser, server.exchange.address);
   await visitor.register('ada');
   token = await visitor.token();

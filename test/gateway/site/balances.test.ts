@@ -32,11 +32,11 @@ let server: ChildServer;
 let http: ApiClient;
 let browser: Browser;
 beforeAll(async () => {
+  browser = await launchBrowser();
   folder = await mkdtemp(join(tmpdir(), 'site-'));
   const data = join(folder, 'data');
   server = ChildServer.spawn({ DATA_FOLDER: data, FEED_SPEED: '60', LOG_LEVEL: 'warn' });
   http = await server.listening();
-  browser = await launchBrowser();
 });
 afterAll(async () => {
   for (const bot of bots) bot.kill('SIGKILL');

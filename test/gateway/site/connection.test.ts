@@ -81,12 +81,12 @@ async function startServer(): Promise<void> {
 
 let url: string;
 beforeAll(async () => {
+  browser = await launchBrowser();
   folder = await mkdtemp(join(tmpdir(), 'site-'));
   await writePrices(join(folder, 'prices.csv'));
   line = new Line();
   url = await line.open();
   await startServer();
-  browser = await launchBrowser();
 });
 afterEach(() => line.mend());
 afterAll(async () => {

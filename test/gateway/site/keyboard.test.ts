@@ -8,11 +8,11 @@ import { Visitor } from './browser.js';
 let server: TestServer;
 let browser: Browser;
 beforeAll(async () => {
+  browser = await launchBrowser();
   server = await TestServer.withMarket();
   const maker = await server.register('maker');
   const body = { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' };
   await server.api.post(`/markets/15m/${MARKET}/buy`, body, maker.token);
-  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser.close();

@@ -21,9 +21,9 @@ let visitor: Visitor;
 let token: string;
 let userId: string;
 beforeAll(async () => {
+  browser = await launchBrowser();
   server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
   maker = await server.register('maker');
-  browser = await launchBrowser();
   visitor = await Visitor.open(browser, server.exchange.address);
   await visitor.register('ada');
   token = await visitor.token();

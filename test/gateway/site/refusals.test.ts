@@ -13,9 +13,9 @@ let maker: Trader;
 let browser: Browser;
 let visitor: Visitor;
 beforeAll(async () => {
+  browser = await launchBrowser();
   server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
   maker = await server.register('maker');
-  browser = await launchBrowser();
   visitor = await Visitor.open(browser, server.exchange.address);
 });
 afterAll(async () => {

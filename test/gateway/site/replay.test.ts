@@ -9,8 +9,8 @@ let server: TestServer;
 let browser: Browser;
 let visitor: Visitor;
 beforeAll(async () => {
-  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
   browser = await launchBrowser();
+  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
   visitor = await Visitor.open(browser, server.exchange.address);
 });
 afterAll(async () => {

@@ -17,11 +17,11 @@ let server: ChildServer;
 let api: ApiClient;
 let browser: Browser;
 beforeAll(async () => {
+  browser = await launchBrowser();
   folder = await mkdtemp(join(tmpdir(), 'site-'));
   const variables = { DATA_FOLDER: folder, FEED_SPEED: '40', HOUSE: 'on', LOG_LEVEL: 'warn' };
   server = ChildServer.spawn(variables);
   api = await server.listening();
-  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser.close();
