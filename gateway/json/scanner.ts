@@ -6,8 +6,9 @@
  * than fifteen digits and bytes beyond ASCII are legal JSON that it does not take; the caller then
  * reads the text another way. After the first such byte every method fails.
  *
- * A client sends the same fields in the same order again and again. So a name is first compared
- * with the one that came at this place the last time, and only if it is another one looked up.
+ * Clients send the same fields in the same order again and again. So a name is first compared with
+ * the one that followed the same field the last time, and is looked up only if it is another one.
+ * These guesses are shared by all clients and never change a result.
  */
 
 /** Names of fields or of string values. */
@@ -18,8 +19,9 @@ export interface Names {
   /** The names in quotes, and as fields: in quotes and with a colon. */
   readonly quoted: readonly Uint8Array[];
   readonly fields: readonly Uint8Array[];
-  /** Guesses: the field after each one and, first of all, after {@link START}; and the value. */
+  /** By the index of a field plus 1, or 0 at the start: the field that followed the last time. */
   readonly nextFields: Int8Array;
+  /** The value that came the last time. */
   nextWord: number;
 }
 

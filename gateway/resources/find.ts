@@ -18,7 +18,7 @@ export function findAccount(
 /** The market that was named last: most requests name one of a few. */
 const last = { engine: null as Engine | null, name: '', marketId: 0 };
 
-/** The market of this name; 0 if no market can have it. */
+/** As `marketIdNumber`, which it need not call for the market that was named last. */
 export function marketNumber(engine: Engine, name: string): number {
   if (name === last.name && engine === last.engine) return last.marketId;
   const marketId = marketIdNumber(engine, name);

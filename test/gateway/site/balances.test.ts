@@ -41,7 +41,8 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const bot of bots) bot.kill('SIGKILL');
   await browser.close();
-  await http.close();
+  // Absent if the server did not start.
+  await http?.close();
   await server.stop();
   await rm(folder, { recursive: true });
 });

@@ -92,7 +92,8 @@ afterEach(() => line.mend());
 afterAll(async () => {
   await browser.close();
   line.close();
-  await api.close();
+  // Absent if the server did not start.
+  await api?.close();
   await server.stop();
   await rm(folder, { recursive: true });
 });

@@ -25,7 +25,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser.close();
-  await api.close();
+  // Absent if the server did not start.
+  await api?.close();
   await server.stop();
   await rm(folder, { recursive: true });
 });
