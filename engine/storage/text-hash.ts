@@ -130,9 +130,9 @@ export class TextHash {
   }
 
   /**
-   * The same hash of the bytes from the byte `from` of the `ints` on, which is in the second half of
-   * one of them, as the first of a record's text is: four at a time, which takes a fraction of the
-   * time. Returns whether all of them are printable ASCII.
+   * The same hash of the bytes from byte `from` of the `ints` on, which is in the second half of
+   * one of them, as the first byte of a record's text is. It takes four bytes at a time, in a
+   * fraction of the time. Returns whether all of them are printable ASCII.
    */
   pairOfPrintable(prefix: number, ints: Int32Array, from: number, length: number): boolean {
     const words = this.roomFor(length);
