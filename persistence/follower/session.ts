@@ -25,7 +25,7 @@ import { type CheckedHistory, checkHistory } from '../history/check.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads } from '../history/reads.js';
 import { HistoryDamage } from '../history/rows.js';
-import { type CommittedLists, HistoryStore } from '../history/store.js';
+import { addPastMarket, type CommittedLists, HistoryStore } from '../history/store.js';
 import { JournalUnavailable, removedEnd } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
 import { type JournalPlace, openSource } from '../journal/source.js';
@@ -388,7 +388,7 @@ export class FollowerSession {
     lists.userBalances.addAll(added.userBalance);
     lists.assetPrices.addAll(added.assetPrice);
     for (const marketId of openedIds) lists.knownMarketIds.add(marketId);
-    lists.pastMarketIds.push(...endedIds);
+    for (const marketId of endedIds) addPastMarket(lists.pastMarketIds, marketId);
     const { store } = this.opened;
     this.board.set('projected', store.progress.sequence);
     this.board.set('entryCount', store.entryCount);

@@ -74,9 +74,16 @@ export interface CommittedLists {
   userBalances: ListCounts;
   /** By asset. */
   assetPrices: ListCounts;
-  /** Markets that have ended, in the order of their ids. */
+  /** Markets that have ended, in the order of their ids ({@link addPastMarket}). */
   pastMarketIds: number[];
   knownMarketIds: Set<number>;
+}
+
+/** A market that an operator declares VOID ends before those of its window with smaller ids. */
+export function addPastMarket(ids: number[], marketId: number): void {
+  let place = ids.length;
+  while (place > 0 && ids[place - 1]! > marketId) place--;
+  ids.splice(place, 0, marketId);
 }
 
 export class HistoryStore {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.js';
 import {
   type ApiClient,
   MARKET,
@@ -61,6 +62,7 @@ async function done(path: string, body: object = BECAUSE): Promise<Reply['json']
   expect([json.sequence > 0, json.atMs]).toEqual([true, server.clock.nowMs()]);
   return json;
 }
+type Id = { id: string };
 const code = ({ status, json }: Reply) => [status, json?.error?.code];
 const BID = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
 const bid = (trader: Trader, marketId = MARKET) =>
@@ -247,4 +249,35 @@ test('the actions are listed with their operator and reason, newest first, in pa
   const first = (await operate('GET', '/operator/actions?limit=5')).json;
   const rest = (await operate('GET', `/operator/actions?limit=50&cursor=${first.nextCursor}`)).json;
   expect([...first.actions, ...rest.actions]).toEqual(all.actions);
+});
+
+test('a market that is VOID before one with a smaller id ends has its place among past markets', async () => {
+  server.feed.deliver('ETH', 3_000);
+  await eventually(async () =>
+    expect((await api.get('/markets/15m?asset=ETH')).json.markets.length).toBe(1),
+  );
+  const active = (await api.get('/markets/15m')).json.markets;
+  const [btc, eth] = ['BTC', 'ETH'].map(
+    (asset) => active.find((market: { asset: string }) => market.asset === asset).id,
+  );
+  await done(`markets/${eth}/void`);
+  expect((await api.read('/markets/15m/history?asset=ETH')).json.markets).toMatchObject([
+    { id: eth },
+  ]);
+  await server.passTime(WINDOW_START_MS + 3 * WINDOW_MS + 2_000, 103_000);
+
+  const all = (await api.read('/markets/15m/history')).json.markets.map(({ id }: Id) => id);
+  expect(all.slice(0, 2)).toEqual([eth, btc]);
+  const walked: string[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const page: string = `limit=1${cursor && `&cursor=${cursor}`}`;
+    const { json } = await api.read(`/markets/15m/history?${page}`);
+    walked.push(...json.markets.map(({ id }: Id) => id));
+    cursor = json.nextCursor;
+  }
+  expect(walked).toEqual(all);
+  const found = (await api.read('/markets?limit=50')).json.markets.map(({ id }: Id) => id);
+  expect(found).toEqual(expect.arrayContaining(all));
+  expect((await api.get(`/leaderboard`)).status).toBe(200);
 });
