@@ -12,6 +12,7 @@ import { EmptyBody, PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { findAccount } from '../find.js';
 import { pageOf } from '../paging.js';
+import { rulesOf } from '../status/limits.js';
 import * as examples from './examples.js';
 import { claimYieldReceipt, depositOf, stakeReceipt, unstakeReceipt } from './receipts.js';
 import {
@@ -43,7 +44,7 @@ export const vaultRoutes: Route[] = [
         currency: 'USD',
         staked: micros(vault.stakedMicros),
         deposits: vault.depositCount,
-        feeShare: 0.4,
+        feeShare: rulesOf(engine.rules()).vaultShare,
         yieldPaid: micros(vault.yieldPaidMicros),
         apr: aprOf(engine),
         minimumStake: micros(MIN_STAKE_MICROS),

@@ -39,7 +39,7 @@ export const Vaults = responseSchema(
         currency,
         staked: money,
         deposits: count,
-        feeShare: z.number(),
+        feeShare: decimal,
         yieldPaid: money,
         apr: decimal.min(0).nullable().meta({
           description:

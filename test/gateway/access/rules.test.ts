@@ -54,6 +54,7 @@ async function feeOfBuy(key: string): Promise<number> {
   return json.fee;
 }
 const limits = async () => (await server.api.get('/limits')).json;
+const vaultShare = async () => (await server.api.get('/vaults')).json.vaults[0].feeShare;
 const feeRate = async () => (await server.api.get(`/markets/${MARKET}`)).json.feeRate;
 
 test('the fee and the limits change at once, are shown, and are still there after a restart', async () => {
@@ -67,6 +68,8 @@ test('the fee and the limits change at once, are shown, and are still there afte
   expect((await setRules({ ruleSet: 2, orderAmount: 4.5, vaultShare: 0.25 })).status).toBe(200);
   const shown = { ruleSet: 2, feeRate: 0.0025, vaultShare: 0.25 };
   expect(await limits()).toMatchObject({ ...shown, maxima: { orderAmount: 4.5, openOrders: 2 } });
+
+  expect(await vaultShare()).toBe(0.25);
 
   const { clock, folder } = server;
   await server.close();
