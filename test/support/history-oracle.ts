@@ -7,7 +7,12 @@
 import { planWorkload, STANDARD } from '../../bench/workload/workload.js';
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
-import { assetOfMarket, startOfMarketMs, WINDOW_MS } from '../../engine/interface/domain.js';
+import {
+  assetOfMarket,
+  marketIdOf,
+  startOfMarketMs,
+  WINDOW_MS,
+} from '../../engine/interface/domain.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
 import type { MARKET, RowOf } from '../../persistence/history/format.js';
 
@@ -38,7 +43,7 @@ export function dayOfCommands(seed = 'history', commands = 7_000): TimedCommand[
 
 /**
  * Two windows without prices, a price in the middle of the next, a day of silence, then prices
- * again.
+ * again, and an operator who declares one of two markets VOID.
  */
 function oddEnd(afterMs: number): TimedCommand[] {
   const tail: TimedCommand[] = [];
@@ -64,6 +69,11 @@ function oddEnd(afterMs: number): TimedCommand[] {
   later(left - 5_000, price(0));
   later(9_000, price(0), time);
   later(MINUTE_MS, price(1), time);
+  // The market with the larger id ends first.
+  const startsAtMs = atMs - (atMs % WINDOW_MS);
+  const marketId = marketIdOf(1, startsAtMs);
+  later(MINUTE_MS, { kind: 'voidMarket', marketId, operator: 'olga', reason: 'no prices' }, time);
+  for (let i = 0; i < 20; i++) later(MINUTE_MS, price(0), time);
   return tail;
 }
 
@@ -124,6 +134,7 @@ class Oracle {
   private readonly marketTrades = new Map<number, Entry[]>();
   private readonly markets = new Map<number, MarketRow>();
   private readonly lateAtMs = new Map<number, { atMs: number; price: number }>();
+  private readonly endedAtMs = new Map<number, number>();
 
   apply(command: Command, atMs: number): void {
     const { engine } = this;
@@ -251,6 +262,7 @@ class Oracle {
         this.change(event.marketId, { startPriceMicros: event.startPriceMicros });
         break;
       case 'marketEnded':
+        this.endedAtMs.set(event.marketId, stamp.atMs);
         this.change(event.marketId, { status: 1 });
         break;
       case 'marketResolved': {
@@ -279,7 +291,7 @@ class Oracle {
     const late = this.lateAtMs.get(marketId);
     if (late !== undefined) points.push(late.atMs, 1_000, late.price);
     const endsAtMs = startOfMarketMs(marketId) + WINDOW_MS;
-    const lastMs = Math.min(endsAtMs, this.engine.nowMs);
+    const lastMs = Math.min(endsAtMs, this.endedAtMs.get(marketId) ?? this.engine.nowMs);
     const firstMs =
       late === undefined ? openedAtMs : Math.floor(openedAtMs / MARK_MS) * MARK_MS + MARK_MS;
     for (let atMs = firstMs; atMs <= lastMs; atMs += MARK_MS) {
