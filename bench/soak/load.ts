@@ -35,7 +35,7 @@ export interface LoadOptions {
 
 interface StaleError {
   code: string;
-  details: { lastClientSequence: number };
+  details: { last: number };
 }
 
 interface Kept {
@@ -149,7 +149,7 @@ export class Load extends PacedLoad<Sending> {
     if (error?.code !== 'client_sequence_stale') return false;
     const { record, tally } = this.options;
     record.stale(attempt);
-    const last = error.details.lastClientSequence;
+    const last = error.details.last;
     if (last < attempt) tally.problem(`the number ${attempt} was refused after ${last}`);
     return true;
   }

@@ -329,7 +329,7 @@ function keyProblem(count: number, key: string): string | null {
   if (count > 1) return 'is duplicated';
   return IDEMPOTENCY_KEY.test(key)
     ? null
-    : 'must be 1 to 64 of the characters A-Z a-z 0-9 _ - : . (optionally in double quotes)';
+    : 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9 (optionally in double quotes)';
 }
 
 function parseBody(

@@ -243,7 +243,7 @@ function shortageOf(code: ErrorCode, required: number, available: number): Short
     return { message: ERRORS[code].message, details: `"orderId":${orderId}` };
   }
   if (code === 'client_sequence_stale')
-    return { message: ERRORS[code].message, details: `"lastClientSequence":${required}` };
+    return { message: ERRORS[code].message, details: `"last":${required}` };
   if (code === 'order_closed') {
     const { status, reason } = closedState(available);
     const why = reason === null ? 'it was filled' : `it was cancelled (${reason})`;
@@ -261,7 +261,8 @@ function shortageOf(code: ErrorCode, required: number, available: number): Short
 /** How an order ended, as clients see it. */
 export function closedState(end: number): { status: string; reason: string | null } {
   if (end === OrderEnd.FILLED) return { status: 'filled', reason: null };
-  if (end === OrderEnd.UNFILLED) return { status: 'cancelled', reason: 'unfilled' };
+  // An order that is dropped has traded before: one that finds nothing is refused.
+  if (end === OrderEnd.UNFILLED) return { status: 'partially_filled', reason: 'unfilled' };
   const reason = CANCEL_REASONS[(end - OrderEnd.CANCELLED) as CancelReason];
   return { status: reason === 'expired' ? 'expired' : 'cancelled', reason };
 }

@@ -210,8 +210,8 @@ class Fuzz {
     }
     const { error } = JSON.parse(text || '{}');
     if (error?.code !== STALE) return;
-    expect(error.details.lastClientSequence).toBeGreaterThanOrEqual(number);
-    numbers.set(of, Math.max(last, error.details.lastClientSequence));
+    expect(error.details.last).toBeGreaterThanOrEqual(number);
+    numbers.set(of, Math.max(last, error.details.last));
   }
 }
 

@@ -105,6 +105,8 @@ function statusOf({ end, reason, filledLots }: Record): WritableOrder['status'] 
 }
 
 function reasonOf({ end, reason }: Record): WritableOrder['reason'] {
-  if (end === OrderState.UNFILLED) return 'unfilled';
-  return end === OrderState.CANCELLED ? CANCEL_REASONS[reason as CancelReason] : null;
+  if (end === OrderState.UNFILLED && reason !== CancelReason.SELF_TRADE) return 'unfilled';
+  return end === OrderState.OPEN || end === OrderState.FILLED
+    ? null
+    : CANCEL_REASONS[reason as CancelReason];
 }

@@ -100,7 +100,7 @@ const timeMs = z
   .meta({ multipleOf: 1 });
 export const clientOrderId = z
   .string()
-  .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .')
+  .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9')
   .meta({
     description:
       'Your own name for the order. It must differ from those of your resting orders and of your last 10,000 orders that had one',

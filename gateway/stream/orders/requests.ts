@@ -38,7 +38,7 @@ export const requestId = z
 
 const idempotencyKey = z
   .string()
-  .regex(KEY, 'must be 1 to 64 of the characters A-Z a-z 0-9 _ - : .')
+  .regex(KEY, 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9')
   .optional()
   .meta({ description: 'As the header Idempotency-Key over HTTP' });
 

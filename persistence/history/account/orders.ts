@@ -22,7 +22,10 @@ import type { CommittedLists } from '../store.js';
 import { DetailsReader, type FindBatch, USUAL_DETAILS } from './order-details.js';
 import { OrderEntry, orderEntryOf, termsOf } from './order-terms.js';
 
-/** How an order stands. OPEN: it rests. UNFILLED: what it could not fill at once was dropped. */
+/**
+ * How an order stands. OPEN: it rests. UNFILLED: it traded at once, and the rest was dropped, as
+ * nothing was left to trade with or, by its reason, as it met an order of the same user.
+ */
 export const OrderState = { OPEN: 0, FILLED: 1, UNFILLED: 2, CANCELLED: 3 } as const;
 export type OrderState = (typeof OrderState)[keyof typeof OrderState];
 
@@ -47,7 +50,7 @@ export interface OrderRecord {
   valueMicros: number;
   feeMicros: number;
   end: OrderState;
-  /** Of a cancellation. */
+  /** A CancelReason: of a cancellation, and SELF_TRADE of an order that is UNFILLED for that. */
   reason: number;
   placedAtMs: number;
   /** null: it is open. */
@@ -266,9 +269,12 @@ class Order {
 
   /** In the command that placed it. */
   private endAtOnce(status: OrderStatus, atMs: number): void {
-    const isStopped = status === OrderStatus.STOPPED || status === OrderStatus.STOPPED_UNFILLED;
-    if (isStopped) this.close(OrderState.CANCELLED, atMs, CancelReason.SELF_TRADE);
-    else this.close(status === OrderStatus.FILLED ? OrderState.FILLED : OrderState.UNFILLED, atMs);
+    if (status === OrderStatus.FILLED) this.close(OrderState.FILLED, atMs);
+    else if (status === OrderStatus.STOPPED_UNFILLED)
+      this.close(OrderState.CANCELLED, atMs, CancelReason.SELF_TRADE);
+    else if (status === OrderStatus.STOPPED)
+      this.close(OrderState.UNFILLED, atMs, CancelReason.SELF_TRADE);
+    else this.close(OrderState.UNFILLED, atMs);
   }
 
   private close(end: OrderState, atMs: number, reason = 0): void {

@@ -153,7 +153,7 @@ export abstract class KillClient {
     if (lost.key === null && lost.clientSequence === 0) return this.findOutBySelf(lost);
     const answer = await this.send(lost);
     if (!isStale(answer)) return this.answered(lost, answer);
-    expect(answer.json.error.details).toEqual({ lastClientSequence: lost.clientSequence });
+    expect(answer.json.error.details).toEqual({ last: lost.clientSequence });
     await this.wasExecuted(lost);
   }
 
@@ -167,7 +167,7 @@ export abstract class KillClient {
     for (let i = 0; i < SENT_AGAIN; i++) {
       const answer = await this.send(this.random.pick(executed));
       expect(answer.status, answer.text).toBe(409);
-      const error = { code: STALE, details: { lastClientSequence: last } };
+      const error = { code: STALE, details: { last } };
       expect(answer.json.error).toMatchObject(error);
     }
   }

@@ -24,7 +24,7 @@ test('each number is executed at most once, for each token', async () => {
     (await server.api.get(`/users/${ada.userId}/orders`, ada.token)).json.orders.length;
   const stale = (last: number) => ({
     status: 409,
-    json: { error: { code: 'client_sequence_stale', details: { lastClientSequence: last } } },
+    json: { error: { code: 'client_sequence_stale', details: { last } } },
   });
 
   expect((await buy('5', ada.token)).status).toBe(200);
@@ -96,7 +96,7 @@ test('over the stream, and shared with HTTP', async () => {
   };
   const order = { op: 'order', operation };
   expect(await ask('1', { ...order, clientSequence: 3 })).toMatchObject({ type: 'receipt' });
-  const stale = { code: 'client_sequence_stale', details: { lastClientSequence: 3 } };
+  const stale = { code: 'client_sequence_stale', details: { last: 3 } };
   expect(await ask('2', { ...order, clientSequence: 3 })).toMatchObject(stale);
   const batch = { op: 'batch', operations: [operation, operation], atomic: true };
   expect(await ask('3', { ...batch, clientSequence: 2 })).toMatchObject(stale);
@@ -109,5 +109,5 @@ test('over the stream, and shared with HTTP', async () => {
   const path = `/markets/15m/${MARKET}/buy`;
   const headers = { 'client-sequence': '4' };
   const { json } = await server.api.send('POST', path, BID, { token: ada.token, headers });
-  expect(json.error.details).toEqual({ lastClientSequence: 4 });
+  expect(json.error.details).toEqual({ last: 4 });
 });

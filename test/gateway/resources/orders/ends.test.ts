@@ -17,6 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => desk.server.stop());
 
+/** One of Ada's orders, as the history has it. */
+const ended = async (orderId: string) =>
+  (await desk.server.api.read(`/users/${ada.userId}/orders/${orderId}`, ada.token)).json;
+
 test('an order rests until its time and no longer', async () => {
   const { clock } = desk.server;
   const expiresAtMs = clock.nowMs() + 5_000;
@@ -93,6 +97,22 @@ test('cancel_taker trades with what stands ahead; FOK counts only that', async (
     restingShares: 0,
   });
   expect(await desk.orders(ada)).toMatchObject([{ shares: 10 }]);
+  expect(await ended(partly.json.orderId)).toMatchObject({
+    status: 'partially_filled',
+    reason: 'self_trade',
+    filledShares: 2,
+  });
+});
+
+test('the rest of an IOC order is dropped: its receipt, the lists and a late cancel say the same', async () => {
+  await desk.buy(bob, { ...RESTING, shares: 2, price: 0.41 });
+  const { json } = await desk.buy(ada, { outcome: 'DOWN', shares: 3, price: 0.59 });
+  const says = { status: 'partially_filled', reason: 'unfilled' };
+  expect(json).toMatchObject({ ...says, shares: 2, restingShares: 0 });
+  expect(await ended(json.orderId)).toMatchObject({ ...says, filledShares: 2 });
+  const late = await desk.cancel(ada, json.orderId);
+  expect(refusal(late)).toEqual([409, 'order_closed']);
+  expect(late.json.error.details).toEqual({ orderId: json.orderId, ...says });
 });
 
 test('cancel_both: both orders end', async () => {
