@@ -12,9 +12,9 @@
  * elsewhere, if the cluster lost what this engine has, or if a watcher throws, which is a bug, the
  * tail ends and `onFatal` is called: the process must end. Its next start begins with a snapshot.
  *
- * A batch may have ten thousands of commands. It is applied in slices of a few milliseconds, with a
- * turn of the event loop between them. A read between two slices sees a state in the middle of a
- * batch: it is durable and chained, but its digest is only compared at the end of the batch.
+ * A batch may have tens of thousands of commands. It is applied in slices of a few milliseconds,
+ * with a turn of the event loop between them. A read between two slices sees a state in the middle
+ * of a batch: it is durable and chained, but its digest is only compared at the end of the batch.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../engine/engine.js';
@@ -104,7 +104,7 @@ export class JournalTail {
     }
   }
 
-  /** Follows from here on, until {@link stop}. Called once. */
+  /** Follows from here on, until {@link close}. Called once. */
   start(watcher: TailWatcher): void {
     this.running = this.run(watcher);
   }

@@ -1,6 +1,6 @@
 /**
  * The judgement of a data folder: whether an exchange may start on it. `replay verify` uses it too,
- * so the two cannot disagree. An exchange may start on a folder when
+ * with all segments and older versions. An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
  *   2. the journal is of the present version (its older segments may be of older ones that can be
  *      read), and the hash of every batch is right: of all in a journal of

@@ -1,6 +1,6 @@
 /**
  * The numbers of the rules, each with its unit and its reason. Changing one changes what recorded
- * commands do: the journal's version has to be raised with it.
+ * commands do, so a changed rule needs a new rule set (rule-sets.ts).
  *
  * Maxima are in limits.ts. The length of a window is in domain.ts, because market ids depend on it.
  */

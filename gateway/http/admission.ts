@@ -61,8 +61,8 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
 }
 
 /**
- * Refuses the request if the disk is behind. A request that is not counted for fair use, such as a
- * health check, is never refused here.
+ * Refuses the request if the disk or the follower is behind. A request that is not counted for
+ * fair use, such as a health check, is never refused here.
  */
 function isOverloaded(context: RequestContext, route: Route): boolean {
   if (context.quota === null) return false;

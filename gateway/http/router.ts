@@ -4,8 +4,8 @@
  * uWebSockets.js could delimit differently never reaches a handler.
  *
  * Always holds, on every path:
- * - a request has at most one Content-Length, which is a number, or Transfer-Encoding: chunked. It
- *   has no Trailer header, and no header that affects handling has two different values. Any other
+ * - a request has one length, which is a number, or Transfer-Encoding: chunked, or neither. It has
+ *   no Trailer header, and no header that affects handling has two different values. Any other
  *   request is refused and its connection closed;
  * - a chunked body is accepted only by {@link Router.onBody}, and its request is the last on its
  *   connection: uWebSockets.js parses chunks and trailers loosely and may take the bytes after them

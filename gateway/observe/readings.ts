@@ -154,7 +154,7 @@ function registerRefusals(metrics: Metrics, observed: Observed): void {
   );
   metrics.counters(
     'exchange_overload_refused_total',
-    'Requests refused because the disk was behind',
+    'Requests refused because the disk or the follower was behind',
     'kind',
     () => Object.entries(overload.refusedCounts),
   );

@@ -1,6 +1,6 @@
 /**
- * Serves the site: the page at /, its scripts and styles below /site. A browser is who accepts
- * text/html; anyone else gets at / where the API is.
+ * Serves the site: the page at /, its scripts and styles below /site. Whoever accepts text/html
+ * is a browser; anyone else gets at / where the API is.
  *
  * Always holds: a file below /site has a hash of its content in its name, so caches keep it for
  * good; the page is never cached without asking; neither runs or loads anything from another host.

@@ -110,7 +110,7 @@ export class SocketThreads implements ServerRouter {
     await Promise.all(this.links.map((link) => link.drain()));
   }
 
-  /** Resolves when the clients have read what they will: as {@link UnsentAnswers.settled}. */
+  /** Resolves when the clients have read what they will: as UnsentAnswers.settled. */
   async settled(): Promise<void> {
     await Promise.all(this.links.map((link) => link.settle()));
   }

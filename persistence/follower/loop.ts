@@ -11,8 +11,9 @@
  *   second at first and ten seconds at most. Trading does not depend on it.
  *
  * Reads that come before the first session is open wait for it; between sessions they are
- * `unavailable`. A session does not check the batches before its snapshot: the exchange checked
- * their hashes before it started (judgement.ts), or the follower itself has applied them.
+ * `unavailable`. A session does not check the batches before its snapshot: those of the journal's
+ * last segments were checked before the start (judgement.ts), or the follower itself has applied
+ * them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { HistoryDamage } from '../history/rows.js';

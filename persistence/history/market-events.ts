@@ -1,6 +1,6 @@
 /**
  * The events of one market, oldest first: its trades, the changes of its book, and the prices of
- * its asset, from the minute before its window until it was resolved; and the prices of its two
+ * its asset, from three minutes before its window until it was resolved; and the prices of its two
  * settlement minutes. All of it comes from the lists of the history.
  *
  * The order is that of the sequences. Within one command, each trade comes with the change of the

@@ -1,6 +1,6 @@
 /**
  * Where the code of a thread is. Always holds: it is compiled code, also when tests run the caller
- * as source: Node.js 20 runs no TypeScript.
+ * as source, which Node.js could not run.
  */
 
 /** From this file as source. */

@@ -1,6 +1,6 @@
 /**
- * A market's past, for who wants to see it again or to check it: its events, the prices that its
- * settlement is the average of, and the hash of the journal's batch that holds a sequence.
+ * A market's past, for anyone who wants to see it again or to check it: its events, the prices that
+ * its settlement is the average of, and the hash of the journal's batch that holds a sequence.
  */
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';

@@ -21,7 +21,7 @@ export const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
 export const SIZE_TEXTS = {
   amount: {
     description:
-      'US dollars to spend, at most 6 decimal places. The fee is added: 0.5% of the amount, rounded up to a micro-dollar; or of what was spent, if the order runs out of offers or reaches its price limit with enough left for 0.001 share. At most 10,000,000 shares are bought',
+      "US dollars to spend, at most 6 decimal places. The fee is added: the market's feeRate (0.5% at first) of the amount, rounded up to a micro-dollar; or of what was spent, if the order runs out of offers or reaches its price limit with enough left for 0.001 share. At most 10,000,000 shares are bought",
   },
   shares: { description: 'Shares, at most 3 decimal places' },
 };

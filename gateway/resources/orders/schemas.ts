@@ -40,7 +40,7 @@ const traded = {
 const settled = {
   fee: money.meta({
     description:
-      'US dollars: 0.5% of the amount of a filled buy, otherwise of what was spent; the sum of the fees of the trades',
+      'US dollars: the feeRate (0.5% at first) of the amount of a filled buy, otherwise of what was spent; the sum of the fees of the trades',
   }),
   total: money.meta({ description: 'US dollars: spent plus fee, or received' }),
   unspent: money.meta({ description: 'US dollars of the amount that were neither spent nor held' }),

@@ -310,8 +310,8 @@ async function leadership(
   { isForced = false, onWaiting, standby, signal }: PostgresJournalOptions,
 ): Promise<Writer> {
   const ask = async (text: string, values: unknown[], isWaiting: boolean) => {
-    // Missing from the types of pg. Who waits does not wait for a node that is silent: it may be
-    // paused, and another one the primary.
+    // Missing from the types of pg. A process that waits its turn does not wait for a silent node:
+    // it may be paused, and another one the primary.
     const query: pg.QueryConfig & { query_timeout?: number } = { text, values };
     if (isWaiting) query.query_timeout = UNANSWERED_MS;
     return (await client.query(query)).rows;
