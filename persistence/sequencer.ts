@@ -8,6 +8,12 @@
  * as the disk is free. When the disk is idle, a batch is written after the current events of the
  * event loop, so that commands that arrived together are committed together.
  *
+ * A few clients that each wait for their answer would otherwise fall into two groups: while the
+ * commands of one are being written, the other waits for the disk, and each commit has half of the
+ * commands that it could have. So after a small batch the next one waits until all of these clients
+ * have sent again, or a turn of the event loop has brought nothing. Many clients keep this thread
+ * busy while the disk writes; there two groups are faster.
+ *
  * Always holds:
  * - the record of a command is in the open batch before the engine sees it, and the engine reads it
  *   there, so a command that cannot be journalled changes nothing;
@@ -34,6 +40,11 @@ export type { ReleaseTarget } from './release-queue.js';
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** Bytes of records that may wait for the disk. It bounds memory; the gateway sheds load before. */
 const BACKLOG_BYTES = 256 * 1024 * 1024;
+/**
+ * A batch and the commands that came meanwhile are few if their records have at most so many bytes:
+ * some forty orders, which take about as long to execute as the disk takes to write them.
+ */
+const FEW_BYTES = 2 * 1024;
 /** Buffers kept for reuse: one being written, one being filled. */
 const SPARE_BUFFERS = 2;
 
@@ -87,6 +98,10 @@ export class Sequencer {
   private closedBytes = 0;
 
   private startScheduled = false;
+  /** The commands that the next batch waits for; 0: it does not wait. */
+  private expected = 0;
+  /** Those that it had in the last turn of the event loop; -1: none has passed. */
+  private gathered = -1;
   private releasing = false;
   private closing = false;
   private fatal: Error | null = null;
@@ -96,6 +111,12 @@ export class Sequencer {
   private lastBatchCount = 0;
 
   private readonly startWhenIdle = (): void => {
+    const { count } = this.open;
+    if (count > this.gathered && count < this.expected) {
+      this.gathered = count;
+      setImmediate(this.startWhenIdle);
+      return;
+    }
     this.startScheduled = false;
     this.startCommit();
   };
@@ -201,11 +222,14 @@ export class Sequencer {
       this.fail(error as Error);
       throw error;
     }
-    if (this.inFlight === null && !this.startScheduled) {
-      this.startScheduled = true;
-      setImmediate(this.startWhenIdle);
-    }
+    if (this.inFlight === null) this.scheduleStart();
     return engine.result;
+  }
+
+  private scheduleStart(): void {
+    if (this.startScheduled) return;
+    this.startScheduled = true;
+    setImmediate(this.startWhenIdle);
   }
 
   /**
@@ -271,6 +295,7 @@ export class Sequencer {
     const batch = this.closed.shift();
     if (batch === undefined) return;
     this.inFlight = batch;
+    this.expected = 0;
     try {
       this.journal.append(batch, this.onCommitted);
     } catch (error) {
@@ -287,13 +312,25 @@ export class Sequencer {
       this.durable = batch.lastSequence;
       this.batchCount++;
       this.lastBatchCount = batch.buffer.count;
-      this.recycle(batch.buffer);
       // First the next commit: the disk works while the replies are written.
-      this.startCommit();
+      if (this.isOneOfFew(batch.buffer)) this.gather(batch.buffer.count + this.open.count);
+      else this.startCommit();
+      this.recycle(batch.buffer);
       this.onCommit?.(this.durable);
       this.release();
     }
     this.settle();
+  }
+
+  private isOneOfFew({ byteLength }: RecordBuffer): boolean {
+    return this.closed.length === 0 && byteLength + this.open.byteLength <= FEW_BYTES;
+  }
+
+  /** The next batch waits for as many commands as there were before the answers. */
+  private gather(commands: number): void {
+    this.expected = commands;
+    this.gathered = -1;
+    if (this.open.count > 0) this.scheduleStart();
   }
 
   private recycle(buffer: RecordBuffer): void {

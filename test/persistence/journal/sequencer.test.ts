@@ -131,30 +131,64 @@ describe('group commit', () => {
 
   it('fills the next batch while one is written, and writes it right after', async () => {
     const { sequencer, held, submit } = await setup({ hold: true });
-    submit(2);
+    submit(500);
     await turns(2);
-    submit(3);
+    submit(300);
     await turns(2);
-    submit(4);
+    submit(400);
     expect(held.batches).toHaveLength(1);
     expect([sequencer.inFlightCommands, sequencer.pendingCommands, sequencer.backlog]).toEqual([
-      2, 7, 9,
+      500, 700, 1_200,
     ]);
-    expect(sequencer.backlogBytes).toBeGreaterThan(9 * 8);
+    expect(sequencer.backlogBytes).toBeGreaterThan(1_200 * 8);
     await held.let();
-    expect(held.batches[1]).toEqual({ firstSequence: 3, lastSequence: 9 });
+    expect(held.batches[1]).toEqual({ firstSequence: 501, lastSequence: 1_200 });
     expect([sequencer.inFlightCommands, sequencer.pendingCommands, sequencer.backlog]).toEqual([
-      7, 0, 7,
+      700, 0, 700,
     ]);
-    expect([sequencer.batchesCommitted, sequencer.lastBatchCommands]).toEqual([1, 2]);
+    expect([sequencer.batchesCommitted, sequencer.lastBatchCommands]).toEqual([1, 500]);
     await held.let();
     expect([
       sequencer.batchesCommitted,
       sequencer.lastBatchCommands,
       sequencer.backlogBytes,
-    ]).toEqual([2, 7, 0]);
+    ]).toEqual([2, 700, 0]);
     await turns(5);
     expect(held.batches).toHaveLength(2);
+  });
+
+  it('after a small batch, waits for as many commands as there were', async () => {
+    const { held, submit } = await setup({ hold: true });
+    submit(3);
+    await turns(2);
+    submit(1);
+    await held.let();
+    expect(held.batches).toHaveLength(1);
+    // One in each turn of the event loop.
+    for (let i = 0; i < 3; i++) {
+      submit(1);
+      await turns(1);
+    }
+    await turns(1);
+    expect(held.batches.slice(1)).toEqual([{ firstSequence: 4, lastSequence: 7 }]);
+    await held.let();
+  });
+
+  it('waits no longer than commands come', async () => {
+    const { held, submit } = await setup({ hold: true });
+    submit(3);
+    await turns(2);
+    submit(1);
+    await held.let();
+    await turns(3);
+    expect(held.batches.slice(1)).toEqual([{ firstSequence: 4, lastSequence: 4 }]);
+    // Without a command that waits, the next one starts it.
+    await held.let();
+    await turns(5);
+    submit(1);
+    await turns(3);
+    expect(held.batches.slice(2)).toEqual([{ firstSequence: 5, lastSequence: 5 }]);
+    await held.let();
   });
 
   it('ends batches at a command, each with the digest of its last command', async () => {
