@@ -26,5 +26,7 @@ test('a credit with a new reference for each attempt is found', async () => {
 });
 
 test('a credit that leaves before its debit is durable is found', async () => {
-  await expect(simulateShards('5', { isHasty: true })).rejects.toThrow('on its way is not');
+  // Only where a crash comes between the two, which not every seed has.
+  const runs = ['1', '2', '3'].map((seed) => simulateShards(seed, { isHasty: true }));
+  await expect(Promise.all(runs)).rejects.toThrow('on its way is not');
 });

@@ -3,6 +3,7 @@ import { Outcome } from '../../../engine/interface/domain.js';
 import type { Channel } from '../../../gateway/stream/channels/channel.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import { batch, buy, price } from '../../support/engine-support.js';
+import { eventually } from '../../support/eventually.js';
 import { anotherPublishes, Bench, MARKET } from './hub-bench.js';
 import type { Message } from './support.js';
 
@@ -13,11 +14,10 @@ describe('durability', () => {
     bench.follow(`book:${MARKET}`);
     bench.follow('user', 1);
     bench.do(bench.rest(1, 400), bench.rest(2, 401));
-    await new Promise((resolve) => setImmediate(resolve));
+    await eventually(() => bench.log.isHolding);
     // The first batch is being written; this is the second.
     bench.do(bench.rest(1, 402));
     const { sequence } = bench.engine;
-    expect(bench.log.isHolding).toBe(true);
     await anotherPublishes();
     expect(bench.published).toEqual([]);
 
@@ -49,7 +49,7 @@ describe('durability', () => {
     await bench.flush();
     bench.follow(`book:${MARKET}`);
     bench.do(bench.rest(1, 400), { kind: 'setCredential', userId: 1, credential: 'x' });
-    await new Promise((resolve) => setImmediate(resolve));
+    await eventually(() => bench.log.isHolding);
     bench.log.answer(new JournalError('the disk is full', null));
     await anotherPublishes();
     expect(bench.failures).toHaveLength(1);
