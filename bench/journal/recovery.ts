@@ -7,6 +7,7 @@ import { Engine } from '../../engine/engine.js';
 import { Replay, recover, recoverFromSnapshot } from '../../persistence/recovery.js';
 import { readSnapshot, takeSnapshot, writeSnapshot } from '../../persistence/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../persistence/snapshot/folder.js';
+import { compiledFile } from '../../persistence/storage/program-folder.js';
 import { readJournal } from '../measure/journal.js';
 import { folderBytes, inFolder } from '../measure/machine.js';
 import { type Part, type Section, sectionOf, textOf } from '../measure/report.js';
@@ -21,7 +22,7 @@ const COMMANDS = 1_000_000;
 const ROUNDS = 3;
 /** V8 compiles the engine for what it has seen, once more when it has seen a second engine. */
 const WARM_UP_ROUNDS = 2;
-const COLD = fileURLToPath(new URL('./cold-recovery.js', import.meta.url));
+const COLD = fileURLToPath(compiledFile('bench/journal/cold-recovery.js'));
 /** The place of the snapshot, as a share of the journal. */
 const SNAPSHOT_AT = 0.5;
 const OUTSTANDING = 1_024;

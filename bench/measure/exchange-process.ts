@@ -4,13 +4,15 @@
  * Always holds: it has no environment variables but those that it is given. The caller that starts
  * one ends it; none outlives this process, even if this ends by an error.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { compiledFile } from '../../persistence/storage/program-folder.js';
 
-const MAIN = fileURLToPath(new URL('../../gateway/main.js', import.meta.url));
+const MAIN = fileURLToPath(compiledFile('gateway/main.js'));
 /** How long a process may take to start or to stop. */
 const PATIENCE_MS = 60_000;
 

@@ -1,9 +1,11 @@
 /** Runs the built replay tool. */
+
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { compiledFile } from '../../persistence/storage/program-folder.js';
 
-const TOOL = fileURLToPath(new URL('../../persistence/replay/main.js', import.meta.url));
+const TOOL = fileURLToPath(compiledFile('persistence/replay/main.js'));
 
 /** What `verify` and `audit` find: damage, or money that was not conserved. */
 export async function replayProblems(folder: string): Promise<string[]> {

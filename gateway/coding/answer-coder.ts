@@ -6,6 +6,7 @@
  * the thread fails, the answer is the body as it is, without a tag, which is always correct.
  */
 import { Worker } from 'node:worker_threads';
+import { compiledFile } from '../../persistence/storage/program-folder.js';
 import type { Log } from '../observe/log.js';
 import type { Coding } from './accept-encoding.js';
 import type { CodingAnswer, CodingTask } from './messages.js';
@@ -63,7 +64,7 @@ export class AnswerCoder {
   }
 
   private start(): Worker {
-    const worker = new Worker(workerFile());
+    const worker = new Worker(compiledFile('gateway/coding/coding-worker.js'));
     worker.on('message', ({ id, tag, bytes }: CodingAnswer) => {
       // After an error, what the thread had done before may still arrive; it was answered.
       if (!this.waiting.has(id)) return;
@@ -97,11 +98,4 @@ export class AnswerCoder {
 
 function unchanged(body: Uint8Array): Coded {
   return { tag: null, coding: '', bytes: body };
-}
-
-/** The compiled file, also when this one runs from source, as in tests. */
-function workerFile(): URL {
-  const compiled = '../../dist/gateway/coding/coding-worker.js';
-  const file = import.meta.url.endsWith('.ts') ? compiled : './coding-worker.js';
-  return new URL(file, import.meta.url);
 }

@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
-import { programFolder } from '../start/version.js';
+import { programFolder } from '../../persistence/storage/program-folder.js';
 
 const ROOT = fileURLToPath(programFolder());
 const APP = join(ROOT, 'gateway/site/app');

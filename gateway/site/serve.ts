@@ -6,11 +6,11 @@
  * good; the page is never cached without asking; neither runs or loads anything from another host.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { programFolder } from '../../persistence/storage/program-folder.js';
 import { TITLE } from '../contract/prose.js';
 import { type StaticFile, serveChoice, serveFile } from '../contract/static-file.js';
 import type { Gateway } from '../http/gateway.js';
 import type { ServerRouter } from '../http/router.js';
-import { programFolder } from '../start/version.js';
 
 const HTML = 'text/html; charset=utf-8';
 /** By a name's extension. Other files, such as source maps, are not served. */

@@ -13,7 +13,7 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import { Worker } from 'node:worker_threads';
-import { threadUrl } from '../../persistence/storage/thread-url.js';
+import { compiledFile } from '../../persistence/storage/program-folder.js';
 import type { Cancelling } from '../commands/cancels.js';
 import type { ConnectionLimits } from '../fair-use/connections.js';
 import { ReceivedBody } from '../http/body.js';
@@ -42,7 +42,7 @@ import type {
 import { finishHead, RemoteResponse, type SocketThread } from './remote-response.js';
 import { RING_BYTES, RingReader, RingWriter, ringMemory } from './ring.js';
 
-const THREAD = threadUrl(import.meta.url, './socket-thread.js');
+const THREAD = compiledFile('gateway/sockets/socket-thread.js');
 /** How long the threads may take to close their connections and end. */
 const CLOSE_MS = 1_500;
 /** How long the exit of the process waits for the first thread, and then for the others. */

@@ -10,7 +10,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { JournalPlace } from '../journal/source.js';
-import { threadUrl } from '../storage/thread-url.js';
+import { compiledFile } from '../storage/program-folder.js';
 import { HistoryClient } from './history-client.js';
 import { CommitMarks, LagBound } from './lag.js';
 import type { FollowerData, FollowerLog, FromFollower, ToFollower } from './messages.js';
@@ -177,7 +177,7 @@ export class Follower {
   private startThread(): Worker {
     this.board.threadStarts();
     const workerData = { ...this.workerData, problem: this.trouble } satisfies FollowerData;
-    const thread = new Worker(threadUrl(import.meta.url, './worker.js'), { workerData });
+    const thread = new Worker(compiledFile('persistence/follower/worker.js'), { workerData });
     process.once('exit', this.endAtExit);
     thread.on('message', (message: FromFollower) => this.received(message));
     thread.on('error', (error) => {

@@ -3,6 +3,7 @@
  * with a million users, and the follower must continue.
  */
 import { Worker } from 'node:worker_threads';
+import { compiledFile } from '../storage/program-folder.js';
 import { removeUnfinished, type SnapshotContent } from './file.js';
 import { snapshotNameOf } from './folder.js';
 import type { SnapshotHeader } from './format.js';
@@ -29,7 +30,7 @@ export interface SnapshotWriting {
 /** The other thread shares the memory of the content, which must not change any more. */
 export function writeSnapshotInThread(folder: string, content: SnapshotContent): SnapshotWriting {
   const workerData: SnapshotTask = { folder, ...content };
-  const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData });
+  const worker = new Worker(compiledFile('persistence/snapshot/worker.js'), { workerData });
   const done = new Promise<string>((resolve, reject) => {
     worker.on('message', (result: SnapshotResult) =>
       'hash' in result ? resolve(result.hash) : reject(new Error(result.problem)),

@@ -6,6 +6,7 @@
  * clients that resume after a restart cost one.
  */
 import { Worker } from 'node:worker_threads';
+import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import type { Log } from '../../observe/log.js';
 import type { ReplayAnswer, ReplayTask, ReplayWish } from './messages.js';
 
@@ -69,7 +70,9 @@ export class JournalReplays {
       charactersMax,
     };
     let answers: ReplayAnswer | null = null;
-    const worker = new Worker(workerFile(), { workerData });
+    const worker = new Worker(compiledFile('gateway/stream/resume/replay-worker.js'), {
+      workerData,
+    });
     this.worker = worker;
     worker.on('message', (message: ReplayAnswer) => {
       answers = message;
@@ -85,11 +88,4 @@ export class JournalReplays {
       this.next();
     });
   }
-}
-
-/** The compiled file, also when this one runs from source, as in tests. */
-function workerFile(): URL {
-  const compiled = '../../../dist/gateway/stream/resume/replay-worker.js';
-  const file = import.meta.url.endsWith('.ts') ? compiled : './replay-worker.js';
-  return new URL(file, import.meta.url);
 }

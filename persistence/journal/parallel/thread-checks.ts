@@ -8,7 +8,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { fileHash } from '../../storage/files.js';
-import { threadUrl } from '../../storage/thread-url.js';
+import { compiledFile } from '../../storage/program-folder.js';
 import type { JournalPosition } from '../format.js';
 import type { Mark } from '../head-mark.js';
 import type { SegmentChecks } from '../reader.js';
@@ -80,7 +80,9 @@ export class ThreadChecks implements SegmentChecks {
 
   /** Resolves when the thread has ended. */
   private start(workerData: ThreadTasks): Promise<void> {
-    const worker = new Worker(threadUrl(import.meta.url, './worker.js'), { workerData });
+    const worker = new Worker(compiledFile('persistence/journal/parallel/worker.js'), {
+      workerData,
+    });
     worker.on('message', (answer: SegmentAnswer) =>
       this.waiting.get(answer.number)!.settle(answer),
     );

@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { programFolder } from '../../../gateway/start/version.js';
+import { programFolder } from '../../../persistence/storage/program-folder.js';
 import { TestServer } from '../../support/server.js';
 
 let server: TestServer;

@@ -5,11 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { threadUrl } from '../../../persistence/storage/thread-url.js';
+import { compiledFile } from '../../../persistence/storage/program-folder.js';
 
-const built = (file: string): string =>
-  threadUrl(new URL(`../../../gateway/sockets/${file}.ts`, import.meta.url).href, `./${file}.js`)
-    .href;
+const built = (file: string): string => compiledFile(`gateway/sockets/${file}.js`).href;
 
 /** Ends the process while clients wait for answers that never come. */
 const PROGRAM = `

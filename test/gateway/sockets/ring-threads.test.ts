@@ -5,14 +5,11 @@
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { RingReader, ringMemory } from '../../../gateway/sockets/ring.js';
-import { threadUrl } from '../../../persistence/storage/thread-url.js';
+import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import { eventually } from '../../support/eventually.js';
 
 const FRAMES = 60_000;
-const RING = threadUrl(
-  new URL('../../../gateway/sockets/ring.ts', import.meta.url).href,
-  './ring.js',
-);
+const RING = compiledFile('gateway/sockets/ring.js');
 
 /** Writes numbered frames whose bytes follow from their number, sometimes faster than they go. */
 const WRITER = `

@@ -1,0 +1,24 @@
+/**
+ * Where this program is installed. Always holds: the answers are the same whether this file runs as
+ * source, as tests run it, compiled, or within a bundle.
+ */
+import { existsSync } from 'node:fs';
+
+/** The folder of the nearest package.json above this file. */
+export function programFolder(): URL {
+  let folder = new URL('.', import.meta.url);
+  while (!existsSync(new URL('package.json', folder))) {
+    const above = new URL('..', folder);
+    if (above.href === folder.href) throw new Error('the package.json of this program is missing');
+    folder = above;
+  }
+  return folder;
+}
+
+/**
+ * The compiled code of a thread or of another process.
+ * @param path from the program's folder, say `persistence/follower/worker.js`.
+ */
+export function compiledFile(path: string): URL {
+  return new URL(`dist/${path}`, programFolder());
+}
