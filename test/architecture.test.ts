@@ -3,7 +3,8 @@
  * and what the engine must never call.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { type RolldownOptions, rolldown } from 'rolldown';
 import { describe, expect, test } from 'vitest';
 import { ROOT, reachableFrom, type Source, sourcesOf } from './support/sources.js';
 
@@ -26,6 +27,9 @@ function codeOf(source: Source): string {
 const engine = sourcesOf('engine');
 const everything = FOLDERS.flatMap(sourcesOf);
 const all = everything.filter((source) => source.folder !== 'test');
+const { default: bundles }: { default: RolldownOptions[] } = await import(
+  join(ROOT, 'rolldown.config.ts')
+);
 
 /** The rank of a file's folder within the engine. */
 function floorOf(path: string): number {
@@ -193,4 +197,34 @@ test('comments keep to the line width of code', () => {
       .map((line) => `${path}: ${line}`),
   );
   expect(wide).toEqual([]);
+});
+
+describe('bundles', () => {
+  const needs = new Map(everything.map((source) => [source.path, source.needs]));
+  const appliesCommands = (path: string) =>
+    reachableFrom(path, (each) => needs.get(each) ?? []).has('engine/engine.ts');
+
+  test('every program and thread of the exchange that applies commands is one', () => {
+    const started = all.flatMap(({ text }) =>
+      [...text.matchAll(/compiledFile\(\s*'([^']+)\.js'/g)].map((match) => `${match[1]}.ts`),
+    );
+    const programs = all.map(({ path }) => path).filter((path) => path.endsWith('/main.ts'));
+    const ofExchange = [...new Set([...started, ...programs])].filter(
+      (path) => !path.startsWith('bench/') && appliesCommands(path),
+    );
+    expect(ofExchange.length).toBeGreaterThan(3);
+    const inputs = bundles.map(({ input }) => input);
+    expect(ofExchange.filter((path) => !inputs.includes(path))).toEqual([]);
+  });
+
+  test('each is one module that imports packages only and exports nothing', async () => {
+    for (const { output, ...input } of bundles) {
+      const bundle = await rolldown(input);
+      const [module, ...others] = (await bundle.generate(output as object)).output;
+      await bundle.close();
+      expect(others.filter(({ type }) => type === 'chunk')).toEqual([]);
+      expect(module.exports).toEqual([]);
+      expect(module.imports.filter((name) => /^[./]/.test(name))).toEqual([]);
+    }
+  });
 });

@@ -1,0 +1,37 @@
+/**
+ * Bundles each program and thread that applies commands into one module, in the place where tsc has
+ * compiled its first file.
+ *
+ * V8 reads a value that a module imports or exports from a cell, and checks it, every time; within
+ * one module that exports nothing, constants become part of the compiled code. A command takes
+ * about a sixth less time. What is not listed here runs as tsc compiles it, and does the same.
+ */
+import type { RolldownOptions } from 'rolldown';
+
+const PROGRAMS = [
+  'gateway/main',
+  'gateway/sockets/socket-thread',
+  'gateway/stream/resume/replay-worker',
+  'persistence/follower/worker',
+  'persistence/operations/main',
+  'persistence/replay/main',
+  'bench/main',
+  'bench/journal/cold-recovery',
+  'bench/journal/long-journal',
+];
+
+export default PROGRAMS.map(
+  (program): RolldownOptions => ({
+    input: `${program}.ts`,
+    platform: 'node',
+    // Packages are loaded as they are installed.
+    external: (id) => !id.startsWith('.') && !id.startsWith('/'),
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    output: {
+      file: `dist/${program}.js`,
+      sourcemap: true,
+      codeSplitting: false,
+      topLevelVar: false,
+    },
+  }),
+);
