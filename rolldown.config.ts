@@ -15,7 +15,9 @@ const PROGRAMS = [
   'persistence/follower/worker',
   'persistence/operations/main',
   'persistence/replay/main',
+  'persistence/snapshot/worker',
   'bench/main',
+  'bench/http/least-server',
   'bench/journal/cold-recovery',
   'bench/journal/long-journal',
 ];

@@ -5,7 +5,7 @@
  * given rates, up to the first that the exchange does not keep. Beside each rate, CPU time by
  * thread.
  */
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { readJournal } from '../measure/journal.js';
 import { type Disk, describeDisk } from '../measure/machine.js';
 import { type Cell, percent, type Section, type Table, tableOf } from '../measure/report.js';
@@ -20,7 +20,7 @@ import {
 import type { LoadPace, LoadResult } from './load.js';
 import { batches, books, buys, type HttpLoad } from './loads.js';
 import { type PlotData, plot, SERVERS, type Server } from './plots.js';
-import { LoadGenerator, startBareServer, startPlainServer } from './processes.js';
+import { LoadGenerator, startBareServer, startLeastServer, startPlainServer } from './processes.js';
 import { hasWrk, runWrk, type WrkResult } from './wrk.js';
 
 export interface HttpBenchOptions extends BenchOptions {
@@ -47,6 +47,8 @@ const BATCHES_PER_SECOND = [1_000, 2_000];
 /** More than a server that keeps up needs at these rates. */
 const OPEN_CONNECTIONS = 256;
 const WRK_CONNECTIONS: readonly number[] = [64, 256];
+const WRK_SERVERS = [...SERVERS, 'least exchange'] as const;
+type WrkServer = (typeof WRK_SERVERS)[number];
 
 export function benchHttp(options: HttpBenchOptions): Promise<Section> {
   return withExchange(options, async (exchange, started, stopAll) => {
@@ -66,8 +68,20 @@ export function benchHttp(options: HttpBenchOptions): Promise<Section> {
         sample: JSON.parse(loads.buys.answer),
       }),
     );
+    const least = started(
+      await startLeastServer({
+        folder: join(dirname(exchange.dataFolder), 'least'),
+        tokens: loads.buys.tokens,
+        path: loads.buys.path,
+      }),
+    );
     const generator = started(new LoadGenerator());
-    const servers = { 'bare handler': bare, exchange, 'plain design': plain };
+    const servers = {
+      'bare handler': bare,
+      exchange,
+      'plain design': plain,
+      'least exchange': least,
+    };
     const runner = new Runner(generator, exchange, servers, options);
 
     const closed: Compared[] = [];
@@ -123,7 +137,7 @@ interface Scheduled extends Round {
 }
 
 interface WithWrk {
-  server: Server;
+  server: WrkServer;
   connections: number;
   result: WrkResult;
   cpu: ThreadCpu | null;
@@ -138,7 +152,7 @@ class Runner {
   constructor(
     private readonly generator: LoadGenerator,
     private readonly exchange: ExchangeUnderLoad,
-    private readonly servers: Readonly<Record<Server, ServerProcess>>,
+    private readonly servers: Readonly<Record<WrkServer, ServerProcess>>,
     private readonly options: HttpBenchOptions,
   ) {}
 
@@ -184,8 +198,11 @@ class Runner {
     if (!(await hasWrk())) return rounds;
     const folder = dirname(this.exchange.dataFolder);
     const { seconds } = this.options;
+    // Unlike the others, it has not been under load yet.
+    const { port } = this.servers['least exchange'];
+    await runWrk({ port, connections: WRK_CONNECTIONS[0]!, seconds, requests, folder });
     for (const connections of WRK_CONNECTIONS) {
-      for (const server of SERVERS) {
+      for (const server of WRK_SERVERS) {
         const { port, pid } = this.servers[server];
         const before = threadCpu(pid);
         const result = await runWrk({ port, connections, seconds, requests, folder });

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
 import { endOf } from '../measure/exchange-process.js';
 import type { PlainSetup } from '../plain/exchange.js';
+import type { LeastSetup } from './least-server.js';
 import type { LoadOptions, LoadResult } from './load.js';
 import type { LoadTask } from './load-generator.js';
 import type { EntryLoadOptions } from './order-entry/load.js';
@@ -23,6 +24,13 @@ export async function startBareServer(answers: Record<string, string>) {
 export async function startPlainServer(setup: PlainSetup & { folder: string }) {
   const env = { NODE_NO_WARNINGS: '1' };
   const child = fork(fileOf('bench/plain/server.js'), [], { env });
+  child.send(setup);
+  return serverOf(child);
+}
+
+/** The engine and the journal with as little as possible around them (least-server.ts). */
+export async function startLeastServer(setup: LeastSetup) {
+  const child = fork(fileOf('bench/http/least-server.js'), [], { env: {} });
   child.send(setup);
   return serverOf(child);
 }
