@@ -145,6 +145,15 @@ test('a standby says what it is, and takes over from one that was killed', async
   expect(await standby.server.stop()).toBe(0);
 });
 
+test('a standby that is stopped as it begins to lead stops', async () => {
+  const first = lead();
+  await listening(first);
+  const standby = await standBy(first);
+  await first.server.stop('SIGKILL');
+  await eventually(() => standby.server.stderr.includes('this exchange leads now'));
+  expect(await standby.server.stop()).toBe(0);
+});
+
 test('one that was paused acknowledges nothing after a standby took over, and ends', async () => {
   const first = lead();
   const api = await listening(first);
