@@ -12,7 +12,8 @@
  * commands of one are being written, the other waits for the disk, and each commit has half of the
  * commands that it could have. So after a small batch the next one waits until all of these clients
  * have sent again, or a turn of the event loop has brought nothing. Many clients keep this thread
- * busy while the disk writes; there two groups are faster.
+ * busy while the disk writes; there two groups are faster. So they may be where a few orders have
+ * thousands of watchers, whom the release tells before the next batch begins.
  *
  * Always holds:
  * - the record of a command is in the open batch before the engine sees it, and the engine reads it
@@ -111,8 +112,9 @@ export class Sequencer {
   private lastBatchCount = 0;
 
   private readonly startWhenIdle = (): void => {
-    const { count } = this.open;
-    if (count > this.gathered && count < this.expected) {
+    const { count, byteLength } = this.open;
+    const isFew = this.closed.length === 0 && byteLength <= FEW_BYTES;
+    if (isFew && count > this.gathered && count < this.expected) {
       this.gathered = count;
       setImmediate(this.startWhenIdle);
       return;
@@ -312,10 +314,12 @@ export class Sequencer {
       this.durable = batch.lastSequence;
       this.batchCount++;
       this.lastBatchCount = batch.buffer.count;
-      // First the next commit: the disk works while the replies are written.
-      if (this.isOneOfFew(batch.buffer)) this.gather(batch.buffer.count + this.open.count);
-      else this.startCommit();
+      const isOneOfFew = this.isOneOfFew(batch.buffer);
+      const clients = batch.buffer.count + this.open.count;
       this.recycle(batch.buffer);
+      // First the next commit: the disk works while the replies are written.
+      if (isOneOfFew) this.gather(clients);
+      else this.startCommit();
       this.onCommit?.(this.durable);
       this.release();
     }

@@ -228,6 +228,25 @@ describe('group commit', () => {
     expect((await start(folder)).engine.nowMs).toBe(START_MS + 7);
   });
 
+  it('waits for as many commands as there were, but only while they are small', async () => {
+    const { sequencer, held, engine } = await setup({ hold: true });
+    for (let i = 0; i < 60; i++) sequencer.submit({ kind: 'advanceTime' });
+    await eventually(() => held.batches.length === 1);
+    await held.let();
+    const credential = 'c'.repeat(500);
+    for (let i = 0; held.batches.length === 1; i++) {
+      const username = `user-${i}`;
+      const none = { referralCode: '', grantMicros: 0, partner: null };
+      sequencer.submit({ kind: 'register', username, credential, ...none });
+      await turn();
+    }
+    // Some 2 KiB of records; with the bytes unbounded, sixty commands.
+    expect(engine.sequence - 60).toBeGreaterThan(2);
+    expect(engine.sequence - 60).toBeLessThan(8);
+    await held.let();
+    await sequencer.close();
+  });
+
   it('continues from a recovered journal, and only from its end', async () => {
     const folder = folders.make();
     await writeJournal(folder);
