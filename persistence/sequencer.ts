@@ -112,9 +112,8 @@ export class Sequencer {
   private lastBatchCount = 0;
 
   private readonly startWhenIdle = (): void => {
-    const { count, byteLength } = this.open;
-    const isFew = this.closed.length === 0 && byteLength <= FEW_BYTES;
-    if (isFew && count > this.gathered && count < this.expected) {
+    const { count } = this.open;
+    if (this.isFew && count > this.gathered && count < this.expected) {
       this.gathered = count;
       setImmediate(this.startWhenIdle);
       return;
@@ -314,11 +313,12 @@ export class Sequencer {
       this.durable = batch.lastSequence;
       this.batchCount++;
       this.lastBatchCount = batch.buffer.count;
-      const isOneOfFew = this.isOneOfFew(batch.buffer);
-      const clients = batch.buffer.count + this.open.count;
+      // With those of this batch.
+      const { isFew } = this;
+      const commands = batch.buffer.count + this.open.count;
       this.recycle(batch.buffer);
       // First the next commit: the disk works while the replies are written.
-      if (isOneOfFew) this.gather(clients);
+      if (isFew) this.gather(commands);
       else this.startCommit();
       this.onCommit?.(this.durable);
       this.release();
@@ -326,8 +326,8 @@ export class Sequencer {
     this.settle();
   }
 
-  private isOneOfFew({ byteLength }: RecordBuffer): boolean {
-    return this.closed.length === 0 && byteLength + this.open.byteLength <= FEW_BYTES;
+  private get isFew(): boolean {
+    return this.closed.length === 0 && this.backlogBytes <= FEW_BYTES;
   }
 
   /** The next batch waits for as many commands as there were before the answers. */

@@ -24,7 +24,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A disk that takes its time, and may fail once. */
 class SlowLog implements SequencerLog {
-  end = { sequence: 0, digest: new Engine().digest() };
+  end: SequencerLog['end'];
   writing: BatchContent | null = null;
   appended = 0;
   closed = false;
@@ -35,7 +35,10 @@ class SlowLog implements SequencerLog {
     private readonly random: Random,
     /** Which commit fails; 0: none. */
     private readonly failing: number,
-  ) {}
+    digest: string,
+  ) {
+    this.end = { sequence: 0, digest };
+  }
 
   append(batch: BatchContent, done: CommitDone): void {
     expect(this.writing).toBe(null);
@@ -78,7 +81,7 @@ class Run {
   constructor(seed: string) {
     this.random = new Random(seed);
     const failing = this.random.chance(0.2) ? this.random.whole(1, 8) : 0;
-    this.log = new SlowLog(this.random, failing);
+    this.log = new SlowLog(this.random, failing, this.engine.digest());
     const { engine, log } = this;
     this.sequencer = new Sequencer({
       engine,
@@ -118,7 +121,7 @@ class Run {
     }
   }
 
-  /** Nothing waits for an idle disk longer than a turn that brought nothing. */
+  /** Nothing waits for an idle disk when turns bring nothing. */
   checkWait(): void {
     const waits = this.log.writing === null && this.sequencer.backlog > 0;
     this.idleTurns = waits && this.sentThisTurn === 0 ? this.idleTurns + 1 : 0;
