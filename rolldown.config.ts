@@ -4,7 +4,7 @@
  *
  * V8 reads a value that a module imports or exports from a cell, and checks it, every time; within
  * one module that exports nothing, constants become part of the compiled code. A command takes
- * about a sixth less time. What is not listed here runs as tsc compiles it, and does the same.
+ * about a fifth less time. What is not listed here runs as tsc compiles it, and does the same.
  */
 import type { RolldownOptions } from 'rolldown';
 

@@ -48,7 +48,7 @@ async function main(): Promise<void> {
     process.exit(0);
   }
   if (config.role !== 'standby') onSignals(stop);
-  // It was asked to stop while it no longer waited, and did not serve yet.
+  // A standby was asked to stop when it no longer waited and did not serve yet.
   if (signal.aborted) return shutDown(exchange);
   console.log(firstTrade(exchange, config.host, config.assets[0]!));
 }

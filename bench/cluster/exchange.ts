@@ -5,12 +5,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { compiledFile } from '../../persistence/storage/program-folder.js';
-import { endOf } from '../measure/exchange-process.js';
+import { endOf, MAIN } from '../measure/exchange-process.js';
 import { until } from './until.js';
 
-const MAIN = fileURLToPath(compiledFile('gateway/main.js'));
 const ANSWER_MS = 2_000;
 
 /** As ROLE has it. */

@@ -199,8 +199,8 @@ class Runner {
     const folder = dirname(this.exchange.dataFolder);
     const { seconds } = this.options;
     // Unlike the others, it has not been under load yet.
-    const { port } = this.servers['least exchange'];
-    await runWrk({ port, connections: WRK_CONNECTIONS[0]!, seconds, requests, folder });
+    const cold = this.servers['least exchange'].port;
+    await runWrk({ port: cold, connections: WRK_CONNECTIONS[0]!, seconds, requests, folder });
     for (const connections of WRK_CONNECTIONS) {
       for (const server of WRK_SERVERS) {
         const { port, pid } = this.servers[server];

@@ -31,10 +31,9 @@ const ORDER_LOTS = 400_000_000;
 const MAKER_TICKS = 499;
 
 class Answer implements ReleaseTarget {
-  constructor(
-    private response: uWS.HttpResponse | null,
-    private readonly receipt: Uint8Array,
-  ) {
+  receipt: Uint8Array = new Uint8Array();
+
+  constructor(private response: uWS.HttpResponse | null) {
     response!.onAborted(() => {
       this.response = null;
     });
@@ -87,12 +86,12 @@ async function begin({ tokens, path, folder }: LeastSetup): Promise<void> {
   const app = uWS.App();
   app.post(`/api${path}`, (response, request) => {
     const userId = users.get(request.getHeader('x-user-token'))!;
-    response.onAborted(() => {});
+    const answer = new Answer(response);
     response.onData((data, isLast) => {
       if (!isLast) throw new Error('a body in pieces');
       const command = buy(userId, JSON.parse(Buffer.from(data).toString('latin1')));
-      const receipt = orderReceipt(engine, execute(command), 0, command);
-      sequencer.releaseAt(engine.sequence, new Answer(response, receipt));
+      answer.receipt = orderReceipt(engine, execute(command), 0, command);
+      sequencer.releaseAt(engine.sequence, answer);
     });
   });
   app.listen('127.0.0.1', 0, (socket) => {

@@ -1,7 +1,6 @@
 /** The child processes of the HTTP and stream benchmarks. The caller that starts one stops it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
 import { endOf } from '../measure/exchange-process.js';
 import type { PlainSetup } from '../plain/exchange.js';
@@ -11,11 +10,9 @@ import type { LoadTask } from './load-generator.js';
 import type { EntryLoadOptions } from './order-entry/load.js';
 import type { StreamLoadOptions, StreamLoadResult } from './stream-load.js';
 
-const fileOf = (path: string) => fileURLToPath(compiledFile(path));
-
 /** A bare uWebSockets.js server that answers each path with a fixed text. */
 export async function startBareServer(answers: Record<string, string>) {
-  const child = fork(fileOf('bench/http/bare-server.js'), [], { env: {} });
+  const child = fork(compiledFile('bench/http/bare-server.js'), [], { env: {} });
   child.send(answers);
   return serverOf(child);
 }
@@ -23,14 +20,14 @@ export async function startBareServer(answers: Record<string, string>) {
 /** The plain design (bench/plain), with its database in a folder. */
 export async function startPlainServer(setup: PlainSetup & { folder: string }) {
   const env = { NODE_NO_WARNINGS: '1' };
-  const child = fork(fileOf('bench/plain/server.js'), [], { env });
+  const child = fork(compiledFile('bench/plain/server.js'), [], { env });
   child.send(setup);
   return serverOf(child);
 }
 
 /** The engine and the journal with as little as possible around them (least-server.ts). */
 export async function startLeastServer(setup: LeastSetup) {
-  const child = fork(fileOf('bench/http/least-server.js'), [], { env: {} });
+  const child = fork(compiledFile('bench/http/least-server.js'), [], { env: {} });
   child.send(setup);
   return serverOf(child);
 }
@@ -43,7 +40,7 @@ async function serverOf(child: ChildProcess) {
 
 /** A process that generates load. */
 export class LoadGenerator {
-  private readonly child = fork(fileOf('bench/http/load-generator.js'), [], {
+  private readonly child = fork(compiledFile('bench/http/load-generator.js'), [], {
     env: {},
     serialization: 'advanced',
   });

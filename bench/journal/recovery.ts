@@ -1,7 +1,6 @@
 /** Recovery from the journal and from a snapshot, and the cost of a snapshot of a million users. */
 import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Engine } from '../../engine/engine.js';
 import { Replay, recover, recoverFromSnapshot } from '../../persistence/recovery.js';
@@ -22,7 +21,7 @@ const COMMANDS = 1_000_000;
 const ROUNDS = 3;
 /** V8 compiles the engine for what it has seen, once more when it has seen a second engine. */
 const WARM_UP_ROUNDS = 2;
-const COLD = fileURLToPath(compiledFile('bench/journal/cold-recovery.js'));
+const COLD = compiledFile('bench/journal/cold-recovery.js');
 /** The place of the snapshot, as a share of the journal. */
 const SNAPSHOT_AT = 0.5;
 const OUTSTANDING = 1_024;

@@ -9,10 +9,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
 
-const MAIN = fileURLToPath(compiledFile('gateway/main.js'));
+/** The built exchange. */
+export const MAIN = compiledFile('gateway/main.js');
 /** How long a process may take to start or to stop. */
 const PATIENCE_MS = 60_000;
 

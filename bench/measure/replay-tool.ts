@@ -1,11 +1,10 @@
 /** Runs the built replay tool. */
 
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
 
-const TOOL = fileURLToPath(compiledFile('persistence/replay/main.js'));
+const TOOL = compiledFile('persistence/replay/main.js');
 
 /** What `verify` and `audit` find: damage, or money that was not conserved. */
 export async function replayProblems(folder: string): Promise<string[]> {

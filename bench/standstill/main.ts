@@ -10,7 +10,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
 import { Client } from '../http/client.js';
 import { commandLine, wholeNumberFrom } from '../measure/command-line.js';
@@ -35,7 +34,7 @@ const PRICE_EVERY_MS = 10_000;
 const START_MS_MAX = 600_000;
 const UNLIMITED = '1000000/1000000';
 const SNAPSHOT_WRITER = 'snapshot/';
-const PROBE = fileURLToPath(compiledFile('bench/standstill/probe.js'));
+const PROBE = compiledFile('bench/standstill/probe.js');
 
 const settings = commandLine('standstill', 'How long threads stand still with millions of users.')
   .option('--users <n>', 'registered users', wholeNumberFrom(1, 3_999_900), 3_999_900)

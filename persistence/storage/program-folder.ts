@@ -3,6 +3,7 @@
  * source, as tests run it, compiled, or within a bundle.
  */
 import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 /** The folder of the nearest package.json above this file. */
 export function programFolder(): URL {
@@ -16,9 +17,9 @@ export function programFolder(): URL {
 }
 
 /**
- * The compiled code of a thread or of another process.
- * @param path from the program's folder, say `persistence/follower/worker.js`.
+ * The absolute path of the compiled code of a thread or of another process.
+ * @param path from the folder of compiled code, say `persistence/follower/worker.js`.
  */
-export function compiledFile(path: string): URL {
-  return new URL(`dist/${path}`, programFolder());
+export function compiledFile(path: string): string {
+  return fileURLToPath(new URL(`dist/${path}`, programFolder()));
 }

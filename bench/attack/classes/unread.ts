@@ -9,7 +9,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import { Client } from '../../http/client.js';
 import type { LoadResult } from '../../http/load.js';
@@ -41,7 +40,7 @@ const HEAP_BYTES = 64 * 2 ** 20;
 /** If the machine is busier before the attack, delays say nothing about the exchange. */
 const LEAST_IDLE_SHARE = 0.6;
 
-const SILENT_CLIENTS = fileURLToPath(compiledFile('bench/attack/methods/silent-clients.js'));
+const SILENT_CLIENTS = compiledFile('bench/attack/methods/silent-clients.js');
 
 const mebibytes = (bytes: number) => Math.round(bytes / 2 ** 20);
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 
-const built = (file: string): string => compiledFile(`gateway/sockets/${file}.js`).href;
+const built = (file: string): string => compiledFile(`gateway/sockets/${file}.js`);
 
 /** Ends the process while clients wait for answers that never come. */
 const PROGRAM = `

@@ -44,7 +44,7 @@ import(workerData.ring).then(({ RingWriter, FRAME_BYTES_MAX }) => {
 
 test(`${FRAMES} frames between two threads`, async () => {
   const memory = ringMemory();
-  const workerData = { memory, ring: RING.href, frames: FRAMES };
+  const workerData = { memory, ring: RING, frames: FRAMES };
   const worker = new Worker(WRITER, { eval: true, workerData });
   let wakes = 0;
   const reader = new RingReader(memory, () => {
