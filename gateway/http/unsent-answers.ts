@@ -11,8 +11,8 @@
  *   are dropped, with their connections. An answer that waits only for its turn does not count: no
  *   client that reads is dropped, however many answers one commit releases. Those are within the
  *   total limit, too: beyond it, answers are written at once;
- * - in one turn of the event loop, at most {@link TURN_BYTES} of large answers are written, in
- *   pieces, so that they delay no other answer longer;
+ * - in one turn of the event loop, large answers are written for {@link TURN_MS}, in pieces, so that
+ *   they delay no other answer longer;
  * - an answer is dropped, with its connection, by uWebSockets.js if nothing is read for about 10 s,
  *   and here if it is not fully read within {@link UnsentLimits.ms}.
  */
@@ -46,10 +46,11 @@ export const SMALL_LENGTH = 14 * 1024;
 /** Written at once: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
 /**
- * Copying this to the operating system takes about 0.4 ms. It is more than the answers to the
- * batches of one commit: an answer that is written in two turns takes two calls and more memory.
+ * Enough for the answers to the batches of one commit: an answer that is written in two turns takes
+ * two calls and more memory. It is no limit in bytes, because a megabyte takes 0.4 ms, and up to 10
+ * where the operating system first has to find memory for clients that do not read.
  */
-const TURN_BYTES = 16 * PIECE_BYTES;
+const TURN_MS = 1;
 /** A client that reads takes more of an answer within this time. */
 const SETTLE_MS = 300;
 
@@ -81,8 +82,8 @@ export class UnsentAnswers {
   private bytesInTurn = 0;
   /** Waiting answers of which the operating system may take more. */
   private readonly ready = new Set<Waiting>();
-  /** The rest of {@link TURN_BYTES} in this turn. */
-  private turnBytes = TURN_BYTES;
+  /** What is left of {@link TURN_MS} in this turn. */
+  private turnMs = TURN_MS;
   private isTurnPlanned = false;
   /** Pieces that were written of waiting answers. */
   private continuations = 0;
@@ -146,7 +147,7 @@ export class UnsentAnswers {
     isOwn: boolean,
     recipient: Recipient,
   ): void {
-    let state = this.turnBytes > 0 ? this.writePiece(response, body) : headOnly(response, body);
+    let state = this.turnMs > 0 ? this.writePiece(response, body) : headOnly(response, body);
     const { byteLength } = body;
     while (state === 'taken' && isOwn && this.bytesInTurn + byteLength > this.limits.bytes)
       state = this.writePiece(response, body);
@@ -171,8 +172,9 @@ export class UnsentAnswers {
   private writePiece(response: HttpResponse, body: Uint8Array): State {
     const offset = response.getWriteOffset();
     const piece = body.subarray(offset, offset + PIECE_BYTES);
+    const fromMs = this.elapsedMs();
     const [isTaken, isOver] = response.tryEnd(piece, body.byteLength);
-    this.turnBytes -= piece.byteLength;
+    this.turnMs -= this.elapsedMs() - fromMs;
     this.planTurn();
     if (isOver) return 'over';
     return isTaken ? 'taken' : 'full';
@@ -189,12 +191,12 @@ export class UnsentAnswers {
     setImmediate(() => this.turn());
   }
 
-  /** Writes a piece of each ready answer, in turn, until the turn's bytes are used up. */
+  /** Writes a piece of each ready answer, in turn, until the turn's time is used up. */
   private turn(): void {
     this.isTurnPlanned = false;
-    this.turnBytes = TURN_BYTES;
+    this.turnMs = TURN_MS;
     for (const waiting of this.ready) {
-      if (this.turnBytes <= 0) break;
+      if (this.turnMs <= 0) break;
       this.ready.delete(waiting);
       waiting.response.cork(() => this.writeMore(waiting));
     }

@@ -88,12 +88,15 @@ describe('what is kept', () => {
   const WAITING = BODY.byteLength + WAITING_BYTES;
   let unsent: UnsentAnswers;
   let nowMs: number;
+  /** What each look at the clock takes. */
+  let lookMs: number;
   let app: uWS.TemplatedApp;
   let port: number;
   let clients: Silent[];
 
   beforeEach(() => {
     nowMs = 0;
+    lookMs = 0;
     clients = [];
   });
   afterEach(() => {
@@ -104,7 +107,7 @@ describe('what is kept', () => {
   async function serve(limits: Partial<UnsentLimits>): Promise<void> {
     unsent = new UnsentAnswers(
       { bytes: 1e12, bytesPerAddress: 0, ms: 60_000, ...limits },
-      () => nowMs,
+      () => (nowMs += lookMs),
     );
     app = uWS.App();
     const at = (path: string, send: (response: uWS.HttpResponse) => void) => {
@@ -155,13 +158,17 @@ describe('what is kept', () => {
 
   test('long answers that are written in later turns are complete, and their memory is used again', async () => {
     const COUNT = 40;
+    const MAY_WAIT = 20;
+    const IN_A_TURN = 8;
+    lookMs = 1 / IN_A_TURN;
     await serve({ bytes: 2 * MIB, bytesPerAddress: MIB });
     const out = new AsciiWriter();
     const asked: { response: uWS.HttpResponse; name: string }[] = [];
     const memory = new Set<ArrayBufferLike>();
     // More than is written in a turn, and more than may be unread; the writer goes on meanwhile.
     const answerAll = () => {
-      for (const { response, name } of asked.splice(0)) {
+      const answered = asked.splice(0);
+      for (const { response, name } of answered) {
         out.clear();
         while (out.byteLength < 100_000) out.text(`${name} `);
         const answer = out.handOver();
@@ -169,6 +176,10 @@ describe('what is kept', () => {
         const recipient = { address: addressKey(response.getRemoteAddress()) };
         response.cork(() => unsent.send(response, answer, recipient));
       }
+      // The others are more than may wait, and written at once.
+      const first = answered.slice(0, MAY_WAIT);
+      const begun = first.filter(({ response }) => response.getWriteOffset() > 0);
+      expect(begun.length).toBe(IN_A_TURN);
     };
     app.get('/long/:name', (response, request) => {
       response.onAborted(() => {});
