@@ -23,6 +23,8 @@ const ALGORITHM = 'HS256';
 const REMEMBERED_MAX = 100_000;
 /** Valid tokens have fewer than 200 characters. Longer ones are refused without a check. */
 const TOKEN_LENGTH_MAX = 512;
+/** The end of a signature, by which a remembered token is found. */
+const END_LENGTH = 20;
 
 /** What a session may do: those of named tokens, and everything with the password's own token. */
 export const Scope = { ...TokenScope, FULL: 2 } as const;
@@ -49,7 +51,8 @@ export interface Session {
 export type TokenFault = 'invalid_token' | 'token_revoked' | 'token_expired';
 
 export class Sessions {
-  private readonly remembered = new Map<string, Session>();
+  /** By the end of the token: V8 hashes all characters of a string that is new. */
+  private readonly remembered = new Map<string, Remembered>();
   /** The last session of each named token, for {@link lastUsedAtMs}. */
   private readonly named = new Map<number, Session>();
 
@@ -82,7 +85,8 @@ export class Sessions {
 
   /** The session of a token that needs no signature check; null: it needs one. */
   known(token: string): Session | null {
-    return this.remembered.get(token) ?? null;
+    const found = this.remembered.get(endOf(token));
+    return found?.token === token ? found.session : null;
   }
 
   /** The session of a token, or why it does not sign its user in now. `known`: as above. */
@@ -125,7 +129,7 @@ export class Sessions {
       const { value: oldest } = this.remembered.keys().next();
       if (oldest !== undefined) this.remembered.delete(oldest);
     }
-    this.remembered.set(token, session);
+    this.remembered.set(endOf(token), { token, session });
     if (session.tokenId !== 0) this.rememberNamed(session);
   }
 
@@ -138,6 +142,15 @@ export class Sessions {
     }
     named.set(session.tokenId, session);
   }
+}
+
+interface Remembered {
+  token: string;
+  session: Session;
+}
+
+function endOf(token: string): string {
+  return token.slice(-END_LENGTH);
 }
 
 /** What a token says. `tokenId` 0: it is the password's own. */
