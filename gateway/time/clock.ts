@@ -5,6 +5,9 @@
  * Always holds: the exchange's time never goes back, and does not follow changes of the machine's
  * clock at once. A `FeedClock` never passes the next undelivered price of its file.
  */
+// The global of that name is a getter, which takes a third of the time of a reading.
+import { performance } from 'node:perf_hooks';
+
 export interface Clock {
   /** The exchange's time, integer milliseconds since the epoch. Never goes back. */
   nowMs(): number;
