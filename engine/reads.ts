@@ -4,12 +4,11 @@
  */
 
 import {
-  type MarketStatus,
+  MarketStatus,
   Outcome,
   Resolution,
   type SelfTrade,
   Side,
-  MarketStatus as Status,
   startOfMarketMs,
   TokenState,
   WINDOW_MS,
@@ -244,7 +243,7 @@ export class Reads {
     const startsAtMs = startOfMarketMs(marketId);
     const resolution = markets.resolution(slot) as Resolution;
     const isPriced = resolution === Resolution.UP || resolution === Resolution.DOWN;
-    const isActive = markets.status(slot) === Status.ACTIVE;
+    const isActive = markets.status(slot) === MarketStatus.ACTIVE;
     const bestBid = isActive ? levels.best(markets.ladder(slot, 0)) : 0;
     const bestAsk = isActive ? levels.best(markets.ladder(slot, 1)) : 0;
     return {
@@ -280,7 +279,7 @@ export class Reads {
     const { markets } = this.state;
     const slot = markets.find(marketId);
     if (slot === 0) return null;
-    if (markets.status(slot) !== Status.ACTIVE) return { bids: [], asks: [] };
+    if (markets.status(slot) !== MarketStatus.ACTIVE) return { bids: [], asks: [] };
     const asks = levelsOf(this.state.levels, markets.ladder(slot, 1), levels);
     for (const ask of asks) ask.priceTicks = MICROS_PER_SET - ask.priceTicks;
     return { bids: levelsOf(this.state.levels, markets.ladder(slot, 0), levels), asks };
@@ -290,7 +289,7 @@ export class Reads {
   levelLots(marketId: number, side: Side, upTicks: number): number {
     const { markets, levels } = this.state;
     const slot = markets.find(marketId);
-    if (slot === 0 || markets.status(slot) !== Status.ACTIVE) return 0;
+    if (slot === 0 || markets.status(slot) !== MarketStatus.ACTIVE) return 0;
     const level = side === Side.BUY ? upTicks : MICROS_PER_SET - upTicks;
     return levels.lots(levelRow(markets.ladder(slot, side === Side.BUY ? 0 : 1), level));
   }
@@ -299,7 +298,7 @@ export class Reads {
   quote(request: QuoteRequest): QuoteView | null {
     const { markets } = this.state;
     const slot = markets.find(request.marketId);
-    if (slot === 0 || markets.status(slot) !== Status.ACTIVE) return null;
+    if (slot === 0 || markets.status(slot) !== MarketStatus.ACTIVE) return null;
     const taker = new Taker();
     taker.userId = request.userId;
     taker.slot = slot;

@@ -6,7 +6,7 @@
  * more. The engine at the end is the same from a snapshot and from the first command.
  */
 import type { Engine } from '../engine/engine.js';
-import { readCommand, timeOf } from '../engine/interface/command-record.js';
+import { kindAt, readCommand, timeOf } from '../engine/interface/command-record.js';
 import type { Command } from '../engine/interface/commands.js';
 import { checkRecord } from '../engine/interface/record-check.js';
 import { KIND_NAMES, RecordBuffer, RecordError } from '../engine/interface/records.js';
@@ -201,7 +201,7 @@ export class Replay {
       const { message } = error as Error;
       if (error instanceof RecordError)
         throw mismatch(sequence, `cannot be decoded: ${message}`, error);
-      const kind = KIND_NAMES[records.ints[2 * at]! & 0xff];
+      const kind = KIND_NAMES[kindAt(records, at)];
       throw mismatch(sequence, `(${kind}) cannot be applied: ${message}`, error);
     }
   }

@@ -12,8 +12,9 @@
  * commands of one are being written, the other waits for the disk, and each commit has half of the
  * commands that it could have. So after a small batch the next one waits until all of these clients
  * have sent again, or a turn of the event loop has brought nothing. Many clients keep this thread
- * busy while the disk writes; there two groups are faster. So they may be where a few orders have
- * thousands of watchers, whom the release tells before the next batch begins.
+ * busy while the disk writes; there two groups are faster. They may also be faster where a few
+ * orders have thousands of subscribers: the release writes to all of them before the next batch
+ * begins.
  *
  * Always holds:
  * - the record of a command is in the open batch before the engine sees it, and the engine reads it
@@ -46,7 +47,7 @@ const BACKLOG_BYTES = 256 * 1024 * 1024;
  * some forty orders, which take about as long to execute as the disk takes to write them.
  */
 const FEW_BYTES = 2 * 1024;
-/** Buffers kept for reuse: one being written, one being filled. */
+/** Empty buffers that are kept for reuse. */
 const SPARE_BUFFERS = 2;
 
 /** The part of a journal that the sequencer needs. */
@@ -101,7 +102,7 @@ export class Sequencer {
   private startScheduled = false;
   /** The commands that the next batch waits for; 0: it does not wait. */
   private expected = 0;
-  /** Those that it had in the last turn of the event loop; -1: none has passed. */
+  /** Those that it had one turn of the event loop ago; -1: no turn has passed. */
   private gathered = -1;
   private releasing = false;
   private closing = false;
@@ -109,7 +110,6 @@ export class Sequencer {
   /** Called when everything is durable, or after a failure. */
   private settled: (() => void) | null = null;
   private batchCount = 0;
-  private lastBatchCount = 0;
 
   private readonly startWhenIdle = (): void => {
     const { count } = this.open;
@@ -174,11 +174,6 @@ export class Sequencer {
   /** Batches committed since the start. */
   get batchesCommitted(): number {
     return this.batchCount;
-  }
-
-  /** Commands in the last committed batch, 0 before the first. */
-  get lastBatchCommands(): number {
-    return this.lastBatchCount;
   }
 
   /** The failure that has stopped the sequencer; null: there was none. */
@@ -312,8 +307,7 @@ export class Sequencer {
     if (this.fatal === null) {
       this.durable = batch.lastSequence;
       this.batchCount++;
-      this.lastBatchCount = batch.buffer.count;
-      // With those of this batch.
+      // Before the batch is recycled: its bytes count, too.
       const { isFew } = this;
       const commands = batch.buffer.count + this.open.count;
       this.recycle(batch.buffer);

@@ -89,10 +89,7 @@ export class CommandRecord {
 
   /** How many characters the key has, in a byte each; 0: one of them takes two bytes. */
   get keyLength(): number {
-    const { bytes } = this.records;
-    const at = this.numbersEnd * WORD_BYTES;
-    const head = bytes[at]! | (bytes[at + 1]! << 8);
-    return (head & 1) === 0 ? head >>> 1 : 0;
+    return narrowLength(this.records.bytes, this.numbersEnd * WORD_BYTES);
   }
 
   /** Whether there is a clientOrderId. */
@@ -107,10 +104,7 @@ export class CommandRecord {
 
   /** How many characters it has, in a byte each; 0: one of them takes two bytes. */
   get nameLength(): number {
-    const { bytes } = this.records;
-    const at = this.afterKey * WORD_BYTES;
-    const head = bytes[at]! | (bytes[at + 1]! << 8);
-    return (head & 1) === 0 ? head >>> 1 : 0;
+    return narrowLength(this.records.bytes, this.afterKey * WORD_BYTES);
   }
 
   /** The clientOrderId. */
@@ -169,12 +163,23 @@ export class CommandRecord {
   }
 }
 
+/** How many characters the text has whose head is at `at`; 0: one of them takes two bytes. */
+function narrowLength(bytes: Uint8Array, at: number): number {
+  const head = bytes[at]! | (bytes[at + 1]! << 8);
+  return (head & 1) === 0 ? head >>> 1 : 0;
+}
+
 const opened = new CommandRecord();
 
 /** The command of a record as an object of its own. */
 export function readCommand(records: RecordBuffer, at: number): Command {
   opened.open(records, at);
   return objectOf(opened);
+}
+
+/** The CommandKind of a record. */
+export function kindAt(records: RecordBuffer, at: number): number {
+  return records.ints[2 * at]! & 0xff;
 }
 
 export function timeOf(records: RecordBuffer, at: number): number {

@@ -47,13 +47,13 @@ export const ORDERS_REMEMBERED = 1_048_576;
 export const MAX_POSITIONS = 8_000_000;
 /** Referral codes that one user may ever have; all of them stay valid. */
 export const MAX_REFERRAL_CODES_PER_USER = 20;
-/** Referral codes that users chose, in total and forever; the engine's own are not counted. */
+/** Referral codes that users chose, in total and for ever; the engine's own are not counted. */
 export const MAX_CHOSEN_REFERRAL_CODES = 2_000_000;
 /** Open vault deposits of all users. */
 export const MAX_VAULT_DEPOSITS = 5_000_000;
 /** Open vault deposits of one user. */
 export const MAX_VAULT_DEPOSITS_PER_USER = 10_000;
-/** Closed vault deposits that are still recognized as closed. */
+/** Closed vault deposits that are still recognised as closed. */
 export const CLOSED_DEPOSITS_REMEMBERED = 100_000;
 export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
 /** Named tokens of one user, and of all users; expired ones count while they are known. */
@@ -61,7 +61,7 @@ export const MAX_TOKENS_PER_USER = 50;
 export const MAX_TOKENS = 1_000_000;
 /** Partners that registered users. */
 export const MAX_PARTNERS = 1_000;
-/** Transfers of partners, whose references are remembered forever. */
+/** Transfers of partners, whose references are remembered for ever. */
 export const MAX_TRANSFERS = 10_000_000;
 /** Operations in one batch. */
 export const MAX_BATCH_OPERATIONS = 100;

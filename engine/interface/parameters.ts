@@ -54,8 +54,8 @@ export const PRICE_REMEMBERED_MS = 300_000;
  */
 export const SOURCE_FRESH_MS = 15_000;
 /**
- * The guard holds back a price that is more than above/below of the last one, or less than its
- * inverse: no asset here moves a fifth between two prices, but a feed may lose or gain a digit.
+ * The guard holds back a price that is more than 5/4 or less than 4/5 of the last one: no asset
+ * here moves that far between two prices, but a feed may lose or gain a digit.
  */
 export const GUARD_RATIO = { above: 5, below: 4 } as const;
 /**

@@ -32,9 +32,9 @@
  *   1024, 2048  selfTrade; 3: the command named none that exists
  *
  * Always holds: equal commands at equal times have equal bytes, and a command that was written
- * reads back equal, except for -0, user ids that are not an i32, and outcomes and times in force
- * that do not exist. The encoder refuses what no record can hold ({@link RecordError}) and then
- * writes nothing.
+ * reads back equal, except for -0, user ids that are not an i32, outcomes, times in force and
+ * self-trade modes that do not exist, and optional fields that have their defaults, which are left
+ * out. The encoder refuses what no record can hold ({@link RecordError}) and then writes nothing.
  */
 
 import {

@@ -9,7 +9,7 @@
 import { Code } from '../interface/codes.js';
 import type { CommandRecord } from '../interface/command-record.js';
 import { MAX_BATCH_OPERATIONS } from '../interface/limits.js';
-import { REJECT_RESULT_LENGTH, ResultHead } from '../interface/results.js';
+import { REJECT_RESULT_LENGTH, RESULT_HEAD_LENGTH, ResultHead } from '../interface/results.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
 
@@ -97,7 +97,7 @@ function writeAborted(
     values[base + ResultHead.code] = isRefused ? refused.code : Code.batch_aborted;
     values[base + ResultHead.sequence] = state.sequence;
     values[base + ResultHead.atMs] = state.nowMs;
-    values[base + ResultHead.atMs + 1] = isRefused ? refused.required : 0;
-    values[base + ResultHead.atMs + 2] = isRefused ? refused.available : 0;
+    values[base + RESULT_HEAD_LENGTH] = isRefused ? refused.required : 0;
+    values[base + RESULT_HEAD_LENGTH + 1] = isRefused ? refused.available : 0;
   }
 }

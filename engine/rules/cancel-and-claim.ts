@@ -6,11 +6,11 @@
 
 import { Code } from '../interface/codes.js';
 import type { CommandRecord } from '../interface/command-record.js';
-import { CancelReason, MarketStatus, Resolution } from '../interface/domain.js';
+import { CancelReason, MarketStatus } from '../interface/domain.js';
 import { isClientOrderId } from '../interface/fields.js';
 import { CancelAllField, CancelField, ClaimField } from '../interface/records.js';
 import type { State } from '../state/state.js';
-import { findResting, isOverdue, refuseGone } from './find-order.js';
+import { findResting, isOverdue, orderNamed, refuseGone } from './find-order.js';
 import { cancelOrder } from './rest-order.js';
 import { claimPosition, paidLots, payoutOf, refundOf } from './settlement.js';
 
@@ -23,7 +23,7 @@ export function cancel(state: State, command: CommandRecord): number {
   const slot = state.markets.find(marketId);
   if (slot === 0) return Code.market_not_found;
   const orderId = command.isNamed
-    ? orderNamed(state, command)
+    ? orderNamed(state, userId, command.records.bytes, command.nameFrom, command.nameLength)
     : command.number(CancelField.orderId);
   const row = findResting(state, userId, slot, orderId);
   if (row === 0) return refuseGone(state, userId, marketId, orderId);
@@ -48,14 +48,6 @@ function isWellFormed(state: State, command: CommandRecord): boolean {
     state.hash.hasKey &&
     isClientOrderId(command.records.bytes, nameFrom, nameLength)
   );
-}
-
-/** The user's order with the client's id in the command, 0: none is known. */
-function orderNamed(state: State, command: CommandRecord): number {
-  const { hash } = state;
-  const { userId, nameFrom, nameLength } = command;
-  hash.pairOfBytes(userId, command.records.bytes, nameFrom, nameLength);
-  return state.clientOrderIds.orderOf(userId, hash.low, hash.high);
 }
 
 export function cancelAll(state: State, command: CommandRecord): number {
@@ -123,10 +115,10 @@ export function claim(state: State, command: CommandRecord): number {
   const lots = paidLots(state, slot, row);
   const payout = payoutOf(state, slot, row);
   const refund = refundOf(state, slot, row);
-  if (!claimPosition(state, slot, userId)) return Code.nothing_to_claim;
+  if (payout + refund === 0) return Code.nothing_to_claim;
 
-  const resolution = state.markets.resolution(slot) ?? Resolution.NONE;
-  state.result.write(marketId, userId, resolution, lots, payout, refund);
+  claimPosition(state, slot, row);
+  state.result.write(marketId, userId, state.markets.resolution(slot), lots, payout, refund);
   state.writeBalance(userId);
   return Code.ok;
 }

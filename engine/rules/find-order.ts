@@ -5,6 +5,18 @@ import { CancelReason, MarketStatus } from '../interface/domain.js';
 import { cancelledFor } from '../state/book/recent-orders.js';
 import type { State } from '../state/state.js';
 
+/** The user's resting or recent order with the client's id in these bytes; 0: none is known. */
+export function orderNamed(
+  { hash, clientOrderIds }: State,
+  userId: number,
+  bytes: Uint8Array,
+  from: number,
+  length: number,
+): number {
+  hash.pairOfBytes(userId, bytes, from, length);
+  return clientOrderIds.orderOf(userId, hash.low, hash.high);
+}
+
 /**
  * The row of the user's resting order in a market, 0: none. The orders of an ended market count as
  * cancelled, even while their cancellation is pending, and so do those that have expired.

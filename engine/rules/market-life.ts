@@ -26,7 +26,8 @@ export function applyDeadlines(state: State, atMs: number): void {
   while (schedule.nextAtMs <= atMs) {
     const dueAtMs = schedule.nextAtMs;
     const subject = schedule.nextSubject;
-    // Their market may end now, and then they would be cancelled for that.
+    // Orders that expire before this deadline go first: the end of their market would cancel them,
+    // with another reason.
     if (state.expiries.nextAtMs < dueAtMs) schedule.addExpiry(dueAtMs);
     switch (schedule.nextKind) {
       case DeadlineKind.BOUNDARY:

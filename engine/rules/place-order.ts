@@ -44,7 +44,7 @@ import { cancelledFor } from '../state/book/recent-orders.js';
 import { levelRow } from '../state/levels.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
-import { isOverdue } from './find-order.js';
+import { isOverdue, orderNamed } from './find-order.js';
 import { cancelOrder, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
 import { chargeFeeRemainder, executeTrade } from './trade.js';
@@ -112,7 +112,9 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
   if (taker.isNamed && !isNameWellFormed(state, taker, bytes)) return Code.invalid_command;
   if (!state.users.exists(taker.userId)) return Code.user_not_found;
   if (taker.isNamed) {
-    const first = findOrder(state, taker, bytes);
+    const first = orderNamed(state, taker.userId, bytes, taker.nameFrom, taker.nameLength);
+    taker.nameLow = state.hash.low;
+    taker.nameHigh = state.hash.high;
     // An order that is undone with the batch has no id to name.
     if (first !== 0) {
       const named = first > state.lastKeptOrderId ? 0 : first;
@@ -150,15 +152,6 @@ function isExpiryWellFormed({ timeInForce, expiresAtMs }: Taker): boolean {
 /** Until a user can sign in, names have no hash, as idempotency keys have none. */
 function isNameWellFormed(state: State, taker: Taker, bytes: Uint8Array): boolean {
   return state.hash.hasKey && isClientOrderId(bytes, taker.nameFrom, taker.nameLength);
-}
-
-/** The user's resting or recent order with the taker's name, 0: none. */
-function findOrder(state: State, taker: Taker, bytes: Uint8Array): number {
-  const { hash } = state;
-  hash.pairOfBytes(taker.userId, bytes, taker.nameFrom, taker.nameLength);
-  taker.nameLow = hash.low;
-  taker.nameHigh = hash.high;
-  return state.clientOrderIds.orderOf(taker.userId, hash.low, hash.high);
 }
 
 /** Remembers the name of an accepted order. */

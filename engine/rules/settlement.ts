@@ -1,8 +1,8 @@
 /**
- * The pending work: cancelling orders that expire; and of ended markets, cancelling resting orders,
- * settling positions, paying unclaimed winnings. Each command does a bounded number of units (one
- * order or one position), so that no market delays other commands, however large it is. Money is
- * conserved after every unit.
+ * The pending work: orders that expire, the orders and positions of ended markets, tokens and
+ * timers that are due. Each command does a bounded number of units (an order, a position, a token
+ * or a timer), so that no market delays other commands, however large it is. Money is conserved
+ * after every unit.
  *
  * A claim does not wait: it settles its user's position first.
  */
@@ -28,19 +28,19 @@ const Claimed = EventSlot.claimed;
 export function runPendingWork(state: State, units: number): void {
   let left = units;
   while (left > 0 && state.schedule.hasWork) {
-    const slot = state.schedule.workSlot;
+    const subject = state.schedule.workSubject;
     switch (state.schedule.workKind) {
       case WorkKind.EXPIRE:
-        left = expireOrders(state, slot, left);
+        left = expireOrders(state, subject, left);
         break;
       case WorkKind.CANCEL:
-        left = cancelResting(state, slot, left);
+        left = cancelResting(state, subject, left);
         break;
       case WorkKind.SETTLE:
-        left = settlePositions(state, slot, left);
+        left = settlePositions(state, subject, left);
         break;
       case WorkKind.PAY:
-        left = payUnclaimed(state, slot, left);
+        left = payUnclaimed(state, subject, left);
         break;
       case WorkKind.TOKENS:
         left = expireTokens(state, left);
@@ -223,23 +223,18 @@ function payUnclaimed(state: State, slot: number, units: number): number {
   return left;
 }
 
-/**
- * Pays a user's position in a resolved market and forgets it. Returns false and changes nothing if
- * there is nothing to pay.
- */
-export function claimPosition(state: State, slot: number, userId: number): boolean {
-  const row = state.positions.find(userId, slot);
-  if (row === 0 || payoutOf(state, slot, row) + refundOf(state, slot, row) === 0) return false;
-  if (state.positions.owners.settled(row) === 0) {
-    cancelAllOf(state, userId, slot);
+/** Pays a position in a resolved market, of which something is to be paid, and forgets it. */
+export function claimPosition(state: State, slot: number, row: number): void {
+  const { owners } = state.positions;
+  if (owners.settled(row) === 0) {
+    cancelAllOf(state, owners.userId(row), slot);
     settlePosition(state, slot, row);
   }
   if (state.markets.settleCursor(slot) === row) {
     state.markets.touch(slot);
-    state.markets.setSettleCursor(slot, state.positions.owners.marketAfter(row));
+    state.markets.setSettleCursor(slot, owners.marketAfter(row));
   }
   pay(state, slot, row, false);
-  return true;
 }
 
 /** Cancels a user's resting orders in an ended market, the one first that came to rest first. */

@@ -127,7 +127,7 @@ export class Positions extends PositionTable {
     if (archive.reading) this.index.clear(this.count);
   }
 
-  /** Puts a row that was read from an archive into the index. */
+  /** Puts a row into the index, in which it is not yet. */
   addToIndex(row: number): void {
     const slot = this.owners.slot(row);
     const userId = this.owners.userId(row);

@@ -1,5 +1,5 @@
 /**
- * Referral codes. A code refers to one user forever, regardless of case. A user's current code is
+ * Referral codes. A code refers to one user for ever, regardless of case. A user's current code is
  * the last one set; the first one is generated. Codes are stored in upper case.
  */
 import type { Archive } from '../storage/archive.js';

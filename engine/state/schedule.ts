@@ -38,8 +38,8 @@ export const DeadlineKind = {
 export type DeadlineKind = (typeof DeadlineKind)[keyof typeof DeadlineKind];
 
 /**
- * TOKENS and TIMERS: of all that are due, with slot 0. The slot of EXPIRE is a time instead: orders
- * that expire before it are cancelled.
+ * The subject of a work is the slot of its market; of EXPIRE, the time before which orders expire;
+ * and 0 of TOKENS and TIMERS, which are all that are due.
  */
 export const WorkKind = {
   CANCEL: 0,
@@ -56,7 +56,7 @@ export class Schedule {
   private payoutAtMs: number[] = [];
   private payoutSlots: number[] = [];
   private workKinds: WorkKind[] = [];
-  private workSlots: number[] = [];
+  private workSubjects: number[] = [];
 
   /**
    * The earliest deadline: time, kind and asset (or market slot, for a payout; 0 for tokens and
@@ -102,25 +102,25 @@ export class Schedule {
     return this.workKinds[0]!;
   }
 
-  get workSlot(): number {
-    return this.workSlots[0]!;
+  get workSubject(): number {
+    return this.workSubjects[0]!;
   }
 
-  addWork(kind: WorkKind, slot: number): void {
+  addWork(kind: WorkKind, subject: number): void {
     this.workKinds.push(kind);
-    this.workSlots.push(slot);
+    this.workSubjects.push(subject);
   }
 
   /** Orders that expire before a time are to be cancelled. */
   addExpiry(beforeMs: number): void {
     const last = this.workKinds.length - 1;
-    if (this.workKinds[last] === WorkKind.EXPIRE) this.workSlots[last] = beforeMs;
+    if (this.workKinds[last] === WorkKind.EXPIRE) this.workSubjects[last] = beforeMs;
     else this.addWork(WorkKind.EXPIRE, beforeMs);
   }
 
   removeWork(): void {
     this.workKinds.shift();
-    this.workSlots.shift();
+    this.workSubjects.shift();
   }
 
   /**
@@ -159,7 +159,7 @@ export class Schedule {
     this.payoutAtMs = archiveNumbers(archive, this.payoutAtMs);
     this.payoutSlots = archiveNumbers(archive, this.payoutSlots);
     this.workKinds = archiveNumbers(archive, this.workKinds);
-    this.workSlots = archiveNumbers(archive, this.workSlots);
+    this.workSubjects = archiveNumbers(archive, this.workSubjects);
     this.findNext();
   }
 

@@ -150,8 +150,7 @@ export class StateReader implements Archive {
   }
 
   number(): number {
-    const value = this.view.getFloat64(this.take(8), true);
-    return value;
+    return this.view.getFloat64(this.take(8), true);
   }
 
   bigint(): bigint {

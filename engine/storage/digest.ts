@@ -1,6 +1,6 @@
 /**
  * The running digest: 64 bits over every result and event, in order. It tells whether two engines
- * did the same; it is no defense against deliberate changes to a journal (the journal's hash chain
+ * did the same; it is no defence against deliberate changes to a journal (the journal's hash chain
  * is). Mixing is by multiply and rotate on two independent lanes, as in MurmurHash3. Both take the
  * two words of each number as IEEE 754 has it, so that no number is divided.
  */

@@ -1,5 +1,5 @@
 /**
- * Tables of fixed-size rows in one buffer. The fields of a row are neighbors, so a command that
+ * Tables of fixed-size rows in one buffer. The fields of a row are neighbours, so a command that
  * uses most of them uses one cache line. Row 0 is never used: 0 in a field that holds a row number
  * means "none".
  *

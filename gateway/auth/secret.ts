@@ -7,17 +7,9 @@
  * The operator copies the file, and may name another place for it.
  */
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, fsyncSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { readPrivateText, withFile } from '../../persistence/storage/files.js';
 
 export const SECRET_FILE = 'session-secret';
 const SECRET_BYTES = 32;
@@ -47,10 +39,7 @@ export function readSecret(dataFolder: string): Buffer | null {
 
 function secretIn(path: string): Buffer | null {
   if (!existsSync(path)) return null;
-  if ((statSync(path).mode & 0o077) !== 0) {
-    throw new Error(`${path} is accessible to other users. Run: chmod 600 ${path}`);
-  }
-  const text = readFileSync(path, 'utf8').trim();
+  const text = readPrivateText(path);
   const secret = Buffer.from(text, 'base64url');
   // The decoder ignores invalid characters, so the secret must also encode back to the same text.
   if (secret.length !== SECRET_BYTES || secret.toString('base64url') !== text) {
@@ -64,12 +53,11 @@ function secretIn(path: string): Buffer | null {
 /** Writes a temporary file and renames it, so that the secret is never incomplete. */
 function writeSecret(dataFolder: string, path: string): void {
   const temporary = `${path}.new`;
-  const file = openSync(temporary, 'w', 0o600);
-  writeSync(file, `${randomBytes(SECRET_BYTES).toString('base64url')}\n`);
-  fsyncSync(file);
-  closeSync(file);
+  const text = `${randomBytes(SECRET_BYTES).toString('base64url')}\n`;
+  withFile(temporary, 'w', (file) => {
+    if (writeSync(file, text) !== text.length) throw new Error(`${temporary} is incomplete`);
+    fsyncSync(file);
+  });
   renameSync(temporary, path);
-  const folder = openSync(dataFolder, 'r');
-  fsyncSync(folder);
-  closeSync(folder);
+  withFile(dataFolder, 'r', fsyncSync);
 }

@@ -43,7 +43,7 @@ export function submitCommand(
       // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but
       // not a reason to stop.
       const fields = { ...submission.logFields, reason: error.message };
-      gateway.log.error(fields, 'a command cannot be journaled');
+      gateway.log.error(fields, 'a command cannot be journalled');
       return { error: rejection('invalid_command', 0, 0), isImmediate: false };
     }
     if (!(error instanceof SubmitRefused)) throw error;

@@ -80,7 +80,7 @@ function parseJson({ text, tooLarge }: ReceivedBody): unknown {
 export interface Receivable<Self> {
   readonly receivedMs: number;
   isReceiving: boolean;
-  /** Its neighbors while it is receiving; null: there is none. */
+  /** Its neighbours while it is receiving; null: there is none. */
   older: Self | null;
   newer: Self | null;
 }

@@ -67,7 +67,8 @@ export const ERRORS = {
     post_only_would_trade:
       'The order is postOnly and would trade at once at its price. Nothing was traded.',
     price_not_met: 'The FOK order cannot be filled completely at its price. Nothing was traded.',
-    deadline_passed: 'The order arrived after its validUntilMs. Nothing was traded.',
+    deadline_passed:
+      'The order arrived after its validUntilMs, or not before its expiresAtMs. Nothing was traded.',
     order_closed: 'The order is no longer resting.',
     client_order_id_reused:
       'You have another resting or recent order with this clientOrderId. Nothing was traded.',
@@ -87,7 +88,7 @@ export const ERRORS = {
     idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new one for each request.',
     limit_reached:
-      'A limit of the exchange has been reached: accounts, resting orders, positions, tokens, or total money.',
+      'A limit of the exchange has been reached: accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, vault deposits, referral codes, transfers, or total money.',
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',

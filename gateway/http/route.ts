@@ -71,7 +71,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   isOfProcess?: boolean;
   /** Whether only the leader knows the answer, which is not in the journal. */
   isLeaders?: boolean;
-  /** Whether the route honors Idempotency-Key. */
+  /** Whether the route honours Idempotency-Key. */
   idempotent?: boolean;
   /** Status → schema of the body; null: no body. */
   responses: Record<number, z.ZodType | null>;

@@ -43,8 +43,9 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     routerOf: ((refuse: Refuse) => Sockets) | null = null,
   ) {
     this.unknownCounts = gateway.metrics.answersOf(null);
-    const here = () => new Router(gateway.config.trustProxy, this.refuseAmbiguous);
-    this.router = routerOf?.(this.refuseAmbiguous) ?? (here() as ServerRouter as Sockets);
+    this.router =
+      routerOf?.(this.refuseAmbiguous) ??
+      (new Router(gateway.config.trustProxy, this.refuseAmbiguous) as ServerRouter as Sockets);
     const methodsByPath = new Map<string, Method[]>();
     for (const route of routes) {
       this.serve(route);

@@ -30,12 +30,12 @@ const Interruptible = { no: 0, yes: 1, closing: 2 } as const;
 
 export class ProgressBoard {
   private readonly numbers: BigInt64Array;
-  private readonly flag: Int32Array;
+  private readonly idle: Int32Array;
   private readonly interruptible: Int32Array;
   private readonly ended: Int32Array;
 
   constructor(readonly memory = new SharedArrayBuffer(FLAG_BYTES + SLOTS.length * 8)) {
-    this.flag = new Int32Array(memory, 0, 1);
+    this.idle = new Int32Array(memory, 0, 1);
     this.interruptible = new Int32Array(memory, 4, 1);
     this.ended = new Int32Array(memory, 8, 1);
     this.numbers = new BigInt64Array(memory, FLAG_BYTES);
@@ -50,11 +50,11 @@ export class ProgressBoard {
   }
 
   setIdle(): void {
-    Atomics.store(this.flag, 0, 1);
+    Atomics.store(this.idle, 0, 1);
   }
 
   clearIdle(): boolean {
-    return Atomics.exchange(this.flag, 0, 0) === 1;
+    return Atomics.exchange(this.idle, 0, 0) === 1;
   }
 
   /**

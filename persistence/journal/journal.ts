@@ -135,30 +135,23 @@ export class Journal implements CommitLog {
   /**
    * Seals the segment before `segment` in the background. A failure is not one of the journal: the
    * next start seals it.
-   * @param writer the full segment's own connection, if this process has written it.
+   * @param writer the full segment's own connection.
    */
-  private sealBefore(segment: OpenSegment, writer: sqlite3.Database | null = null): void {
-    const { folder, hashFile = async (path) => fileHash(path) } = this.options;
-    const isClosing = () => this.failure !== null;
-    this.sealing = this.sealing.then(() =>
-      sealSegment({
-        folder,
-        number: segment.number - 1,
-        writer,
-        next: segment.database,
-        hashFile,
-        isClosing,
-      }),
-    );
+  private sealBefore({ number, database }: OpenSegment, writer: sqlite3.Database): void {
+    const request = { ...this.sealOptions, number: number - 1, writer, next: database };
+    this.sealing = this.sealing.then(() => sealSegment(request));
   }
 
   /** Seals in the background what the last process has left. */
   private sealLeft({ number, database }: OpenSegment): void {
-    const { folder, hashFile = async (path) => fileHash(path) } = this.options;
-    const isClosing = () => this.failure !== null;
-    const request = { folder, last: number, next: database, hashFile, isClosing };
+    const request = { ...this.sealOptions, last: number, next: database };
     // What fails is left to the next start.
     this.sealing = sealLeft(request).catch(() => {});
+  }
+
+  private get sealOptions() {
+    const { folder, hashFile = async (path: string) => fileHash(path) } = this.options;
+    return { folder, hashFile, isClosing: () => this.failure !== null };
   }
 
   /** Resolves when the full segments are sealed, or could not be: the next start tries again. */

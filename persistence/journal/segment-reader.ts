@@ -359,10 +359,12 @@ export class SegmentReader {
   /** This segment does not follow the one before it, which ends at `end`. */
   otherHead(end: JournalPosition): JournalError {
     const { sequence } = this.head.previous;
+    const difference =
+      sequence === end.sequence ? 'with another hash or digest' : `at ${end.sequence}`;
     return this.bad(
       end.sequence + 1,
-      `does not follow: the segment says that the one before it ends at ${sequence} with another ` +
-        `hash or sequence than it does, which is ${end.sequence}`,
+      `does not follow: the segment says that the one before it ends at ${sequence}, but that one ` +
+        `ends ${difference}`,
     );
   }
 

@@ -3,7 +3,7 @@
  * its hash (`vouchForSnapshot`), so that the journal's chain covers the file: whoever changes the
  * file and makes its own checksum right would have to change the journal, too.
  */
-import { readCommand } from '../../engine/interface/command-record.js';
+import { kindAt, readCommand } from '../../engine/interface/command-record.js';
 import { CommandKind, type VouchForSnapshot } from '../../engine/interface/commands.js';
 import { checkRecord } from '../../engine/interface/record-check.js';
 import { RecordBuffer, RecordError } from '../../engine/interface/records.js';
@@ -18,7 +18,7 @@ interface Batches {
 
 /** The command at `at` if it vouches for a snapshot; otherwise null. */
 export function vouchAt(records: RecordBuffer, at: number): VouchForSnapshot | null {
-  if ((records.ints[2 * at]! & 0xff) !== CommandKind.vouchForSnapshot) return null;
+  if (kindAt(records, at) !== CommandKind.vouchForSnapshot) return null;
   return readCommand(records, at) as VouchForSnapshot;
 }
 

@@ -289,10 +289,10 @@ describe('remembered answers', () => {
     });
     const first = run(engine, rest, at(5_000));
     expect(codeOf(first)).toBe(Code.ok);
-    const digest = engine.orders(1).length;
+    const resting = engine.orders(1).length;
     expect(run(engine, rest, at(6_000))).toEqual(first);
     expect(engine.replayed).toBe(true);
-    expect(engine.orders(1)).toHaveLength(digest);
+    expect(engine.orders(1)).toHaveLength(resting);
     expect(codeOf(run(engine, { ...rest, sizeLots: 11 }, at(6_000)))).toBe(
       Code.idempotency_key_reused,
     );

@@ -127,16 +127,16 @@ function cancelOrdersOf(state: State, userId: number): number {
   return cancelled;
 }
 
-type OperatorCommand = SetPaused | SetFrozen | OperatorCancel | VoidMarket | SetRules;
+type AnyOperatorCommand = SetPaused | SetFrozen | OperatorCancel | VoidMarket | SetRules;
 
-function isSigned({ operator, reason }: OperatorCommand): boolean {
+function isSigned({ operator, reason }: AnyOperatorCommand): boolean {
   return isText(operator, 1, MAX_REFERENCE_LENGTH) && isText(reason, 1, MAX_REASON_LENGTH);
 }
 
 /** Returns the id of the action. */
 function remember(
   state: State,
-  { kind, operator, reason }: OperatorCommand,
+  { kind, operator, reason }: AnyOperatorCommand,
   subject: Partial<Pick<OperatorActionView, 'isSet' | 'userId' | 'marketId' | 'asset' | 'rules'>>,
 ): number {
   return state.actions.add({

@@ -1,6 +1,6 @@
 /**
  * An index from sequential ids to rows: linear hashing (W. Litwin, 1980) with the low bits of an id
- * as its hash, so that recent ids are neighbors and rarely share a place. It has no more places
+ * as its hash, so that recent ids are neighbours and rarely share a place. It has no more places
  * than there have been rows at a time: ids wander through all of them, and few stay in the cache.
  * Each row added beyond that splits one place, so no command pays for a larger table.
  *

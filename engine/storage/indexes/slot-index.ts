@@ -6,7 +6,7 @@
  * It grows without a stall, as RowIndex does: each addition moves a few numbers from the old table
  * to one of twice the size. So the table fits the numbers that there are, which is what makes a
  * look-up fast: few pages of memory are touched. That is also why it is filled by more than a half:
- * a run of neighboring slots costs less than another page.
+ * a run of neighbouring slots costs less than another page.
  *
  * The hashes must be keyed (text-hash.ts), because their low bits are used as they are.
  */

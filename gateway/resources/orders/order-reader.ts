@@ -6,7 +6,7 @@
  * Always holds: a command made here equals the one that the schemas would make of the same bytes;
  * a test compares the two on random bodies.
  */
-import type { Buy, Cancel, Claim, Sell, UserCommand } from '../../../engine/interface/commands.js';
+import type { Buy, Cancel, Claim, Sell } from '../../../engine/interface/commands.js';
 import { Outcome, SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
 import { CLIENT_ORDER_ID_BYTES } from '../../../engine/interface/fields.js';
 import {
@@ -19,6 +19,7 @@ import {
 } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdNumber } from '../../../engine/interface/notation.js';
 import { bytesOfText, END, FAILED, type JsonScanner, namesOf, START } from '../../json/scanner.js';
+import type { OrderPlace } from './commands.js';
 import { SELF_TRADE_NAMES } from './requests.js';
 
 const MICRO_PLACES = 6;
@@ -70,11 +71,6 @@ const SELF_TRADES = namesOf(SELF_TRADE_NAMES);
 const OPERATIONS = namesOf(['buy', 'sell', 'cancel', 'claim']);
 const [U, O] = [117, 111];
 
-/** The user and the market of an order. */
-interface Place extends UserCommand {
-  marketId: number;
-}
-
 /** The fields of one order. Those that were not sent have their defaults. */
 export class OrderReader {
   private seen = 0;
@@ -95,12 +91,12 @@ export class OrderReader {
   constructor(private readonly scanner: JsonScanner) {}
 
   /** The body of a buy; null: not taken. */
-  buy(bytes: Uint8Array, place: Place): Buy | null {
+  buy(bytes: Uint8Array, place: OrderPlace): Buy | null {
     return this.readBody(bytes, place.userId, BUY_BITS) ? this.buyCommand(place) : null;
   }
 
   /** The body of a sell; null: not taken. */
-  sell(bytes: Uint8Array, place: Place): Sell | null {
+  sell(bytes: Uint8Array, place: OrderPlace): Sell | null {
     return this.readBody(bytes, place.userId, SELL_BITS) ? this.sellCommand(place) : null;
   }
 
@@ -218,7 +214,7 @@ export class OrderReader {
     }
   }
 
-  private buyCommand({ userId, idempotencyKey, marketId }: Place): Buy | null {
+  private buyCommand({ userId, idempotencyKey, marketId }: OrderPlace): Buy | null {
     const { seen, priceTicks, sizeLots, amountMicros, outcome } = this;
     const hasAmount = (seen & BIT.amount) !== 0;
     const hasShares = (seen & BIT.shares) !== 0;
@@ -244,7 +240,7 @@ export class OrderReader {
     };
   }
 
-  private sellCommand({ userId, idempotencyKey, marketId }: Place): Sell | null {
+  private sellCommand({ userId, idempotencyKey, marketId }: OrderPlace): Sell | null {
     const { seen, priceTicks, sizeLots, outcome, timeInForce, postOnly, validUntilMs } = this;
     if ((seen & SELL_REQUIRED) !== SELL_REQUIRED || !this.isLimitAllowed()) return null;
     return {

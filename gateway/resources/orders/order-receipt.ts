@@ -1,6 +1,6 @@
 /**
- * The receipt of a buy or a sell, as JSON. Written by hand as bytes, because batches are full of
- * them.
+ * The receipts of buys, sells and amendments, as JSON. Written by hand as bytes, because batches
+ * are full of them.
  */
 import { type Command, CommandKind } from '../../../engine/interface/commands.js';
 import { OrderStatus, Side } from '../../../engine/interface/domain.js';
@@ -259,20 +259,22 @@ function marketName(assets: Assets, marketId: number): string {
 const single = new AsciiWriter();
 const singleParts = new ReceiptParts();
 
-/** The same for a single order. */
-export const orderReceipt: ReceiptWriter<Uint8Array> = (assets, result, at, command) => {
+function beginSingle(): void {
   single.clear();
   singleParts.place.forget();
   singleParts.time.forget();
+}
+
+/** The receipt of a single buy or sell. */
+export const orderReceipt: ReceiptWriter<Uint8Array> = (assets, result, at, command) => {
+  beginSingle();
   writeOrderReceipt(single, singleParts, assets, result, at, clientOrderIdOf(command));
   return single.take();
 };
 
 /** The receipt of an amendment. */
 export const amendReceipt: ReceiptWriter<Uint8Array> = (assets, result, at) => {
-  single.clear();
-  singleParts.place.forget();
-  singleParts.time.forget();
+  beginSingle();
   writeAmendReceipt(single, singleParts, assets, result, at);
   return single.take();
 };

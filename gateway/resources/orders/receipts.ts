@@ -1,4 +1,4 @@
-/** The receipts of cancels and claims. Those of buys and sells are in order-receipt.ts. */
+/** The receipts of cancels and claims. Those of orders and amendments are in order-receipt.ts. */
 import { type Assets, marketIdText, resolutionName } from '../../../engine/interface/notation.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';

@@ -151,7 +151,7 @@ export function missingOfBuy(order: Given, problem: Problem): void {
   missingOfSell(order, problem);
 }
 
-/** The same. */
+/** Reports what is missing in a sell that is otherwise well formed. */
 export function missingOfSell({ price, timeInForce }: Given, problem: Problem): void {
   if (price === undefined && timeInForce === 'GTC') problem('price', REST_WITHOUT_PRICE);
 }
@@ -211,7 +211,7 @@ export function readBuy(fields: Fields<typeof buyFields>, problem: Problem): Buy
   return order;
 }
 
-/** The same. */
+/** The same of a sell. */
 export function readSell(fields: Fields<typeof sellFields>, problem: Problem): SellOrder {
   const { shares, price, timeInForce, postOnly, validUntilMs, clientOrderId } = fields;
   const order: SellOrder = {

@@ -9,7 +9,7 @@
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Engine } from '../../../engine/engine.js';
-import { readCommand } from '../../../engine/interface/command-record.js';
+import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
 import { CommandKind, type RecordUpgrade } from '../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
@@ -125,7 +125,7 @@ class Verification implements Visitor {
 
   appliedRecord(records: RecordBuffer, at: number): void {
     this.history?.applied(records, at);
-    const kind = records.ints[2 * at]! & 0xff;
+    const kind = kindAt(records, at);
     // Most commands are orders: to make an object of each takes longer than to execute it.
     if (kind !== CommandKind.recordUpgrade && kind !== CommandKind.vouchForSnapshot) return;
     const command = readCommand(records, at);

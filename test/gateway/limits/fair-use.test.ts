@@ -370,7 +370,7 @@ describe('over HTTP', () => {
   });
 });
 
-test('every route has a limit, except those for operators and signing out', () => {
+test('every route of the API has a limit, except probes and signing out', () => {
   const free = ROUTES.filter((route) => route.quota === null).map((route) => route.path);
   expect(free).toEqual(['/auth/logout', '/health', '/ready', '/metrics']);
 });

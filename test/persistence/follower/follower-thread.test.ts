@@ -407,11 +407,11 @@ describe('the thread', () => {
 const RESTARTS = 5;
 const RESTART_AFTER_MS = 1_000;
 
-/** Ends the thread as running out of memory would. */
 function threadOf(follower: Follower): Worker {
   return (follower as unknown as { thread: Worker }).thread;
 }
 
+/** Ends the thread as running out of memory would. */
 async function endThread(follower: Follower): Promise<void> {
   await threadOf(follower).terminate();
 }
