@@ -230,9 +230,9 @@ async function requests(
 function request(follower: Follower, sequence: number, asked: BoardRequest): Promise<number> {
   const startedMs = performance.now();
   return new Promise((resolve, reject) => {
-    follower.history.read(asked, sequence, (outcome) => {
-      if (outcome.outcome === 'unavailable') reject(new Error(outcome.reason));
-      else if (textLength(outcome.answer) === 0) reject(new Error('an answer without text'));
+    follower.history.read(asked, sequence, (reply) => {
+      if (reply.status === 'unavailable') reject(new Error(reply.reason));
+      else if (textLength(reply.answer) === 0) reject(new Error('an answer without text'));
       else resolve(performance.now() - startedMs);
     });
   });

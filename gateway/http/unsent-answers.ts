@@ -11,8 +11,8 @@
  *   are dropped, with their connections. An answer that waits only for its turn does not count: no
  *   client that reads is dropped, however many answers one commit releases. Those are within the
  *   total limit, too: beyond it, answers are written at once;
- * - in one turn of the event loop, large answers are written for {@link TURN_MS}, in pieces, so that
- *   they delay no other answer longer;
+ * - in one turn of the event loop, large answers are written for {@link TURN_MS}, in pieces, so
+ *   that they delay no other answer longer;
  * - an answer is dropped, with its connection, by uWebSockets.js if nothing is read for about 10 s,
  *   and here if it is not fully read within {@link UnsentLimits.ms}.
  */

@@ -204,7 +204,7 @@ export class Follower {
   private received(message: FromFollower): void {
     switch (message.kind) {
       case 'answer':
-        this.history.answered(message.id, message.outcome);
+        this.history.answered(message.id, message.reply);
         break;
       case 'log':
         this.options.log[message.level](message.fields, message.message);

@@ -2,23 +2,18 @@
  * The trading thread's client of the history and the leaderboards. Nothing here blocks.
  *
  * Always holds: each request is answered once, never as of an earlier sequence than it asked for.
- * When the follower is more than 2 s behind, or takes longer, the outcome is `unavailable`. The
+ * When the follower is more than 2 s behind, or takes longer, the reply is `unavailable`. The
  * number of requests that the follower has not answered is bounded, those that were given up
  * included.
  */
-import type {
-  HistoryKind,
-  HistoryOutcome,
-  HistoryRequest,
-  RequestOf,
-} from '../history/requests.js';
+import type { HistoryKind, HistoryReply, HistoryRequest, RequestOf } from '../history/requests.js';
 
 /** The longest lag of the follower, and the longest time to an answer. */
 export const HISTORY_LAG_MAX_MS = 2_000;
 const SWEEP_MS = 250;
 const PENDING_MAX = 10_000;
 
-type Done = (outcome: HistoryOutcome) => void;
+type Done = (reply: HistoryReply) => void;
 
 export interface HistoryLink {
   send(id: number, request: HistoryRequest, minSequence: number): void;
@@ -46,11 +41,11 @@ export class HistoryClient {
   read<Kind extends HistoryKind>(
     request: RequestOf<Kind>,
     minSequence: number,
-    done: (outcome: HistoryOutcome<Kind>) => void,
+    done: (reply: HistoryReply<Kind>) => void,
   ): void {
     const problem = this.link.problem() ?? this.refusal();
     if (problem !== null) {
-      done({ outcome: 'unavailable', reason: problem });
+      done({ status: 'unavailable', reason: problem });
       return;
     }
     const id = ++this.lastId;
@@ -60,12 +55,12 @@ export class HistoryClient {
     this.link.send(id, request, minSequence);
   }
 
-  answered(id: number, outcome: HistoryOutcome): void {
+  answered(id: number, reply: HistoryReply): void {
     const read = this.pending.get(id);
     if (read === undefined) return;
     this.pending.delete(id);
     this.stopSweeping();
-    read.done?.(outcome);
+    read.done?.(reply);
   }
 
   /** Answers all pending requests with `unavailable`. */
@@ -73,7 +68,7 @@ export class HistoryClient {
     const reads = [...this.pending.values()];
     this.pending.clear();
     this.stopSweeping();
-    for (const { done } of reads) done?.({ outcome: 'unavailable', reason });
+    for (const { done } of reads) done?.({ status: 'unavailable', reason });
   }
 
   private refusal(): string | null {
@@ -93,7 +88,7 @@ export class HistoryClient {
       this.link.giveUp(id);
     }
     const reason = 'the history took too long to answer';
-    for (const done of late) done({ outcome: 'unavailable', reason });
+    for (const done of late) done({ status: 'unavailable', reason });
   }
 
   private stopSweeping(): void {

@@ -25,7 +25,7 @@ export class JournalBatches {
   constructor(private readonly place: JournalPlace) {}
 
   read(sequence: number, { done, isGivenUp }: Pick<WaitingRead, 'done' | 'isGivenUp'>): void {
-    const unavailable = ({ message: reason }: Error) => done({ outcome: 'unavailable', reason });
+    const unavailable = ({ message: reason }: Error) => done({ status: 'unavailable', reason });
     this.inTurn(async () => {
       if (isGivenUp()) throw new JournalUnavailable(GIVEN_UP.reason);
       return this.findNow(sequence);
@@ -36,7 +36,7 @@ export class JournalBatches {
       }
       const { firstSequence, lastSequence, digest, hash } = batch;
       const answer = { firstSequence, lastSequence, digest, hash: hash.toString('hex') };
-      done({ outcome: 'ok', sequence: lastSequence, answer });
+      done({ status: 'ok', sequence: lastSequence, answer });
     }, unavailable);
   }
 

@@ -91,7 +91,7 @@ export class FollowerLoop {
   read(read: WaitingRead): void {
     if (this.session !== null) this.session.read(read);
     else if (this.early !== null) this.early.push(read);
-    else read.done({ outcome: 'unavailable', reason: this.unavailable });
+    else read.done({ status: 'unavailable', reason: this.unavailable });
   }
 
   close(): void {
@@ -174,7 +174,7 @@ export class FollowerLoop {
 
   private async closeSession(reason: string): Promise<void> {
     this.unavailable = reason;
-    this.forEachEarlyRead(({ done }) => done({ outcome: 'unavailable', reason }));
+    this.forEachEarlyRead(({ done }) => done({ status: 'unavailable', reason }));
     const { session } = this;
     this.session = null;
     await session?.close(reason);

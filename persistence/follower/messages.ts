@@ -1,6 +1,6 @@
 /** The messages between the trading thread and the follower's thread. */
 
-import type { HistoryOutcome, HistoryRequest } from '../history/requests.js';
+import type { HistoryReply, HistoryRequest } from '../history/requests.js';
 import type { JournalPlace } from '../journal/source.js';
 
 export interface FollowerData {
@@ -23,7 +23,7 @@ export type ToFollower =
 export type LogLevel = 'info' | 'warn' | 'error';
 
 export type FromFollower =
-  | { kind: 'answer'; id: number; outcome: HistoryOutcome }
+  | { kind: 'answer'; id: number; reply: HistoryReply }
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
   /** A snapshot was written and read back, and the journal is to vouch for it. */
   | { kind: 'snapshot'; sequence: number; hash: string }

@@ -14,7 +14,7 @@ import { type HistoryReads, isStored } from '../history/reads.js';
 import type {
   HistoryAnswers,
   HistoryKind,
-  HistoryOutcome,
+  HistoryReply,
   HistoryRequest,
   LeaderboardPage,
   RequestOf,
@@ -29,7 +29,7 @@ const LONG: ReadonlySet<HistoryKind> = new Set([
   'marketEvents',
 ]);
 
-export type Answered = (outcome: HistoryOutcome) => void;
+export type Answered = (reply: HistoryReply) => void;
 
 /** Reads of the engine and of the history. */
 type FollowerRequest = Exclude<HistoryRequest, { kind: 'journalBatch' }>;
@@ -42,7 +42,7 @@ export interface WaitingRead<Request = HistoryRequest> {
   isGivenUp: () => boolean;
 }
 
-export const GIVEN_UP = { outcome: 'unavailable', reason: 'nobody waits for it any more' } as const;
+export const GIVEN_UP = { status: 'unavailable', reason: 'nobody waits for it any more' } as const;
 
 /** A read of a group, which is run after the group's transaction has begun. */
 interface PreparedRead {
@@ -72,7 +72,7 @@ export class FollowerReads {
   constructor(private readonly options: ReadsOptions) {}
 
   read(read: WaitingRead<FollowerRequest>): void {
-    if (this.ended !== null) read.done({ outcome: 'unavailable', reason: this.ended });
+    if (this.ended !== null) read.done({ status: 'unavailable', reason: this.ended });
     else this.waiting.push(read);
   }
 
@@ -105,7 +105,7 @@ export class FollowerReads {
       else if (minSequence > sequence) this.waiting.push(read);
       else if (!isStored(request) && !this.isReady(request)) this.waiting.push(read);
       else if (!isStored(request))
-        done({ outcome: 'ok', sequence, answer: this.fromEngine(request) });
+        done({ status: 'ok', sequence, answer: this.fromEngine(request) });
       else if (!isGroupTime || (isLong && group.some((other) => other.isLong)))
         this.waiting.push(read);
       else group.push({ run: prepareAnswer(engine, database, request, findBatch), isLong, done });
@@ -118,7 +118,7 @@ export class FollowerReads {
   end(reason: string): void {
     this.ended = reason;
     for (const { done } of [...this.waiting, ...(this.group ?? [])])
-      done({ outcome: 'unavailable', reason });
+      done({ status: 'unavailable', reason });
     this.waiting = [];
     this.group?.splice(0);
   }
@@ -144,12 +144,12 @@ export class FollowerReads {
         const answer = await reading.run();
         // Before the last answer: once all are sent, no call into SQLite is under way.
         if (group.length === 0) await database.end();
-        reading.done({ outcome: 'ok', sequence, answer });
+        reading.done({ status: 'ok', sequence, answer });
       }
     } catch (error) {
       const reason = (error as Error).message;
       if (reading !== undefined) group.push(reading);
-      for (const { done } of group.splice(0)) done({ outcome: 'unavailable', reason });
+      for (const { done } of group.splice(0)) done({ status: 'unavailable', reason });
       failed(error);
       return;
     }

@@ -3,7 +3,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { HistoryOutcome } from '../history/requests.js';
+import type { HistoryReply } from '../history/requests.js';
 import { readSnapshot } from '../snapshot/file.js';
 import { writeSnapshotInThread } from '../snapshot/thread.js';
 import { lowerPriority } from '../storage/thread-priority.js';
@@ -63,7 +63,7 @@ port.on('message', (message: ToFollower) => {
       break;
     case 'read': {
       const { id, request, minSequence } = message;
-      const done = (outcome: HistoryOutcome) => post({ kind: 'answer', id, outcome });
+      const done = (reply: HistoryReply) => post({ kind: 'answer', id, reply });
       const isGivenUp = () => id <= board.get('givenUpRead');
       loop.read({ request, minSequence, done, isGivenUp });
       break;

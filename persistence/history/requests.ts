@@ -183,6 +183,6 @@ export interface HistoryAnswers {
  * `ok`: the answer, true at `sequence`, which is at least the requested one. `unavailable`: the
  * history is behind or being rebuilt; the reason is for the log.
  */
-export type HistoryOutcome<Kind extends HistoryKind = HistoryKind> =
-  | { outcome: 'ok'; sequence: number; answer: HistoryAnswers[Kind] }
-  | { outcome: 'unavailable'; reason: string };
+export type HistoryReply<Kind extends HistoryKind = HistoryKind> =
+  | { status: 'ok'; sequence: number; answer: HistoryAnswers[Kind] }
+  | { status: 'unavailable'; reason: string };

@@ -13,7 +13,7 @@ import type { WriteSnapshot } from '../../persistence/follower/snapshots.js';
 import type {
   HistoryAnswers,
   HistoryKind,
-  HistoryOutcome,
+  HistoryReply,
   RequestOf,
 } from '../../persistence/history/requests.js';
 import { bytesOf } from '../../persistence/journal/format.js';
@@ -107,10 +107,10 @@ export interface TestFollower {
   troubles: (string | null)[];
   /** Reads once everything durable is projected; throws when the history is unavailable. */
   read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryAnswers[Kind]>;
-  outcome<Kind extends HistoryKind>(
+  reply<Kind extends HistoryKind>(
     request: RequestOf<Kind>,
     minSequence: number,
-  ): Promise<HistoryOutcome<Kind>>;
+  ): Promise<HistoryReply<Kind>>;
   committed(sequence: number): void;
   close(): Promise<void>;
 }
@@ -147,16 +147,16 @@ export function startFollower(
     else troubles.push(what.problem);
   });
   const running = loop.run();
-  const outcome: TestFollower['outcome'] = async (request, minSequence) => {
+  const reply: TestFollower['reply'] = async (request, minSequence) => {
     for (;;) {
-      const answer = await new Promise<HistoryOutcome>((resolve) =>
+      const answer = await new Promise<HistoryReply>((resolve) =>
         loop.read({ request, minSequence, done: resolve, isGivenUp: () => false }),
       );
       // It has just found damage or a lock, and restarts.
       const willCome =
-        answer.outcome === 'unavailable' &&
+        answer.status === 'unavailable' &&
         /rebuilt|will retry|history\.db|SQLITE_BUSY/.test(answer.reason);
-      if (!willCome) return answer as HistoryOutcome<typeof request.kind> as never;
+      if (!willCome) return answer as HistoryReply<typeof request.kind> as never;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };
@@ -166,10 +166,10 @@ export function startFollower(
     disagreements,
     written,
     troubles,
-    outcome,
+    reply,
     read: async (request) => {
-      const answer = await outcome(request, board.get('durable'));
-      if (answer.outcome !== 'ok') throw new Error(answer.reason);
+      const answer = await reply(request, board.get('durable'));
+      if (answer.status !== 'ok') throw new Error(answer.reason);
       return answer.answer as never;
     },
     committed: (sequence) => {

@@ -32,13 +32,13 @@ export function readHistory<Kind extends HistoryKind>(
   };
   // Within a batch that is being applied, the engine may have more than is durable here.
   const minSequence = Math.max(sequencer.durableSequence, call.minSequence);
-  gateway.history.read(request, minSequence, (outcome) => {
+  gateway.history.read(request, minSequence, (reply) => {
     if (call.isOver) return;
-    if (outcome.outcome === 'unavailable') {
-      refuseFor(outcome.reason);
+    if (reply.status === 'unavailable') {
+      refuseFor(reply.reason);
       return;
     }
-    const { answer, sequence } = outcome;
+    const { answer, sequence } = reply;
     const answerNow = () => {
       try {
         respond(answer, sequence);

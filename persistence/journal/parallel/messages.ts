@@ -22,13 +22,13 @@ export interface ThreadTasks {
 /** A check is not made, and null, if the one before it has failed. */
 export interface SegmentAnswer {
   number: number;
-  end: Outcome<JournalPosition>;
-  structure: Outcome<null> | null;
+  end: Checked<JournalPosition>;
+  structure: Checked<null> | null;
   /** SHA-256 of a sealed segment's file. */
-  fileHash: Outcome<Buffer> | null;
+  fileHash: Checked<Buffer> | null;
 }
 
-export type Outcome<Value> = { value: Value } | { failure: Failure };
+export type Checked<Value> = { value: Value } | { failure: Failure };
 
 /** An error as a message: a class does not survive it. */
 interface Failure {

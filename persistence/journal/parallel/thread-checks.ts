@@ -15,8 +15,8 @@ import type { SegmentChecks } from '../reader.js';
 import type { SegmentReader } from '../segment-reader.js';
 import type { Segment } from '../segments.js';
 import {
+  type Checked,
   errorOf,
-  type Outcome,
   type SegmentAnswer,
   type SegmentTask,
   type ThreadTasks,
@@ -112,7 +112,7 @@ function waitingAnswer(): Waiting {
   return { answer, settle: settle!, fail: fail! };
 }
 
-function unwrap<Value>(outcome: Outcome<Value>): Value {
-  if ('value' in outcome) return outcome.value;
-  throw errorOf(outcome.failure);
+function unwrap<Value>(part: Checked<Value>): Value {
+  if ('value' in part) return part.value;
+  throw errorOf(part.failure);
 }

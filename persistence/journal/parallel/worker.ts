@@ -8,8 +8,8 @@ import { openReadOnly } from '../../storage/read-only.js';
 import { lowerPriority } from '../../storage/thread-priority.js';
 import { SegmentReader } from '../segment-reader.js';
 import {
+  type Checked,
   failureOf,
-  type Outcome,
   type SegmentAnswer,
   type SegmentTask,
   type ThreadTasks,
@@ -17,7 +17,7 @@ import {
 
 const PRIORITY_STEPS = 5;
 
-async function outcomeOf<Value>(work: () => Promise<Value> | Value): Promise<Outcome<Value>> {
+async function checked<Value>(work: () => Promise<Value> | Value): Promise<Checked<Value>> {
   try {
     return { value: await work() };
   } catch (error) {
@@ -31,19 +31,19 @@ async function check({ segment, previous, mark, isSealed }: SegmentTask): Promis
   reader.head = { previous, previousFile: null };
   const answer: SegmentAnswer = {
     number: segment.number,
-    end: await outcomeOf(() => reader.provenEnd()),
+    end: await checked(() => reader.provenEnd()),
     structure: null,
     fileHash: null,
   };
   const { end } = answer;
   if ('value' in end)
-    answer.structure = await outcomeOf(async () => {
+    answer.structure = await checked(async () => {
       await reader.checkStructure(end.value.sequence);
       return null;
     });
   await reader.release();
   if (isSealed && answer.structure !== null && 'value' in answer.structure)
-    answer.fileHash = await outcomeOf(() => fileHash(segment.path));
+    answer.fileHash = await checked(() => fileHash(segment.path));
   return answer;
 }
 

@@ -23,7 +23,7 @@ function replica(historyAt: number, limitMs: number) {
   const history: HistoryClient = new HistoryClient({
     send(id, _request, minSequence) {
       asked.push(minSequence);
-      history.answered(id, { outcome: 'ok', sequence: historyAt, answer: null });
+      history.answered(id, { status: 'ok', sequence: historyAt, answer: null });
     },
     giveUp: () => {},
     lagMs: () => 0,

@@ -18,7 +18,7 @@ import { BALANCE_ENTRIES } from '../../../persistence/history/format.js';
 import type {
   HistoryAnswers,
   HistoryKind,
-  HistoryOutcome,
+  HistoryReply,
   RequestOf,
 } from '../../../persistence/history/requests.js';
 import type { Journal } from '../../../persistence/journal/journal.js';
@@ -100,7 +100,7 @@ interface Exchange {
   sequencer: Sequencer;
   follower: Follower;
   log: Log;
-  read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryOutcome<Kind>>;
+  read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryReply<Kind>>;
   durable(): Promise<void>;
 }
 
@@ -169,9 +169,9 @@ function toldTo(
   };
 }
 
-function answerOf<Kind extends HistoryKind>(outcome: HistoryOutcome<Kind>): HistoryAnswers[Kind] {
-  if (outcome.outcome !== 'ok') throw new Error(outcome.reason);
-  return outcome.answer;
+function answerOf<Kind extends HistoryKind>(reply: HistoryReply<Kind>): HistoryAnswers[Kind] {
+  if (reply.status !== 'ok') throw new Error(reply.reason);
+  return reply.answer;
 }
 
 describe('the thread', () => {
@@ -203,7 +203,7 @@ describe('the thread', () => {
       });
       expect(answerOf(profile).rank).toBeGreaterThan(0);
       for (const answer of [tape, trades])
-        expect(answer.outcome === 'ok' && answer.sequence >= sequence).toBe(true);
+        expect(answer.status === 'ok' && answer.sequence >= sequence).toBe(true);
     }
     expect(log.of('error')).toEqual([]);
   });
@@ -250,7 +250,7 @@ describe('the thread', () => {
     await follower.close();
     follower.history.read(request, 0, done);
     expect(done.mock.calls).toEqual(
-      Array(2).fill([{ outcome: 'unavailable', reason: 'the exchange is closing' }]),
+      Array(2).fill([{ status: 'unavailable', reason: 'the exchange is closing' }]),
     );
     await follower.close();
   });
@@ -267,11 +267,11 @@ describe('the thread', () => {
       trade(sequencer, 1, 2);
       await durable();
       await endThread(follower);
-      expect(await read(trades)).toMatchObject({ outcome: 'unavailable' });
+      expect(await read(trades)).toMatchObject({ status: 'unavailable' });
       // What was committed without a thread is in the history, too.
       trade(sequencer, 1, 2);
       await durable();
-      await eventually(async () => expect((await read(trades)).outcome).toBe('ok'));
+      await eventually(async () => expect((await read(trades)).status).toBe('ok'));
       expect(answerOf(await read(trades)).entries.length).toBe(end * 2);
     }
     expect(follower).not.toHaveProperty('thread', thread);
@@ -282,7 +282,7 @@ describe('the thread', () => {
     await endThread(follower);
     expect(onFailure).toHaveBeenCalledTimes(1);
     expect(await read(trades)).toEqual({
-      outcome: 'unavailable',
+      status: 'unavailable',
       reason: 'the follower has failed',
     });
   });

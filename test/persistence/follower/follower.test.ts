@@ -87,8 +87,8 @@ describe('disagreement', () => {
     expect(follower.disagreements[0]!.sequence).toBe(1_001);
     expect(follower.disagreements[0]!.message).toMatch(/digest/);
     await eventually(async () => {
-      expect(await follower.outcome(TRADES, 0)).toMatchObject({
-        outcome: 'unavailable',
+      expect(await follower.reply(TRADES, 0)).toMatchObject({
+        status: 'unavailable',
         reason: /has stopped/,
       });
     });
@@ -379,8 +379,8 @@ describe('a long batch', () => {
     while (follower.board.get('applied') < engine.sequence) {
       if (follower.board.get('applied') === 30) turns++;
       const request = { kind: 'rank', userId: 1, metric: 'volume', period: 'day' } as const;
-      void follower.outcome(request, 1).then((outcome) => {
-        if (outcome.outcome === 'ok') answered.push(outcome.sequence);
+      void follower.reply(request, 1).then((reply) => {
+        if (reply.status === 'ok') answered.push(reply.sequence);
       });
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -11,7 +11,7 @@ import {
 } from '../../../persistence/follower/history-client.js';
 import { FollowerReads, GIVEN_UP } from '../../../persistence/follower/reads.js';
 import type { HistoryReads } from '../../../persistence/history/reads.js';
-import type { HistoryOutcome, HistoryRequest } from '../../../persistence/history/requests.js';
+import type { HistoryReply, HistoryRequest } from '../../../persistence/history/requests.js';
 import { Leaderboards } from '../../../persistence/leaderboard/leaderboard.js';
 import { eventually } from '../../support/eventually.js';
 
@@ -45,8 +45,8 @@ describe('reads from the trading thread', () => {
     return { history: new HistoryClient(through), sent, givenUp, link };
   }
 
-  const answered: HistoryOutcome = {
-    outcome: 'ok',
+  const answered: HistoryReply = {
+    status: 'ok',
     sequence: 12,
     answer: { account: null, rank: 3 },
   };
@@ -73,8 +73,8 @@ describe('reads from the trading thread', () => {
     link.problem = 'it has failed';
     history.read(RANK, 1, done);
     expect(done.mock.calls).toEqual([
-      [{ outcome: 'unavailable', reason: 'the history is 2001 ms behind' }],
-      [{ outcome: 'unavailable', reason: 'it has failed' }],
+      [{ status: 'unavailable', reason: 'the history is 2001 ms behind' }],
+      [{ status: 'unavailable', reason: 'it has failed' }],
     ]);
     expect(sent.length).toBe(1);
     history.end('the end');
@@ -87,7 +87,7 @@ describe('reads from the trading thread', () => {
     history.read(RANK, 1, done);
     link.now = HISTORY_LAG_MAX_MS + 1;
     await eventually(() => expect(done).toHaveBeenCalledTimes(1));
-    expect(done.mock.calls[0]![0]).toMatchObject({ outcome: 'unavailable', reason: /too long/ });
+    expect(done.mock.calls[0]![0]).toMatchObject({ status: 'unavailable', reason: /too long/ });
     history.answered(1, answered);
     expect(done).toHaveBeenCalledTimes(1);
   });
@@ -98,7 +98,7 @@ describe('reads from the trading thread', () => {
     for (let i = 0; i < 10_001; i++) history.read(RANK, 1, done);
     expect(sent.length).toBe(10_000);
     expect(done.mock.calls).toEqual([
-      [{ outcome: 'unavailable', reason: 'too many reads of the history are waiting' }],
+      [{ status: 'unavailable', reason: 'too many reads of the history are waiting' }],
     ]);
     history.end('the end');
   });
@@ -112,7 +112,7 @@ describe('reads from the trading thread', () => {
     expect(givenUp.at(-1)).toBe(10_000);
     history.read(RANK, 1, done);
     expect(done).toHaveBeenLastCalledWith({
-      outcome: 'unavailable',
+      status: 'unavailable',
       reason: 'too many reads of the history are waiting',
     });
     history.answered(1, answered);

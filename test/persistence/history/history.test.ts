@@ -316,20 +316,20 @@ describe('the history', () => {
     const engine = new Engine();
     await writeCommands(journal, engine, commands.slice(0, 2_000));
     const follower = start(folder, 2_000);
-    await follower.outcome({ kind: 'rank', userId: 1, metric: 'volume', period: 'all' }, 2_000);
-    const early = follower.outcome(
+    await follower.reply({ kind: 'rank', userId: 1, metric: 'volume', period: 'all' }, 2_000);
+    const early = follower.reply(
       { kind: 'userTrades', userId: 2, limit: 200, cursor: null },
       commands.length,
     );
     let isAnswered = false;
     void early.then(() => (isAnswered = true));
-    await follower.outcome({ kind: 'userTrades', userId: 3, limit: 1, cursor: null }, 2_000);
+    await follower.reply({ kind: 'userTrades', userId: 3, limit: 1, cursor: null }, 2_000);
     expect(isAnswered).toBe(false);
     await writeCommands(journal, engine, commands.slice(2_000));
     follower.committed(commands.length);
     const answer = await early;
-    expect(answer.outcome === 'ok' && answer.sequence).toBe(commands.length);
-    expect(answer.outcome === 'ok' && answer.answer.entries[0]).toEqual(
+    expect(answer.status === 'ok' && answer.sequence).toBe(commands.length);
+    expect(answer.status === 'ok' && answer.answer.entries[0]).toEqual(
       expected.userTrades.get(2)!.at(-1),
     );
     await journal.close();

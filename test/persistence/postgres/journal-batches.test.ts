@@ -49,7 +49,7 @@ test('has the batch that holds a sequence, and answers once', async () => {
   });
   const { firstSequence, lastSequence, digest, hash } = written[3]!;
   const answer = { firstSequence, lastSequence, digest, hash: hash.toString('hex') };
-  expect(answers).toEqual([{ outcome: 'ok', sequence: 40, answer }]);
+  expect(answers).toEqual([{ status: 'ok', sequence: 40, answer }]);
 });
 
 test('goes on with another connection when its own is lost', async () => {
