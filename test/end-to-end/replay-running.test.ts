@@ -111,7 +111,9 @@ test('every command finds no problem while the exchange writes, and delays nothi
   expect(await server.stop()).toBe(0);
   expect(server.stderr).not.toMatch(/"level":[56]0/);
   const { good, snapshots: compared } = await programJson(folder, 'verify');
-  expect([good, compared.length]).toEqual([true, 3]);
+  expect(good).toBe(true);
+  // The newest three, and the newest that the journal vouches for, if that is an older one.
+  expect([3, 4]).toContain(compared.length);
 });
 
 /** `explain` for a user after a command equals the receipt of that command. */
