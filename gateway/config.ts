@@ -12,7 +12,7 @@ import {
 } from '../engine/interface/limits.js';
 import { FOLLOWER_LAG_COMMANDS } from '../persistence/follower/follower.js';
 import { isPostgres } from '../persistence/journal/postgres/address.js';
-import type { PartnerKey } from './auth/partners.js';
+import type { AccessKey } from './auth/access-keys.js';
 import type { ConnectionLimits } from './fair-use/connections.js';
 import type { FairUseRates } from './fair-use/fair-use.js';
 import type { OverloadLimits } from './fair-use/overload.js';
@@ -72,7 +72,7 @@ const ROLES = ['leader', 'standby', 'replica'] as const;
 export type Role = (typeof ROLES)[number];
 
 const SYMBOL = /^[A-Z0-9]{2,10}$/;
-const PARTNER_KEY = /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/;
+const ACCESS_KEY = /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/;
 const FEEDS =
   'must be simulated, file:<path of a CSV file>, or one or more of coinbase and kraken, separated by commas';
 const VENUE_NAMES = Object.keys(VENUES) as VenueName[];
@@ -415,18 +415,18 @@ function priceFeed(variables: Variables): PriceFeedConfig {
 }
 
 /** `name:<sha256 in hex>`, separated by commas; or `file:<path>` of a file with one per line. */
-function keysOf(variable: string, value: string): PartnerKey[] {
+function keysOf(variable: string, value: string): AccessKey[] {
   const isFile = value.startsWith('file:');
   const content = isFile ? readKeyFile(variable, value.slice('file:'.length)) : value;
   const entries = list(content).filter((entry) => entry !== '');
   return entries.map((entry) => {
-    const parts = PARTNER_KEY.exec(entry);
+    const parts = ACCESS_KEY.exec(entry);
     if (parts === null) {
       throw new ConfigError(
         `${variable} must be name:<sha256 of the key, 64 hex digits>, separated by commas, or file:<path>`,
       );
     }
-    return { partner: parts[1]!, sha256: Buffer.from(parts[2]!, 'hex') };
+    return { holder: parts[1]!, sha256: Buffer.from(parts[2]!, 'hex') };
   });
 }
 

@@ -13,7 +13,7 @@ import { Follower } from '../persistence/follower/follower.js';
 import type { JournalPlace } from '../persistence/journal/source.js';
 import type { ReplicatedFolder } from '../persistence/replicated-folder.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
-import type { PartnerKey } from './auth/partners.js';
+import type { AccessKey } from './auth/access-keys.js';
 import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
@@ -273,7 +273,7 @@ interface Parts {
   follower: Follower | null;
   metrics: Metrics;
   sessions: Sessions;
-  gatewayKey: PartnerKey | null;
+  gatewayKey: AccessKey | null;
   inputs: Inputs;
   replicated: ReplicatedFolder | null;
   onHandedOver: () => void;
@@ -360,7 +360,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
 
 /** Where gateways send the requests of their clients; null: nowhere. */
 function gatewayListener(
-  key: PartnerKey | null,
+  key: AccessKey | null,
   gateway: Gateway,
   { routes, stream }: Servers,
 ): GatewayListener | null {

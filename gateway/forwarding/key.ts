@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readPrivateText } from '../../persistence/storage/files.js';
-import type { PartnerKey } from '../auth/partners.js';
+import type { AccessKey } from '../auth/access-keys.js';
 
 /** As `openssl rand -hex 32` makes it, or longer. */
 const KEY = /^[\x21-\x7e]{32,512}$/;
@@ -21,6 +21,6 @@ export function readGatewayKey(path: string): string {
 }
 
 /** What the leader compares with. */
-export function digestOf(key: string): PartnerKey {
-  return { partner: 'gateway', sha256: createHash('sha256').update(key).digest() };
+export function digestOf(key: string): AccessKey {
+  return { holder: 'gateway', sha256: createHash('sha256').update(key).digest() };
 }

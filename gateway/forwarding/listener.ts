@@ -11,7 +11,7 @@
  *   stops. If the connection is lost first, the gateway does not know what became of it.
  */
 import type * as uWS from 'uWebSockets.js';
-import { type PartnerKey, partnerOf } from '../auth/partners.js';
+import { type AccessKey, holderOf } from '../auth/access-keys.js';
 import { admit } from '../http/admission.js';
 import { ReceivedBody } from '../http/body.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
@@ -58,7 +58,7 @@ export interface ForwardedClients {
 interface ListenerOptions {
   gateway: Gateway;
   routes: readonly Route[];
-  key: PartnerKey;
+  key: AccessKey;
   /** The clients of a gateway; `reply` sends it a frame. */
   clientsOf: (reply: (frame: Uint8Array) => void) => ForwardedClients;
 }
@@ -98,7 +98,7 @@ export class GatewayListener {
       );
     });
     this.router.onUpgrade(GATEWAYS_PATH, this.behavior(), (response, request, raw, context) => {
-      if (partnerOf([options.key], request.authorization) === null) {
+      if (holderOf([options.key], request.authorization) === null) {
         gateway.warnings.warn({}, 'a connection to the gateways’ address had no valid key');
         response.cork(() => writeError(response, NO_KEY, { unsent, isHead: false }));
         return;

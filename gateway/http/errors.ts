@@ -199,8 +199,8 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
   if (typeof known !== 'string') return known;
-  const shortage = shortageOf(known, required, available);
-  return shortage === null ? PLAIN[known] : withAmounts(known, shortage.message, shortage.details);
+  const refusal = refusalOf(known, required, available);
+  return refusal === null ? PLAIN[known] : detailedAnswer(known, refusal);
 }
 
 /**
@@ -215,20 +215,21 @@ export function batchRejection(
 ): ErrorAnswer {
   const known = knownAs(code);
   if (typeof known !== 'string') return known;
-  const shortage = shortageOf(known, required, available);
-  const reason = shortage?.message ?? ERRORS[known].message;
-  const amounts = shortage === null ? '' : `,${shortage.details}`;
+  const refusal = refusalOf(known, required, available);
+  const reason = refusal?.message ?? ERRORS[known].message;
   const message = `The batch was not executed because operation ${operation} failed. ${reason}`;
-  return withAmounts(known, message, `"operation":${operation}${amounts}`);
+  const own = refusal === null ? '' : `,${refusal.details}`;
+  return detailedAnswer(known, { message, details: `"operation":${operation}${own}` });
 }
 
-interface Shortage {
+/** The message and the details of one refusal, where they say more than its code. */
+interface Refusal {
   message: string;
-  /** As JSON, without the braces. */
+  /** As JSON, without the braces: the decimals in it are exact. */
   details: string;
 }
 
-function shortageOf(code: ErrorCode, required: number, available: number): Shortage | null {
+function refusalOf(code: ErrorCode, required: number, available: number): Refusal | null {
   if (code === 'insufficient_balance') {
     const [needs, has] = [microsText(required), microsText(available)];
     const message = `This requires $${needs} including the fee, but $${has} is available.`;
@@ -268,8 +269,7 @@ export function closedState(end: number): { status: string; reason: string | nul
   return { status: reason === 'expired' ? 'expired' : 'cancelled', reason };
 }
 
-/** `details` already contains exact decimals as JSON, so it is inserted unchanged. */
-function withAmounts(code: ErrorCode, message: string, details: string): ErrorAnswer {
+function detailedAnswer(code: ErrorCode, { message, details }: Refusal): ErrorAnswer {
   const text = `{"error":{"code":"${code}","message":${JSON.stringify(message)},"details":{${details}}}}`;
   return { status: ERRORS[code].status, text };
 }

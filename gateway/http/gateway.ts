@@ -2,7 +2,7 @@
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { JournalPlace } from '../../persistence/journal/source.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
-import type { PartnerKey } from '../auth/partners.js';
+import type { AccessKey } from '../auth/access-keys.js';
 import type { Passwords } from '../auth/passwords.js';
 import type { Sessions } from '../auth/sessions.js';
 import type { AnswerCoder } from '../coding/answer-coder.js';
@@ -27,8 +27,8 @@ export interface GatewayConfig {
   cookieSecure: boolean;
   /** Further origins of the site. */
   siteOrigins: string[];
-  partnerKeys: PartnerKey[];
-  operatorKeys: PartnerKey[];
+  partnerKeys: AccessKey[];
+  operatorKeys: AccessKey[];
   /** Starting balance of a new account; 0: none, which is the default if there are partners. */
   startingBalanceMicros: number;
   connections: ConnectionLimits;

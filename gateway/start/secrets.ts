@@ -2,7 +2,7 @@
  * The secrets that exchanges and gateways share, from files that the operator has made. They are
  * read before anything else: a standby that could not read them would only end when it has to lead.
  */
-import type { PartnerKey } from '../auth/partners.js';
+import type { AccessKey } from '../auth/access-keys.js';
 import { sharedSecret } from '../auth/secret.js';
 import type { Config } from '../config.js';
 import { digestOf, readGatewayKey } from '../forwarding/key.js';
@@ -12,7 +12,7 @@ interface SharedSecrets {
   /** Of sessions; null: it is in the data folder. */
   session: Buffer | null;
   /** With which gateways identify themselves; null: there are none. */
-  gatewayKey: PartnerKey | null;
+  gatewayKey: AccessKey | null;
 }
 
 /** @throws ConfigError that names the variable */

@@ -377,7 +377,7 @@ describe('the configuration', () => {
       siteOrigins: ['https://a.example', 'https://b.example:8443'],
     });
     expect(
-      config.partnerKeys.map(({ partner, sha256 }) => [partner, sha256.toString('hex')]),
+      config.partnerKeys.map(({ holder, sha256 }) => [holder, sha256.toString('hex')]),
     ).toEqual([
       ['acme', KEY],
       ['other-1', KEY],

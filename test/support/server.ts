@@ -33,7 +33,7 @@ export const MARKET = 'btc-15m-1763700300';
 export const PASSWORD = 'correct horse battery';
 export const PARTNER_KEY = 'partner-key-of-the-tests';
 export const PARTNER_KEYS = [
-  { partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() },
+  { holder: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() },
 ];
 
 /**

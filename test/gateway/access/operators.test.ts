@@ -18,7 +18,7 @@ import { clientsOf } from '../stream/support.js';
 const KEY = 'operator-key-of-the-tests';
 const CONFIG = {
   operationsPort: 0,
-  operatorKeys: [{ partner: 'olga', sha256: createHash('sha256').update(KEY).digest() }],
+  operatorKeys: [{ holder: 'olga', sha256: createHash('sha256').update(KEY).digest() }],
   partnerKeys: PARTNER_KEYS,
 };
 const BECAUSE = { reason: 'the feed is wrong' };

@@ -11,7 +11,7 @@ import { MARKET, TestServer, type Trader } from '../../support/server.js';
 const KEY = 'operator-key-of-the-tests';
 const CONFIG = {
   operationsPort: 0,
-  operatorKeys: [{ partner: 'olga', sha256: createHash('sha256').update(KEY).digest() }],
+  operatorKeys: [{ holder: 'olga', sha256: createHash('sha256').update(KEY).digest() }],
 };
 const BECAUSE = { reason: 'half the fee for a week' };
 

@@ -19,7 +19,7 @@ import {
   WINDOW_START_MS,
 } from '../../support/server.js';
 
-const KEYS = [{ partner: 'other', sha256: randomBytes(32) }, ...PARTNER_KEYS];
+const KEYS = [{ holder: 'other', sha256: randomBytes(32) }, ...PARTNER_KEYS];
 
 let server: TestServer;
 let api: ApiClient;

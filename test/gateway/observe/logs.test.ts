@@ -44,7 +44,7 @@ beforeAll(async () => {
       SIGN_INS_PER_USER: '0.001/60',
     }),
     dataFolder: folder,
-    partnerKeys: [{ partner: 'acme', sha256 }],
+    partnerKeys: [{ holder: 'acme', sha256 }],
   };
   const clock = new ManualClock(WINDOW_START_MS);
   const feed = new ManualFeed(clock);

@@ -25,7 +25,7 @@ describe('a partner and its users', () => {
 
   beforeAll(async () => {
     const sha256 = createHash('sha256').update('key-of-another').digest();
-    const partnerKeys = [...PARTNER_KEYS, { partner: 'other', sha256 }];
+    const partnerKeys = [...PARTNER_KEYS, { holder: 'other', sha256 }];
     server = await TestServer.withMarket({ partnerKeys, houseFundsMicros: 1_000_000_000 });
     api = server.api;
     ours = await server.registerByPartner('ours');
@@ -122,7 +122,7 @@ describe('a partner and its users', () => {
     const sha256 = createHash('sha256').update('a-new-key').digest();
     const { folder } = server;
     const atMs = WINDOW_START_MS + 1_000;
-    server = await TestServer.start({ partnerKeys: [{ partner: 'acme', sha256 }] }, folder, atMs);
+    server = await TestServer.start({ partnerKeys: [{ holder: 'acme', sha256 }] }, folder, atMs);
     api = server.api;
     const renewed = { headers: { authorization: 'Bearer a-new-key' } };
     expect((await move('withdrawals', ours.userId, 1, renewed)).status).toBe(200);
