@@ -1,11 +1,9 @@
 /**
- * A running exchange: creates and connects its parts, starts and stops them.
+ * A running exchange: creates and connects its parts, and starts them. Their end is in ending.ts.
  *
- * Start: checks that need nothing created; the data folder, locked and checked; recovery; the
+ * The order: checks that need nothing created; the data folder, locked and checked; recovery; the
  * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
- * Stop: new connections, waiting password hashes and incomplete requests are refused; then the
- * senders of commands, the requests in flight and the journal are finished. After a fatal error
- * nothing is answered: `onFatal` is called, and the process must end.
+ * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
 import type { VouchForSnapshot } from '../engine/interface/commands.js';
@@ -18,6 +16,7 @@ import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
 import { contractFiles } from './contract/serve.js';
+import { Ending, STOP_MS } from './ending.js';
 import { Overload } from './fair-use/overload.js';
 import { GatewayListener } from './forwarding/listener.js';
 import type { Gateway } from './http/gateway.js';
@@ -65,11 +64,6 @@ export interface ExchangeOptions {
   onHandedOver?: () => void;
 }
 
-/**
- * How long a stop waits for the requests in flight and their clients, and then for the stream. The
- * rest of the stop has no limit: accepted commands must become durable, however slow the disk.
- */
-const STOP_MS = { requests: 2_500, stream: 1_000, sources: 100, gateways: 1_000 };
 /** How long a fatal error waits for the follower's thread. */
 const FATAL_MS = 2_000;
 
@@ -291,71 +285,39 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   started.add(() => gateway.coder.stop());
   const servers = new Servers({ ...parts, gateway, operatorRoutes });
   started.add(() => servers.close());
-  const { stream } = servers;
-  started.add(() => stream.stop(STOP_MS.stream));
-  sequencer.watch(() => stream.observe());
+  started.add(() => servers.stream.stop(STOP_MS.stream));
+  sequencer.watch(() => servers.stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
   const gateways = gatewayListener(parts.gatewayKey, gateway, servers);
   started.add(() => gateways?.close());
-  let closed: Promise<void> | null = null;
-  const closeSequencer = () => (closed ??= sequencer.close());
-  const stopOnce = async () => {
+  const onStopping = () => {
     stopping = true;
-    log.info('stopping');
-    gateway.passwords.close();
-    const drained = Promise.all([servers.drain(), gateways?.drain()]);
-    await sources.stop();
-    const answered = drained.then(() => servers.settled());
-    await atMost(STOP_MS.requests, answered);
-    gateway.passwords.giveUp();
-    await gateway.coder.stop();
-    await stream.stop(STOP_MS.stream);
-    gateways?.leave();
-    await closeSequencer();
-    await parts.follower?.close();
-    await servers.close();
-    gateways?.close();
-    metrics.stop();
-    log.info({ sequence: sequencer.durableSequence }, 'stopped');
   };
-  let stopped: Promise<void> | null = null;
-  const stop = () => (stopped ??= stopOnce());
-  /**
-   * Commands are refused from now on, which executes nothing; those before are made durable and
-   * answered. The end of the lease lets the standby lead, so the rest of the stop comes after it.
-   */
-  const handOver = async (standbyId: string) => {
-    log.info({ standby: standbyId }, 'this exchange hands over to a standby');
-    stopping = true;
-    // Gateways have every answer before they can see the next leader, and then turn to it.
-    const drained = atMost(STOP_MS.gateways, gateways?.drain() ?? Promise.resolve());
-    await atMost(STOP_MS.sources, sources.stop());
-    await drained;
-    await stream.cancelOrders(STOP_MS.stream);
-    await closeSequencer();
-    gateways?.leave();
-    log.info({ sequence: sequencer.durableSequence }, 'handed over');
-    await stop();
-    parts.onHandedOver();
-  };
-  parts.replicated?.whenAskedToHandOver((standbyId) => void handOver(standbyId).catch(fail));
+  const ending = new Ending({ ...parts, sources, gateway, servers, gateways, onStopping });
+  parts.replicated?.whenAskedToHandOver((standbyId) => {
+    ending.handOver(standbyId).catch(fail);
+  });
 
   // Finds out before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
   const { address, port, socketsPort } = await servers.listen();
   parts.replicated?.serves(address);
   const operationsPort = await servers.listenToOperators();
-  if (gateways !== null) {
-    const { host, port } = config.gateways!;
-    const { advertiseAddress: address } = config;
-    const gatewaysPort = await gateways.listen(host, port);
-    log.info({ host, port: gatewaysPort }, 'open to gateways');
-    parts.data.advertise?.(address === '' ? `${host}:${gatewaysPort}` : address);
-  }
+  if (gateways !== null) await listenToGateways(gateways, parts);
   if (operationsPort !== null)
     log.info({ host: config.operationsHost, port: operationsPort }, 'open to operators');
+  const stop = () => ending.stop();
   return { address, port, socketsPort, operationsPort, sequencer, stop };
+}
+
+async function listenToGateways(gateways: GatewayListener, parts: Parts): Promise<void> {
+  const { config, log, data } = parts;
+  const { host, port } = config.gateways!;
+  const { advertiseAddress: address } = config;
+  const gatewaysPort = await gateways.listen(host, port);
+  log.info({ host, port: gatewaysPort }, 'open to gateways');
+  data.advertise?.(address === '' ? `${host}:${gatewaysPort}` : address);
 }
 
 /** Where gateways send the requests of their clients; null: nowhere. */

@@ -1,0 +1,99 @@
+/**
+ * How a running exchange ends: it stops, or it hands over to a standby and then stops. New
+ * connections, waiting password hashes and incomplete requests are refused; then the senders of
+ * commands, the requests in flight and the journal are finished.
+ *
+ * Always holds: every command that was accepted is durable and answered before the journal is
+ * closed, as far as the limits of {@link STOP_MS} let its client have the answer.
+ */
+import type { Follower } from '../persistence/follower/follower.js';
+import type { GatewayListener } from './forwarding/listener.js';
+import type { Gateway } from './http/gateway.js';
+import type { Sources } from './inputs/sources.js';
+import type { Log } from './observe/log.js';
+import type { Metrics } from './observe/metrics.js';
+import type { WatchedSequencer } from './observe/watched-sequencer.js';
+import type { Servers } from './servers.js';
+import { atMost } from './time/at-most.js';
+
+/**
+ * How long a stop waits for the requests in flight and their clients, and then for the stream. The
+ * rest of the stop has no limit: accepted commands must become durable, however slow the disk.
+ */
+export const STOP_MS = { requests: 2_500, stream: 1_000, sources: 100, gateways: 1_000 };
+
+interface EndingParts {
+  log: Log;
+  sequencer: WatchedSequencer;
+  follower: Follower | null;
+  metrics: Metrics;
+  sources: Sources;
+  gateway: Gateway;
+  servers: Servers;
+  /** null: gateways forward nothing to this exchange. */
+  gateways: GatewayListener | null;
+  /** Called first: no more work may be accepted. */
+  onStopping: () => void;
+  /** Called when a standby has taken over and this exchange has stopped. */
+  onHandedOver: () => void;
+}
+
+export class Ending {
+  private stopped: Promise<void> | null = null;
+  private closed: Promise<void> | null = null;
+
+  constructor(private readonly parts: EndingParts) {}
+
+  /** Refuses new work, answers requests in flight and closes the journal. */
+  stop(): Promise<void> {
+    this.stopped ??= this.stopOnce();
+    return this.stopped;
+  }
+
+  /**
+   * Commands are refused from now on, which executes nothing; those before are made durable and
+   * answered. The end of the lease lets the standby lead, so the rest of the stop comes after it.
+   */
+  async handOver(standbyId: string): Promise<void> {
+    const { log, sequencer, sources, servers, gateways, onStopping, onHandedOver } = this.parts;
+    log.info({ standby: standbyId }, 'this exchange hands over to a standby');
+    onStopping();
+    // Gateways have every answer before they can see the next leader, and then turn to it.
+    const drained = atMost(STOP_MS.gateways, gateways?.drain() ?? Promise.resolve());
+    await atMost(STOP_MS.sources, sources.stop());
+    await drained;
+    await servers.stream.cancelOrders(STOP_MS.stream);
+    await this.closeSequencer();
+    gateways?.leave();
+    log.info({ sequence: sequencer.durableSequence }, 'handed over');
+    await this.stop();
+    onHandedOver();
+  }
+
+  private async stopOnce(): Promise<void> {
+    const { log, sequencer, follower, metrics, sources } = this.parts;
+    const { gateway, servers, gateways, onStopping } = this.parts;
+    onStopping();
+    log.info('stopping');
+    gateway.passwords.close();
+    const drained = Promise.all([servers.drain(), gateways?.drain()]);
+    await sources.stop();
+    const answered = drained.then(() => servers.settled());
+    await atMost(STOP_MS.requests, answered);
+    gateway.passwords.giveUp();
+    await gateway.coder.stop();
+    await servers.stream.stop(STOP_MS.stream);
+    gateways?.leave();
+    await this.closeSequencer();
+    await follower?.close();
+    await servers.close();
+    gateways?.close();
+    metrics.stop();
+    log.info({ sequence: sequencer.durableSequence }, 'stopped');
+  }
+
+  private closeSequencer(): Promise<void> {
+    this.closed ??= this.parts.sequencer.close();
+    return this.closed;
+  }
+}
