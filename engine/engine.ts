@@ -31,15 +31,16 @@ import {
   voidMarket,
 } from './rules/access/operators.js';
 import { createToken, revokeToken } from './rules/access/tokens.js';
-import { amendOrder } from './rules/amend-order.js';
 import { runBatch } from './rules/batch.js';
-import { cancel, cancelAll, cancelEverywhere, claim } from './rules/cancel-and-claim.js';
 import { checkCollateral, checkEverything, checkTotals } from './rules/invariants.js';
-import { applyDeadlines, applyExpiries, listAsset } from './rules/market-life.js';
-import { observePrice, observeSourcePrice } from './rules/observe-price.js';
-import { placeOrder } from './rules/place-order.js';
-import { runPendingWork } from './rules/settlement.js';
-import { Taker } from './rules/taker.js';
+import { claim } from './rules/markets/claim.js';
+import { applyDeadlines, applyExpiries, listAsset } from './rules/markets/market-life.js';
+import { observePrice, observeSourcePrice } from './rules/markets/observe-price.js';
+import { runPendingWork } from './rules/markets/pending-work.js';
+import { amendOrder } from './rules/orders/amend-order.js';
+import { cancel, cancelAll, cancelEverywhere } from './rules/orders/cancel-orders.js';
+import { placeOrder } from './rules/orders/place-order.js';
+import { Taker } from './rules/orders/taker.js';
 import { transfer } from './rules/transfer.js';
 import { register, setCredential, setReferralCode } from './rules/users.js';
 import { claimYield, stake, unstake } from './rules/vault.js';

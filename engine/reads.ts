@@ -33,9 +33,10 @@ import type {
   VaultDepositView,
   VaultView,
 } from './interface/views.js';
-import { walk } from './rules/place-order.js';
-import { placedAtMs } from './rules/rest-order.js';
-import { Taker } from './rules/taker.js';
+import { orderNamed } from './rules/orders/find-order.js';
+import { walk } from './rules/orders/place-order.js';
+import { placedAtMs } from './rules/orders/rest-order.js';
+import { Taker } from './rules/orders/taker.js';
 import { Metric, Period } from './state/accounts.js';
 import { type Levels, levelRow } from './state/levels.js';
 import { bookSideOf, kindOf, outcomeOf, ownTicks, sideOf } from './state/orders.js';
@@ -397,11 +398,9 @@ export class Reads {
 
   /** The user's order with this client's id, resting or recent; 0: none is remembered. */
   orderNamed(userId: number, clientOrderId: string): number {
-    const { hash, clientOrderIds } = this.state;
-    if (!hash.hasKey) return 0;
+    if (!this.state.hash.hasKey) return 0;
     const bytes = Uint8Array.from(clientOrderId, (character) => character.charCodeAt(0));
-    hash.pairOfBytes(userId, bytes, 0, bytes.length);
-    return clientOrderIds.orderOf(userId, hash.low, hash.high);
+    return orderNamed(this.state, userId, bytes, 0, bytes.length);
   }
 
   vault(): VaultView {

@@ -9,7 +9,7 @@ import { MAX_TOTAL_MICROS, MICROS_PER_SET } from '../interface/limits.js';
 import { levelRow } from '../state/levels.js';
 import { bookSideOf, outcomeOf, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
-import { payoutOf } from './settlement.js';
+import { payoutOf } from './markets/settlement.js';
 
 /** Money is conserved: all pots together equal deposits less withdrawals. */
 export function checkTotals(state: State): void {

@@ -60,6 +60,14 @@ const MarketLists = listsOf({
   last: 'lastPosition',
 });
 
+function lowKey(userId: number, slot: number): number {
+  return userId | (slot << USER_BITS);
+}
+
+function highKey(slot: number): number {
+  return slot >>> SLOT_BITS_BESIDE_USER;
+}
+
 export class Positions extends PositionTable {
   readonly owners: InstanceType<typeof OwnerTable>;
   private readonly index: RowIndex;
@@ -86,7 +94,7 @@ export class Positions extends PositionTable {
 
   /** The row of a user in a market, 0 if there is none. */
   find(userId: number, slot: number): number {
-    return this.index.get(userId | (slot << USER_BITS), slot >>> SLOT_BITS_BESIDE_USER);
+    return this.index.get(lowKey(userId, slot), highKey(slot));
   }
 
   findOrAdd(userId: number, slot: number): number {
@@ -117,7 +125,7 @@ export class Positions extends PositionTable {
     const slot = this.owners.slot(row);
     this.userLists.remove(userId, row);
     this.marketLists.remove(slot, row);
-    this.index.remove(userId | (slot << USER_BITS), slot >>> SLOT_BITS_BESIDE_USER);
+    this.index.remove(lowKey(userId, slot), highKey(slot));
     this.owners.giveBack(row);
   }
 
@@ -130,8 +138,7 @@ export class Positions extends PositionTable {
   /** Puts a row into the index, in which it is not yet. */
   addToIndex(row: number): void {
     const slot = this.owners.slot(row);
-    const userId = this.owners.userId(row);
-    this.index.insert(userId | (slot << USER_BITS), slot >>> SLOT_BITS_BESIDE_USER, row);
+    this.index.insert(lowKey(this.owners.userId(row), slot), highKey(slot), row);
   }
 
   /** Adds the position of a user who has none in the market. */

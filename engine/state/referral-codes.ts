@@ -70,7 +70,7 @@ export class ReferralCodes {
   }
 
   private find(canonical: string): number {
-    let row = this.index.first(this.hash.of(0, canonical));
+    let row = this.index.first(this.hash.of(canonical));
     while (row !== 0 && this.texts.get(row) !== canonical) row = this.index.next(row);
     return row;
   }
@@ -82,7 +82,7 @@ export class ReferralCodes {
     this.texts.set(this.count, canonical);
     this.owners.set(this.count, userId);
     this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
-    this.index.add(this.hash.of(0, canonical), this.count);
+    this.index.add(this.hash.of(canonical), this.count);
     return this.count;
   }
 }

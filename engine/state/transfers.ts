@@ -40,7 +40,7 @@ export class Transfers {
 
   find(partner: string, reference: string): Transfer | null {
     const name = nameOf(partner, reference);
-    let row = this.index.first(this.hash.of(0, name));
+    let row = this.index.first(this.hash.of(name));
     while (row !== 0 && this.names.get(row) !== name) row = this.index.next(row);
     return row === 0 ? null : this.read(row);
   }
@@ -59,7 +59,7 @@ export class Transfers {
     this.atMs.set(row, transfer.atMs);
     this.available.set(row, transfer.availableMicros);
     this.held.set(row, transfer.heldMicros);
-    this.index.add(this.hash.of(0, name), row);
+    this.index.add(this.hash.of(name), row);
   }
 
   /** Rebuilds the index, for a new key of the hash. */

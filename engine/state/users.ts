@@ -139,6 +139,6 @@ export class Users extends ProfileTable {
   }
 
   private hashOf(lowerName: string): number {
-    return this.hash.of(0, lowerName);
+    return this.hash.of(lowerName);
   }
 }

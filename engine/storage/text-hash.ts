@@ -84,7 +84,7 @@ function lowerAscii(unit: number): number {
 export class TextHash {
   private keyLow = 0;
   private keyHigh = 0;
-  /** What is hashed: the prefix, each two code units, and a last word. */
+  /** What is hashed: the prefix or 0, each two code units, and a last word. */
   private words = new Int32Array(256);
   /** The last 64-bit hash, as two signed words. */
   low = 0;
@@ -96,21 +96,21 @@ export class TextHash {
 
   /** Sets the key. Every index of hashes must be rebuilt after it. */
   setKey(secret: string): void {
-    const count = this.fill(0, secret);
+    const count = this.fill(secret);
     this.keyLow = halfSipHash(1, 2, this.words, count);
     this.keyHigh = halfSipHash(3, 4, this.words, count);
   }
 
-  /**
-   * 32 bits, signed. `prefix` is an integer of 32 bits that belongs to the text, such as whose it
-   * is.
-   */
-  of(prefix: number, text: string): number {
-    const count = this.fill(prefix, text);
+  /** 32 bits, signed. */
+  of(text: string): number {
+    const count = this.fill(text);
     return halfSipHash(this.keyLow, this.keyHigh, this.words, count);
   }
 
-  /** The 64-bit hash of `length` bytes, as `low` and `high`. */
+  /**
+   * The 64-bit hash of `length` bytes, as `low` and `high`. `prefix` is an integer of 32 bits that
+   * belongs to them, such as whose they are.
+   */
   pairOfBytes(prefix: number, bytes: Uint8Array, from: number, length: number): void {
     const words = this.roomFor(length);
     const end = from + length;
@@ -160,11 +160,11 @@ export class TextHash {
   }
 
   /** The hash of a text that is stored in one byte per code unit. */
-  ofBytes(prefix: number, bytes: Uint8Array, from: number, length: number): number {
+  ofBytes(bytes: Uint8Array, from: number, length: number): number {
     const words = this.roomFor(length);
     const end = from + length;
     let count = 0;
-    words[count++] = prefix;
+    words[count++] = 0;
     let at = from;
     for (; at + 1 < end; at += 2) words[count++] = bytes[at]! | (bytes[at + 1]! << 16);
     words[count++] = lastWord(length, at < end ? bytes[at]! : 0);
@@ -172,11 +172,11 @@ export class TextHash {
   }
 
   /** The hash of an ASCII text in lower case; the stored text may have any case. */
-  ofLowerAscii(prefix: number, bytes: Uint8Array, from: number, length: number): number {
+  ofLowerAscii(bytes: Uint8Array, from: number, length: number): number {
     const words = this.roomFor(length);
     const end = from + length;
     let count = 0;
-    words[count++] = prefix;
+    words[count++] = 0;
     let at = from;
     for (; at + 1 < end; at += 2) {
       words[count++] = lowerAscii(bytes[at]!) | (lowerAscii(bytes[at + 1]!) << 16);
@@ -191,11 +191,11 @@ export class TextHash {
   }
 
   /** Puts a text into `words`; returns how many they are. */
-  private fill(prefix: number, text: string): number {
+  private fill(text: string): number {
     const { length } = text;
     const words = this.roomFor(length);
     let count = 0;
-    words[count++] = prefix;
+    words[count++] = 0;
     let at = 0;
     for (; at + 1 < length; at += 2) {
       words[count++] = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16);

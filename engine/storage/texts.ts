@@ -42,14 +42,14 @@ export class ShortTexts {
   hashOf(row: number, hash: TextHash): number {
     const chunk = this.chunks[row >>> CHUNK_BITS]!;
     const at = (row & IN_CHUNK) * ROW_BYTES;
-    return hash.ofBytes(0, chunk, at + 1, chunk[at]!);
+    return hash.ofBytes(chunk, at + 1, chunk[at]!);
   }
 
   /** The hash of a text in lower case. */
   lowerHashOf(row: number, hash: TextHash): number {
     const chunk = this.chunks[row >>> CHUNK_BITS]!;
     const at = (row & IN_CHUNK) * ROW_BYTES;
-    return hash.ofLowerAscii(0, chunk, at + 1, chunk[at]!);
+    return hash.ofLowerAscii(chunk, at + 1, chunk[at]!);
   }
 
   /** Makes rows 0 to `rows` - 1 exist; new ones are empty. */
@@ -105,7 +105,7 @@ export class LongTexts {
   hashOf(row: number, hash: TextHash): number {
     const byteLength = this.load(row);
     const isNarrow = byteLength > 0 && this.bytes[0] === 0;
-    return isNarrow ? hash.ofBytes(0, this.bytes, 1, byteLength - 1) : hash.of(0, this.get(row));
+    return isNarrow ? hash.ofBytes(this.bytes, 1, byteLength - 1) : hash.of(this.get(row));
   }
 
   /** Makes rows 0 to `rows` - 1 exist; new ones are empty. */

@@ -125,10 +125,7 @@ export class Sessions {
   }
 
   private remember(token: string, session: Session): void {
-    if (this.remembered.size >= REMEMBERED_MAX) {
-      const { value: oldest } = this.remembered.keys().next();
-      if (oldest !== undefined) this.remembered.delete(oldest);
-    }
+    makeRoomIn(this.remembered);
     this.remembered.set(endOf(token), { token, session });
     if (session.tokenId !== 0) this.rememberNamed(session);
   }
@@ -136,10 +133,7 @@ export class Sessions {
   private rememberNamed(session: Session): void {
     const { named } = this;
     session.lastUsedAtMs = named.get(session.tokenId)?.lastUsedAtMs ?? 0;
-    if (named.size >= REMEMBERED_MAX) {
-      const { value: oldest } = named.keys().next();
-      if (oldest !== undefined) named.delete(oldest);
-    }
+    makeRoomIn(named);
     named.set(session.tokenId, session);
   }
 }
@@ -147,6 +141,13 @@ export class Sessions {
 interface Remembered {
   token: string;
   session: Session;
+}
+
+/** Forgets the oldest entry of a map that is full. */
+function makeRoomIn<Key>(map: Map<Key, unknown>): void {
+  if (map.size < REMEMBERED_MAX) return;
+  const { value: oldest } = map.keys().next();
+  if (oldest !== undefined) map.delete(oldest);
 }
 
 function endOf(token: string): string {

@@ -14,8 +14,8 @@ import { MAX_OPEN_ORDERS_PER_USER } from '../../interface/limits.js';
 import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../interface/parameters.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
-import { isOverdue } from '../find-order.js';
-import { cancelOrder, placedAtMs } from '../rest-order.js';
+import { isOverdue } from '../orders/find-order.js';
+import { cancelOrder, placedAtMs } from '../orders/rest-order.js';
 
 /** Starts the user's timer anew; a time of 0 turns it off. */
 export function setCancelAfter(state: State, command: SetCancelAfter): number {

@@ -25,9 +25,9 @@ import type { OperatorActionView } from '../../interface/views.js';
 import { PausedBy } from '../../state/access/pauses.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
-import { isOverdue } from '../find-order.js';
-import { voidByOperator } from '../market-life.js';
-import { cancelOrder } from '../rest-order.js';
+import { voidByOperator } from '../markets/market-life.js';
+import { isOverdue } from '../orders/find-order.js';
+import { cancelOrder } from '../orders/rest-order.js';
 
 /** Neither a market nor an asset: everything. */
 export function setPaused(state: State, command: SetPaused): number {

@@ -68,7 +68,8 @@ const TIME_IN_FORCE_VALUES = TIMES_IN_FORCE.map((name) => TimeInForce[name]);
 /** In the order of their numbers. */
 const SELF_TRADES = namesOf(SELF_TRADE_NAMES);
 /** The operations of a batch. */
-const OPERATIONS = namesOf(['buy', 'sell', 'cancel', 'claim']);
+const Operation = { buy: 0, sell: 1, cancel: 2, claim: 3 } as const;
+const OPERATIONS = namesOf(Object.keys(Operation));
 const [U, O] = [117, 111];
 
 /** The fields of one order. Those that were not sent have their defaults. */
@@ -108,20 +109,22 @@ export class OrderReader {
     const others = this.seen & ~OPERATION_BITS;
     const place = { userId, idempotencyKey: null, marketId };
     switch (this.operation) {
-      case 0:
+      case Operation.buy:
         return (others & ~BUY_BITS) === 0 ? this.buyCommand(place) : null;
-      case 1:
+      case Operation.sell:
         return (others & ~SELL_BITS) === 0 ? this.sellCommand(place) : null;
-      case 2: {
+      case Operation.cancel: {
         const { clientOrderId } = this;
         const named = others & ~BIT.userId;
         if (named !== BIT.orderId && named !== BIT.clientOrderId) return null;
         const orderId = named === BIT.orderId ? this.orderId : 0;
         return { kind: 'cancel', userId, idempotencyKey: null, marketId, orderId, clientOrderId };
       }
-      default:
+      case Operation.claim:
         if ((others & ~BIT.userId) !== 0) return null;
         return { kind: 'claim', userId, idempotencyKey: null, marketId };
+      default:
+        return null;
     }
   }
 
@@ -208,9 +211,11 @@ export class OrderReader {
         scanner.text();
         this.clientOrderId = scanner.isFine ? clientOrderIdOf(scanner) : null;
         return this.clientOrderId !== null;
-      default:
+      case BIT.orderId:
         this.orderId = scanner.id(O);
         return this.orderId !== FAILED;
+      default:
+        return false;
     }
   }
 

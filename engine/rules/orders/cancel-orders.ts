@@ -1,18 +1,16 @@
 /**
- * Commands in a market other than placing orders: cancelling orders and claiming winnings. Each
- * function checks everything, then changes the state and writes the fields of its result; it
- * returns the code.
+ * The commands that cancel orders. Each function checks everything, then changes the state and
+ * writes the fields of its result; it returns the code.
  */
 
-import { Code } from '../interface/codes.js';
-import type { CommandRecord } from '../interface/command-record.js';
-import { CancelReason, MarketStatus } from '../interface/domain.js';
-import { isClientOrderId } from '../interface/fields.js';
-import { CancelAllField, CancelField, ClaimField } from '../interface/records.js';
-import type { State } from '../state/state.js';
+import { Code } from '../../interface/codes.js';
+import type { CommandRecord } from '../../interface/command-record.js';
+import { CancelReason, MarketStatus } from '../../interface/domain.js';
+import { isClientOrderId } from '../../interface/fields.js';
+import { CancelAllField, CancelField } from '../../interface/records.js';
+import type { State } from '../../state/state.js';
 import { findResting, isOverdue, orderNamed, refuseGone } from './find-order.js';
 import { cancelOrder } from './rest-order.js';
-import { claimPosition, paidLots, payoutOf, refundOf } from './settlement.js';
 
 export function cancel(state: State, command: CommandRecord): number {
   const { userId } = command;
@@ -101,24 +99,4 @@ function cancelAndList(state: State, userId: number, slot: number): number {
     row = next;
   }
   return cancelled;
-}
-
-export function claim(state: State, command: CommandRecord): number {
-  const { userId } = command;
-  const marketId = command.number(ClaimField.marketId);
-  if (!state.users.exists(userId)) return Code.user_not_found;
-  const slot = state.markets.find(marketId);
-  if (slot === 0) return Code.market_not_found;
-  if (state.markets.status(slot) !== MarketStatus.RESOLVED) return Code.market_not_resolved;
-  const row = state.positions.find(userId, slot);
-  if (row === 0) return Code.nothing_to_claim;
-  const lots = paidLots(state, slot, row);
-  const payout = payoutOf(state, slot, row);
-  const refund = refundOf(state, slot, row);
-  if (payout + refund === 0) return Code.nothing_to_claim;
-
-  claimPosition(state, slot, row);
-  state.result.write(marketId, userId, state.markets.resolution(slot), lots, payout, refund);
-  state.writeBalance(userId);
-  return Code.ok;
 }

@@ -3,17 +3,17 @@
  * price back; otherwise it is stored, and the markets that waited for one open or resolve.
  */
 
-import { Code } from '../interface/codes.js';
-import type { CommandRecord } from '../interface/command-record.js';
-import type { ObserveSourcePrice } from '../interface/commands.js';
-import { EventType } from '../interface/events.js';
-import { isPriceSource } from '../interface/fields.js';
-import { MAX_ASSET_PRICE_MICROS } from '../interface/limits.js';
-import { PRICE_REMEMBERED_MS } from '../interface/parameters.js';
-import { PriceField } from '../interface/records.js';
-import { isFresh } from '../state/prices/price-sources.js';
-import type { State } from '../state/state.js';
-import { isIntegerBetween } from '../storage/arithmetic.js';
+import { Code } from '../../interface/codes.js';
+import type { CommandRecord } from '../../interface/command-record.js';
+import type { ObserveSourcePrice } from '../../interface/commands.js';
+import { EventType } from '../../interface/events.js';
+import { isPriceSource } from '../../interface/fields.js';
+import { MAX_ASSET_PRICE_MICROS } from '../../interface/limits.js';
+import { PRICE_REMEMBERED_MS } from '../../interface/parameters.js';
+import { PriceField } from '../../interface/records.js';
+import { isFresh } from '../../state/prices/price-sources.js';
+import type { State } from '../../state/state.js';
+import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { priceArrived } from './market-life.js';
 
 export function observePrice(state: State, command: CommandRecord): number {

@@ -3,13 +3,13 @@
  * Levels are those of state/orders.ts. Nothing here touches the state of the exchange.
  */
 
-import type { CommandRecord } from '../interface/command-record.js';
-import { CommandKind } from '../interface/commands.js';
-import { Outcome, Side } from '../interface/domain.js';
-import { MAX_TIME_MS, MICROS_PER_SET } from '../interface/limits.js';
-import { feeOn } from '../interface/parameters.js';
-import { OrderField } from '../interface/records.js';
-import { bookSideOf, kindOf, ownTicks } from '../state/orders.js';
+import type { CommandRecord } from '../../interface/command-record.js';
+import { CommandKind } from '../../interface/commands.js';
+import { Outcome, Side } from '../../interface/domain.js';
+import { MAX_TIME_MS, MICROS_PER_SET } from '../../interface/limits.js';
+import { feeOn } from '../../interface/parameters.js';
+import { OrderField } from '../../interface/records.js';
+import { bookSideOf, kindOf, ownTicks } from '../../state/orders.js';
 
 /** One object serves all orders, so that placing an order allocates nothing. */
 export class Taker {

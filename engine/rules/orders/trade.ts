@@ -3,13 +3,13 @@
  * place-order.ts moves once per order, after the last trade.
  */
 
-import { MatchType, Side, ticksIn } from '../interface/domain.js';
-import { beginEvent, EventSlot, EventType } from '../interface/events.js';
-import { MICROS_PER_SET } from '../interface/limits.js';
-import { feeOn, POINTS_MAX_TICKS, POINTS_MIN_TICKS } from '../interface/parameters.js';
-import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
-import type { State } from '../state/state.js';
-import { addSaturating } from '../storage/arithmetic.js';
+import { MatchType, Side, ticksIn } from '../../interface/domain.js';
+import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
+import { MICROS_PER_SET } from '../../interface/limits.js';
+import { feeOn, POINTS_MAX_TICKS, POINTS_MIN_TICKS } from '../../interface/parameters.js';
+import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
+import type { State } from '../../state/state.js';
+import { addSaturating } from '../../storage/arithmetic.js';
 import type { Taker } from './taker.js';
 
 const Slot = EventSlot.trade;

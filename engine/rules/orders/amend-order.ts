@@ -7,23 +7,27 @@
  * order, its place and its hold as they were.
  */
 
-import { Code } from '../interface/codes.js';
-import type { CommandRecord } from '../interface/command-record.js';
-import { OrderEnd, OrderStatus, Side, TimeInForce } from '../interface/domain.js';
-import { beginEvent, EventSlot, EventType } from '../interface/events.js';
+import { Code } from '../../interface/codes.js';
+import type { CommandRecord } from '../../interface/command-record.js';
+import { OrderEnd, OrderStatus, Side, TimeInForce } from '../../interface/domain.js';
+import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import {
   MAX_FILLS_PER_ORDER,
   MAX_ORDER_LOTS,
   MAX_POSITIONS,
   MAX_PRICE_TICKS,
   MAX_TIME_MS,
-} from '../interface/limits.js';
-import { feeOn } from '../interface/parameters.js';
-import { AmendField } from '../interface/records.js';
-import { AMEND_ORDER_AT, ORDER_RESULT_LENGTH, RESULT_HEAD_LENGTH } from '../interface/results.js';
-import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
-import type { State } from '../state/state.js';
-import { isIntegerBetween } from '../storage/arithmetic.js';
+} from '../../interface/limits.js';
+import { feeOn } from '../../interface/parameters.js';
+import { AmendField } from '../../interface/records.js';
+import {
+  AMEND_ORDER_AT,
+  ORDER_RESULT_LENGTH,
+  RESULT_HEAD_LENGTH,
+} from '../../interface/results.js';
+import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
+import type { State } from '../../state/state.js';
+import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { findResting, refuseGone } from './find-order.js';
 import { checkLiquidity, takeAndRest, writeOrderResult } from './place-order.js';
 import { releaseOrder } from './rest-order.js';

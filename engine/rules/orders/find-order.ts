@@ -1,9 +1,9 @@
 /** Finds the resting order that a user names, or says what became of it. */
 
-import { Code } from '../interface/codes.js';
-import { CancelReason, MarketStatus } from '../interface/domain.js';
-import { cancelledFor } from '../state/book/recent-orders.js';
-import type { State } from '../state/state.js';
+import { Code } from '../../interface/codes.js';
+import { CancelReason, MarketStatus } from '../../interface/domain.js';
+import { cancelledFor } from '../../state/book/recent-orders.js';
+import type { State } from '../../state/state.js';
 
 /** The user's resting or recent order with the client's id in these bytes; 0: none is known. */
 export function orderNamed(

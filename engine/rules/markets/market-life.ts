@@ -1,24 +1,24 @@
 /**
  * The life of a market: windows begin and end; markets open, resolve and are paid out, at a
  * deadline or when the price they wait for arrives. Steps that touch many orders or positions
- * become pending work (settlement.ts).
+ * become pending work (pending-work.ts).
  */
 
-import { Code } from '../interface/codes.js';
-import type { ListAsset } from '../interface/commands.js';
-import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../interface/domain.js';
-import { EventType } from '../interface/events.js';
-import { isAssetSymbol } from '../interface/fields.js';
-import { MAX_ASSETS } from '../interface/limits.js';
+import { Code } from '../../interface/codes.js';
+import type { ListAsset } from '../../interface/commands.js';
+import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../../interface/domain.js';
+import { EventType } from '../../interface/events.js';
+import { isAssetSymbol } from '../../interface/fields.js';
+import { MAX_ASSETS } from '../../interface/limits.js';
 import {
   LATE_OPENING_LEFT_MIN_MS,
   PAYOUT_DELAY_MS,
   RESOLVE_DELAY_MS,
   VOID_DELAY_MS,
-} from '../interface/parameters.js';
-import { type AssetSchedule, DeadlineKind, WorkKind } from '../state/schedule.js';
-import type { State } from '../state/state.js';
-import { mulDivFloor } from '../storage/arithmetic.js';
+} from '../../interface/parameters.js';
+import { type AssetSchedule, DeadlineKind, WorkKind } from '../../state/schedule.js';
+import type { State } from '../../state/state.js';
+import { mulDivFloor } from '../../storage/arithmetic.js';
 
 /** Applies every deadline up to `atMs`, in order. */
 export function applyDeadlines(state: State, atMs: number): void {

@@ -14,8 +14,8 @@
  * | sells 10 lots UP | buys UP at 400 (level 400) | transfer | +4,000 | −4,000 | |
  */
 
-import { Code } from '../interface/codes.js';
-import type { CommandRecord } from '../interface/command-record.js';
+import { Code } from '../../interface/codes.js';
+import type { CommandRecord } from '../../interface/command-record.js';
 import {
   CancelReason,
   MarketStatus,
@@ -25,8 +25,8 @@ import {
   SelfTrade,
   Side,
   TimeInForce,
-} from '../interface/domain.js';
-import { isClientOrderId } from '../interface/fields.js';
+} from '../../interface/domain.js';
+import { isClientOrderId } from '../../interface/fields.js';
 import {
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS,
@@ -37,13 +37,13 @@ import {
   MAX_TIME_MS,
   MICROS_PER_SET,
   MIN_PRICE_TICKS,
-} from '../interface/limits.js';
-import { feeOn } from '../interface/parameters.js';
-import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from '../interface/results.js';
-import { cancelledFor } from '../state/book/recent-orders.js';
-import { levelRow } from '../state/levels.js';
-import type { State } from '../state/state.js';
-import { isIntegerBetween } from '../storage/arithmetic.js';
+} from '../../interface/limits.js';
+import { feeOn } from '../../interface/parameters.js';
+import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from '../../interface/results.js';
+import { cancelledFor } from '../../state/book/recent-orders.js';
+import { levelRow } from '../../state/levels.js';
+import type { State } from '../../state/state.js';
+import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { isOverdue, orderNamed } from './find-order.js';
 import { cancelOrder, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';

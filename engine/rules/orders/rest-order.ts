@@ -3,11 +3,11 @@
  * sell its shares. Leaving the book releases the rest of the hold.
  */
 
-import { type CancelReason, Side, startOfMarketMs, WINDOW_MS } from '../interface/domain.js';
-import { beginEvent, EventSlot, EventType } from '../interface/events.js';
-import { cancelledFor } from '../state/book/recent-orders.js';
-import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
-import type { State } from '../state/state.js';
+import { type CancelReason, Side, startOfMarketMs, WINDOW_MS } from '../../interface/domain.js';
+import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
+import { cancelledFor } from '../../state/book/recent-orders.js';
+import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
+import type { State } from '../../state/state.js';
 import type { Taker } from './taker.js';
 
 const Slot = EventSlot.orderRested;

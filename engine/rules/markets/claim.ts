@@ -1,0 +1,58 @@
+/**
+ * The command that claims what a resolved market pays a user. It does not wait for the pending work
+ * of the market: the user's orders and position come first.
+ */
+
+import { Code } from '../../interface/codes.js';
+import type { CommandRecord } from '../../interface/command-record.js';
+import { CancelReason, MarketStatus } from '../../interface/domain.js';
+import { ClaimField } from '../../interface/records.js';
+import type { State } from '../../state/state.js';
+import { cancelOrder } from '../orders/rest-order.js';
+import { paidLots, pay, payoutOf, refundOf, settlePosition } from './settlement.js';
+
+/** Checks everything, then changes the state and writes the fields of the result. */
+export function claim(state: State, command: CommandRecord): number {
+  const { userId } = command;
+  const marketId = command.number(ClaimField.marketId);
+  if (!state.users.exists(userId)) return Code.user_not_found;
+  const slot = state.markets.find(marketId);
+  if (slot === 0) return Code.market_not_found;
+  if (state.markets.status(slot) !== MarketStatus.RESOLVED) return Code.market_not_resolved;
+  const row = state.positions.find(userId, slot);
+  if (row === 0) return Code.nothing_to_claim;
+  const lots = paidLots(state, slot, row);
+  const payout = payoutOf(state, slot, row);
+  const refund = refundOf(state, slot, row);
+  if (payout + refund === 0) return Code.nothing_to_claim;
+
+  claimPosition(state, slot, row);
+  state.result.write(marketId, userId, state.markets.resolution(slot), lots, payout, refund);
+  state.writeBalance(userId);
+  return Code.ok;
+}
+
+/** Pays a position in a resolved market, of which something is to be paid, and forgets it. */
+function claimPosition(state: State, slot: number, row: number): void {
+  const { owners } = state.positions;
+  if (owners.settled(row) === 0) {
+    cancelAllOf(state, owners.userId(row), slot);
+    settlePosition(state, slot, row);
+  }
+  if (state.markets.settleCursor(slot) === row) {
+    state.markets.touch(slot);
+    state.markets.setSettleCursor(slot, owners.marketAfter(row));
+  }
+  pay(state, slot, row, false);
+}
+
+/** Cancels a user's resting orders in an ended market, the one first that came to rest first. */
+function cancelAllOf(state: State, userId: number, slot: number): void {
+  const { orders } = state;
+  let row = state.accounts.firstOrder(userId);
+  while (row !== 0) {
+    const next = orders.userAfter(row);
+    if (orders.slot(row) === slot) cancelOrder(state, row, CancelReason.MARKET_ENDED);
+    row = next;
+  }
+}
