@@ -4,7 +4,7 @@
  * the end, the replay tool verifies and audits the folder.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '../http/client.js';
+import { Client } from '../http/load/client.js';
 import { lastLine } from '../measure/exchange-process.js';
 import type { Attack, AttackClass } from './attack.js';
 import { Bystander, LONGEST_WAIT_MS } from './bystander.js';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { HOST } from '../http/messages.js';
+import { HOST } from '../http/load/messages.js';
 import { ExchangeProcess, type StartOptions } from '../measure/exchange-process.js';
 import { makeFolder, removeFolder } from '../measure/machine.js';
 import { environment } from '../soak/exchange.js';

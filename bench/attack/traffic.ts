@@ -1,5 +1,5 @@
 /** The load of the soak, for exchanges that are killed, stopped or starved; the journal judges. */
-import { Client, ConnectionLost, PASSWORD } from '../http/client.js';
+import { Client, ConnectionLost, PASSWORD } from '../http/load/client.js';
 import type { ExchangeProcess } from '../measure/exchange-process.js';
 import { Floor } from '../soak/floor.js';
 import { readAll } from '../soak/http-check.js';

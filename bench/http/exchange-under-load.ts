@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ExchangeProcess } from '../measure/exchange-process.js';
 import { inFolder } from '../measure/machine.js';
 import { WINDOW_START_MS } from '../workload/open-market.js';
-import { type Answer, Client } from './client.js';
-import { HOST, type RequestFields } from './messages.js';
+import { type Answer, Client } from './load/client.js';
+import { HOST, type RequestFields } from './load/messages.js';
 
 /** The starting balance of a user, in dollars. */
 const FUNDS = 1_000_000;

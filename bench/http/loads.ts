@@ -1,6 +1,6 @@
 /** The loads of the HTTP benchmark: prebuilt requests of each kind, and a sample answer. */
 import type { ExchangeUnderLoad } from './exchange-under-load.js';
-import { requestBytes } from './messages.js';
+import { requestBytes } from './load/messages.js';
 
 const TRADERS = 64;
 export const OPERATIONS = 100;

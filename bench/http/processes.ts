@@ -5,10 +5,10 @@ import { compiledFile } from '../../persistence/storage/program-folder.js';
 import { endOf } from '../measure/exchange-process.js';
 import type { PlainSetup } from '../plain/exchange.js';
 import type { LeastSetup } from './least-server.js';
-import type { LoadOptions, LoadResult } from './load.js';
-import type { LoadTask } from './load-generator.js';
+import type { LoadOptions, LoadResult } from './load/load.js';
+import type { LoadTask } from './load/load-generator.js';
+import type { StreamLoadOptions, StreamLoadResult } from './load/stream-load.js';
 import type { EntryLoadOptions } from './order-entry/load.js';
-import type { StreamLoadOptions, StreamLoadResult } from './stream-load.js';
 
 /** A bare uWebSockets.js server that answers each path with a fixed text. */
 export async function startBareServer(answers: Record<string, string>) {
@@ -40,7 +40,7 @@ async function serverOf(child: ChildProcess) {
 
 /** A process that generates load. */
 export class LoadGenerator {
-  private readonly child = fork(compiledFile('bench/http/load-generator.js'), [], {
+  private readonly child = fork(compiledFile('bench/http/load/load-generator.js'), [], {
     env: {},
     serialization: 'advanced',
   });

@@ -1,9 +1,9 @@
 /** The stream to a thousand readers: latency at given rates, and the highest rate of delivery. */
 import { percent, type Section, tableOf, textOf } from '../measure/report.js';
 import { type BenchOptions, LIMITS_NOTE, withExchange } from './exchange-under-load.js';
-import { requestBytes } from './messages.js';
+import { requestBytes } from './load/messages.js';
+import type { StreamLoadResult } from './load/stream-load.js';
 import { LoadGenerator } from './processes.js';
-import type { StreamLoadResult } from './stream-load.js';
 
 const READERS = 1_000;
 const WARM_UP_MS = 1_000;

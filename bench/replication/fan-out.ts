@@ -1,7 +1,7 @@
 /** The stream to a thousand readers at one gateway, and at two that share them. */
-import { requestBytes } from '../http/messages.js';
+import { requestBytes } from '../http/load/messages.js';
+import type { StreamLoadResult } from '../http/load/stream-load.js';
 import { LoadGenerator } from '../http/processes.js';
-import type { StreamLoadResult } from '../http/stream-load.js';
 import { type Part, percent, tableOf, textOf } from '../measure/report.js';
 import { mean, portsOf, type Setup, type Started } from './setup.js';
 

@@ -1,5 +1,5 @@
 /** Durable orders over HTTP, singly and in batches: SQLite, PostgreSQL, one gateway, two. */
-import type { LoadResult } from '../http/load.js';
+import type { LoadResult } from '../http/load/load.js';
 import { batches, buys, type HttpLoad } from '../http/loads.js';
 import { LoadGenerator } from '../http/processes.js';
 import { type Part, percent, tableOf } from '../measure/report.js';

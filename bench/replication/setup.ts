@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { SECRET_FILE, sessionSecret } from '../../gateway/auth/secret.js';
 import type { PostgresCluster } from '../cluster/postgres.js';
 import { until } from '../cluster/until.js';
-import { Client } from '../http/client.js';
 import { ExchangeUnderLoad, environmentIn } from '../http/exchange-under-load.js';
+import { Client } from '../http/load/client.js';
 import { ExchangeProcess } from '../measure/exchange-process.js';
 import { cpuMsOf, mainThreadCpuMsOf } from '../measure/process-cpu.js';
 

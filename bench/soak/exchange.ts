@@ -9,7 +9,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normalRandom, uniformRandom } from '../../gateway/inputs/feeds/random.js';
-import { HOST } from '../http/messages.js';
+import { HOST } from '../http/load/messages.js';
 import { ExchangeProcess } from '../measure/exchange-process.js';
 
 export const STANDARD_SPEED = 300;

@@ -1,6 +1,6 @@
 /** Reads every user's balance, resting orders and list of trades when the load is over. */
 import { MICRO_SCALE, scaledInteger } from '../../gateway/json/decimal.js';
-import { Client } from '../http/client.js';
+import { Client } from '../http/load/client.js';
 import type { SeenAccount } from './journal-check.js';
 import { TradeSum } from './record.js';
 import type { Trader } from './trader.js';

@@ -5,9 +5,9 @@
  * Always holds: a change is sent again only with its idempotency key or its number, with the same
  * bytes, and within {@link RETRY_MS} of the first time, before the key expires.
  */
-import type { HttpConnection } from '../http/connection.js';
-import type { HttpAnswer } from '../http/messages.js';
-import { PacedLoad } from '../http/paced-load.js';
+import type { HttpConnection } from '../http/load/connection.js';
+import type { HttpAnswer } from '../http/load/messages.js';
+import { PacedLoad } from '../http/load/paced-load.js';
 import type { Random } from '../workload/random.js';
 import { type AttemptRecord, answerHash } from './record.js';
 import type { Tally } from './tally.js';

@@ -1,8 +1,8 @@
 /** One soak, from an empty folder to a verdict on everything that was acknowledged. */
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, PASSWORD } from '../http/client.js';
-import { HOST } from '../http/messages.js';
+import { Client, PASSWORD } from '../http/load/client.js';
+import { HOST } from '../http/load/messages.js';
 import type { ExchangeProcess } from '../measure/exchange-process.js';
 import { replayProblems } from '../measure/replay-tool.js';
 import { Random } from '../workload/random.js';

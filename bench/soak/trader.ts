@@ -2,7 +2,7 @@
  * A user of the soak. It chooses requests at random from what it knows to own, and learns from the
  * answers. These depend on timing, so two runs with one seed are similar, not equal.
  */
-import { requestBytes } from '../http/messages.js';
+import { requestBytes } from '../http/load/messages.js';
 import type { Random } from '../workload/random.js';
 import type { Floor, OpenMarket } from './floor.js';
 import { type AttemptRecord, keyOf, numberOf, TradeSum, validUntilOf } from './record.js';

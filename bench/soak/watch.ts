@@ -1,6 +1,6 @@
 /** Samples the running exchange: its metrics every second, and its open markets. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '../http/client.js';
+import { Client } from '../http/load/client.js';
 import type { Floor } from './floor.js';
 import type { MemorySample } from './memory.js';
 

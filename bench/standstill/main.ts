@@ -11,7 +11,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
-import { Client } from '../http/client.js';
+import { Client } from '../http/load/client.js';
 import { commandLine, wholeNumberFrom } from '../measure/command-line.js';
 import { ExchangeProcess } from '../measure/exchange-process.js';
 import { makeFolder, removeFolder } from '../measure/machine.js';

@@ -4,8 +4,8 @@
  */
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type LoadPace, runLoad } from '../../bench/http/load.js';
-import { AnswerReader, requestBytes } from '../../bench/http/messages.js';
+import { type LoadPace, runLoad } from '../../bench/http/load/load.js';
+import { AnswerReader, requestBytes } from '../../bench/http/load/messages.js';
 import { layOut, textOf } from '../../bench/measure/report.js';
 import { Samples } from '../../bench/measure/samples.js';
 import { CommandList } from '../../bench/workload/command-list.js';

@@ -9,7 +9,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { requestBytes } from '../../bench/http/messages.js';
+import { requestBytes } from '../../bench/http/load/messages.js';
 import { type PlotData, plot, SERVERS } from '../../bench/http/plots.js';
 import { hasWrk, resultIn, runWrk } from '../../bench/http/wrk.js';
 import { threadCpu, totalMs } from '../../bench/measure/thread-cpu.js';

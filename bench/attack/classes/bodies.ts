@@ -1,5 +1,5 @@
 /** Bodies and headers that are hard to read, or ambiguous. Each is refused, or counts once. */
-import { requestText } from '../../http/messages.js';
+import { requestText } from '../../http/load/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { stakeOf, type Trader } from '../methods/client.js';
 import { RawSocket } from '../methods/raw-socket.js';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConnectionLost } from '../../http/client.js';
+import { ConnectionLost } from '../../http/load/client.js';
 import { lastLine, refusalOf } from '../../measure/exchange-process.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { filesOf } from '../folder.js';

@@ -1,5 +1,5 @@
 /** Invalid numbers are refused and change nothing. Valid ones count for exactly what they say. */
-import type { RequestFields } from '../../http/messages.js';
+import type { RequestFields } from '../../http/load/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { microsOf, openMarket, stakeOf, type Trader } from '../methods/client.js';
 import { mustHold } from '../promises.js';

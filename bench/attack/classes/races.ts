@@ -1,6 +1,6 @@
 /** One request on many connections at once: as many succeed as may, and money and shares agree. */
-import { type Answer, PASSWORD } from '../../http/client.js';
-import type { RequestFields } from '../../http/messages.js';
+import { type Answer, PASSWORD } from '../../http/load/client.js';
+import type { RequestFields } from '../../http/load/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { allAtOnce, buy, openMarket, stakeOf, type Trader } from '../methods/client.js';
 import { eventually, mustHold } from '../promises.js';

@@ -1,5 +1,5 @@
 /** Floods of sign-ins. Each is answered, and none keeps another address from signing in. */
-import { HOST } from '../../http/messages.js';
+import { HOST } from '../../http/load/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { floodSignIns, type Origin } from '../methods/sign-in-flood.js';
 import { mustBeLinux, mustHold } from '../promises.js';

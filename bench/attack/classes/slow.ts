@@ -5,8 +5,8 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { Client, PASSWORD } from '../../http/client.js';
-import { HOST, requestText } from '../../http/messages.js';
+import { Client, PASSWORD } from '../../http/load/client.js';
+import { HOST, requestText } from '../../http/load/messages.js';
 import { metricOf } from '../../soak/watch.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { openMarket, stakeOf, type Trader } from '../methods/client.js';

@@ -1,5 +1,5 @@
 /** Requests that hide a stake (smuggling-cases.ts): the balance shows whether it was executed. */
-import { requestText } from '../../http/messages.js';
+import { requestText } from '../../http/load/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
 import type { Trader } from '../methods/client.js';
 import {

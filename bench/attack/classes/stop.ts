@@ -1,7 +1,7 @@
 /** SIGTERM while there is work: what was accepted is answered, and the exchange ends within 5 s. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, ConnectionLost, PASSWORD } from '../../http/client.js';
-import { requestText } from '../../http/messages.js';
+import { Client, ConnectionLost, PASSWORD } from '../../http/load/client.js';
+import { requestText } from '../../http/load/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { stakeOf } from '../methods/client.js';
 import { openMany } from '../methods/raw-socket.js';

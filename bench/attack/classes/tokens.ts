@@ -3,8 +3,8 @@ import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'nod
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SECRET_FILE } from '../../../gateway/auth/secret.js';
-import { PASSWORD } from '../../http/client.js';
-import type { RequestFields } from '../../http/messages.js';
+import { PASSWORD } from '../../http/load/client.js';
+import type { RequestFields } from '../../http/load/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { askOnce, microsOf, stakeOf, type Trader } from '../methods/client.js';
 import { mustHold } from '../promises.js';

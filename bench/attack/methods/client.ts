@@ -1,7 +1,7 @@
 /** A user for attacks, and what attacks ask for. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, Client, PASSWORD } from '../../http/client.js';
-import type { RequestFields } from '../../http/messages.js';
+import { type Answer, Client, PASSWORD } from '../../http/load/client.js';
+import type { RequestFields } from '../../http/load/messages.js';
 import { BrokenPromise, eventually, mustHold } from '../promises.js';
 
 export interface Door {

@@ -1,7 +1,7 @@
 /** A TCP connection that can send half a request, stay silent, or reset. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { HOST } from '../../http/messages.js';
+import { HOST } from '../../http/load/messages.js';
 import type { Door } from './client.js';
 
 export class RawSocket {

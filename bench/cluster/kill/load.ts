@@ -3,7 +3,7 @@
  * after the other. What was acknowledged is remembered with its answer, for the judge.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PASSWORD } from '../../http/client.js';
+import { PASSWORD } from '../../http/load/client.js';
 import type { Random } from '../../workload/random.js';
 
 /** What a client was told: the command was executed. */

@@ -9,9 +9,9 @@ import {
   LIMITS_NOTE,
   withExchange,
 } from '../exchange-under-load.js';
-import type { LoadResult } from '../load.js';
+import type { LoadResult } from '../load/load.js';
+import { requestBytes } from '../load/messages.js';
 import { OPERATIONS } from '../loads.js';
-import { requestBytes } from '../messages.js';
 import { LoadGenerator } from '../processes.js';
 
 const OUTSTANDING = 64;

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { CpuWatch } from '../../measure/machine.js';
 import { Samples } from '../../measure/samples.js';
-import type { LoadResult } from '../load.js';
-import { HOST } from '../messages.js';
+import type { LoadResult } from '../load/load.js';
+import { HOST } from '../load/messages.js';
 
 export interface EntryLoadOptions {
   port: number;

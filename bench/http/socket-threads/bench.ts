@@ -13,7 +13,7 @@ import {
   LIMITS_NOTE,
   withExchange,
 } from '../exchange-under-load.js';
-import type { LoadResult } from '../load.js';
+import type { LoadResult } from '../load/load.js';
 import { batches, buys, type HttpLoad } from '../loads.js';
 import { LoadGenerator } from '../processes.js';
 

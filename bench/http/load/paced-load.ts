@@ -11,7 +11,7 @@
  * of its event loop instead.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../workload/random.js';
+import type { Random } from '../../workload/random.js';
 import { HttpConnection } from './connection.js';
 import type { HttpAnswer } from './messages.js';
 

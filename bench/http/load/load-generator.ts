@@ -1,6 +1,7 @@
 /** A process that generates load: runs the loads that it receives, one after another. */
+
+import { type EntryLoadOptions, runEntryLoad } from '../order-entry/load.js';
 import { type LoadOptions, runLoad } from './load.js';
-import { type EntryLoadOptions, runEntryLoad } from './order-entry/load.js';
 import { runStreamLoad, type StreamLoadOptions } from './stream-load.js';
 
 export type LoadTask =

@@ -1,7 +1,7 @@
 /** A load of prebuilt requests. A request without an answer fails it. */
-import { CpuWatch } from '../measure/machine.js';
-import { Samples } from '../measure/samples.js';
-import { Random } from '../workload/random.js';
+import { CpuWatch } from '../../measure/machine.js';
+import { Samples } from '../../measure/samples.js';
+import { Random } from '../../workload/random.js';
 import type { HttpAnswer } from './messages.js';
 import { PacedLoad } from './paced-load.js';
 

@@ -11,9 +11,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { type CpuUse, CpuWatch } from '../measure/machine.js';
-import { mainThreadCpuMsOf } from '../measure/process-cpu.js';
-import { Samples } from '../measure/samples.js';
+import { type CpuUse, CpuWatch } from '../../measure/machine.js';
+import { mainThreadCpuMsOf } from '../../measure/process-cpu.js';
+import { Samples } from '../../measure/samples.js';
 import { HttpConnection } from './connection.js';
 import { HOST, type HttpAnswer } from './messages.js';
 
