@@ -16,7 +16,9 @@ import { admit } from '../http/admission.js';
 import { ReceivedBody } from '../http/body.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
+import { answerLater, writeLast } from '../http/last-answer.js';
 import { Request } from '../http/request.js';
+import { JSON_TYPE, writeHead, writeStatus } from '../http/response-head.js';
 import { parameterNames, type Route } from '../http/route.js';
 import { Router } from '../http/router.js';
 import { writeError } from '../http/write-error.js';
@@ -92,10 +94,12 @@ export class GatewayListener {
     }
     const { unsent } = gateway;
     this.router = new Router(false, (response, _request, problems) => {
-      const error = invalidRequest(problems);
-      setImmediate(() =>
-        response.cork(() => writeError(response, error, { unsent, isHead: true })),
-      );
+      const { status, text } = invalidRequest(problems);
+      answerLater(response, () => {
+        writeStatus(response, status);
+        writeHead(response, JSON_TYPE, false);
+        writeLast(response, text);
+      });
     });
     this.router.onUpgrade(GATEWAYS_PATH, this.behavior(), (response, request, raw, context) => {
       if (holderOf([options.key], request.authorization) === null) {
@@ -194,6 +198,7 @@ export class GatewayListener {
     // The gateway sets X-Forwarded-Proto, and sends no other of these headers.
     const request = new Request(raw, head.method.toLowerCase(), true);
     if (served !== null) request.readParameters(raw, served.names);
+    const addressBytes = addressIn(head.address);
     this.inFlight++;
     const context = new ForwardedContext({
       gateway,
@@ -201,7 +206,7 @@ export class GatewayListener {
       counts: served?.counts ?? this.unknown,
       request,
       number,
-      addressBytes: addressIn(head.address),
+      addressBytes,
       reply: (frame) => link.reply(frame),
       onEnd: () => {
         link.ended(number);

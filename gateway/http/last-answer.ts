@@ -38,6 +38,21 @@ export function writeLast(
   response.writeHeader('Connection', endOf(bytes, length));
 }
 
+/**
+ * Answers a request whose end is unknown in a later turn: uWebSockets.js must not meet its further
+ * bytes before the answer. `write` is called corked, unless the client has left; it must end with
+ * {@link writeLast} or close the connection.
+ */
+export function answerLater(response: HttpResponse, write: () => void): void {
+  let isOver = false;
+  response.onAborted(() => {
+    isOver = true;
+  });
+  setImmediate(() => {
+    if (!isOver) response.cork(write);
+  });
+}
+
 /** uWebSockets.js appends a line break, which ends the head or is white space after the body. */
 function endOf(body: Uint8Array, length: number | null): Uint8Array {
   const lines = ['close', `Date: ${httpDate()}`];

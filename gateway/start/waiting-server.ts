@@ -6,6 +6,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { errorAnswer } from '../http/errors.js';
+import { answerLater } from '../http/last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../http/response-head.js';
 import { Router } from '../http/router.js';
 
@@ -19,7 +20,9 @@ export class WaitingServer {
   /** @param status the body of /api/status */
   constructor(trustProxy: boolean, status: () => string, isWarm: () => boolean) {
     const refusal = () => (isWarm() ? WAITING : RECOVERING).text;
-    this.router = new Router(trustProxy, (response) => answerLater(response, refusal));
+    this.router = new Router(trustProxy, (response) =>
+      answerLater(response, () => write(response, 503, refusal())),
+    );
     const routes: [path: string, answer: (response: HttpResponse) => void][] = [
       ['/api/health', (response) => answer(response, 200, '{"status":"ok"}')],
       ['/api/status', (response) => answer(response, 200, status())],
@@ -39,23 +42,15 @@ export class WaitingServer {
   }
 }
 
-/** The end of the request is unknown: uWebSockets.js must not meet further bytes before it. */
-function answerLater(response: HttpResponse, refusal: () => string): void {
-  let isOver = false;
-  response.onAborted(() => {
-    isOver = true;
-  });
-  setImmediate(() => {
-    if (!isOver) answer(response, 503, refusal());
-  });
+function answer(response: HttpResponse, status: number, text: string): void {
+  response.cork(() => write(response, status, text));
 }
 
-function answer(response: HttpResponse, status: number, text: string): void {
-  response.cork(() => {
-    writeStatus(response, status);
-    writeHead(response, JSON_TYPE, false);
-    if (status === 503) response.writeHeader('Retry-After', RETRY_AFTER_S);
-    response.writeHeader('Connection', 'close');
-    response.end(text, true);
-  });
+/** To be called corked. */
+function write(response: HttpResponse, status: number, text: string): void {
+  writeStatus(response, status);
+  writeHead(response, JSON_TYPE, false);
+  if (status === 503) response.writeHeader('Retry-After', RETRY_AFTER_S);
+  response.writeHeader('Connection', 'close');
+  response.end(text, true);
 }

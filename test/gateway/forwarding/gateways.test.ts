@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { sendRaw } from '../../../bench/attack/methods/smuggling-cases.js';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Api, buy } from '../../../gateway/client/index.js';
 import { listSnapshots, type SnapshotName } from '../../../persistence/snapshot/folder.js';
@@ -200,6 +201,35 @@ test('the address of gateways takes nothing without their key', async () => {
   // Nor is it another way to the API.
   const plain = await fetch(`http://127.0.0.1:${gatewaysPort()}/api/markets/15m`);
   expect(plain.status).toBe(404);
+});
+
+test.each([
+  ['a chunked request', 'GET /gateways/1 HTTP/1.1', 'Transfer-Encoding: chunked', '', '0', '', ''],
+  [
+    'a request with two lengths',
+    'POST / HTTP/1.1',
+    'Content-Length: 0',
+    'Content-Length: 1',
+    '',
+    '',
+  ],
+  ['a request with a trailer', 'POST / HTTP/1.1', 'Content-Length: 0', 'Trailer: x', '', ''],
+  [
+    'a handshake with a body',
+    'GET /gateways/1 HTTP/1.1',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+    'Sec-WebSocket-Version: 13',
+    'Content-Length: 1',
+    '',
+    'x',
+  ],
+])('the address of gateways refuses %s', async (_name, start, ...rest) => {
+  const request = [start, 'Host: leader', ...rest].join('\r\n');
+  const { statuses } = await sendRaw(gatewaysPort(), [request], false);
+  expect(statuses).toEqual([400]);
+  expect((await direct.get('/health')).status).toBe(200);
 });
 
 test('a stream moves to the other gateway, and takes orders at both', async () => {
