@@ -21,7 +21,9 @@ import type { GatewayConfig } from './http/gateway.js';
 import type { UnsentLimits } from './http/unsent-answers.js';
 import { type InputConfig, type PriceFeedConfig, VENUES, type VenueName } from './inputs/prices.js';
 import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
+import { PAGE_ENTRIES_MAX } from './json/fields.js';
 import { LOG_LEVELS, type LogLevel } from './observe/log.js';
+import { isAnyAddress } from './start/addresses.js';
 import { ConfigError } from './start/config-error.js';
 import { STREAM_LIMITS, type StreamLimits } from './stream/limits.js';
 import { CHANNELS_PER_MESSAGE } from './stream/requests.js';
@@ -208,8 +210,9 @@ const Variables = z.object({
   ORDERS_PER_ADDRESS: rate('50000/100000', MAX_BATCH_OPERATIONS),
   CANCELS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
   CANCELS_PER_ADDRESS: rate('50000/100000', MAX_BATCH_OPERATIONS),
-  READS_PER_USER: rate('5000/10000'),
-  READS_PER_ADDRESS: rate('10000/20000'),
+  // A page of past markets counts as its entries.
+  READS_PER_USER: rate('5000/10000', PAGE_ENTRIES_MAX),
+  READS_PER_ADDRESS: rate('10000/20000', PAGE_ENTRIES_MAX),
   SIGN_INS_PER_USER: rate('1/20'),
   SIGN_INS_PER_ADDRESS: rate('10/500'),
   OVERLOAD_COMMANDS: number({ standard: 100_000, min: 1, max: 1_000_000_000 }),
@@ -343,6 +346,10 @@ function gatewaysOf(variables: Variables): GatewaysConfig | null {
   if (port === undefined) return null;
   if (variables.GATEWAYS_KEY_FILE === '')
     throw new ConfigError('GATEWAYS_PORT needs GATEWAYS_KEY_FILE, a file with the key of gateways');
+  if (isAnyAddress(host) && variables.ADVERTISE_ADDRESS === '')
+    throw new ConfigError(
+      `GATEWAYS_HOST=${host} needs ADVERTISE_ADDRESS, the host:port at which gateways reach it`,
+    );
   return { host, port };
 }
 

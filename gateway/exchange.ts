@@ -28,6 +28,7 @@ import type { PriceTicks } from './observe/price-ticks.js';
 import { WatchedSequencer } from './observe/watched-sequencer.js';
 import { operatorRoutes } from './resources/operators/routes.js';
 import { partsFrom, routesOf, Servers } from './servers.js';
+import { hostAndPort } from './start/addresses.js';
 import { withVariable } from './start/config-error.js';
 import { type Data, lockData } from './start/data.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
@@ -317,7 +318,7 @@ async function listenToGateways(gateways: GatewayListener, parts: Parts): Promis
   const { advertiseAddress: address } = config;
   const gatewaysPort = await gateways.listen(host, port);
   log.info({ host, port: gatewaysPort }, 'open to gateways');
-  data.advertise?.(address === '' ? `${host}:${gatewaysPort}` : address);
+  data.advertise?.(address === '' ? hostAndPort(host, gatewaysPort) : address);
 }
 
 /** Where gateways send the requests of their clients; null: nowhere. */

@@ -9,6 +9,7 @@ import { type Config, readConfig } from './config.js';
 import { startExchange } from './exchange.js';
 import { createLog, type Log } from './observe/log.js';
 import { type Replica, startReplica } from './replica/replica.js';
+import { hostAndPort, isAnyAddress } from './start/addresses.js';
 import { ConfigError } from './start/config-error.js';
 import {
   affordableConnections,
@@ -98,9 +99,8 @@ async function shutDown(exchange: Replica): Promise<void> {
 type Ports = Pick<Replica, 'port' | 'socketsPort'>;
 
 function firstTrade({ port, socketsPort }: Ports, host: string, asset: string): string {
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  const at = (each: number) =>
-    `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${each}/api`;
+  const reachable = isAnyAddress(host) ? '127.0.0.1' : host;
+  const at = (each: number) => `http://${hostAndPort(reachable, each)}/api`;
   const base = at(port);
   const sockets = socketsPort === null ? '' : `Socket threads serve ${at(socketsPort)}\n`;
   return `${sockets}The exchange is open at ${base}

@@ -21,6 +21,7 @@ import { registerReadings } from './observe/readings.js';
 import { ROUTES } from './resources/routes.js';
 import { serveSite } from './site/serve.js';
 import { SocketServer } from './sockets/socket-server.js';
+import { hostAndPort } from './start/addresses.js';
 import { programVersion } from './start/version.js';
 import type { RemoteOrders } from './stream/orders/remote-orders.js';
 import { StreamServer } from './stream/stream.js';
@@ -110,7 +111,7 @@ export class Servers {
   async listen(): Promise<{ address: string; port: number; socketsPort: number | null }> {
     const { host, port: asked, dataFolder } = this.options.config;
     const port = await this.open.listen(host, asked);
-    const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const address = `http://${hostAndPort(host, port)}`;
     const { log } = this.options.gateway;
     log.info({ address, dataFolder }, 'listening');
     const socketsPort = await this.listenInThreads(host);

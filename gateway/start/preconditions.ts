@@ -2,37 +2,58 @@
  * Checks before anything is created or opened: a start that cannot succeed creates no journal and
  * does not touch an existing one.
  */
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { proveRoom } from '../../persistence/storage/files.js';
 import { readSecret } from '../auth/secret.js';
+import type { Config } from '../config.js';
+import { hostAndPort } from './addresses.js';
 import { withVariable } from './config-error.js';
 
 /** What the journal may write before it frees space: its log until the next fold, and batches. */
 const ROOM_BYTES = 8 * 1024 * 1024;
 
-interface Preconditions {
-  dataFolder: string;
+type Preconditions = Pick<
+  Config,
+  'dataFolder' | 'host' | 'port' | 'operationsHost' | 'operationsPort' | 'gateways' | 'sockets'
+>;
+
+/**
+ * Checks the secret and the addresses. Creates nothing.
+ * @throws ConfigError that names the variable; an Error for an address
+ */
+export async function checkPreconditions(config: Preconditions): Promise<void> {
+  const { host, port, operationsHost, operationsPort, gateways, sockets } = config;
+  await withVariable('DATA_FOLDER', () => readSecret(config.dataFolder));
+  const addresses: Address[] = [{ host, port }];
+  if (operationsPort !== null) addresses.push({ host: operationsHost, port: operationsPort });
+  if (gateways !== null) addresses.push(gateways);
+  if (sockets !== null) addresses.push({ host, port: sockets.port });
+  await checkAddresses(addresses.filter((address) => address.port !== 0));
+}
+
+interface Address {
   host: string;
+  /** 0: any free port, so nothing is to be checked. */
   port: number;
 }
 
-/**
- * Checks the secret and the address. Creates nothing.
- * @throws ConfigError that names the variable; an Error for the address
- */
-export async function checkPreconditions({ dataFolder, host, port }: Preconditions): Promise<void> {
-  await withVariable('DATA_FOLDER', () => readSecret(dataFolder));
-  if (port !== 0) await checkAddress(host, port);
+/** Listens on all of them for a moment, with the exclusive use that the exchange needs. */
+async function checkAddresses(addresses: readonly Address[]): Promise<void> {
+  const servers: Server[] = [];
+  try {
+    for (const address of addresses) servers.push(await listenOn(address));
+  } finally {
+    await Promise.all(servers.map((server) => new Promise((closed) => server.close(closed))));
+  }
 }
 
-/** Listens for a moment with the exclusive use that the exchange needs. */
-function checkAddress(host: string, port: number): Promise<void> {
+function listenOn({ host, port }: Address): Promise<Server> {
   const server = createServer();
   return new Promise((resolve, reject) => {
     server.once('error', (error) =>
-      reject(new Error(`cannot listen on ${host}:${port}: ${error.message}`)),
+      reject(new Error(`cannot listen on ${hostAndPort(host, port)}: ${error.message}`)),
     );
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()));
+    server.listen({ host, port, exclusive: true }, () => resolve(server));
   });
 }
 

@@ -18,6 +18,7 @@ import { lockReplicatedFolder, ReplicatedFolder } from '../../persistence/replic
 import type { Config } from '../config.js';
 import type { Log } from '../observe/log.js';
 import { elapsedMs, machineMs } from '../time/clock.js';
+import { hostAndPort } from './addresses.js';
 import { programVersion } from './version.js';
 import { WaitingServer } from './waiting-server.js';
 
@@ -117,7 +118,7 @@ async function leadership(
   const { config, address, isUnreplicated, signal, log } = options;
   const standby = {
     id: randomUUID(),
-    address: `${config.host}:${port}`,
+    address: hostAndPort(config.host, port),
     sequence: () => tail.sequence,
   };
   const onWaiting = () => log.info('another exchange leads: this one waits for its lease');

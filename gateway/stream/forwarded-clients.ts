@@ -18,7 +18,8 @@ interface ForwardedOptions extends ConnectionOptions {
 
 /** A connection whose socket is a gateway's. */
 export class ForwardedConnection extends Connection {
-  private isEnded = false;
+  /** Whether the exchange has closed it, or the client has left. */
+  isEnded = false;
 
   constructor(private readonly forwarded: ForwardedOptions) {
     super(forwarded);
@@ -55,8 +56,8 @@ interface ClientsOptions {
   isStopping: () => boolean;
   reply: (frame: Uint8Array) => void;
   connect(number: number, addressBytes: Uint8Array): ForwardedConnection;
-  /** The session of a token that may be used from there; null: it may not. */
-  sessionOf(token: string, addressBytes: Uint8Array): Session | null;
+  /** The session of a token that may be used from there, or why the client is closed. */
+  sessionOf(token: string, addressBytes: Uint8Array): Session | CloseReason;
   joined(connection: ForwardedConnection, session: Session): void;
   receive(connection: ForwardedConnection, bytes: ArrayBuffer): void;
   left(connection: ForwardedConnection): void;
@@ -73,9 +74,10 @@ export class ClientsOfGateway implements ForwardedClients {
     const known = this.clients.get(number);
     const connection = known ?? connect(number, addressBytes);
     const session = sessionOf(head.token, addressBytes);
-    const isOther = connection.userId !== 0 && connection.userId !== session?.userId;
-    if (session === null || isOther) {
-      connection.end(CLOSE.tokenRevoked);
+    const isOther =
+      'userId' in session && connection.userId !== 0 && connection.userId !== session.userId;
+    if ('code' in session || isOther) {
+      connection.end('code' in session ? session : CLOSE.tokenRevoked);
       this.closed(number);
       return;
     }
@@ -87,7 +89,7 @@ export class ClientsOfGateway implements ForwardedClients {
   message(number: number, bytes: Uint8Array): void {
     const connection = this.clients.get(number);
     // It was ended here, and the gateway has not heard of it yet.
-    if (connection === undefined) return;
+    if (connection === undefined || connection.isEnded) return;
     const { isStopping, reply } = this.options;
     if (isStopping()) reply(frameOf(FrameKind.clientNotServed, number, ''));
     else this.options.receive(connection, bytes.slice().buffer as ArrayBuffer);

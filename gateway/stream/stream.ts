@@ -250,8 +250,9 @@ export class StreamServer {
       connect: (number, addressBytes) => this.forwardedConnection(number, addressBytes, reply),
       sessionOf: (token, addressBytes) => {
         const session = gateway.sessions.check(token, gateway.sequencer.engine);
-        if (typeof session === 'string') return null;
-        return isAllowed(session.allowedAddresses, addressBytes) ? session : null;
+        if (session === 'token_expired') return CLOSE.tokenExpired;
+        if (typeof session === 'string') return CLOSE.tokenRevoked;
+        return isAllowed(session.allowedAddresses, addressBytes) ? session : CLOSE.tokenRevoked;
       },
       joined: (connection, session) => {
         const isNew = connection.userId === 0;

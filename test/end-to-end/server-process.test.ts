@@ -10,6 +10,7 @@ import sqlite3 from 'sqlite3';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
+import { hostAndPort } from '../../gateway/start/addresses.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
 import { eventually } from '../support/eventually.js';
@@ -479,6 +480,7 @@ describe('the configuration', () => {
     ['CANCELS_PER_USER', '100/99'],
     ['CANCELS_PER_ADDRESS', '-1/100'],
     ['READS_PER_USER', '1/0'],
+    ['READS_PER_USER', '10/199'],
     ['READS_PER_ADDRESS', '-1/10'],
     ['SIGN_INS_PER_USER', '1/x'],
     ['SIGN_INS_PER_ADDRESS', '1/10/100'],
@@ -500,6 +502,22 @@ describe('the configuration', () => {
   ];
   test.each(WRONG)('%s=%j is an error that names the variable', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(name);
+  });
+
+  test('names what gateways can reach', () => {
+    const gateways = { GATEWAYS_PORT: '4000', GATEWAYS_KEY_FILE: '/etc/gateways' };
+    for (const GATEWAYS_HOST of ['0.0.0.0', '::'])
+      expect(() => readConfig({ ...gateways, GATEWAYS_HOST })).toThrow('ADVERTISE_ADDRESS');
+    const reachable = { GATEWAYS_HOST: '0.0.0.0', ADVERTISE_ADDRESS: '10.0.0.1:4000' };
+    const { gateways: listens, advertiseAddress } = readConfig({ ...gateways, ...reachable });
+    expect([listens, advertiseAddress]).toEqual([
+      { host: '0.0.0.0', port: 4_000 },
+      '10.0.0.1:4000',
+    ]);
+    expect([hostAndPort('::1', 4_000), hostAndPort('10.0.0.1', 4_000)]).toEqual([
+      '[::1]:4000',
+      '10.0.0.1:4000',
+    ]);
   });
 
   test('matches CONFIGURATION.md in every variable and default', async () => {

@@ -154,6 +154,24 @@ describe('the configuration is checked before anything is created', () => {
       start({ HOST: '192.0.2.1', PORT: `${port}` }),
       `cannot listen on 192.0.2.1:${port}`,
     );
+    const key = file('0123456789abcdef'.repeat(2));
+    chmodSync(key, 0o600);
+    for (const other of [
+      { OPERATIONS_PORT: `${port}` },
+      { SOCKETS_PORT: `${port}`, SOCKET_THREADS: '1' },
+      { GATEWAYS_PORT: `${port}`, GATEWAYS_KEY_FILE: key },
+    ])
+      await expectRefused(start(other), `cannot listen on 127.0.0.1:${port}`);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('one port for two addresses', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    await new Promise((resolve) => server.close(resolve));
+    const both = { PORT: `${port}`, OPERATIONS_PORT: `${port}` };
+    await expectRefused(start(both), `cannot listen on 127.0.0.1:${port}`);
     expect(existsSync(folder)).toBe(false);
   });
 

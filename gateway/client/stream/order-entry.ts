@@ -59,7 +59,7 @@ async function enter<Answer extends object>(
     const timeout = AbortSignal.timeout(retries.timeoutMs);
     const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
     try {
-      return await stream.request<Answer>(exact, either);
+      return await stream.request<Answer>(exact, either, !isNumbered);
     } catch (thrown) {
       signal?.throwIfAborted();
       const error =

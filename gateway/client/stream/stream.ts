@@ -58,6 +58,8 @@ interface Subscription extends Subscriber<Kind> {
 
 interface Request {
   text: string;
+  isRepeatable: boolean;
+  isSent: boolean;
   resolve: (answer: object) => void;
   reject: (error: Error) => void;
 }
@@ -143,14 +145,20 @@ export class Stream {
 
   /**
    * Sends a request and waits for its answer. It is sent again after a lost connection, so it must
-   * have an idempotency key if it changes something.
+   * have an idempotency key if it changes something. One that is not `isRepeatable` fails then.
+   * @throws ExchangeError for an error of the exchange; ConnectionError if there is no answer
    */
-  request<Answer extends object>(message: object, signal?: AbortSignal): Promise<Answer> {
+  request<Answer extends object>(
+    message: object,
+    signal?: AbortSignal,
+    isRepeatable = true,
+  ): Promise<Answer> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const id = `${++this.lastId}`;
     const text = JSON.stringify({ ...message, id });
     const answer = new Promise<Answer>((resolve, reject) => {
-      this.requests.set(id, { text, resolve: resolve as Request['resolve'], reject });
+      const settle = { resolve: resolve as Request['resolve'], reject };
+      this.requests.set(id, { text, isRepeatable, isSent: false, ...settle });
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
     this.unsent.push(id);
@@ -167,11 +175,18 @@ export class Stream {
     while (this.isOpen && this.unsent.length > 0) {
       if (this.requests.size - this.unsent.length >= UNANSWERED_MAX) return;
       const request = this.requests.get(this.unsent.shift()!);
-      if (request !== undefined) this.socket!.send(request.text);
+      if (request === undefined) continue;
+      request.isSent = true;
+      this.socket!.send(request.text);
     }
   }
 
-  private sendAgain(id: string): void {
+  /** What became of the request is unknown. */
+  private sendAgain(id: string, request: Request): void {
+    if (!request.isRepeatable) {
+      request.reject(new ConnectionError('the answer was lost', true, null));
+      return;
+    }
     if (!this.unsent.includes(id)) this.unsent.push(id);
     this.sendRequests();
   }
@@ -310,7 +325,7 @@ export class Stream {
     const request = this.requests.get(id);
     const subscription = this.subscriptions.get(channel);
     // A gateway has lost the leader: as after a lost connection.
-    if (request !== undefined && code === 'outcome_unknown') this.sendAgain(id);
+    if (request !== undefined && code === 'outcome_unknown') this.sendAgain(id, request);
     else if (request !== undefined) request.reject(error);
     else if (subscription !== undefined) this.channelRefused(subscription, error);
     else {
@@ -355,6 +370,10 @@ export class Stream {
 
   private lost(code: number | null): void {
     this.drop();
+    for (const { isSent, isRepeatable, reject } of this.requests.values()) {
+      if (isSent && !isRepeatable)
+        reject(new ConnectionError('the connection was lost', true, null));
+    }
     for (const subscription of this.subscriptions.values()) subscription.isLive = false;
     if (code !== null && TOKEN_CLOSES.includes(code)) this.close();
     this.options.onState?.(false, code);

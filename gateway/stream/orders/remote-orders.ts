@@ -163,7 +163,7 @@ export class RemoteOrders {
       for (const pending of sent) pending.isSent = false;
       for (const pending of executed) {
         pending.isDoubtful = true;
-        if (!pending.isKeyed) this.answerHere(client, pending, UNKNOWN);
+        if (!pending.isKeyed && !pending.isAnswered) this.answerHere(client, pending, UNKNOWN);
       }
       client.pending = client.pending.filter((pending) => !this.isOver(pending));
     }

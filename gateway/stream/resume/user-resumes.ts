@@ -83,7 +83,6 @@ export class UserResumes {
   ): void {
     if (this.isStopped) return;
     if (typeof replayed === 'string') {
-      subscription.isResuming = false;
       this.whenDurable(() => {
         if (!connection.prepare(subscription, [])) return;
         connection.drop(subscription);

@@ -287,3 +287,39 @@ test('runs on the WebSocket of Node.js', async () => {
   const { account } = followAccount(streamOf(trader.api));
   await expectAccount(trader, account);
 });
+
+test('a change with a number of its own is sent once, and its lost answer is reported', async () => {
+  server = await TestServer.withMarket();
+  const { api, userId } = await signedUp('one');
+  const sockets = new FlakySockets();
+  let whenLost = () => {};
+  const onState = (isOpen: boolean) => (isOpen ? undefined : whenLost());
+  const stream = streamOf(api, { WebSocket: sockets.WebSocket, onState });
+  const operation = {
+    op: 'buy',
+    marketId: MARKET,
+    outcome: 'UP',
+    amount: '5',
+    price: '0.1',
+  } as const;
+  const resting = { ...operation, timeInForce: 'GTC' } as const;
+  // The answer is lost, and then the connection: the exchange has the order.
+  sockets.loses = (text) => {
+    const isReceipt = text.includes('"type":"receipt"');
+    if (isReceipt) sockets.cut();
+    return isReceipt;
+  };
+  const lost = submit(stream, resting, { clientSequence: 1, retries: BREATH });
+  await expect(lost).rejects.toMatchObject({ name: 'ConnectionError', mayBeExecuted: true });
+  sockets.loses = () => false;
+  const { orderId } = await submit(stream, resting, { clientSequence: 2, retries: BREATH });
+  const { orders } = await client.orders(api, userId, {});
+  expect(orders).toHaveLength(2);
+  expect(orders.map((order) => order.orderId)).toContain(orderId);
+  // What was never sent waits for the next connection.
+  const waiting = new Promise<client.BuyReceipt>((resolve) => {
+    whenLost = () => resolve(submit(stream, resting, { clientSequence: 3, retries: BREATH }));
+  });
+  sockets.cut();
+  expect((await waiting).status).toBe('resting');
+});

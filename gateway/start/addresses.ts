@@ -1,0 +1,13 @@
+/** Addresses as URLs and operators write them. */
+
+/** Those that mean every address of this machine, which nobody else can connect to. */
+const ANY = ['0.0.0.0', '::'];
+
+export function isAnyAddress(host: string): boolean {
+  return ANY.includes(host);
+}
+
+/** `host:port`, with an IPv6 address in brackets. */
+export function hostAndPort(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
