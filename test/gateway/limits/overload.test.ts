@@ -178,7 +178,14 @@ test('over HTTP, changes are refused at once while the disk is stuck; accepted o
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
   expect(answers[0]!.json.error.details).toEqual({ executed: false });
   expect(answers.length).toBeLessThan(underWay.length);
+  // What shows no state does not wait.
+  let isReady = false;
+  const ready = api.get('/ready').then(() => (isReady = true));
+  for (const path of ['/health', '/time', '/health'])
+    expect((await api.get(path)).status, path).toBe(200);
+  expect(isReady).toBe(false);
   await execute(other, 'ROLLBACK');
+  await ready;
   await closeDatabase(other);
   await Promise.all(underWay);
   const accepted = answers.filter(({ status }) => status === 200);
