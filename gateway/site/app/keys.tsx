@@ -9,7 +9,7 @@ import { notice, tell } from './model/notice.js';
 import { go, route } from './model/route.js';
 import { isLimit, outcome, side, size } from './model/ticket.js';
 import { Dialog } from './parts/dialog.js';
-import { isAsked } from './ticket/send.js';
+import { takeBack } from './ticket/send.js';
 
 interface Key {
   key: string;
@@ -23,7 +23,6 @@ function focus(id: string): void {
 
 function choose(chosen: 'UP' | 'DOWN'): void {
   outcome.value = chosen;
-  isAsked.value = false;
   focus('size');
 }
 
@@ -62,7 +61,7 @@ const KEYS: readonly Key[] = [
   { key: 'x', does: 'Cancel all resting orders', run: () => void tell(cancelEvery) },
   { key: 'c', does: 'Claim all that has been won', run: () => void tell(claimEvery) },
   { key: ']', does: 'Next asset', run: () => step(1) },
-  { key: '[', does: 'Asset before', run: () => step(-1) },
+  { key: '[', does: 'Previous asset', run: () => step(-1) },
   { key: 'g', does: 'To the market', run: () => go(`#/${asset.peek()}`) },
   { key: 'p', does: 'To past markets', run: () => go('#/past') },
   { key: 'k', does: 'To the leaderboard', run: () => go('#/leaderboard') },
@@ -73,7 +72,6 @@ const KEYS: readonly Key[] = [
 
 function setSide(chosen: 'BUY' | 'SELL'): void {
   side.value = chosen;
-  isAsked.value = false;
 }
 
 /** Into the ticket, where it is sent as any other order: the second click is asked for, too. */
@@ -103,7 +101,7 @@ function isTyping(target: EventTarget | null): boolean {
 
 function onKeyDown(event: KeyboardEvent): void {
   if (event.key === 'Escape') {
-    isAsked.value = false;
+    takeBack();
     if (isTyping(event.target) && dialog.peek() === null) (event.target as HTMLElement).blur();
   }
   const isCommand = event.ctrlKey || event.metaKey || event.altKey;

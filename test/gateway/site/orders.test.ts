@@ -159,8 +159,25 @@ test('sell all and claim, by their keys', async () => {
   const send = page.getByRole('button', { name: 'Sell UP' });
   await expect.poll(() => send.evaluate((it) => it === it.ownerDocument.activeElement)).toBe(true);
   expect(await page.locator('#size').inputValue()).toBe('5');
+  const confirm = page.getByRole('button', { name: 'Confirm: sell UP' });
   await keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Confirm: sell UP' }).waitFor();
+  await confirm.waitFor();
+  // What makes it another order takes the first click back.
+  await keyboard.press('l');
+  await expect.poll(() => page.locator('#price:focus').count()).toBe(1);
+  await expect.poll(() => confirm.count()).toBe(0);
+  await keyboard.press('Escape');
+  await keyboard.press('w');
+  await expect.poll(() => send.evaluate((it) => it === it.ownerDocument.activeElement)).toBe(true);
+  await keyboard.press('Enter');
+  await confirm.waitFor();
+  await page.locator('.book .bid:enabled').first().click();
+  await expect.poll(() => confirm.count()).toBe(0);
+  await page.locator('h1').click();
+  await keyboard.press('w');
+  await expect.poll(() => send.evaluate((it) => it === it.ownerDocument.activeElement)).toBe(true);
+  await keyboard.press('Enter');
+  await confirm.waitFor();
   await keyboard.press('Enter');
   await page.getByText('Sold 3 UP').waitFor();
   await button(/^Sell all UP/).click();

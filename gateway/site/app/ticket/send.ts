@@ -2,10 +2,11 @@
  * Sends what the ticket says and keeps what came of it: a receipt, which is final because the
  * exchange answers only what is durable, or a refusal with the field that caused it.
  */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { fromLots, fromMicros, fromTicks } from '../../../client/amounts.js';
 import { buy, ExchangeError, sell } from '../../../client/index.js';
 import type { BuyReceipt, SellReceipt } from '../../../client/types.js';
+import type { OutcomeName } from '../model/book.js';
 import { api, sentenceOf } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { forgetSession } from '../model/session.js';
@@ -14,6 +15,12 @@ import type { PlannedOrder } from './plan.js';
 
 export type Receipt = BuyReceipt | SellReceipt;
 export type Field = 'size' | 'price' | 'terms' | 'postOnly' | 'order';
+
+interface Asked {
+  written: PlannedOrder | null;
+  outcome: OutcomeName;
+  marketId: string | undefined;
+}
 
 interface Refusal {
   field: Field;
@@ -24,8 +31,18 @@ interface Refusal {
 export const receipt = signal<Receipt | null>(null);
 export const refusal = signal<Refusal | null>(null);
 export const isSending = signal(false);
-/** The written order waits for a second click. */
-export const isAsked = signal(false);
+/** What the first click was about. */
+const asked = signal<Asked | null>(null);
+/** The written order waits for a second click: it is still the one of the first. */
+export const isAsked = computed(() => {
+  const first = asked.value;
+  return (
+    first !== null &&
+    first.written === order.value &&
+    first.outcome === outcome.value &&
+    first.marketId === market.value?.id
+  );
+});
 
 /** The field to change; a code that is not here is about the order as a whole. */
 const FIELD_OF_CODE: Record<string, Field> = {
@@ -65,6 +82,19 @@ export function refusalOf(error: unknown): Refusal {
   return { field: FIELD_OF_CODE[code] ?? 'order', sentence: error.message, code };
 }
 
+/** Asks for a second click. */
+export function ask(): void {
+  asked.value = {
+    written: order.peek(),
+    outcome: outcome.peek(),
+    marketId: market.peek()?.id,
+  };
+}
+
+export function takeBack(): void {
+  asked.value = null;
+}
+
 /** What is missing before anything can be sent. */
 export function firstProblem(written: PlannedOrder | null): Refusal | null {
   if (market.peek() === null)
@@ -84,7 +114,7 @@ export async function send(): Promise<void> {
   const shown = market.peek();
   refusal.value = firstProblem(written);
   if (refusal.value !== null || written === null || shown === null || isSending.peek()) return;
-  isAsked.value = false;
+  takeBack();
   isSending.value = true;
   receipt.value = null;
   try {

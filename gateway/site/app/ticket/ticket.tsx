@@ -33,7 +33,7 @@ import { Panel } from '../parts/panel.js';
 import { Forecast } from './forecast.js';
 import { Problem } from './problem.js';
 import { ReceiptView } from './receipt.js';
-import { firstProblem, isAsked, isSending, receipt, refusal, send } from './send.js';
+import { ask, firstProblem, isAsked, isSending, receipt, refusal, send } from './send.js';
 
 const SIDES = [
   { value: 'BUY', label: 'Buy' },
@@ -54,7 +54,6 @@ const TERMS: readonly { value: Terms; label: string }[] = [
 ];
 
 function changed(): void {
-  isAsked.value = false;
   refusal.value = null;
   receipt.value = null;
 }
@@ -71,7 +70,7 @@ export function Ticket() {
     if (oneClick.peek() === 'on' || isAsked.peek()) void send();
     else {
       receipt.value = null;
-      isAsked.value = true;
+      ask();
     }
   };
   return (
