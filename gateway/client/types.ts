@@ -33,6 +33,7 @@ export type OutcomeName = 'UP' | 'DOWN';
 export type SideName = 'BUY' | 'SELL';
 export type MarketStatus = 'active' | 'ended' | 'resolved';
 export type TimeInForce = 'IOC' | 'FOK' | 'GTC';
+export type SelfTradeName = 'cancel_resting' | 'cancel_taker' | 'cancel_both';
 
 export type ApiError = Answer<typeof ErrorBody>['error'];
 export type ErrorCode = ApiError['code'];
@@ -108,6 +109,10 @@ export interface OrderTerms {
   postOnly?: boolean | undefined;
   /** The order is refused if it is executed later. */
   validUntilMs?: number | undefined;
+  /** With GTC: what rests is cancelled then. */
+  expiresAtMs?: number | undefined;
+  /** What happens where it would trade with an order of yours. Default: cancel_resting. */
+  selfTrade?: SelfTradeName | undefined;
   /** Your own name for the order: 1 to 64 of A-Z a-z 0-9 _ - : . */
   clientOrderId?: string | undefined;
 }
@@ -116,11 +121,19 @@ export type BuyOrder = OrderTerms &
   ({ amount: Amount; price?: Amount | undefined } | { shares: Amount; price: Amount });
 export type SellOrder = OrderTerms & { shares: Amount; price?: Amount | undefined };
 
+/** What to change of a resting order; `shares` includes what is filled. */
+export interface Amendment {
+  shares?: Amount | undefined;
+  price?: Amount | undefined;
+}
+
 export type Operation =
   | ({ op: 'buy'; marketId: string } & BuyOrder)
   | ({ op: 'sell'; marketId: string } & SellOrder)
   | { op: 'cancel'; marketId: string; orderId: string }
   | { op: 'cancel'; marketId: string; clientOrderId: string }
+  | ({ op: 'amend'; marketId: string; orderId: string } & Amendment)
+  | { op: 'cancelAll'; marketId?: string | undefined }
   | { op: 'claim'; marketId: string };
 
 /** Filters of what happened to an account; both ends of the time are included. */

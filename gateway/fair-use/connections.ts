@@ -3,7 +3,8 @@
  *
  * uWebSockets.js reports that a connection has closed, but not which. So the limit by address
  * counts the connections opened within the time after which uWebSockets.js closes an idle one: an
- * address can hold at most twice the limit open. The stream counts open WebSockets itself.
+ * address can hold at most twice the limit open and idle. One that it keeps using counts in the
+ * total alone, and for fair use. The stream counts open WebSockets itself.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { addressKey } from './addresses.js';

@@ -61,7 +61,7 @@ export class FairQueue {
     return this.waiting.size;
   }
 
-  /** Tasks refused since the start, without those no longer needed. */
+  /** Tasks refused since the start. */
   get refusedCount(): number {
     return this.refused;
   }

@@ -98,7 +98,7 @@ export const triedPassword = z
   .meta({ maxLength: PASSWORD_LENGTH.max });
 export const referralCode = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z 0-9 _ -');
+  .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -');
 export const partnerReference = z
   .string()
   .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9')

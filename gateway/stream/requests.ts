@@ -44,7 +44,7 @@ export const CLIENT_MESSAGES = {
       channel,
       after: messageNumber.optional(),
       afterSequence: messageNumber.optional().meta({
-        description: 'The same for the channel `user`, whose numbers are journal sequences',
+        description: 'Another name of `after`, for the channel `user`',
       }),
     })
     .describe('Subscribes, and sends what was missed instead of a snapshot, if it is available'),

@@ -2,6 +2,7 @@
 import { type Api, type CallOptions, path } from '../api.js';
 import type {
   AccountFilter,
+  Amendment,
   AmendReceipt,
   BatchReceipt,
   BuyOrder,
@@ -76,12 +77,12 @@ export function cancelEverywhere(
   return api.call({ method: 'DELETE', path: ofUser, query: { ...only }, repeat: 'key', options });
 }
 
-/** Changes the size or the price of a resting order; `shares` includes what is filled. */
+/** Changes the size or the price of a resting order. */
 export function amend(
   api: Api,
   marketId: string,
   orderId: string,
-  terms: { shares?: number; price?: number },
+  terms: Amendment,
   options?: CallOptions,
 ): Promise<AmendReceipt> {
   const order = path`/markets/15m/${marketId}/orders/${orderId}`;

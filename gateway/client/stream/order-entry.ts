@@ -6,8 +6,10 @@ import { bodyText, type CallOptions, randomKey } from '../api.js';
 import { ConnectionError, ExchangeError } from '../errors.js';
 import { DEFAULT_RETRIES, type Retries, waitBefore, waitFor } from '../retries.js';
 import type {
+  AmendReceipt,
   BatchReceipt,
   BuyReceipt,
+  CancelOrdersReceipt,
   CancelReceipt,
   ClaimReceipt,
   Operation,
@@ -20,6 +22,8 @@ export interface Receipts {
   buy: BuyReceipt;
   sell: SellReceipt;
   cancel: CancelReceipt;
+  amend: AmendReceipt;
+  cancelAll: CancelOrdersReceipt;
   claim: ClaimReceipt;
 }
 

@@ -4,7 +4,7 @@ import type { CloseCode } from './asyncapi.js';
 
 const MEANINGS: Record<keyof typeof CLOSE, string> = {
   goingAway: 'The exchange is stopping, and has sent everything durable. Connect again and resume.',
-  tokenRevoked: 'The password was changed. Sign in again.',
+  tokenRevoked: 'The token was revoked, or the password was changed. Sign in again.',
   tokenExpired: 'The token has expired. Sign in again, or use another token.',
   slowReader: 'Too much was waiting for you. Read faster or subscribe to less, and resume.',
   notAnswering: 'Pings were not answered. Connect again and resume.',

@@ -129,7 +129,7 @@ export const Limits = responseSchema(
         orders: rates('Changes; a batch counts as its operations'),
         cancels: rates('Cancels, apart from orders; so is a batch that only cancels'),
         reads: rates('Reads'),
-        signIns: rates('Requests that hash a password'),
+        signIns: rates('Requests that hash a password, and new tokens'),
       })
       .meta({ description: 'The limits on requests' }),
   }),

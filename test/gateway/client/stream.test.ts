@@ -184,6 +184,10 @@ test('orders over the stream are executed once, in order, over lost connections'
   const inexact = { ...operation, price: 0.1 + 0.2 };
   await expect(submit(stream, inexact)).rejects.toThrow(RangeError);
   await eventually(() => expect(account.orders.size).toBe(599));
+  const third = { op: 'amend', marketId: MARKET, orderId: ids[2]! } as const;
+  expect(await submit(stream, { ...third, price: '0.1' })).toMatchObject({ orderId: ids[2] });
+  await submit(stream, { op: 'cancelAll' });
+  await eventually(() => expect(account.orders.size).toBe(0));
 });
 
 test('an order without an answer says so after its attempts; a closed stream at once', async () => {
