@@ -40,7 +40,7 @@ export class AnswerCoder {
     private readonly waitingBytesMax = WAITING_BYTES_MAX,
   ) {}
 
-  /** `done` is called once, now or later. The body is in shared memory and does not change any more. */
+  /** `done` is called once, now or later. The body is in shared memory and stays as it is. */
   code(task: Omit<CodingTask, 'id'>, done: (coded: Coded) => void): void {
     const { body, coding } = task;
     const waitingBytes = this.waitingBytes + body.byteLength;

@@ -8,7 +8,7 @@ import { RecordError } from '../../engine/interface/records.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
-import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from '../http/errors.js';
+import { type ErrorAnswer, rateLimited, rejection, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 
 /** The request that submits a command. */
@@ -24,10 +24,7 @@ export interface NotExecuted {
   isImmediate: boolean;
 }
 
-const UNAVAILABLE: NotExecuted = {
-  error: errorAnswer('unavailable', { executed: false }),
-  isImmediate: true,
-};
+const NOT_ACCEPTED: NotExecuted = { error: UNAVAILABLE, isImmediate: true };
 
 /** The engine's result, valid until the next command. */
 export function submitCommand(
@@ -35,7 +32,7 @@ export function submitCommand(
   command: Command,
   submission: Submission,
 ): NumberBuffer | NotExecuted {
-  if (gateway.halted() !== null) return UNAVAILABLE;
+  if (gateway.halted() !== null) return NOT_ACCEPTED;
   try {
     return gateway.sequencer.submit(command);
   } catch (error) {
@@ -51,7 +48,7 @@ export function submitCommand(
       { ...submission.logFields, reason: error.message },
       'a command was refused',
     );
-    return UNAVAILABLE;
+    return NOT_ACCEPTED;
   }
 }
 

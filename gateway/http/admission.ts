@@ -11,6 +11,7 @@ import { isSameSite } from '../auth/same-site.js';
 import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
 import { beginsWithCancel } from '../commands/cancels.js';
 import { inexactNumber } from '../json/decimal.js';
+import { NO_CLIENT_ID } from '../json/fields.js';
 import {
   addProblem,
   cut,
@@ -327,9 +328,7 @@ function sequenceProblem(count: number, text: string): string | null {
 
 function keyProblem(count: number, key: string): string | null {
   if (count > 1) return 'is duplicated';
-  return IDEMPOTENCY_KEY.test(key)
-    ? null
-    : 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9 (optionally in double quotes)';
+  return IDEMPOTENCY_KEY.test(key) ? null : `${NO_CLIENT_ID} (optionally in double quotes)`;
 }
 
 function parseBody(

@@ -177,6 +177,11 @@ const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
   ),
 };
 
+/** Refused for now; nothing was executed. */
+export const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
+/** What became of a change is not known. */
+export const OUTCOME_UNKNOWN = errorAnswer('outcome_unknown');
+
 /** Errors without details, built once: a batch may contain many of them. */
 const PLAIN = Object.fromEntries(ERROR_CODES.map((code) => [code, errorAnswer(code)])) as Record<
   ErrorCode,
@@ -261,7 +266,7 @@ function refusalOf(code: ErrorCode, required: number, available: number): Refusa
 }
 
 /** How an order ended, as clients see it. */
-export function closedState(end: number): { status: string; reason: string | null } {
+function closedState(end: number): { status: string; reason: string | null } {
   if (end === OrderEnd.FILLED) return { status: 'filled', reason: null };
   // An order that is dropped has traded before: one that finds nothing is refused.
   if (end === OrderEnd.UNFILLED) return { status: 'partially_filled', reason: 'unfilled' };

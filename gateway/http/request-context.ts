@@ -21,7 +21,7 @@ import { type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-us
 import type { AnswerCounts, RouteName } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import type { Receivable } from './body.js';
-import { type ErrorAnswer, errorAnswer, rateLimited } from './errors.js';
+import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { writeLast } from './last-answer.js';
 import type { ReceiptWriter } from './receipt.js';
@@ -253,7 +253,7 @@ export class RequestContext<Body = unknown, Query = unknown>
   }
 
   refuseUnavailable(): void {
-    this.refuse(errorAnswer('unavailable', { executed: false }));
+    this.refuse(UNAVAILABLE);
   }
 
   /** Refuses a read because this process has not reached the sequence in time. */

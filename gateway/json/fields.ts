@@ -99,9 +99,12 @@ export const triedPassword = z
 export const referralCode = z
   .string()
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -');
+/** What clients may call their own things: orders, requests, transfers. */
+export const CLIENT_ID = /^[A-Za-z0-9_:.-]{1,64}$/;
+export const NO_CLIENT_ID = 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9';
 export const partnerReference = z
   .string()
-  .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9')
+  .regex(CLIENT_ID, NO_CLIENT_ID)
   .meta({ description: 'Identifies the transfer; each reference of a partner is executed once' });
 
 /** A query parameter that is a decimal number, checked and described like a body's field. */

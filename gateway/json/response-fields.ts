@@ -27,6 +27,7 @@ export const marketId = z.string().regex(/^[a-z0-9]{2,10}-15m-\d+$/);
 
 export const outcome = z.enum(['UP', 'DOWN']);
 export const side = z.enum(['BUY', 'SELL']);
+export const matchType = z.enum(['transfer', 'mint', 'merge']);
 export const resolution = z.enum(['UP', 'DOWN', 'VOID']);
 export const nextCursor = z
   .string()

@@ -21,7 +21,7 @@ import {
 import type { RequestHead } from '../forwarding/frames.js';
 import { admit } from '../http/admission.js';
 import type { ReceivedBody } from '../http/body.js';
-import { errorAnswer } from '../http/errors.js';
+import { OUTCOME_UNKNOWN } from '../http/errors.js';
 import { IDEMPOTENCY_KEY } from '../http/request.js';
 import type { RequestContext } from '../http/request-context.js';
 import type { Route } from '../http/route.js';
@@ -29,8 +29,6 @@ import type { LastAnswers } from './last-answers.js';
 
 /** The maximum age of the state from which a replica answers. */
 export const AGE_MS_MAX = 1_000;
-
-const UNKNOWN = errorAnswer('outcome_unknown');
 
 export interface ReplicaState {
   forwarder: Forwarder;
@@ -98,7 +96,7 @@ export class ReplicaAdmission {
         else relay();
       } else if (context.isOver) return;
       // A read executes nothing, whatever became of it.
-      else if (answer === 'unknown' && route.body !== undefined) context.refuse(UNKNOWN);
+      else if (answer === 'unknown' && route.body !== undefined) context.refuse(OUTCOME_UNKNOWN);
       else context.refuseOverloaded();
     };
   }

@@ -15,7 +15,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { beginsWithCancel, type Cancelling } from '../commands/cancels.js';
 import { ConnectionCap } from '../fair-use/connections.js';
 import { BODY_MS_MAX, ReceivedBody, Receiving, receiveBody } from '../http/body.js';
-import { errorAnswer } from '../http/errors.js';
+import { UNAVAILABLE } from '../http/errors.js';
 import { writeLast } from '../http/last-answer.js';
 import type { Request } from '../http/request.js';
 import { JSON_TYPE, writeHeadWithId, writeStatus } from '../http/response-head.js';
@@ -48,7 +48,6 @@ const NO_STREAMS = { upgradedCount: 0, connectionCount: 0 };
 const NO_BODY = new ReceivedBody(new Uint8Array(0));
 const UNREAD = new ReceivedBody(new Uint8Array(0), false, true);
 const LATE = new ReceivedBody(new Uint8Array(0), false, true, true);
-const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 
 class SocketThread {
   private readonly router: Router;

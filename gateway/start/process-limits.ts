@@ -18,7 +18,7 @@ export interface ProcessLimits {
  * Descriptors for other uses than connections: an exchange without clients has 35 open, and a
  * snapshot, a check of the journal and a price feed take about ten more.
  */
-export const RESERVED_FILES = 128;
+const RESERVED_FILES = 128;
 /** A thread with sockets of its own has 5 or 6 open, and takes 0.6 GiB of address space. */
 const FILES_PER_SOCKET_THREAD = 8;
 const GIBIBYTES_PER_SOCKET_THREAD = 0.75;

@@ -12,7 +12,7 @@ import { readSessionCookie } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
-import { type ErrorAnswer, errorAnswer, rateLimited } from '../http/errors.js';
+import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 import { writeError } from '../http/write-error.js';
@@ -78,7 +78,7 @@ export class Handshake {
   }
 
   refuseUnavailable(): void {
-    this.refuse(errorAnswer('unavailable', { executed: false }));
+    this.refuse(UNAVAILABLE);
   }
 
   /** The user or the address has too many connections. */

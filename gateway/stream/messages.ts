@@ -16,6 +16,7 @@ import {
   count,
   depositId,
   marketId,
+  matchType,
   money,
   orderId,
   outcome,
@@ -32,7 +33,6 @@ import { Order } from '../resources/orders/schemas.js';
 import { requestId } from './orders/requests.js';
 
 const stamp = { sequence: count, atMs: count };
-const matchType = z.enum(['transfer', 'mint', 'merge']);
 
 const marketChange = z.strictObject({
   change: z.enum([

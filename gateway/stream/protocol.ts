@@ -18,6 +18,7 @@ import {
   invalidRequest,
   rateLimited,
   scopeInsufficient,
+  UNAVAILABLE,
 } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { FieldProblems } from '../json/problems.js';
@@ -46,7 +47,6 @@ import {
   type OrderEntryMessage,
   type OrderRequest,
   orderRequest,
-  UNAVAILABLE,
 } from './orders/requests.js';
 import type { ClientMessage } from './requests.js';
 import { idOf } from './requests.js';

@@ -5,6 +5,7 @@ import * as request from '../../json/fields.js';
 import {
   decimal,
   marketId,
+  matchType,
   money,
   nextCursor,
   orderId,
@@ -60,8 +61,6 @@ export const UserTrades = responseSchema(
   'UserTrades',
   z.strictObject({ trades: z.array(UserTrade), nextCursor, sequence }),
 );
-
-const matchType = z.enum(['transfer', 'mint', 'merge']);
 
 /** Outcome, side and price are the taker's. */
 export const MarketTrade = z.strictObject({

@@ -5,6 +5,7 @@ import * as request from '../../json/fields.js';
 import {
   decimal,
   marketId,
+  matchType,
   money,
   nextCursor,
   outcome,
@@ -45,7 +46,7 @@ export const TradeEvent = responseSchema(
     price,
     shares,
     value: money,
-    matchType: z.enum(['transfer', 'mint', 'merge']),
+    matchType,
   }),
 );
 

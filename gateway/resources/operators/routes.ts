@@ -220,7 +220,7 @@ const NO_SUCH_RULES = invalidRequest({
 const RESOLVED = errorAnswer(
   'market_not_active',
   {},
-  'The market has ended or is resolved: an ended market cannot be paused, a resolved one not be declared VOID.',
+  'The market has ended or is resolved: an ended market cannot be paused, and a resolved one cannot be declared VOID.',
 );
 
 /** Submits the command and answers. */

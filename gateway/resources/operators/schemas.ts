@@ -3,12 +3,7 @@
  * document.
  */
 import { z } from 'zod';
-import {
-  MAX_OPEN_ORDERS_PER_USER,
-  MAX_ORDER_MICROS,
-  MAX_REASON_LENGTH,
-  MICROS_PER_DOLLAR,
-} from '../../../engine/interface/limits.js';
+import { MAX_OPEN_ORDERS_PER_USER, MAX_REASON_LENGTH } from '../../../engine/interface/limits.js';
 import { MAX_FEE_BASIS_POINTS } from '../../../engine/interface/parameters.js';
 import { RULE_SETS } from '../../../engine/interface/rule-sets.js';
 import { paging } from '../../json/fields.js';
@@ -24,9 +19,9 @@ import {
   userId,
 } from '../../json/response-fields.js';
 import { Positions } from '../accounts/schemas.js';
+import { MAX_ORDER_DOLLARS } from '../orders/requests.js';
 import { Order } from '../orders/schemas.js';
 
-const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICROS_PER_DOLLAR;
 const BASIS_POINTS = 10_000;
 
 const reason = z

@@ -98,13 +98,10 @@ const timeMs = z
   .min(0, 'must not be negative')
   .max(MAX_TIME_MS, `must be at most ${MAX_TIME_MS}`)
   .meta({ multipleOf: 1 });
-export const clientOrderId = z
-  .string()
-  .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9')
-  .meta({
-    description:
-      'Your own name for the order. It must differ from those of your resting orders and of your last 10,000 orders that had one',
-  });
+export const clientOrderId = z.string().regex(field.CLIENT_ID, field.NO_CLIENT_ID).meta({
+  description:
+    'Your own name for the order. It must differ from those of your resting orders and of your last 10,000 orders that had one',
+});
 const limitFields = {
   price: field.decimalNumber(TICK_SCALE, field.PRICES).optional().meta(LIMIT_TEXTS.price),
   timeInForce: z.enum(['IOC', 'FOK', 'GTC']).optional().meta(LIMIT_TEXTS.timeInForce),

@@ -22,6 +22,7 @@ import {
   errorAnswer,
   rateLimited,
   scopeInsufficient,
+  UNAVAILABLE,
 } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
@@ -31,7 +32,7 @@ import { elapsedMs } from '../../time/clock.js';
 import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
 import { batchAnswer, operationAnswer } from './answers.js';
-import { NOT_SIGNED_IN, type OrderRequest, tooManyUnanswered, UNAVAILABLE } from './requests.js';
+import { NOT_SIGNED_IN, type OrderRequest, tooManyUnanswered } from './requests.js';
 
 const READ_ONLY = scopeInsufficient('read', 'trade');
 

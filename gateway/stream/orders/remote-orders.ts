@@ -20,17 +20,17 @@ import {
   type MessageHead,
 } from '../../forwarding/frames.js';
 import type { LeaderLink } from '../../forwarding/leader-link.js';
-import { type ErrorAnswer, errorAnswer } from '../../http/errors.js';
+import { type ErrorAnswer, OUTCOME_UNKNOWN, UNAVAILABLE } from '../../http/errors.js';
 import type { Sequencing } from '../../http/gateway.js';
+import { CLIENT_ID } from '../../json/fields.js';
 import type { SequenceWaits } from '../../time/sequence-waits.js';
 import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
 import type { CloseReason } from '../limits.js';
-import { KEY, NOT_SIGNED_IN, tooManyUnanswered, UNAVAILABLE } from './requests.js';
+import { NOT_SIGNED_IN, tooManyUnanswered } from './requests.js';
 
 const SWEEP_MS = 100;
 const BYTES_MAX = 64 * 1024 * 1024;
-const UNKNOWN = errorAnswer('outcome_unknown');
 
 /** Errors of a request that has not reached the engine, nor its remembered answers. */
 const BEFORE_THE_ENGINE: ReadonlySet<string> = new Set([
@@ -106,7 +106,7 @@ export class RemoteOrders {
     if (this.bytes + frame.byteLength > BYTES_MAX) return UNAVAILABLE;
     const pending: Pending = {
       id: typeof id === 'string' ? id : undefined,
-      isKeyed: typeof key === 'string' && KEY.test(key),
+      isKeyed: typeof key === 'string' && CLIENT_ID.test(key),
       frame,
       isSent: false,
       isDoubtful: false,
@@ -163,7 +163,8 @@ export class RemoteOrders {
       for (const pending of sent) pending.isSent = false;
       for (const pending of executed) {
         pending.isDoubtful = true;
-        if (!pending.isKeyed && !pending.isAnswered) this.answerHere(client, pending, UNKNOWN);
+        if (!pending.isKeyed && !pending.isAnswered)
+          this.answerHere(client, pending, OUTCOME_UNKNOWN);
       }
       client.pending = client.pending.filter((pending) => !this.isOver(pending));
     }
@@ -217,7 +218,7 @@ export class RemoteOrders {
     this.bytes -= pending.frame.byteLength;
     if (pending.isAnswered) return;
     if (pending.isDoubtful && isBeforeTheEngine(body)) {
-      this.answerHere(client, pending, UNKNOWN);
+      this.answerHere(client, pending, OUTCOME_UNKNOWN);
       return;
     }
     const { connection } = client;
@@ -245,7 +246,7 @@ export class RemoteOrders {
       for (const pending of client.pending) {
         if (pending.sinceMs > beforeMs || pending.isAnswered) continue;
         const isUnknown = pending.isSent || pending.isDoubtful;
-        this.answerHere(client, pending, isUnknown ? UNKNOWN : UNAVAILABLE);
+        this.answerHere(client, pending, isUnknown ? OUTCOME_UNKNOWN : UNAVAILABLE);
       }
       client.pending = client.pending.filter((pending) => !this.isOver(pending));
       waiting += client.pending.length;

@@ -3,11 +3,13 @@
  * of POST /batch. Like that reader it refuses nothing: what it does not take, valid or not, is null
  * and goes through the schemas (requests.ts), which say what is wrong.
  */
+
 import type { BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
+import { CLIENT_ID } from '../../json/fields.js';
 import { END, FAILED, JsonScanner, namesOf, START } from '../../json/scanner.js';
 import { BatchReader } from '../../resources/batch/batch-reader.js';
-import { KEY, type OrderRequest, REQUEST_ID_MAX } from './requests.js';
+import { type OrderRequest, REQUEST_ID_MAX } from './requests.js';
 
 const FIELDS = [
   'op',
@@ -79,7 +81,7 @@ export class OrderRequestReader {
         return this.id !== '' && this.id.length <= REQUEST_ID_MAX;
       case BIT.idempotencyKey:
         this.key = this.readText();
-        return KEY.test(this.key);
+        return CLIENT_ID.test(this.key);
       case BIT.clientSequence:
         this.clientSequence = scanner.decimal(0);
         return this.clientSequence > 0;

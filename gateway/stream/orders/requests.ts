@@ -2,10 +2,12 @@
  * Order entry over the stream: the schemas of its two messages, and the commands made from them.
  * Operations are those of POST /batch, with its schemas, its rules and its messages.
  */
+
 import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
+import { CLIENT_ID, NO_CLIENT_ID } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
 import {
   BatchBody,
@@ -26,9 +28,6 @@ export interface OrderRequest {
 /** The most characters of a request's id. */
 export const REQUEST_ID_MAX = 64;
 
-/** An idempotency key, as in the header of HTTP but without quotes. */
-export const KEY = /^[A-Za-z0-9_:.-]{1,64}$/;
-
 const ID_LENGTH = `must have 1 to ${REQUEST_ID_MAX} characters`;
 export const requestId = z
   .string()
@@ -38,7 +37,7 @@ export const requestId = z
 
 const idempotencyKey = z
   .string()
-  .regex(KEY, 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9')
+  .regex(CLIENT_ID, NO_CLIENT_ID)
   .optional()
   .meta({ description: 'As the header Idempotency-Key over HTTP' });
 
@@ -114,7 +113,6 @@ export function tooManyUnanswered(outstandingMax: number): ErrorAnswer {
   return errorAnswer('limit_reached', {}, message);
 }
 
-export const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 export const NOT_SIGNED_IN = errorAnswer(
   'missing_token',
   {},

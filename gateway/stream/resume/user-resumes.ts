@@ -7,7 +7,7 @@
  * gap; if that cannot be, the client gets a `gap` and a snapshot, or an error that says what to
  * read instead.
  */
-import { errorAnswer } from '../../http/errors.js';
+import { errorAnswer, UNAVAILABLE } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { errorText, idField, replayedText, resumeText } from '../channels/message-text.js';
 import type { Connection, Subscription } from '../connection.js';
@@ -26,7 +26,7 @@ const ERRORS = {
     { channel: 'user' },
     'Too much has happened since then to be sent again. Subscribe to "user" for the account as it is now, and read what happened at GET /users/:id/trades, /users/:id/orders and /users/:id/points.',
   ),
-  failed: errorAnswer('unavailable', { executed: false }),
+  failed: UNAVAILABLE,
 };
 
 interface ResumeRequest {

@@ -4,14 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import {
-  fromLots,
-  fromTicks,
-  toLots,
-  toMicros,
-  toNumber,
-  toTicks,
-} from '../../../client/amounts.js';
+import { fromLots, fromTicks, toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import { amend, order as readOrder } from '../../../client/index.js';
 import type { RestingOrder } from '../../../client/stream/account.js';
 import type { AmendReceipt } from '../../../client/types.js';
@@ -75,8 +68,8 @@ function AmendForm({ of }: { of: RestingOrder }) {
     };
     if (lots === null || ticks === null || ticks > 999) return;
     const terms = {
-      ...(lots === known.lots ? {} : { shares: toNumber(fromLots(lots)) }),
-      ...(ticks === of.priceTicks ? {} : { price: toNumber(fromTicks(ticks)) }),
+      ...(lots === known.lots ? {} : { shares: fromLots(lots) }),
+      ...(ticks === of.priceTicks ? {} : { price: fromTicks(ticks) }),
     };
     isSending.value = true;
     try {

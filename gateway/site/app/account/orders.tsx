@@ -1,6 +1,7 @@
 /** One's own orders that are closed, newest first: what was filled of each, and why it ended. */
 import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import { orders } from '../../../client/index.js';
+import type { OrderRecord } from '../../../client/types.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { averagePrice, dayAndTime, sharePrice, shares } from '../parts/format.js';
@@ -10,6 +11,14 @@ import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
 import { OrdersPanel } from './holdings.js';
+
+/** An order without a limit was placed at the worst price. */
+const WORST_TICKS = { BUY: 999, SELL: 1 } as const;
+
+function limitOf({ side, price }: OrderRecord): string {
+  const ticks = toTicks(price);
+  return ticks === WORST_TICKS[side] ? 'any' : `$${sharePrice(ticks)}`;
+}
 
 export function OrdersList() {
   const userId = user.value?.userId ?? '';
@@ -37,7 +46,7 @@ export function OrdersList() {
                     <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
                   </>,
                   dayAndTime(each.placedAtMs),
-                  each.price === null ? 'any' : `$${sharePrice(toTicks(each.price))}`,
+                  limitOf(each),
                   shares(toLots(each.filledShares)),
                   each.averagePrice === null ? '\u2013' : averagePrice(toMicros(each.averagePrice)),
                   (each.reason ?? each.status).replaceAll('_', ' '),
