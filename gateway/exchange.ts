@@ -39,7 +39,8 @@ import { atMost } from './time/at-most.js';
 import { elapsedMs } from './time/clock.js';
 import { SequenceWaits } from './time/sequence-waits.js';
 
-export interface Exchange {
+/** What an exchange and a replica have in common. */
+export interface Running {
   /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
   readonly port: number;
@@ -47,9 +48,12 @@ export interface Exchange {
   readonly socketsPort: number | null;
   /** Of the operators' address; null: there is none. */
   readonly operationsPort: number | null;
-  readonly sequencer: WatchedSequencer;
-  /** Refuses new work, answers requests in flight and closes the journal. */
+  /** Refuses new work and answers requests in flight. An exchange closes its journal then. */
   stop(): Promise<void>;
+}
+
+export interface Exchange extends Running {
+  readonly sequencer: WatchedSequencer;
 }
 
 export interface ExchangeOptions {

@@ -6,9 +6,9 @@
 import '../persistence/compiler-flags.js';
 import { JournalError } from '../persistence/journal/errors.js';
 import { type Config, readConfig } from './config.js';
-import { startExchange } from './exchange.js';
+import { type Running, startExchange } from './exchange.js';
 import { createLog, type Log } from './observe/log.js';
-import { type Replica, startReplica } from './replica/replica.js';
+import { startReplica } from './replica/replica.js';
 import { hostAndPort, isAnyAddress } from './start/addresses.js';
 import { ConfigError } from './start/config-error.js';
 import {
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   // No client is answered: only the journal says what happened.
   const onFatal = () => process.exit(1);
   const waiting = new AbortController();
-  let exchange: Replica | null = null;
+  let exchange: Running | null = null;
   const stop = () => {
     if (exchange === null) waiting.abort();
     else void shutDown(exchange);
@@ -86,7 +86,7 @@ function withinLimits(config: Config, limits: ProcessLimits, log: Log): Config {
   return { ...config, connections };
 }
 
-async function shutDown(exchange: Replica): Promise<void> {
+async function shutDown(exchange: Running): Promise<void> {
   try {
     await exchange.stop();
     process.exit(0);
@@ -96,7 +96,7 @@ async function shutDown(exchange: Replica): Promise<void> {
   }
 }
 
-type Ports = Pick<Replica, 'port' | 'socketsPort'>;
+type Ports = Pick<Running, 'port' | 'socketsPort'>;
 
 function firstTrade({ port, socketsPort }: Ports, host: string, asset: string): string {
   const reachable = isAnyAddress(host) ? '127.0.0.1' : host;

@@ -6,6 +6,8 @@ import { createHash } from 'node:crypto';
 
 /** 128 bits: no two contents ever have the same. */
 const TAG_CHARACTERS = 22;
+/** More than the digits of a sequence and the closing brace. */
+const SEQUENCE_CHARACTERS = 22;
 /** How every answer in JSON ends, but for the sequence's digits. */
 const END = ',"sequence":';
 
@@ -18,7 +20,7 @@ export function hashTag(contentHash: string): string {
 export function bodyTag(body: Uint8Array): string {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const end = bytes.lastIndexOf(END);
-  const isEnd = end !== -1 && bytes.length - end < END.length + TAG_CHARACTERS;
+  const isEnd = end !== -1 && bytes.length - end < END.length + SEQUENCE_CHARACTERS;
   const content = isEnd ? bytes.subarray(0, end) : bytes;
   return hashTag(createHash('sha256').update(content).digest('base64url'));
 }

@@ -16,7 +16,7 @@ import { createPrivateFolder } from '../../persistence/storage/files.js';
 import { SECRET_FILE, sharedSecret } from '../auth/secret.js';
 import { Sessions } from '../auth/sessions.js';
 import type { Config } from '../config.js';
-import { type Exchange, fatalOnce, Started } from '../exchange.js';
+import { fatalOnce, type Running, Started } from '../exchange.js';
 import { Overload } from '../fair-use/overload.js';
 import { Forwarder } from '../forwarding/forwarder.js';
 import { readGatewayKey } from '../forwarding/key.js';
@@ -42,9 +42,6 @@ const STOP_MS = { requests: 2_500, stream: 1_000 };
 const NO_LEADER = 'there is no connection to the leader: reads are answered, changes wait';
 const BEHIND = 'the journal cannot be followed now';
 
-/** What a running replica has in common with an exchange. */
-export type Replica = Omit<Exchange, 'sequencer'>;
-
 interface ReplicaOptions {
   config: Config;
   log: Log;
@@ -53,7 +50,7 @@ interface ReplicaOptions {
 }
 
 /** @throws ConfigError, JournalError, JournalUnavailable */
-export async function startReplica(options: ReplicaOptions): Promise<Replica> {
+export async function startReplica(options: ReplicaOptions): Promise<Running> {
   const started = new Started(options.log);
   try {
     return await start(options, started);
@@ -63,7 +60,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   }
 }
 
-async function start({ config, log, onFatal }: ReplicaOptions, started: Started): Promise<Replica> {
+async function start({ config, log, onFatal }: ReplicaOptions, started: Started): Promise<Running> {
   const { dataFolder: folder, journal } = config;
   if (journal === null) throw new ConfigError('ROLE=replica needs JOURNAL, a journal to follow');
   const key = await withVariable('GATEWAYS_KEY_FILE', () => readKey(config), [Error]);
@@ -129,40 +126,15 @@ interface Parts {
   lock: FolderLock;
 }
 
-async function open(parts: Parts, started: Started): Promise<Replica> {
-  const { config, log, fail, tail, sequencer, follower } = parts;
+async function open(parts: Parts, started: Started): Promise<Running> {
+  const { config, fail, tail, sequencer, follower } = parts;
   let stopping = false;
   const metrics = new Metrics(tail.engine.sequence);
   started.add(() => metrics.stop());
   const waits = new SequenceWaits(() => sequencer.durableSequence);
   const lastAnswers = new LastAnswers();
-  const link: LeaderLink = new LeaderLink({
-    key: parts.key,
-    findLeader: () => {
-      const { address, epoch } = tail.head;
-      return address === null ? null : { address, epoch };
-    },
-    log,
-    onOpen: () => {
-      forwarder.opened();
-      remote.linkOpened();
-    },
-    onFrame: (frame) => {
-      if (!forwarder.receive(frame)) remote.receive(frame);
-    },
-    onClose: () => {
-      forwarder.closed();
-      remote.linkClosed();
-    },
-  });
-  const forwarder = new Forwarder(link, elapsedMs);
-  const remote = new RemoteOrders({
-    link,
-    waits,
-    sequencer,
-    elapsedMs,
-    outstandingMax: config.stream.outstandingRequests,
-  });
+  const toLeader = leaderOf(parts, waits);
+  const { link, forwarder, remote } = toLeader;
   started.add(() => link.stop());
   const { feed } = config;
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
@@ -191,28 +163,77 @@ async function open(parts: Parts, started: Started): Promise<Replica> {
     onFatal: fail,
   });
   link.start();
-  const stopOnce = async () => {
-    stopping = true;
-    log.info('stopping');
-    const answered = servers.drain().then(() => servers.settled());
-    await atMost(STOP_MS.requests, answered);
-    await gateway.coder.stop();
-    forwarder.stop();
-    await stream.stop(STOP_MS.stream);
-    remote.stop();
-    link.stop();
-    await tail.close();
-    await follower?.close();
-    gateway.passwords.close();
-    await servers.close();
-    metrics.stop();
-    await parts.lock.release();
-    log.info({ sequence: sequencer.durableSequence }, 'stopped');
-  };
   let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopping = true;
+    stopped ??= stopParts(parts, { gateway, servers, ...toLeader });
+    return stopped;
+  };
   const { address, port, socketsPort } = await servers.listen();
   const operationsPort = await servers.listenToOperators();
-  return { address, port, socketsPort, operationsPort, stop: () => (stopped ??= stopOnce()) };
+  return { address, port, socketsPort, operationsPort, stop };
+}
+
+interface ToLeader {
+  link: LeaderLink;
+  /** Of requests over HTTP. */
+  forwarder: Forwarder;
+  /** Of orders of the stream. */
+  remote: RemoteOrders;
+}
+
+/** The connection to the leader, and what goes over it. */
+function leaderOf({ config, log, key, tail, sequencer }: Parts, waits: SequenceWaits): ToLeader {
+  const link: LeaderLink = new LeaderLink({
+    key,
+    findLeader: () => {
+      const { address, epoch } = tail.head;
+      return address === null ? null : { address, epoch };
+    },
+    log,
+    onOpen: () => {
+      forwarder.opened();
+      remote.linkOpened();
+    },
+    onFrame: (frame) => {
+      if (!forwarder.receive(frame)) remote.receive(frame);
+    },
+    onClose: () => {
+      forwarder.closed();
+      remote.linkClosed();
+    },
+  });
+  const forwarder = new Forwarder(link, elapsedMs);
+  const outstandingMax = config.stream.outstandingRequests;
+  const remote = new RemoteOrders({ link, waits, sequencer, elapsedMs, outstandingMax });
+  return { link, forwarder, remote };
+}
+
+interface Opened extends ToLeader {
+  gateway: Gateway;
+  servers: Servers;
+}
+
+/** New work is refused already. What was forwarded is answered. */
+async function stopParts(
+  { log, tail, sequencer, follower, lock }: Parts,
+  { gateway, servers, link, forwarder, remote }: Opened,
+): Promise<void> {
+  log.info('stopping');
+  const answered = servers.drain().then(() => servers.settled());
+  await atMost(STOP_MS.requests, answered);
+  await gateway.coder.stop();
+  forwarder.stop();
+  await servers.stream.stop(STOP_MS.stream);
+  remote.stop();
+  link.stop();
+  await tail.close();
+  await follower?.close();
+  gateway.passwords.close();
+  await servers.close();
+  gateway.metrics.stop();
+  await lock.release();
+  log.info({ sequence: sequencer.durableSequence }, 'stopped');
 }
 
 interface Own {

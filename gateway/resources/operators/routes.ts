@@ -234,6 +234,7 @@ function run(call: Call<{ reason: string }>, command: Command): void {
   else {
     const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
     const hasOrders = command.kind === 'setFrozen' || command.kind === 'operatorCancel';
+    // The field after the first, in the results of both.
     const cancelledOrders = values[RESULT_HEAD_LENGTH + 1]!;
     call.answer(200, hasOrders ? cancelledText({ cancelledOrders, ...done }) : doneText(done));
   }
