@@ -29,6 +29,8 @@ export interface DataFolderOptions {
   acceptMissingMark?: boolean;
   /** Accept a journal of an older version, and continue it in a segment of the present one. */
   upgrades?: boolean;
+  /** Go on with a copy that was interrupted. */
+  acceptUnfinished?: boolean;
   /** The size at which a segment of the journal is full. Default: 1 GiB. */
   segmentBytes?: number | undefined;
   /** SHA-256 of a full segment. Default: in this thread, which blocks. */
@@ -60,8 +62,9 @@ export class DataFolder {
 
   /** @throws JournalError when the folder is in use or refused; it is then unchanged. */
   static async lock(options: DataFolderOptions): Promise<DataFolder> {
-    const { folder, acceptMissingMark = false, upgrades: acceptOlder = false } = options;
-    const judge = () => judgeFolder(folder, { acceptMissingMark, acceptOlder });
+    const { folder, acceptMissingMark = false, acceptUnfinished = false } = options;
+    const acceptOlder = options.upgrades ?? false;
+    const judge = () => judgeFolder(folder, { acceptMissingMark, acceptOlder, acceptUnfinished });
     await createPrivateFolder(folder);
     // Without a lock file the folder is not in use. If it is refused, no lock file is created.
     if (!hasLock(folder)) await judge();

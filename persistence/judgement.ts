@@ -7,7 +7,8 @@
  *      one segment, of those in the segments from the newest vouched snapshot on in a longer one;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
- *   5. journal.head can be read, or the operator has accepted that it cannot.
+ *   5. journal.head can be read, or the operator has accepted that it cannot;
+ *   6. it is not a copy that was interrupted.
  * The replay that follows (recovery.ts) checks whether the commands lead to the digests.
  *
  * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
@@ -46,6 +47,8 @@ export interface JudgementOptions {
   checkAll?: boolean;
   /** Accept a journal of an older version, which can be read, but not continued. */
   acceptOlder?: boolean;
+  /** Accept a copy that was interrupted, to go on with it. */
+  acceptUnfinished?: boolean;
   /** Makes the checks of segments. Default: this thread. */
   checks?: SegmentChecks;
 }
@@ -70,6 +73,7 @@ export async function judgeFolder(
   folder: string,
   options: JudgementOptions,
 ): Promise<FoundJournal> {
+  if (options.acceptUnfinished !== true) refuseUnfinished(folder);
   // Before the journal, which a running exchange extends: so it is never behind these files.
   const derived = await derivedFilesOf(folder);
   if (!(await hasJournal(folder, derived, options))) {
@@ -95,6 +99,24 @@ export async function judgeFolder(
     const notice = notices.filter((each) => each !== null).join('; ');
     return { isNew: false, end, notice: notice === '' ? null : notice };
   });
+}
+
+/**
+ * In a folder while a copy is made into it (operations/folders.ts): its journal is good, but ends
+ * too early.
+ */
+export const UNFINISHED_FILE = 'unfinished-copy';
+
+/** @throws JournalError */
+export function refuseUnfinished(folder: string): void {
+  const path = join(folder, UNFINISHED_FILE);
+  if (!existsSync(path)) return;
+  throw new JournalError(
+    `${folder} is a copy that was interrupted, so commands are missing at its end. Nothing was ` +
+      'changed. Make it again: a backup into the same folder goes on, anything else needs a new ' +
+      `one. Only to accept the loss of what was not copied, remove ${path}.`,
+    null,
+  );
 }
 
 /**

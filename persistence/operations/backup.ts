@@ -9,12 +9,14 @@ import type { JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
+import { refuseUnfinished } from '../judgement.js';
 import { type CopyEnd, copyJournal } from './copy-journal.js';
 import {
   closeCopy,
   contains,
   copySecret,
   copySnapshot,
+  finishCopy,
   mustBeNew,
   mustBePresent,
   OperationRefused,
@@ -34,14 +36,18 @@ export interface CopyReport {
   end: JournalPosition;
   /** Of the snapshot in the copy; 0: none. */
   snapshotSequence: number;
+  /**
+   * Whether nothing was left out. A shorter copy has no secret: the exchange on it gives out ids
+   * again, and a token of somebody who was left out must not be that of the next with his id.
+   */
+  isWhole: boolean;
 }
 
 /** @throws OperationRefused, or JournalError if one of the folders is damaged. */
 export async function backup({ from, to, copied }: FolderCopy): Promise<CopyReport> {
   return readJournal(from, async (reader) => {
     const { sequence } = await reader.end();
-    const report = await copyFolder({ from, to, upTo: { sequence }, reader, copied });
-    return report;
+    return copyFolder({ from, to, upTo: { sequence }, endSequence: sequence, reader, copied });
   });
 }
 
@@ -55,7 +61,7 @@ export async function restore(request: FolderCopy & { at: CopyEnd }): Promise<Co
   return readJournal(from, async (reader) => {
     const { sequence } = await reader.end();
     checkEnd(at, sequence);
-    return copyFolder({ from, to, upTo: at, reader, copied });
+    return copyFolder({ from, to, upTo: at, endSequence: sequence, reader, copied });
   });
 }
 
@@ -67,7 +73,10 @@ export async function repair(request: FolderCopy & { after: number }): Promise<C
   const { from, to, after, copied } = request;
   mustBeNew(to);
   return readJournal(from, async (reader) => {
-    const report = await copyFolder({ from, to, upTo: { sequence: after }, reader, copied });
+    const upTo = { sequence: after };
+    // What comes after is lost, and it is not known how much that was.
+    const endSequence = Number.POSITIVE_INFINITY;
+    const report = await copyFolder({ from, to, upTo, endSequence, reader, copied });
     checkEnd({ sequence: after }, report.end.sequence);
     return report;
   });
@@ -82,12 +91,16 @@ interface CopyRequest {
   from: string;
   to: string;
   upTo: CopyEnd;
+  /** Where the original ends, as far as the copy is concerned. */
+  endSequence: number;
   reader: JournalReader;
   copied: ((sequence: number) => void) | undefined;
 }
 
-async function copyFolder({ from, to, upTo, reader, copied }: CopyRequest): Promise<CopyReport> {
+async function copyFolder(request: CopyRequest): Promise<CopyReport> {
+  const { from, to, upTo, endSequence, reader, copied } = request;
   mustBePresent(from, reader);
+  refuseUnfinished(from);
   const target = await openCopy(to);
   const before = target.end.sequence;
   try {
@@ -102,9 +115,11 @@ async function copyFolder({ from, to, upTo, reader, copied }: CopyRequest): Prom
   } finally {
     await closeCopy(to, target);
   }
-  await copySecret(from, to);
+  const isWhole = target.end.sequence >= endSequence;
+  if (isWhole) await copySecret(from, to);
   const snapshotSequence = await copySnapshot(from, to);
-  return { before, end: target.end, snapshotSequence };
+  await finishCopy(to);
+  return { before, end: target.end, snapshotSequence, isWhole };
 }
 
 async function mustBeOf(reader: JournalReader, target: Journal, to: string): Promise<void> {

@@ -190,7 +190,12 @@ function pointOf(text: string): CopyEnd {
   }
 }
 
-function reportText(what: string, { before, end, snapshotSequence }: CopyReport): string {
+const NO_SECRET =
+  'What comes after that was left out, and so was the session secret: every user signs in again, ' +
+  'because the exchange will give out ids again that others had.';
+
+function reportText(what: string, report: CopyReport): string {
+  const { before, end, snapshotSequence, isWhole } = report;
   const { sequence, digest } = end;
   const snapshot =
     snapshotSequence === 0
@@ -198,6 +203,6 @@ function reportText(what: string, { before, end, snapshotSequence }: CopyReport)
       : `It has the snapshot of sequence ${snapshotSequence}.`;
   return (
     `${what} up to sequence ${sequence}, digest ${digest ?? 'none'}: ` +
-    `${sequence - before} commands were copied. ${snapshot}`
+    `${sequence - before} commands were copied. ${snapshot}${isWhole ? '' : ` ${NO_SECRET}`}`
   );
 }

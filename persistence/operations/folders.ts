@@ -4,7 +4,7 @@
  *
  * Always holds: the original is only read, also while an exchange trades on it.
  */
-import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../data-folder.js';
@@ -14,9 +14,10 @@ import type { Journal } from '../journal/journal.js';
 import { type JournalReader, openJournalReader } from '../journal/reader.js';
 import { listSegments } from '../journal/segments.js';
 import type { CommitLog } from '../journal/store.js';
+import { UNFINISHED_FILE } from '../judgement.js';
 import { prepareSnapshotFolder, removeOldSnapshots, snapshotNameOf } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
-import { FILE_MODE, syncPath } from '../storage/files.js';
+import { createPrivateFile, createPrivateFolder, FILE_MODE, syncPath } from '../storage/files.js';
 
 const SECRET_FILE = 'session-secret';
 const SILENT = { warn: () => {} };
@@ -45,16 +46,29 @@ export function mustBePresent(folder: string, { version }: JournalReader): void 
 
 /**
  * Opens the journal of a copy. Its commits are not synced one by one: the copy counts when
- * {@link closeCopy} has synced all of it.
+ * {@link closeCopy} has synced all of it. No exchange starts on a new copy before
+ * {@link finishCopy}.
  */
-export function openCopy(folder: string): Promise<Journal> {
-  return openJournal({ folder, durability: 'normal' });
+export async function openCopy(folder: string): Promise<Journal> {
+  await createPrivateFolder(folder);
+  if (listSegments(folder).length === 0) {
+    await createPrivateFile(join(folder, UNFINISHED_FILE));
+    await syncPath(folder);
+  }
+  return openJournal({ folder, durability: 'normal', acceptUnfinished: true });
 }
 
 export async function closeCopy(folder: string, journal: Pick<CommitLog, 'close'>): Promise<void> {
   await journal.close();
   for (const { path } of listSegments(folder)) await syncPath(path);
   await syncPath(join(folder, HEAD_FILE));
+  await syncPath(folder);
+}
+
+/** Everything is in the copy: an exchange may start on it. */
+export async function finishCopy(folder: string): Promise<void> {
+  await syncPath(folder);
+  rmSync(join(folder, UNFINISHED_FILE), { force: true });
   await syncPath(folder);
 }
 

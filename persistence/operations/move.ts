@@ -8,15 +8,17 @@
 import { hasLock, lockFolder } from '../journal/folder-lock.js';
 import type { JournalPosition } from '../journal/format.js';
 import type { PostgresAddress } from '../journal/postgres/address.js';
-import { PostgresJournal } from '../journal/postgres/postgres-journal.js';
+import { LEASE_MS, PostgresJournal } from '../journal/postgres/postgres-journal.js';
 import { PostgresSource } from '../journal/postgres/postgres-source.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalPlace } from '../journal/source.js';
 import type { CommitLog, JournalSource } from '../journal/store.js';
+import { refuseUnfinished } from '../judgement.js';
 import { copyJournal } from './copy-journal.js';
 import {
   closeCopy,
   copySecret,
+  finishCopy,
   mustBeNew,
   mustBePresent,
   OperationRefused,
@@ -42,6 +44,7 @@ export async function move({ from, to, isUnreplicated }: Move): Promise<JournalP
       await closeTarget(to, target);
     }
     if ('folder' in from && 'folder' in to) await copySecret(from.folder, to.folder);
+    if ('folder' in to) await finishCopy(to.folder);
     return target.end;
   });
 }
@@ -57,6 +60,7 @@ async function whileStopped(
     try {
       return await readJournal(place.folder, (reader) => {
         mustBePresent(place.folder, reader);
+        refuseUnfinished(place.folder);
         return work(reader);
       });
     } finally {
@@ -66,7 +70,10 @@ async function whileStopped(
   const address: PostgresAddress = place.postgres;
   const source = await PostgresSource.open(address, 'primary');
   // Whoever leads would go on writing: the lease must be over, and is held here.
-  const lease = await PostgresJournal.takeOver({ address, isUnreplicated });
+  const lease = await leaseOf(address, isUnreplicated).catch(async (error: unknown) => {
+    await source.close();
+    throw error;
+  });
   try {
     return await work(source);
   } finally {
@@ -76,9 +83,26 @@ async function whileStopped(
 }
 
 function openTarget(to: JournalPlace, isUnreplicated: boolean): Promise<CommitLog> {
-  return 'folder' in to
-    ? openCopy(to.folder)
-    : PostgresJournal.takeOver({ address: to.postgres, isUnreplicated });
+  return 'folder' in to ? openCopy(to.folder) : leaseOf(to.postgres, isUnreplicated);
+}
+
+/**
+ * The lease of a leader that has stopped or was lost is waited for, and not that of one that goes
+ * on. @throws OperationRefused
+ */
+async function leaseOf(
+  address: PostgresAddress,
+  isUnreplicated: boolean,
+): Promise<PostgresJournal> {
+  const signal = AbortSignal.timeout(2 * LEASE_MS);
+  try {
+    return await PostgresJournal.takeOver({ address, isUnreplicated, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new OperationRefused(
+      'an exchange leads the journal on PostgreSQL. Nothing was changed. Stop it first',
+    );
+  }
 }
 
 async function closeTarget(to: JournalPlace, target: CommitLog): Promise<void> {

@@ -44,6 +44,7 @@ function reportText(to: string, after: number, lost: number | null): string {
       : `It lacks ${lost} commands that had been acknowledged.`;
   return (
     `${to} has the commands up to sequence ${after}, every one proven. ${loss} ` +
-    'The damaged folder was not changed.\n'
+    'It has no session secret: every user signs in again, because the exchange will give out ids ' +
+    'again that others had. The damaged folder was not changed.\n'
   );
 }

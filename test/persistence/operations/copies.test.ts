@@ -90,6 +90,25 @@ describe('a backup', () => {
     expect(await readAll(to)).toEqual(await readAll(folder));
   });
 
+  it('that was interrupted is refused by a start and by a restore, and goes on when it is made again', async () => {
+    const folder = folders.copy(original);
+    const to = folders.make();
+    const batches = await readAll(original);
+    await flip(folder, batches[20]!.firstSequence, 'records');
+    expect((await operate('backup', '--data', folder, '--to', to)).status).toBe(1);
+    const refused = 'is a copy that was interrupted';
+    await expect(TestServer.start({}, to)).rejects.toThrow(refused);
+    const restored = await operate('restore', '--data', to, '--to', folders.make());
+    expect([restored.status, restored.err]).toEqual([1, expect.stringContaining(refused)]);
+    const verified = await replayTool(to, 'verify');
+    expect([verified.status, verified.err]).toEqual([1, expect.stringContaining(refused)]);
+    // The original is well again.
+    const out = await good(operate('backup', '--data', original, '--to', to));
+    expect(out).toContain(`up to sequence ${exchange.engine.sequence}`);
+    await expectVerified(to, exchange.engine.sequence);
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe('the secret');
+  });
+
   it('of another exchange is not continued', async () => {
     const other = folders.make();
     const stranger = await ReplayExchange.open(other, 'stranger');
@@ -165,6 +184,16 @@ describe('a restore', () => {
     }
   });
 
+  it('has the secret if nothing is left out; else a token of one user could become that of another', async () => {
+    const [whole, part] = [folders.make(), folders.make()];
+    const { sequence } = exchange.engine;
+    await good(operate('restore', '--data', original, '--to', whole, '--at', String(sequence)));
+    expect(readFileSync(join(whole, 'session-secret'), 'utf8')).toBe('the secret');
+    const args = ['--data', original, '--to', part, '--at', String(sequence - 1)];
+    expect(await good(operate('restore', ...args))).toContain('every user signs in again');
+    expect(existsSync(join(part, 'session-secret'))).toBe(false);
+  });
+
   it('is traded on, and its backup continues', async () => {
     const to = folders.make();
     await good(operate('restore', '--data', original, '--to', to, '--at', '500'));
@@ -207,6 +236,7 @@ describe('a repair', () => {
     expect(out).toContain(`It lacks ${exchange.engine.sequence - keep} commands`);
     expect(traceOf(folder)).toEqual(before);
     await expectVerified(to, keep);
+    expect(existsSync(join(to, 'session-secret'))).toBe(false);
     const beyond = folders.make();
     const more = ['repair', '--truncate-after', String(bad), '--to', beyond];
     const refused = await replayTool(folder, ...more);

@@ -3,6 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Engine } from '../../../engine/engine.js';
 import { openJournal } from '../../../persistence/data-folder.js';
+import { readAddress } from '../../../persistence/journal/postgres/address.js';
+import { PostgresJournal } from '../../../persistence/journal/postgres/postgres-journal.js';
 import { operate } from '../../support/folders/operations.js';
 import { Folders, readAll, replay, writeJournal } from '../../support/journal-fixture.js';
 import { ReplayExchange } from '../../support/replay-exchange.js';
@@ -72,6 +74,22 @@ test('an exchange that runs is not copied, and a folder that is not empty not wr
   const full = await operate('copy', '--from', original, '--to', original);
   expect(full).toMatchObject({ status: 2 });
   expect(full.err).toContain('not empty');
+});
+
+test('a journal that an exchange leads is not copied, and nobody waits for ever', async () => {
+  await operate('copy', '--from', original, '--to', cluster.url);
+  const address = readAddress(cluster.url, { password: null, authority: null });
+  const leader = await PostgresJournal.takeOver({ address, isUnreplicated: false });
+  const { sequence } = leader.end;
+  for (const [from, to] of [
+    [cluster.url, folders.make()],
+    [original, cluster.url],
+  ] as const) {
+    const { status, err } = await operate('copy', '--from', from, '--to', to);
+    expect([status, err]).toEqual([2, expect.stringContaining('an exchange leads')]);
+  }
+  expect(leader.end.sequence).toBe(sequence);
+  await leader.close();
 });
 
 test.each([
