@@ -306,12 +306,13 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
 
   // Finds out before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
-  const { address, port, socketsPort } = await servers.listen();
-  parts.replicated?.serves(address);
+  // Who finds the public address ready finds the others ready, too.
   const operationsPort = await servers.listenToOperators();
-  if (gateways !== null) await listenToGateways(gateways, parts);
   if (operationsPort !== null)
     log.info({ host: config.operationsHost, port: operationsPort }, 'open to operators');
+  if (gateways !== null) await listenToGateways(gateways, parts);
+  const { address, port, socketsPort } = await servers.listen();
+  parts.replicated?.serves(address);
   const stop = () => ending.stop();
   return { address, port, socketsPort, operationsPort, sequencer, stop };
 }

@@ -21,6 +21,8 @@ import {
 
 async function main(): Promise<void> {
   checkNode();
+  // What is said to people there is not worth the exchange, as on a full disk.
+  process.stdout.on('error', () => {});
   const asked = readConfig(process.env);
   const log = createLog(asked.logLevel);
   const config = withinLimits(asked, processLimits(), log);

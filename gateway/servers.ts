@@ -110,11 +110,11 @@ export class Servers {
   /** Resolves to the base URL, such as http://127.0.0.1:3000, and the ports. */
   async listen(): Promise<{ address: string; port: number; socketsPort: number | null }> {
     const { host, port: asked, dataFolder } = this.options.config;
+    const socketsPort = await this.listenInThreads(host);
     const port = await this.open.listen(host, asked);
     const address = `http://${hostAndPort(host, port)}`;
     const { log } = this.options.gateway;
     log.info({ address, dataFolder }, 'listening');
-    const socketsPort = await this.listenInThreads(host);
     return { address, port, socketsPort };
   }
 

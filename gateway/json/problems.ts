@@ -20,6 +20,10 @@ export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
       return 'must be a finite number';
     return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`;
   }
+  if (issue.code === 'too_big' && typeof issue.input === 'number')
+    return `must be at most ${issue.maximum}`;
+  if (issue.code === 'too_small' && typeof issue.input === 'number')
+    return `must be at least ${issue.minimum}`;
   if (issue.code === 'invalid_value') {
     const { values } = issue as { values?: unknown[] };
     return `must be ${values?.join(' or ')}`;

@@ -27,7 +27,15 @@ export function createLog(level: LogLevel, stream: DestinationStream = standardE
   return pino({ level, base: null, redact: { paths, censor: '[secret]' } }, stream);
 }
 
-/** Synchronous, so that the last lines before the process ends are written. */
+/** What waits while it cannot be written, as on a full disk. Later lines are dropped. */
+const UNWRITTEN_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Synchronous, so that the last lines before the process ends are written. A log that cannot be
+ * written does not stop the exchange.
+ */
 function standardError(): DestinationStream {
-  return destination({ fd: 2, sync: true });
+  const stream = destination({ fd: 2, sync: true, maxLength: UNWRITTEN_BYTES_MAX });
+  stream.on('error', () => {});
+  return stream;
 }

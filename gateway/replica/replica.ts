@@ -169,8 +169,8 @@ async function open(parts: Parts, started: Started): Promise<Running> {
     stopped ??= stopParts(parts, { gateway, servers, ...toLeader });
     return stopped;
   };
-  const { address, port, socketsPort } = await servers.listen();
   const operationsPort = await servers.listenToOperators();
+  const { address, port, socketsPort } = await servers.listen();
   return { address, port, socketsPort, operationsPort, stop };
 }
 

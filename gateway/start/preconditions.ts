@@ -19,22 +19,29 @@ type Preconditions = Pick<
 
 /**
  * Checks the secret and the addresses. Creates nothing.
- * @throws ConfigError that names the variable; an Error for an address
+ * @throws ConfigError that names the variable; an Error that names that of an address
  */
 export async function checkPreconditions(config: Preconditions): Promise<void> {
   const { host, port, operationsHost, operationsPort, gateways, sockets } = config;
   await withVariable('DATA_FOLDER', () => readSecret(config.dataFolder));
-  const addresses: Address[] = [{ host, port }];
-  if (operationsPort !== null) addresses.push({ host: operationsHost, port: operationsPort });
-  if (gateways !== null) addresses.push(gateways);
-  if (sockets !== null) addresses.push({ host, port: sockets.port });
-  await checkAddresses(addresses.filter((address) => address.port !== 0));
+  const addresses: Address[] = [{ host, port, variables: ['HOST', 'PORT'] }];
+  if (operationsPort !== null) {
+    const variables = ['OPERATIONS_HOST', 'OPERATIONS_PORT'] as const;
+    addresses.push({ host: operationsHost, port: operationsPort, variables });
+  }
+  if (gateways !== null)
+    addresses.push({ ...gateways, variables: ['GATEWAYS_HOST', 'GATEWAYS_PORT'] });
+  if (sockets !== null)
+    addresses.push({ host, port: sockets.port, variables: ['HOST', 'SOCKETS_PORT'] });
+  await checkAddresses(addresses);
 }
 
 interface Address {
   host: string;
-  /** 0: any free port, so nothing is to be checked. */
+  /** 0: any free port. */
   port: number;
+  /** Those of the host and of the port. */
+  variables: readonly [string, string];
 }
 
 /** Listens on all of them for a moment, with the exclusive use that the exchange needs. */
@@ -47,12 +54,16 @@ async function checkAddresses(addresses: readonly Address[]): Promise<void> {
   }
 }
 
-function listenOn({ host, port }: Address): Promise<Server> {
+const OF_PORT = ['EADDRINUSE', 'EACCES'];
+
+function listenOn({ host, port, variables }: Address): Promise<Server> {
   const server = createServer();
   return new Promise((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(new Error(`cannot listen on ${hostAndPort(host, port)}: ${error.message}`)),
-    );
+    server.once('error', ({ code = '', message }: NodeJS.ErrnoException) => {
+      const variable = variables[OF_PORT.includes(code) ? 1 : 0];
+      const address = hostAndPort(host, port);
+      reject(new Error(`${variable}: cannot listen on ${address}: ${message}`));
+    });
     server.listen({ host, port, exclusive: true }, () => resolve(server));
   });
 }

@@ -17,6 +17,7 @@ import {
   copySecret,
   copySnapshot,
   finishCopy,
+  mustBeApart,
   mustBeNew,
   mustBePresent,
   OperationRefused,
@@ -99,6 +100,7 @@ interface CopyRequest {
 
 async function copyFolder(request: CopyRequest): Promise<CopyReport> {
   const { from, to, upTo, endSequence, reader, copied } = request;
+  mustBeApart(from, to);
   mustBePresent(from, reader);
   refuseUnfinished(from);
   const target = await openCopy(to);

@@ -5,7 +5,7 @@
  * Always holds: the original is only read, also while an exchange trades on it.
  */
 import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../data-folder.js';
 import { JournalError } from '../journal/errors.js';
@@ -31,6 +31,13 @@ export class OperationRefused extends Error {
 export function mustBeNew(folder: string): void {
   if (!existsSync(folder) || readdirSync(folder).length === 0) return;
   throw new OperationRefused(`${folder} is not empty: name a new folder`);
+}
+
+/** @throws OperationRefused if one of the folders is within the other. */
+export function mustBeApart(from: string, to: string): void {
+  const [a, b] = [resolve(from) + sep, resolve(to) + sep];
+  if (!a.startsWith(b) && !b.startsWith(a)) return;
+  throw new OperationRefused(`${from} and ${to} are not apart: name a folder elsewhere`);
 }
 
 /**

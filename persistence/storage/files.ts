@@ -103,7 +103,9 @@ export async function syncPath(path: string): Promise<void> {
  * @throws Error when other users may read it; the operating system's error
  */
 export function readPrivateText(path: string): string {
-  if ((statSync(path).mode & 0o077) !== 0)
+  const found = statSync(path);
+  if (!found.isFile()) throw Object.assign(new Error(`${path} is not a file`), { syscall: 'open' });
+  if ((found.mode & 0o077) !== 0)
     throw Object.assign(new Error(`${path} is open to other users. Run: chmod 600 ${path}`), {
       syscall: 'open',
     });

@@ -128,7 +128,7 @@ describe('a start', () => {
       await expect(second.listening()).rejects.toThrow('the program ended with 1');
       expect(await second.end()).toBe(1);
       expect(second.stderr).toContain(
-        `The exchange cannot start: cannot listen on 127.0.0.1:${port}: listen EADDRINUSE`,
+        `The exchange cannot start: PORT: cannot listen on 127.0.0.1:${port}: listen EADDRINUSE`,
       );
       expect(second.stderr).not.toMatch(/^\s+at /m);
       expect(second.stdout).toBe('');

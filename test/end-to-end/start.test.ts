@@ -7,8 +7,10 @@ import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -26,6 +28,7 @@ import { clockProblem } from '../../gateway/start/clock-at-start.js';
 import { affordableConnections, checkAddressSpace } from '../../gateway/start/process-limits.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import { bytesOf } from '../../persistence/journal/format.js';
+import { eventually } from '../support/eventually.js';
 import { append } from '../support/journal-fixture.js';
 import { DAY_FILE } from './real-day/day-prices.js';
 
@@ -124,6 +127,33 @@ function trace(): Record<string, string> {
   );
 }
 
+/** A port that nobody listens on, for a start whose output cannot say which it has. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test('an exchange whose log and output are on a full disk serves and stops as any other', async () => {
+  const port = await freePort();
+  const full = openSync('/dev/full', 'w');
+  cleanups.push(() => closeSync(full));
+  const env = { PATH, PORT: `${port}`, ASSETS: 'BTC', DATA_FOLDER: folder, LOG_LEVEL: 'debug' };
+  const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', full, full] });
+  cleanups.push(() => void child.kill('SIGKILL'));
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  const api = `http://127.0.0.1:${port}/api`;
+  await eventually(async () => expect((await fetch(`${api}/ready`)).status).toBe(200));
+  const body = JSON.stringify({ username: 'ada', password: 'correct horse battery' });
+  const headers = { 'content-type': 'application/json' };
+  const registered = await fetch(`${api}/auth/register`, { method: 'POST', headers, body });
+  expect(registered.status).toBe(201);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+});
+
 describe('the configuration is checked before anything is created', () => {
   const file = (content: string): string => {
     const path = join(root, 'prices.csv');
@@ -166,10 +196,7 @@ describe('the configuration is checked before anything is created', () => {
   });
 
   test('one port for two addresses', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
-    await new Promise((resolve) => server.close(resolve));
+    const port = await freePort();
     const both = { PORT: `${port}`, OPERATIONS_PORT: `${port}` };
     await expectRefused(start(both), `cannot listen on 127.0.0.1:${port}`);
     expect(existsSync(folder)).toBe(false);
