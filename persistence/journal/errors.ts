@@ -26,6 +26,11 @@ export class JournalError extends Error {
   }
 }
 
+/** A commit has failed. `cause` is the error of SQLite or the operating system. */
+export class JournalNotWritten extends JournalError {
+  override name = 'JournalNotWritten';
+}
+
 /** The journal cannot be read now. Nothing is known to be wrong with it. */
 export class JournalUnavailable extends Error {
   override name = 'JournalUnavailable';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import { fileHash } from '../storage/files.js';
 import { closeDatabase, finalize } from '../storage/sqlite.js';
-import { JournalError } from './errors.js';
+import { JournalError, JournalNotWritten } from './errors.js';
 import type { FolderLock } from './folder-lock.js';
 import {
   type BatchContent,
@@ -202,8 +202,8 @@ function markAt(end: JournalPosition): Mark {
   return { sequence: end.sequence, hash: end.hash };
 }
 
-function failed(error: Error): JournalError {
-  return new JournalError(
+function failed(error: Error): JournalNotWritten {
+  return new JournalNotWritten(
     `the journal could not be written: ${error.message}. Commands that were not ` +
       'acknowledged may be lost; no other is. Free or repair the disk, and start again.',
     null,

@@ -5,6 +5,7 @@
  * was durable when the backup began or later. A backup into a folder that has one of the same
  * exchange adds what is missing; one of another exchange is refused.
  */
+import { JournalError, JournalNotWritten } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
@@ -114,6 +115,8 @@ async function copyFolder(request: CopyRequest): Promise<CopyReport> {
       engineAt: (sequence) => startAt(from, reader, sequence),
       ...(copied === undefined ? {} : { copied }),
     });
+  } catch (error) {
+    throw error instanceof JournalNotWritten ? notCopied(to, error) : error;
   } finally {
     await closeCopy(to, target);
   }
@@ -122,6 +125,16 @@ async function copyFolder(request: CopyRequest): Promise<CopyReport> {
   const snapshotSequence = await copySnapshot(from, to);
   await finishCopy(to);
   return { before, end: target.end, snapshotSequence, isWhole };
+}
+
+/** The message of an exchange that trades would be of no use. */
+function notCopied(to: string, { cause }: JournalNotWritten): JournalError {
+  return new JournalError(
+    `the copy in ${to} could not be written: ${(cause as Error).message}. It is not complete, ` +
+      'and no exchange starts on it. Free or repair the disk, and copy again',
+    null,
+    cause,
+  );
 }
 
 async function mustBeOf(reader: JournalReader, target: Journal, to: string): Promise<void> {
