@@ -9,7 +9,7 @@
 import type { AddressKey } from './addresses.js';
 import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';
 
-/** What is counted: changes, cancels, reads, and attempts to sign in, and new tokens. */
+/** What is counted: changes, cancels, reads; attempts to sign in and new tokens together. */
 export const QUOTAS = ['orders', 'cancels', 'reads', 'signIns'] as const;
 export type Quota = (typeof QUOTAS)[number];
 export const PARTIES = ['user', 'address'] as const;

@@ -93,7 +93,7 @@ const LENGTH_BYTES = 4;
 const FIXED_BYTES = 1 + 4 + 4;
 /** A message that has reached this size is sent before the turn ends. */
 const MESSAGE_BYTES = 1024 * 1024;
-/** Larger ones are refused. It fits the largest answer, and what was collected before it. */
+/** Larger ones are refused. The largest answer fits, with what was collected before it. */
 export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** The bytes of one frame. `head`: JSON, or empty. */

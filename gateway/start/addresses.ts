@@ -1,6 +1,6 @@
 /** Addresses as URLs and operators write them. */
 
-/** Those that mean every address of this machine, which nobody else can connect to. */
+/** Those that mean every address of this machine: from another one, nobody can connect to them. */
 const ANY = ['0.0.0.0', '::'];
 
 export function isAnyAddress(host: string): boolean {

@@ -74,10 +74,9 @@ export class ClientsOfGateway implements ForwardedClients {
     const known = this.clients.get(number);
     const connection = known ?? connect(number, addressBytes);
     const session = sessionOf(head.token, addressBytes);
-    const isOther =
-      'userId' in session && connection.userId !== 0 && connection.userId !== session.userId;
-    if ('code' in session || isOther) {
-      connection.end('code' in session ? session : CLOSE.tokenRevoked);
+    const isRefused = 'code' in session;
+    if (isRefused || (connection.userId !== 0 && connection.userId !== session.userId)) {
+      connection.end(isRefused ? session : CLOSE.tokenRevoked);
       this.closed(number);
       return;
     }

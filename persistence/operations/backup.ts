@@ -40,7 +40,7 @@ export interface CopyReport {
   snapshotSequence: number;
   /**
    * Whether nothing was left out. A shorter copy has no secret: the exchange on it gives out ids
-   * again, and a token of somebody who was left out must not be that of the next with his id.
+   * again, and a token of a user who was left out must not be that of the next one with the id.
    */
   isWhole: boolean;
 }

@@ -69,15 +69,15 @@ async function whileStopped(
   }
   const address: PostgresAddress = place.postgres;
   const source = await PostgresSource.open(address, 'primary');
-  // Whoever leads would go on writing: the lease must be over, and is held here.
-  const lease = await leaseOf(address, isUnreplicated).catch(async (error: unknown) => {
-    await source.close();
-    throw error;
-  });
   try {
-    return await work(source);
+    // Whoever leads would go on writing: the lease must be over, and is held here.
+    const lease = await leaseOf(address, isUnreplicated);
+    try {
+      return await work(source);
+    } finally {
+      await lease.close();
+    }
   } finally {
-    await lease.close();
     await source.close();
   }
 }

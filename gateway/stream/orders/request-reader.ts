@@ -3,7 +3,6 @@
  * of POST /batch. Like that reader it refuses nothing: what it does not take, valid or not, is null
  * and goes through the schemas (requests.ts), which say what is wrong.
  */
-
 import type { BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import { CLIENT_ID } from '../../json/fields.js';

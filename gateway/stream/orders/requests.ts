@@ -2,7 +2,6 @@
  * Order entry over the stream: the schemas of its two messages, and the commands made from them.
  * Operations are those of POST /batch, with its schemas, its rules and its messages.
  */
-
 import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';

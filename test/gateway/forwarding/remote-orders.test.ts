@@ -93,7 +93,7 @@ test('a request that waited too long is answered once, though its leader is lost
 
 test('when the leader is lost, a keyed request goes to the next one and another is answered', () => {
   scene = new Scene();
-  scene.send('1', 'a key');
+  scene.send('1', 'key-1');
   scene.send('2');
   scene.send('3', 'key-3');
   scene.answerFromLeader('1');
