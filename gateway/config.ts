@@ -262,6 +262,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   const variables = result.data;
   checkRole(variables);
+  checkEffect(variables);
   return {
     role: variables.ROLE,
     host: variables.HOST,
@@ -310,9 +311,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   };
 }
 
-/** Variables that mean something only together with others. */
+/** What a role needs. */
 function checkRole(variables: Variables): void {
-  const { ROLE, JOURNAL, GATEWAYS_PORT, GATEWAYS_KEY_FILE, SESSION_SECRET_FILE } = variables;
+  const { ROLE, JOURNAL, GATEWAYS_PORT, GATEWAYS_KEY_FILE } = variables;
   const isReplica = ROLE === 'replica';
   if (ROLE !== 'leader' && JOURNAL === '') throw new ConfigError(`ROLE=${ROLE} needs JOURNAL`);
   if (isReplica && GATEWAYS_KEY_FILE === '')
@@ -321,14 +322,35 @@ function checkRole(variables: Variables): void {
     throw new ConfigError(
       'GATEWAYS_KEY_FILE is set, but neither GATEWAYS_PORT nor ROLE=replica is',
     );
-  if (SESSION_SECRET_FILE !== '' && JOURNAL === '')
-    throw new ConfigError('SESSION_SECRET_FILE is set, but JOURNAL is not');
+}
+
+/** Variables that have no effect without another one. */
+const NEEDED = {
+  OPERATIONS_HOST: 'OPERATIONS_PORT',
+  OPERATOR_KEYS: 'OPERATIONS_PORT',
+  GATEWAYS_HOST: 'GATEWAYS_PORT',
+  ADVERTISE_ADDRESS: 'GATEWAYS_PORT',
+  SOCKETS_PORT: 'SOCKET_THREADS',
+  JOURNAL_PASSWORD_FILE: 'JOURNAL',
+  JOURNAL_CA_FILE: 'JOURNAL',
+  SESSION_SECRET_FILE: 'JOURNAL',
+  UNREPLICATED: 'JOURNAL',
+} as const;
+type Needing = keyof typeof NEEDED;
+
+const STANDARD = Variables.parse({});
+
+/** An operator who sets a variable expects an effect. */
+function checkEffect(variables: Variables): void {
+  const isSet = (name: keyof Variables) => variables[name] !== STANDARD[name];
+  for (const name of Object.keys(NEEDED) as Needing[])
+    if (isSet(name) && !isSet(NEEDED[name]))
+      throw new ConfigError(`${name} is set, but ${NEEDED[name]} is not`);
 }
 
 function socketsOf(variables: Variables): Config['sockets'] {
   const { SOCKET_THREADS: threads, SOCKETS_PORT: port, ROLE } = variables;
-  if (threads === 0 && port === undefined) return null;
-  if (threads === 0) throw new ConfigError('SOCKETS_PORT is set, but SOCKET_THREADS is not');
+  if (threads === 0) return null;
   if (port === undefined) throw new ConfigError('SOCKET_THREADS needs SOCKETS_PORT');
   if (ROLE === 'replica') throw new ConfigError('SOCKET_THREADS is not for ROLE=replica');
   return { threads, port };
@@ -364,11 +386,7 @@ export interface ReplicatedJournal {
 
 function journalOf(variables: Variables): ReplicatedJournal | null {
   const { JOURNAL: url } = variables;
-  if (url === '') {
-    for (const name of ['JOURNAL_PASSWORD_FILE', 'JOURNAL_CA_FILE'] as const)
-      if (variables[name] !== '') throw new ConfigError(`${name} is set, but JOURNAL is not`);
-    return null;
-  }
+  if (url === '') return null;
   if (!isPostgres(url)) throw new ConfigError('JOURNAL must begin with postgres://');
   return {
     url,
@@ -416,6 +434,8 @@ function priceFeed(variables: Variables): PriceFeedConfig {
   const { PRICE_FEED: feed, FEED_SPEED: speed, FEED_SEED: seed } = variables;
   if (feed === 'simulated') return { kind: 'simulated', seed, speed };
   if (feed.startsWith('file:')) return { kind: 'file', path: feed.slice('file:'.length), speed };
+  if (speed !== STANDARD.FEED_SPEED)
+    throw new ConfigError(`FEED_SPEED is set, but the prices of ${feed} come in real time`);
   const urls = { coinbase: variables.COINBASE_URL, kraken: variables.KRAKEN_URL };
   const names = list(feed) as VenueName[];
   return { kind: 'live', venues: names.map((name) => ({ name, url: urls[name] })) };

@@ -19,6 +19,7 @@
 import * as uWS from 'uWebSockets.js';
 import type { Cancelling } from '../commands/cancels.js';
 import type { FieldProblems } from '../json/problems.js';
+import { cannotListen } from '../start/addresses.js';
 import { type ReceivedBody, receiveBody } from './body.js';
 import { Request } from './request.js';
 
@@ -138,11 +139,7 @@ export class Router {
       const listen = this.app.listen.bind(this.app) as unknown as Listen;
       listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
         if (socket === false) {
-          reject(
-            new Error(
-              `cannot listen on ${host}:${port}: is the port in use, or is the address not local?`,
-            ),
-          );
+          reject(cannotListen(host, port));
           return;
         }
         this.listening = socket;

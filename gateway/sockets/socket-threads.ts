@@ -28,6 +28,7 @@ import {
   type Verb,
 } from '../http/router.js';
 import type { UnsentLimits } from '../http/unsent-answers.js';
+import { cannotListen } from '../start/addresses.js';
 import { atMost } from '../time/at-most.js';
 import { elapsedMs } from '../time/clock.js';
 import type { SocketCounts } from './counts.js';
@@ -100,9 +101,7 @@ export class SocketThreads implements ServerRouter {
     const apps = await Promise.all(this.links.map((link) => link.app));
     const listening = await this.links[0]!.listen(host, port, apps);
     if (listening !== null) return listening;
-    throw new Error(
-      `cannot listen on ${host}:${port}: is the port in use, or is the address not local?`,
-    );
+    throw cannotListen(host, port);
   }
 
   /** Resolves when every request that has arrived with its body has been handled. */

@@ -11,3 +11,8 @@ export function isAnyAddress(host: string): boolean {
 export function hostAndPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
+
+export function cannotListen(host: string, port: number): Error {
+  const address = hostAndPort(host, port);
+  return new Error(`cannot listen on ${address}: is the port in use, or is the address not local?`);
+}

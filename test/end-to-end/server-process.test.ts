@@ -504,6 +504,25 @@ describe('the configuration', () => {
     expect(() => readConfig({ [name]: value })).toThrow(name);
   });
 
+  const IDLE: [string, string, string][] = [
+    ['OPERATIONS_HOST', '10.0.0.1', 'OPERATIONS_PORT'],
+    ['OPERATOR_KEYS', `olga:${'0'.repeat(64)}`, 'OPERATIONS_PORT'],
+    ['GATEWAYS_HOST', '10.0.0.1', 'GATEWAYS_PORT'],
+    ['ADVERTISE_ADDRESS', '10.0.0.1:4000', 'GATEWAYS_PORT'],
+    ['SOCKETS_PORT', '3001', 'SOCKET_THREADS'],
+    ['SESSION_SECRET_FILE', '/etc/secret', 'JOURNAL'],
+    ['UNREPLICATED', 'on', 'JOURNAL'],
+  ];
+  test.each(IDLE)('%s=%s is an error without %s', (name, value, needed) => {
+    expect(() => readConfig({ [name]: value })).toThrow(`${name} is set, but ${needed} is not`);
+  });
+
+  test('refuses a speed for prices that come in real time', () => {
+    const live = { PRICE_FEED: 'coinbase', FEED_SPEED: '60' };
+    expect(() => readConfig(live)).toThrow('FEED_SPEED is set');
+    expect(readConfig({ ...live, FEED_SPEED: '1' }).feed.kind).toBe('live');
+  });
+
   test('names what gateways can reach', () => {
     const gateways = { GATEWAYS_PORT: '4000', GATEWAYS_KEY_FILE: '/etc/gateways' };
     for (const GATEWAYS_HOST of ['0.0.0.0', '::'])
