@@ -17,6 +17,7 @@ const PROGRAMS = [
   'persistence/replay/main',
   'persistence/snapshot/worker',
   'bench/main',
+  'bench/compare/engine-run',
   'bench/http/least-server',
   'bench/journal/cold-recovery',
   'bench/journal/long-journal',

@@ -26,6 +26,8 @@ export const LIMITS_NOTE =
   'FAIR_USE=off, CONNECTIONS_PER_ADDRESS=0: no request is refused for its rate; the overload limits have their defaults.';
 
 export interface BenchOptions {
+  /** The exchange's main module; default: that of this build. */
+  program?: string | undefined;
   /** Variables of the exchange besides {@link environmentIn}. */
   variables?: Readonly<Record<string, string>>;
   /** The folder in which the temporary data folder is created. */
@@ -40,7 +42,7 @@ type Stoppable = { stop(): Promise<void> };
 
 /** Runs `work` with an exchange that has a full book. `started`: stops a process at the end. */
 export function withExchange<T>(
-  { parent, profileFolder, variables }: BenchOptions,
+  { parent, ...options }: BenchOptions,
   work: (
     exchange: ExchangeUnderLoad,
     started: <P extends Stoppable>(process: P) => P,
@@ -57,7 +59,7 @@ export function withExchange<T>(
   };
   return inFolder(parent, async (folder) => {
     try {
-      const exchange = await ExchangeUnderLoad.start(folder, profileFolder, started, variables);
+      const exchange = await ExchangeUnderLoad.start(folder, options, started);
       const result = await work(exchange, started, stopAll);
       await stopAll();
       return result;
@@ -76,17 +78,15 @@ export class ExchangeUnderLoad {
     this.client = new Client({ port: this.loadPort });
   }
 
-  /** `variables`: further ones, such as where the journal is. */
   static async start(
     folder: string,
-    profileFolder: string | null,
+    { variables, profileFolder, program }: Omit<BenchOptions, 'parent' | 'seconds'>,
     started: (process: ExchangeProcess) => ExchangeProcess,
-    variables: Readonly<Record<string, string>> = {},
   ): Promise<ExchangeUnderLoad> {
     const environment = { ...environmentIn(folder), ...variables };
     const nodeOptions =
       profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
-    const process = started(await ExchangeProcess.start({ environment, nodeOptions }));
+    const process = started(await ExchangeProcess.start({ environment, nodeOptions, program }));
     const exchange = new ExchangeUnderLoad(process);
     exchange.marketId = await exchange.openMarket();
     await exchange.fillBook();

@@ -142,7 +142,7 @@ export class Runner {
   }
 }
 
-function perRequest(cpu: ThreadCpu | null, requests: number): ThreadCpu | null {
+export function perRequest(cpu: ThreadCpu | null, requests: number): ThreadCpu | null {
   if (cpu === null || requests === 0) return null;
   const share = (thread: keyof ThreadCpu) => ({
     userMs: cpu[thread].userMs / requests,
@@ -156,7 +156,7 @@ function perRequest(cpu: ThreadCpu | null, requests: number): ThreadCpu | null {
   };
 }
 
-function answersIn({ byStatus }: LoadResult): number {
+export function answersIn({ byStatus }: LoadResult): number {
   return Object.values(byStatus).reduce((sum, count) => sum + count, 0);
 }
 

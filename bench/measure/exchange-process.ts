@@ -21,6 +21,8 @@ export interface StartOptions {
   /** Takes its log. Without it, the log goes to standard error. */
   logFile?: string;
   nodeOptions?: readonly string[];
+  /** Its main module, if it is that of another build. */
+  program?: string | undefined;
   /** A limit that the shell sets first, such as `ulimit -n 256`. */
   limit?: string | undefined;
   /** When to kill it if it is not open by then. */
@@ -89,9 +91,10 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-function spawnExchange({ environment, logFile, nodeOptions = [], limit }: StartOptions) {
+function spawnExchange(options: StartOptions) {
+  const { environment, logFile, nodeOptions = [], program = MAIN, limit } = options;
   const log = logFile === undefined ? null : openSync(logFile, 'a');
-  const node = [process.execPath, ...nodeOptions, MAIN];
+  const node = [process.execPath, ...nodeOptions, program];
   const command =
     limit === undefined ? node : ['/bin/sh', '-c', `${limit} && exec "$0" "$@"`, ...node];
   try {

@@ -40,15 +40,13 @@ export async function startSetup(
   started: Started,
 ): Promise<Setup> {
   if (postgres === null) {
-    const leader = await ExchangeUnderLoad.start(folder, null, started);
+    const leader = await ExchangeUnderLoad.start(folder, { profileFolder: null }, started);
     return { name, leader, gateways: [], postgres };
   }
   await postgres.dropJournal();
   const shared = sharedVariables(folder, postgres);
-  const leader = await ExchangeUnderLoad.start(folder, null, started, {
-    ...shared,
-    GATEWAYS_PORT: '0',
-  });
+  const variables = { ...shared, GATEWAYS_PORT: '0' };
+  const leader = await ExchangeUnderLoad.start(folder, { variables, profileFolder: null }, started);
   const setup: Setup = { name, leader, gateways: [], postgres };
   for (let i = 0; i < gateways; i++) {
     const variables = { ROLE: 'replica', DATA_FOLDER: join(folder, `gateway-${i}`) };
