@@ -5,7 +5,7 @@ import { commandLine, numberFrom, wholeNumberFrom } from '../measure/command-lin
 import { describeMachine, machineLine, makeFolder, removeFolder } from '../measure/machine.js';
 import { layOut, tableOf, textOf } from '../measure/report.js';
 import { STANDARD_SPEED } from './exchange.js';
-import { ALLOWED_BYTES, type Level, SLOPE_ERRORS } from './memory.js';
+import { KINDS, type Level, SLOPE_ERRORS } from './memory.js';
 import {
   CAPACITY_SHARE,
   JUDGED_FROM_MINUTES,
@@ -72,8 +72,7 @@ function report(result: SoakResult, print: (line: string) => void): void {
   print(
     `markets        ${textOf(result.marketsOpened)} opened; ${textOf(result.totalTrades)} entries in the users' lists of trades`,
   );
-  print(`resident       ${levelText(result.rss)}`);
-  print(`heap           ${levelText(result.heap)}`);
+  for (const kind of KINDS) print(`${kind.padEnd(14)} ${levelText(result.memory[kind])}`);
 }
 
 function levelText(level: Level | null): string {
@@ -81,7 +80,7 @@ function levelText(level: Level | null): string {
   const mib = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)}`;
   return (
     `${level.isLevel ? 'level' : 'GROWS'}: ${mib(level.startBytes)} MiB after the warm-up, then ${mib(level.growthBytes)} ± ${mib(level.errorBytes)} MiB ` +
-    `(growth is more than ${mib(ALLOWED_BYTES)} MiB and more than ${SLOPE_ERRORS} standard errors)`
+    `(growth is more than ${mib(level.allowedBytes)} MiB and more than ${SLOPE_ERRORS} standard errors)`
   );
 }
 

@@ -11,7 +11,7 @@ import { Floor } from './floor.js';
 import { readAll, type Shown } from './http-check.js';
 import { checkJournal, type JournalCheck } from './journal-check.js';
 import { Load } from './load.js';
-import { judgeLevel, type Level } from './memory.js';
+import { judgeLevel, KINDS, type Kind, type Level } from './memory.js';
 import { AttemptRecord, type TradeSum } from './record.js';
 import { MarketReader, SlowReader, StreamTally, UserReader } from './stream-clients.js';
 import { Tally } from './tally.js';
@@ -38,13 +38,12 @@ export interface SoakResult {
   record: AttemptRecord;
   journal: JournalCheck;
   /** null: the run was too short to judge. */
-  rss: Level | null;
-  heap: Level | null;
+  memory: Readonly<Record<Kind, Level | null>>;
   marketsOpened: number;
   totalTrades: number;
 }
 
-export const CAPACITY_SHARE = 0.7;
+export const CAPACITY_SHARE = 0.5;
 const CAPACITY_WARM_UP_MS = 4_000;
 const CAPACITY_MS = 10_000;
 /** Shorter runs do not judge memory: the first half must be longer than a day of exchange time. */
@@ -110,20 +109,25 @@ class Soak {
     watch.restart();
     await this.soakAt(rate, load, watch);
     load.close();
-    const [rss, heap] = [this.judged(watch.rss), this.judged(watch.heap)];
+    const memory = {
+      resident: this.judged('resident', watch),
+      heap: this.judged('heap', watch),
+      external: this.judged('external', watch),
+    };
     const shown = await this.readAtEnd(watch);
     await this.exchange.stop();
     const journal = await this.checkEverything(shown);
     const problems = [...tally.problemTexts, ...journal.problems];
-    if (rss?.isLevel === false) problems.push('the resident memory of the exchange grows');
-    if (heap?.isLevel === false) problems.push('the heap of the exchange grows');
+    for (const kind of KINDS)
+      if (memory[kind]?.isLevel === false)
+        problems.push(`the memory of the exchange grows: ${kind}`);
     const totalTrades = [...shown.trades.values()].reduce((sum, { all }) => sum + all.count, 0);
     const marketsOpened = this.floor.opened;
-    return { problems, tally, streamTally, record, journal, rss, heap, marketsOpened, totalTrades };
+    return { problems, tally, streamTally, record, journal, memory, marketsOpened, totalTrades };
   }
 
-  private judged(samples: Watch['rss']): Level | null {
-    return this.options.minutes < JUDGED_FROM_MINUTES ? null : judgeLevel(samples);
+  private judged(kind: Kind, { memory }: Watch): Level | null {
+    return this.options.minutes < JUDGED_FROM_MINUTES ? null : judgeLevel(kind, memory[kind]);
   }
 
   /** Each user refers the next one of a pair. */
@@ -196,7 +200,7 @@ class Soak {
       `${Math.round((interval.count / PRINT_EVERY_MS) * 1_000)}/s`,
       `p50 ${ms(interval.percentile(0.5))} p99 ${ms(interval.percentile(0.99))} max ${ms(interval.max())} ms`,
       `behind ${ms(load.behindMs)} ms`,
-      `rss ${mib(last?.rssBytes)} heap ${mib(last?.heapBytes)} external ${mib(last?.externalBytes)} MiB`,
+      `resident ${mib(last?.bytes.resident)} heap ${mib(last?.bytes.heap)} external ${mib(last?.bytes.external)} MiB`,
       `loop p99 ${ms(last?.eventLoopP99Ms)} ms`,
       `follower ${ms(last?.followerLagMs)} ms`,
       `problems ${this.tally.problemCount}`,

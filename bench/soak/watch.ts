@@ -2,23 +2,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '../http/load/client.js';
 import type { Floor } from './floor.js';
-import type { MemorySample } from './memory.js';
+import { KINDS, type Kind, type MemorySample } from './memory.js';
 
 const MARKETS_EVERY_MS = 100;
 const METRICS_EVERY_MS = 1_000;
 
 export interface Reading {
-  rssBytes: number;
-  heapBytes: number;
-  /** Memory outside of the heap that objects in it own: typed arrays and buffers. */
-  externalBytes: number;
+  /** `external` is outside of the heap, but objects in it own it: typed arrays and buffers. */
+  bytes: Readonly<Record<Kind, number>>;
   followerLagMs: number;
   eventLoopP99Ms: number;
 }
 
 export class Watch {
-  readonly rss: MemorySample[] = [];
-  readonly heap: MemorySample[] = [];
+  readonly memory: Readonly<Record<Kind, MemorySample[]>> = {
+    resident: [],
+    heap: [],
+    external: [],
+  };
   last: Reading | null = null;
   private isOver = false;
   private readonly rounds: Promise<void>[];
@@ -35,8 +36,7 @@ export class Watch {
   }
 
   restart(): void {
-    this.rss.length = 0;
-    this.heap.length = 0;
+    for (const kind of KINDS) this.memory[kind].length = 0;
   }
 
   async stop(): Promise<void> {
@@ -56,16 +56,19 @@ export class Watch {
   private async readMetrics(client: Client): Promise<void> {
     const { text } = await client.mustAsk({ path: '/metrics' });
     const value = (name: string) => metricOf(text, name);
+    const bytesOf = (kind: string) => value(`exchange_memory_bytes{kind="${kind}"}`);
+    const bytes = {
+      resident: bytesOf('rss'),
+      heap: bytesOf('heapUsed'),
+      external: bytesOf('external'),
+    };
     this.last = {
-      rssBytes: value('exchange_memory_bytes{kind="rss"}'),
-      heapBytes: value('exchange_memory_bytes{kind="heapUsed"}'),
-      externalBytes: value('exchange_memory_bytes{kind="external"}'),
+      bytes,
       followerLagMs: 1_000 * value('exchange_follower_lag_seconds'),
       eventLoopP99Ms: 1_000 * value('exchange_event_loop_delay_seconds{quantile="0.99"}'),
     };
     const atMs = performance.now();
-    this.rss.push({ atMs, bytes: this.last.rssBytes });
-    this.heap.push({ atMs, bytes: this.last.heapBytes });
+    for (const kind of KINDS) this.memory[kind].push({ atMs, bytes: bytes[kind] });
   }
 }
 

@@ -209,22 +209,40 @@ describe('memory growth', () => {
   };
 
   test('is not reported for noise and garbage', () => {
-    const level = judgeLevel(series(() => 0))!;
+    const level = judgeLevel(
+      'heap',
+      series(() => 0),
+    )!;
     expect(level.isLevel).toBe(true);
     expect(Math.abs(level.growthBytes)).toBeLessThan(3 * MIB);
   });
 
   test('is not reported for memory filled during the warm-up', () => {
-    expect(judgeLevel(series((second) => (second < 280 ? MIB : 0)))!.isLevel).toBe(true);
+    expect(
+      judgeLevel(
+        'heap',
+        series((second) => (second < 280 ? MIB : 0)),
+      )!.isLevel,
+    ).toBe(true);
   });
 
   test('is reported for fifty bytes per request at 2,000 requests per second', () => {
-    const level = judgeLevel(series(() => 2_000 * 50))!;
+    const level = judgeLevel(
+      'heap',
+      series(() => 2_000 * 50),
+    )!;
     expect(level.isLevel).toBe(false);
     expect(level.growthBytes).toBeGreaterThan(20 * MIB);
   });
 
+  test('of what the process has of the machine may be a tenth', () => {
+    const perSecond = (megabytes: number) => () => (megabytes * MIB) / 300;
+    expect(judgeLevel('resident', series(perSecond(25)))!.isLevel).toBe(true);
+    expect(judgeLevel('external', series(perSecond(25)))!.isLevel).toBe(false);
+    expect(judgeLevel('resident', series(perSecond(50)))!.isLevel).toBe(false);
+  });
+
   test('is not reported for too few samples', () => {
-    expect(judgeLevel(series(() => MIB).slice(0, 30))).toBe(null);
+    expect(judgeLevel('heap', series(() => MIB).slice(0, 30))).toBe(null);
   });
 });
