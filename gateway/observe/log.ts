@@ -2,6 +2,7 @@
  * The log: one JSON line per entry, to standard error. It never contains a token, a password, a
  * partner key or a body; fields named like a secret are censored here.
  */
+import { EventEmitter } from 'node:events';
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 
 export type Log = Logger;
@@ -21,21 +22,37 @@ const SECRETS = [
 const SECRET_HEADERS = ['cookie', 'authorization', '["x-user-token"]', '["set-cookie"]'];
 
 /** `stream`: the destination; default: standard error. */
-export function createLog(level: LogLevel, stream: DestinationStream = standardError()): Log {
+export function createLog(level: LogLevel, stream?: DestinationStream): Log {
+  const output = stream ?? bounded(STANDARD_ERROR);
   const names = [...SECRETS, ...SECRET_HEADERS];
   const paths = names.flatMap((name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`]);
-  return pino({ level, base: null, redact: { paths, censor: '[secret]' } }, stream);
+  const log = pino({ level, base: null, redact: { paths, censor: '[secret]' } }, output);
+  if (output instanceof EventEmitter) sayWhatIsLost(output, log);
+  return log;
 }
 
+const STANDARD_ERROR = 2;
 /** What waits while it cannot be written, as on a full disk. Later lines are dropped. */
 const UNWRITTEN_BYTES_MAX = 1024 * 1024;
 
 /**
- * Synchronous, so that the last lines before the process ends are written. A log that cannot be
- * written does not stop the exchange.
+ * A destination that is written synchronously, so that the last lines before the process ends are
+ * there. A log that cannot be written does not stop the exchange.
  */
-function standardError(): DestinationStream {
-  const stream = destination({ fd: 2, sync: true, maxLength: UNWRITTEN_BYTES_MAX });
-  stream.on('error', () => {});
-  return stream;
+export function bounded(place: number | string, maxLength = UNWRITTEN_BYTES_MAX) {
+  const output = destination({ dest: place, sync: true, maxLength });
+  output.on('error', () => {});
+  return output;
+}
+
+/** Says how many lines were dropped, once lines can be written again. */
+function sayWhatIsLost(output: EventEmitter, log: Log): void {
+  let lines = 0;
+  output.on('drop', () => lines++);
+  output.on('drain', () => {
+    if (lines === 0) return;
+    const lost = lines;
+    lines = 0;
+    log.error({ lines: lost }, 'lines of the log are lost: it could not be written');
+  });
 }

@@ -3,7 +3,7 @@
  * wherever it puts it. Every route is used, at the most verbose level.
  */
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { WebSocket } from 'ws';
 import { readConfig } from '../../../gateway/config.js';
 import { type Exchange, startExchange } from '../../../gateway/exchange.js';
 import type { Route } from '../../../gateway/http/route.js';
-import { createLog } from '../../../gateway/observe/log.js';
+import { bounded, createLog } from '../../../gateway/observe/log.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { ManualClock } from '../../support/clock.js';
 import { eventually } from '../../support/eventually.js';
@@ -208,6 +208,32 @@ describe('secrets', () => {
 });
 
 describe('lines', () => {
+  test.skipIf(process.platform !== 'linux')(
+    'that are lost on a full disk are counted',
+    async () => {
+      const output = bounded('/dev/full', 1_000);
+      const log = createLog('info', output);
+      for (let i = 0; i < 50; i++) log.info({ i }, 'written to a full disk');
+      const path = join(folder, 'log.ndjson');
+      output.reopen(path);
+      log.info('there is room again');
+      const written = async () =>
+        (await readFile(path, 'utf8'))
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line));
+      await eventually(async () => (await written()).some(({ lines }) => lines > 0));
+      const messages = await written();
+      const lost = messages.findIndex(({ lines }) => lines > 0);
+      const kept = messages.filter(({ i }) => i !== undefined);
+      expect(messages[lost]).toMatchObject({ level: 50, lines: 50 - kept.length });
+      expect(messages[lost - 1].msg).toBe('there is room again');
+      log.info('later');
+      await eventually(async () => (await written()).at(-1).msg === 'later');
+      expect((await written()).filter(({ lines }) => lines > 0)).toHaveLength(1);
+    },
+  );
+
   test('are objects with a time, a level and a message', () => {
     for (const entry of entries()) {
       expect(entry).toMatchObject({
