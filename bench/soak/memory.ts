@@ -4,8 +4,8 @@
  * The memory of a process with a garbage collector goes up and down; what a collection leaves is in
  * use. So the minimum of each stretch of time counts, and a straight line is fitted to the minima
  * (least squares). The memory grows if the line rises by more than {@link SLOPE_ERRORS} standard
- * errors, which excludes noise, and by more than is allowed of its kind, because with enough samples
- * any slope is significant.
+ * errors, which excludes noise, and by more than is allowed of its kind, because with enough
+ * samples any slope is significant.
  *
  * Objects, and the typed arrays and buffers that they own, may grow by 16 MiB each. In five minutes
  * at 2,000 requests a second that is 28 bytes per request, less than the smallest object that could
