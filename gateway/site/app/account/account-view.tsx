@@ -4,6 +4,7 @@ import { balance, trueAt } from '../model/account.js';
 import { openDialog } from '../model/dialog.js';
 import { route } from '../model/route.js';
 import { isKnown, user } from '../model/session.js';
+import { Figure } from '../parts/figure.js';
 import { dollars, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { CancelAfterPanel } from './cancel-after.js';
@@ -87,26 +88,13 @@ function Overview() {
     <div class="stack">
       <Panel title="Balance">
         <dl class="figures panel-body">
-          <Amount label="Available" value={shown(money?.availableMicros)} name="available" />
-          <Amount label="Held by resting orders" value={shown(money?.heldMicros)} name="held" />
-          <Amount label="Total" value={shown(total)} name="total" />
-          <Amount label="True at sequence" value={whole(trueAt.value)} name="sequence" />
+          <Figure label="Available" value={shown(money?.availableMicros)} name="available" />
+          <Figure label="Held by resting orders" value={shown(money?.heldMicros)} name="held" />
+          <Figure label="Total" value={shown(total)} name="total" />
+          <Figure label="True at sequence" value={whole(trueAt.value)} name="sequence" />
         </dl>
       </Panel>
       <Holdings />
-    </div>
-  );
-}
-
-function Amount(props: { label: string; value: string; name: string }) {
-  return (
-    <div class="figure">
-      <dt>{props.label}</dt>
-      <dd>
-        <span class="figure-value" data-figure={props.name}>
-          {props.value}
-        </span>
-      </dd>
     </div>
   );
 }

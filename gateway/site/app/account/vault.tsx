@@ -14,6 +14,7 @@ import { now } from '../model/clock.js';
 import { api, problemOf, publicApi, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
+import { Fact } from '../parts/figure.js';
 import { dayAndTime, dollars, perCent, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
@@ -57,15 +58,6 @@ export function VaultPanel() {
       <Panel title="Your deposits">
         <Read of={deposits}>{(own) => <Deposits of={own} done={again} />}</Read>
       </Panel>
-    </div>
-  );
-}
-
-function Fact({ label, value }: { label: string; value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { useComputed } from '@preact/signals';
 import { now } from '../model/clock.js';
 import { areKnown, asset, lastEnded, market } from '../model/markets.js';
 import { averageSoFar, pointsVersion, price, SETTLEMENT_MS } from '../model/prices.js';
+import { Figure } from '../parts/figure.js';
 import {
   clockTime,
   duration,
@@ -44,24 +45,9 @@ export function MarketHead() {
   );
 }
 
-function Figure(props: {
-  label: string;
-  value: string;
-  note?: string | undefined;
-  class?: string;
-}) {
-  return (
-    <div class={`figure ${props.class ?? ''}`}>
-      <dt>{props.label}</dt>
-      <dd>
-        <span class="figure-value">{props.value}</span>
-        <span class="figure-note">{props.note ?? '\u00a0'}</span>
-      </dd>
-    </div>
-  );
-}
-
 const UNKNOWN = '\u2013';
+/** Takes the room of a note. */
+const NO_NOTE = '\u00a0';
 
 function Countdown() {
   const left = useComputed(() => {
@@ -77,7 +63,7 @@ function Countdown() {
       class={isLast.value ? 'urgent' : ''}
       label="Time left"
       value={left.value}
-      note={ends === undefined ? undefined : `ends ${clockTime(ends)}`}
+      note={ends === undefined ? NO_NOTE : `ends ${clockTime(ends)}`}
     />
   );
 }
@@ -88,7 +74,7 @@ function Target() {
     <Figure
       label="Price to beat"
       value={shown === null ? UNKNOWN : money(shown.startPrice)}
-      note={shown === null || shown.startPriceFinal ? undefined : 'being fixed'}
+      note={shown === null || shown.startPriceFinal ? NO_NOTE : 'being fixed'}
     />
   );
 }
@@ -98,9 +84,7 @@ function PriceNow() {
   const current = price.value;
   const difference = shown === null || current === null ? null : current - shown.startPrice;
   const note =
-    difference === null
-      ? undefined
-      : `${difference < 0 ? '▼' : '▲'} ${priceDifference(difference)}`;
+    difference === null ? NO_NOTE : `${difference < 0 ? '▼' : '▲'} ${priceDifference(difference)}`;
   return (
     <Figure
       class={difference === null ? '' : difference < 0 ? 'is-down' : 'is-up'}

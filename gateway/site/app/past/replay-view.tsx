@@ -4,6 +4,7 @@ import { market, marketTrades } from '../../../client/index.js';
 import type { MarketDetail } from '../../../client/types.js';
 import { publicApi } from '../model/exchange.js';
 import { route } from '../model/route.js';
+import { Figure } from '../parts/figure.js';
 import {
   assetPrice,
   clockSeconds,
@@ -50,9 +51,10 @@ function Result({ of }: { of: MarketDetail }) {
   return (
     <Panel title="Result">
       <dl class="figures panel-body">
-        <Figure label="Result" value={of.resolution === null ? of.status : undefined}>
-          {of.resolution !== null && <Outcome of={of.resolution} />}
-        </Figure>
+        <Figure
+          label="Result"
+          value={of.resolution === null ? of.status : <Outcome of={of.resolution} />}
+        />
         <Figure label="Price to beat" value={assetPrice(startPrice)} />
         <Figure label="End price" value={endPrice === null ? '\u2013' : assetPrice(endPrice)} />
         <Figure
@@ -62,21 +64,6 @@ function Result({ of }: { of: MarketDetail }) {
         <Figure label="Traded" value={dollars(toMicros(of.volume))} />
       </dl>
     </Panel>
-  );
-}
-
-function Figure(props: {
-  label: string;
-  value?: string | undefined;
-  children?: preact.ComponentChildren;
-}) {
-  return (
-    <div class="figure">
-      <dt>{props.label}</dt>
-      <dd>
-        <span class="figure-value">{props.value ?? props.children}</span>
-      </dd>
-    </div>
   );
 }
 

@@ -3,6 +3,7 @@ import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import { positions, profile, userTrades } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
 import { route } from '../model/route.js';
+import { Figure } from '../parts/figure.js';
 import {
   averagePrice,
   dayAndTime,
@@ -45,17 +46,6 @@ export default function ProfileView() {
         </>
       )}
     </Read>
-  );
-}
-
-function Figure({ label, value }: { label: string; value: string }) {
-  return (
-    <div class="figure">
-      <dt>{label}</dt>
-      <dd>
-        <span class="figure-value">{value}</span>
-      </dd>
-    </div>
   );
 }
 

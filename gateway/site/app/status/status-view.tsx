@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { status } from '../../../client/index.js';
 import type { Status } from '../../../client/types.js';
 import { publicApi } from '../model/exchange.js';
+import { Fact } from '../parts/figure.js';
 import { assetPrice, clockSeconds, dayAndTime, duration, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
@@ -70,13 +71,4 @@ function Prices({ of }: { of: Status['prices'] }) {
   }));
   const heads = ['Asset', 'Price', 'Observed', 'Fresh sources'];
   return <Table label="Prices" heads={heads} rows={rows} nothing="No asset." />;
-}
-
-function Fact({ label, value }: { label: string; value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
 }

@@ -1,0 +1,32 @@
+/** A number or a word with its label, in a list (`dl`): large as a figure, small as a fact. */
+import type { ComponentChildren } from 'preact';
+
+export function Figure(props: {
+  label: string;
+  value: ComponentChildren;
+  note?: string;
+  class?: string;
+  /** By which a test finds the value. */
+  name?: string;
+}) {
+  return (
+    <div class={`figure ${props.class ?? ''}`}>
+      <dt>{props.label}</dt>
+      <dd>
+        <span class="figure-value" data-figure={props.name}>
+          {props.value}
+        </span>
+        {props.note !== undefined && <span class="figure-note">{props.note}</span>}
+      </dd>
+    </div>
+  );
+}
+
+export function Fact({ label, value }: { label: string; value: string }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
