@@ -17,10 +17,6 @@ import { eventually } from '../support/eventually.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
 import { DAY_FILE } from './real-day/day-prices.js';
 
-/**
- * A day of real prices. The exchange's time starts with it, in a window of a quarter of an hour.
- */
-
 let folder: string;
 const started: ChildServer[] = [];
 const clients: ApiClient[] = [];
@@ -34,6 +30,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
+/** On a day of real prices: the exchange's time starts with it, in a window of a quarter hour. */
 function spawnServer(variables: Record<string, string> = {}): ChildServer {
   const server = ChildServer.spawn({
     DATA_FOLDER: join(folder, 'data'),

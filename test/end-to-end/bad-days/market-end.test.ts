@@ -21,7 +21,7 @@ import type { Command } from '../../../engine/interface/commands.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
-import { eventually } from '../../support/eventually.js';
+import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { replayJournal } from '../../support/journal-replay.js';
 import { seedOf } from '../../support/seed.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
@@ -35,6 +35,8 @@ const TIMES = 10;
 /** A market lasts 30 s, and the minute around its end 2 s. */
 const SPEED = 30;
 const HALF_MINUTE_MS = 30_000;
+/** What a market must have left, so that there is trading in it before the minute of its end. */
+const LEFT_MS = 120_000;
 const WINDOW_MS = 900_000;
 const TRADERS = 12;
 /** The first of them send over the stream. */
@@ -189,13 +191,35 @@ async function meet(index: number): Promise<Trader> {
   return new Trader(json.userId, json.token, stream);
 }
 
-/** Trades through the end of the active market. Returns the market. */
-async function throughEnd(traders: readonly Trader[]): Promise<string> {
-  const { json } = await api.get('/markets/15m');
-  const [{ id, endsAtMs }] = json.markets;
+interface Open {
+  id: string;
+  endsAtMs: number;
+  /** The exchange's time. */
+  nowMs: () => number;
+}
+
+/**
+ * The active market, once it has time left. An exchange that begins in the last minute of a quarter
+ * hour has none at first.
+ */
+async function marketWithTimeLeft(): Promise<Open> {
+  let found: Open | undefined;
+  await eventually(async () => {
+    const { json } = await api.get('/markets/15m');
+    const readAtMs = performance.now();
+    const nowMs = () => json.serverTimeMs + (performance.now() - readAtMs) * SPEED;
+    const [market] = json.markets;
+    if (market === undefined || market.endsAtMs - nowMs() < LEFT_MS) return false;
+    found = { id: market.id, endsAtMs: market.endsAtMs, nowMs };
+  }, NO_MARKET_MS);
+  return found!;
+}
+
+async function tradeThroughEnd(
+  traders: readonly Trader[],
+  { id, endsAtMs, nowMs }: Open,
+): Promise<void> {
   const next = `btc-15m-${endsAtMs / 1_000}`;
-  const startedMs = performance.now();
-  const nowMs = () => json.serverTimeMs + (performance.now() - startedMs) * SPEED;
   let dueMs = performance.now();
   while (nowMs() < endsAtMs + 2 * HALF_MINUTE_MS) {
     const isMinute = Math.abs(nowMs() - endsAtMs) < HALF_MINUTE_MS;
@@ -203,7 +227,6 @@ async function throughEnd(traders: readonly Trader[]): Promise<string> {
       random.pick(traders).send(isMinute && random.chance(0.3) ? next : id);
     await sleep(2);
   }
-  return id;
 }
 
 async function look(traders: readonly Trader[]): Promise<void> {
@@ -224,12 +247,12 @@ test(`${ENDS} ends of a market at ${TIMES} times the rate, MARKET_END_SEED=${SEE
   const ended: string[] = [];
   const followed = new Map<string, number>();
   for (let i = 0; i < ENDS; i++) {
-    const { json } = await api.get('/markets/15m');
-    const [market] = json.markets;
+    const market = await marketWithTimeLeft();
     const [snapshot] = await watch.subscribe(`trades:${market.id}`);
     if (i === 0) await watch.subscribe('markets');
     followed.set(market.id, snapshot.sequence);
-    ended.push(await throughEnd(traders));
+    await tradeThroughEnd(traders, market);
+    ended.push(market.id);
   }
   await eventually(() => attempts.every(({ status }) => status !== null));
   const isResolved = ({ change, marketId }: Message) =>
