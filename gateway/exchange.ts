@@ -25,6 +25,7 @@ import { Sources } from './inputs/sources.js';
 import type { Log } from './observe/log.js';
 import { Metrics } from './observe/metrics.js';
 import type { PriceTicks } from './observe/price-ticks.js';
+import { registerVenues } from './observe/readings.js';
 import { WatchedSequencer } from './observe/watched-sequencer.js';
 import { operatorRoutes } from './resources/operators/routes.js';
 import { partsFrom, routesOf, Servers } from './servers.js';
@@ -120,6 +121,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   started.add(() => (sequencer ?? journal).close());
   const metrics = new Metrics(engine.sequence);
   started.add(() => metrics.stop());
+  registerVenues(metrics, inputs.venues);
   sequencer = new WatchedSequencer({
     engine,
     journal,

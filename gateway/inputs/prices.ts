@@ -13,7 +13,7 @@ import { type Clock, FeedClock, machineMs, SystemClock } from '../time/clock.js'
 import { COINBASE } from './feeds/coinbase-messages.js';
 import { openFileFeed } from './feeds/file.js';
 import { KRAKEN } from './feeds/kraken-messages.js';
-import { LiveFeed } from './feeds/live.js';
+import { LiveFeed, type LiveFeedStatus } from './feeds/live.js';
 import type { PriceFeed, PriceSink } from './feeds/price-feed.js';
 import { SeveralFeeds } from './feeds/several.js';
 import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/simulated.js';
@@ -42,6 +42,13 @@ export interface InputConfig {
 export interface Inputs {
   clock: Clock;
   feed: PriceFeed;
+  /** The parts of the feed that are connections to exchanges elsewhere. */
+  venues: readonly ConnectedVenue[];
+}
+
+export interface ConnectedVenue {
+  source: string;
+  feed: { status(): LiveFeedStatus };
 }
 
 interface InputOptions {
@@ -73,20 +80,22 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
       const simulated = assets.map((symbol) => simulatedAsset(symbol, engine));
       // A different seed at each start, so that prices do not repeat their moves.
       const seed = `${feed.seed}:${engine.sequence}`;
-      return { clock, feed: new SimulatedFeed({ assets: simulated, clock, seed }) };
+      return { clock, feed: new SimulatedFeed({ assets: simulated, clock, seed }), venues: [] };
     }
     case 'file': {
       const resumeAtMs = engine.sequence === 0 ? null : engine.nowMs;
-      return openFileFeed({ ...feed, ticks: ticks!, symbols: assets, resumeAtMs, log, onFailure });
+      const options = { ...feed, ticks: ticks!, symbols: assets, resumeAtMs, log, onFailure };
+      return { ...openFileFeed(options), venues: [] };
     }
     case 'live': {
       const clock = new SystemClock({ log, notBeforeMs: engine.nowMs });
-      const feeds = feed.venues.map(({ name, url }) => {
+      const venues = feed.venues.map(({ name, url }) => {
         const venueLog = feed.venues.length === 1 ? log : log.child({ source: name });
         const options = { symbols: assets, clock, log: venueLog, random: Math.random, url };
         return { source: name, feed: new LiveFeed({ ...options, venue: VENUES[name] }) };
       });
-      return { clock, feed: feeds.length === 1 ? feeds[0]!.feed : new SeveralFeeds(feeds) };
+      const [only, ...others] = venues;
+      return { clock, feed: others.length === 0 ? only!.feed : new SeveralFeeds(venues), venues };
     }
   }
 }

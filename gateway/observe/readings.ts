@@ -5,6 +5,8 @@ import type { FairQueue } from '../fair-use/fair-queue.js';
 import { type FairUse, PARTIES, QUOTAS } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
 import type { Sequencing } from '../http/gateway.js';
+import type { LiveFeedStatus } from '../inputs/feeds/live.js';
+import type { ConnectedVenue } from '../inputs/prices.js';
 import type { Metrics } from './metrics.js';
 import type { PriceTicks } from './price-ticks.js';
 import type { WatchedSequencer } from './watched-sequencer.js';
@@ -98,6 +100,36 @@ function registerPrices(metrics: Metrics, { sequencer, priceTicks, clock }: Obse
       if (engine.heldPrice(asset) !== null) count++;
     return count;
   });
+}
+
+/** Of exchanges elsewhere that prices come from. */
+export function registerVenues(metrics: Metrics, venues: readonly ConnectedVenue[]): void {
+  const bySource = (read: (status: LiveFeedStatus) => number) => () =>
+    venues.map(({ source, feed }) => [source, read(feed.status())] as const);
+  metrics.gauges(
+    'exchange_feed_live',
+    '1: the connection to the source has delivered a price',
+    'source',
+    bySource(({ live }) => (live ? 1 : 0)),
+  );
+  metrics.counters(
+    'exchange_feed_connections_total',
+    'Connections to a source that were tried',
+    'source',
+    bySource(({ connections }) => connections),
+  );
+  metrics.counters(
+    'exchange_feed_malformed_total',
+    'Messages of a source that could not be read',
+    'source',
+    bySource(({ malformed }) => malformed),
+  );
+  metrics.counters(
+    'exchange_feed_refusals_total',
+    'Connections that a source refused to serve',
+    'source',
+    bySource(({ serverErrors }) => serverErrors),
+  );
 }
 
 function registerClients(metrics: Metrics, observed: Observed): void {

@@ -130,7 +130,12 @@ describe('a start that fails', () => {
     const { port = 0, feed = new ManualFeed(clock) } = changes;
     const config = { ...readConfig({ ASSETS: 'BTC' }), dataFolder: folder, port };
     const onFatal = (error: Error) => expect.fail(error.message);
-    return startExchange({ config, log: createLog('silent'), onFatal, inputs: { clock, feed } });
+    return startExchange({
+      config,
+      log: createLog('silent'),
+      onFatal,
+      inputs: { clock, feed, venues: [] },
+    });
   }
 
   async function newFolder(): Promise<string> {

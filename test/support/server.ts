@@ -236,7 +236,12 @@ export class TestServer {
       });
     };
     const log = createLog('silent');
-    const exchange = await startExchange({ config, log, onFatal, inputs: { clock, feed } });
+    const exchange = await startExchange({
+      config,
+      log,
+      onFatal,
+      inputs: { clock, feed, venues: [] },
+    });
     api = new ApiClient(`http://127.0.0.1:${exchange.socketsPort ?? exchange.port}`);
     return new TestServer(dataFolder, exchange, api, clock, feed);
   }

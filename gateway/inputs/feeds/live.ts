@@ -45,13 +45,16 @@ export interface LiveFeedOptions {
   backoffMaxMs?: number;
 }
 
-/** Statistics since the start. */
-interface LiveFeedStatus {
+/** The counts are since the start. */
+export interface LiveFeedStatus {
   /** The current connection has delivered a price. */
   live: boolean;
+  /** Tried, the first one included. */
   connections: number;
   delivered: number;
+  /** Messages that are not what the venue's protocol says. */
   malformed: number;
+  /** Connections that the venue's server refused to serve. */
   serverErrors: number;
 }
 

@@ -184,6 +184,18 @@ test('two live feeds: each one’s price is in /status, and their median counts'
       send(1_000_000, 1_000_002);
       expect(await status()).toMatchObject({ price: 100_002, held: { price: 1_000_001 } });
     });
+    // Operators see how each connection does.
+    await eventually(async () => {
+      coinbase.send('no message of theirs');
+      const { text } = await client.get('/metrics');
+      for (const source of ['coinbase', 'kraken']) {
+        expect(text).toContain(`exchange_feed_live{source="${source}"} 1`);
+        expect(text).toMatch(new RegExp(`feed_connections_total\\{source="${source}"} [1-9]`));
+        expect(text).toContain(`exchange_feed_refusals_total{source="${source}"} 0`);
+      }
+      expect(text).toMatch(/exchange_feed_malformed_total\{source="coinbase"} [1-9]/);
+      expect(text).toContain('exchange_feed_malformed_total{source="kraken"} 0');
+    });
   } finally {
     for (const port of ports) {
       for (const socket of port.clients) socket.terminate();

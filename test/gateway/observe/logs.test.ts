@@ -52,7 +52,7 @@ beforeAll(async () => {
   const onFatal = (error: Error) => {
     throw error;
   };
-  exchange = await startExchange({ config, log, onFatal, inputs: { clock, feed } });
+  exchange = await startExchange({ config, log, onFatal, inputs: { clock, feed, venues: [] } });
   feed.deliver('BTC', 100_000);
   api = new ApiClient(exchange.address);
   const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
