@@ -20,23 +20,29 @@ const NOW = 2;
 
 /** What is drawn; a window that has no market yet has no target. */
 interface Frame {
+  /** Its left edge. */
+  fromMs: number;
   startMs: number;
   endMs: number;
   target: number | null;
 }
 
-let lastFrame: Frame = { startMs: 0, endMs: 1, target: null };
+let lastFrame = framed(0, 1, null);
+
+function framed(startMs: number, endMs: number, target: number | null): Frame {
+  return { fromMs: startMs - LEAD_MS, startMs, endMs, target };
+}
 
 function frameOf(shown: Market | null): Frame {
   if (shown === null) {
     const nowMs = exchangeNowMs();
-    return { startMs: nowMs, endMs: Math.max(nowMs, lastFrame.endMs + 1), target: null };
+    return framed(nowMs, Math.max(nowMs, lastFrame.endMs + 1), null);
   }
-  return { startMs: shown.startsAtMs, endMs: shown.endsAtMs, target: shown.startPrice };
+  return framed(shown.startsAtMs, shown.endsAtMs, shown.startPrice);
 }
 
 function dataOf(frame: Frame, shown: Market | null): uPlot.AlignedData {
-  const points = chartPoints().filter(({ atMs }) => atMs >= frame.startMs - LEAD_MS);
+  const points = chartPoints().filter(({ atMs }) => atMs >= frame.fromMs);
   const times = points.map(({ atMs }) => atMs / 1_000);
   const before = points.map(({ atMs, price }) => (atMs <= frame.startMs ? price : null));
   const now = points.map(({ atMs, price }) => (atMs >= frame.startMs ? price : null));
@@ -108,88 +114,101 @@ function split(
   return gradient;
 }
 
+/** What the plot shows now. */
+interface Drawn {
+  frame: Frame;
+  data: uPlot.AlignedData;
+}
+
+function drawnOf(shown: Market | null): Drawn {
+  const frame = frameOf(shown);
+  return { frame, data: dataOf(frame, shown) };
+}
+
+type Colours = ReturnType<typeof colours>;
+
+function axesOf(drawn: Drawn, colour: Colours): uPlot.Axis[] {
+  const axis = { stroke: colour.soft, font: `11px ${colour.sans}`, ticks: { show: false } };
+  const grid = { stroke: colour.line, width: 1 };
+  // The first time would be cut off by the edge.
+  const timeText = (ms: number) => (ms > drawn.frame.fromMs ? clockTime(ms) : '');
+  return [
+    {
+      ...axis,
+      grid: { ...grid, show: true },
+      size: 30,
+      space: 70,
+      incrs: [60, 180, 300],
+      values: (_, splits) => splits.map((seconds) => timeText(seconds * 1_000)),
+    },
+    {
+      ...axis,
+      grid,
+      side: 1,
+      size: 76,
+      values: (_, splits) => splits.map((price) => assetPrice(price)),
+    },
+  ];
+}
+
+function seriesOf(drawn: Drawn, colour: Colours): uPlot.Series[] {
+  const line = { width: 1, points: { show: false } };
+  const thick = { ...line, width: 2 };
+  return [
+    {},
+    { ...line, stroke: colour.soft },
+    {
+      ...thick,
+      stroke: (self) => split(self, drawn.frame.target, colour.up, colour.down),
+      fill: (self) => split(self, drawn.frame.target, colour.upWash, colour.downWash),
+      fillTo: () => drawn.frame.target ?? 0,
+    },
+    { ...line, stroke: colour.text, dash: [5, 4], spanGaps: true },
+    { ...thick, stroke: colour.accent },
+  ];
+}
+
+/** The time and the price under the pointer; empty: nothing is drawn there. */
+function textUnder({ cursor, data }: uPlot): string {
+  const { idx } = cursor;
+  const price = idx == null ? null : (data[NOW]?.[idx] ?? data[BEFORE]?.[idx]);
+  const at = idx == null ? undefined : data[0][idx];
+  if (price == null || at === undefined) return '';
+  return `${clockSeconds(at * 1_000)}  ${assetPrice(price)}`;
+}
+
+function optionsOf(box: HTMLElement, drawn: Drawn, tell: (text: string) => void): uPlot.Options {
+  const colour = colours();
+  return {
+    width: box.clientWidth,
+    height: box.clientHeight,
+    legend: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    padding: [8, 8, 0, 0],
+    scales: {
+      x: { time: false, range: () => [drawn.frame.fromMs / 1_000, drawn.frame.endMs / 1_000] },
+      y: { range: () => priceRange(drawn.data) },
+    },
+    axes: axesOf(drawn, colour),
+    series: seriesOf(drawn, colour),
+    hooks: { setCursor: [(plot) => tell(textUnder(plot))] },
+  };
+}
+
 /** Draws until the returned function is called. `tell` gets what is under the pointer. */
 export function drawChart(box: HTMLElement, tell: (text: string) => void): () => void {
-  let frame = frameOf(market.peek());
-  let data = dataOf(frame, market.peek());
+  const drawn = drawnOf(market.peek());
+  const create = () => new uPlot(optionsOf(box, drawn, tell), drawn.data, box);
   let plot = create();
   let drawnAtMs = 0;
   let timer: ReturnType<typeof setTimeout> | null = null;
 
-  function create(): uPlot {
-    const colour = colours();
-    const axis = { stroke: colour.soft, font: `11px ${colour.sans}`, ticks: { show: false } };
-    const grid = { stroke: colour.line, width: 1 };
-    const options: uPlot.Options = {
-      width: box.clientWidth,
-      height: box.clientHeight,
-      legend: { show: false },
-      cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-      padding: [8, 8, 0, 0],
-      scales: {
-        x: { time: false, range: () => [(frame.startMs - LEAD_MS) / 1_000, frame.endMs / 1_000] },
-        y: { range: () => priceRange(data) },
-      },
-      axes: [
-        {
-          ...axis,
-          grid: { ...grid, show: true },
-          size: 30,
-          space: 70,
-          incrs: [60, 180, 300],
-          // The first would be cut off by the edge.
-          values: (_, splits) =>
-            splits.map((seconds) =>
-              seconds * 1_000 > frame.startMs - LEAD_MS ? clockTime(seconds * 1_000) : '',
-            ),
-        },
-        {
-          ...axis,
-          grid,
-          side: 1,
-          size: 76,
-          values: (_, splits) => splits.map((price) => assetPrice(price)),
-        },
-      ],
-      series: [
-        {},
-        { stroke: colour.soft, width: 1, points: { show: false } },
-        {
-          width: 2,
-          points: { show: false },
-          stroke: (self) => split(self, frame.target, colour.up, colour.down),
-          fill: (self) => split(self, frame.target, colour.upWash, colour.downWash),
-          fillTo: () => frame.target ?? 0,
-        },
-        { stroke: colour.text, width: 1, dash: [5, 4], spanGaps: true, points: { show: false } },
-        { stroke: colour.accent, width: 2, points: { show: false } },
-      ],
-      hooks: {
-        setCursor: [
-          ({ cursor, data: drawn }) => {
-            const { idx } = cursor;
-            const price = idx == null ? null : (drawn[NOW]?.[idx] ?? drawn[BEFORE]?.[idx]);
-            const at = idx == null ? undefined : drawn[0][idx];
-            tell(
-              price == null || at === undefined
-                ? ''
-                : `${clockSeconds(at * 1_000)}  ${assetPrice(price)}`,
-            );
-          },
-        ],
-      },
-    };
-    return new uPlot(options, data, box);
-  }
-
   function redraw(): void {
     timer = null;
     drawnAtMs = elapsedMs();
-    const shown = market.peek();
-    frame = frameOf(shown);
-    lastFrame = frame;
-    data = dataOf(frame, shown);
-    plot.setData(data);
+    Object.assign(drawn, drawnOf(market.peek()));
+    lastFrame = drawn.frame;
+    plot.setData(drawn.data);
   }
 
   const stopFollowing = effect(() => {
