@@ -102,8 +102,8 @@ export async function judgeFolder(
 }
 
 /**
- * In a folder while a copy is made into it (operations/folders.ts): its journal is good, but ends
- * too early.
+ * In a folder while a copy or an upgrade is made into it (operations/folders.ts): its journal may
+ * be good, but end too early.
  */
 export const UNFINISHED_FILE = 'unfinished-copy';
 
@@ -112,9 +112,9 @@ export function refuseUnfinished(folder: string): void {
   const path = join(folder, UNFINISHED_FILE);
   if (!existsSync(path)) return;
   throw new JournalError(
-    `${folder} is a copy that was interrupted, so commands are missing at its end. Nothing was ` +
-      'changed. Make it again: a backup into the same folder goes on, anything else needs a new ' +
-      `one. Only to accept the loss of what was not copied, remove ${path}.`,
+    `${folder} is a copy or an upgrade that was interrupted, so commands may be missing at its ` +
+      'end. Nothing was changed. Make it again: a backup into the same folder goes on, anything ' +
+      `else needs a new one. Only to accept the loss of what was not copied, remove ${path}.`,
     null,
   );
 }

@@ -51,17 +51,20 @@ export function mustBePresent(folder: string, { version }: JournalReader): void 
   );
 }
 
+/** Creates the folder of a new copy. No exchange starts on it before {@link finishCopy}. */
+export async function beginCopy(folder: string): Promise<void> {
+  await createPrivateFolder(folder);
+  if (listSegments(folder).length > 0) return;
+  await createPrivateFile(join(folder, UNFINISHED_FILE));
+  await syncPath(folder);
+}
+
 /**
  * Opens the journal of a copy. Its commits are not synced one by one: the copy counts when
- * {@link closeCopy} has synced all of it. No exchange starts on a new copy before
- * {@link finishCopy}.
+ * {@link closeCopy} has synced all of it.
  */
 export async function openCopy(folder: string): Promise<Journal> {
-  await createPrivateFolder(folder);
-  if (listSegments(folder).length === 0) {
-    await createPrivateFile(join(folder, UNFINISHED_FILE));
-    await syncPath(folder);
-  }
+  await beginCopy(folder);
   return openJournal({ folder, durability: 'normal', acceptUnfinished: true });
 }
 

@@ -6,10 +6,11 @@
  * Its first command records the upgrade, and its second vouches for a snapshot of the state, in the
  * present format.
  *
- * Always holds: the old folder is only read, and nobody can trade on it meanwhile. The new one is
- * proven: its state is, bit for bit, that of a replay of the old journal, so that every balance,
- * position, order and remembered receipt is equal. No exchange changes a folder of an older
- * version, so the way back is to start the older program on the old folder.
+ * Always holds: the old folder is only read, and nobody can trade on it meanwhile. A start accepts
+ * the new one only once it is proven: its state is, bit for bit, that of a replay of the old
+ * journal, so that every balance, position, order and remembered receipt is equal. No exchange
+ * changes a folder of an older version, so the way back is to start the older program on the old
+ * folder.
  */
 import { chmodSync, constants, copyFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,9 +37,16 @@ import { recover } from '../recovery.js';
 import { readSnapshot, stateHash, takeSnapshot, writeSnapshot } from '../snapshot/file.js';
 import { listSnapshots, prepareSnapshotFolder, snapshotNameOf } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
-import { createPrivateFolder, syncPath } from '../storage/files.js';
+import { syncPath } from '../storage/files.js';
 import { append } from './copy-journal.js';
-import { closeCopy, copySecret, mustBeNew, OperationRefused } from './folders.js';
+import {
+  beginCopy,
+  closeCopy,
+  copySecret,
+  finishCopy,
+  mustBeNew,
+  OperationRefused,
+} from './folders.js';
 
 const SILENT = { info: () => {}, warn: () => {} };
 const elapsedMs = () => 0;
@@ -76,6 +84,7 @@ export async function upgrade({ from, to }: { from: string; to: string }): Promi
     await copyFiles(from, to);
     const { newEnd, usesSnapshot, expected } = await goOn(to, fromVersion, old);
     const proof = await prove(to, expected);
+    await finishCopy(to);
     const { fromFirst } = old;
     return {
       fromVersion,
@@ -102,7 +111,7 @@ async function examine(from: string): Promise<{ fromVersion: number; end: Journa
 
 /** History is not copied: a start makes it anew, in its present format. */
 async function copyFiles(from: string, to: string): Promise<void> {
-  await createPrivateFolder(to);
+  await beginCopy(to);
   const isKept = (name: string) =>
     name === HEAD_FILE || segmentNumber(name.replace(/-wal$/, '')) !== null;
   for (const name of readdirSync(from).filter(isKept)) await copyOne(join(from, name), to, name);
@@ -130,7 +139,7 @@ async function goOn(
   fromVersion: number,
   old: Replayed,
 ): Promise<{ newEnd: JournalPosition; usesSnapshot: boolean; expected: string }> {
-  const data = await DataFolder.lock({ folder, upgrades: true });
+  const data = await DataFolder.lock({ folder, upgrades: true, acceptUnfinished: true });
   let journal: Journal;
   let engine: Engine;
   let usesSnapshot: boolean;
@@ -181,7 +190,7 @@ async function prove(
   to: string,
   expected: string,
 ): Promise<Pick<UpgradeReport, 'users' | 'positions' | 'orders' | 'receipts'>> {
-  await judgeFolder(to, { acceptMissingMark: false });
+  await judgeFolder(to, { acceptMissingMark: false, acceptUnfinished: true });
   const { sequence } = listSnapshots(to)[0]!;
   const { engine } = readSnapshot(snapshotNameOf(to, sequence).path);
   if (stateHash(engine) !== expected)

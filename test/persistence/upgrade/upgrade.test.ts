@@ -4,7 +4,7 @@
  * upgraded first. An exchange that starts on them answers as the one that wrote them did. Who
  * changes what recorded commands lead to changes this on purpose, or not at all.
  */
-import { chmodSync, cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -102,6 +102,19 @@ describe('an upgrade', () => {
     expect([again.status, again.err]).toEqual([2, expect.stringContaining('version 1 already')]);
     const onto = await operate('upgrade', '--data', folder, '--to', to);
     expect([onto.status, onto.err]).toEqual([2, expect.stringContaining('is not empty')]);
+  });
+
+  it('that was interrupted leaves a folder on which no exchange starts', async () => {
+    const { folder } = kept(folders, 0);
+    const secret = join(folder, 'session-secret');
+    rmSync(secret);
+    mkdirSync(secret);
+    const to = folders.make();
+    const { status } = await operate('upgrade', '--data', folder, '--to', to);
+    expect([status, listSegments(to).length]).toEqual([2, 1]);
+    await expect(TestServer.start({}, to)).rejects.toThrow('upgrade that was interrupted');
+    const again = await operate('upgrade', '--data', to, '--to', folders.make());
+    expect([again.status, again.err]).toEqual([1, expect.stringContaining('was interrupted')]);
   });
 
   it('is needed before a copy, too', async () => {
