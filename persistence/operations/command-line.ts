@@ -43,8 +43,10 @@ function isExpected(error: unknown): error is Error {
   return isOurs || (error instanceof Error && 'syscall' in error);
 }
 
+/** Writes a line of the answer. */
+type Say = (text: string) => void;
+
 function programOf({ answers, notices }: Streams): Command {
-  const say = (text: string) => void answers.write(`${text}\n`);
   const program = new Command('operations')
     .description('Copies and restores the data of an exchange, and changes its leader.')
     .showHelpAfterError('(--help shows the usage)')
@@ -53,7 +55,17 @@ function programOf({ answers, notices }: Streams): Command {
       writeErr: (text) => void notices.write(text),
     })
     .exitOverride();
+  const say: Say = (text) => void answers.write(`${text}\n`);
+  addBackup(program, say);
+  addRestore(program, say);
+  addArchive(program, say);
+  addUpgrade(program, say);
+  addCopy(program, say);
+  addTakeover(program, say);
+  return program;
+}
 
+function addBackup(program: Command, say: Say): void {
   program
     .command('backup')
     .description('copy a data folder, also while the exchange trades; again: add what is new')
@@ -62,7 +74,9 @@ function programOf({ answers, notices }: Streams): Command {
     .action(async ({ data, to }: { data: string; to: string }) => {
       say(reportText(`${to} is a backup of ${data}`, await backup({ from: data, to })));
     });
+}
 
+function addRestore(program: Command, say: Say): void {
   program
     .command('restore')
     .description('copy a backup into a new folder, up to a sequence or a time')
@@ -73,7 +87,9 @@ function programOf({ answers, notices }: Streams): Command {
       const report = await restore({ from: data, to, at: at ?? null });
       say(reportText(`${to} is restored from ${data}`, report));
     });
+}
 
+function addArchive(program: Command, say: Say): void {
   program
     .command('archive')
     .description(
@@ -86,11 +102,11 @@ function programOf({ answers, notices }: Streams): Command {
       const request = { folder: data, archive: to };
       const names = await (restore ? restoreSegments(request) : archiveSegments(request));
       const what = restore ? `brought back from ${to}` : `moved to ${to}`;
-      say(
-        `${names.length} segments were ${what}${names.length === 0 ? '' : ': '}${names.join(', ')}`,
-      );
+      say(names.length === 0 ? `No segment was ${what}.` : `Segments ${what}: ${names.join(', ')}`);
     });
+}
 
+function addUpgrade(program: Command, say: Say): void {
   program
     .command('upgrade')
     .description('make a folder of the present version from one of an older version, and prove it')
@@ -99,7 +115,17 @@ function programOf({ answers, notices }: Streams): Command {
     .action(async ({ data, to }: { data: string; to: string }) => {
       say(upgradeText(await upgrade({ from: data, to }), data, to));
     });
+}
 
+interface CopyOptions {
+  from: string;
+  to: string;
+  passwordFile?: string | undefined;
+  caFile?: string | undefined;
+  unreplicated: boolean;
+}
+
+function addCopy(program: Command, say: Say): void {
   program
     .command('copy')
     .description('copy a whole journal between a data folder and PostgreSQL, while it is stopped')
@@ -114,7 +140,18 @@ function programOf({ answers, notices }: Streams): Command {
       const end = await move({ from: place(from), to: place(to), isUnreplicated });
       say(`${to} has the journal of ${from} up to sequence ${end.sequence}, digest ${end.digest}.`);
     });
+}
 
+/** How long a planned takeover may take. */
+const TAKEOVER_MS = 20_000;
+
+interface TakeoverCommand {
+  journal: string;
+  passwordFile?: string | undefined;
+  caFile?: string | undefined;
+}
+
+function addTakeover(program: Command, say: Say): void {
   program
     .command('takeover')
     .description('ask the leader of a journal on PostgreSQL to hand over to a standby that waits')
@@ -128,8 +165,6 @@ function programOf({ answers, notices }: Streams): Command {
       const done = await takeover({ address: place.postgres, limitMs: TAKEOVER_MS });
       say(`${done.serving} leads in epoch ${done.epoch}, ${done.tookMs} ms after the request.`);
     });
-
-  return program;
 }
 
 function upgradeText(report: UpgradeReport, from: string, to: string): string {
@@ -147,23 +182,6 @@ function upgradeText(report: UpgradeReport, from: string, to: string): string {
     `the balances of ${users} users, ${positions} positions, ${orders} resting orders and ` +
     `${receipts} receipts by idempotency key are equal. ${from} was not changed.`
   );
-}
-
-/** How long a planned takeover may take. */
-const TAKEOVER_MS = 20_000;
-
-interface TakeoverCommand {
-  journal: string;
-  passwordFile?: string | undefined;
-  caFile?: string | undefined;
-}
-
-interface CopyOptions {
-  from: string;
-  to: string;
-  passwordFile?: string | undefined;
-  caFile?: string | undefined;
-  unreplicated: boolean;
 }
 
 function placeOf(

@@ -34,6 +34,11 @@ interface Streams {
 
 const DEFAULT_ROWS = 20;
 
+const point = refusing(parsePoint);
+const user = refusing(parseUser);
+const market = refusing(parseMarket);
+const limit = refusing(parseLimit);
+
 const HELP = `
 Every command replays the journal from its first entry and verifies it on the
 way. The first damage ends the command with a message that names the sequence,
@@ -102,6 +107,16 @@ function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
 }
 
+/** What the subcommands share. */
+interface Shell {
+  streams: Streams;
+  output: Output;
+  /** Sets the exit status. */
+  end: (status: ExitStatus) => void;
+  /** @param printsRows on the way: then a terminal has no room for the progress bar. */
+  invocation: (json: boolean, printsRows?: boolean) => Invocation;
+}
+
 function programOf(streams: Streams, output: Output, end: (status: ExitStatus) => void): Command {
   const program = new Command('replay')
     .description('Inspects the journal of an exchange, after a crash or in a dispute.')
@@ -120,18 +135,24 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     if (data === undefined) throw new UsageError("required option '--data <folder>' not specified");
     return data;
   };
-  /** @param printsRows on the way: then a terminal has no room for the progress bar. */
-  const common = (json: boolean, printsRows = false): Invocation => ({
+  const invocation = (json: boolean, printsRows = false): Invocation => ({
     folder: dataFolder(),
     json,
     output,
     progress: progressBar(streams.notices, !printsRows || !streams.answers.isTTY),
   });
-  const point = refusing(parsePoint);
-  const user = refusing(parseUser);
-  const market = refusing(parseMarket);
-  const limit = refusing(parseLimit);
+  const shell = { streams, output, end, invocation };
+  addVerify(program, shell);
+  addState(program, shell);
+  addEvents(program, shell);
+  addExplain(program, shell);
+  addAudit(program, shell);
+  addCompare(program, shell);
+  addRepair(program, shell);
+  return program;
+}
 
+function addVerify(program: Command, { end, invocation }: Shell): void {
   program
     .command('verify')
     .description('check that everything in the folder is what the exchange wrote')
@@ -143,9 +164,19 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .option('--json', 'print JSON', false)
     .action(async (options: { threads?: number; json: boolean }) => {
       const { threads = null, json } = options;
-      end(await verify({ ...common(json), threads }));
+      end(await verify({ ...invocation(json), threads }));
     });
+}
 
+interface StateOptions {
+  at?: Point;
+  user?: number;
+  market?: string;
+  limit?: number;
+  json: boolean;
+}
+
+function addState(program: Command, { end, invocation }: Shell): void {
   program
     .command('state')
     .description('show the whole exchange after a sequence or at a time')
@@ -161,9 +192,19 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .action(async (options: StateOptions) => {
       const { at = null, user = null, market = null, json } = options;
       const limit = options.limit ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_ROWS);
-      end(await state({ ...common(json), at, userId: user, market, limit }));
+      end(await state({ ...invocation(json), at, userId: user, market, limit }));
     });
+}
 
+interface EventsOptions {
+  from?: Point;
+  to?: Point;
+  user?: number;
+  market?: string;
+  json: boolean;
+}
+
+function addEvents(program: Command, { end, invocation }: Shell): void {
   program
     .command('events')
     .description('list commands with their results and events')
@@ -175,9 +216,11 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .action(async (options: EventsOptions) => {
       const from = options.from ?? { sequence: 1 };
       const { to = null, user = null, market = null, json } = options;
-      end(await events({ ...common(json, true), from, to, userId: user, market }));
+      end(await events({ ...invocation(json, true), from, to, userId: user, market }));
     });
+}
 
+function addExplain(program: Command, { end, invocation }: Shell): void {
   program
     .command('explain')
     .description(
@@ -190,9 +233,11 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
       false,
     )
     .action(async ({ user, json }: { user: number; json: boolean }) =>
-      end(await explain({ ...common(json, true), userId: user })),
+      end(await explain({ ...invocation(json, true), userId: user })),
     );
+}
 
+function addAudit(program: Command, { end, invocation }: Shell): void {
   program
     .command('audit')
     .description('check that money is conserved and every market is covered after every batch')
@@ -203,9 +248,12 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     )
     .option('--json', 'print JSON', false)
     .action(async ({ limit = DEFAULT_ROWS, json }: { limit?: number; json: boolean }) =>
-      end(await audit({ ...common(json), limit })),
+      end(await audit({ ...invocation(json), limit })),
     );
+}
 
+/** It has two folders, and none in --data. */
+function addCompare(program: Command, { streams, output, end }: Shell): void {
   program
     .command('compare <a> <b>')
     .description('find the first difference of two journals, and of the states they lead to')
@@ -214,7 +262,9 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
       const progress = progressBar(streams.notices, true);
       end(await compare({ folders: [a, b], json, output, progress }));
     });
+}
 
+function addRepair(program: Command, { end, invocation }: Shell): void {
   program
     .command('repair')
     .description('copy the good beginning of a damaged journal into a new folder')
@@ -227,26 +277,8 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .option('--json', 'print JSON', false)
     .action(async (options: { truncateAfter: number; to: string; json: boolean }) => {
       const { truncateAfter: after, to, json } = options;
-      end(await repair({ ...common(json), after, to }));
+      end(await repair({ ...invocation(json), after, to }));
     });
-
-  return program;
-}
-
-interface StateOptions {
-  at?: Point;
-  user?: number;
-  market?: string;
-  limit?: number;
-  json: boolean;
-}
-
-interface EventsOptions {
-  from?: Point;
-  to?: Point;
-  user?: number;
-  market?: string;
-  json: boolean;
 }
 
 /** Makes commander report an invalid value with its option. */
