@@ -126,7 +126,7 @@ export class CommandRecord {
     return (this.flags >>> TIME_IN_FORCE_SHIFT) & NO_TIME_IN_FORCE;
   }
 
-  /** An order's postOnly, or a batch's atomic. */
+  /** An order's postOnly, a batch's atomic, or an amendment's withClientOrderId. */
   get isSet(): boolean {
     return (this.flags & SET) !== 0;
   }

@@ -24,7 +24,8 @@
  *
  *   1        KEYED
  *   2        BOUNDED
- *   4        SET    postOnly, atomic, paused, frozen, or: the partner of a registration is not null
+ *   4        SET    postOnly, atomic, paused, frozen, withClientOrderId, or: the partner of a
+ *            registration is not null
  *   8, 16    the outcome; 3: the command named none that exists
  *   32..128  timeInForce; 7: the command named none that exists
  *   256      NAMED
@@ -147,6 +148,7 @@ export const COMMAND_FIELDS = {
     orderId: 'number',
     sizeLots: 'number',
     priceTicks: 'number',
+    withClientOrderId: 'set',
   },
   claim: { ...USER, marketId: 'number' },
   stake: { ...USER, amountMicros: 'number' },
@@ -385,14 +387,17 @@ export class RecordBuffer {
         this.finishKeyed(start, CommandKind.cancelEverywhere, 0, userId, idempotencyKey);
         return;
       }
-      case 'amend':
+      case 'amend': {
+        const flags = bitOf(operation.withClientOrderId);
         numbers[fields + AmendField.marketId] = numberOf(operation.marketId);
         numbers[fields + AmendField.orderId] = numberOf(operation.orderId);
         numbers[fields + AmendField.sizeLots] = numberOf(operation.sizeLots);
         numbers[fields + AmendField.priceTicks] = numberOf(operation.priceTicks);
         this.end = fields + 4;
-        this.finishKeyed(start, CommandKind.amend, 0, operation.userId, operation.idempotencyKey);
+        const { userId, idempotencyKey } = operation;
+        this.finishKeyed(start, CommandKind.amend, flags, userId, idempotencyKey);
         return;
+      }
       default:
         throw noRecord(operation);
     }

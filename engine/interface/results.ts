@@ -3,8 +3,15 @@
  * sequence and the time, followed by the fields below. Idempotency keys remember these integers, so
  * a replayed result is the same to the byte.
  */
+
+import type { NumberBuffer } from '../storage/number-buffer.js';
 import type { CommandName } from './commands.js';
-import { MAX_BATCH_OPERATIONS, MAX_FILLS_PER_ORDER, MAX_OPEN_ORDERS_PER_USER } from './limits.js';
+import {
+  MAX_BATCH_OPERATIONS,
+  MAX_CLIENT_ORDER_ID_LENGTH,
+  MAX_FILLS_PER_ORDER,
+  MAX_OPEN_ORDERS_PER_USER,
+} from './limits.js';
 
 /** The head of every result. */
 export const ResultHead = { kind: 0, code: 1, sequence: 2, atMs: 3 } as const;
@@ -14,9 +21,11 @@ export const RESULT_HEAD_LENGTH = 4;
  * The fields after the head, by command, if the code is `ok`. An order's fields are followed by
  * `fillCount` triples of (tradeId, priceTicks, sizeLots), with prices of the order's own outcome.
  * Those of an amendment are what the order did when it was placed anew; `keptPriority` 1: it was
- * not. `cancelledOrders` is followed by so many order ids. A batch's field is followed by the
- * results of its operations, each preceded by its length; their heads have the batch's sequence and
- * time.
+ * not. They are followed by the order's clientOrderId, four characters in an integer, the first one
+ * in its lowest byte, with zeros after the last; by nothing if the order has none, or the command
+ * did not ask for it. `cancelledOrders` is followed by so many order ids. A batch's field is
+ * followed by the results of its operations, each preceded by its length; their heads have the
+ * batch's sequence and time.
  *
  * `availableMicros`, `heldMicros`, `upLots` and `downLots` are the user's after the command. The
  * lots are all that the user owns in the market, including those that resting sells hold.
@@ -130,6 +139,8 @@ export const OrderResult = Object.freeze(
   },
 );
 export const ORDER_RESULT_LENGTH = RESULT_HEAD_LENGTH + ORDER_FIELDS.length;
+/** Trade, price and size of a fill. */
+const FILL_LENGTH = 3;
 export const REJECT_RESULT_LENGTH = RESULT_HEAD_LENGTH + REJECT_FIELDS.length;
 
 /** An amendment's own fields, from the start of its result. */
@@ -139,6 +150,25 @@ export const AmendResult = {
 } as const;
 /** The fields of an order follow them, as in an order's result that starts so much later. */
 export const AMEND_ORDER_AT = 2;
+export const CHARACTERS_IN_INTEGER = 4;
+
+/**
+ * The clientOrderId in the amendment's result that begins at `at` and is `ok`; null: there is none.
+ */
+export function clientOrderIdInAmendment({ values, length }: NumberBuffer, at: number) {
+  const order = at + AMEND_ORDER_AT;
+  const end = at < FIRST_OPERATION ? length : at + values[at - 1]!;
+  let text = '';
+  let from = order + ORDER_RESULT_LENGTH + FILL_LENGTH * values[order + OrderResult.fillCount]!;
+  for (; from < end; from++)
+    for (let four = values[from]!; four !== 0; four >>>= 8)
+      text += String.fromCharCode(four & 0xff);
+  return text === '' ? null : text;
+}
+
+/** The integers of a batch's amendments in which the clientOrderIds of their orders are. */
+const ALL_NAMES_LENGTH =
+  (MAX_BATCH_OPERATIONS * MAX_CLIENT_ORDER_ID_LENGTH) / CHARACTERS_IN_INTEGER;
 
 /**
  * No result is longer than that of a batch of amendments with all the fills it may have, which also
@@ -148,6 +178,15 @@ export const MAX_RESULT_LENGTH =
   RESULT_HEAD_LENGTH +
   RESULT_FIELDS.batch.length +
   MAX_BATCH_OPERATIONS * (1 + AMEND_ORDER_AT + ORDER_RESULT_LENGTH) +
-  MAX_FILLS_PER_ORDER * 3 +
+  MAX_FILLS_PER_ORDER * FILL_LENGTH +
   MAX_OPEN_ORDERS_PER_USER +
-  MAX_BATCH_OPERATIONS;
+  MAX_BATCH_OPERATIONS +
+  ALL_NAMES_LENGTH;
+
+/**
+ * The words of the longest result, where an integer below 2^31 takes one and a larger one two. All
+ * are counted as larger ones but those of the names, which take the second words of the fills'
+ * prices.
+ */
+export const MAX_RESULT_WORDS = 2 * (MAX_RESULT_LENGTH - ALL_NAMES_LENGTH);
+if (ALL_NAMES_LENGTH > MAX_FILLS_PER_ORDER) throw new Error('the names need words of their own');

@@ -18,7 +18,7 @@ import {
   IDEMPOTENCY_KEPT_MS,
   IDEMPOTENCY_KEPT_PER_USER,
 } from '../interface/limits.js';
-import { MAX_RESULT_LENGTH } from '../interface/results.js';
+import { MAX_RESULT_WORDS } from '../interface/results.js';
 import { type Archive, ROWS_IN_PIECE } from '../storage/archive.js';
 import { SlotIndex } from '../storage/indexes/slot-index.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
@@ -55,8 +55,7 @@ const Head = {
 } as const;
 const HEAD_WORDS = 9;
 
-/** The longest entry: a result's integers take one word each, or two from 2^31 on. */
-const LONGEST_ENTRY_BYTES = (HEAD_WORDS + 2 * MAX_RESULT_LENGTH) * WORD_BYTES;
+const LONGEST_ENTRY_WORDS = HEAD_WORDS + MAX_RESULT_WORDS;
 
 /** What a look-up found. FULL: nothing, and no room to remember the key. */
 export const Found = { NOTHING: 0, SAME: 1, OTHER: 2, FULL: 3 } as const;
@@ -92,8 +91,8 @@ export class Idempotency {
   fullForMs = 0;
 
   constructor(private readonly bounds: IdempotencyBounds = IDEMPOTENCY_BOUNDS) {
-    this.wordsPerUser = (bounds.bytesPerUser - LONGEST_ENTRY_BYTES) / WORD_BYTES;
-    this.wordsInAll = (bounds.bytesInAll - LONGEST_ENTRY_BYTES) / WORD_BYTES;
+    this.wordsPerUser = bounds.bytesPerUser / WORD_BYTES - LONGEST_ENTRY_WORDS;
+    this.wordsInAll = bounds.bytesInAll / WORD_BYTES - LONGEST_ENTRY_WORDS;
   }
 
   /**
@@ -133,7 +132,6 @@ export class Idempotency {
     nowMs: number,
     result: NumberBuffer,
   ): void {
-    if (result.length > MAX_RESULT_LENGTH) throw new Error(`a result of ${result.length} integers`);
     const { queue } = this;
     const entry = queue.end + 1;
     const page = queue.roomInPage(HEAD_WORDS + 2 * result.length);
@@ -148,6 +146,7 @@ export class Idempotency {
       queue.extend(writeResult(page, at + HEAD_WORDS, result));
     }
     const length = queue.distance(entry - 1, queue.end);
+    if (length > LONGEST_ENTRY_WORDS) throw new Error(`an entry of ${length} words`);
     this.setWord(entry, Head.length, length);
     this.link(entry, userId, hashLow, length);
   }

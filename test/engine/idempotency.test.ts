@@ -9,7 +9,7 @@ import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { IDEMPOTENCY_KEPT_MS } from '../../engine/interface/limits.js';
-import { MAX_RESULT_LENGTH } from '../../engine/interface/results.js';
+import { MAX_RESULT_LENGTH, MAX_RESULT_WORDS } from '../../engine/interface/results.js';
 import {
   Found,
   IDEMPOTENCY_BOUNDS,
@@ -76,7 +76,7 @@ function commandOf(print: number): Command {
   return { kind: 'claim', userId: 1, idempotencyKey: null, marketId: print };
 }
 
-const LONGEST_BYTES = 36 + 8 * MAX_RESULT_LENGTH;
+const LONGEST_BYTES = 36 + 4 * MAX_RESULT_WORDS;
 const FEW: IdempotencyBounds = {
   keysPerUser: 20,
   keysInAll: 100,
@@ -100,9 +100,9 @@ describe('remembered answers', () => {
 
   test('come back whole if they are as long as a result can be, and no longer one is taken', () => {
     const store = new Store({ ...FEW, bytesPerUser: LONGEST_BYTES });
-    const longest = Array.from(
-      { length: MAX_RESULT_LENGTH },
-      (_, i) => Number.MAX_SAFE_INTEGER - i,
+    const oneWord = 2 * MAX_RESULT_LENGTH - MAX_RESULT_WORDS;
+    const longest = Array.from({ length: MAX_RESULT_LENGTH }, (_, i) =>
+      i < oneWord ? i : Number.MAX_SAFE_INTEGER - i,
     );
     expect(store.look(1, 'a', 5, 0)).toBe(Found.NOTHING);
     store.remember(1, 'a', 5, 0, longest);
@@ -110,7 +110,7 @@ describe('remembered answers', () => {
     expect(store.look(1, 'b', 5, 0)).toBe(Found.FULL);
     expect(store.entries.fullForMs).toBe(IDEMPOTENCY_KEPT_MS);
     expect(store.look(1, 'b', 5, IDEMPOTENCY_KEPT_MS)).toBe(Found.NOTHING);
-    expect(() => store.remember(1, 'b', 5, IDEMPOTENCY_KEPT_MS, [...longest, 1])).toThrow(/18306/);
+    expect(() => store.remember(1, 'b', 5, IDEMPOTENCY_KEPT_MS, [...longest, 1])).toThrow(/36620/);
   });
 
   test('an expired key can be used again', () => {

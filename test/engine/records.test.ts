@@ -120,6 +120,7 @@ const OPERATIONS: {
     orderId: number,
     sizeLots: number,
     priceTicks: number,
+    withClientOrderId: fc.boolean(),
   }),
   claim: fc.record({ kind: fc.constant('claim'), ...user, marketId: number }),
 };

@@ -716,7 +716,8 @@ export class RandomCommands {
       const known = this.naive.state.history[orderId - 1];
       const userId = random.chance(0.7) ? (known?.userId ?? this.user()) : this.user();
       const marketId = random.chance(0.7) ? (known?.marketId ?? 1) : this.marketId();
-      return { ...head, userId, marketId, orderId, sizeLots: 5, priceTicks: 0 };
+      const terms = { sizeLots: 5, priceTicks: 0, withClientOrderId: true };
+      return { ...head, userId, marketId, orderId, ...terms };
     }
     const order = random.pick(orders);
     const userId = random.chance(0.97) ? order.userId : this.user();
@@ -731,7 +732,8 @@ export class RandomCommands {
     const priceTicks = random.chance(0.5)
       ? 0
       : this.ticksFor(order.side === Side.BUY, order.outcome);
-    return { ...head, userId, marketId, orderId, sizeLots, priceTicks };
+    const withClientOrderId = orderId % 4 !== 0;
+    return { ...head, userId, marketId, orderId, sizeLots, priceTicks, withClientOrderId };
   }
 
   private claiming(): Claim {

@@ -225,8 +225,8 @@ export class ReplayExchange {
     const order = this.engine.orders(userId)[0];
     if (order !== undefined && random.whole(0, 9) === 0) {
       const { orderId, marketId } = order;
-      const sizeLots = random.whole(1, 40_000);
-      return { kind: 'amend', ...user, marketId, orderId, sizeLots, priceTicks: 0 };
+      const terms = { sizeLots: random.whole(1, 40_000), priceTicks: 0, withClientOrderId: true };
+      return { kind: 'amend', ...user, marketId, orderId, ...terms };
     }
     switch (random.whole(0, 9)) {
       case 0:

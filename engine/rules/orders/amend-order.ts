@@ -63,6 +63,7 @@ export function amendOrder(
   if (leftLots === 0 || (isSamePrice && leftLots <= lots)) {
     state.result.write(taker.side, 1);
     keepPlace(state, taker, row, leftLots, base + AMEND_ORDER_AT);
+    if (command.isSet) writeName(state, taker);
     return Code.ok;
   }
 
@@ -79,7 +80,13 @@ export function amendOrder(
   state.result.write(taker.side, 0);
   takeOut(state, taker, row, filledLots);
   takeAndRest(state, taker, base + AMEND_ORDER_AT);
+  if (command.isSet) writeName(state, taker);
   return Code.ok;
+}
+
+/** Ends the result with the order's clientOrderId, if it has one. */
+function writeName({ orderDetails, result }: State, { detailsRow }: Taker): void {
+  if (detailsRow !== 0) orderDetails.writeName(detailsRow, result);
 }
 
 /** At least one of the two is given. */

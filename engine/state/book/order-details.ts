@@ -7,7 +7,9 @@
  * order ended, so that whoever reads the events of a command finds those of every order in them.
  */
 import { MAX_TIME_MS } from '../../interface/limits.js';
+import { CHARACTERS_IN_INTEGER } from '../../interface/results.js';
 import type { Archive } from '../../storage/archive.js';
+import type { NumberBuffer } from '../../storage/number-buffer.js';
 import { pooledTableOf } from '../../storage/table.js';
 import type { Undoable, UndoLog } from '../../storage/undo.js';
 import type { ClientOrderIds } from './client-order-ids.js';
@@ -81,6 +83,13 @@ export class OrderDetails extends DetailTable {
     if (length === 0) return null;
     const at = row * ROW_BYTES + NAME_AT;
     return String.fromCharCode(...this.bytes().subarray(at, at + length));
+  }
+
+  /** Appends the order's name to a result (results.ts); nothing if it has none. */
+  writeName(row: number, result: NumberBuffer): void {
+    const from = (row * ROW_BYTES + NAME_AT) / Int32Array.BYTES_PER_ELEMENT;
+    const length = Math.ceil(this.nameLength(row) / CHARACTERS_IN_INTEGER);
+    for (let i = 0; i < length; i++) result.push(this.i32[from + i]!);
   }
 
   /** The order has ended. */

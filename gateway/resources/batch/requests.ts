@@ -216,6 +216,7 @@ function readOperation(reading: Reading, operation: Operation): BatchOperation {
         marketId,
         orderId: idNumber('o', operation.orderId),
         ...readAmendment(operation, reading.problem),
+        withClientOrderId: true,
       };
     case 'claim':
       return { kind: 'claim', userId, idempotencyKey: null, marketId };

@@ -93,6 +93,7 @@ export const amend: RouteExample = {
   request: { shares: 6 },
   response: {
     orderId: 'o7',
+    clientOrderId: null,
     keptPriority: true,
     marketId: 'btc-15m-1763701200',
     userId: 'u2',

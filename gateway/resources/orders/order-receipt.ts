@@ -8,6 +8,7 @@ import { type Assets, marketIdText, outcomeName } from '../../../engine/interfac
 import {
   AMEND_ORDER_AT,
   AmendResult,
+  clientOrderIdInAmendment,
   ORDER_RESULT_LENGTH,
   OrderResult,
   ResultHead,
@@ -42,8 +43,8 @@ const KINDS = ['BUY', 'SELL'].flatMap((side) =>
 const ORDER_ID = ascii('{"orderId":"o');
 const NO_CLIENT_ORDER_ID = ascii('","clientOrderId":null');
 const CLIENT_ORDER_ID = ascii('","clientOrderId":"');
-const KEPT_PRIORITY = ascii('","keptPriority":true');
-const LOST_PRIORITY = ascii('","keptPriority":false');
+const KEPT_PRIORITY = ascii(',"keptPriority":true');
+const LOST_PRIORITY = ascii(',"keptPriority":false');
 const MARKET_ID = ascii(',"marketId":"');
 const USER_ID = ascii('","userId":"u');
 const AVERAGE_PRICE = ascii(',"averagePrice":');
@@ -124,12 +125,7 @@ export function writeOrderReceipt(
   clientOrderId: string | null,
 ): void {
   out.integer(ORDER_ID, values[at + OrderResult.orderId]!);
-  if (clientOrderId === null) out.put(NO_CLIENT_ORDER_ID);
-  else {
-    out.put(CLIENT_ORDER_ID);
-    out.text(clientOrderId);
-    out.byte(QUOTE);
-  }
+  writeClientOrderId(out, clientOrderId);
   writePlace(
     out,
     parts.place,
@@ -141,18 +137,20 @@ export function writeOrderReceipt(
   writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
 }
 
-/** The same for the result of an amendment, whose command does not know the clientOrderId. */
+/** The same for the result of an amendment. */
 export function writeAmendReceipt(
   out: AsciiWriter,
   parts: ReceiptParts,
   assets: Assets,
-  { values }: NumberBuffer,
+  result: NumberBuffer,
   at: number,
 ): void {
+  const { values } = result;
   const order = at + AMEND_ORDER_AT;
   const side = values[at + AmendResult.side]!;
   const keptPriority = values[at + AmendResult.keptPriority]!;
   out.integer(ORDER_ID, values[order + OrderResult.orderId]!);
+  writeClientOrderId(out, clientOrderIdInAmendment(result, at));
   out.put(keptPriority === 1 ? KEPT_PRIORITY : LOST_PRIORITY);
   writePlace(
     out,
@@ -163,6 +161,17 @@ export function writeAmendReceipt(
   );
   writeOrder(out, values, order, side === Side.BUY);
   writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
+}
+
+/** Ends the order's id, and writes the client's. */
+function writeClientOrderId(out: AsciiWriter, clientOrderId: string | null): void {
+  if (clientOrderId === null) {
+    out.put(NO_CLIENT_ORDER_ID);
+    return;
+  }
+  out.put(CLIENT_ORDER_ID);
+  out.text(clientOrderId);
+  out.byte(QUOTE);
 }
 
 /** Writes the fields from side to position. */

@@ -67,6 +67,7 @@ export const SellReceipt = responseSchema(
 );
 const amended = {
   orderId,
+  clientOrderId,
   keptPriority: z.boolean().meta({
     description:
       'Whether the order kept its place in the queue. If not, the other fields say what it did when it was placed anew',

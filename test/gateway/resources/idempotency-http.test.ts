@@ -340,7 +340,8 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   const rest = { timeInForce: 'GTC' };
   const buy = on(MARKET, 'buy');
   const BUY = 'POST /markets/15m/{marketId}/buy';
-  const bid = await done(BUY, buy, { outcome: 'UP', shares: 10, price: 0.4, ...rest }, ada);
+  const named = { outcome: 'UP', shares: 10, price: 0.4, clientOrderId: 'first', ...rest };
+  const bid = await done(BUY, buy, named, ada);
   expect(bid.status).toBe('resting');
   const taken = await done(BUY, buy, { outcome: 'DOWN', amount: 3 }, bob);
   expect(taken.shares).toBe(5);
@@ -350,7 +351,8 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   const order = on(MARKET, `orders/${bid.orderId}`);
   const terms = { shares: 8 };
   const amended = 'PATCH /markets/15m/{marketId}/orders/{orderId}';
-  expect((await done(amended, order, terms, ada)).keptPriority).toBe(true);
+  const receipt = await done(amended, order, terms, ada);
+  expect(receipt).toMatchObject({ clientOrderId: 'first', keptPriority: true });
   await done('DELETE /markets/15m/{marketId}/orders/{orderId}', order, undefined, ada);
   await done('DELETE /markets/15m/{marketId}/orders', on(MARKET, 'orders'), undefined, bob);
   await api.post(buy, { outcome: 'UP', shares: 1, price: 0.2, ...rest }, bob.token);

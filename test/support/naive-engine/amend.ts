@@ -37,9 +37,12 @@ export function amend(state: NaiveState, command: Amend): Answer {
   const priceTicks = command.priceTicks === 0 ? order.priceTicks : command.priceTicks;
   const leftLots = Math.max(0, wantedLots - order.filledLots);
   const isSmaller = priceTicks === order.priceTicks && leftLots <= order.sizeLots;
-  return leftLots === 0 || isSmaller
-    ? shrink(state, market, order, leftLots)
-    : placeAnew(state, market, order, { leftLots, priceTicks });
+  const answer =
+    leftLots === 0 || isSmaller
+      ? shrink(state, market, order, leftLots)
+      : placeAnew(state, market, order, { leftLots, priceTicks });
+  const isTold = answer.code === 'ok' && command.withClientOrderId;
+  return isTold ? { ...answer, name: order.clientOrderId } : answer;
 }
 
 /** The order keeps its place, or is closed. */

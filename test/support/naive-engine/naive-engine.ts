@@ -178,6 +178,7 @@ export class NaiveEngine {
         return value;
       }),
       ...(answer.fills ?? []),
+      ...packed(answer.name ?? ''),
     ];
   }
 
@@ -379,4 +380,12 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
     case 'recordUpgrade':
       return ok({ toVersion: command.toVersion });
   }
+}
+
+/** Four characters in a number, the first one in its lowest byte. */
+function packed(text: string): number[] {
+  const fours = text.match(/.{1,4}/g) ?? [];
+  return fours.map((four) =>
+    [...four].reduce((sum, character, at) => sum + character.charCodeAt(0) * 256 ** at, 0),
+  );
 }

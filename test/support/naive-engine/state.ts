@@ -248,6 +248,8 @@ export interface Answer {
   code: CodeName;
   fields: Record<string, number>;
   fills?: number[];
+  /** The clientOrderId at the end of an amendment's result. */
+  name?: string | null;
 }
 
 export function newState(): NaiveState {

@@ -7,6 +7,7 @@ import { batchOf, bid, MARKET, registration, START_MS, UP } from './script.js';
 /** One valid command of each kind that has fields. */
 export function wellFormed(): Command[] {
   const user = { userId: 1, idempotencyKey: null };
+  const amendment = { marketId: MARKET, orderId: 1, sizeLots: 3, priceTicks: 400 };
   const transfer = { userId: 1, amountMicros: 5, partner: 'bank', reference: 'r' };
   const { budgetMicros: _, ...sale } = bid(1, UP, 5, TimeInForce.GTC);
   return [
@@ -31,7 +32,8 @@ export function wellFormed(): Command[] {
     { kind: 'cancel', ...user, marketId: MARKET, orderId: 1 },
     { kind: 'cancelAll', ...user, marketId: MARKET },
     { kind: 'cancelEverywhere', ...user },
-    { kind: 'amend', ...user, marketId: MARKET, orderId: 1, sizeLots: 3, priceTicks: 400 },
+    { kind: 'amend', ...user, ...amendment, withClientOrderId: false },
+    { kind: 'amend', ...user, ...amendment, withClientOrderId: true },
     { ...bid(1, UP, 5, TimeInForce.GTC), expiresAtMs: START_MS + 60_000 },
     { ...bid(1, UP, 5, TimeInForce.GTC), selfTrade: SelfTrade.CANCEL_BOTH },
     { kind: 'claim', ...user, marketId: MARKET },

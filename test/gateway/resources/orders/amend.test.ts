@@ -95,6 +95,49 @@ test('postOnly and clientOrderId of the order stay', async () => {
   expect((await own()).at(-1)).toMatchObject({ clientOrderId: 'mine', price: 0.45 });
 });
 
+test('the receipt has the clientOrderId of the order, of every length that one may have', async () => {
+  const amend = async (clientOrderId: string | undefined, terms: object) => {
+    const { json } = await desk!.buy(ada, { ...RESTING, clientOrderId });
+    return (await desk!.amend(ada, json.orderId, terms)).json;
+  };
+  expect(await amend(undefined, { shares: 6 })).toMatchObject({ clientOrderId: null });
+  for (const length of [1, 2, 3, 4, 5, 8, 61, 62, 63, 64]) {
+    const name = `${'Az09_-:.'.repeat(8)}`.slice(-length);
+    expect(await amend(name, { shares: 6 })).toMatchObject({ clientOrderId: name });
+  }
+  // It moves, and it trades and ends.
+  const moved = await amend('moved', { price: 0.45 });
+  expect(moved).toMatchObject({ clientOrderId: 'moved', keptPriority: false });
+  await desk!.buy(bob, { outcome: 'DOWN', shares: 14, price: 0.5, timeInForce: 'GTC' });
+  const filled = await amend('filled', { price: 0.5, shares: 4 });
+  expect(filled).toMatchObject({ clientOrderId: 'filled', status: 'filled' });
+  expect(filled.fills).toHaveLength(1);
+});
+
+test('each receipt of a batch has the clientOrderId of its own order', async () => {
+  const { json: named } = await desk!.buy(ada, { ...RESTING, clientOrderId: 'named' });
+  await desk!.buy(bob, { outcome: 'DOWN', shares: 4, price: 0.5, timeInForce: 'GTC' });
+  const amend = (orderId: string, terms: object) => ({
+    op: 'amend',
+    marketId: MARKET,
+    orderId,
+    ...terms,
+  });
+  const operations = [
+    amend(named.orderId, { price: 0.5 }),
+    amend(ADA, { shares: 6 }),
+    amend('o999', { shares: 6 }),
+    amend(named.orderId, { shares: 4 }),
+  ];
+  for (const atomic of [false, true]) {
+    const sent = atomic ? [amend(ADA, { shares: 5 })] : operations;
+    const body = { operations: sent, atomic };
+    const { json } = await desk!.server.api.post('/batch', body, ada.token);
+    const names = json.results.map((one: { clientOrderId?: string }) => one.clientOrderId);
+    expect(names).toEqual(atomic ? [null] : ['named', null, undefined, 'named']);
+  }
+});
+
 test('an amended order still expires', async () => {
   const { clock } = desk!.server;
   const expiresAtMs = clock.nowMs() + 1_000;
