@@ -8,7 +8,7 @@
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
  *   5. journal.head can be read, or the operator has accepted that it cannot;
- *   6. it is not a copy that was interrupted.
+ *   6. it is not a copy or an upgrade that was interrupted.
  * The replay that follows (recovery.ts) checks whether the commands lead to the digests.
  *
  * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
@@ -47,7 +47,7 @@ export interface JudgementOptions {
   checkAll?: boolean;
   /** Accept a journal of an older version, which can be read, but not continued. */
   acceptOlder?: boolean;
-  /** Accept a copy that was interrupted, to go on with it. */
+  /** Accept a copy or an upgrade that is not finished, to go on with it. */
   acceptUnfinished?: boolean;
   /** Makes the checks of segments. Default: this thread. */
   checks?: SegmentChecks;
@@ -101,22 +101,29 @@ export async function judgeFolder(
   });
 }
 
-/**
- * In a folder while a copy or an upgrade is made into it (operations/folders.ts): its journal may
- * be good, but end too early.
- */
-export const UNFINISHED_FILE = 'unfinished-copy';
+/** In a folder while it is made (operations/folders.ts). */
+export const UNFINISHED_COPY = 'unfinished-copy';
+export const UNFINISHED_UPGRADE = 'unfinished-upgrade';
 
-/** @throws JournalError */
+/**
+ * The journal of an unfinished folder may be good, but end too early.
+ * @throws JournalError
+ */
 export function refuseUnfinished(folder: string): void {
-  const path = join(folder, UNFINISHED_FILE);
-  if (!existsSync(path)) return;
-  throw new JournalError(
-    `${folder} is a copy or an upgrade that was interrupted, so commands may be missing at its ` +
-      'end. Nothing was changed. Make it again: a backup into the same folder goes on, anything ' +
-      `else needs a new one. Only to accept the loss of what was not copied, remove ${path}.`,
-    null,
-  );
+  const copy = join(folder, UNFINISHED_COPY);
+  if (existsSync(copy))
+    throw new JournalError(
+      `${folder} is a copy that was interrupted, so commands are missing at its end. Nothing was ` +
+        'changed. Make it again: a backup into the same folder goes on, anything else needs a new ' +
+        `one. Only to accept the loss of what was not copied, remove ${copy}.`,
+      null,
+    );
+  if (existsSync(join(folder, UNFINISHED_UPGRADE)))
+    throw new JournalError(
+      `${folder} is an upgrade that was interrupted, or whose proof failed. Nothing was changed. ` +
+        'Upgrade the old folder again, into a new one.',
+      null,
+    );
 }
 
 /**

@@ -14,7 +14,7 @@ import type { Journal } from '../journal/journal.js';
 import { type JournalReader, openJournalReader } from '../journal/reader.js';
 import { listSegments } from '../journal/segments.js';
 import type { CommitLog } from '../journal/store.js';
-import { UNFINISHED_FILE } from '../judgement.js';
+import { UNFINISHED_COPY } from '../judgement.js';
 import { prepareSnapshotFolder, removeOldSnapshots, snapshotNameOf } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { createPrivateFile, createPrivateFolder, FILE_MODE, syncPath } from '../storage/files.js';
@@ -51,11 +51,14 @@ export function mustBePresent(folder: string, { version }: JournalReader): void 
   );
 }
 
-/** Creates the folder of a new copy. No exchange starts on it before {@link finishCopy}. */
-export async function beginCopy(folder: string): Promise<void> {
+/**
+ * Creates a folder with a file that keeps exchanges from starting on it until {@link finish}. A
+ * folder that has a journal was finished, or has that file.
+ */
+export async function begin(folder: string, unfinished: string): Promise<void> {
   await createPrivateFolder(folder);
   if (listSegments(folder).length > 0) return;
-  await createPrivateFile(join(folder, UNFINISHED_FILE));
+  await createPrivateFile(join(folder, unfinished));
   await syncPath(folder);
 }
 
@@ -64,7 +67,7 @@ export async function beginCopy(folder: string): Promise<void> {
  * {@link closeCopy} has synced all of it.
  */
 export async function openCopy(folder: string): Promise<Journal> {
-  await beginCopy(folder);
+  await begin(folder, UNFINISHED_COPY);
   return openJournal({ folder, durability: 'normal', acceptUnfinished: true });
 }
 
@@ -77,8 +80,12 @@ export async function closeCopy(folder: string, journal: Pick<CommitLog, 'close'
 
 /** Everything is in the copy: an exchange may start on it. */
 export async function finishCopy(folder: string): Promise<void> {
+  await finish(folder, UNFINISHED_COPY);
+}
+
+export async function finish(folder: string, unfinished: string): Promise<void> {
   await syncPath(folder);
-  rmSync(join(folder, UNFINISHED_FILE), { force: true });
+  rmSync(join(folder, unfinished), { force: true });
   await syncPath(folder);
 }
 

@@ -32,21 +32,14 @@ import type { Journal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
 import { segmentNumber } from '../journal/segments.js';
-import { judgeFolder } from '../judgement.js';
+import { judgeFolder, UNFINISHED_UPGRADE } from '../judgement.js';
 import { recover } from '../recovery.js';
 import { readSnapshot, stateHash, takeSnapshot, writeSnapshot } from '../snapshot/file.js';
 import { listSnapshots, prepareSnapshotFolder, snapshotNameOf } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { syncPath } from '../storage/files.js';
 import { append } from './copy-journal.js';
-import {
-  beginCopy,
-  closeCopy,
-  copySecret,
-  finishCopy,
-  mustBeNew,
-  OperationRefused,
-} from './folders.js';
+import { begin, closeCopy, copySecret, finish, mustBeNew, OperationRefused } from './folders.js';
 
 const SILENT = { info: () => {}, warn: () => {} };
 const elapsedMs = () => 0;
@@ -84,7 +77,7 @@ export async function upgrade({ from, to }: { from: string; to: string }): Promi
     await copyFiles(from, to);
     const { newEnd, usesSnapshot, expected } = await goOn(to, fromVersion, old);
     const proof = await prove(to, expected);
-    await finishCopy(to);
+    await finish(to, UNFINISHED_UPGRADE);
     const { fromFirst } = old;
     return {
       fromVersion,
@@ -111,7 +104,7 @@ async function examine(from: string): Promise<{ fromVersion: number; end: Journa
 
 /** History is not copied: a start makes it anew, in its present format. */
 async function copyFiles(from: string, to: string): Promise<void> {
-  await beginCopy(to);
+  await begin(to, UNFINISHED_UPGRADE);
   const isKept = (name: string) =>
     name === HEAD_FILE || segmentNumber(name.replace(/-wal$/, '')) !== null;
   for (const name of readdirSync(from).filter(isKept)) await copyOne(join(from, name), to, name);

@@ -96,7 +96,7 @@ describe('a backup', () => {
     const batches = await readAll(original);
     await flip(folder, batches[20]!.firstSequence, 'records');
     expect((await operate('backup', '--data', folder, '--to', to)).status).toBe(1);
-    const refused = 'is a copy or an upgrade that was interrupted';
+    const refused = 'is a copy that was interrupted';
     await expect(TestServer.start({}, to)).rejects.toThrow(refused);
     const restored = await operate('restore', '--data', to, '--to', folders.make());
     expect([restored.status, restored.err]).toEqual([1, expect.stringContaining(refused)]);

@@ -112,7 +112,7 @@ describe('an upgrade', () => {
     const to = folders.make();
     const { status } = await operate('upgrade', '--data', folder, '--to', to);
     expect([status, listSegments(to).length]).toEqual([2, 1]);
-    await expect(TestServer.start({}, to)).rejects.toThrow('upgrade that was interrupted');
+    await expect(TestServer.start({}, to)).rejects.toThrow('is an upgrade that was interrupted');
     const again = await operate('upgrade', '--data', to, '--to', folders.make());
     expect([again.status, again.err]).toEqual([1, expect.stringContaining('was interrupted')]);
   });

@@ -32,9 +32,16 @@ export function keyOf(command: Command): string | null {
   return 'idempotencyKey' in command ? command.idempotencyKey : null;
 }
 
+/** Neither the key counts, nor withClientOrderId in amendments. */
 export function sameCommand(a: Command, b: Command): boolean {
-  const withoutKey = (command: Command) => ({ ...command, idempotencyKey: null });
-  return isDeepStrictEqual(withoutKey(a), withoutKey(b));
+  const comparable = (command: Command) => ({ ...withoutChoice(command), idempotencyKey: null });
+  return isDeepStrictEqual(comparable(a), comparable(b));
+}
+
+function withoutChoice<C extends Command>(command: C): C {
+  if (command.kind === 'amend') return { ...command, withClientOrderId: false };
+  if (command.kind !== 'batch') return command;
+  return { ...command, operations: command.operations.map(withoutChoice) };
 }
 
 function bytesOf(result: number[]): number {
