@@ -39,7 +39,10 @@ const UNWRITTEN_BYTES_MAX = 1024 * 1024;
  * A destination that is written synchronously, so that the last lines before the process ends are
  * there. A log that cannot be written does not stop the exchange.
  */
-export function bounded(place: number | string, maxLength = UNWRITTEN_BYTES_MAX) {
+export function bounded(
+  place: number | string,
+  maxLength = UNWRITTEN_BYTES_MAX,
+): ReturnType<typeof destination> {
   const output = destination({ dest: place, sync: true, maxLength });
   output.on('error', () => {});
   return output;

@@ -181,12 +181,18 @@ describe('the container image', () => {
     expect(await healthCheck('http://127.0.0.1:9/api')).toBe(1);
   });
 
-  it('copies only what the repository has', () => {
+  it('is built from the files that it copies', () => {
+    const image = newFolder();
     for (const line of lines.slice(0, last)) {
       const match = /^COPY (?!--)(.+) \S+$/.exec(line);
       for (const name of match?.[1]?.split(' ') ?? [])
-        expect(existsSync(join(ROOT, name)), name).toBe(true);
+        cpSync(join(ROOT, name), join(image, name), { recursive: true });
     }
+    symlinkSync(join(ROOT, 'node_modules'), join(image, 'node_modules'));
+    expect(lines.slice(0, last).join('\n')).toMatch(/^RUN npm run build\b/m);
+    execFileSync('npm', ['run', '--silent', 'build'], { cwd: image, stdio: 'pipe' });
+    const bundle = readFileSync(join(image, 'dist/gateway/main.js'), 'utf8');
+    expect(bundle).toBe(readFileSync(join(ROOT, 'dist/gateway/main.js'), 'utf8'));
   });
 });
 
