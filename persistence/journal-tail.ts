@@ -1,7 +1,7 @@
 /**
- * Follows a journal on PostgreSQL with an engine in this thread: the way in which a standby stays
- * warm and a replica serves reads. The engine starts from the newest usable snapshot of the node's
- * own folder and is at the end of what is there when {@link JournalTail.open} returns.
+ * Follows a journal on PostgreSQL with an engine in this thread: this keeps a standby warm and lets
+ * a replica serve reads. The engine starts from the newest usable snapshot of the node's own folder
+ * and is at the end of what is there when {@link JournalTail.open} returns.
  *
  * It reads from a standby of the cluster, if there is one: a standby shows only what is on two
  * machines. A lost connection, another leader, another primary and a node that has fallen behind

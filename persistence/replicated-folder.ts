@@ -1,6 +1,6 @@
 /**
- * The data folder of an exchange whose journal is on PostgreSQL: it has snapshots, the history and
- * the secret of the sessions, all of which can be made again from the journal, and no journal.
+ * The data folder of an exchange whose journal is on PostgreSQL: it has no journal. Snapshots and
+ * the history can be made again from the journal; the secret of the sessions cannot.
  *
  * Always holds: the engine is rebuilt only after this process leads and its epoch is replicated, so
  * what it reads can not be lost any more; nothing is written to the journal before that. A standby

@@ -23,7 +23,7 @@ export const RESULT_HEAD_LENGTH = 4;
  * Those of an amendment are what the order did when it was placed anew; `keptPriority` 1: it was
  * not. They are followed by the order's clientOrderId, four characters in an integer, the first one
  * in its lowest byte, with zeros after the last; by nothing if the order has none, or the command
- * did not ask for it. `cancelledOrders` is followed by so many order ids. A batch's field is
+ * did not ask for it. `cancelledOrders` is followed by that many order ids. A batch's field is
  * followed by the results of its operations, each preceded by its length; their heads have the
  * batch's sequence and time.
  *

@@ -6,7 +6,7 @@ export interface Retries {
   attempts: number;
   /** Milliseconds after which an attempt counts as lost. */
   timeoutMs: number;
-  /** The first wait; each further one is twice as long, and a random part of it is left out. */
+  /** The first wait; each further one is twice as long, less a random part of up to half. */
   firstWaitMs: number;
   /** The longest wait. If the exchange asks for a longer one, the call fails at once. */
   longestWaitMs: number;
@@ -33,7 +33,7 @@ export function waitBefore(
   return Math.max(asked, backoffMs(attempt, retries.firstWaitMs, retries.longestWaitMs));
 }
 
-/** After `attempt` failures in a row: doubled each time, of which a random half is left out. */
+/** After `attempt` failures in a row: doubled each time, less a random part of up to half. */
 export function backoffMs(attempt: number, firstMs: number, longestMs: number): number {
   return Math.min(firstMs * 2 ** (attempt - 1), longestMs) * (0.5 + Math.random() / 2);
 }

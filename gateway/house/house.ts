@@ -1,6 +1,6 @@
 /**
  * The house: an ordinary account, without privileges, that quotes both sides of every active market
- * around a fair value, so that every order finds liquidity.
+ * around a fair value, so that orders usually find liquidity.
  *
  * Always holds: all its orders are post-only, and it has none in a market's last seconds or while
  * prices are stale. Its loss in a market is limited by a cap on its exposure and on its money

@@ -1,6 +1,6 @@
 /**
- * A route: its path, access rules, schemas and handler. The table of routes is everything that the
- * server serves, and contains everything that the OpenAPI document says about a route.
+ * A route: its path, access rules, schemas and handler. The table of routes has every route of the
+ * API except the stream, and contains everything that the OpenAPI document says about a route.
  */
 import type { z } from 'zod';
 import type { Command } from '../../engine/interface/commands.js';

@@ -4,7 +4,7 @@
  * clock may be wrong, so neither is asked.
  *
  * Always holds: it never goes back, and is ahead of the last command by at most a second of real
- * time: the leader submits commands more often than that.
+ * time: when no command comes, it stops there until the next one.
  */
 import { type Clock, elapsedMs } from '../time/clock.js';
 

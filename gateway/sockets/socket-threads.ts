@@ -1,12 +1,12 @@
 /**
- * The trading thread's side of the socket threads: a router whose connections other threads have.
- * They accept and parse; here, the same routes, limits and checks as on any connection are run for
- * each request, in the order in which each thread sends them, and the answers go back.
+ * The trading thread's side of the socket threads: a router for connections that other threads
+ * hold. They accept and parse; here, the same routes, limits and checks as on any connection are
+ * run for each request, in the order in which each thread sends them, and the answers go back.
  *
  * Always holds:
  * - every request that a thread hands over is answered once, or its client has left;
- * - the threads have only what may leave the process: an answer is written to a ring where it would
- *   be written to a socket, once it is durable;
+ * - the threads receive only what may leave the process: an answer is written to a ring where it
+ *   would be written to a socket, once it is durable;
  * - what waits for a thread is bounded: beyond, answers are dropped with their connections, as
  *   those are that clients do not read;
  * - without its threads the exchange does not go on: the end of one is a fatal error.

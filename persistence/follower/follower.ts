@@ -3,10 +3,10 @@
  * alone, which checks that the journal leads to the exchange's state, writes snapshots, and keeps
  * the history and the leaderboards.
  *
- * Always holds: the trading thread never waits for the follower; `isTooFarBehind` says when it must
- * accept fewer orders. If the journal disagrees with the
- * exchange, `onDisagreement` is called once. A thread that fails is restarted, at most RESTARTS_MAX
- * times within RESTARTS_WITHIN_MS, and continues where it was.
+ * Always holds: the trading thread never waits for the follower; `isTooFarBehind` says when changes
+ * other than cancels must be refused. If the journal disagrees with the exchange, `onDisagreement`
+ * is called once. A thread that fails is restarted, at most RESTARTS_MAX times within
+ * RESTARTS_WITHIN_MS, and continues where it was.
  */
 import { Worker } from 'node:worker_threads';
 import type { JournalPlace } from '../journal/source.js';

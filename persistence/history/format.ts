@@ -1,6 +1,6 @@
 /**
- * The format of history.db: trades, points, closed positions and markets, made from the journal
- * alone.
+ * The format of history.db: trades, orders, payments, balances, points, closed positions, books,
+ * prices and markets, made from the journal alone.
  *
  * application_id 0x51485848 ("QHXH"), user_version 1. A database of another version is not
  * converted: it is deleted and rebuilt from the journal.
