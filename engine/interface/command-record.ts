@@ -15,6 +15,7 @@ import {
   FLAGS_MASK,
   FLAGS_SHIFT,
   KEYED,
+  KIND_MASK,
   KIND_NAMES,
   NAMED,
   NO_OUTCOME,
@@ -61,7 +62,7 @@ export class CommandRecord {
     const head = records.ints[2 * at]!;
     this.records = records;
     this.numbers = records.numbers;
-    this.kind = head & 0xff;
+    this.kind = head & KIND_MASK;
     this.flags = (head >>> FLAGS_SHIFT) & FLAGS_MASK;
     this.userId = records.ints[2 * at + 1]!;
     this.at = at;
@@ -179,7 +180,7 @@ export function readCommand(records: RecordBuffer, at: number): Command {
 
 /** The CommandKind of a record. */
 export function kindAt(records: RecordBuffer, at: number): number {
-  return records.ints[2 * at]! & 0xff;
+  return records.ints[2 * at]! & KIND_MASK;
 }
 
 export function timeOf(records: RecordBuffer, at: number): number {

@@ -8,11 +8,12 @@
  * that an older program has executed without it has the same fingerprint as with it.
  */
 
-import { type CommandRecord, kindAt } from './command-record.js';
+import type { CommandRecord } from './command-record.js';
 import { CommandKind } from './commands.js';
-import { FLAGS_SHIFT, type RecordBuffer, SET, wordsOf } from './records.js';
+import { FLAGS_SHIFT, KIND_MASK, type RecordBuffer, SET, WORDS_SHIFT } from './records.js';
 
 const { amend: AMEND, batch: BATCH } = CommandKind;
+const UNCOVERED = SET << FLAGS_SHIFT;
 
 export class Fingerprint {
   /** The two lanes, signed 32-bit integers. */
@@ -22,34 +23,26 @@ export class Fingerprint {
   take(record: CommandRecord): void {
     this.a = 0x243f6a88 | 0;
     this.b = 0x85a308d3 | 0;
-    const { records, at, fields, numbersEnd, afterKey, next } = record;
-    this.addHead(records, at);
-    this.add(records, fields, numbersEnd);
-    if (record.kind === BATCH) this.addOperations(records, afterKey, next);
-    else this.add(records, afterKey, next);
+    const { records, at, kind, fields, numbersEnd, afterKey, next } = record;
+    this.add(records, at, at + 1, at);
+    this.add(records, fields, numbersEnd, numbersEnd);
+    this.add(records, afterKey, next, kind === BATCH ? afterKey : next);
     this.a = mix(this.a);
     this.b = mix(this.b ^ this.a);
   }
 
-  private addOperations(records: RecordBuffer, from: number, end: number): void {
-    let next = from;
-    for (let at = from; at < end; at = next) {
-      next = at + wordsOf(records, at);
-      this.addHead(records, at);
-      this.add(records, at + 1, next);
-    }
-  }
-
-  private addHead(records: RecordBuffer, at: number): void {
-    this.add(records, at, at + 1, kindAt(records, at) === AMEND ? SET << FLAGS_SHIFT : 0);
-  }
-
-  /** @param ignored bits of the first half of each word that count as 0. */
-  private add({ ints }: RecordBuffer, from: number, end: number, ignored = 0): void {
+  /** @param head the first word that begins a command or an operation; `end`: none does. */
+  private add({ ints }: RecordBuffer, from: number, end: number, head: number): void {
     let { a, b } = this;
-    for (let i = 2 * from; i < 2 * end; i += 2) {
-      a = Math.imul(((a << 13) | (a >>> 19)) ^ (ints[i]! & ~ignored) ^ b, 0xcc9e2d51);
-      b = Math.imul(((b << 17) | (b >>> 15)) ^ ints[i + 1]! ^ a, 0x1b873593);
+    let nextHead = head;
+    for (let at = from; at < end; at++) {
+      let low = ints[2 * at]!;
+      if (at === nextHead) {
+        nextHead = at + (low >>> WORDS_SHIFT);
+        if ((low & KIND_MASK) === AMEND) low &= ~UNCOVERED;
+      }
+      a = Math.imul(((a << 13) | (a >>> 19)) ^ low ^ b, 0xcc9e2d51);
+      b = Math.imul(((b << 17) | (b >>> 15)) ^ ints[2 * at + 1]! ^ a, 0x1b873593);
     }
     this.a = a;
     this.b = b;

@@ -13,6 +13,7 @@ import {
   FLAGS_MASK,
   FLAGS_SHIFT,
   KEYED,
+  KIND_MASK,
   MAX_RECORD_OPERATIONS,
   MAX_TEXT_LENGTH,
   NAMED,
@@ -68,7 +69,7 @@ export function checkRecord(records: RecordBuffer, at: number): number {
   const { length } = records;
   if (at + COMMAND_HEAD > length) throw broken(at, 'the bytes end within its head');
   checkNumber(records, at + 1);
-  const kind = records.ints[2 * at]! & 0xff;
+  const kind = records.ints[2 * at]! & KIND_MASK;
   if (kind === CommandKind.batch) return checkBatch(records, at);
   return checkFields(records, at, at + COMMAND_HEAD, length);
 }
@@ -92,7 +93,7 @@ function checkBatch(records: RecordBuffer, at: number): number {
 
 function checkOperation(records: RecordBuffer, at: number, end: number): number {
   if (at >= end) throw broken(at, 'the batch ends before it');
-  const kind = records.ints[2 * at]! & 0xff;
+  const kind = records.ints[2 * at]! & KIND_MASK;
   switch (kind) {
     case CommandKind.buy:
     case CommandKind.sell:
@@ -110,7 +111,7 @@ function checkOperation(records: RecordBuffer, at: number, end: number): number 
 /** Checks a record that is no batch. It must end at `end` or before. */
 function checkFields(records: RecordBuffer, at: number, fields: number, end: number): number {
   const head = records.ints[2 * at]!;
-  const kind = head & 0xff;
+  const kind = head & KIND_MASK;
   const flags = (head >>> FLAGS_SHIFT) & FLAGS_MASK;
   const next = at + (head >>> WORDS_SHIFT);
   checkFlags(records, at);
@@ -134,7 +135,7 @@ function checkFields(records: RecordBuffer, at: number, fields: number, end: num
 
 function checkFlags({ ints }: RecordBuffer, at: number): void {
   const head = ints[2 * at]!;
-  const kind = head & 0xff;
+  const kind = head & KIND_MASK;
   const flags = (head >>> FLAGS_SHIFT) & FLAGS_MASK;
   if (PLACES[kind] === undefined) throw broken(at, `no command has the kind ${kind}`);
   const outcome = (flags & OUTCOME_FLAGS) >>> OUTCOME_SHIFT;

@@ -61,6 +61,7 @@ export const NAMED = 256;
 export const EXPIRES = 512;
 export const SELF_TRADE_SHIFT = 10;
 export const NO_SELF_TRADE = 3;
+export const KIND_MASK = 0xff;
 export const FLAGS_SHIFT = 8;
 export const FLAGS_MASK = 0xfff;
 export const WORDS_SHIFT = 20;
