@@ -13,7 +13,7 @@ import { inFolder } from '../measure/machine.js';
 import { type Part, percent, type Section, sectionOf, tableOf, textOf } from '../measure/report.js';
 import { median, Samples, spread } from '../measure/samples.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
-import type { Workload } from '../workload/workload.js';
+import { planWorkload, type Workload } from '../workload/workload.js';
 import { LARGE_AT_MS, LARGE_USERS, largeExchange } from './large-exchange.js';
 
 const entryText = serializer(LeaderboardEntry);
@@ -26,6 +26,8 @@ export interface FollowerBenchOptions {
 }
 
 const ROUNDS = 3;
+/** The long run has so many times as many commands, and windows. */
+const LONG = 16;
 const OUTSTANDING = 1_024;
 const PATIENCE_MS = 300_000;
 const PAGE = 50;
@@ -42,7 +44,7 @@ export async function benchFollower(
   return sectionOf(
     'follower',
     [
-      `The workload (seed ${workload.options.seed}) through the sequencer, synchronous=FULL, ${OUTSTANDING} outstanding, with and without the follower, ${ROUNDS} alternating rounds. The follower yields to the trading thread and catches up afterwards.`,
+      `The workload (seed ${workload.options.seed}) through the sequencer, synchronous=FULL, ${OUTSTANDING} outstanding, with and without the follower, ${ROUNDS} alternating rounds. The follower yields to the trading thread and catches up afterwards. In the last row trading waits whenever the follower is too far behind, where an exchange refuses changes, so that is the rate that lasts.`,
       `Leaderboards: ${textOf(LARGE_USERS)} users, all of them listed. Trading thread: how long its event loop was busy with a request, its answer and the answer's JSON. The follower's thread does the ranking.`,
     ],
     [trading, boards],
@@ -63,12 +65,17 @@ async function tradingBeside(
   const off: Round[] = [];
   const on: Round[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    for (const rounds of [off, on]) {
-      rounds.push(
-        await inFolder(parent, (folder) => runRound(workload, folder, seconds, rounds === on)),
-      );
-    }
+    off.push(await inFolder(parent, (folder) => runRound({ workload, folder, seconds })));
+    on.push(
+      await inFolder(parent, (folder) => runRound({ workload, folder, seconds, mode: 'on' })),
+    );
   }
+  const { options } = workload;
+  const commands = options.commands * LONG;
+  const long = planWorkload({ ...options, commands, windows: options.windows * LONG });
+  const held = await inFolder(parent, (folder) =>
+    runRound({ workload: long, folder, seconds: Number.POSITIVE_INFINITY, mode: 'held' }),
+  );
   const medianOf = (value: (round: Round) => number) => (rounds: readonly Round[]) =>
     median(rounds.map(value));
   const rate = ({ loop }: Round) => loop.commands / loop.seconds;
@@ -76,9 +83,14 @@ async function tradingBeside(
   return {
     table: tableOf(
       `Trading with the follower off and on (${percent(onRate / offRate)} of the rate); latencies in milliseconds`,
-      [off, on],
+      [off, on, [held]],
       {
-        follower: (rounds) => (rounds === off ? 'off' : 'on'),
+        follower: (rounds) =>
+          rounds === off
+            ? 'off'
+            : rounds === on
+              ? 'on'
+              : `on, and keeps up: ${textOf(commands)} commands`,
         'commands/s (median)': (rounds) => median(rounds.map(rate)),
         'commands/s': (rounds) => spread(rounds.map(rate), textOf),
         p50: medianOf(({ loop }) => loop.latencyMs.percentile(0.5)),
@@ -87,19 +99,26 @@ async function tradingBeside(
         'ms to catch up': medianOf(({ catchUpMs }) => catchUpMs),
       },
     ),
-    figures: { followerOffCommandsPerSecond: offRate, followerOnCommandsPerSecond: onRate },
+    figures: {
+      followerOffCommandsPerSecond: offRate,
+      followerOnCommandsPerSecond: onRate,
+      followerKeepsUpCommandsPerSecond: rate(held),
+    },
   };
 }
 
-async function runRound(
-  workload: Workload,
-  folder: string,
-  seconds: number,
-  isOn: boolean,
-): Promise<Round> {
+interface RoundOptions {
+  workload: Workload;
+  folder: string;
+  seconds: number;
+  /** Default: without a follower. `held`: trading waits while it is too far behind. */
+  mode?: 'on' | 'held';
+}
+
+async function runRound({ workload, folder, seconds, mode }: RoundOptions): Promise<Round> {
   // The follower needs an existing journal.
   await (await openJournal({ folder })).close();
-  const follower = isOn ? startFollower(folder, 0) : null;
+  const follower = mode === undefined ? null : startFollower(folder, 0);
   try {
     const loop = await runClosedLoop({
       workload,
@@ -108,6 +127,7 @@ async function runRound(
       outstanding: OUTSTANDING,
       seconds,
       onCommit: (sequence) => follower?.committed(sequence),
+      isHeld: () => mode === 'held' && follower!.isTooFarBehind,
     });
     const lagCommands = follower?.status.lagCommands ?? 0;
     const startedMs = performance.now();

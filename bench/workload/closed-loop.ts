@@ -24,6 +24,8 @@ export interface LoopOptions {
   seconds: number;
   /** Called after each commit. */
   onCommit?: (durableSequence: number) => void;
+  /** While it is true no command is submitted, as an exchange that refuses changes executes none. */
+  isHeld?: () => boolean;
 }
 
 export interface LoopResult {
@@ -36,6 +38,9 @@ export interface LoopResult {
   endSequence: number;
   digest: string;
 }
+
+/** How often a loop that is held looks whether it may go on. */
+const LOOK_MS = 1;
 
 /** Runs the workload's setup and then the loop, through a new engine and a new journal. */
 export async function runClosedLoop(options: LoopOptions): Promise<LoopResult> {
@@ -60,6 +65,7 @@ class ClosedLoop {
   private next = 0;
   private running = 0;
   private deadlineMs = 0;
+  private readonly held: Outstanding[] = [];
   private readonly latencyMs: Samples;
   private finished: (() => void) | null = null;
   private failed: ((error: Error) => void) | null = null;
@@ -107,10 +113,28 @@ class ClosedLoop {
     const nowMs = performance.now();
     this.latencyMs.add(nowMs - outstanding.submittedMs);
     this.running--;
+    if (this.options.isHeld?.() === true) this.hold(outstanding);
+    else this.goOn(outstanding, nowMs);
+  }
+
+  private goOn(outstanding: Outstanding, nowMs: number): void {
     if (nowMs < this.deadlineMs && this.next < this.options.workload.commands.length)
       this.submitNext(outstanding);
-    else if (this.running === 0) this.finished!();
+    else if (this.running + this.held.length === 0) this.finished!();
   }
+
+  private hold(outstanding: Outstanding): void {
+    if (this.held.push(outstanding) === 1) setTimeout(this.lookAgain, LOOK_MS);
+  }
+
+  private readonly lookAgain = (): void => {
+    if (this.options.isHeld!()) {
+      setTimeout(this.lookAgain, LOOK_MS);
+      return;
+    }
+    const nowMs = performance.now();
+    while (this.held.length > 0) this.goOn(this.held.pop()!, nowMs);
+  };
 
   private fail(error: Error): void {
     if (this.failed === null) throw error;
