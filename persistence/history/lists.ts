@@ -2,9 +2,10 @@
  * The lists of the history: how many entries each has, and the entries that wait for the next
  * transaction, which writes them as runs.
  *
- * Waiting entries are kept in order of arrival in one array of numbers, each linked to the next of
- * its list. The entries of a list are a chain, whose last entry is found by the list's id, a user's
- * number. Nothing is allocated per entry or chain: under load a transaction has a hundred thousand.
+ * Waiting entries are kept in order of arrival in one array of numbers, each with the number of its
+ * list among those that have waiting entries, which is found by the list's id, a user's number. They
+ * are put in order of their lists when the transaction begins. Nothing is allocated per entry or
+ * list: under load a transaction has hundreds of thousands.
  */
 import { MAX_USERS } from '../../engine/interface/limits.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
@@ -18,13 +19,16 @@ import { RunWriter } from './rows.js';
  * follower lets wait, because memory that is new is slow at first.
  */
 const FIRST_ENTRIES = 4_096;
-const KEPT_ENTRIES = 524_288;
+const KEPT_ENTRIES = 1_048_576;
 /** A piece ends after this many bytes, which bounds the time of one statement. */
 const PIECE_BYTES = 1024 * 1024;
 
-/** After so many entries, and after so many runs, the work of a transaction may pause. */
+/** After so many entries, runs and ids, the work of a transaction may pause. */
 const ENTRIES_IN_PIECE = 8_192;
 const RUNS_IN_PIECE = 256;
+const IDS_IN_PIECE = 262_144;
+/** Ids are sorted if fewer than one of so many has entries; otherwise all are looked through. */
+const SORTED_ONE_OF = 16;
 /** A multiple of this many entries are read together, ahead of being written. */
 const TOUCHED_AT_ONCE = 8;
 
@@ -135,22 +139,24 @@ class Pieces {
   }
 }
 
-const CHAINS = 4_096;
+const WAITING = 4_096;
 
-/** The chains of waiting entries, one per list, by number from 0. */
-class Chains {
+/** The lists that have waiting entries, by number from 0 in the order in which the first came. */
+class WaitingLists {
   count = 0;
-  ids = new Float64Array(CHAINS);
-  firstOrdinals = new Uint32Array(CHAINS);
-  firsts = new Uint32Array(CHAINS);
+  ids = new Float64Array(WAITING);
+  firstOrdinals = new Uint32Array(WAITING);
+  /** How many entries wait. */
+  counts = new Uint32Array(WAITING);
 
-  /** Adds the chain of a list that has none, with its first entry. */
-  add(id: number, ordinal: number, entry: number): void {
+  /** Returns the list's number. */
+  add(id: number, ordinal: number): number {
     if (this.count === this.ids.length) this.grow();
-    const chain = this.count++;
-    this.ids[chain] = id;
-    this.firstOrdinals[chain] = ordinal;
-    this.firsts[chain] = entry;
+    const list = this.count++;
+    this.ids[list] = id;
+    this.firstOrdinals[list] = ordinal;
+    this.counts[list] = 0;
+    return list;
   }
 
   private grow(): void {
@@ -158,7 +164,7 @@ class Chains {
     ids.set(this.ids);
     this.ids = ids;
     this.firstOrdinals = doubled(this.firstOrdinals);
-    this.firsts = doubled(this.firsts);
+    this.counts = doubled(this.counts);
   }
 }
 
@@ -172,14 +178,14 @@ export class PendingLists {
   count = 0;
   /** The columns of all entries; `add` returns where those of an entry begin. */
   values: Float64Array;
-  /** By entry: the next of its list; 0: it is the last. */
-  private next: Uint32Array;
-  /** By list: 1 more than its last entry; 0: none waits. */
-  private lasts = new Uint32Array(CHAINS);
+  /** By entry: the number of its list among the waiting ones. */
+  private listOf: Uint32Array;
+  /** By id: 1 more than that number; 0: no entry waits. */
+  private waitingOf = new Uint32Array(WAITING);
   private readonly width: number;
   /** Without a meaning: what {@link touch} reads must be used, or it is not read. */
   protected touched = 0;
-  private readonly chains = new Chains();
+  private readonly waiting = new WaitingLists();
   private readonly writer: RunWriter;
   private readonly pieces: Pieces;
 
@@ -188,7 +194,7 @@ export class PendingLists {
     this.writer = new RunWriter(layout);
     this.pieces = new Pieces(layout.tag);
     this.values = new Float64Array(FIRST_ENTRIES * this.width);
-    this.next = new Uint32Array(FIRST_ENTRIES);
+    this.listOf = new Uint32Array(FIRST_ENTRIES);
   }
 
   /**
@@ -197,14 +203,16 @@ export class PendingLists {
    */
   add(id: number, ordinal: number): number {
     const entry = this.count++;
-    if (entry === this.next.length) this.grow();
-    if (id >= this.lasts.length) this.growLasts(id);
-    const { lasts, next } = this;
-    const last = lasts[id]!;
-    lasts[id] = entry + 1;
-    next[entry] = 0;
-    if (last === 0) this.chains.add(id, ordinal, entry);
-    else next[last - 1] = entry;
+    if (entry === this.listOf.length) this.grow();
+    if (id >= this.waitingOf.length) this.growIds(id);
+    const { waiting, waitingOf } = this;
+    let list = waitingOf[id]! - 1;
+    if (list === -1) {
+      list = waiting.add(id, ordinal);
+      waitingOf[id] = list + 1;
+    }
+    waiting.counts[list]!++;
+    this.listOf[entry] = list;
     return entry * this.width;
   }
 
@@ -215,9 +223,8 @@ export class PendingLists {
 
   /** The same in pieces. No entry may be added in between. */
   *drainInPieces(): Work<ListAdditions> {
-    const { chains, count } = this;
-    const ids = chains.ids.slice(0, chains.count).sort();
-    yield;
+    const { count } = this;
+    const ids = yield* this.sortedIds();
     const counts = new Uint32Array(ids.length);
     const firstOrdinals = new Uint32Array(ids.length);
     const order = yield* this.ordered(ids, counts, firstOrdinals);
@@ -226,29 +233,46 @@ export class PendingLists {
     return { count, pieces, ids, counts };
   }
 
+  /** Of the lists that have waiting entries, in ascending order. */
+  private *sortedIds(): Work<Float64Array> {
+    const { waiting, waitingOf } = this;
+    if (waiting.count * SORTED_ONE_OF < waitingOf.length) {
+      const ids = waiting.ids.slice(0, waiting.count).sort();
+      yield;
+      return ids;
+    }
+    const ids = new Float64Array(waiting.count);
+    let count = 0;
+    for (let id = 0; id < waitingOf.length; id++) {
+      if (waitingOf[id] !== 0) ids[count++] = id;
+      if ((id + 1) % IDS_IN_PIECE === 0) yield;
+    }
+    return ids;
+  }
+
   /** All entries, list by list. Fills in the numbers of each list. */
   private *ordered(
     ids: Float64Array,
     counts: Uint32Array,
     firstOrdinals: Uint32Array,
   ): Work<Uint32Array> {
-    const { chains, lasts, next } = this;
-    const order = new Uint32Array(this.count);
-    // The last entries are not needed any more: their places say which chain is the list's.
-    for (let chain = 0; chain < chains.count; chain++) lasts[chains.ids[chain]!] = chain;
-    let to = 0;
+    const { waiting, waitingOf, listOf } = this;
+    /** By list: where its next entry goes. */
+    const places = new Uint32Array(waiting.count);
+    let place = 0;
     for (let i = 0; i < ids.length; i++) {
-      const chain = lasts[ids[i]!]!;
-      lasts[ids[i]!] = 0;
-      firstOrdinals[i] = chains.firstOrdinals[chain]!;
-      const from = to;
-      let entry = chains.firsts[chain]!;
-      do {
-        order[to++] = entry;
-        entry = next[entry]!;
-        if (to % ENTRIES_IN_PIECE === 0) yield;
-      } while (entry !== 0);
-      counts[i] = to - from;
+      const list = waitingOf[ids[i]!]! - 1;
+      waitingOf[ids[i]!] = 0;
+      counts[i] = waiting.counts[list]!;
+      firstOrdinals[i] = waiting.firstOrdinals[list]!;
+      places[list] = place;
+      place += counts[i]!;
+      if ((i + 1) % ENTRIES_IN_PIECE === 0) yield;
+    }
+    const order = new Uint32Array(this.count);
+    for (let entry = 0; entry < order.length; entry++) {
+      order[places[listOf[entry]!]!++] = entry;
+      if ((entry + 1) % ENTRIES_IN_PIECE === 0) yield;
     }
     return order;
   }
@@ -303,21 +327,21 @@ export class PendingLists {
 
   private clear(): void {
     this.count = 0;
-    this.chains.count = 0;
-    if (this.next.length <= KEPT_ENTRIES) return;
+    this.waiting.count = 0;
+    if (this.listOf.length <= KEPT_ENTRIES) return;
     this.values = new Float64Array(KEPT_ENTRIES * this.width);
-    this.next = new Uint32Array(KEPT_ENTRIES);
+    this.listOf = new Uint32Array(KEPT_ENTRIES);
   }
 
   private grow(): void {
-    const { values, next } = this;
+    const { values, listOf } = this;
     this.values = new Float64Array(values.length * 2);
     this.values.set(values);
-    this.next = doubled(next);
+    this.listOf = doubled(listOf);
   }
 
-  private growLasts(id: number): void {
-    this.lasts = roomFor(id, this.lasts);
+  private growIds(id: number): void {
+    this.waitingOf = roomFor(id, this.waitingOf);
   }
 }
 
