@@ -2,10 +2,10 @@
  * The lists of the history: how many entries each has, and the entries that wait for the next
  * transaction, which writes them as runs.
  *
- * Waiting entries are kept in order of arrival in one array of numbers, each with the number of its
- * list among those that have waiting entries, which is found by the list's id, a user's number. They
- * are put in order of their lists when the transaction begins. Nothing is allocated per entry or
- * list: under load a transaction has hundreds of thousands.
+ * Waiting entries are kept in order of arrival, each with the number of its list among those that
+ * have waiting entries, which is found by the list's id, a user's number. They are put in order of
+ * their lists when the transaction begins. Nothing is allocated per entry or list: under load a
+ * transaction has hundreds of thousands.
  */
 import { MAX_USERS } from '../../engine/interface/limits.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
@@ -14,12 +14,14 @@ import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
 import { RecordBuffer } from './records.js';
 import { RunWriter } from './rows.js';
 
+/** Entries are kept in blocks of so many, as a power of two: a larger array would be copied. */
+const BLOCK_BITS = 15;
+const IN_BLOCK = (1 << BLOCK_BITS) - 1;
 /**
- * Capacity, in entries, at first, and the most that is kept between transactions: more than the
- * follower lets wait, because memory that is new is slow at first.
+ * The most blocks that are kept between transactions: about what the follower lets wait, because
+ * memory that is new is slow at first.
  */
-const FIRST_ENTRIES = 4_096;
-const KEPT_ENTRIES = 1_048_576;
+const KEPT_BLOCKS = 32;
 /** A piece ends after this many bytes, which bounds the time of one statement. */
 const PIECE_BYTES = 1024 * 1024;
 
@@ -176,10 +178,11 @@ function doubled(values: Uint32Array): Uint32Array<ArrayBuffer> {
 
 export class PendingLists {
   count = 0;
-  /** The columns of all entries; `add` returns where those of an entry begin. */
-  values: Float64Array;
+  /** The columns of the entry that was added last; `add` returns where they begin. */
+  values: Float64Array = new Float64Array(0);
+  private blocks: Float64Array[] = [];
   /** By entry: the number of its list among the waiting ones. */
-  private listOf: Uint32Array;
+  private listOf = new Uint32Array(WAITING);
   /** By id: 1 more than that number; 0: no entry waits. */
   private waitingOf = new Uint32Array(WAITING);
   private readonly width: number;
@@ -193,8 +196,6 @@ export class PendingLists {
     this.width = layout.columns.length;
     this.writer = new RunWriter(layout);
     this.pieces = new Pieces(layout.tag);
-    this.values = new Float64Array(FIRST_ENTRIES * this.width);
-    this.listOf = new Uint32Array(FIRST_ENTRIES);
   }
 
   /**
@@ -203,7 +204,8 @@ export class PendingLists {
    */
   add(id: number, ordinal: number): number {
     const entry = this.count++;
-    if (entry === this.listOf.length) this.grow();
+    if (entry === this.listOf.length) this.listOf = doubled(this.listOf);
+    if ((entry & IN_BLOCK) === 0) this.values = this.block(entry >>> BLOCK_BITS);
     if (id >= this.waitingOf.length) this.growIds(id);
     const { waiting, waitingOf } = this;
     let list = waitingOf[id]! - 1;
@@ -213,7 +215,7 @@ export class PendingLists {
     }
     waiting.counts[list]!++;
     this.listOf[entry] = list;
-    return entry * this.width;
+    return (entry & IN_BLOCK) * this.width;
   }
 
   /** Makes runs of all waiting entries; afterwards none waits. */
@@ -300,12 +302,13 @@ export class PendingLists {
   }
 
   private writeEntries(order: Uint32Array, from: number, to: number): void {
-    const { writer, values, width } = this;
+    const { writer, blocks, width } = this;
     const { bytes } = this.pieces;
     writer.begin();
     for (let at = from; at < to; at++) {
       if (at % TOUCHED_AT_ONCE === 0) this.touch(order, at + TOUCHED_AT_ONCE);
-      writer.append(bytes, values, order[at]! * width);
+      const entry = order[at]!;
+      writer.append(bytes, blocks[entry >>> BLOCK_BITS]!, (entry & IN_BLOCK) * width);
     }
   }
 
@@ -315,11 +318,12 @@ export class PendingLists {
    * The reads of several at once wait together.
    */
   private touch(order: Uint32Array, from: number): void {
-    const { values, width } = this;
+    const { blocks, width } = this;
     const to = Math.min(order.length, from + TOUCHED_AT_ONCE);
     let sum = 0;
     for (let at = from; at < to; at++) {
-      const start = order[at]! * width;
+      const values = blocks[order[at]! >>> BLOCK_BITS]!;
+      const start = (order[at]! & IN_BLOCK) * width;
       sum += values[start]! + values[start + width - 1]!;
     }
     this.touched = sum;
@@ -328,16 +332,12 @@ export class PendingLists {
   private clear(): void {
     this.count = 0;
     this.waiting.count = 0;
-    if (this.listOf.length <= KEPT_ENTRIES) return;
-    this.values = new Float64Array(KEPT_ENTRIES * this.width);
-    this.listOf = new Uint32Array(KEPT_ENTRIES);
+    if (this.blocks.length > KEPT_BLOCKS) this.blocks.length = KEPT_BLOCKS;
   }
 
-  private grow(): void {
-    const { values, listOf } = this;
-    this.values = new Float64Array(values.length * 2);
-    this.values.set(values);
-    this.listOf = doubled(listOf);
+  private block(number: number): Float64Array {
+    this.blocks[number] ??= new Float64Array((IN_BLOCK + 1) * this.width);
+    return this.blocks[number];
   }
 
   private growIds(id: number): void {
