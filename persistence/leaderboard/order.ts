@@ -6,6 +6,7 @@
  * Always holds: a user is listed at most once, with the value that `valueOf` returns; blocks are in
  * order, not empty, and at most {@link BLOCK} long. Values are safe integers.
  */
+import { MAX_USERS } from '../../engine/interface/limits.js';
 import type { Work } from '../../engine/storage/pieces.js';
 
 /** The most users in a block, and in a rebuilt block, which leaves room for insertions. */
@@ -26,16 +27,22 @@ export interface Ranked {
   value: number;
 }
 
-const UNLISTED = Number.NaN;
+/**
+ * From this user on there is room for all users. New memory is 0 and taken only where it is written
+ * to: to fill or to copy what millions of users have takes hundreds of milliseconds.
+ */
+const MANY_USERS = 65_536;
 
 export class RankedUsers {
   private blocks: Block[] = [];
+  /** By user: 1 more than the value, or a negative value as it is; 0: the user is not listed. */
   private shown = new Float64Array(0);
   size = 0;
 
   valueOf(userId: number): number | null {
-    const value = this.shown[userId];
-    return value === undefined || Number.isNaN(value) ? null : value;
+    const shown = this.shown[userId] ?? 0;
+    if (shown === 0) return null;
+    return shown > 0 ? shown - 1 : shown;
   }
 
   /** Sets a user's value; null removes the user. */
@@ -45,7 +52,8 @@ export class RankedUsers {
     if (old === value) return;
     if (old !== null) this.remove(userId, old);
     if (value !== null) this.insert(userId, value);
-    this.shown[userId] = value ?? UNLISTED;
+    if (value === null) this.shown[userId] = 0;
+    else this.show(userId, value);
   }
 
   rankOf(userId: number): number | null {
@@ -83,7 +91,7 @@ export class RankedUsers {
     const order = yield* orderDescending(values);
     this.blocks = [];
     this.size = userIds.length;
-    this.shown.fill(UNLISTED);
+    this.shown = new Float64Array(this.shown.length);
     for (let from = 0; from < order.length; from += REBUILT) {
       const block = newBlock();
       block.count = Math.min(REBUILT, order.length - from);
@@ -93,7 +101,7 @@ export class RankedUsers {
         block.userIds[i] = userId;
         block.values[i] = values[at]!;
         this.ensure(userId);
-        this.shown[userId] = values[at]!;
+        this.show(userId, values[at]!);
       }
       this.blocks.push(block);
       if (this.blocks.length % BLOCKS_IN_PIECE === 0) yield;
@@ -102,9 +110,14 @@ export class RankedUsers {
 
   private ensure(userId: number): void {
     if (userId < this.shown.length) return;
-    const shown = new Float64Array(Math.max(userId + 1, this.shown.length * 2)).fill(UNLISTED);
+    const few = Math.max(userId + 1, this.shown.length * 2);
+    const shown = new Float64Array(userId < MANY_USERS ? few : MAX_USERS + 1);
     shown.set(this.shown);
     this.shown = shown;
+  }
+
+  private show(userId: number, value: number): void {
+    this.shown[userId] = value < 0 ? value : value + 1;
   }
 
   private insert(userId: number, value: number): void {
