@@ -24,7 +24,7 @@ export interface LoopOptions {
   seconds: number;
   /** Called after each commit. */
   onCommit?: (durableSequence: number) => void;
-  /** While it is true no command is submitted, as an exchange that refuses changes executes none. */
+  /** While it is true, no command is submitted: an exchange would refuse it. */
   isHeld?: () => boolean;
 }
 
