@@ -128,6 +128,52 @@ async function change(
   await closeDatabase(database);
 }
 
+/** The entries of additions, as they are written to the database. */
+function entriesIn({ pieces }: ListAdditions): PointsCredit[] {
+  return pieces.flatMap(({ records, entries }) => {
+    const numbers = records.toString('latin1').match(/.{17}/g)!.map(Number);
+    const runs = Array.from({ length: numbers.length / 6 }, (_, i) =>
+      numbers.slice(i * 6, i * 6 + 6),
+    );
+    return runs.flatMap(([id, firstOrdinal, count, checksum, from, length]) => {
+      const bytes = entries.subarray(from! - 1, from! - 1 + length!);
+      const row = { id: id!, firstOrdinal: firstOrdinal!, count: count!, checksum: checksum! };
+      return readRun(POINTS_CREDIT, { ...row, entries: bytes }) as PointsCredit[];
+    });
+  });
+}
+
+describe('waiting entries', () => {
+  it.each([
+    ['of most of the users', Array.from({ length: 1_000 }, (_, i) => 1_000 - i)],
+    ['of few users among many', [3_000_000, 7, 3_999_999]],
+  ])('%s become runs in order of user and arrival, also in a second transaction', (_, users) => {
+    const pending = new PendingLists(POINTS_CREDIT);
+    const ordinals = new Map<number, number>();
+    // Several blocks, and less than one.
+    for (const count of [70_000, 1_000]) {
+      const added: PointsCredit[] = [];
+      for (let i = 0; i < count; i++) {
+        const userId = users[(i * i) % users.length]!;
+        const ordinal = (ordinals.get(userId) ?? 0) + 1;
+        ordinals.set(userId, ordinal);
+        const entry = { ...credit(i + 1), userId, ordinal };
+        added.push(entry);
+        const at = pending.add(userId, ordinal);
+        for (const [column, name] of POINTS_CREDIT.columns.entries())
+          pending.values[at + column] = entry[name];
+      }
+      const additions = pending.drain();
+      added.sort((a, b) => a.userId - b.userId || a.ordinal - b.ordinal);
+      expect(entriesIn(additions)).toEqual(added);
+      const ids = [...new Set(added.map(({ userId }) => userId))];
+      expect([additions.count, [...additions.ids], pending.count]).toEqual([count, ids, 0]);
+      const countOf = (id: number) => added.filter(({ userId }) => userId === id).length;
+      expect([...additions.counts]).toEqual(ids.map(countOf));
+    }
+  });
+});
+
 describe('pages', () => {
   const shapes = [[1], [2, 1, 5, 1, 1, 3, 4], [12, 7], [1, 1, 1, 1, 1, 1]];
 
