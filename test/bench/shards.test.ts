@@ -1,10 +1,10 @@
 /**
  * The plan past one core, simulated: money moves between four engines while they crash, and none is
- * made or lost. `npm run simulate -- --shards` runs more seeds. The mutations show that the
+ * made or lost. `npm run trials -- --only simulation` runs more seeds. The mutations show that the
  * simulation would find it.
  */
 import { expect, test } from 'vitest';
-import { simulateShards } from '../../bench/simulation/shards/simulation.js';
+import { simulateShards } from '../trials/simulation/shards/simulation.js';
 
 test.each(['1', '2'])('money is constant over four shards with seed %s', async (seed) => {
   const result = await simulateShards(seed);

@@ -1,6 +1,6 @@
-/** A handful of simulated runs; `npm run simulate` makes thousands. */
+/** A handful of simulated runs; `npm run trials` makes hundreds. */
 import { expect, test } from 'vitest';
-import { simulate } from '../../bench/simulation/simulation.js';
+import { simulate } from '../trials/simulation/simulation.js';
 
 test.each(['1', '2', '3'])(
   'every promise is kept in the simulated run of seed %s',

@@ -7,16 +7,17 @@
  * recovery (exchange.ts), at each answer (client.ts), and at the end, here: the journal alone gives
  * every answer that was received, no key and no number was executed twice, and money is conserved.
  */
-import { Engine } from '../../engine/engine.js';
-import { Code } from '../../engine/interface/codes.js';
-import type { Command, UserCommand } from '../../engine/interface/commands.js';
-import { MarketStatus, Resolution } from '../../engine/interface/domain.js';
-import { ResultHead } from '../../engine/interface/results.js';
-import type { MarketView } from '../../engine/interface/views.js';
-import { JournalError } from '../../persistence/journal/errors.js';
-import { Replay, withCommand } from '../../persistence/recovery.js';
-import { eachEvent } from '../measure/events.js';
-import { Random } from '../workload/random.js';
+
+import { eachEvent } from '../../../bench/measure/events.js';
+import { Random } from '../../../bench/workload/random.js';
+import { Engine } from '../../../engine/engine.js';
+import { Code } from '../../../engine/interface/codes.js';
+import type { Command, UserCommand } from '../../../engine/interface/commands.js';
+import { MarketStatus, Resolution } from '../../../engine/interface/domain.js';
+import { ResultHead } from '../../../engine/interface/results.js';
+import type { MarketView } from '../../../engine/interface/views.js';
+import { JournalError } from '../../../persistence/journal/errors.js';
+import { Replay, withCommand } from '../../../persistence/recovery.js';
 import { Client, type Deliver } from './client.js';
 import { SimulatedDisk } from './disk.js';
 import { Broken, SimulatedExchange } from './exchange.js';

@@ -8,10 +8,10 @@
  * Always holds: a debit is on its way to the other shard only when it is durable here, and it is
  * sent until the other shard's receipt is here.
  */
-import { Engine } from '../../../engine/engine.js';
-import type { Command } from '../../../engine/interface/commands.js';
-import { JournalError } from '../../../persistence/journal/errors.js';
-import { Replay, withCommand } from '../../../persistence/recovery.js';
+import { Engine } from '../../../../engine/engine.js';
+import type { Command } from '../../../../engine/interface/commands.js';
+import { JournalError } from '../../../../persistence/journal/errors.js';
+import { Replay, withCommand } from '../../../../persistence/recovery.js';
 import { SimulatedDisk } from '../disk.js';
 import { type Reply, SimulatedExchange } from '../exchange.js';
 import type { World } from '../world.js';

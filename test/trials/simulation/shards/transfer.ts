@@ -5,9 +5,9 @@
  *
  * The reference names both shards, so that a journal alone says where the money has gone to.
  */
-import { Code } from '../../../engine/interface/codes.js';
-import type { Command, Deposit, Withdraw } from '../../../engine/interface/commands.js';
-import { ResultHead } from '../../../engine/interface/results.js';
+import { Code } from '../../../../engine/interface/codes.js';
+import type { Command, Deposit, Withdraw } from '../../../../engine/interface/commands.js';
+import { ResultHead } from '../../../../engine/interface/results.js';
 
 /** In whose name the shards move money. It registers the users, so it may withdraw. */
 export const PARTNER = 'shards';

@@ -7,9 +7,10 @@
  * is on its way add up to what was there at the start; every credit has one debit, of the same
  * money. At the end nothing is on its way, and every transfer that was acknowledged has arrived.
  */
-import type { Command } from '../../../engine/interface/commands.js';
-import { MarketStatus } from '../../../engine/interface/domain.js';
-import { Random } from '../../workload/random.js';
+
+import { Random } from '../../../../bench/workload/random.js';
+import type { Command } from '../../../../engine/interface/commands.js';
+import { MarketStatus } from '../../../../engine/interface/domain.js';
 import { Client } from '../client.js';
 import { Broken } from '../exchange.js';
 import { World } from '../world.js';

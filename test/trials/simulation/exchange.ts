@@ -6,10 +6,10 @@
  * engines agree with every digest of the journal; a recovery from a snapshot and one from the first
  * command lead to the same state, which is the one that the run before had at that sequence.
  */
-import { Engine } from '../../engine/engine.js';
-import type { Command } from '../../engine/interface/commands.js';
-import { Replay } from '../../persistence/recovery.js';
-import { Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
+import { Engine } from '../../../engine/engine.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import { Replay } from '../../../persistence/recovery.js';
+import { Sequencer, SubmitRefused } from '../../../persistence/sequencer.js';
 import type { SimulatedDisk } from './disk.js';
 import type { World } from './world.js';
 

@@ -3,17 +3,17 @@
  * stands still. After a crash the batch that was being written is there or not, whichever; what was
  * reported as written is always there.
  */
-import type { Engine } from '../../engine/engine.js';
-import { JournalError } from '../../persistence/journal/errors.js';
+import type { Engine } from '../../../engine/engine.js';
+import { JournalError } from '../../../persistence/journal/errors.js';
 import {
   type BatchContent,
   GENESIS,
   hashOf,
   type JournalPosition,
-} from '../../persistence/journal/format.js';
-import type { JournalBatch } from '../../persistence/journal/store.js';
-import type { SequencerLog } from '../../persistence/sequencer.js';
-import { type SnapshotContent, takeSnapshot } from '../../persistence/snapshot/file.js';
+} from '../../../persistence/journal/format.js';
+import type { JournalBatch } from '../../../persistence/journal/store.js';
+import type { SequencerLog } from '../../../persistence/sequencer.js';
+import { type SnapshotContent, takeSnapshot } from '../../../persistence/snapshot/file.js';
 import type { World } from './world.js';
 
 /** The chances of an append that fails, and of one that takes very long. */

@@ -1,0 +1,32 @@
+/** Many runs of the simulations; `npm test` has a few seeds of each. */
+import { expect, test } from 'vitest';
+import { extent, seed } from '../extent.js';
+import { simulateShards } from './shards/simulation.js';
+import { simulate } from './simulation.js';
+
+test('on a simulated disk, clock and network every promise is kept', async ({ annotate }) => {
+  await annotate(await total(simulate, extent(300)));
+});
+
+test('money that moves between four simulated shards is never made or lost', async ({
+  annotate,
+}) => {
+  await annotate(await total(simulateShards, extent(60)));
+});
+
+/** Runs one seed after the other; returns the sums of their counts. */
+async function total(run: (seed: string) => Promise<object>, seeds: number): Promise<string> {
+  const sums: Record<string, number> = { seeds };
+  for (let i = 0; i < seeds; i++) {
+    const ofRun = `${seed}-${i + 1}`;
+    const result = await run(ofRun).catch((cause) => {
+      throw new Error(`the run of seed ${ofRun} broke a promise`, { cause });
+    });
+    for (const [name, count] of Object.entries(result))
+      if (typeof count === 'number') sums[name] = (sums[name] ?? 0) + count;
+  }
+  expect(sums['answered']).toBeGreaterThan(0);
+  return Object.entries(sums)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
+}
