@@ -29,7 +29,11 @@ export class Visitor {
     url: string,
     options: BrowserContextOptions = {},
   ): Promise<Visitor> {
-    const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+    const context = await browser.newContext({
+      locale: 'en-US',
+      reducedMotion: 'reduce',
+      ...options,
+    });
     const visitor = new Visitor(await context.newPage(), url);
     visitor.page.setDefaultTimeout(30_000);
     await visitor.page.goto(url);

@@ -41,3 +41,17 @@ test('nobody has ordered in the market', async () => {
   await visitor.close();
   await server.stop();
 });
+
+test('the chart is there for a browser whose language Intl refuses', async () => {
+  const server = await TestServer.withMarket();
+  const visitor = await Visitor.open(browser, server.exchange.address);
+  const { page } = visitor;
+  await page.addInitScript(() => {
+    const value = 'en-US@posix';
+    Object.defineProperty(Navigator.prototype, 'language', { get: () => value });
+  });
+  await page.reload();
+  await page.locator('.uplot canvas').waitFor();
+  await visitor.close();
+  await server.stop();
+});
