@@ -74,8 +74,12 @@ export class Connection {
   /** Orders and batches that are not answered yet. */
   outstanding = 0;
   cancelOnDisconnect = false;
+  /** Whether it is about to close, so that nothing more is read from it. */
+  isEnding = false;
   /** Pings since the client last sent something. */
   unansweredPings = 0;
+  /** Why the connection closes once its requests are answered; null: it stays open. */
+  private ending: CloseReason | null = null;
   private readonly operations: TokenBuckets<null>;
   private socket: Socket | null = null;
   /** Whether the socket is subscribed to the connection's own topic. */
@@ -141,11 +145,15 @@ export class Connection {
     return isThere && this.socket !== null;
   }
 
-  /** Sends a subscription's first texts, unless it was dropped. Its channel's messages follow. */
+  /**
+   * Sends a subscription's first texts. Its channel's messages follow, unless the client has left
+   * the channel since: its request is answered all the same.
+   */
   start(subscription: Subscription, texts: readonly string[]): void {
-    if (this.subscriptions.get(subscription.channel.name) !== subscription) return;
-    if (!subscription.isLive) this.socket?.subscribe(subscription.channel.topic);
-    subscription.isLive = true;
+    if (this.subscriptions.get(subscription.channel.name) === subscription) {
+      if (!subscription.isLive) this.socket?.subscribe(subscription.channel.topic);
+      subscription.isLive = true;
+    }
     this.sendAll(texts);
   }
 
@@ -206,6 +214,20 @@ export class Connection {
   /** Bytes that the operating system has not taken yet. */
   get backlogBytes(): number {
     return this.socket?.getBufferedAmount() ?? 0;
+  }
+
+  /** Answers an order or a batch, which was counted in `outstanding`. */
+  answerRequest(text: string | Uint8Array): void {
+    this.outstanding--;
+    this.answer(text);
+    if (this.ending !== null && this.outstanding === 0) this.end(this.ending);
+  }
+
+  /** Reads nothing more, and closes the connection when each order and batch has its answer. */
+  endWhenAnswered(reason: CloseReason): void {
+    this.isEnding = true;
+    this.ending ??= reason;
+    if (this.outstanding === 0) this.end(this.ending);
   }
 
   /** Closes the connection after what was sent. The close handler runs within this call. */

@@ -91,6 +91,7 @@ export class Protocol {
 
   /** Handles one message. uWebSockets.js reuses `bytes` after the call. */
   receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
+    if (connection.isEnding) return;
     const receivedMs = this.options.elapsedMs();
     const { engine } = this.options.gateway.sequencer;
     const { remote } = this.options;
@@ -157,12 +158,19 @@ export class Protocol {
     if (this.afford(connection, 1)) this.refuse(connection, error, { id });
   }
 
-  /** Returns false if the connection exceeds its rate; it then gets an error and is closed. */
+  /**
+   * Returns false if the connection exceeds its rate. What came before is still answered; then the
+   * connection gets an error and is closed.
+   */
   afford(connection: Connection, operations: number): boolean {
+    if (connection.isEnding) return false;
     if (connection.takeOperations(operations)) return true;
+    connection.isEnding = true;
     const message = 'Too many messages. Connect again later.';
-    connection.send(errorText(errorAnswer('rate_limited', {}, message)));
-    connection.end(CLOSE.rateLimited);
+    this.whenDurable(() => {
+      connection.send(errorText(errorAnswer('rate_limited', {}, message)));
+      connection.endWhenAnswered(CLOSE.rateLimited);
+    });
     return false;
   }
 
@@ -323,6 +331,11 @@ export class Protocol {
       this.refuse(connection, invalidRequest(problems), { id });
       return;
     }
+    const resuming = subscriptions.find((subscription) => subscription!.isResuming);
+    if (resuming !== undefined) {
+      this.refuse(connection, isBeingResumed(resuming.channel.name), { id });
+      return;
+    }
     for (const subscription of subscriptions) connection.drop(subscription!);
     this.reply(connection, unsubscribedText(names, idField(id)));
   }
@@ -333,8 +346,7 @@ export class Protocol {
     const id = channelNamed(gateway.sequencer.engine, connection.userId, name);
     if ('status' in id) return id;
     const { subscriptions } = connection;
-    if (subscriptions.get(name)?.isResuming === true)
-      return invalidRequest({ [name]: 'is being resumed; wait for its messages' });
+    if (subscriptions.get(name)?.isResuming === true) return isBeingResumed(name);
     if (!subscriptions.has(name) && subscriptions.size >= limits.subscriptions) {
       const message = `A connection can subscribe to at most ${limits.subscriptions} channels.`;
       return errorAnswer('limit_reached', {}, message);
@@ -361,6 +373,11 @@ export class Protocol {
     const { sequencer } = this.options.gateway;
     sequencer.releaseAt(sequencer.engine.sequence, { release });
   }
+}
+
+/** Its request has no answer yet, and a second one would be answered before it. */
+function isBeingResumed(channel: string): ErrorAnswer {
+  return invalidRequest({ [channel]: 'is being resumed; wait for its messages' });
 }
 
 /** A subscription and the texts that it begins with. */

@@ -198,10 +198,14 @@ export class StreamServer {
     const untilMs = elapsedMs() + limitMs;
     await this.cancelOrders(limitMs);
     // After a failure, nothing is sent.
-    if (this.gateway.sequencer.failure === null)
+    if (this.gateway.sequencer.failure === null) {
       await atMost(untilMs - elapsedMs(), this.allReleased());
+      // On a gateway, the leader may still have to answer.
+      await this.until((connection) => connection.outstanding === 0, untilMs);
+    }
     this.protocol.stop();
-    await this.clientsRead(Math.min(untilMs, elapsedMs() + LAST_READS_MS));
+    const isRead = (connection: Connection) => connection.backlogBytes === 0;
+    await this.until(isRead, Math.min(untilMs, elapsedMs() + LAST_READS_MS));
     for (const connection of this.connections) connection.end(CLOSE.goingAway);
   }
 
@@ -313,13 +317,13 @@ export class StreamServer {
 
   private endTokens(userId: number, version: number): void {
     for (const connection of this.allOfUser(userId)) {
-      if (connection.tokenVersion < version) connection.end(CLOSE.tokenRevoked);
+      if (connection.tokenVersion < version) connection.endWhenAnswered(CLOSE.tokenRevoked);
     }
   }
 
   private endToken(userId: number, tokenId: number, reason: CloseReason): void {
     for (const connection of this.allOfUser(userId)) {
-      if (connection.session?.tokenId === tokenId) connection.end(reason);
+      if (connection.session?.tokenId === tokenId) connection.endWhenAnswered(reason);
     }
   }
 
@@ -336,7 +340,7 @@ export class StreamServer {
   /** Released at the current sequence, so after the messages that it names. */
   private sendHeartbeat(connection: Connection): void {
     if (connection.unansweredPings >= this.limits.unansweredPings) {
-      connection.end(CLOSE.notAnswering);
+      connection.endWhenAnswered(CLOSE.notAnswering);
       return;
     }
     connection.ping();
@@ -354,10 +358,9 @@ export class StreamServer {
     });
   }
 
-  private async clientsRead(untilMs: number): Promise<void> {
-    const isBehind = (connection: Connection) => connection.backlogBytes > 0;
+  private async until(isDone: (connection: Connection) => boolean, limitMs: number): Promise<void> {
     do await new Promise((resolve) => setTimeout(resolve, 5));
-    while (elapsedMs() < untilMs && [...this.connections].some(isBehind));
+    while (elapsedMs() < limitMs && ![...this.connections].every(isDone));
   }
 
   /** An exception here is a bug, not the client's fault: the process ends. */

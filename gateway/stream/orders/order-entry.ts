@@ -149,8 +149,7 @@ class Answer implements ReleaseTarget {
 
   release(): void {
     const { metrics } = this.gateway;
-    this.connection.outstanding--;
-    this.connection.answer(this.text);
+    this.connection.answerRequest(this.text);
     // It was copied for the connection.
     if (typeof this.text !== 'string') textBuffers.give(this.text);
     const nowMs = elapsedMs();

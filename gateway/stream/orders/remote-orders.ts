@@ -140,10 +140,20 @@ export class RemoteOrders {
     if (kind === FrameKind.clientNotServed) this.options.link.leave();
     if (client === undefined) return true;
     if (kind === FrameKind.clientNotServed) client.returned++;
-    else if (kind === FrameKind.clientClosed)
-      client.connection.end(head as CloseHead as CloseReason);
+    else if (kind === FrameKind.clientClosed) this.ended(client, head as CloseHead as CloseReason);
     else this.answered(client, body, (head as MessageHead).sequence);
     return true;
+  }
+
+  /** The leader has closed the client, and looks at none of its later requests. */
+  private ended(client: Client, reason: CloseReason): void {
+    for (const pending of client.pending) {
+      this.bytes -= pending.frame.byteLength;
+      if (pending.isAnswered) continue;
+      this.answerHere(client, pending, pending.isDoubtful ? OUTCOME_UNKNOWN : UNAVAILABLE);
+    }
+    client.pending = [];
+    client.connection.endWhenAnswered(reason);
   }
 
   /** There is a leader. */
@@ -223,10 +233,7 @@ export class RemoteOrders {
     }
     const { connection } = client;
     const text = Buffer.from(body);
-    const deliver = () => {
-      connection.outstanding--;
-      connection.answer(text);
-    };
+    const deliver = () => connection.answerRequest(text);
     const { sequencer, waits } = this.options;
     if (client.held === 0 && sequence <= sequencer.durableSequence) {
       deliver();
@@ -256,8 +263,7 @@ export class RemoteOrders {
 
   private answerHere({ connection }: Client, pending: Pending, error: ErrorAnswer): void {
     pending.isAnswered = true;
-    connection.outstanding--;
-    connection.answer(errorText(error, { id: pending.id }));
+    connection.answerRequest(errorText(error, { id: pending.id }));
   }
 
   /** Whether the leader will not answer it any more; it is then forgotten. */

@@ -28,8 +28,10 @@ class Scene {
     addressBytes: new Uint8Array(16),
     cancelOnDisconnect: false,
     outstanding: 0,
-    answer: (text: string | Uint8Array) =>
-      this.answers.push(JSON.parse(Buffer.from(text).toString())),
+    answerRequest: (text: string | Uint8Array) => {
+      this.connection.outstanding--;
+      this.answers.push(JSON.parse(Buffer.from(text).toString()));
+    },
     end: () => {},
   };
   readonly orders = new RemoteOrders({

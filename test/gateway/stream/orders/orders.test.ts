@@ -4,11 +4,11 @@
  */
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Config } from '../../../gateway/config.js';
-import { CLOSE } from '../../../gateway/stream/limits.js';
-import { eventually } from '../../support/eventually.js';
-import { MARKET, TestServer, type Trader } from '../../support/server.js';
-import { clientsOf, type Message, type StreamClient, streamLimits } from './support.js';
+import type { Config } from '../../../../gateway/config.js';
+import { CLOSE } from '../../../../gateway/stream/limits.js';
+import { eventually } from '../../../support/eventually.js';
+import { MARKET, TestServer, type Trader } from '../../../support/server.js';
+import { clientsOf, type Message, type StreamClient, streamLimits } from '../support.js';
 
 let server: TestServer;
 const { connect, connectAs } = clientsOf(() => server);
