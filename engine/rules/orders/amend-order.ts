@@ -112,6 +112,7 @@ function readOrder(state: State, taker: Taker, row: number): void {
   taker.timeInForce = TimeInForce.GTC;
   taker.postOnly = orders.postOnly(row);
   taker.selfTrade = orders.selfTrade(row);
+  taker.placedAfterMs = orders.placedAfterMs(row);
   taker.validUntilMs = MAX_TIME_MS;
   taker.nameLength = -1;
   taker.detailsRow = orders.details(row);

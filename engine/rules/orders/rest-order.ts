@@ -28,7 +28,9 @@ export function restOrder(state: State, taker: Taker): number {
     taker,
     lots,
     restedLots(state, taker, lots),
-    state.nowMs - startOfMarketMs(taker.marketId),
+    taker.placedAfterMs === -1
+      ? state.nowMs - startOfMarketMs(taker.marketId)
+      : taker.placedAfterMs,
   );
   if (taker.detailsRow !== 0) restDetails(state, taker, row);
   writeOrderEvent(state, EventType.orderRested, row);
@@ -65,7 +67,7 @@ function restDetails(state: State, taker: Taker, row: number): void {
   if (taker.expiresAtMs < startOfMarketMs(taker.marketId) + WINDOW_MS) state.expiries.add(details);
 }
 
-/** When a resting order came to rest. */
+/** When a resting order was placed; an amendment does not change it. */
 export function placedAtMs({ markets, orders }: State, row: number): number {
   return startOfMarketMs(markets.id(orders.slot(row))) + orders.placedAfterMs(row);
 }

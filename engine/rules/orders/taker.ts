@@ -26,6 +26,8 @@ export class Taker {
   validUntilMs = 0;
   expiresAtMs = MAX_TIME_MS;
   selfTrade = 0;
+  /** When it was first placed, in time after the start of its market; -1: with this command. */
+  placedAfterMs = -1;
   /** The client's name for it: its characters in the record, and how many; -1: it has no name. */
   nameFrom = 0;
   nameLength = -1;
@@ -73,6 +75,7 @@ export class Taker {
     this.validUntilMs = command.validUntilMs;
     this.expiresAtMs = command.expiresAtMs;
     this.selfTrade = command.selfTrade;
+    this.placedAfterMs = -1;
     this.detailsRow = 0;
     this.nameLength = -1;
     if (!command.isNamed) return;

@@ -117,7 +117,7 @@ function placeAnew(
   release(state, order, order.sizeLots);
   market.orders.splice(market.orders.indexOf(order), 1);
   const { clientOrderId, expiresAtMs, filledLots, fee } = order;
-  const before = { filledLots, value: order.value, fee };
+  const before = { filledLots, value: order.value, fee, placedAtMs: order.placedAtMs };
   const placed = { orderId, clientOrderId, timeInForce, postOnly, expiresAtMs, before };
   const { fields, fills } = carryOut(state, market, { order: placed, taker, plan });
   return ok({ ...fields, side, keptPriority: 0 }, fills);

@@ -150,7 +150,7 @@ function accept(state: NaiveState, market: NaiveMarket, { command, taker, plan }
   if (clientOrderId !== null)
     rememberClientOrder(state, { userId, clientOrderId, orderId }, state.clientOrderBounds);
   const { timeInForce, postOnly, expiresAtMs = MAX_TIME_MS } = command;
-  const before = { filledLots: 0, value: ZERO, fee: ZERO };
+  const before = { filledLots: 0, value: ZERO, fee: ZERO, placedAtMs: state.nowMs };
   const order = { orderId, clientOrderId, timeInForce, postOnly, expiresAtMs, before };
   const { fields, fills } = carryOut(state, market, { order, taker, plan });
   return ok(fields, fills);
@@ -163,7 +163,7 @@ export interface Placed {
   timeInForce: TimeInForce;
   postOnly: boolean;
   expiresAtMs: number;
-  before: { filledLots: number; value: Dollars; fee: Dollars };
+  before: { filledLots: number; value: Dollars; fee: Dollars; placedAtMs: number };
 }
 
 /** Trades and rests as planned; returns the fields of an order's result. */
@@ -272,7 +272,7 @@ function rest(
     outcome,
     priceTicks,
     sizeLots,
-    placedAtMs: state.nowMs,
+    placedAtMs: before.placedAtMs,
     clientOrderId,
     originalLots: before.filledLots + plan.filledLots + sizeLots,
     filledLots: before.filledLots + plan.filledLots,

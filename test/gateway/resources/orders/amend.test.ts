@@ -199,3 +199,20 @@ test('in a batch; an atomic one that is refused undoes it, place and all', async
     { error: { code: 'order_not_found' } },
   ]);
 });
+
+test('every read shows the amended order alike, with the time at which it was first placed', async () => {
+  await take(3, await desk!.register('cyd'));
+  desk!.server.clock.set(desk!.server.clock.nowMs() + 1_000);
+  await desk!.server.advance();
+  const { sequence } = (await desk!.amend(ada, ADA, { price: 0.41, shares: 20 })).json;
+  const at = `/users/${ada.userId}/orders`;
+  const read = async (path: string, query: string) =>
+    (await desk!.server.api.get(`${at}${path}?minSequence=${sequence}${query}`, ada.token)).json;
+  const order = await read(`/${ADA}`, '');
+  const queries = ['', '&status=open', `&marketId=${MARKET}`, `&fromMs=${order.placedAtMs}`];
+  for (const query of queries) {
+    const [listed] = (await read('', query)).orders;
+    for (const [name, value] of Object.entries(listed))
+      expect([query, name, value]).toEqual([query, name, order[name]]);
+  }
+});
