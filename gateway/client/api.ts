@@ -12,7 +12,7 @@ import { DEFAULT_RETRIES, type Retries, waitBefore, waitFor } from './retries.js
 import type { ApiError } from './types.js';
 
 export interface ApiOptions {
-  /** Of the API, without a slash at the end. Default: /api of the page's own origin. */
+  /** Of the API. Default: /api of the page's own origin. */
   url?: string;
   /** Of the user; without it, a browser sends its cookie. */
   token?: string | null;
@@ -80,7 +80,7 @@ export class Api {
   private readonly retries: Retries;
 
   constructor(options: ApiOptions = {}) {
-    this.url = options.url ?? '/api';
+    this.url = (options.url ?? '/api').replace(/\/+$/, '');
     this.token = options.token ?? null;
     this.partnerKey = options.partnerKey ?? null;
     this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);

@@ -6,7 +6,7 @@
  * Always holds: it never goes back, and is ahead of the last command by at most a second of real
  * time: when no command comes, it stops there until the next one.
  */
-import { type Clock, elapsedMs } from '../time/clock.js';
+import { type Clock, elapsedMs, MAX_TIMER_MS } from '../time/clock.js';
 
 const AHEAD_MS_MAX = 1_000;
 
@@ -31,6 +31,6 @@ export class FollowedClock implements Clock {
   }
 
   delayUntilMs(atMs: number): number {
-    return Math.max(0, (atMs - this.nowMs()) / this.speed);
+    return Math.min(Math.max(0, (atMs - this.nowMs()) / this.speed), MAX_TIMER_MS);
   }
 }

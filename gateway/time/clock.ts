@@ -12,10 +12,18 @@ export interface Clock {
   /** The exchange's time, integer milliseconds since the epoch. Never goes back. */
   nowMs(): number;
   /**
-   * Real milliseconds until the clock can show `atMs`; 0 if it does. For timers, which may fire
-   * early: check the clock again when one fires.
+   * Real milliseconds until the clock can show `atMs`, at most {@link MAX_TIMER_MS}; 0 if it does.
+   * For timers, which may fire early: check the clock again when one fires.
    */
   delayUntilMs(atMs: number): number;
+}
+
+/** The longest time that a timer of Node.js can wait: it fires a longer one at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Whole milliseconds of a timer that waits for `waitMs`, or as long as a timer can. */
+function timerMs(waitMs: number): number {
+  return Math.min(Math.max(1, Math.ceil(waitMs)), MAX_TIMER_MS);
 }
 
 /** Real milliseconds since an arbitrary moment, with fractions; never goes back. */
@@ -109,7 +117,7 @@ export class SystemClock implements Clock {
 
   delayUntilMs(atMs: number): number {
     if (this.nowMs() >= atMs) return 0;
-    return Math.max(1, Math.ceil((atMs - this.runningMs(this.elapsed())) / (1 + SLEW)));
+    return timerMs((atMs - this.runningMs(this.elapsed())) / (1 + SLEW));
   }
 
   private runningMs(elapsedMs: number): number {
@@ -216,7 +224,7 @@ export class FeedClock implements Clock {
 
   delayUntilMs(atMs: number): number {
     if (this.nowMs() >= atMs) return 0;
-    return Math.max(1, Math.ceil((atMs - this.runningMs()) / this.speed));
+    return timerMs((atMs - this.runningMs()) / this.speed);
   }
 
   /**

@@ -21,11 +21,11 @@ export interface Socket {
   close(): void;
 }
 
+type SocketConstructor = new (url: string) => Socket;
+
 export interface StreamOptions {
   /** Instead of the global one. */
-  WebSocket?: new (
-    url: string,
-  ) => Socket;
+  WebSocket?: SocketConstructor;
   /** Cancels all your resting orders when the connection ends. */
   cancelOnDisconnect?: boolean;
   /** After each change: whether the connection is open, and if not, the close code. */
@@ -106,10 +106,19 @@ export class Stream {
   private unsent: string[] = [];
 
   /** Connects at once. The address and the token are those of `api`. */
+  private readonly WebSocket: SocketConstructor;
+
   constructor(
     readonly api: Api,
     private readonly options: StreamOptions = {},
   ) {
+    const { WebSocket } = globalThis as { WebSocket?: SocketConstructor };
+    const found = options.WebSocket ?? WebSocket;
+    if (found === undefined)
+      throw new Error(
+        'There is no global WebSocket here (Node.js has one from version 22 on): pass one, such as that of the package ws, in the options of Stream.',
+      );
+    this.WebSocket = found;
     this.connect();
   }
 
@@ -205,8 +214,8 @@ export class Stream {
   }
 
   private connect(): void {
-    const Constructor = this.options.WebSocket ?? (globalThis.WebSocket as never);
-    const socket: Socket = new Constructor(streamUrl(this.api.url));
+    const { WebSocket } = this;
+    const socket: Socket = new WebSocket(streamUrl(this.api.url));
     this.socket = socket;
     this.expectMessage();
     socket.onopen = () => this.opened();

@@ -194,6 +194,11 @@ describe('routes', () => {
   });
 });
 
+test('the address of the API may end in a slash', async () => {
+  const { markets } = await client.activeMarkets(apiOf({ url: `${server.api.url}/api/` }));
+  expect(markets.length).toBeGreaterThan(0);
+});
+
 describe('errors', () => {
   test('have the code, the message, the details and the status of the answer', async () => {
     const { api } = await signedUp('poor');

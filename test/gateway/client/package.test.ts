@@ -10,7 +10,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Api, Stream } from '../../../gateway/client/index.js';
 import { MARKET, TestServer } from '../../support/server.js';
 import { ROOT } from '../../support/sources.js';
 
@@ -151,4 +152,13 @@ describe('a bundle', () => {
     for (const { text } of [everything, one])
       expect(text).not.toMatch(/\bimport\b|\bprocess\b|\bBuffer\b/);
   });
+});
+
+test('a stream says what to pass where there is no global WebSocket, as on Node.js 20', () => {
+  vi.stubGlobal('WebSocket', undefined);
+  try {
+    expect(() => new Stream(new Api({ url: 'http://127.0.0.1:1/api' }))).toThrow(/package ws/);
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });

@@ -61,6 +61,13 @@ describe('the feed clock', () => {
     expect(clock.delayUntilMs(START_MS + 20_001)).toBe(1);
   });
 
+  test('gives no delay that is too long for a timer, which would fire at once', () => {
+    const { clock } = feedClock(1);
+    const days = 24 * 60 * 60_000;
+    clock.runTo(START_MS + 365 * days);
+    expect(clock.delayUntilMs(START_MS + 59 * days)).toBe(2 ** 31 - 1);
+  });
+
   test('refuses to go back, and an invalid speed', () => {
     const { clock } = feedClock(1);
     clock.runTo(START_MS + 10);
