@@ -3,6 +3,7 @@
  * message against the schemas and the AsyncAPI document, and every channel's numbers for gaps.
  */
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { afterEach, expect } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
 import { ErrorBody } from '../../../gateway/http/error-body.js';
@@ -93,6 +94,14 @@ export class StreamClient {
 
   send(message: unknown): void {
     this.socket.send(JSON.stringify(message));
+  }
+
+  /** Sends messages so that they arrive together. */
+  sendTogether(messages: readonly unknown[]): void {
+    const { _socket: socket } = this.socket as unknown as { _socket: Socket };
+    socket.cork();
+    for (const message of messages) this.send(message);
+    socket.uncork();
   }
 
   /** Waits for the next message that matches, and discards those before it. */

@@ -2,7 +2,6 @@
  * Requests that are sent without waiting: each gets one answer, in order, whatever the requests
  * between have changed, and also when the exchange then closes the connection.
  */
-import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CLOSE } from '../../../../gateway/stream/limits.js';
@@ -35,14 +34,6 @@ const request = fc.oneof(
   })),
 );
 
-/** Sends messages so that they arrive together. */
-function sendTogether(client: StreamClient, messages: readonly unknown[]): void {
-  const { _socket: socket } = client.socket as unknown as { _socket: Socket };
-  socket.cork();
-  for (const message of messages) client.send(message);
-  socket.uncork();
-}
-
 /** The ids of the answers, in order. A resume from memory has several messages with one id. */
 function answered(client: StreamClient): string[] {
   const ids = client.answers.flatMap(({ id }) => (id === undefined ? [] : [id]));
@@ -62,7 +53,7 @@ describe('requests sent without waiting', () => {
       fc.asyncProperty(messages, async (requests) => {
         const client = await connectAs(ada);
         const sent = requests.map((each, at) => ({ ...each, id: `${at}` }));
-        sendTogether(client, sent);
+        client.sendTogether(sent);
         await eventually(() => answered(client).length >= sent.length || client.closing !== null);
         // A resume from the journal is answered later than what follows it.
         const late = new Set(
@@ -96,7 +87,7 @@ describe('requests of a client that sends too much', () => {
       id: `${at}`,
       operation: { ...buy, timeInForce: 'GTC', shares: 0.001 * (at + 1) },
     }));
-    sendTogether(client, orders);
+    client.sendTogether(orders);
     expect((await client.closed).code).toBe(CLOSE.rateLimited.code);
     const { orders: open } = (
       await server.api.get(`/users/${bob.userId}/orders?limit=200`, bob.token)

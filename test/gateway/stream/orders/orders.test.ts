@@ -2,7 +2,6 @@
  * Order entry over the stream: receipts and refusals are those of HTTP, durable before they are
  * sent, and counted and limited like orders over HTTP.
  */
-import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Config } from '../../../../gateway/config.js';
 import { CLOSE } from '../../../../gateway/stream/limits.js';
@@ -28,14 +27,6 @@ const order = (id: string, operation: object = rest, more: object = {}) => ({
   operation,
   ...more,
 });
-
-/** Sends messages so that they arrive together. */
-function sendTogether(client: StreamClient, messages: readonly unknown[]): void {
-  const { _socket: socket } = client.socket as unknown as { _socket: Socket };
-  socket.cork();
-  for (const message of messages) client.send(message);
-  socket.uncork();
-}
 
 async function restingOrders({ userId, token }: Trader): Promise<number> {
   return (await server.api.get(`/users/${userId}/orders?limit=200`, token)).json.orders.length;
@@ -151,8 +142,7 @@ describe('an order', () => {
     const dan = await server.register('dan');
     const client = await connectAs(dan);
     const ids = Array.from({ length: 64 }, (_, i) => `${i}`);
-    sendTogether(
-      client,
+    client.sendTogether(
       ids.map((id) => order(id, Number(id) % 8 === 7 ? { ...rest, price: 0.4001 } : rest)),
     );
     await client.next(({ id }) => id === '63');
@@ -293,10 +283,7 @@ describe('the limit of', () => {
     test('refuses one more, and lets others in once they are answered', async () => {
       const client = await connectAs(await server.register('ada'));
       await client.caughtUp();
-      sendTogether(
-        client,
-        Array.from({ length: 10 }, (_, i) => order(`${i}`)),
-      );
+      client.sendTogether(Array.from({ length: 10 }, (_, i) => order(`${i}`)));
       await client.next(({ id }) => id === '9');
       expect(refused(client, 'limit_reached')).toEqual(['4', '5', '6', '7', '8', '9']);
       client.send(order('10'));
@@ -357,10 +344,7 @@ describe('the limit of', () => {
 
     test('closes a connection that goes on regardless', async () => {
       const client = await connectAs(await server.register('bob'));
-      sendTogether(
-        client,
-        Array.from({ length: 200 }, (_, i) => order(`${i}`)),
-      );
+      client.sendTogether(Array.from({ length: 200 }, (_, i) => order(`${i}`)));
       expect(await client.closed).toEqual({ code: 4029, reason: 'rate_limited' });
     });
   });
@@ -379,10 +363,7 @@ describe('the limit of', () => {
       const ada = await server.register('ada');
       const client = await connectAs(ada);
       await client.caughtUp();
-      sendTogether(
-        client,
-        Array.from({ length: 8 }, (_, i) => order(`${i}`)),
-      );
+      client.sendTogether(Array.from({ length: 8 }, (_, i) => order(`${i}`)));
       await client.next(({ id }) => id === '7');
       expect(refused(client, 'unavailable')).toEqual(['3', '4', '5', '6', '7']);
       expect(client.answers.at(-1).details).toEqual({ executed: false });
