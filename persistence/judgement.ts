@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { HISTORY_FILE } from './history/format.js';
 import { HistoryDamage } from './history/rows.js';
 import { historyPath, readProgress } from './history/store.js';
-import { JournalError, PUT_BACK, unreadable } from './journal/errors.js';
+import { adviceFor, damageOf, JournalError, unreadable } from './journal/errors.js';
 import {
   FORMAT_VERSION,
   GENESIS,
@@ -26,7 +26,7 @@ import {
   JOURNAL_FILE,
   type JournalPosition,
 } from './journal/format.js';
-import { type MarkState, readMark } from './journal/head-mark.js';
+import { BEHIND_MAX, type MarkState, readMark } from './journal/head-mark.js';
 import type { FoundJournal } from './journal/journal.js';
 import { readJournal } from './journal/read-only.js';
 import { CHECKS_HERE, type JournalReader, type SegmentChecks } from './journal/reader.js';
@@ -89,11 +89,12 @@ export async function judgeFolder(
     const snapshotSequence = await provenSnapshot(folder, reader, options);
     const from = (snapshotSequence ?? reader.firstSequence - 1) + 1;
     const end = await reader.provenEnd(from, checks);
+    await reader.checkJoints();
     await reader.checkStructure(end.sequence, from, checks);
     if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
-    await checkDerivedFiles(derived, end.sequence);
+    await checkDerivedFiles(folder, derived, end.sequence);
     const notices = [
-      noticeOf(folder, reader.markState, end, options.acceptMissingMark),
+      await markNotice(folder, reader, end, options.acceptMissingMark),
       missingNotice(reader, snapshotSequence),
     ];
     const notice = notices.filter((each) => each !== null).join('; ');
@@ -203,7 +204,7 @@ async function hasJournal(
   const path = join(folder, JOURNAL_FILE);
   const what = evidenceOf(folder, derived, acceptMissingMark);
   if (what === null) return false;
-  throw new JournalError(`${path} is gone or empty, but ${what}`, 1);
+  throw new JournalError(`${path} is gone or empty, but ${what}`, 1, undefined, JOURNAL_FILE);
 }
 
 /** A file without tables is not a journal yet: a new journal gets its tables in one transaction. */
@@ -232,27 +233,27 @@ function evidenceOf(
   const state = readMark(join(folder, HEAD_FILE));
   const logBytes = sizeOf(join(folder, `${JOURNAL_FILE}-wal`));
   if (logBytes > 0 && !isUnfinished(folder, state, logBytes))
-    return `its -wal file is there. ${PUT_BACK}`;
+    return `its -wal file is there. ${adviceFor(folder, 0)}`;
   const newest = snapshots[0];
   if (state.state === 'read' && state.mark.sequence > 0) {
-    return `commands up to ${state.mark.sequence} had been committed and acknowledged (${HEAD_FILE}). ${PUT_BACK}`;
+    return `commands up to ${state.mark.sequence} had been committed and acknowledged (${HEAD_FILE}). ${adviceFor(folder, 0)}`;
   }
   if (newest !== undefined) {
     return (
       `the snapshot ${newest.path} was taken at sequence ${newest.sequence}, from commands ` +
-      `that had been committed. ${PUT_BACK} Only if no journal belongs here, remove the ` +
+      `that had been committed. ${adviceFor(folder, 0)} Only if no journal belongs here, remove the ` +
       'folder snapshots.'
     );
   }
   if (historySequence > 0) {
     return (
       `${HISTORY_FILE} was made from commands up to ${historySequence}, which had been ` +
-      `committed. ${PUT_BACK} Only if no journal belongs here, remove ${HISTORY_FILE}.`
+      `committed. ${adviceFor(folder, 0)} Only if no journal belongs here, remove ${HISTORY_FILE}.`
     );
   }
   if (state.state !== 'unreadable' || acceptMissingMark) return null;
   return (
-    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. ${PUT_BACK} If ` +
+    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. ${adviceFor(folder, 0)} If ` +
     'there never was a journal here, start once with ACCEPT_MISSING_MARK=on.'
   );
 }
@@ -308,15 +309,16 @@ function writeVersionOf(path: string): number {
 }
 
 function notWritable(path: string, end: number): JournalError {
-  return new JournalError(
-    `${path} has all rows up to sequence ${end} as they were written, but the structure of ` +
-      `its header is damaged: because of byte ${WRITE_VERSION_AT}, SQLite would not write to ` +
-      `it. ${PUT_BACK}`,
+  return damageOf(
+    path,
+    ` has all rows up to sequence ${end} as they were written, but the structure of its header is ` +
+      `damaged: because of byte ${WRITE_VERSION_AT}, SQLite would not write to it`,
     end + 1,
   );
 }
 
 async function checkDerivedFiles(
+  folder: string,
   { snapshots, historySequence }: DerivedFiles,
   end: number,
 ): Promise<void> {
@@ -328,31 +330,39 @@ async function checkDerivedFiles(
   throw new JournalError(
     `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ` +
       `${historySequence}, which had been committed: acknowledged commands are missing from ` +
-      `the journal. ${PUT_BACK} Only if ${HISTORY_FILE} was copied here from another folder, ` +
-      'or to accept the loss, remove it.',
+      `the journal. ${adviceFor(folder, end)} Only if ${HISTORY_FILE} was copied here from ` +
+      'another folder, remove it.',
     end + 1,
   );
 }
 
-function noticeOf(
+/** How the head mark differs from the end of the journal; null: it does not. */
+async function markNotice(
   folder: string,
-  state: MarkState,
+  reader: JournalReader,
   end: JournalPosition,
   acceptMissingMark: boolean,
-): string | null {
-  if (state.state !== 'read') {
-    if (acceptMissingMark) {
-      return `journal.head was ${state.state}; the journal was accepted as complete, with its end at ${end.sequence}`;
-    }
-    throw new UnmarkedJournal(
-      `${join(folder, HEAD_FILE)} is ${state.state}, so it is unknown whether the journal, ` +
-        `which ends at sequence ${end.sequence}, is complete. ${PUT_BACK} If this journal is ` +
-        'known to be complete, start once with ACCEPT_MISSING_MARK=on.',
-      end.sequence + 1,
-    );
-  }
-  const behind = end.sequence - state.mark.sequence;
-  return behind === 0
-    ? null
-    : `journal.head was ${behind} commands behind the journal, as a crash can leave it`;
+): Promise<string | null> {
+  const { markState } = reader;
+  const behind = markState.state === 'read' ? end.sequence - markState.mark.sequence : 0;
+  const isOld = ((await reader.batchesAfterMark()) ?? 0) > BEHIND_MAX;
+  if (markState.state === 'read' && !isOld)
+    return behind === 0
+      ? null
+      : `journal.head was ${behind} commands behind the journal, as a crash can leave it`;
+  const state = markState.state === 'read' ? 'outdated' : markState.state;
+  if (acceptMissingMark)
+    return `journal.head was ${state}; the journal was accepted as complete, with its end at ${end.sequence}`;
+  const older = isOld
+    ? ` (it is ${behind} commands behind, and no crash leaves it more than ${BEHIND_MAX} commits ` +
+      'behind: it was put back from a copy)'
+    : '';
+  throw new UnmarkedJournal(
+    `${join(folder, HEAD_FILE)} is ${state}${older}, so it is unknown whether the journal, which ` +
+      `ends at sequence ${end.sequence}, is complete. ${adviceFor(folder, end.sequence)} Only if ` +
+      'this journal is known to be complete, start on it once with ACCEPT_MISSING_MARK=on.',
+    end.sequence + 1,
+    undefined,
+    HEAD_FILE,
+  );
 }

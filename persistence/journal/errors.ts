@@ -2,12 +2,38 @@
  * The two failures of a journal: it is damaged or unusable, or it cannot be read now, which says
  * nothing about its contents and is retried.
  */
+import { basename, dirname } from 'node:path';
 import { fileProblem } from '../storage/sqlite-codes.js';
 
-/** What the operator should do about damage; part of most messages. */
-export const PUT_BACK =
-  'Nothing was changed. Restore journal.db, journal.db-wal and journal.head together, as they ' +
-  'were at one time, from the disk or from a copy.';
+/** In a message, what comes before says what is wrong, and what follows what to do. */
+const UNCHANGED = 'Nothing was changed.';
+
+/**
+ * What the operator should do about a folder whose journal is damaged or incomplete. Single files
+ * are never put back: a backup has other segments than the folder that it was made from.
+ * @param good the last sequence that is proven; 0: none is.
+ */
+export function adviceFor(folder: string, good: number): string {
+  const whole =
+    good > 0
+      ? `The commands up to ${good} are whole: npm run replay -- --data ${folder} repair ` +
+        `--truncate-after ${good} --to <a new folder> keeps them and loses the others. If a ` +
+        'backup goes further than that, use it instead:'
+      : 'No command in it can be proven. Use a backup:';
+  return (
+    `${UNCHANGED} Keep ${folder} as it is, and put no single file back into it. ${whole} npm run ` +
+    'restore -- --data <the backup> --to <a new folder>. What the backup lacks is added, as far ' +
+    `as it is whole, by npm run backup -- --data ${folder} --to <that new folder>. Then start on ` +
+    'the new folder.'
+  );
+}
+
+/** A message as what is wrong, and what to do; null: it does not say. */
+export function partsOf(message: string): { what: string; remedy: string | null } {
+  const at = message.indexOf(UNCHANGED);
+  if (at < 0) return { what: message, remedy: null };
+  return { what: message.slice(0, at).trim(), remedy: message.slice(at) };
+}
 
 /** The message is for the operator, and says what is wrong and what to do. */
 export class JournalError extends Error {
@@ -21,9 +47,22 @@ export class JournalError extends Error {
     message: string,
     readonly firstBadSequence: number | null,
     cause?: unknown,
+    /** The name of the damaged file; null: it is not one file. */
+    readonly file: string | null = null,
   ) {
     super(message, { cause });
   }
+}
+
+/** A file of the journal is not what was written, from `firstBad` on. */
+export function damageOf(
+  path: string,
+  what: string,
+  firstBad: number,
+  cause?: unknown,
+): JournalError {
+  const advice = adviceFor(dirname(path), firstBad - 1);
+  return new JournalError(`${path}${what}. ${advice}`, firstBad, cause, basename(path));
 }
 
 /** A commit has failed. `cause` is the error of SQLite or the operating system. */
@@ -67,9 +106,7 @@ export function unreadable(path: string, sequence: number, error: unknown): unkn
     case 'unavailable':
       return fileUnavailable(path, error as Error);
     case 'wrong':
-    case 'misuse': {
-      const what = `cannot be read at sequence ${sequence}: ${(error as Error).message}`;
-      return new JournalError(`${path} ${what}. ${PUT_BACK}`, sequence, error);
-    }
+    case 'misuse':
+      return damageOf(path, ` cannot be read: ${(error as Error).message}`, sequence, error);
   }
 }

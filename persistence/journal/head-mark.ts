@@ -14,7 +14,8 @@
  * Always holds: the mark is written after its commit is on disk, and before anything of that commit
  * is released. It needs no fsync: if the process is killed, the operating system still writes it;
  * if the power fails, the mark on disk may be older than the journal, never newer, and only the
- * slot being written can be torn. So no crash makes a valid journal look incomplete. (With a
+ * slot being written can be torn. So no crash makes a valid journal look incomplete. It is not much
+ * older either ({@link BEHIND_MAX}), because it is synced in the background, now and then. (With a
  * durability other than `full` a power cut can lose commits, and the mark shows the loss.) The file
  * gets its name when it is complete and on disk, so an empty or torn mark is damage.
  */
@@ -22,12 +23,14 @@ import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
+  fdatasync,
   fsyncSync,
   openSync,
   readFileSync,
   renameSync,
   writeSync,
 } from 'node:fs';
+import { promisify } from 'node:util';
 import { getUint64, putUint64 } from '../storage/bytes.js';
 import { FILE_MODE, withFile } from '../storage/files.js';
 
@@ -36,6 +39,17 @@ const SLOT_BYTES = 80;
 const SUMMED_BYTES = 48;
 const SLOT_OFFSETS = [0, 4096] as const;
 const FILE_BYTES = 8192;
+
+/** One more sync of the disk for so many commits, beside them, is not measurable. */
+const SYNC_EVERY = 256;
+const UNSYNCED_MAX = 2 * SYNC_EVERY;
+/**
+ * A power cut leaves the mark at most so many commits behind the journal, a kill at most one: those
+ * since the last sync, and one if the newer slot is torn. The journal waits rather than exceed it.
+ */
+export const BEHIND_MAX = UNSYNCED_MAX + 1;
+
+const syncData = promisify(fdatasync);
 
 export interface Mark {
   sequence: number;
@@ -79,6 +93,10 @@ export class HeadMark {
   private readonly file: number;
   private readonly slot = Buffer.alloc(SLOT_BYTES);
   private next: 0 | 1 = 0;
+  /** Marks written since the last one that is known to be on disk. */
+  private unsynced = 0;
+  /** The sync under way; one that has failed stays, because what it wrote is in doubt. */
+  private syncing: Promise<void> | null = null;
 
   constructor(path: string, mark: Mark) {
     MAGIC.copy(this.slot);
@@ -89,6 +107,7 @@ export class HeadMark {
       // One after the other: a power cut here leaves one slot intact.
       fsyncSync(this.file);
     }
+    this.unsynced = 0;
   }
 
   /** Blocks for a few microseconds: it changes a page that is already in memory. */
@@ -97,9 +116,30 @@ export class HeadMark {
     const written = writeSync(this.file, slot, 0, SLOT_BYTES, SLOT_OFFSETS[this.next]);
     if (written !== SLOT_BYTES) throw new Error('journal.head could not be written completely');
     this.next = this.next === 0 ? 1 : 0;
+    this.unsynced++;
+    if (this.unsynced >= SYNC_EVERY && this.syncing === null) this.sync().catch(() => {});
   }
 
-  close(): void {
+  /** Whether {@link sync} must have ended before the next commit. */
+  get mustSync(): boolean {
+    return this.unsynced >= UNSYNCED_MAX;
+  }
+
+  /** Resolves when an older mark than the last one can no longer be the one on disk. */
+  async sync(): Promise<void> {
+    await this.syncing;
+    this.syncing = this.syncNow(this.unsynced);
+    await this.syncing;
+  }
+
+  private async syncNow(marks: number): Promise<void> {
+    await syncData(this.file);
+    this.unsynced -= marks;
+    this.syncing = null;
+  }
+
+  async close(): Promise<void> {
+    await this.syncing?.catch(() => {});
     closeSync(this.file);
   }
 

@@ -87,7 +87,7 @@ export class Journal implements CommitLog {
       if (number > 1) journal.sealLeft(segment);
       return journal;
     } catch (error) {
-      mark.close();
+      await mark.close();
       throw error;
     }
   }
@@ -111,9 +111,11 @@ export class Journal implements CommitLog {
       done(this.failure);
     };
     this.writing = true;
-    if (this.segment.bytes >= this.segmentBytes) {
+    const isFull = this.segment.bytes >= this.segmentBytes;
+    if (isFull || this.mark.mustSync) {
       const row = [firstSequence, lastSequence, Buffer.from(records), digest, hash];
-      this.cut().then(() => this.segment.insert.run(row, settle), settle);
+      const ready = isFull ? this.cut() : this.mark.sync();
+      ready.then(() => this.segment.insert.run(row, settle), settle);
       return;
     }
     this.segment.bytes += records.length + ROW_BYTES;
@@ -127,6 +129,8 @@ export class Journal implements CommitLog {
   /** Begins the next segment after the journal's end, and has the full one sealed. */
   private async cut(): Promise<void> {
     const full = this.segment;
+    // So the mark is never older than the beginning of the last segment.
+    await this.mark.sync();
     this.segment = await openSegment(this.options, full.number + 1, this.position);
     await finalize(full.insert);
     this.sealBefore(this.segment, full.database);
@@ -166,7 +170,7 @@ export class Journal implements CommitLog {
     this.failure ??= new JournalError('the journal is closed', null);
     await this.sealing;
     await finalize(this.segment.insert);
-    this.mark.close();
+    await this.mark.close();
     try {
       await closeDatabase(this.segment.database);
     } finally {

@@ -2,8 +2,9 @@
  * Reads a journal, segment by segment (segments.ts), also while an exchange writes it.
  *
  * Always holds: a batch is returned only if it continues the hash chain, across segments too; the
- * first that does not is a {@link JournalError} that names it. Nothing is skipped: what is in a
- * segment that is not in the folder is {@link MissingSegments}.
+ * first that does not is a {@link JournalError} that names it. Nothing is skipped: a segment that
+ * cannot be opened, or is not there, ends the read where it would begin. If it would be the first,
+ * the read is refused with {@link MissingSegments}.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import sqlite3 from 'sqlite3';
 import { fileHash } from '../storage/files.js';
 import { openReadOnly } from '../storage/read-only.js';
 import { openDatabase } from '../storage/sqlite.js';
-import { JournalError, JournalUnavailable } from './errors.js';
+import { damageOf, JournalError, JournalUnavailable, partsOf } from './errors.js';
 import { GENESIS, HEAD_FILE, type JournalPosition } from './format.js';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
 import { SegmentReader } from './segment-reader.js';
@@ -69,6 +70,8 @@ export class JournalReader implements JournalSource {
   readonly mayLag = false;
   /** The segments in the folder, oldest first. */
   private readonly segments: SegmentReader[] = [];
+  /** Those that cannot be opened, by number. */
+  private readonly broken = new Map<number, JournalError>();
   private readonly mark: Mark | null;
 
   /** @param markState read before the journal, so that the journal is never behind its mark. */
@@ -83,7 +86,10 @@ export class JournalReader implements JournalSource {
   async openAll(): Promise<void> {
     const found = listSegments(this.folder);
     for (const [i, segment] of found.entries()) await this.open(segment, i === found.length - 1);
-    if (this.segments.length > 0) return;
+    const [first] = this.numbers;
+    for (const [number, error] of this.broken)
+      if (first === undefined || number < first) throw error;
+    if (first !== undefined) return;
     throw new JournalError(`there is no journal at ${segmentAt(this.folder, 1).path}`, null);
   }
 
@@ -104,10 +110,10 @@ export class JournalReader implements JournalSource {
 
   /** Of each segment, where it begins, and what its successor says about its file. */
   outline(): { segment: Segment; firstSequence: number; fileHash: Buffer | null }[] {
-    return this.segments.map(({ segment, head }, i) => ({
+    return this.segments.map(({ segment, head }) => ({
       segment,
       firstSequence: head.previous.sequence + 1,
-      fileHash: this.segments[i + 1]?.head.previousFile ?? null,
+      fileHash: this.previousFileOf(segment.number + 1),
     }));
   }
 
@@ -132,7 +138,7 @@ export class JournalReader implements JournalSource {
       // Rows may have been committed between the last read and the cut.
       readAgain = next.head.previous.sequence > position.sequence && !readAgain;
       if (readAgain) continue;
-      checkJoint(next, position);
+      this.checkJoint(reader, next, position);
       await reader.release();
       reader = next;
     }
@@ -150,12 +156,43 @@ export class JournalReader implements JournalSource {
     checks.begin(wanted, this.mark);
     let end = wanted[0]!.head.previous;
     for (const [i, reader] of wanted.entries()) {
-      if (i > 0) checkJoint(reader, end);
+      if (i > 0) this.checkJoint(wanted[i - 1]!, reader, end);
       end = await checks.provenEnd(reader);
       if (reader !== this.last) await reader.release();
     }
+    this.checkAfter(this.last, end.sequence);
     this.last.checkEnd(end.sequence);
     return end;
+  }
+
+  /**
+   * Checks that every segment goes on where the one before it ends, by its last rows alone. Damage
+   * of those is for {@link provenEnd}: a start does not need what is before its snapshot.
+   * @throws JournalError when a segment is missing, or they are of two histories.
+   */
+  async checkJoints(): Promise<void> {
+    for (const [i, reader] of this.segments.slice(0, -1).entries()) {
+      const end = await reader.end().catch(unlessDamage);
+      await reader.release();
+      const next = this.segments[i + 1]!;
+      this.checkJoint(reader, next, end ?? next.head.previous);
+    }
+  }
+
+  /**
+   * How many batches the last segment has after the head mark; Infinity: the mark is before that
+   * segment, where no crash leaves it. null: an exchange writes now, or there is no mark.
+   */
+  async batchesAfterMark(): Promise<number | null> {
+    const path = join(this.folder, HEAD_FILE);
+    const before = readMark(path);
+    if (before.state !== 'read') return null;
+    await this.findNewSegments();
+    const { sequence } = before.mark;
+    const isBefore = sequence < this.last.head.previous.sequence;
+    const batches = isBefore ? Number.POSITIVE_INFINITY : await this.last.countAfter(sequence);
+    const after = readMark(path);
+    return after.state === 'read' && after.mark.sequence === sequence ? batches : null;
   }
 
   /** Checks SQLite's structure of the segments from the one that has `from` to the end. */
@@ -223,8 +260,34 @@ export class JournalReader implements JournalSource {
     const known = this.segments[at + 1];
     if (known !== undefined) return known;
     const segment = segmentAt(this.folder, reader.segment.number + 1);
-    if (!existsSync(segment.path)) return null;
-    return this.open(segment, true);
+    if (!this.broken.has(segment.number)) {
+      if (!existsSync(segment.path)) return null;
+      const opened = await this.open(segment, true);
+      if (opened !== null) return opened;
+    }
+    this.checkAfter(reader, (await reader.end()).sequence);
+    return null;
+  }
+
+  /** @throws JournalError when the segment after one that ends at `sequence` cannot be opened. */
+  private checkAfter({ segment }: SegmentReader, sequence: number): void {
+    const { path, number } = segmentAt(this.folder, segment.number + 1);
+    const error = this.broken.get(number);
+    if (error === undefined) return;
+    const what = partsOf(error.message).what.slice(path.length).replace(/\.$/, '');
+    throw damageOf(path, what, sequence + 1, error.cause);
+  }
+
+  private checkJoint(before: SegmentReader, next: SegmentReader, end: JournalPosition): void {
+    this.checkAfter(before, end.sequence);
+    const number = before.segment.number + 1;
+    if (next.segment.number !== number) throw this.gap(number, end.sequence);
+    const { previous } = next.head;
+    const fits =
+      previous.sequence === end.sequence &&
+      previous.hash.equals(end.hash) &&
+      previous.digest === end.digest;
+    if (!fits) throw next.otherHead(before.segment, end);
   }
 
   /** The last segment is then the one that is last in the folder. */
@@ -234,30 +297,27 @@ export class JournalReader implements JournalSource {
 
   /** null: the file is not a segment yet. */
   private async open(segment: Segment, isLast: boolean): Promise<SegmentReader | null> {
-    const before = this.segments.at(-1);
-    if (before !== undefined && before.segment.number + 1 !== segment.number)
-      throw this.gap(before.segment.number + 1);
     const connect = () => this.openSegment(segment, isLast);
     const reader = new SegmentReader(connect, segment, this.mark);
     let isSegment = false;
     try {
       isSegment = await reader.open();
+    } catch (error) {
+      // It may not be needed, and what is before it is worth reading.
+      if (!(error instanceof JournalError && error.firstBadSequence !== null)) throw error;
+      this.broken.set(segment.number, error);
     } finally {
       if (!isSegment || !isLast) await reader.release();
     }
-    if (!isSegment && !isLast) throw this.gap(segment.number);
     if (!isSegment) return null;
     this.segments.push(reader);
     return reader;
   }
 
-  private gap(number: number): JournalError {
-    const path = segmentAt(this.folder, number).path;
-    return new JournalError(
-      `${path} is missing or empty, but later segments of the journal are there. Nothing was ` +
-        'changed. Put it back, from the archive or from a backup.',
-      null,
-    );
+  private gap(number: number, good: number): JournalError {
+    const { path } = segmentAt(this.folder, number);
+    const what = ' is missing or empty, but later segments of the journal are there';
+    return damageOf(path, what, good + 1);
   }
 
   private missing(sequence: number): MissingSegments {
@@ -273,11 +333,7 @@ export class JournalReader implements JournalSource {
   }
 }
 
-function checkJoint(next: SegmentReader, end: JournalPosition): void {
-  const { previous } = next.head;
-  const fits =
-    previous.sequence === end.sequence &&
-    previous.hash.equals(end.hash) &&
-    previous.digest === end.digest;
-  if (!fits) throw next.otherHead(end);
+function unlessDamage(error: unknown): null {
+  if (error instanceof JournalError) return null;
+  throw error;
 }

@@ -9,7 +9,7 @@
 import type sqlite3 from 'sqlite3';
 import { closeDatabase, query } from '../storage/sqlite.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
-import { JournalError, PUT_BACK, unreadable } from './errors.js';
+import { damageOf, JournalError, unreadable } from './errors.js';
 import {
   DIGEST_FORM,
   FORMAT_VERSION,
@@ -73,15 +73,15 @@ export class SegmentReader {
       const { application_id: applicationId } = application!;
       const { user_version: userVersion } = version!;
       if (!VERSIONS.some((each) => each.applicationId === applicationId))
-        throw new JournalError(`${this.path} is not a journal of this exchange`, null);
+        throw damageOf(this.path, ' is not a journal of this exchange', 1);
       const known = versionOfSegment(applicationId, userVersion);
       if (known === null) throw this.otherVersion(userVersion);
       this.version = known;
       const tables = this.segment.number === 1 ? [TABLE_SQL] : [TABLE_SQL, HEAD_TABLE_SQL];
       if (String(schema.map(({ sql }) => sql)) !== String(tables)) {
-        const what = `has other tables than a journal of version ${known}`;
+        const what = ` has other tables than a journal of version ${known}`;
         const which = tables.length === 1 ? 'only the table batch' : 'the tables batch and head';
-        throw new JournalError(`${this.path} ${what}, which has ${which}. ${PUT_BACK}`, null);
+        throw damageOf(this.path, `${what}, which has ${which}`, 1);
       }
       if (this.segment.number > 1) this.head = await this.readHead();
       return true;
@@ -100,8 +100,8 @@ export class SegmentReader {
       row!.previousHash.length === HASH_BYTES &&
       DIGEST_FORM.test(row!.previousDigest);
     if (!isWellFormed) {
-      const what = `is not segment ${this.segment.number}, according to its head`;
-      throw new JournalError(`${this.path} ${what}. ${PUT_BACK}`, null);
+      const what = ` is not segment ${this.segment.number}, according to its head`;
+      throw damageOf(this.path, what, 1);
     }
     const { previousSequence: sequence, previousHash: hash, previousDigest: digest } = row!;
     return { previous: { sequence, hash, digest }, previousFile: row!.previousFile };
@@ -243,10 +243,10 @@ export class SegmentReader {
       throw this.named(error, end + 1);
     }
     if (problem === 'ok') return;
-    throw new JournalError(
-      `${this.path} has all rows up to sequence ${end} as they were written, but its ` +
-        `structure as a file of SQLite is damaged (${problem}), and writing to it could damage ` +
-        `the rows. ${PUT_BACK}`,
+    throw damageOf(
+      this.path,
+      ` has all rows up to sequence ${end} as they were written, but its structure as a file of ` +
+        `SQLite is damaged (${problem}), and writing to it could damage the rows`,
       end + 1,
     );
   }
@@ -333,14 +333,20 @@ export class SegmentReader {
   checkEnd(sequence: number): void {
     const { mark } = this;
     if (mark === null || mark.sequence <= sequence) return;
-    throw new JournalError(
-      `${this.path} ends at sequence ${sequence}, but ${mark.sequence} had been committed ` +
-        `and acknowledged (journal.head): ${mark.sequence - sequence} commands are lost. Their ` +
-        'rows were removed, journal.db-wal was deleted or cut short, or journal.db was copied ' +
-        `without it. ${PUT_BACK} To accept the loss instead, remove journal.head and start ` +
-        'once with ACCEPT_MISSING_MARK=on.',
+    throw damageOf(
+      this.path,
+      ` ends at sequence ${sequence}, but ${mark.sequence} had been committed and acknowledged ` +
+        `(journal.head): ${mark.sequence - sequence} commands are lost. Their rows were removed, ` +
+        'the -wal file beside it was deleted or cut short, it was copied without that file, or a ' +
+        'later segment was removed',
       sequence + 1,
     );
+  }
+
+  /** The batches of this segment after `sequence`. */
+  async countAfter(sequence: number): Promise<number> {
+    const sql = 'SELECT count(*) AS batches FROM batch WHERE firstSequence > ?';
+    return (await this.query<{ batches: number }>(sql, [sequence]))[0]!.batches;
   }
 
   /** Rule 4 for a mark that is older than the last row, as a power cut can leave it. */
@@ -357,14 +363,16 @@ export class SegmentReader {
   }
 
   /** This segment does not follow the one before it, which ends at `end`. */
-  otherHead(end: JournalPosition): JournalError {
+  otherHead(before: Segment, end: JournalPosition): JournalError {
     const { sequence } = this.head.previous;
     const difference =
-      sequence === end.sequence ? 'with another hash or digest' : `at ${end.sequence}`;
-    return this.bad(
+      sequence === end.sequence ? 'there with another hash or digest' : `at ${end.sequence}`;
+    return damageOf(
+      this.path,
+      ` does not follow ${before.path}: it says that this ends at ${sequence}, but it ends ` +
+        `${difference}. One of the two was cut short or is from another copy, so the folder has ` +
+        'segments of two histories',
       end.sequence + 1,
-      `does not follow: the segment says that the one before it ends at ${sequence}, but that one ` +
-        `ends ${difference}`,
     );
   }
 
@@ -379,8 +387,7 @@ export class SegmentReader {
   }
 
   private bad(sequence: number, what: string): JournalError {
-    const batch = `${this.path}: the batch at sequence ${sequence}`;
-    return new JournalError(`${batch} ${what}. ${PUT_BACK}`, sequence);
+    return damageOf(this.path, `: the batch at sequence ${sequence} ${what}`, sequence);
   }
 
   private named(error: unknown, sequence: number): unknown {

@@ -6,8 +6,9 @@
  * another journal or without its record in the journal is skipped with a warning for the next older
  * one, and in the end for an empty engine.
  */
+import { join } from 'node:path';
 import { Engine } from '../../engine/engine.js';
-import { JournalError, JournalUnavailable, PUT_BACK } from '../journal/errors.js';
+import { adviceFor, JournalError, JournalUnavailable } from '../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../journal/format.js';
 import type { JournalSource } from '../journal/store.js';
 import { type LoadedSnapshot, readSnapshot } from './file.js';
@@ -106,8 +107,8 @@ export function aheadOfJournal(
   return new JournalError(
     `the journal ends at sequence ${endSequence}, but the snapshot ${path} was taken at ` +
       `${sequence}, from commands that had been committed: acknowledged commands are missing ` +
-      `from the journal. ${PUT_BACK} Only if the snapshot was copied here from another folder, ` +
-      'remove it.',
+      `from the journal. ${adviceFor(join(path, '../..'), endSequence)} Only if the snapshot was ` +
+      'copied here from another folder, remove it.',
     endSequence + 1,
   );
 }

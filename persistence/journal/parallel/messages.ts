@@ -35,14 +35,16 @@ interface Failure {
   kind: 'damage' | 'unavailable' | 'other';
   message: string;
   firstBadSequence: number | null;
+  file: string | null;
   /** Of the operating system's errors. */
   syscall: string | null;
 }
 
 export function failureOf(error: unknown): Failure {
   const { message, syscall = null } = error as NodeJS.ErrnoException & { syscall?: string | null };
-  const firstBadSequence = error instanceof JournalError ? error.firstBadSequence : null;
-  return { kind: kindOf(error), message, firstBadSequence, syscall };
+  const { firstBadSequence, file } =
+    error instanceof JournalError ? error : { firstBadSequence: null, file: null };
+  return { kind: kindOf(error), message, firstBadSequence, file, syscall };
 }
 
 function kindOf(error: unknown): Failure['kind'] {
@@ -50,10 +52,10 @@ function kindOf(error: unknown): Failure['kind'] {
   return error instanceof JournalUnavailable ? 'unavailable' : 'other';
 }
 
-export function errorOf({ kind, message, firstBadSequence, syscall }: Failure): Error {
+export function errorOf({ kind, message, firstBadSequence, file, syscall }: Failure): Error {
   switch (kind) {
     case 'damage':
-      return new JournalError(message, firstBadSequence);
+      return new JournalError(message, firstBadSequence, undefined, file);
     case 'unavailable':
       return new JournalUnavailable(message);
     case 'other':

@@ -13,7 +13,7 @@ import { kindAt, readCommand } from '../../../engine/interface/command-record.js
 import { CommandKind, type RecordUpgrade } from '../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
-import { JournalError, PUT_BACK } from '../../journal/errors.js';
+import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
 import { ThreadChecks } from '../../journal/parallel/thread-checks.js';
 import { readJournal } from '../../journal/read-only.js';
@@ -23,7 +23,7 @@ import {
   MissingSegments,
   type SegmentChecks,
 } from '../../journal/reader.js';
-import { listSegments } from '../../journal/segments.js';
+import { listSegments, segmentName } from '../../journal/segments.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
 import {
   checkFolder,
@@ -183,7 +183,7 @@ class Verification implements Visitor {
     const { folder } = this.request;
     const options = { acceptMissingMark: false, checkAll: true, acceptOlder: true, checks };
     await judgeFolder(folder, options);
-    await readJournal(folder, (reader) => checkSealed(reader, checks));
+    await readJournal(folder, (reader) => checkSealed(folder, reader, checks));
   }
 
   private replayDamage(): Promise<JournalError | null> {
@@ -227,13 +227,20 @@ function threadsFor(folder: string): number {
 }
 
 /** The rows of a sealed segment may be right and the file still not be what was sealed. */
-async function checkSealed(reader: JournalReader, checks: SegmentChecks): Promise<void> {
+async function checkSealed(
+  folder: string,
+  reader: JournalReader,
+  checks: SegmentChecks,
+): Promise<void> {
   for (const { segment, firstSequence, fileHash: sealed } of reader.outline()) {
     if (sealed === null || (await checks.fileHash(segment)).equals(sealed)) continue;
     throw new JournalError(
       `${segment.path} has all rows as they were written, but another SHA-256 than when it was ` +
-        `sealed. ${PUT_BACK}`,
+        `sealed. Nothing was changed. npm run backup -- --data ${folder} --to <a new folder> ` +
+        'copies all rows into files without the damage. Then start on the new folder.',
       firstSequence,
+      undefined,
+      segmentName(segment.number),
     );
   }
 }

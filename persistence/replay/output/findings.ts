@@ -1,6 +1,6 @@
 /** What is wrong with a data folder: where, what, and what the operator should do. */
-import { type JournalError, PUT_BACK } from '../../journal/errors.js';
-import { HEAD_FILE, JOURNAL_FILE } from '../../journal/format.js';
+import { type JournalError, partsOf } from '../../journal/errors.js';
+import { JOURNAL_FILE } from '../../journal/format.js';
 import { UnmarkedJournal } from '../../judgement.js';
 
 export type Finding = {
@@ -15,14 +15,13 @@ const LEAVE_IT =
   'Keep a copy of the folder as it is, and do not start an exchange on it before the cause is known.';
 
 export function findingOf(error: JournalError): Finding {
-  const adviceAt = error.message.indexOf(PUT_BACK);
-  const isUnmarked = error instanceof UnmarkedJournal;
-  const isWhole = isUnmarked || error.firstBadSequence === null;
+  const { what, remedy } = partsOf(error.message);
+  const isWhole = error instanceof UnmarkedJournal || error.firstBadSequence === null;
   return {
-    file: isUnmarked ? HEAD_FILE : JOURNAL_FILE,
+    file: error.file ?? JOURNAL_FILE,
     place: isWhole ? 'as a whole' : `sequence ${error.firstBadSequence}`,
-    what: (adviceAt < 0 ? error.message : error.message.slice(0, adviceAt)).trim(),
-    remedy: adviceAt < 0 ? LEAVE_IT : error.message.slice(adviceAt).trim(),
+    what,
+    remedy: remedy ?? LEAVE_IT,
   };
 }
 

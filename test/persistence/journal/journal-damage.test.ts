@@ -25,7 +25,7 @@ import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import { bytesOf, TABLE_SQL } from '../../../persistence/journal/format.js';
-import { HeadMark } from '../../../persistence/journal/head-mark.js';
+import { BEHIND_MAX, HeadMark } from '../../../persistence/journal/head-mark.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
@@ -473,6 +473,26 @@ describe('journal.head', () => {
   });
 
   it.each([
+    [BEHIND_MAX, true],
+    [BEHIND_MAX + 1, false],
+  ])('that is %i commits older is accepted: %s', async (batchCount, isAccepted) => {
+    const folder = folders.make();
+    const engine = new Engine();
+    const journal = await openJournal({ folder, durability: 'off' });
+    await write(journal, engine, { batchCount: 3, batchSize: 2 });
+    const older = readFileSync(at(folder, 'journal.head'));
+    await write(journal, engine, { batchCount, batchSize: 2 });
+    await journal.close();
+    writeFileSync(at(folder, 'journal.head'), older);
+    const { sequence } = engine;
+    if (!isAccepted) {
+      const { message } = await expectRefusal(folder, sequence + 1);
+      expect(message).toMatch(/journal\.head is outdated .*put back from a copy/);
+    }
+    expect((await start(folder, !isAccepted)).engine.sequence).toBe(sequence);
+  });
+
+  it.each([
     ['zeros', Buffer.alloc(8192)],
     ['empty', Buffer.alloc(0)],
     ['noise', Buffer.alloc(8192, 'noise')],
@@ -531,7 +551,7 @@ describe('journal.head', () => {
     const { batches } = await writeJournal(folder);
     const mark = (sequence: number, hash: Buffer) => {
       rmSync(at(folder, 'journal.head'));
-      new HeadMark(at(folder, 'journal.head'), { sequence, hash }).close();
+      void new HeadMark(at(folder, 'journal.head'), { sequence, hash }).close();
     };
     mark(107, batches[9]!.hash);
     expect((await expectRefusal(folder, 101)).message).toContain('7 commands are lost');

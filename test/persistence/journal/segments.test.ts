@@ -38,7 +38,7 @@ import {
 import { eventually } from '../../support/eventually.js';
 import { operate } from '../../support/folders/operations.js';
 import { Folders, journalErrorOf, readAll, start, write } from '../../support/journal-fixture.js';
-import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
+import { replayJson, replayTool, runTool, traceOf } from '../../support/replay-tool.js';
 
 const SEGMENT_BYTES = 25_000;
 const folders = new Folders();
@@ -229,6 +229,24 @@ describe('a kill', () => {
   });
 });
 
+/** Runs the commands that a message advises: the one to repair, or all others. */
+async function follow(
+  message: string,
+  places: Record<string, string>,
+  only?: 'repair',
+): Promise<void> {
+  const commands = [...message.matchAll(/npm run (\w+) -- (.*?--to <[^>]*>)/g)];
+  let done = 0;
+  for (const [, tool, rest] of commands) {
+    if ((tool === 'replay') !== (only === 'repair')) continue;
+    const args = rest!.replace(/<[^>]*>/g, (place) => places[place]!).split(' ');
+    const run = tool === 'replay' ? await runTool(...args) : await operate(tool!, ...args);
+    expect([run.status, run.err]).toEqual([0, '']);
+    done++;
+  }
+  expect(done).toBeGreaterThan(0);
+}
+
 describe('damage', () => {
   /** Before and after the newest snapshot, which is in segment 4. */
   const places: [string, number, string][] = [
@@ -280,6 +298,57 @@ describe('damage', () => {
     rmSync(segmentAt(folder, listSegments(folder).length).path);
     const error = await journalErrorOf(recoveredBy(folder));
     expect(error.message).toMatch(/had been committed/);
+    const to = folders.make();
+    await follow(error.message, { '<a new folder>': to }, 'repair');
+    expect((await recoveredBy(to)).notice).toBeNull();
+  });
+
+  it('files put back from a backup: a start is refused, and the advice, done literally, loses nothing', async () => {
+    const folder = folders.copy(original);
+    const backup = folders.make();
+    const { firstSequence } = await outlineOf(original, 6);
+    await operate(
+      'restore',
+      '--data',
+      original,
+      '--to',
+      backup,
+      '--at',
+      String(firstSequence + 19),
+    );
+    await change(folder, 2, 'UPDATE batch SET records = zeroblob(length(records))');
+    const { err } = await replayTool(folder, 'verify');
+    expect(err).toContain('DAMAGE in journal-000002.db, sequence ');
+    expect(err).not.toContain('Restore journal.db');
+    // What was advised before: the files of a backup, which has one segment.
+    for (const name of ['journal.db', 'journal.head']) {
+      rmSync(join(folder, name));
+      copyFileSync(join(backup, name), join(folder, name));
+    }
+    const error = await journalErrorOf(recoveredBy(folder));
+    expect(error.message).toContain('segments of two histories');
+    const to = folders.make();
+    await follow(error.message, {
+      '<the backup>': backup,
+      '<a new folder>': to,
+      '<that new folder>': to,
+    });
+    expect(await recoveredBy(to)).toEqual({ notice: null, digest: lastDigest() });
+    expect(await readAll(to)).toEqual(batches);
+  });
+
+  it('a segment that is not a database: what is before it can be kept', async () => {
+    const folder = folders.copy(original);
+    const { path } = segmentAt(folder, 6);
+    chmodSync(path, 0o600);
+    writeFileSync(path, Buffer.alloc(8192, 'x'));
+    const error = await journalErrorOf(recoveredBy(folder));
+    const { firstSequence } = await outlineOf(original, 6);
+    expect([error.file, error.firstBadSequence]).toEqual(['journal-000006.db', firstSequence]);
+    const to = folders.make();
+    await follow(error.message, { '<a new folder>': to }, 'repair');
+    expect((await recoveredBy(to)).digest).toBe((await readAll(to)).at(-1)!.digest);
+    expect((await readAll(to)).at(-1)!.lastSequence).toBe(firstSequence - 1);
   });
 
   it('a segment of another journal at its place', async () => {
