@@ -30,7 +30,13 @@ import { BEHIND_MAX, type MarkState, readMark } from './journal/head-mark.js';
 import type { FoundJournal } from './journal/journal.js';
 import { readJournal } from './journal/read-only.js';
 import { CHECKS_HERE, type JournalReader, type SegmentChecks } from './journal/reader.js';
-import { listSegments, segmentName } from './journal/segments.js';
+import {
+  archivedMark,
+  listSegments,
+  type Segment,
+  segmentAt,
+  segmentName,
+} from './journal/segments.js';
 import { checksumIn } from './snapshot/file.js';
 import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
 import { aheadOfJournal, isUndamaged } from './snapshot/load.js';
@@ -49,6 +55,8 @@ export interface JudgementOptions {
   acceptOlder?: boolean;
   /** Accept a copy or an upgrade that is not finished, to go on with it. */
   acceptUnfinished?: boolean;
+  /** Segments that the folder lacks, unpacked elsewhere. */
+  earlier?: readonly Segment[];
   /** Makes the checks of segments. Default: this thread. */
   checks?: SegmentChecks;
 }
@@ -83,23 +91,28 @@ export async function judgeFolder(
   // process.
   const { path: lastPath } = listSegments(folder).at(-1)!;
   const writeVersion = writeVersionOf(lastPath);
-  return readJournal(folder, async (reader) => {
-    const { acceptOlder = false, checks = CHECKS_HERE } = options;
-    if (reader.version !== FORMAT_VERSION && !acceptOlder) throw olderVersion(folder, reader);
-    const snapshotSequence = await provenSnapshot(folder, reader, options);
-    const from = (snapshotSequence ?? reader.firstSequence - 1) + 1;
-    const end = await reader.provenEnd(from, checks);
-    await reader.checkJoints();
-    await reader.checkStructure(end.sequence, from, checks);
-    if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
-    await checkDerivedFiles(folder, derived, end.sequence);
-    const notices = [
-      await markNotice(folder, reader, end, options.acceptMissingMark),
-      missingNotice(reader, snapshotSequence),
-    ];
-    const notice = notices.filter((each) => each !== null).join('; ');
-    return { isNew: false, end, notice: notice === '' ? null : notice };
-  });
+  return readJournal(
+    folder,
+    async (reader) => {
+      const { acceptOlder = false, checks = CHECKS_HERE } = options;
+      if (reader.version !== FORMAT_VERSION && !acceptOlder) throw olderVersion(folder, reader);
+      const snapshotSequence = await provenSnapshot(folder, reader);
+      const needed = options.checkAll === true ? null : snapshotSequence;
+      const from = (needed ?? reader.firstSequence - 1) + 1;
+      const end = await reader.provenEnd(from, checks);
+      await reader.checkJoints();
+      await reader.checkStructure(end.sequence, from, checks);
+      if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
+      await checkDerivedFiles(folder, derived, end.sequence);
+      const notices = [
+        await markNotice(folder, reader, end, options.acceptMissingMark),
+        missingNotice(folder, reader, snapshotSequence, options.checkAll === true),
+      ];
+      const notice = notices.filter((each) => each !== null).join('; ');
+      return { isNew: false, end, notice: notice === '' ? null : notice };
+    },
+    options.earlier,
+  );
 }
 
 /** In a folder while it is made (operations/folders.ts). */
@@ -128,16 +141,12 @@ export function refuseUnfinished(folder: string): void {
 }
 
 /**
- * The newest snapshot for which the journal vouches, if it has several segments: those before it
- * are not checked. The recovery does not read them, and checks the snapshot itself. null: all are
- * checked.
+ * The newest snapshot for which the journal vouches, if it has several segments: a start does not
+ * check those before it. The recovery does not read them, and checks the snapshot itself. null: all
+ * are checked.
  */
-async function provenSnapshot(
-  folder: string,
-  reader: JournalReader,
-  { checkAll = false }: JudgementOptions,
-): Promise<number | null> {
-  if (checkAll || (reader.numbers.length === 1 && reader.firstSequence === 1)) return null;
+async function provenSnapshot(folder: string, reader: JournalReader): Promise<number | null> {
+  if (reader.numbers.length === 1 && reader.firstSequence === 1) return null;
   for (const { sequence, path } of listSnapshots(folder)) {
     if (sequence < reader.firstSequence - 1) break;
     const position = await reader.positionAt(sequence).catch(unlessJournal);
@@ -158,9 +167,19 @@ function unlessJournal(error: unknown): null {
  * What a start without earlier segments cannot prove.
  * @throws JournalError when it cannot start without them.
  */
-function missingNotice(reader: JournalReader, snapshotSequence: number | null): string | null {
+function missingNotice(
+  folder: string,
+  reader: JournalReader,
+  snapshotSequence: number | null,
+  checkAll: boolean,
+): string | null {
   const [first] = reader.numbers;
   if (first === 1) return null;
+  for (let number = 1; checkAll && number < first!; number++) {
+    const { path } = segmentAt(folder, number);
+    if (!existsSync(archivedMark(path)))
+      throw damageOf(path, ' is missing, and it was not moved to an archive', 1);
+  }
   const names =
     first === 2
       ? `the journal's segment ${segmentName(1)} is`
@@ -168,7 +187,7 @@ function missingNotice(reader: JournalReader, snapshotSequence: number | null): 
   if (snapshotSequence === null) {
     throw new JournalError(
       `${names} not in the folder. Nothing was changed. Bring back what was archived: ` +
-        'npm run archive -- --restore',
+        `npm run archive -- --data ${folder} --to <the archive> --restore`,
       1,
     );
   }

@@ -5,6 +5,7 @@
 import { openReadOnly, type ReadOnlyDatabase } from '../storage/read-only.js';
 import { JournalError } from './errors.js';
 import { type JournalReader, openReader } from './reader.js';
+import type { Segment } from './segments.js';
 
 /** An exchange was started on a folder that was being read without locks. */
 export class FolderDisturbed extends Error {
@@ -13,19 +14,25 @@ export class FolderDisturbed extends Error {
 
 /**
  * Reads the journal in a folder that must not be changed.
+ * @param earlier segments that are elsewhere, oldest first.
  * @throws JournalError when it is not a valid journal, JournalUnavailable when it cannot be read
  *   now, FolderDisturbed when an exchange was started on the folder, so what was read is not valid.
  */
 export async function readJournal<Result>(
   folder: string,
   work: (reader: JournalReader) => Promise<Result>,
+  earlier: readonly Segment[] = [],
 ): Promise<Result> {
   const opened: ReadOnlyDatabase[] = [];
-  const reader = await openReader(folder, async ({ path }) => {
-    const one = await openReadOnly(path);
-    opened.push(one);
-    return one.database;
-  });
+  const reader = await openReader(
+    folder,
+    async ({ path }) => {
+      const one = await openReadOnly(path);
+      opened.push(one);
+      return one.database;
+    },
+    earlier,
+  );
   try {
     return await work(reader);
   } catch (error) {

@@ -55,10 +55,14 @@ export async function openJournalReader(folder: string): Promise<JournalReader> 
 }
 
 /** Reads the journal on connections that `open` makes. @throws as {@link openJournalReader}. */
-export async function openReader(folder: string, open: OpenSegment): Promise<JournalReader> {
+export async function openReader(
+  folder: string,
+  open: OpenSegment,
+  earlier: readonly Segment[] = [],
+): Promise<JournalReader> {
   const reader = new JournalReader(folder, open, readMark(join(folder, HEAD_FILE)));
   try {
-    await reader.openAll();
+    await reader.openAll(earlier);
     return reader;
   } catch (error) {
     await reader.close();
@@ -83,8 +87,8 @@ export class JournalReader implements JournalSource {
     this.mark = markState.state === 'read' ? markState.mark : null;
   }
 
-  async openAll(): Promise<void> {
-    const found = listSegments(this.folder);
+  async openAll(earlier: readonly Segment[]): Promise<void> {
+    const found = [...earlier, ...listSegments(this.folder)];
     for (const [i, segment] of found.entries()) await this.open(segment, i === found.length - 1);
     const [first] = this.numbers;
     for (const [number, error] of this.broken)
@@ -328,7 +332,7 @@ export class JournalReader implements JournalSource {
     return new MissingSegments(
       `${path} cannot be read now: sequence ${sequence} is in ${names}, which ` +
         `${before === 1 ? 'is' : 'are'} not in the folder. Nothing was changed. Bring back what ` +
-        'was archived: npm run archive -- --restore',
+        `was archived: npm run archive -- --data ${this.folder} --to <the archive> --restore`,
     );
   }
 }

@@ -51,6 +51,11 @@ export function segmentAt(folder: string, number: number): Segment {
   return { number, path: join(folder, segmentName(number)) };
 }
 
+/** Beside where a segment was that `archive` has moved. */
+export function archivedMark(path: string): string {
+  return `${path}.archived`;
+}
+
 /** The number in a segment's name; null: it is no segment's. */
 export function segmentNumber(name: string): number | null {
   if (name === JOURNAL_FILE) return 1;

@@ -4,7 +4,8 @@
  *
  * Always holds: a segment is removed from the one place only when the other has it on disk, read
  * back, with the SHA-256 that the next segment's head states. Only segments are moved that end
- * before the oldest snapshot for which the journal vouches, so every start finds what it needs.
+ * before the oldest snapshot for which the journal vouches, so every start finds what it needs. An
+ * empty file says where one was: what is missing without it is lost.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -12,17 +13,27 @@ import {
   createReadStream,
   createWriteStream,
   existsSync,
+  mkdtempSync,
   readdirSync,
   renameSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { JournalError } from '../journal/errors.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
-import { segmentAt, segmentName, segmentNumber } from '../journal/segments.js';
+import {
+  archivedMark,
+  type Segment,
+  segmentAt,
+  segmentName,
+  segmentNumber,
+} from '../journal/segments.js';
+import { checkFolder } from '../replay/input/replay-journal.js';
 import { checksumIn } from '../snapshot/file.js';
 import { listSnapshots } from '../snapshot/folder.js';
 import { vouchedHash } from '../snapshot/vouched.js';
@@ -40,13 +51,19 @@ interface ArchiveRequest {
 
 /** Moves what may be moved; returns the names of the segments. */
 export async function archiveSegments({ folder, archive }: ArchiveRequest): Promise<string[]> {
+  await checkFolder(folder);
   const movable = await readJournal(folder, (reader) => movableSegments(folder, reader));
-  await createPrivateFolder(archive);
+  if (movable.length > 0) await createPrivateFolder(archive);
   for (const { path, name, hash } of movable) {
     const to = join(archive, `${name}${SUFFIX}`);
     if (!fileHash(path).equals(hash)) throw changed(path);
     await copyThrough(path, to, createGzip());
-    if (!(await hashOfCompressed(to)).equals(hash)) throw changed(to);
+    if (!(await hashOfCompressed(to)).equals(hash)) {
+      rmSync(to);
+      throw changed(to);
+    }
+    writeFileSync(archivedMark(path), '', { mode: FILE_MODE });
+    await syncPath(folder);
     rmSync(path);
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
   }
@@ -84,31 +101,83 @@ async function oldestVouched(folder: string, reader: JournalReader): Promise<num
 
 /** Brings back all segments that the folder lacks, the newest first; returns their names. */
 export async function restoreSegments({ folder, archive }: ArchiveRequest): Promise<string[]> {
-  if (!existsSync(archive)) throw new OperationRefused(`there is no folder ${archive}`);
-  const archived = readdirSync(archive)
-    .filter((name) => name.endsWith(SUFFIX))
-    .map((name) => segmentNumber(name.slice(0, -SUFFIX.length)))
-    .filter((number) => number !== null)
-    .sort((a, b) => b - a);
+  await checkFolder(folder);
   const restored: string[] = [];
-  for (const number of archived) {
+  for (const number of archivedIn(archive)) {
     const { path } = segmentAt(folder, number);
     if (existsSync(path)) continue;
-    const from = join(archive, `${segmentName(number)}${SUFFIX}`);
     const hash = await readJournal(folder, async (reader) => reader.previousFileOf(number + 1));
-    if (hash === null) {
-      throw new OperationRefused(
-        `${from} cannot be checked: the folder lacks ${segmentName(number + 1)}, which has its hash`,
-      );
-    }
-    await copyThrough(from, path, createGunzip(), (copy) => {
-      if (!fileHash(copy).equals(hash)) throw changed(from);
-      chmodSync(copy, SEALED_MODE);
-    });
+    await bringBack({ folder, archive, number, hash, to: path });
+    rmSync(archivedMark(path), { force: true });
     await syncPath(folder);
     restored.push(segmentName(number));
   }
   return restored;
+}
+
+/**
+ * Runs `work` with the segments that the folder lacks, unpacked in a temporary folder, each proven
+ * by the head of the next. It takes their room there until it ends.
+ * @param archive null: none is named.
+ */
+export async function withArchive<Result>(
+  folder: string,
+  archive: string | null,
+  work: (earlier: readonly Segment[]) => Promise<Result>,
+): Promise<Result> {
+  if (archive === null) return work([]);
+  const temporary = mkdtempSync(join(tmpdir(), 'unpacked-segments-'));
+  const remove = () => rmSync(temporary, { recursive: true, force: true });
+  process.once('exit', remove);
+  try {
+    const earlier: Segment[] = [];
+    for (const number of archivedIn(archive)) {
+      if (existsSync(segmentAt(folder, number).path)) continue;
+      const hash = await readJournal(
+        folder,
+        async (reader) => reader.previousFileOf(number + 1),
+        earlier,
+      );
+      const segment = segmentAt(temporary, number);
+      await bringBack({ folder, archive, number, hash, to: segment.path });
+      earlier.unshift(segment);
+    }
+    return await work(earlier);
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
+}
+
+/** The numbers of the segments in an archive, the newest first. */
+function archivedIn(archive: string): number[] {
+  if (!existsSync(archive)) throw new OperationRefused(`there is no folder ${archive}`);
+  return readdirSync(archive)
+    .filter((name) => name.endsWith(SUFFIX))
+    .map((name) => segmentNumber(name.slice(0, -SUFFIX.length)))
+    .filter((number) => number !== null)
+    .sort((a, b) => b - a);
+}
+
+interface Unpacking {
+  folder: string;
+  archive: string;
+  number: number;
+  /** Of the file, from the head of the next segment; null: that is not there. */
+  hash: Buffer | null;
+  to: string;
+}
+
+async function bringBack({ folder, archive, number, hash, to }: Unpacking): Promise<void> {
+  const from = join(archive, `${segmentName(number)}${SUFFIX}`);
+  if (hash === null)
+    throw new OperationRefused(
+      `${from} cannot be checked: ${folder} lacks ${segmentName(number + 1)}, which has its hash`,
+    );
+  await copyThrough(from, to, createGunzip(), (copy) => {
+    if (!fileHash(copy).equals(hash)) throw changed(from);
+    chmodSync(copy, SEALED_MODE);
+  });
 }
 
 /** Copies through a stream into a temporary file, checks that, and gives it its name. */
@@ -147,7 +216,8 @@ function isDamage(error: unknown): boolean {
 function changed(path: string): JournalError {
   return new JournalError(
     `${path} is not the segment that was sealed: it has another SHA-256 than the next segment ` +
-      'states. Nothing was removed. Restore it from a backup.',
+      'states. Nothing was changed. Put no file of a backup in its place. If this file is in the ' +
+      'data folder, verify says what to do; if it is in the archive, make a new archive.',
     null,
   );
 }

@@ -5,13 +5,16 @@
  * was durable when the backup began or later. A backup into a folder that has one of the same
  * exchange adds what is missing; one of another exchange is refused.
  */
+
 import { JournalError, JournalNotWritten } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
 import { refuseUnfinished } from '../judgement.js';
-import { type CopyEnd, copyJournal } from './copy-journal.js';
+import { checkFolder } from '../replay/input/replay-journal.js';
+import { withArchive } from './archive.js';
+import { type CopyEnd, copyJournal, lastTimeOf } from './copy-journal.js';
 import {
   closeCopy,
   contains,
@@ -20,15 +23,19 @@ import {
   finishCopy,
   mustBeApart,
   mustBeNew,
+  mustBeNewOrCopy,
   mustBePresent,
   OperationRefused,
   openCopy,
+  orNothing,
   startAt,
 } from './folders.js';
 
 interface FolderCopy {
   from: string;
   to: string;
+  /** Has the segments that `from` lacks; null: it is whole. */
+  archive?: string | null;
   copied?: (sequence: number) => void;
 }
 
@@ -46,8 +53,10 @@ export interface CopyReport {
 }
 
 /** @throws OperationRefused, or JournalError if one of the folders is damaged. */
-export async function backup({ from, to, copied }: FolderCopy): Promise<CopyReport> {
-  return readJournal(from, async (reader) => {
+export async function backup({ from, to, archive, copied }: FolderCopy): Promise<CopyReport> {
+  await checkFolder(from);
+  mustBeNewOrCopy(to);
+  return reading(from, archive, async (reader) => {
     const { sequence } = await reader.end();
     return copyFolder({ from, to, upTo: { sequence }, endSequence: sequence, reader, copied });
   });
@@ -55,14 +64,18 @@ export async function backup({ from, to, copied }: FolderCopy): Promise<CopyRepo
 
 /**
  * Copies a folder into a new one, up to a sequence or a time; null: all of it.
+ * @param request.orEarlier a journal that ends before that is copied to its end.
  * @throws OperationRefused, or JournalError if the journal is damaged before that.
  */
-export async function restore(request: FolderCopy & { at: CopyEnd }): Promise<CopyReport> {
-  const { from, to, at, copied } = request;
+export async function restore(
+  request: FolderCopy & { at: CopyEnd; orEarlier: boolean },
+): Promise<CopyReport> {
+  const { from, to, at, archive, orEarlier, copied } = request;
+  await checkFolder(from);
   mustBeNew(to);
-  return readJournal(from, async (reader) => {
+  return reading(from, archive, async (reader) => {
     const { sequence } = await reader.end();
-    checkEnd(at, sequence);
+    if (!orEarlier) await mustReach(reader, at, sequence);
     return copyFolder({ from, to, upTo: at, endSequence: sequence, reader, copied });
   });
 }
@@ -73,20 +86,43 @@ export async function restore(request: FolderCopy & { at: CopyEnd }): Promise<Co
  */
 export async function repair(request: FolderCopy & { after: number }): Promise<CopyReport> {
   const { from, to, after, copied } = request;
+  await checkFolder(from);
   mustBeNew(to);
-  return readJournal(from, async (reader) => {
+  return readJournal(from, (reader) => {
     const upTo = { sequence: after };
     // What comes after is lost, and it is not known how much that was.
     const endSequence = Number.POSITIVE_INFINITY;
-    const report = await copyFolder({ from, to, upTo, endSequence, reader, copied });
-    checkEnd({ sequence: after }, report.end.sequence);
-    return report;
+    return orNothing(to, async () => {
+      const report = await copyFolder({ from, to, upTo, endSequence, reader, copied });
+      const { sequence } = report.end;
+      if (sequence >= after) return report;
+      throw new OperationRefused(
+        `the journal ends at sequence ${sequence}, before ${after}. Nothing was changed`,
+      );
+    });
   });
 }
 
-function checkEnd(at: CopyEnd, endSequence: number): void {
-  if (at === null || !('sequence' in at) || at.sequence <= endSequence) return;
-  throw new OperationRefused(`the journal ends at sequence ${endSequence}, before ${at.sequence}`);
+function reading<Result>(
+  folder: string,
+  archive: string | null | undefined,
+  work: (reader: JournalReader) => Promise<Result>,
+): Promise<Result> {
+  return withArchive(folder, archive ?? null, (earlier) => readJournal(folder, work, earlier));
+}
+
+/** @throws OperationRefused when the journal ends before the point. */
+async function mustReach(reader: JournalReader, at: CopyEnd, endSequence: number): Promise<void> {
+  if (at === null) return;
+  const last = endSequence === 0 ? null : await reader.batchWith(endSequence);
+  const endMs = last === null ? 0 : lastTimeOf(last);
+  const isThere = 'sequence' in at ? at.sequence <= endSequence : at.atMs <= endMs;
+  if (isThere) return;
+  const point = 'sequence' in at ? at.sequence : new Date(at.atMs).toISOString();
+  throw new OperationRefused(
+    `the journal ends at sequence ${endSequence}, ${new Date(endMs).toISOString()}, before ` +
+      `${point}. Nothing was changed. Name an earlier point, or take what is there: --or-earlier`,
+  );
 }
 
 interface CopyRequest {
@@ -100,10 +136,15 @@ interface CopyRequest {
 }
 
 async function copyFolder(request: CopyRequest): Promise<CopyReport> {
-  const { from, to, upTo, endSequence, reader, copied } = request;
+  const { from, to, reader } = request;
   mustBeApart(from, to);
   mustBePresent(from, reader);
   refuseUnfinished(from);
+  return orNothing(to, () => copyInto(request));
+}
+
+async function copyInto(request: CopyRequest): Promise<CopyReport> {
+  const { from, to, upTo, endSequence, reader, copied } = request;
   const target = await openCopy(to);
   const before = target.end.sequence;
   try {
@@ -130,14 +171,21 @@ async function copyFolder(request: CopyRequest): Promise<CopyReport> {
 /** The message of an exchange that trades would be of no use. */
 function notCopied(to: string, { cause }: JournalNotWritten): JournalError {
   return new JournalError(
-    `the copy in ${to} could not be written: ${(cause as Error).message}. It is not complete, ` +
-      'and no exchange starts on it. Free or repair the disk, and copy again',
+    `the copy in ${to} could not be written: ${(cause as Error).message}. A new copy is removed; ` +
+      'an earlier backup is as it was, or longer. Free or repair the disk, and copy again',
     null,
     cause,
   );
 }
 
 async function mustBeOf(reader: JournalReader, target: Journal, to: string): Promise<void> {
+  const { firstSequence } = reader;
+  const next = target.end.sequence + 1;
+  if (next < firstSequence)
+    throw new OperationRefused(
+      `the commands ${next} to ${firstSequence - 1} are needed, and were moved to an archive. ` +
+        'Nothing was changed. Name it: --archive <the archive>',
+    );
   if (await contains(reader, target.end)) return;
   throw new OperationRefused(
     `${to} has a journal that this one does not continue, from sequence ${target.end.sequence} ` +

@@ -71,9 +71,19 @@ function addBackup(program: Command, say: Say): void {
     .description('copy a data folder, also while the exchange trades; again: add what is new')
     .requiredOption('--data <folder>', "the exchange's data folder")
     .requiredOption('--to <folder>', 'the backup: a new folder, or an earlier backup')
-    .action(async ({ data, to }: { data: string; to: string }) => {
-      say(reportText(`${to} is a backup of ${data}`, await backup({ from: data, to })));
+    .option('--archive <folder>', 'has the segments that were moved there')
+    .action(async ({ data, to, archive }: { data: string; to: string; archive?: string }) => {
+      const report = await backup({ from: data, to, archive: archive ?? null });
+      say(reportText(`${to} is a backup of ${data}`, report));
     });
+}
+
+interface RestoreOptions {
+  data: string;
+  to: string;
+  at?: CopyEnd;
+  archive?: string;
+  orEarlier: boolean;
 }
 
 function addRestore(program: Command, say: Say): void {
@@ -83,8 +93,10 @@ function addRestore(program: Command, say: Say): void {
     .requiredOption('--data <folder>', 'the backup, or any data folder')
     .requiredOption('--to <folder>', 'a new folder')
     .option('--at <point>', 'the last sequence, or time (default: the end)', pointOf)
-    .action(async ({ data, to, at }: { data: string; to: string; at?: CopyEnd }) => {
-      const report = await restore({ from: data, to, at: at ?? null });
+    .option('--archive <folder>', 'has the segments that were moved there')
+    .option('--or-earlier', 'if the journal ends before that, restore all of it', false)
+    .action(async ({ data, to, at = null, archive, orEarlier }: RestoreOptions) => {
+      const report = await restore({ from: data, to, at, archive: archive ?? null, orEarlier });
       say(reportText(`${to} is restored from ${data}`, report));
     });
 }

@@ -59,6 +59,11 @@ export function append(target: CommitLog, batch: BatchContent): Promise<void> {
   });
 }
 
+/** The time of a batch's last command. */
+export function lastTimeOf(batch: JournalBatch): number {
+  return timeOf(scratch, recordsOf(batch).starts.at(-1)!);
+}
+
 /** How many of the batch's commands are not after the end. */
 function countUpTo(batch: JournalBatch, upTo: CopyEnd): number {
   const { firstSequence, lastSequence } = batch;

@@ -33,6 +33,28 @@ export function mustBeNew(folder: string): void {
   throw new OperationRefused(`${folder} is not empty: name a new folder`);
 }
 
+/** @throws OperationRefused unless there is no such folder, an empty one, or one with a copy. */
+export function mustBeNewOrCopy(folder: string): void {
+  if (listSegments(folder).length === 0 && !existsSync(join(folder, UNFINISHED_COPY)))
+    mustBeNew(folder);
+}
+
+/** What fails leaves nothing: a folder that was new is removed, or emptied if it was there. */
+export async function orNothing<Result>(
+  folder: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const wasThere = existsSync(folder);
+  const wasNew = !wasThere || readdirSync(folder).length === 0;
+  try {
+    return await work();
+  } catch (error) {
+    const made = wasThere ? readdirSync(folder).map((name) => join(folder, name)) : [folder];
+    if (wasNew) for (const path of made) rmSync(path, { recursive: true, force: true });
+    throw error;
+  }
+}
+
 /** @throws OperationRefused if one of the folders is within the other. */
 export function mustBeApart(from: string, to: string): void {
   const [a, b] = [resolve(from) + sep, resolve(to) + sep];

@@ -14,6 +14,7 @@ import { readJournal } from '../journal/read-only.js';
 import type { JournalPlace } from '../journal/source.js';
 import type { CommitLog, JournalSource } from '../journal/store.js';
 import { refuseUnfinished } from '../judgement.js';
+import { checkFolder } from '../replay/input/replay-journal.js';
 import { copyJournal } from './copy-journal.js';
 import {
   closeCopy,
@@ -23,6 +24,7 @@ import {
   mustBePresent,
   OperationRefused,
   openCopy,
+  orNothing,
 } from './folders.js';
 
 interface Move {
@@ -34,7 +36,13 @@ interface Move {
 
 /** Returns the end of both journals. @throws OperationRefused, JournalError, JournalUnavailable */
 export async function move({ from, to, isUnreplicated }: Move): Promise<JournalPosition> {
+  if ('folder' in from) await checkFolder(from.folder);
   if ('folder' in to) mustBeNew(to.folder);
+  const copy = () => moveInto({ from, to, isUnreplicated });
+  return 'folder' in to ? orNothing(to.folder, copy) : copy();
+}
+
+async function moveInto({ from, to, isUnreplicated }: Move): Promise<JournalPosition> {
   return whileStopped(from, isUnreplicated, async (source) => {
     const target = await openTarget(to, isUnreplicated);
     try {

@@ -34,12 +34,22 @@ import type { JournalReader } from '../journal/reader.js';
 import { segmentNumber } from '../journal/segments.js';
 import { judgeFolder, UNFINISHED_UPGRADE } from '../judgement.js';
 import { recover } from '../recovery.js';
+import { checkFolder } from '../replay/input/replay-journal.js';
 import { readSnapshot, stateHash, takeSnapshot, writeSnapshot } from '../snapshot/file.js';
 import { listSnapshots, prepareSnapshotFolder, snapshotNameOf } from '../snapshot/folder.js';
-import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
+import { oldestSnapshot } from '../snapshot/load.js';
 import { syncPath } from '../storage/files.js';
 import { append } from './copy-journal.js';
-import { begin, closeCopy, copySecret, finish, mustBeNew, OperationRefused } from './folders.js';
+import {
+  begin,
+  closeCopy,
+  copySecret,
+  finish,
+  mustBeApart,
+  mustBeNew,
+  OperationRefused,
+  orNothing,
+} from './folders.js';
 
 const SILENT = { info: () => {}, warn: () => {} };
 const elapsedMs = () => 0;
@@ -69,34 +79,39 @@ interface Replayed {
 
 /** @throws OperationRefused, or JournalError if the old folder is damaged or in use. */
 export async function upgrade({ from, to }: { from: string; to: string }): Promise<UpgradeReport> {
+  await checkFolder(from);
   mustBeNew(to);
+  mustBeApart(from, to);
   const lock = hasLock(from) ? await lockFolder(from) : null;
   try {
-    const { fromVersion, end: oldEnd } = await examine(from);
-    const old = await readJournal(from, (reader) => replayed(from, reader));
-    await copyFiles(from, to);
-    const { newEnd, usesSnapshot, expected } = await goOn(to, fromVersion, old);
-    const proof = await prove(to, expected);
-    await finish(to, UNFINISHED_UPGRADE);
-    const { fromFirst } = old;
-    return {
-      fromVersion,
-      toVersion: FORMAT_VERSION,
-      oldEnd,
-      newEnd,
-      ...proof,
-      fromFirst,
-      usesSnapshot,
-    };
+    return await orNothing(to, () => upgradeInto(from, to));
   } finally {
     await lock?.release();
   }
 }
 
+async function upgradeInto(from: string, to: string): Promise<UpgradeReport> {
+  const { fromVersion, end: oldEnd } = await examine(from);
+  const old = await readJournal(from, (reader) => replayed(from, reader));
+  await copyFiles(from, to);
+  const { newEnd, usesSnapshot, expected } = await goOn(to, fromVersion, old);
+  const proof = await prove(to, expected);
+  await finish(to, UNFINISHED_UPGRADE);
+  const { fromFirst } = old;
+  return {
+    fromVersion,
+    toVersion: FORMAT_VERSION,
+    oldEnd,
+    newEnd,
+    ...proof,
+    fromFirst,
+    usesSnapshot,
+  };
+}
+
 /** Judges the old folder as a start of its own program would. */
 async function examine(from: string): Promise<{ fromVersion: number; end: JournalPosition }> {
-  const { isNew, end } = await judgeFolder(from, { acceptMissingMark: false, acceptOlder: true });
-  if (isNew) throw new OperationRefused(`${from} holds no journal`);
+  const { end } = await judgeFolder(from, { acceptMissingMark: false, acceptOlder: true });
   const fromVersion = await readJournal(from, async ({ version }) => version);
   if (fromVersion !== FORMAT_VERSION) return { fromVersion, end };
   throw new OperationRefused(`${from} is of version ${FORMAT_VERSION} already`);
@@ -106,7 +121,7 @@ async function examine(from: string): Promise<{ fromVersion: number; end: Journa
 async function copyFiles(from: string, to: string): Promise<void> {
   await begin(to, UNFINISHED_UPGRADE);
   const isKept = (name: string) =>
-    name === HEAD_FILE || segmentNumber(name.replace(/-wal$/, '')) !== null;
+    name === HEAD_FILE || segmentNumber(name.replace(/(-wal|\.archived)$/, '')) !== null;
   for (const name of readdirSync(from).filter(isKept)) await copyOne(join(from, name), to, name);
   await copySecret(from, to);
   await prepareSnapshotFolder(to);
@@ -204,16 +219,11 @@ async function replayed(folder: string, reader: JournalReader): Promise<Replayed
   const fromFirst = reader.firstSequence === 1;
   const { engine, position } = fromFirst
     ? { engine: new Engine(), position: GENESIS }
-    : await oldestStart(folder, reader);
+    : ((await oldestSnapshot(folder, reader)) ?? refuseWithoutSnapshot(folder));
   await recover({ reader, engine, after: position, elapsedMs });
   return { engine, fromFirst };
 }
 
-/** The oldest usable snapshot: it may be where the first segment in the folder begins. */
-async function oldestStart(folder: string, reader: JournalReader): Promise<StartingPoint> {
-  for (const { sequence: notAfter } of listSnapshots(folder).reverse()) {
-    const start = await loadNewestSnapshot({ folder, reader, log: SILENT, notAfter });
-    if (start.position.sequence > 0) return start;
-  }
+function refuseWithoutSnapshot(folder: string): never {
   throw new OperationRefused(`${folder} has no snapshot for which its journal vouches`);
 }

@@ -161,10 +161,11 @@ function addVerify(program: Command, { end, invocation }: Shell): void {
       'threads that read segments, this one included (default: one per core; 1 for a small journal)',
       refusing(parseThreads),
     )
+    .option('--archive <folder>', 'verify the segments that were moved there, too')
     .option('--json', 'print JSON', false)
-    .action(async (options: { threads?: number; json: boolean }) => {
-      const { threads = null, json } = options;
-      end(await verify({ ...invocation(json), threads }));
+    .action(async (options: { threads?: number; archive?: string; json: boolean }) => {
+      const { threads = null, archive = null, json } = options;
+      end(await verify({ ...invocation(json), threads, archive }));
     });
 }
 

@@ -56,6 +56,19 @@ export async function loadNewestSnapshot(options: {
   return { engine: new Engine(), position: GENESIS };
 }
 
+/** The oldest usable snapshot; null: there is none. */
+export async function oldestSnapshot(
+  folder: string,
+  reader: JournalSource,
+): Promise<StartingPoint | null> {
+  const log = { warn: () => {} };
+  for (const { sequence: notAfter } of listSnapshots(folder).reverse()) {
+    const start = await loadNewestSnapshot({ folder, reader, log, notAfter });
+    if (start.position.sequence > 0) return start;
+  }
+  return null;
+}
+
 /** Why the journal does not prove a snapshot that is whole in itself; null: it does. */
 export async function problemWith(
   { header, hash }: Omit<LoadedSnapshot, 'engine'>,

@@ -23,8 +23,11 @@ import {
   MissingSegments,
   type SegmentChecks,
 } from '../../journal/reader.js';
-import { listSegments, segmentName } from '../../journal/segments.js';
+import { listSegments, type Segment, segmentName } from '../../journal/segments.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
+import { withArchive } from '../../operations/archive.js';
+import { OperationRefused } from '../../operations/folders.js';
+import { UsageError } from '../input/arguments.js';
 import {
   checkFolder,
   ExitStatus,
@@ -59,6 +62,8 @@ type Upgrade = { sequence: number; fromVersion: number; toVersion: number };
 
 interface Report {
   journal: JournalVerdict;
+  /** The snapshot with which the replay began, without archived segments; 0: all was replayed. */
+  beganAt: number;
   upgrades: readonly Upgrade[];
   snapshots: readonly SnapshotVerdict[];
   history: HistoryVerdict | null;
@@ -68,11 +73,17 @@ interface Report {
 interface VerifyRequest extends Invocation {
   /** In all, this one included; null: as many as pay. */
   threads: number | null;
+  /** With the segments that the folder lacks; null: what is in the folder is verified. */
+  archive: string | null;
 }
 
 export async function verify(request: VerifyRequest): Promise<ExitStatus> {
   const { output } = request;
-  const report = await new Verification(request).run();
+  const { folder, archive } = request;
+  await checkFolder(folder);
+  const report = await withArchive(folder, archive, (earlier) =>
+    new Verification(request, earlier).run(),
+  ).catch(asUsage);
   if (request.json) output.json(reportObject(report));
   else output.text(reportText(report));
   for (const finding of report.findings) output.notice(findingText(finding));
@@ -89,10 +100,15 @@ class Verification implements Visitor {
   private position: JournalPosition = GENESIS;
   private atMs = 0;
   private batches = 0;
+  /** The first segments are in an archive, and the replay began with this snapshot; 0: not so. */
+  private beganAt = 0;
   /** The judgement has failed in a way that is not damage: the replay is in vain. */
   private isInVain = false;
 
-  constructor(private readonly request: VerifyRequest) {}
+  constructor(
+    private readonly request: VerifyRequest,
+    private readonly earlier: readonly Segment[],
+  ) {}
 
   async run(): Promise<Report> {
     try {
@@ -112,6 +128,7 @@ class Verification implements Visitor {
     const { sequence, digest } = this.position;
     return {
       journal: { whole, sequence, atMs, digest, batches },
+      beganAt: this.beganAt,
       snapshots: comparison.verdicts,
       history,
       upgrades: this.upgrades,
@@ -162,8 +179,7 @@ class Verification implements Visitor {
 
   private async judgedAndReplayed(): Promise<Record<'refusal' | 'damage', JournalError | null>> {
     const { folder } = this.request;
-    await checkFolder(folder);
-    const threads = this.request.threads ?? threadsFor(folder);
+    const threads = this.request.threads ?? threadsFor(folder, this.earlier);
     if (threads === 1) {
       const refusal = await journalErrorOf(this.judge(CHECKS_HERE));
       return { refusal, damage: await this.replayDamage() };
@@ -181,9 +197,16 @@ class Verification implements Visitor {
 
   private async judge(checks: SegmentChecks): Promise<void> {
     const { folder } = this.request;
-    const options = { acceptMissingMark: false, checkAll: true, acceptOlder: true, checks };
+    const { earlier } = this;
+    const options = {
+      acceptMissingMark: false,
+      checkAll: true,
+      acceptOlder: true,
+      checks,
+      earlier,
+    };
     await judgeFolder(folder, options);
-    await readJournal(folder, (reader) => checkSealed(folder, reader, checks));
+    await readJournal(folder, (reader) => checkSealed(folder, reader, checks), earlier);
   }
 
   private replayDamage(): Promise<JournalError | null> {
@@ -192,15 +215,21 @@ class Verification implements Visitor {
 
   private async replayAll(): Promise<void> {
     const { folder, progress } = this.request;
-    const visit = async (engine: Engine) => {
+    const visit = async (engine: Engine, _: number | null, start: JournalPosition) => {
       this.engine = engine;
-      this.snapshots = new SnapshotComparison(folder);
+      this.position = start;
+      this.snapshots = new SnapshotComparison(folder, start.sequence);
+      if (start.sequence > 0) {
+        this.beganAt = start.sequence;
+        this.snapshots.compare(engine, start);
+        return this;
+      }
       const history = await HistoryComparison.open(folder, engine);
       if (history instanceof HistoryComparison) this.history = history;
       else this.historyFinding = history;
       return this;
     };
-    await replayJournal({ folder, progress, visit });
+    await replayJournal({ folder, progress, visit, earlier: this.earlier, mayBeginLater: true });
   }
 
   private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {
@@ -217,11 +246,16 @@ class Verification implements Visitor {
   }
 }
 
+function asUsage(error: unknown): never {
+  if (error instanceof OperationRefused) throw new UsageError(error.message);
+  throw error;
+}
+
 /** To start a thread takes longer than to check a small journal. */
 const SMALL_BYTES = 64 * 1024 * 1024;
 
-function threadsFor(folder: string): number {
-  const sizes = listSegments(folder).map(({ path }) => statSync(path).size);
+function threadsFor(folder: string, earlier: readonly Segment[]): number {
+  const sizes = [...earlier, ...listSegments(folder)].map(({ path }) => statSync(path).size);
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   return bytes < SMALL_BYTES ? 1 : availableParallelism();
 }
@@ -260,10 +294,18 @@ async function journalErrorOf(work: Promise<void>): Promise<JournalError | null>
   }
 }
 
-function reportObject({ journal, upgrades, snapshots, history, findings }: Report): JsonValue {
+function reportObject({
+  journal,
+  beganAt,
+  upgrades,
+  snapshots,
+  history,
+  findings,
+}: Report): JsonValue {
   return {
     good: findings.length === 0,
     journal,
+    beganAt,
     upgrades: [...upgrades],
     snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
       file: `snapshots/${snapshot.name}`,
@@ -277,13 +319,22 @@ function reportObject({ journal, upgrades, snapshots, history, findings }: Repor
   };
 }
 
-function reportText({ journal, upgrades, snapshots, history, findings }: Report): string {
+function reportText({ journal, beganAt, upgrades, snapshots, history, findings }: Report): string {
   const { whole, sequence, atMs, digest, batches } = journal;
   const upTo =
     sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
   const [verdict, prefix] = whole ? ['good', ''] : ['DAMAGED', 'good up to '];
   const rows = [
     [JOURNAL_FILE, verdict, `${prefix}${upTo}, ${batches} batches`],
+    ...(beganAt === 0
+      ? []
+      : [
+          [
+            'archived',
+            'not read',
+            `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}: --archive <the archive> proves them`,
+          ],
+        ]),
     ...upgrades.map(({ sequence, fromVersion, toVersion }) => [
       'upgrade',
       'good',

@@ -13,8 +13,10 @@ import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/forma
 import type { MarkState } from '../../journal/head-mark.js';
 import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
+import type { Segment } from '../../journal/segments.js';
 import { findJournal } from '../../judgement.js';
 import { Replay, withCommand } from '../../recovery.js';
+import { oldestSnapshot, type StartingPoint } from '../../snapshot/load.js';
 import type { Output } from '../output/output.js';
 import { UsageError } from './arguments.js';
 
@@ -49,8 +51,15 @@ export interface Invocation {
 interface ReplayRequest<V extends Visitor> {
   folder: string;
   progress: Progress;
-  /** May throw a UsageError. `endSequence`: the end of the journal; null: the end is damaged. */
-  visit: (engine: Engine, endSequence: number | null) => V | Promise<V>;
+  /** Segments that the folder lacks, unpacked elsewhere. */
+  earlier?: readonly Segment[];
+  /** Without the first segments, begin with the oldest snapshot that the journal vouches for. */
+  mayBeginLater?: boolean;
+  /**
+   * May throw a UsageError. `endSequence`: the end of the journal; null: the end is damaged.
+   * `start`: where the engine is.
+   */
+  visit: (engine: Engine, endSequence: number | null, start: JournalPosition) => V | Promise<V>;
 }
 
 export interface Replayed<V extends Visitor = Visitor> {
@@ -70,22 +79,33 @@ export interface Replayed<V extends Visitor = Visitor> {
 export async function replayJournal<V extends Visitor>(
   request: ReplayRequest<V>,
 ): Promise<Replayed<V>> {
-  const { folder, progress, visit } = request;
+  const { folder, progress, visit, mayBeginLater = false, earlier = [] } = request;
   await checkFolder(folder);
   try {
-    return await readJournal(folder, async (reader) => {
-      const end = await endOf(reader);
-      if (end !== null) progress.start(end.sequence);
-      const engine = new Engine();
-      const visitor = await visit(engine, end?.sequence ?? null);
-      const walked = await walk(reader, engine, visitor, progress);
-      return { ...walked, engine, visitor, markState: reader.markState };
-    });
+    return await readJournal(
+      folder,
+      async (reader) => {
+        const end = await endOf(reader);
+        if (end !== null) progress.start(end.sequence);
+        const start = mayBeginLater ? await startOf(folder, reader) : null;
+        const { engine, position } = start ?? { engine: new Engine(), position: GENESIS };
+        const visitor = await visit(engine, end?.sequence ?? null, position);
+        const walked = await walk(reader, engine, visitor, { progress, after: position });
+        return { ...walked, engine, visitor, markState: reader.markState };
+      },
+      earlier,
+    );
   } finally {
     progress.stop();
   }
 }
 
+/** null: the first command, or without a snapshot for which the journal vouches. */
+async function startOf(folder: string, reader: JournalReader): Promise<StartingPoint | null> {
+  return reader.firstSequence === 1 ? null : oldestSnapshot(folder, reader);
+}
+
+/** @throws UsageError when there is none, or one without a journal; JournalError if it had one. */
 export async function checkFolder(folder: string): Promise<void> {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);
@@ -110,7 +130,7 @@ async function walk(
   reader: JournalReader,
   engine: Engine,
   visitor: Visitor,
-  progress: Progress,
+  { progress, after }: { progress: Progress; after: JournalPosition },
 ): Promise<Pick<Replayed, 'position' | 'batches' | 'atEnd'>> {
   const asCommand = visitor.applied && withCommand((...of) => visitor.applied?.(...of));
   const applied = (records: RecordBuffer, at: number) => {
@@ -118,9 +138,9 @@ async function walk(
     asCommand?.(records, at);
   };
   const replay = new Replay(engine, applied, (atMs) => visitor.applying?.(atMs));
-  let position: JournalPosition = GENESIS;
+  let position = after;
   let batches = 0;
-  for await (const batch of reader.batches()) {
+  for await (const batch of reader.batches(after)) {
     replay.apply(batch);
     position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
     batches++;

@@ -35,8 +35,11 @@ export class SnapshotComparison {
   /** The hash of each compared file, by its sequence. */
   private readonly hashes = new Map<number, string>();
 
-  constructor(folder: string) {
-    this.waiting = listSnapshots(folder).reverse();
+  /** @param from the replay begins there: what is older is not compared. */
+  constructor(folder: string, from = 0) {
+    this.waiting = listSnapshots(folder)
+      .filter(({ sequence }) => sequence >= from)
+      .reverse();
   }
 
   compare(engine: Engine, position: JournalPosition): void {

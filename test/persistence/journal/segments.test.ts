@@ -463,9 +463,14 @@ describe('an archive', () => {
     expect(digest).toBe(lastDigest());
     expect(notice).toMatch(/segments journal\.db to journal-000003\.db are not in the folder/);
     expect(notice).toMatch(/cannot be proven/);
+    // What the operator has moved away is no damage.
     const verified = await replayTool(folder, 'verify');
-    expect(verified.status).toBe(1);
-    expect(verified.err).toContain('npm run archive -- --restore');
+    expect([verified.status, verified.err]).toEqual([0, '']);
+    expect(verified.out).toMatch(/archived .* not read .* all before the snapshot of sequence \d+/);
+    const whole = await replayTool(folder, 'verify', '--archive', to);
+    expect([whole.status, whole.err]).toEqual([0, '']);
+    expect(whole.out).not.toContain('not read');
+    expect(whole.out).toContain(`${batches.length} batches`);
 
     // Trading goes on without them.
     const data = await DataFolder.lock({ folder });
@@ -481,6 +486,28 @@ describe('an archive', () => {
     expect(readFileSync(segmentAt(folder, 2).path)).toEqual(before);
     expect((await replayJson(folder, 'verify')).good).toBe(true);
     expect((await readAll(folder)).length).toBe(batches.length + 5);
+  });
+
+  it('of what is lost is not the same: verify finds that', async () => {
+    const folder = folders.copy(original);
+    rmSync(segmentAt(folder, 1).path);
+    const run = await replayTool(folder, 'verify');
+    expect([run.status, run.err]).toEqual([1, expect.stringContaining('not moved to an archive')]);
+  });
+
+  it('of more than a backup has: the backup goes on from the archive', async () => {
+    const folder = folders.copy(original);
+    const [to, old, fresh] = [folders.make(), folders.make(), folders.make()];
+    const early = String(batches[5]!.lastSequence);
+    await operate('restore', '--data', folder, '--to', old, '--at', early);
+    await archive(folder, to);
+    for (const backup of [old, fresh]) {
+      const args = ['backup', '--data', folder, '--to', backup];
+      const refused = await operate(...args);
+      expect([refused.status, refused.err]).toEqual([2, expect.stringContaining('--archive')]);
+      expect((await operate(...args, '--archive', to)).status).toBe(0);
+      expect(await readAll(backup)).toEqual(batches);
+    }
   });
 
   it('without a snapshot after them a start is refused, and says what to bring back', async () => {

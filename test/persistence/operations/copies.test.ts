@@ -2,7 +2,7 @@
  * Backup while trading, restore to a sequence or a time, repair of a damaged journal, and the first
  * difference of two. Every copy must pass `replay verify` and lead to the state of its time.
  */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
@@ -91,18 +91,17 @@ describe('a backup', () => {
   });
 
   it('that was interrupted is refused by a start and by a restore, and goes on when it is made again', async () => {
-    const folder = folders.copy(original);
     const to = folders.make();
-    const batches = await readAll(original);
-    await flip(folder, batches[20]!.firstSequence, 'records');
-    expect((await operate('backup', '--data', folder, '--to', to)).status).toBe(1);
+    const { lastSequence } = (await readAll(original))[20]!;
+    const args = ['--data', original, '--to', to, '--at', String(lastSequence)];
+    await good(operate('restore', ...args));
+    writeFileSync(join(to, 'unfinished-copy'), '');
     const refused = 'is a copy that was interrupted';
     await expect(TestServer.start({}, to)).rejects.toThrow(refused);
     const restored = await operate('restore', '--data', to, '--to', folders.make());
     expect([restored.status, restored.err]).toEqual([1, expect.stringContaining(refused)]);
     const verified = await replayTool(to, 'verify');
     expect([verified.status, verified.err]).toEqual([1, expect.stringContaining(refused)]);
-    // The original is well again.
     const out = await good(operate('backup', '--data', original, '--to', to));
     expect(out).toContain(`up to sequence ${exchange.engine.sequence}`);
     await expectVerified(to, exchange.engine.sequence);
@@ -126,9 +125,11 @@ describe('a backup', () => {
     const batches = await readAll(original);
     const bad = batches[20]!.firstSequence;
     await flip(folder, bad, 'records');
-    const run = await operate('backup', '--data', folder, '--to', folders.make());
+    const to = folders.make();
+    const run = await operate('backup', '--data', folder, '--to', to);
     expect(run.status).toBe(1);
     expect(run.err).toContain(`the batch at sequence ${bad}`);
+    expect(existsSync(to)).toBe(false);
   });
 
   it('has the newest snapshot that it proves, and an exchange starts on it', async () => {
@@ -214,9 +215,21 @@ describe('a restore', () => {
     const used = await operate('restore', '--data', original, '--to', to);
     expect([used.status, used.err]).toEqual([2, expect.stringContaining('is not empty')]);
     const beyond = folders.make();
-    const args = ['--data', original, '--to', beyond, '--at', '1000000'];
-    expect((await operate('restore', ...args)).status).toBe(2);
-    expect(existsSync(beyond)).toBe(false);
+    const { sequence } = exchange.engine;
+    const endMs = exchange.times[sequence]!;
+    for (const at of ['1000000', new Date(endMs + 1).toISOString()]) {
+      const args = ['--data', original, '--to', beyond, '--at', at];
+      const { status, err } = await operate('restore', ...args);
+      expect([status, err]).toEqual([2, expect.stringContaining(`ends at sequence ${sequence}, `)]);
+      expect(existsSync(beyond)).toBe(false);
+      await good(operate('restore', ...args, '--or-earlier'));
+      await expectVerified(beyond, sequence);
+      rmSync(beyond, { recursive: true });
+    }
+    await good(
+      operate('restore', '--data', original, '--to', beyond, '--at', new Date(endMs).toISOString()),
+    );
+    rmSync(beyond, { recursive: true });
     const odd = await operate('restore', '--data', original, '--to', beyond, '--at', 'noon');
     expect([odd.status, odd.err]).toEqual([2, expect.stringContaining('neither a sequence')]);
   });
@@ -258,9 +271,30 @@ describe('a repair', () => {
     const folder = folders.copy(original);
     const into = ['repair', '--truncate-after', '100', '--to', folder];
     expect(await replayTool(folder, ...into)).toMatchObject({ status: 2 });
-    const beyond = ['repair', '--truncate-after', '999999', '--to', folders.make()];
-    expect(await replayTool(folder, ...beyond)).toMatchObject({ status: 2 });
+    const to = folders.make();
+    mkdirSync(to, { recursive: true });
+    const keeping = (after: string) => ['repair', '--truncate-after', after, '--to', to];
+    expect(await replayTool(folder, ...keeping('999999'))).toMatchObject({ status: 2 });
+    // What fails leaves nothing, so the corrected command works.
+    expect(await replayTool(folder, ...keeping('100'))).toMatchObject({ status: 0 });
   });
+});
+
+it.each([
+  ['backup', '--to', 'TO'],
+  ['restore', '--to', 'TO'],
+  ['archive', '--to', 'TO'],
+  ['upgrade', '--to', 'TO'],
+])('%s of a folder that is not there, or has no journal, is a wrong request', async (...args) => {
+  const nothing = folders.make();
+  for (const make of [false, true]) {
+    if (make) mkdirSync(nothing, { recursive: true });
+    const to = folders.make();
+    const run = await operate(...args.map((arg) => arg.replace('TO', to)), '--data', nothing);
+    const why = make ? 'holds no journal' : 'there is no folder';
+    expect([run.status, run.err]).toEqual([2, expect.stringContaining(why)]);
+    expect(existsSync(to)).toBe(false);
+  }
 });
 
 describe('compare', () => {
