@@ -75,7 +75,10 @@ test('the same on the stream', () => {
     addressBytes: NONE,
     cancelOnDisconnect: false,
     outstanding: 0,
-    answer: (text: string | Uint8Array) => answers.push(Buffer.from(text).toString()),
+    answerRequest: (text: string | Uint8Array) => {
+      connection.outstanding--;
+      answers.push(Buffer.from(text).toString());
+    },
   } as unknown as Connection;
   const send = (id: string) => {
     const json = { op: 'order', id, idempotencyKey: id };
