@@ -10,6 +10,7 @@ import { writeCrossOrigin } from '../auth/cross-origin.js';
 import { acceptedCoding, CODINGS, type Coding } from '../coding/accept-encoding.js';
 import { compress } from '../coding/compress.js';
 import { namesTag } from '../coding/entity-tags.js';
+import { Bill } from '../fair-use/fair-use.js';
 import { errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { writeLast } from '../http/last-answer.js';
@@ -74,8 +75,7 @@ export function serveChoice(
     const isKnown = namesTag(request.ifNoneMatch, form.etag);
     const address = request.addressFrom(response);
     const reads = isKnown || isHead ? 1 : Math.ceil(form.bytes.byteLength / BYTES_PER_READ);
-    const count = Math.min(reads, fairUse.most('reads', 'address'));
-    const result = fairUse.take('reads', 'address', address, count);
+    const result = fairUse.charge('reads', new Bill({ address }), reads);
     response.cork(() => {
       if (result !== null && !result.granted) {
         const { error, retryAfter } = rateLimited(result.waitMs);

@@ -3,6 +3,9 @@
  * sign-ins of clients are counted separately, so a client that has used up its limit of orders can
  * still cancel them. Each is counted in a token bucket of the user and one of the address.
  *
+ * Always holds: a request pays all that it costs, to both buckets, or nothing. So a client that is
+ * alone and waits for as long as a refusal says is served.
+ *
  * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
  * tokens of the address are taken in advance, and it is not read again until they are used up.
  */
@@ -43,15 +46,29 @@ export interface RateLimitResult {
   waitMs: number;
 }
 
-/** What tokens are taken for: a client's session, and where its requests come from. */
-export interface Sender {
-  /** Only read if needed. */
-  readonly address: AddressKey;
+/** The session of a signed-in user, with the tokens of its address that were taken in advance. */
+export interface Payer {
+  readonly userId: number;
+  ahead: Record<Quota, number> | null;
 }
 
-/** A session, with the tokens of its address that were taken in advance. */
-export interface Prepaid {
-  ahead: Record<Quota, number> | null;
+/** What one request has paid so far. What it costs may be known only after it was read. */
+export class Bill {
+  byAddress = 0;
+  /** Of what was taken from the address in advance. */
+  byAhead = 0;
+  byUser = 0;
+  /** null: nobody is signed in. */
+  payer: Payer | null = null;
+  /** The {@link signInKey} of an attempt to sign in, which pays as a user does. */
+  signIn: PartyKey | null = null;
+
+  /** The sender's address is only read if it is needed. */
+  constructor(readonly sender: { readonly address: AddressKey }) {}
+
+  get userKey(): PartyKey | null {
+    return this.signIn ?? this.payer?.userId ?? null;
+  }
 }
 
 /** Maximum number of tokens taken in advance. */
@@ -74,56 +91,97 @@ export class FairUse {
     this.refused = forEachQuota(() => 0);
   }
 
-  /** Whether there is a limit. */
-  limits(quota: Quota, party: Party): boolean {
-    return this.buckets[quota][party] !== null;
-  }
-
-  /** The largest count that can be taken; Infinity: no limit. */
-  most(quota: Quota, party: Party): number {
-    return this.rates[quota][party]?.burst ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** Takes `count` tokens, all or none. null: no limit. */
-  take(quota: Quota, party: Party, key: PartyKey, count: number): RateLimitResult | null {
-    const buckets = this.buckets[quota][party];
-    if (buckets === null) return null;
-    const granted = buckets.take(key, count, this.elapsedMs());
-    if (!granted) this.refused[quota][party]++;
-    return { granted, ...buckets.state, waitMs: granted ? 0 : buckets.waitMs };
-  }
-
   /**
-   * Like {@link take}, for the address of a session. null: no limit, or enough tokens were taken in
-   * advance.
+   * Makes a request pay `count` in all. Returns the state of the bucket that limits it most; null:
+   * no limit, or enough tokens were taken in advance. What is refused has paid nothing, and is told
+   * to wait for all that it may cost, `costOf()`.
    */
-  takeFromAddress(
-    session: Prepaid,
+  charge(
     quota: Quota,
-    sender: Sender,
+    bill: Bill,
     count: number,
+    costOf?: (() => number) | null,
   ): RateLimitResult | null {
-    const rate = this.rates[quota].address;
-    if (rate === null) return null;
-    session.ahead ??= { orders: 0, cancels: 0, reads: 0, signIns: 0 };
-    const { ahead } = session;
-    if (ahead[quota] >= count) {
-      ahead[quota] -= count;
-      return null;
+    this.giveBack(quota, bill);
+    const nowMs = this.elapsedMs();
+    const { address, user } = this.buckets[quota];
+    const ofAddress = this.payByAddress(quota, bill, count, nowMs);
+    if (ofAddress === false || !this.payByUser(quota, bill, count, nowMs)) {
+      this.giveBack(quota, bill);
+      const cost = costOf?.() ?? count;
+      return this.refusal(quota, bill, Math.max(cost, count), nowMs);
     }
-    const { address } = sender;
-    const wanted = Math.max(count, Math.min(AHEAD_MAX, Math.floor(rate.burst / AHEAD_PART)));
-    if (!this.buckets[quota].address!.has(address, wanted, this.elapsedMs())) {
-      return this.take(quota, 'address', address, count);
+    if (user !== null && bill.userKey !== null) return { granted: true, ...user.state, waitMs: 0 };
+    return ofAddress === null ? null : { granted: true, ...address!.state, waitMs: 0 };
+  }
+
+  /** Takes back what the request has paid. */
+  giveBack(quota: Quota, bill: Bill): void {
+    const { address, user } = this.buckets[quota];
+    if (bill.byAddress > 0) address!.giveBack(bill.sender.address, bill.byAddress);
+    if (bill.byAhead > 0) aheadOf(bill.payer!)[quota] += bill.byAhead;
+    if (bill.byUser > 0) user!.giveBack(bill.userKey!, bill.byUser);
+    bill.byAddress = 0;
+    bill.byAhead = 0;
+    bill.byUser = 0;
+  }
+
+  /** null: nothing was taken from the bucket. */
+  private payByAddress(quota: Quota, bill: Bill, count: number, nowMs: number): boolean | null {
+    const buckets = this.buckets[quota].address;
+    if (buckets === null) return null;
+    const ahead = bill.payer === null ? null : aheadOf(bill.payer);
+    const byAhead = ahead === null ? 0 : Math.min(ahead[quota], count);
+    const lacking = count - byAhead;
+    if (lacking > 0) {
+      const { address } = bill.sender;
+      const step = ahead === null ? 0 : this.stepOf(quota);
+      const isStep = step > lacking && buckets.waitMs(address, step, nowMs) === 0;
+      if (!buckets.take(address, isStep ? step : lacking, nowMs)) return false;
+      if (isStep) ahead![quota] += step - lacking;
     }
-    ahead[quota] += wanted - count;
-    return this.take(quota, 'address', address, wanted);
+    if (byAhead > 0) ahead![quota] -= byAhead;
+    bill.byAhead = byAhead;
+    bill.byAddress = lacking;
+    return lacking > 0 ? true : null;
+  }
+
+  /** How many tokens of an address are taken at once. */
+  private stepOf(quota: Quota): number {
+    return Math.min(AHEAD_MAX, Math.floor(this.rates[quota].address!.burst / AHEAD_PART));
+  }
+
+  private payByUser(quota: Quota, bill: Bill, count: number, nowMs: number): boolean {
+    const buckets = this.buckets[quota].user;
+    const { userKey } = bill;
+    if (buckets === null || userKey === null) return true;
+    if (!buckets.take(userKey, count, nowMs)) return false;
+    bill.byUser = count;
+    return true;
+  }
+
+  /** By the party that has to be waited for longer, for a request that costs `count` in all. */
+  private refusal(quota: Quota, bill: Bill, count: number, nowMs: number): RateLimitResult {
+    const { address, user } = this.buckets[quota];
+    const { payer, userKey } = bill;
+    const fromAddress = count - (payer === null ? 0 : aheadOf(payer)[quota]);
+    const addressMs = address?.waitMs(bill.sender.address, fromAddress, nowMs) ?? 0;
+    const userMs = userKey === null ? 0 : (user?.waitMs(userKey, count, nowMs) ?? 0);
+    const party = userMs > addressMs ? 'user' : 'address';
+    this.refused[quota][party]++;
+    const { state } = this.buckets[quota][party]!;
+    return { granted: false, ...state, waitMs: Math.max(userMs, addressMs) };
   }
 
   /** Requests refused since the start. */
   refusedCount(quota: Quota, party: Party): number {
     return this.refused[quota][party];
   }
+}
+
+function aheadOf(payer: Payer): Record<Quota, number> {
+  payer.ahead ??= { orders: 0, cancels: 0, reads: 0, signIns: 0 };
+  return payer.ahead;
 }
 
 function forEachQuota<T>(make: (quota: Quota, party: Party) => T): Record<Quota, Record<Party, T>> {

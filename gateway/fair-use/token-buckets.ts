@@ -27,7 +27,6 @@ export class TokenBuckets<Key> {
   private readonly capacityMs: number;
   /** Of the last bucket asked for. */
   private debtMs = 0;
-  private lackMs = 0;
 
   constructor(
     private readonly rate: Rate,
@@ -42,30 +41,30 @@ export class TokenBuckets<Key> {
     return this.fullAtMs.size;
   }
 
-  /** Whether the bucket has `count` tokens. */
-  has(key: Key, count: number, nowMs: number): boolean {
-    const lackMs = this.debtOf(key, nowMs) + count * this.tokenMs - this.capacityMs;
-    return lackMs <= ROUNDING * this.tokenMs;
+  /**
+   * Milliseconds until the bucket has `count` tokens; 0: it has them. Who needs more than a full
+   * bucket needs a full one, and leaves it with a debt.
+   */
+  waitMs(key: Key, count: number, nowMs: number): number {
+    this.debtMs = this.debtOf(key, nowMs);
+    const neededMs = Math.min(count * this.tokenMs, this.capacityMs);
+    const lackMs = this.debtMs + neededMs - this.capacityMs;
+    return lackMs <= ROUNDING * this.tokenMs ? 0 : lackMs;
   }
 
   /** Takes `count` tokens if the bucket has them, else none. */
   take(key: Key, count: number, nowMs: number): boolean {
-    const debtMs = this.debtOf(key, nowMs);
-    const wantedMs = debtMs + count * this.tokenMs;
-    this.lackMs = wantedMs - this.capacityMs;
-    if (this.lackMs > ROUNDING * this.tokenMs) {
-      this.debtMs = debtMs;
-      return false;
-    }
-    this.debtMs = wantedMs;
+    if (this.waitMs(key, count, nowMs) > 0) return false;
+    this.debtMs += count * this.tokenMs;
     if (!this.fullAtMs.has(key)) this.makeRoom(nowMs);
-    this.fullAtMs.set(key, nowMs + wantedMs);
+    this.fullAtMs.set(key, nowMs + this.debtMs);
     return true;
   }
 
-  /** After a {@link take} that failed: milliseconds until it would succeed. */
-  get waitMs(): number {
-    return Math.max(0, this.lackMs);
+  /** Gives back tokens that were taken. */
+  giveBack(key: Key, count: number): void {
+    const fullAtMs = this.fullAtMs.get(key);
+    if (fullAtMs !== undefined) this.fullAtMs.set(key, fullAtMs - count * this.tokenMs);
   }
 
   /** The last bucket asked for, as the values of the RateLimit headers. */

@@ -43,14 +43,14 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
     context.refuseUnavailable();
     return;
   }
-  if (route.mayOnlyCancel === true && beginsWithCancel(body.bytes)) context.quota = 'cancels';
+  if (route.mayOnlyCancel === true && beginsWithCancel(body.bytes)) context.countAs('cancels');
   if (isOverloaded(context, route)) return;
   switch (route.access) {
     case 'open':
-      if (context.allowsFromAddress(1)) admitAnybody(context, route, body);
+      if (affords(context, route, body)) admitAnybody(context, route, body);
       return;
     case 'partner':
-      if (context.allowsFromAddress(1)) admitPartner(context, route, body);
+      if (affords(context, route, body)) admitPartner(context, route, body);
       return;
     case 'operator':
       admitOperator(context, route, body);
@@ -59,6 +59,18 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
     case 'session':
       admitUser(context, route, body);
   }
+}
+
+/** Charges the request one read or change, before it is read; see {@link Route.costAtMost}. */
+function affords(
+  context: RequestContext,
+  route: Route,
+  body: ReceivedBody,
+  payer: Session | null = null,
+): boolean {
+  const { costAtMost } = route;
+  if (costAtMost === undefined) return context.affords(1, payer);
+  return context.affords(1, payer, () => costAtMost(context.request.rawQuery, body.bytes));
 }
 
 /**
@@ -126,18 +138,18 @@ function admitUser(context: RequestContext, route: Route, body: ReceivedBody): v
   const { request, gateway } = context;
   const token = tokenIn(request);
   if (token === '') {
-    if (!context.allowsFromAddress(1)) return;
+    if (!affords(context, route, body)) return;
     if (route.access === 'session') context.refuse(errorAnswer('missing_token'));
     else readAndRun(context, route, body);
     return;
   }
   // A signature check costs CPU time, so the address pays for it in advance.
   const known = gateway.sessions.known(token);
-  if (known === null && !context.allowsFromAddress(1)) return;
+  if (known === null && !affords(context, route, body)) return;
   const session = gateway.sessions.check(token, context.engine, known);
   if (session === 'invalid_token') context.refuse(errorAnswer(session));
   else if (typeof session === 'string') {
-    if (context.allowsFromAddress(1)) context.answerError(errorAnswer(session));
+    if (affords(context, route, body)) context.answerError(errorAnswer(session));
   } else admitSession(context, route, body, session);
 }
 
@@ -147,7 +159,7 @@ function admitSession(
   body: ReceivedBody,
   session: Session,
 ): void {
-  if (!context.allowsFromSession(session, 1)) return;
+  if (!affords(context, route, body, session)) return;
   if (context.request.userToken === '' && route.method !== 'GET' && isCrossSite(context)) {
     context.refuse(errorAnswer('cross_site_request'));
     return;

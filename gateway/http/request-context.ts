@@ -17,7 +17,7 @@ import { writeCrossOrigin } from '../auth/cross-origin.js';
 import type { Session } from '../auth/sessions.js';
 import { rejectionOf, type Submission, submitCommand } from '../commands/submission.js';
 import type { AddressKey } from '../fair-use/addresses.js';
-import { type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-use.js';
+import { Bill, type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-use.js';
 import type { AnswerCounts, RouteName } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import type { Receivable } from './body.js';
@@ -82,6 +82,7 @@ export class RequestContext<Body = unknown, Query = unknown>
 
   /** What the request counts as; null: it is not counted. */
   quota: Quota | null;
+  private readonly bill = new Bill(this);
   /** The sequence that the answer must include, and whether the client has named it. */
   minSequence = 0;
   namesSequence = false;
@@ -146,39 +147,31 @@ export class RequestContext<Body = unknown, Query = unknown>
   }
 
   /**
-   * Counts `count` requests against the address. Returns false if that exceeds its limit; the
-   * client has then been answered.
+   * Charges the request `count` in all for fair use: its address, and the user of `payer`, if any.
+   * Returns false if that exceeds a limit; the request has then paid nothing, and the client has
+   * been answered. `costOf`: what it may cost, if that is not known yet.
    */
-  allowsFromAddress(count: number): boolean {
-    const { quota } = this;
-    const { fairUse } = this.gateway;
-    if (quota === null || !fairUse.limits(quota, 'address')) return true;
-    return this.isGranted(fairUse.take(quota, 'address', this.address, count));
-  }
-
-  /** Like {@link allowsFromAddress}, for the address and the user of a session. */
-  allowsFromSession(session: Session, count: number): boolean {
-    const { quota } = this;
+  affords(
+    count: number,
+    payer: Session | null = this.session,
+    costOf: (() => number) | null = null,
+  ): boolean {
+    const { quota, bill } = this;
     if (quota === null) return true;
-    const { fairUse } = this.gateway;
-    const ofAddress = fairUse.takeFromAddress(session, quota, this, count);
-    if (!this.isGranted(ofAddress)) return false;
-    return this.isGranted(fairUse.take(quota, 'user', session.userId, count));
+    bill.payer = payer;
+    return this.isGranted(this.gateway.fairUse.charge(quota, bill, count, costOf));
   }
 
-  /** Counts `count` more requests, for a request that costs more than one. */
-  allowsMore(count: number): boolean {
-    const { session } = this;
-    return session === null
-      ? this.allowsFromAddress(count)
-      : this.allowsFromSession(session, count);
+  /** Charges an attempt to sign in with this username from this address. */
+  affordsSignIn(username: string): boolean {
+    this.bill.signIn = signInKey(this.address, username);
+    return this.affords(1);
   }
 
-  /** Counts an attempt to sign in with this username from this address. */
-  allowsSignInAttempt(username: string): boolean {
-    const { quota } = this;
-    const key = signInKey(this.address, username);
-    return quota === null || this.isGranted(this.gateway.fairUse.take(quota, 'user', key, 1));
+  /** Counts the request as something else from now on. */
+  countAs(quota: Quota): void {
+    if (this.quota !== null) this.gateway.fairUse.giveBack(this.quota, this.bill);
+    this.quota = quota;
   }
 
   /** The content type of a successful answer, if it is not the route's usual one. */

@@ -67,6 +67,11 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
    * handler checks it.
    */
   mayOnlyCancel?: boolean;
+  /**
+   * The most that a request may count as, seen before it is read; absent: 1. One that is refused
+   * before it is read is told to wait for that.
+   */
+  costAtMost?(query: string, body: Uint8Array): number;
   /** Whether the answer is about the process that gives it, so a replica always gives its own. */
   isOfProcess?: boolean;
   /** Whether only the leader knows the answer, which is not in the journal. */

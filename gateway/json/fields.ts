@@ -176,11 +176,12 @@ export const PartnerQuery = z.strictObject({
 
 /** Entries in one page of a list. */
 export const PAGE_ENTRIES_MAX = 200;
+const PAGE_ENTRIES = 50;
 export const paging = {
   limit: queryInteger({
     min: 1,
     max: PAGE_ENTRIES_MAX,
-    standard: 50,
+    standard: PAGE_ENTRIES,
     description: 'Entries in one page',
   }),
   cursor: z.string().optional().meta({
@@ -189,3 +190,9 @@ export const paging = {
   }),
 };
 export const PagedQuery = z.strictObject({ ...own, ...paging });
+
+/** The most entries that an unread query may ask for. */
+export function entriesAskedFor(query: string): number {
+  const limit = Number(/(?:^|&)limit=(\d{1,4})(?:&|$)/.exec(query)?.[1] ?? PAGE_ENTRIES);
+  return Math.min(limit, PAGE_ENTRIES_MAX);
+}

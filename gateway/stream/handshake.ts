@@ -12,6 +12,7 @@ import { readSessionCookie } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
+import { Bill } from '../fair-use/fair-use.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
@@ -87,7 +88,7 @@ export class Handshake {
   }
 
   private isAllowed(): boolean {
-    const result = this.gateway.fairUse.take('reads', 'address', this.address, 1);
+    const result = this.gateway.fairUse.charge('reads', new Bill(this), 1);
     if (result === null || result.granted) return true;
     const { error, retryAfter } = rateLimited(result.waitMs);
     this.refuse(error, ['Retry-After', retryAfter]);

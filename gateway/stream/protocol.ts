@@ -12,6 +12,7 @@
  */
 import { isAllowed } from '../auth/allowed-addresses.js';
 import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
+import { Bill } from '../fair-use/fair-use.js';
 import {
   type ErrorAnswer,
   errorAnswer,
@@ -186,26 +187,28 @@ export class Protocol {
       this.refuse(connection, received.problem, { id });
       return;
     }
-    if (!this.allows(connection, 1, id)) return;
+    const bill = new Bill(connection);
+    bill.payer = connection.session;
+    if (!this.allows(connection, bill, 1, id)) return;
     const message = parsed(received);
     if ('status' in message) this.refuse(connection, message, { id });
     else if (gateway.isStopping()) this.refuse(connection, UNAVAILABLE, { id });
-    else this.execute(connection, message);
+    else this.execute(connection, message, bill);
   }
 
-  private execute(connection: Connection, message: ClientMessage): void {
+  private execute(connection: Connection, message: ClientMessage, bill: Bill): void {
     switch (message.op) {
       case 'auth':
         this.authenticate(connection, message);
         return;
       case 'subscribe':
-        this.subscribe(connection, message);
+        this.subscribe(connection, message, bill);
         return;
       case 'unsubscribe':
         this.unsubscribe(connection, message);
         return;
       case 'resume':
-        this.resume(connection, message);
+        this.resume(connection, message, bill);
         return;
       case 'ping':
         this.reply(connection, pongText(this.options.hub.stamp, idField(message.id)));
@@ -248,26 +251,31 @@ export class Protocol {
     return connection.userId === 0 && connections.countOfUser(userId) >= limits.connectionsPerUser;
   }
 
-  /** Returns false if the address or user exceeds its rate; the error says when to retry. */
-  private allows(connection: Connection, reads: number, id: string | undefined): boolean {
-    const { fairUse } = this.options.gateway;
-    const { address, userId } = connection;
-    const ofAddress = fairUse.take('reads', 'address', address, reads);
-    const result =
-      userId === 0 || ofAddress?.granted === false
-        ? ofAddress
-        : fairUse.take('reads', 'user', userId, reads);
+  /**
+   * Charges a message `reads` in all. Returns false if the address or user exceeds its rate; the
+   * error says when to retry.
+   */
+  private allows(
+    connection: Connection,
+    bill: Bill,
+    reads: number,
+    id: string | undefined,
+  ): boolean {
+    const result = this.options.gateway.fairUse.charge('reads', bill, reads);
     if (result === null || result.granted) return true;
     this.refuse(connection, rateLimited(result.waitMs).error, { id });
     return false;
   }
 
   /** A channel that cannot be subscribed to gets an error of its own, before the others begin. */
-  private subscribe(connection: Connection, { id, channels: names }: Operation<'subscribe'>): void {
+  private subscribe(
+    connection: Connection,
+    { id, channels: names }: Operation<'subscribe'>,
+    bill: Bill,
+  ): void {
     // The message itself has already been counted.
-    const more = names.length - 1;
-    if (!this.afford(connection, more)) return;
-    if (more > 0 && !this.allows(connection, more, id)) return;
+    if (!this.afford(connection, names.length - 1)) return;
+    if (!this.allows(connection, bill, names.length, id)) return;
     const { stamp } = this.options.hub;
     const begun: Begun[] = [];
     for (const name of names) {
@@ -282,13 +290,18 @@ export class Protocol {
   }
 
   /** The client was at another gateway, which was ahead: going back would show it the past. */
-  private resumeLater(connection: Connection, request: ResumeRequest, number: number): void {
+  private resumeLater(
+    connection: Connection,
+    request: ResumeRequest,
+    bill: Bill,
+    number: number,
+  ): void {
     this.options.gateway.waits.waitForNamed(number, () => {
-      if (connection.isOpen) this.resume(connection, { ...request, isLate: true });
+      if (connection.isOpen) this.resume(connection, { ...request, isLate: true }, bill);
     });
   }
 
-  private resume(connection: Connection, request: ResumeRequest): void {
+  private resume(connection: Connection, request: ResumeRequest, bill: Bill): void {
     const { id, channel: name } = request;
     const after = numberToResume(request);
     const channel =
@@ -300,13 +313,13 @@ export class Protocol {
     const number = after as number;
     const { stamp } = this.options.hub;
     if (number > stamp.sequence && this.options.remote !== null && !request.isLate) {
-      this.resumeLater(connection, request, number);
+      this.resumeLater(connection, request, bill, number);
       return;
     }
     const missed = channel.since(number, stamp.sequence);
     const isOld = missed === null && name === 'user' && number <= stamp.sequence;
     const reads = isOld ? READS_PER_REPLAY : Math.floor((missed?.length ?? 0) / MESSAGES_PER_READ);
-    if (reads > 0 && !this.allows(connection, reads, id)) return;
+    if (!this.allows(connection, bill, 1 + reads, id)) return;
     const subscription = connection.subscribe(channel);
     if (isOld) {
       this.resumes.begin(connection, subscription, { id, after: number });

@@ -6,11 +6,12 @@
  * `atomic`, one refused operation fails the whole batch: the response is the error of that
  * operation, with its index as a detail.
  *
- * Each operation counts toward fair use. The request itself has already counted as one.
+ * Each operation counts toward fair use.
  */
 import type { z } from 'zod';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Batch } from '../../../engine/interface/commands.js';
+import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { onlyCancels } from '../../commands/cancels.js';
 import { batchRejection, invalidRequest } from '../../http/errors.js';
@@ -69,6 +70,7 @@ export const batchRoutes: Route[] = [
     readCommand: (call, body, { userId }) =>
       reader.read(call.engine, body, userId, call.idempotencyKey),
     mayOnlyCancel: true,
+    costAtMost: (_query, body) => operationsNamedIn(body),
     handle(call) {
       const batch = (call.command as Batch | null) ?? parsedBatch(call);
       if (batch === null) return;
@@ -89,20 +91,32 @@ export const batchRoutes: Route[] = [
   }),
 ];
 
+const OPERATION_NAME = Buffer.from('"op"');
+
+/** How many operations an unread body may have: their names, wherever they stand. */
+function operationsNamedIn(body: Uint8Array): number {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  let count = 0;
+  for (let at = 0; count < MAX_BATCH_OPERATIONS; count++) {
+    at = bytes.indexOf(OPERATION_NAME, at) + 1;
+    if (at === 0) break;
+  }
+  return count;
+}
+
 /**
- * Counts the operations; one has been counted already. A batch that begins with a cancel was let in
- * as one. If it holds anything else, all of it counts as orders and must pass as they do.
+ * Counts the operations. A batch that begins with a cancel was let in as one. If it holds anything
+ * else, all of it counts as orders and must pass as they do.
  */
 function isAllowed(call: RequestContext<unknown, unknown>, batch: Batch): boolean {
-  const { length } = batch.operations;
-  if (call.quota !== 'cancels' || onlyCancels(batch))
-    return call.allowsFromSession(call.session!, length - 1);
-  if (call.gateway.overload.refusesChange()) {
-    call.refuseOverloaded();
-    return false;
+  if (call.quota === 'cancels' && !onlyCancels(batch)) {
+    if (call.gateway.overload.refusesChange()) {
+      call.refuseOverloaded();
+      return false;
+    }
+    call.countAs('orders');
   }
-  call.quota = 'orders';
-  return call.allowsFromSession(call.session!, length);
+  return call.affords(batch.operations.length);
 }
 
 /** The command of a body that the schema parsed; null if it is invalid, and the client was told. */

@@ -16,7 +16,7 @@ import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
-import { PagedQuery } from '../../json/fields.js';
+import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { filterOf } from '../filters.js';
 import { findAccount, isListed } from '../find.js';
@@ -48,6 +48,7 @@ export const historyRoutes: Route[] = [
     summary: 'Markets that have ended, newest first, each with its price history',
     caching: 'public',
     query: PastMarketsQuery,
+    costAtMost: entriesAskedFor,
     responses: { 200: PastMarkets },
     errors: ['unavailable'],
     example: examples.pastMarkets,
@@ -59,7 +60,7 @@ export const historyRoutes: Route[] = [
       if (cursor === undefined) return;
       const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
       const { limit } = query;
-      if (!call.allowsMore(limit - 1)) return;
+      if (!call.affords(limit)) return;
       readHistory(call, { kind: 'pastMarketTexts', asset, limit, cursor }, (page, sequence) => {
         const nextCursor = nextCursorOf(list, page.nextCursor);
         const bytes = withPageEnd(page.bytes, { nextCursor, sequence });

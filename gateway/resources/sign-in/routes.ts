@@ -74,7 +74,7 @@ export const signInRoutes: Route[] = [
     example: examples.login,
     async handle(call) {
       const { username, password } = call.body;
-      if (!call.allowsSignInAttempt(username)) return;
+      if (!call.affordsSignIn(username)) return;
       const userId = call.engine.findUser(username);
       if (await isPasswordOf(call, userId, password)) await answerSignedIn(call, userId, 200);
     },

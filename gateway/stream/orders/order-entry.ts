@@ -16,6 +16,7 @@ import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import { Scope } from '../../auth/sessions.js';
 import { onlyCancels } from '../../commands/cancels.js';
 import { rejectionOf, type Submission, submitCommand } from '../../commands/submission.js';
+import { Bill } from '../../fair-use/fair-use.js';
 import {
   batchRejection,
   type ErrorAnswer,
@@ -114,11 +115,9 @@ export class OrderEntry {
     quota: 'orders' | 'cancels',
     operations: number,
   ): ErrorAnswer | null {
-    const { fairUse } = this.gateway;
-    const { address, userId } = connection;
-    const ofAddress = fairUse.take(quota, 'address', address, operations);
-    const result =
-      ofAddress?.granted === false ? ofAddress : fairUse.take(quota, 'user', userId, operations);
+    const bill = new Bill(connection);
+    bill.payer = connection.session;
+    const result = this.gateway.fairUse.charge(quota, bill, operations);
     return result === null || result.granted ? null : rateLimited(result.waitMs).error;
   }
 }
