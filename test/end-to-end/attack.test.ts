@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Attack } from '../../bench/attack/attack.js';
 import { type Row, reportText } from '../../bench/attack/report.js';
 import { Random } from '../../bench/workload/random.js';
+import { eventually } from '../support/eventually.js';
 
 /** The built attacks, because they start the built exchange. */
 const BUILT = new URL('../../dist/bench/attack/', import.meta.url);
@@ -60,7 +61,7 @@ describe('the runner', () => {
       does('fails', () => Promise.reject(new TypeError('a bug in the attack'))),
       does('kills', async ({ exchange }) => {
         process.kill(exchange.pid, 'SIGKILL');
-        await new Promise((resolve) => setTimeout(resolve, 500));
+        await eventually(() => !exchange.isRunning);
         return 'unseen';
       }),
       does('holds', () => Promise.resolve('a figure')),

@@ -37,14 +37,14 @@ import {
 } from './kill/kill-client.js';
 
 const SEED = seedOf('KILL_SEED');
-const { KILLS: KILLS_WANTED = '22' } = process.env;
+const { KILLS: KILLS_WANTED = '12' } = process.env;
 const KILLS = Number(KILLS_WANTED);
 const TAKERS = 24;
 const MAKERS = 8;
 const BALANCE = 10_000;
 /** A market lasts 7.5 s, and a key 30 s: longer than a slow machine takes to send it again. */
 const SPEED = 120;
-const LIMIT_MS = 120_000 + KILLS * 9_000;
+const LIMIT_MS = 120_000 + KILLS * 40_000;
 const SNAPSHOT_WAIT_MS = 2_000;
 /** More than can have been resolved since the last look, so that no client misses one. */
 const RESOLVED_AT_START = 50;
