@@ -92,7 +92,12 @@ function pathParameter(route: Route, name: string): Parameter {
   const known = PATH_PARAMETERS[before];
   if (known === undefined)
     throw new Error(`the parameter ${name} of ${route.path} is not described`);
-  const own = route.userParameter === name ? '; must be the signed-in user' : '';
+  const own =
+    route.userParameter !== name
+      ? ''
+      : route.access === 'session'
+        ? '; must be the signed-in user'
+        : '; if a session is sent, it must be this user’s';
   return { name, in: 'path', required: true, ...known, description: known.description + own };
 }
 
