@@ -97,7 +97,7 @@ export class Follower {
     this.durable = durableSequence;
     this.bound = new LagBound(options.lagCommandsMax ?? FOLLOWER_LAG_COMMANDS);
     this.board.set('durable', durableSequence);
-    if (durableSequence > 0) this.marks.committed(durableSequence, elapsedMs());
+    if (durableSequence > 0) this.marks.committed(durableSequence, 0, elapsedMs());
     this.workerData = {
       folder,
       journal: options.journal,
@@ -120,7 +120,7 @@ export class Follower {
   committed(sequence: number): void {
     this.durable = sequence;
     this.board.set('durable', sequence);
-    this.marks.committed(sequence, this.options.elapsedMs());
+    this.marks.committed(sequence, this.board.get('projected'), this.options.elapsedMs());
     if (this.ended === null && this.board.clearIdle()) this.send({ kind: 'wake' });
   }
 

@@ -5,7 +5,7 @@
 
 /** Commits within this time share the time of the first: the lag is at most so much too large. */
 const MARK_MS = 100;
-/** The most marks kept. When they are full, the lag is far beyond any limit. */
+/** The most marks kept. When they are full, two neighbours become one: the lag is long by then. */
 const MARKS_MAX = 4_096;
 
 interface Mark {
@@ -19,14 +19,17 @@ export class CommitMarks {
   private marks: Mark[] = [];
   private lastSequence = 0;
 
-  committed(sequence: number, nowMs: number): void {
+  /** What the history has needs no mark: it goes here too, because nobody may read the lag. */
+  committed(sequence: number, projectedSequence: number, nowMs: number): void {
     this.lastSequence = sequence;
     const last = this.marks.at(-1);
-    if (last !== undefined && (nowMs - last.atMs < MARK_MS || this.marks.length >= MARKS_MAX)) {
+    if (last !== undefined && nowMs - last.atMs < MARK_MS) {
       last.sequence = sequence;
-    } else {
-      this.marks.push({ sequence, atMs: nowMs });
+      return;
     }
+    this.forget(projectedSequence);
+    if (this.marks.length >= MARKS_MAX) this.halve();
+    this.marks.push({ sequence, atMs: nowMs });
   }
 
   /** 0 when the history has every commit. After a rebuild begins, counts from the next call. */
@@ -34,13 +37,20 @@ export class CommitMarks {
     if (this.marks.length === 0 && this.lastSequence > projectedSequence) {
       this.marks.push({ sequence: this.lastSequence, atMs: nowMs });
     }
+    this.forget(projectedSequence);
+    return this.marks.length === 0 ? 0 : nowMs - this.marks[0]!.atMs;
+  }
+
+  private forget(projectedSequence: number): void {
     const done = this.marks.findIndex(({ sequence }) => sequence > projectedSequence);
-    if (done === -1) {
-      this.marks = [];
-      return 0;
-    }
-    if (done > 0) this.marks.splice(0, done);
-    return nowMs - this.marks[0]!.atMs;
+    this.marks.splice(0, done === -1 ? this.marks.length : done);
+  }
+
+  private halve(): void {
+    const { marks } = this;
+    this.marks = marks
+      .filter((_, i) => i % 2 === 0)
+      .map(({ atMs }, i) => ({ atMs, sequence: (marks[2 * i + 1] ?? marks[2 * i]!).sequence }));
   }
 }
 

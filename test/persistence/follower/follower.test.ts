@@ -527,17 +527,34 @@ describe('a journal that cannot be read now', () => {
 });
 
 describe('the lag', () => {
+  it('is right after a quarter of an hour in which nobody has read it', () => {
+    const marks = new CommitMarks();
+    let nowMs = 0;
+    for (let sequence = 1; sequence <= 9_000; sequence++) {
+      nowMs += 100;
+      marks.committed(sequence, sequence - 1, nowMs);
+    }
+    expect(marks.lagMs(8_999, nowMs)).toBe(0);
+    // And in which the history got nothing: to within a thousandth.
+    for (let sequence = 9_001; sequence <= 18_000; sequence++) {
+      nowMs += 100;
+      marks.committed(sequence, 8_999, nowMs);
+    }
+    expect(marks.lagMs(8_999, nowMs)).toBe(900_000);
+    expect(Math.abs(marks.lagMs(17_000, nowMs) - 99_900)).toBeLessThan(1_000);
+  });
+
   it('is the time since the oldest unprojected commit, to within a tenth of a second', () => {
     const marks = new CommitMarks();
     expect(marks.lagMs(0, 5_000)).toBe(0);
-    marks.committed(10, 1_000);
-    marks.committed(20, 1_050);
-    marks.committed(30, 1_500);
+    marks.committed(10, 0, 1_000);
+    marks.committed(20, 0, 1_050);
+    marks.committed(30, 0, 1_500);
     expect(marks.lagMs(0, 2_000)).toBe(1_000);
     expect(marks.lagMs(19, 2_000)).toBe(1_000);
     expect(marks.lagMs(20, 2_000)).toBe(500);
     expect(marks.lagMs(30, 2_000)).toBe(0);
-    marks.committed(31, 3_000);
+    marks.committed(31, 30, 3_000);
     expect(marks.lagMs(30, 3_250)).toBe(250);
     expect(marks.lagMs(31, 3_500)).toBe(0);
     // The history is rebuilt.
@@ -547,7 +564,7 @@ describe('the lag', () => {
 
   it('uses bounded memory and is never reported too small when the follower stops', () => {
     const marks = new CommitMarks();
-    for (let i = 0; i < 100_000; i++) marks.committed(i + 1, i * 200);
+    for (let i = 0; i < 100_000; i++) marks.committed(i + 1, 0, i * 200);
     expect(marks.lagMs(0, 20_000_000)).toBe(20_000_000);
     expect(marks.lagMs(50_000, 20_000_000)).toBeGreaterThanOrEqual(20_000_000 - 50_000 * 200);
     expect(marks.lagMs(100_000, 20_000_000)).toBe(0);
