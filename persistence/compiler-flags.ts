@@ -16,7 +16,13 @@ import { setFlagsFromString } from 'node:v8';
 
 const compilerThreads = Math.max(1, availableParallelism() - 1);
 
-setFlagsFromString('--max-inlined-bytecode-size=1000');
-setFlagsFromString('--max-inlined-bytecode-size-cumulative=4000');
-setFlagsFromString('--max-inlined-bytecode-size-small=120');
-setFlagsFromString(`--concurrent-turbofan-max-threads=${compilerThreads}`);
+const flags = [
+  '--max-inlined-bytecode-size=1000',
+  '--max-inlined-bytecode-size-cumulative=4000',
+  '--max-inlined-bytecode-size-small=120',
+  `--concurrent-turbofan-max-threads=${compilerThreads}`,
+];
+
+// An older Node.js complains of a flag before the program can say which Node.js it needs.
+const isKnown = Number.parseInt(process.versions.node, 10) >= 22;
+if (isKnown) for (const flag of flags) setFlagsFromString(flag);
