@@ -48,7 +48,7 @@ import { recordUpgrade, vouchForSnapshot } from './rules/vouch.js';
 import { CLIENT_ORDER_ID_BOUNDS } from './state/book/client-order-ids.js';
 import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
 import { State } from './state/state.js';
-import { ARCHIVE_VERSION, type Archive, StateReader } from './storage/archive.js';
+import { type Archive, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
 import { Digest } from './storage/digest.js';
 import type { NumberBuffer } from './storage/number-buffer.js';
@@ -71,10 +71,10 @@ export class Engine extends Reads {
     super(new State(bounds, names));
   }
 
-  /** An engine in the state of an archive of a version. Throws if the bytes are not one. */
-  static restore(bytes: Uint8Array, version = ARCHIVE_VERSION): Engine {
+  /** An engine in the state of an archive. Throws if the bytes are not one. */
+  static restore(bytes: Uint8Array): Engine {
     const engine = new Engine();
-    const reader = new StateReader(bytes, version);
+    const reader = new StateReader(bytes);
     engine.archive(reader);
     reader.finish();
     checkTotals(engine.state);

@@ -1,6 +1,6 @@
 /**
  * The judgement of a data folder: whether an exchange may start on it. `replay verify` uses it too,
- * with all segments and older versions. An exchange may start on a folder when
+ * with all segments. An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
  *   2. the journal is of the present version (its older segments may be of older ones that can be
  *      read), and the hash of every batch is right: of all in a journal of
@@ -199,9 +199,8 @@ function missingNotice(
 }
 
 function olderVersion(folder: string, { version }: JournalReader): JournalError {
-  const name = version === 0 ? 'of before the first release' : `of version ${version}`;
   return new JournalError(
-    `${folder} is a data folder ${name}; this program writes version ${FORMAT_VERSION}. Nothing ` +
+    `${folder} is a data folder of version ${version}; this program writes version ${FORMAT_VERSION}. Nothing ` +
       `was changed. Make a folder of version ${FORMAT_VERSION} from it: npm run upgrade -- --data ` +
       `${folder} --to <a new folder>`,
     null,

@@ -127,7 +127,7 @@ export class CommandRecord {
     return (this.flags >>> TIME_IN_FORCE_SHIFT) & NO_TIME_IN_FORCE;
   }
 
-  /** An order's postOnly, a batch's atomic, or an amendment's withClientOrderId. */
+  /** An order's postOnly, or a batch's atomic. */
   get isSet(): boolean {
     return (this.flags & SET) !== 0;
   }

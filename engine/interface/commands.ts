@@ -201,11 +201,6 @@ export interface Amend extends UserCommand {
   sizeLots: number;
   /** 0: as before. */
   priceTicks: number;
-  /**
-   * Whether the result says which clientOrderId the order has. Old journals have amendments whose
-   * results do not.
-   */
-  withClientOrderId: boolean;
 }
 
 /** Pays out the user's winnings in a resolved market. */

@@ -24,7 +24,7 @@
  *
  *   1        KEYED
  *   2        BOUNDED
- *   4        SET    postOnly, atomic, paused, frozen, withClientOrderId, or: the partner of a
+ *   4        SET    postOnly, atomic, paused, frozen, or: the partner of a
  *            registration is not null
  *   8, 16    the outcome; 3: the command named none that exists
  *   32..128  timeInForce; 7: the command named none that exists
@@ -149,7 +149,6 @@ export const COMMAND_FIELDS = {
     orderId: 'number',
     sizeLots: 'number',
     priceTicks: 'number',
-    withClientOrderId: 'set',
   },
   claim: { ...USER, marketId: 'number' },
   stake: { ...USER, amountMicros: 'number' },
@@ -388,17 +387,14 @@ export class RecordBuffer {
         this.finishKeyed(start, CommandKind.cancelEverywhere, 0, userId, idempotencyKey);
         return;
       }
-      case 'amend': {
-        const flags = bitOf(operation.withClientOrderId);
+      case 'amend':
         numbers[fields + AmendField.marketId] = numberOf(operation.marketId);
         numbers[fields + AmendField.orderId] = numberOf(operation.orderId);
         numbers[fields + AmendField.sizeLots] = numberOf(operation.sizeLots);
         numbers[fields + AmendField.priceTicks] = numberOf(operation.priceTicks);
         this.end = fields + 4;
-        const { userId, idempotencyKey } = operation;
-        this.finishKeyed(start, CommandKind.amend, flags, userId, idempotencyKey);
+        this.finishKeyed(start, CommandKind.amend, 0, operation.userId, operation.idempotencyKey);
         return;
-      }
       default:
         throw noRecord(operation);
     }

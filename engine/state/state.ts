@@ -208,14 +208,14 @@ export class State {
     yield;
     if (archive.reading) this.rebuildIndexes(userRows);
     this.prices.archive(archive);
-    if (archive.version >= 1) this.priceSources.archive(archive, this.prices.assetCount);
+    this.priceSources.archive(archive, this.prices.assetCount);
     yield* this.tokens.archive(archive, userRows);
-    if (archive.version >= 1) yield* this.clientSequences.archive(archive, userRows);
+    yield* this.clientSequences.archive(archive, userRows);
     yield;
     this.timers.archive(archive, userRows);
     this.pauses.archive(archive);
     this.actions.archive(archive);
-    if (archive.version >= 1) this.rules.archive(archive);
+    this.rules.archive(archive);
     this.schedule.archive(archive);
     yield* this.vault.archive(archive, userRows);
     yield* this.transfers.archive(archive);

@@ -14,8 +14,6 @@
  * engine does not change.
  */
 export interface Archive {
-  /** Of the bytes that are read; a writer writes ARCHIVE_VERSION. */
-  readonly version: number;
   /** Whether state is being replaced by what the archive holds. */
   readonly reading: boolean;
   /** A number (any double). Writes `value` and returns it, or returns what was written. */
@@ -28,12 +26,6 @@ export interface Archive {
   /** `length` bytes from `from` on, without a length prefix: writes them, or overwrites them. */
   span(bytes: Uint8Array, from: number, length: number): void;
 }
-
-/**
- * The version of the bytes. A part of the engine that archives something new in a later version
- * reads it only from that version on: `if (archive.version >= 2) …`.
- */
-export const ARCHIVE_VERSION = 1;
 
 /** How many rows a part that goes row by row writes or reads in a piece. */
 export const ROWS_IN_PIECE = 4_096;
@@ -60,7 +52,6 @@ function copy(
 }
 
 export class StateWriter implements Archive {
-  readonly version = ARCHIVE_VERSION;
   readonly reading = false;
   private readonly piece = new Uint8Array(PIECE_BYTES);
   private readonly view = new DataView(this.piece.buffer);
@@ -140,10 +131,7 @@ export class StateReader implements Archive {
   private readonly view: DataView;
   private at = 0;
 
-  constructor(
-    source: Uint8Array,
-    readonly version = ARCHIVE_VERSION,
-  ) {
+  constructor(source: Uint8Array) {
     // A plain view: subclasses of Uint8Array may copy nothing in `slice`.
     this.source = new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
     this.view = new DataView(source.buffer, source.byteOffset, source.byteLength);

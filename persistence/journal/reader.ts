@@ -102,7 +102,7 @@ export class JournalReader implements JournalSource {
     return this.segments.map(({ segment }) => segment.number);
   }
 
-  /** The version of the last segment, and of the journal as a whole (versions.ts). */
+  /** The version of the last segment, and of the journal as a whole. */
   get version(): number {
     return this.last.version;
   }

@@ -11,19 +11,20 @@ import { closeDatabase, query } from '../storage/sqlite.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
 import { damageOf, JournalError, unreadable } from './errors.js';
 import {
+  APPLICATION_ID,
   DIGEST_FORM,
   FORMAT_VERSION,
   GENESIS,
   HASH_BYTES,
   type JournalPosition,
   MAX_ROW_BYTES,
+  OLDER_VERSIONS,
   TABLE_SQL,
 } from './format.js';
 import type { Mark } from './head-mark.js';
 import { rowProblem } from './row.js';
 import { HEAD_TABLE_SQL, type Segment, type SegmentHead } from './segments.js';
 import type { JournalBatch } from './store.js';
-import { VERSIONS, versionOfSegment } from './versions.js';
 
 interface HeadRow {
   segment: number;
@@ -47,7 +48,7 @@ export class SegmentReader {
   head: SegmentHead = { previous: GENESIS, previousFile: null };
   /** The most rows that are joined next: a power of four. */
   private joinedRows = JOINED_ROWS;
-  /** Of the segment (versions.ts), once it is open. */
+  /** Of the segment, once it is open. */
   version = FORMAT_VERSION;
 
   constructor(
@@ -72,14 +73,14 @@ export class SegmentReader {
       const [version] = await this.query<{ user_version: number }>('PRAGMA user_version');
       const { application_id: applicationId } = application!;
       const { user_version: userVersion } = version!;
-      if (!VERSIONS.some((each) => each.applicationId === applicationId))
+      if (applicationId !== APPLICATION_ID)
         throw damageOf(this.path, ' is not a journal of this exchange', 1);
-      const known = versionOfSegment(applicationId, userVersion);
-      if (known === null) throw this.otherVersion(userVersion);
-      this.version = known;
+      if (userVersion !== FORMAT_VERSION && !OLDER_VERSIONS.has(userVersion))
+        throw this.otherVersion(userVersion);
+      this.version = userVersion;
       const tables = this.segment.number === 1 ? [TABLE_SQL] : [TABLE_SQL, HEAD_TABLE_SQL];
       if (String(schema.map(({ sql }) => sql)) !== String(tables)) {
-        const what = ` has other tables than a journal of version ${known}`;
+        const what = ` has other tables than a journal of version ${userVersion}`;
         const which = tables.length === 1 ? 'only the table batch' : 'the tables batch and head';
         throw damageOf(this.path, `${what}, which has ${which}`, 1);
       }

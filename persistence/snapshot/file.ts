@@ -123,24 +123,6 @@ export function readSnapshot(path: string): LoadedSnapshot {
   });
 }
 
-/** @throws SnapshotError unless the file begins like a snapshot of a known version. */
-export function readHeader(path: string): SnapshotHeader {
-  return withFile(path, 'r', (file) => {
-    const fileBytes = fstatSync(file).size;
-    const head = readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES));
-    return decodeSnapshotHeader(head, fileBytes);
-  });
-}
-
-/** SHA-256 over the archived state of an engine, in the present version: equal states are equal. */
-export function stateHash(engine: Engine): string {
-  const hash = createHash('sha256');
-  const writer = new StateWriter((bytes) => hash.update(bytes));
-  engine.archive(writer);
-  writer.finish();
-  return hash.digest('hex');
-}
-
 /** The checksum at the end of a file, whatever its content is; null: the file is too short. */
 export function checksumIn(path: string): string | null {
   return withFile(path, 'r', (file) => {
@@ -154,7 +136,7 @@ export function checksumIn(path: string): string | null {
 function restore(header: SnapshotHeader, state: Buffer): Engine {
   let engine: Engine;
   try {
-    engine = Engine.restore(state, header.version);
+    engine = Engine.restore(state);
   } catch (error) {
     const what = `no engine can be restored from it: ${(error as Error).message}`;
     throw new SnapshotError(what, { cause: error });

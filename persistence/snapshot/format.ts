@@ -14,10 +14,9 @@
  *   the last 32       SHA-256 over everything before them
  *
  * The version is raised whenever the engine's archive changes (versions.test.ts fails otherwise). A
- * snapshot of an older version is read if versions.ts has that, and skipped otherwise.
+ * snapshot of another version is skipped, and an older one or the whole journal is used.
  */
 import { DIGEST_FORM, HASH_BYTES } from '../journal/format.js';
-import { versionOfSnapshot } from '../journal/versions.js';
 import { getUint64, putUint64 } from '../storage/bytes.js';
 
 const MAGIC = Buffer.from('QHXSNAP1', 'latin1');
@@ -26,8 +25,6 @@ export const SNAPSHOT_HEADER_BYTES = 88;
 export const SNAPSHOT_SUM_BYTES = 32;
 
 export interface SnapshotHeader {
-  /** Of the state (journal/versions.ts); a header that is encoded has the present one. */
-  version: number;
   sequence: number;
   atMs: number;
   digest: string;
@@ -58,15 +55,13 @@ export function decodeSnapshotHeader(bytes: Buffer, fileBytes: number): Snapshot
   if (bytes.length < SNAPSHOT_HEADER_BYTES) throw new SnapshotError('it is cut short');
   if (!bytes.subarray(0, 8).equals(MAGIC))
     throw new SnapshotError('it does not begin with the bytes of a snapshot');
-  const snapshotVersion = getUint64(bytes, 8);
-  const version = versionOfSnapshot(snapshotVersion);
-  if (version === null) {
+  const version = getUint64(bytes, 8);
+  if (version !== SNAPSHOT_VERSION) {
     throw new SnapshotError(
-      `its format version is ${snapshotVersion}; this program reads version ${SNAPSHOT_VERSION}`,
+      `its format version is ${version}; this program reads version ${SNAPSHOT_VERSION}`,
     );
   }
   const header = {
-    version,
     sequence: getUint64(bytes, 16),
     atMs: getUint64(bytes, 24),
     digest: bytes.toString('latin1', 32, 48),

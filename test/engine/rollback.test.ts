@@ -92,7 +92,7 @@ test.each([1, 2, 3, 4])('a refused atomic batch leaves all memory as it was, see
     const head = { userId, idempotencyKey: null, marketId, orderId };
     if (random.chance(0.4)) {
       const [sizeLots, priceTicks] = [random.whole(0, 4_000), random.whole(300, 700)];
-      return { kind: 'amend', ...head, sizeLots, priceTicks, withClientOrderId: true };
+      return { kind: 'amend', ...head, sizeLots, priceTicks };
     }
     return { kind: 'cancel', ...head };
   };

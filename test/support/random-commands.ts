@@ -716,7 +716,7 @@ export class RandomCommands {
       const known = this.naive.state.history[orderId - 1];
       const userId = random.chance(0.7) ? (known?.userId ?? this.user()) : this.user();
       const marketId = random.chance(0.7) ? (known?.marketId ?? 1) : this.marketId();
-      const terms = { sizeLots: 5, priceTicks: 0, withClientOrderId: true };
+      const terms = { sizeLots: 5, priceTicks: 0 };
       return { ...head, userId, marketId, orderId, ...terms };
     }
     const order = random.pick(orders);
@@ -732,8 +732,7 @@ export class RandomCommands {
     const priceTicks = random.chance(0.5)
       ? 0
       : this.ticksFor(order.side === Side.BUY, order.outcome);
-    const withClientOrderId = orderId % 4 !== 0;
-    return { ...head, userId, marketId, orderId, sizeLots, priceTicks, withClientOrderId };
+    return { ...head, userId, marketId, orderId, sizeLots, priceTicks };
   }
 
   private claiming(): Claim {

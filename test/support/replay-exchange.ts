@@ -225,7 +225,7 @@ export class ReplayExchange {
     const order = this.engine.orders(userId)[0];
     if (order !== undefined && random.whole(0, 9) === 0) {
       const { orderId, marketId } = order;
-      const terms = { sizeLots: random.whole(1, 40_000), priceTicks: 0, withClientOrderId: true };
+      const terms = { sizeLots: random.whole(1, 40_000), priceTicks: 0 };
       return { kind: 'amend', ...user, marketId, orderId, ...terms };
     }
     switch (random.whole(0, 9)) {

@@ -63,7 +63,7 @@ export function amendOrder(
   if (leftLots === 0 || (isSamePrice && leftLots <= lots)) {
     state.result.write(taker.side, 1);
     keepPlace(state, taker, row, leftLots, base + AMEND_ORDER_AT);
-    if (command.isSet) writeName(state, taker);
+    writeName(state, taker);
     return Code.ok;
   }
 
@@ -80,7 +80,7 @@ export function amendOrder(
   state.result.write(taker.side, 0);
   takeOut(state, taker, row, filledLots);
   takeAndRest(state, taker, base + AMEND_ORDER_AT);
-  if (command.isSet) writeName(state, taker);
+  writeName(state, taker);
   return Code.ok;
 }
 

@@ -150,7 +150,6 @@ export class Tokens {
 
   private archiveWhole(archive: Archive, token: AccessTokenView): void {
     const row = this.find(this.archiveOne(archive, token));
-    if (archive.version === 0) return;
     this.clientSequences.set(row, archive.number(this.clientSequences.get(row)));
   }
 

@@ -76,14 +76,6 @@ export class RecentOrders implements Undoable {
     const places = Math.min(this.lastIds[0]! + 1, ORDERS_REMEMBERED);
     this.ensure(places);
     archive.span(new Uint8Array(this.words.buffer), 0, places * 8);
-    if (archive.version === 0) this.forgetResting(places);
-  }
-
-  /** Version 0 had orders that rest here, too. */
-  private forgetResting(places: number): void {
-    for (let at = 0; at < places * 2; at += 2) {
-      if ((this.words[at]! & END_MASK) === OrderEnd.RESTING) this.words.fill(0, at, at + 2);
-    }
   }
 
   private ensure(places: number): void {

@@ -155,7 +155,7 @@ export class Prices {
       prices.symbol = archive.text(prices.symbol);
       prices.lastPriceMicros = archive.number(prices.lastPriceMicros);
       prices.lastObservedAtMs = archive.number(prices.lastObservedAtMs);
-      if (archive.version >= 1) prices.guard.archive(archive);
+      prices.guard.archive(archive);
       const length = archive.number(prices.observedAtMs.length - prices.start);
       for (let i = 0; i < length; i++) {
         prices.observedAtMs[prices.start + i] = archive.number(

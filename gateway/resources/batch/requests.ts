@@ -216,7 +216,6 @@ function readOperation(reading: Reading, operation: Operation): BatchOperation {
         marketId,
         orderId: idNumber('o', operation.orderId),
         ...readAmendment(operation, reading.problem),
-        withClientOrderId: true,
       };
     case 'claim':
       return { kind: 'claim', userId, idempotencyKey: null, marketId };

@@ -183,7 +183,7 @@ export const tradingRoutes: Route[] = [
       if (place === null) return;
       const { userId, idempotencyKey } = call;
       call.execute(
-        { kind: 'amend', userId, idempotencyKey, ...place, ...terms, withClientOrderId: true },
+        { kind: 'amend', userId, idempotencyKey, ...place, ...terms },
         200,
         amendReceipt,
       );

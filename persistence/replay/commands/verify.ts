@@ -201,7 +201,6 @@ class Verification implements Visitor {
     const options = {
       acceptMissingMark: false,
       checkAll: true,
-      acceptOlder: true,
       checks,
       earlier,
     };

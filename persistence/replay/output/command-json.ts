@@ -181,7 +181,6 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   depositId: ['depositId', deposit],
   code: ['code', unchanged],
   atomic: ['atomic', unchanged],
-  withClientOrderId: ['withClientOrderId', unchanged],
   snapshotSequence: ['snapshotSequence', number],
   snapshotHash: ['snapshotHash', unchanged],
   tokenId: ['tokenId', token],

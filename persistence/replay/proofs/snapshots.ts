@@ -6,16 +6,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readSync } from 'node:fs';
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
-import { FORMAT_VERSION, type JournalPosition } from '../../journal/format.js';
-import {
-  type LoadedSnapshot,
-  readHeader,
-  readSnapshot,
-  stateHash,
-  takeSnapshot,
-} from '../../snapshot/file.js';
+import type { JournalPosition } from '../../journal/format.js';
+import { readSnapshot, takeSnapshot } from '../../snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../snapshot/folder.js';
-import { encodeSnapshotHeader, SnapshotError, type SnapshotHeader } from '../../snapshot/format.js';
+import { encodeSnapshotHeader, SnapshotError } from '../../snapshot/format.js';
 import { withFile } from '../../storage/files.js';
 import type { Finding } from '../output/findings.js';
 
@@ -86,8 +80,6 @@ export class SnapshotComparison {
     engine: Engine,
     position: JournalPosition,
   ): string | null {
-    const own = headerOf(snapshot.path);
-    if (own !== null && own.version !== FORMAT_VERSION) return this.olderProblem(snapshot, engine);
     const { header, pieces } = takeSnapshot(engine, position);
     const expected = [encodeSnapshotHeader(header), ...pieces];
     const hash = createHash('sha256');
@@ -100,17 +92,6 @@ export class SnapshotComparison {
     return (
       ownProblem(snapshot) ?? `it is whole, but differs from the replay from byte ${differsAt} on`
     );
-  }
-
-  /** Of a snapshot of an older version: restored, it must archive as the replay's engine does. */
-  private olderProblem(snapshot: SnapshotName, engine: Engine): string | null {
-    const own = readOwn(snapshot);
-    if (typeof own === 'string') return own;
-    const { engine: restored, hash } = own;
-    this.hashes.set(snapshot.sequence, hash);
-    return stateHash(restored) === stateHash(engine)
-      ? null
-      : 'it is whole, but the state in it differs from that of the replay';
   }
 
   findings(): Finding[] {
@@ -127,29 +108,12 @@ export class SnapshotComparison {
   }
 }
 
-/** null: it has none that this program reads. */
-function headerOf(path: string): SnapshotHeader | null {
-  try {
-    return readHeader(path);
-  } catch (error) {
-    if (error instanceof SnapshotError) return null;
-    throw error;
-  }
-}
-
 /** Checks the file by itself; null: no problem. */
-function ownProblem(snapshot: SnapshotName): string | null {
-  const own = readOwn(snapshot);
-  return typeof own === 'string' ? own : null;
-}
-
-/** Reads the file by itself; a text: what is wrong with it. */
-function readOwn({ path, sequence }: SnapshotName): LoadedSnapshot | string {
+function ownProblem({ path, sequence }: SnapshotName): string | null {
   try {
-    const loaded = readSnapshot(path);
-    const { header } = loaded;
+    const { header } = readSnapshot(path);
     return header.sequence === sequence
-      ? loaded
+      ? null
       : `its content is of sequence ${header.sequence}, not of the one in its name`;
   } catch (error) {
     if (error instanceof SnapshotError) return error.message;

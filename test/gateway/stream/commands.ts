@@ -47,7 +47,7 @@ function randomCancel(
     );
     const amended = random.chance(0.6) ? 0 : Math.min(999, priceTicks + random.whole(0, 60));
     const head = { kind: 'amend' as const, userId, idempotencyKey: null, marketId, orderId };
-    return { ...head, sizeLots, priceTicks: amended, withClientOrderId: true };
+    return { ...head, sizeLots, priceTicks: amended };
   }
   return { kind: 'cancel', userId, idempotencyKey: null, marketId, orderId };
 }

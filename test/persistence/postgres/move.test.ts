@@ -64,6 +64,14 @@ test('a copy that broke off is finished; another journal is refused', async () =
   expect(refused.err).toContain('not the beginning of this one');
 });
 
+test('a database of another version is refused in words', async () => {
+  await operate('copy', '--from', original, '--to', cluster.url);
+  await cluster.query(cluster.nodes[0]!, 'UPDATE writer SET version = 0');
+  const { status, err } = await operate('copy', '--from', cluster.url, '--to', folders.make());
+  const refusal = /of version 0; this program reads and writes version 1.*Nothing was changed/;
+  expect([status, err]).toEqual([1, expect.stringMatching(refusal)]);
+});
+
 test('an exchange that runs is not copied, and a folder that is not empty not written to', async () => {
   const busy = folders.make();
   const journal = await openJournal({ folder: busy });

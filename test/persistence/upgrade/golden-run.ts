@@ -3,8 +3,7 @@
  * repository: trading in two markets with idempotency keys, a resolved market, stakes, deposits, a
  * referral, resting orders at the end, and snapshots for which the journal vouches.
  *
- * The same file has made the folder of every version, in the program of that version. So it uses
- * only what all of them have.
+ * Once a version is released, its folder stays, and this file uses only what all versions have.
  */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Makes the folder of the present version anew, and only on request: `npm run golden`. */
+/** Makes the kept folder anew, and only on request: `npm run golden`. */
 import { test } from 'vitest';
 import { makeGolden } from './golden-run.js';
 

@@ -41,8 +41,7 @@ export function amend(state: NaiveState, command: Amend): Answer {
     leftLots === 0 || isSmaller
       ? shrink(state, market, order, leftLots)
       : placeAnew(state, market, order, { leftLots, priceTicks });
-  const isTold = answer.code === 'ok' && command.withClientOrderId;
-  return isTold ? { ...answer, name: order.clientOrderId } : answer;
+  return answer.code === 'ok' ? { ...answer, name: order.clientOrderId } : answer;
 }
 
 /** The order keeps its place, or is closed. */

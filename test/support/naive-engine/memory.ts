@@ -32,16 +32,10 @@ export function keyOf(command: Command): string | null {
   return 'idempotencyKey' in command ? command.idempotencyKey : null;
 }
 
-/** Neither the key counts, nor withClientOrderId in amendments. */
+/** The key does not count. */
 export function sameCommand(a: Command, b: Command): boolean {
-  const comparable = (command: Command) => ({ ...withoutChoice(command), idempotencyKey: null });
+  const comparable = (command: Command) => ({ ...command, idempotencyKey: null });
   return isDeepStrictEqual(comparable(a), comparable(b));
-}
-
-function withoutChoice<C extends Command>(command: C): C {
-  if (command.kind === 'amend') return { ...command, withClientOrderId: false };
-  if (command.kind !== 'batch') return command;
-  return { ...command, operations: command.operations.map(withoutChoice) };
 }
 
 function bytesOf(result: number[]): number {

@@ -142,7 +142,7 @@ function amendments(duel: Duel): void {
   const { budgetMicros: _, ...sale } = bid(1, UP, 10, GTC);
   expectCode(duel, { ...sale, kind: 'sell', priceTicks: 900 }, OK);
   const amend = (orderId: number, sizeLots: number, priceTicks: number): BatchOperation => {
-    const head = { userId: 1, idempotencyKey: null, marketId: MARKET, withClientOrderId: true };
+    const head = { userId: 1, idempotencyKey: null, marketId: MARKET };
     return { kind: 'amend', ...head, orderId, sizeLots, priceTicks };
   };
   const refused: [BatchOperation, number][] = [
@@ -222,7 +222,7 @@ function rules(duel: Duel): void {
   const { budgetMicros: _, ...sale } = bid(1, UP, 5, GTC);
   expectCode(duel, batchOf(1, [{ ...sale, kind: 'sell' }]), OK);
   const user = { userId: 1, idempotencyKey: null };
-  const terms = { orderId: 1, sizeLots: 2_001, priceTicks: 0, withClientOrderId: true };
+  const terms = { orderId: 1, sizeLots: 2_001, priceTicks: 0 };
   expectCode(duel, { kind: 'amend', ...user, marketId: MARKET, ...terms }, LIMIT_REACHED);
   for (const takerFeeBasisPoints of [0, 7, 1_000]) {
     expectCode(duel, given({ takerFeeBasisPoints }), OK);
