@@ -38,7 +38,12 @@ import { applyDeadlines, applyExpiries, listAsset } from './rules/markets/market
 import { observePrice, observeSourcePrice } from './rules/markets/observe-price.js';
 import { runPendingWork } from './rules/markets/pending-work.js';
 import { amendOrder } from './rules/orders/amend-order.js';
-import { cancel, cancelAll, cancelEverywhere } from './rules/orders/cancel-orders.js';
+import {
+  cancel,
+  cancelAll,
+  cancelDisconnected,
+  cancelEverywhere,
+} from './rules/orders/cancel-orders.js';
 import { placeOrder } from './rules/orders/place-order.js';
 import { Taker } from './rules/orders/taker.js';
 import { transfer } from './rules/transfer.js';
@@ -319,6 +324,8 @@ export class Engine extends Reads {
     switch (command.kind) {
       case 'listAsset':
         return listAsset(state, command);
+      case 'cancelDisconnected':
+        return cancelDisconnected(state, command);
       case 'observeSourcePrice':
         return observeSourcePrice(state, command);
       case 'register':

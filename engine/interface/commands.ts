@@ -30,6 +30,7 @@ export const CommandKind = {
   batch: 17,
   cancelEverywhere: 18,
   amend: 19,
+  cancelDisconnected: 20,
   createToken: 25,
   revokeToken: 26,
   setCancelAfter: 27,
@@ -187,6 +188,16 @@ export interface CancelAll extends UserCommand {
 /** Cancels all of the user's resting orders in all markets. */
 export interface CancelEverywhere extends UserCommand {
   kind: 'cancelEverywhere';
+}
+
+/**
+ * Cancels the user's resting orders, in all markets, because a connection has ended that should
+ * end them: those with ids up to `lastOrderId`. Later ones were placed on another connection.
+ */
+export interface CancelDisconnected {
+  kind: 'cancelDisconnected';
+  userId: number;
+  lastOrderId: number;
 }
 
 /**
@@ -350,6 +361,7 @@ export type Command =
   | Cancel
   | CancelAll
   | CancelEverywhere
+  | CancelDisconnected
   | Amend
   | Claim
   | Stake

@@ -61,6 +61,7 @@ export const CancelReason = {
   EXPIRED: 3,
   CANCEL_AFTER: 4,
   OPERATOR: 5,
+  DISCONNECTED: 6,
 } as const;
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
 
@@ -69,6 +70,9 @@ export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
  * From CANCELLED on, the number less CANCELLED is the CancelReason.
  */
 export const OrderEnd = { RESTING: 0, FILLED: 1, UNFILLED: 2, CANCELLED: 3 } as const;
+
+/** Which time of an order had passed, in the details of `deadline_passed`. */
+export const Deadline = { VALID_UNTIL: 0, EXPIRES_AT: 1 } as const;
 
 /** Points are credited for fees paid, or for the fees of a referred user. */
 export const PointsReason = { FEES: 0, REFERRAL: 1 } as const;

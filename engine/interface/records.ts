@@ -143,6 +143,7 @@ export const COMMAND_FIELDS = {
   cancel: { ...USER, marketId: 'number', orderId: 'number', clientOrderId: 'name' },
   cancelAll: { ...USER, marketId: 'number' },
   cancelEverywhere: USER,
+  cancelDisconnected: { userId: 'user', lastOrderId: 'number' },
   amend: {
     ...USER,
     marketId: 'number',

@@ -64,6 +64,7 @@ export const RESULT_FIELDS = {
   cancel: ['orderId', 'marketId', 'userId', 'cancelledLots', 'availableMicros', 'heldMicros'],
   cancelAll: ['marketId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
   cancelEverywhere: ['userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
+  cancelDisconnected: ['userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
   amend: ['side', 'keptPriority', ...ORDER_FIELDS],
   claim: [
     'marketId',

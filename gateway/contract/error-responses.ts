@@ -3,6 +3,7 @@
  * follow from the route: who may use it, what it accepts, and what the state of the exchange can
  * refuse.
  */
+import { Deadline, OrderEnd } from '../../engine/interface/domain.js';
 import {
   ERROR_CODES,
   ERRORS,
@@ -118,6 +119,10 @@ function exampleOf(code: ErrorCode): ErrorAnswer {
     case 'price_not_met':
     case 'insufficient_liquidity':
       return rejection(code, 5_625_000, 12_500);
+    case 'deadline_passed':
+      return rejection(code, Deadline.EXPIRES_AT, 1_763_700_301_000);
+    case 'order_closed':
+      return rejection(code, 17, OrderEnd.FILLED);
     case 'client_sequence_stale':
       return rejection(code, 41, 0);
     case 'scope_insufficient':

@@ -3,7 +3,7 @@
  * and the engine's result, because a replayed answer must be identical to the byte.
  */
 import type { CodeName } from '../../engine/interface/codes.js';
-import { type CancelReason, OrderEnd } from '../../engine/interface/domain.js';
+import { type CancelReason, Deadline, OrderEnd } from '../../engine/interface/domain.js';
 import { CANCEL_REASONS } from '../json/cancel-reasons.js';
 import { lotsText, microsText } from '../json/decimal.js';
 import { cut, type FieldProblems } from '../json/problems.js';
@@ -199,7 +199,8 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 /**
  * `required` and `available` are the engine's, in micros or lots depending on the code; of a
  * refused FOK order they are the value and the lots that could be filled, of a used clientOrderId
- * the order that has it, of an order that no longer rests its id and its OrderEnd.
+ * the order that has it, of an order that no longer rests its id and its OrderEnd, of an order that
+ * came too late which Deadline it missed and the exchange's time.
  */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
@@ -237,7 +238,7 @@ interface Refusal {
 function refusalOf(code: ErrorCode, required: number, available: number): Refusal | null {
   if (code === 'insufficient_balance') {
     const [needs, has] = [microsText(required), microsText(available)];
-    const message = `This requires $${needs} including the fee, but $${has} is available.`;
+    const message = `This requires $${needs}, but $${has} is available.`;
     return { message, details: `"required":${needs},"available":${has}` };
   }
   if (code === 'insufficient_shares') {
@@ -248,6 +249,11 @@ function refusalOf(code: ErrorCode, required: number, available: number): Refusa
   if (code === 'client_order_id_reused') {
     const orderId = required === 0 ? 'null' : `"o${required}"`;
     return { message: ERRORS[code].message, details: `"orderId":${orderId}` };
+  }
+  if (code === 'deadline_passed') {
+    const deadline = required === Deadline.VALID_UNTIL ? 'validUntilMs' : 'expiresAtMs';
+    const message = `The order's ${deadline} had passed at ${available}, the exchange's time. Nothing was traded.`;
+    return { message, details: `"deadline":"${deadline}","atMs":${available}` };
   }
   if (code === 'client_sequence_stale')
     return { message: ERRORS[code].message, details: `"last":${required}` };

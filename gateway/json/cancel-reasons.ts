@@ -8,4 +8,5 @@ export const CANCEL_REASONS = {
   [CancelReason.EXPIRED]: 'expired',
   [CancelReason.CANCEL_AFTER]: 'cancel_after',
   [CancelReason.OPERATOR]: 'operator',
+  [CancelReason.DISCONNECTED]: 'disconnected',
 } as const;

@@ -75,23 +75,14 @@ export class CancelOnDisconnect {
   }
 
   private cancelOrdersOf(userId: number, lastOrderId: number): void {
-    const orders = this.sequencer.engine.orders(userId);
-    const old = orders.filter(({ orderId }) => orderId <= lastOrderId);
-    if (old.length === 0) return;
-    const command = { userId, idempotencyKey: null };
-    const withNewer = new Set(orders.slice(old.length).map(({ marketId }) => marketId));
-    for (const marketId of new Set(old.map((order) => order.marketId))) {
-      if (!withNewer.has(marketId))
-        this.sequencer.submit({ kind: 'cancelAll', ...command, marketId });
-    }
-    for (const { marketId, orderId } of old) {
-      if (withNewer.has(marketId))
-        this.sequencer.submit({ kind: 'cancel', ...command, marketId, orderId });
-    }
+    const { engine } = this.sequencer;
+    const restingBefore = engine.orders(userId).length;
+    this.sequencer.submit({ kind: 'cancelDisconnected', userId, lastOrderId });
+    const cancelled = restingBefore - engine.orders(userId).length;
     const release = () => {
-      this.log.info({ user: userId, orders: old.length }, 'orders were cancelled on disconnect');
+      this.log.info({ user: userId, orders: cancelled }, 'orders were cancelled on disconnect');
     };
-    this.sequencer.releaseAt(this.sequencer.engine.sequence, { release });
+    this.sequencer.releaseAt(engine.sequence, { release });
   }
 
   private resolveIfDone(): void {

@@ -10,6 +10,7 @@
 import { z } from 'zod';
 import { ErrorBody } from '../http/error-body.js';
 import { ERROR_CODES } from '../http/errors.js';
+import { CANCEL_REASONS } from '../json/cancel-reasons.js';
 import {
   balanceFields,
   clientOrderId,
@@ -70,14 +71,7 @@ const UserEvent = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('order_cancelled'),
     ...order,
-    reason: z.enum([
-      'requested',
-      'self_trade',
-      'market_ended',
-      'expired',
-      'cancel_after',
-      'operator',
-    ]),
+    reason: z.enum(Object.values(CANCEL_REASONS)),
   }),
   z.strictObject({
     type: z.literal('order_amended'),

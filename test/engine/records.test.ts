@@ -218,6 +218,11 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
     toVersion: number,
     chainHash: text,
   }),
+  cancelDisconnected: fc.record({
+    kind: fc.constant('cancelDisconnected'),
+    userId: user.userId,
+    lastOrderId: number,
+  }),
   setCancelAfter: fc.record({ kind: fc.constant('setCancelAfter'), ...user, timeoutMs: number }),
   revokeToken: fc.record({ kind: fc.constant('revokeToken'), userId, tokenId: number }),
   batch: fc.record({

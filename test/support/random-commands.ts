@@ -85,6 +85,7 @@ const WEIGHTS = {
   cancel: 8,
   cancelAll: 1.2,
   cancelEverywhere: 0.6,
+  cancelDisconnected: 0.6,
   amend: 9,
   claim: 4,
   claimYield: 2,
@@ -441,6 +442,10 @@ export class RandomCommands {
       case 'recordUpgrade': {
         const chainHash = random.pick(['0f', '0F']).repeat(32);
         return { kind, fromVersion: random.whole(0, 2), toVersion: random.whole(1, 3), chainHash };
+      }
+      case 'cancelDisconnected': {
+        const lastOrderId = random.whole(0, this.naive.state.ordersAccepted + 2);
+        return { kind, userId: this.user(), lastOrderId };
       }
       case 'setCancelAfter': {
         const timeoutMs = random.pick([0, 999, 1_000, 5_000, 30_000, 300_000, 3_600_000]);

@@ -5,12 +5,16 @@
 
 import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
+import type { CancelDisconnected } from '../../interface/commands.js';
 import { CancelReason, MarketStatus } from '../../interface/domain.js';
 import { isClientOrderId } from '../../interface/fields.js';
 import { CancelAllField, CancelField } from '../../interface/records.js';
 import type { State } from '../../state/state.js';
+import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { findResting, isOverdue, orderNamed, refuseGone } from './find-order.js';
 import { cancelOrder } from './rest-order.js';
+
+const { REQUESTED } = CancelReason;
 
 export function cancel(state: State, command: CommandRecord): number {
   const { userId } = command;
@@ -27,7 +31,7 @@ export function cancel(state: State, command: CommandRecord): number {
   if (row === 0) return refuseGone(state, userId, marketId, orderId);
 
   const lots = orders.lots(row);
-  cancelOrder(state, row, CancelReason.REQUESTED);
+  cancelOrder(state, row, REQUESTED);
   const at = state.result.reserve(4);
   const { values } = state.result;
   values[at] = orderId;
@@ -56,7 +60,7 @@ export function cancelAll(state: State, command: CommandRecord): number {
   if (slot === 0) return Code.market_not_found;
 
   const at = state.result.reserve(5);
-  const cancelled = cancelAndList(state, userId, slot);
+  const cancelled = cancelAndList(state, userId, slot, Number.MAX_SAFE_INTEGER, REQUESTED);
   const { values } = state.result;
   values[at] = marketId;
   values[at + 1] = userId;
@@ -67,10 +71,24 @@ export function cancelAll(state: State, command: CommandRecord): number {
 }
 
 export function cancelEverywhere(state: State, command: CommandRecord): number {
-  const { userId } = command;
+  return cancelInAllMarkets(state, command.userId, Number.MAX_SAFE_INTEGER, REQUESTED);
+}
+
+export function cancelDisconnected(state: State, command: CancelDisconnected): number {
+  const { userId, lastOrderId } = command;
+  if (!isIntegerBetween(lastOrderId, 1, Number.MAX_SAFE_INTEGER)) return Code.invalid_command;
+  return cancelInAllMarkets(state, userId, lastOrderId, CancelReason.DISCONNECTED);
+}
+
+function cancelInAllMarkets(
+  state: State,
+  userId: number,
+  lastOrderId: number,
+  reason: CancelReason,
+): number {
   if (!state.users.exists(userId)) return Code.user_not_found;
   const at = state.result.reserve(4);
-  const cancelled = cancelAndList(state, userId, 0);
+  const cancelled = cancelAndList(state, userId, 0, lastOrderId, reason);
   const { values } = state.result;
   values[at] = userId;
   values[at + 1] = state.ledger.available(userId);
@@ -80,20 +98,26 @@ export function cancelEverywhere(state: State, command: CommandRecord): number {
 }
 
 /**
- * Cancels the user's orders in a market (0: in all), the one first that came to rest first, and
- * writes their ids to the result. Those of ended markets and those that are overdue count as
- * cancelled already.
+ * Cancels the user's orders in a market (0: in all) with ids up to `lastOrderId`, the one first
+ * that came to rest first, and writes their ids to the result. Those of ended markets and those
+ * that are overdue count as cancelled already.
  */
-function cancelAndList(state: State, userId: number, slot: number): number {
+function cancelAndList(
+  state: State,
+  userId: number,
+  slot: number,
+  lastOrderId: number,
+  reason: CancelReason,
+): number {
   const { orders, markets, accounts, result } = state;
   let cancelled = 0;
   for (let row = accounts.firstOrder(userId); row !== 0; ) {
     const next = orders.userAfter(row);
     const of = orders.slot(row);
-    const isIn = slot === 0 || of === slot;
+    const isIn = (slot === 0 || of === slot) && orders.id(row) <= lastOrderId;
     if (isIn && markets.status(of) === MarketStatus.ACTIVE && !isOverdue(state, row)) {
       result.push(orders.id(row));
-      cancelOrder(state, row, CancelReason.REQUESTED);
+      cancelOrder(state, row, reason);
       cancelled++;
     }
     row = next;

@@ -18,6 +18,7 @@ import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
 import {
   CancelReason,
+  Deadline,
   MarketStatus,
   OrderEnd,
   OrderStatus,
@@ -123,8 +124,10 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
   }
   if (slot === 0) return Code.market_not_found;
   if (state.accounts.isFrozen(taker.userId)) return Code.user_frozen;
-  if (taker.validUntilMs < state.nowMs) return Code.deadline_passed;
-  if (taker.expiresAtMs <= state.nowMs) return Code.deadline_passed;
+  if (taker.validUntilMs < state.nowMs)
+    return state.refuse(Code.deadline_passed, Deadline.VALID_UNTIL, state.nowMs);
+  if (taker.expiresAtMs <= state.nowMs)
+    return state.refuse(Code.deadline_passed, Deadline.EXPIRES_AT, state.nowMs);
   if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
   if (state.markets.pausedBy(slot) !== 0) return Code.market_paused;
   if (isLimitReached(state, taker)) return Code.limit_reached;

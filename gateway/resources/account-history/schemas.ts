@@ -1,6 +1,7 @@
 /** The queries and the response bodies of statements and orders. */
 import { z } from 'zod';
 import { LEDGER_CAUSES } from '../../../persistence/history/account/lines.js';
+import { CANCEL_REASONS } from '../../json/cancel-reasons.js';
 import { responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import {
@@ -102,15 +103,7 @@ export const OrderRecord = responseSchema(
     }),
     status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired']),
     reason: z
-      .enum([
-        'unfilled',
-        'requested',
-        'self_trade',
-        'market_ended',
-        'expired',
-        'cancel_after',
-        'operator',
-      ])
+      .enum(['unfilled', ...Object.values(CANCEL_REASONS)])
       .nullable()
       .meta({
         description:

@@ -178,6 +178,7 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   clientOrderId: ['clientOrderId', unchanged],
   selfTrade: ['selfTrade', nameOf(SelfTrade)],
   orderId: ['orderId', order],
+  lastOrderId: ['lastOrderId', order],
   depositId: ['depositId', deposit],
   code: ['code', unchanged],
   atomic: ['atomic', unchanged],

@@ -71,6 +71,7 @@ export function senderText(command: Command): string {
     case 'cancel':
     case 'cancelAll':
     case 'cancelEverywhere':
+    case 'cancelDisconnected':
     case 'amend':
     case 'claim':
     case 'stake':
@@ -120,6 +121,8 @@ export function commandText(command: Command, names: Names): string {
       return `cancel ${namedOrderText(command)} in ${marketName(command.marketId, names)}`;
     case 'cancelEverywhere':
       return 'cancelEverywhere';
+    case 'cancelDisconnected':
+      return `cancelDisconnected up to o${command.lastOrderId}`;
     case 'amend': {
       const size = command.sizeLots === 0 ? '' : ` to ${lotsText(command.sizeLots)}`;
       const price = command.priceTicks === 0 ? '' : ` at ${ticksText(command.priceTicks)}`;

@@ -67,6 +67,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   cancel: [...USERS, 'market_not_found', 'order_not_found', 'order_closed'],
   cancelAll: [...USERS, 'market_not_found'],
   cancelEverywhere: USERS,
+  cancelDisconnected: ['ok', 'invalid_command', 'user_not_found'],
   amend: [
     ...USERS,
     'market_not_found',
@@ -148,6 +149,7 @@ const EVENTS = [
   'orderCancelled SELF_TRADE',
   'orderCancelled MARKET_ENDED',
   'orderCancelled EXPIRED',
+  'orderCancelled DISCONNECTED',
   'orderAmended in place',
   'orderAmended and closed',
   'orderAmended and placed anew',

@@ -108,7 +108,7 @@ test('what the engine refuses', async () => {
   expect(await problem('size')).toContain('buys less than 0.001 shares');
   await size.fill('5000');
   await buy.click();
-  expect(await problem('size')).toContain('requires $5025 including the fee, but $1000');
+  expect(await problem('size')).toContain('requires $5025, but $1000');
   await visitor.isAccessible('an order that was refused');
 
   // A level of the book gives the price.

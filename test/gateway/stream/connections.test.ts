@@ -386,7 +386,7 @@ describe('cancel on disconnect', () => {
       expect(await each.closed).toEqual({ code: 1001, reason: CLOSE.goingAway.reason });
     }
     expect(client.of('user').at(-1).data.events).toMatchObject([
-      { type: 'order_cancelled', reason: 'requested' },
+      { type: 'order_cancelled', reason: 'disconnected' },
     ]);
     expect(other.of('user')).toHaveLength(1);
     expect(bystander.of('prices:BTC').at(-1).data.price).toBe(100_500);

@@ -89,6 +89,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   cancel: { ...isUsers, clientOrderId: isName },
   cancelAll: { ...isUsers },
   cancelEverywhere: { ...isUsers },
+  cancelDisconnected: { lastOrderId: whole(1, Number.MAX_SAFE_INTEGER) },
   amend: { ...isUsers, sizeLots: whole(0, MAX_ORDER_LOTS), priceTicks: whole(0, 999) },
   claim: { ...isUsers },
   stake: { ...isUsers, amountMicros: whole(MIN_STAKE_MICROS, MAX_TRANSFER_MICROS) },

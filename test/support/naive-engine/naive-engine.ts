@@ -49,7 +49,7 @@ import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
 import { claim, nextDueMs, passTime } from './market.js';
 import { keyOf, NaiveMemory, sameCommand } from './memory.js';
-import { cancel, cancelAll, cancelEverywhere, placeOrder } from './orders.js';
+import { cancel, cancelAll, cancelDisconnected, cancelEverywhere, placeOrder } from './orders.js';
 import { type Answer, type NaiveState, newState, ok, reject, userOf } from './state.js';
 import { claimYield, stake, unstake } from './vault.js';
 import * as views from './views.js';
@@ -347,6 +347,8 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return cancelAll(state, command);
     case 'cancelEverywhere':
       return cancelEverywhere(state, command);
+    case 'cancelDisconnected':
+      return cancelDisconnected(state, command);
     case 'amend':
       return amend(state, command);
     case 'claim':

@@ -6,6 +6,7 @@ import type {
   Buy,
   Cancel,
   CancelAll,
+  CancelDisconnected,
   CancelEverywhere,
   Sell,
 } from '../../../engine/interface/commands.js';
@@ -65,9 +66,9 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   const market = marketOf(state, command.marketId);
   if (market === undefined) return reject('market_not_found');
   if (user.frozen) return reject('user_frozen');
-  if (command.validUntilMs < state.nowMs) return reject('deadline_passed');
+  if (command.validUntilMs < state.nowMs) return reject('deadline_passed', 0, state.nowMs);
   const expiresAtMs = command.expiresAtMs ?? MAX_TIME_MS;
-  if (expiresAtMs <= state.nowMs) return reject('deadline_passed');
+  if (expiresAtMs <= state.nowMs) return reject('deadline_passed', 1, state.nowMs);
   if (market.status !== MarketStatus.ACTIVE) return reject('market_not_active');
   if (market.paused || state.everythingPaused || state.pausedAssets.includes(market.asset))
     return reject('market_paused');
@@ -521,17 +522,26 @@ export function cancelEverywhere(state: NaiveState, command: CancelEverywhere): 
   return cancelThose(state, user, state.markets, {});
 }
 
+export function cancelDisconnected(state: NaiveState, command: CancelDisconnected): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  const { lastOrderId } = command;
+  return cancelThose(state, user, state.markets, {}, lastOrderId, CancelReason.DISCONNECTED);
+}
+
 function cancelThose(
   state: NaiveState,
   user: NaiveUser,
   markets: NaiveMarket[],
   fields: Record<string, number>,
+  lastOrderId = Number.POSITIVE_INFINITY,
+  reason: CancelReason = CancelReason.REQUESTED,
 ): Answer {
   const own = markets
     .flatMap((market) => market.orders.map((order) => ({ market, order })))
-    .filter(({ order }) => order.userId === user.userId)
+    .filter(({ order }) => order.userId === user.userId && order.orderId <= lastOrderId)
     .sort((a, b) => a.order.restNumber - b.order.restNumber);
-  for (const { market, order } of own) cancelOrder(state, market, order, CancelReason.REQUESTED);
+  for (const { market, order } of own) cancelOrder(state, market, order, reason);
   return ok(
     {
       ...fields,

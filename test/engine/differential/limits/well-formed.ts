@@ -32,6 +32,7 @@ export function wellFormed(): Command[] {
     { kind: 'cancel', ...user, marketId: MARKET, orderId: 1 },
     { kind: 'cancelAll', ...user, marketId: MARKET },
     { kind: 'cancelEverywhere', ...user },
+    { kind: 'cancelDisconnected', userId: 1, lastOrderId: 1 },
     { kind: 'amend', ...user, ...amendment },
     { ...bid(1, UP, 5, TimeInForce.GTC), expiresAtMs: START_MS + 60_000 },
     { ...bid(1, UP, 5, TimeInForce.GTC), selfTrade: SelfTrade.CANCEL_BOTH },

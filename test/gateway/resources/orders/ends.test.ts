@@ -65,6 +65,16 @@ test.each([
   if (status === 400) expect(await desk.server.state()).toEqual(before);
 });
 
+test.each([
+  ['validUntilMs', { validUntilMs: WINDOW_START_MS }],
+  ['expiresAtMs', { expiresAtMs: WINDOW_START_MS }],
+])('an order that is too late says that it was for its %s', async (deadline, fields) => {
+  const { json } = await desk.buy(ada, { ...RESTING, ...fields });
+  const atMs = desk.server.clock.nowMs();
+  expect(json.error.details).toEqual({ deadline, atMs });
+  expect(json.error.message).toContain(`${deadline} had passed at ${atMs}`);
+});
+
 test('cancel_taker: the arriving order ends at the own one, which stays', async () => {
   await desk.buy(ada, RESTING);
   const order = { outcome: 'DOWN', shares: 3, price: 0.6, timeInForce: 'GTC' };
