@@ -52,7 +52,6 @@ const FIELDS: Record<string, string> = {
   metric: 'What the users are ranked by',
   period: 'The time that counts',
   value: 'US dollars: shares times price',
-  match: 'The same as matchType: its former name, until version 2',
   matchType:
     'transfer: shares changed hands; mint: two buyers paid for a new set; merge: two sellers gave one up',
   role: 'Whether the order arrived (taker) or rested in the book (maker)',

@@ -60,7 +60,7 @@ export const ERRORS = {
     market_paused:
       'An operator has paused the market. Orders can be cancelled, but no new ones are accepted.',
     user_frozen: 'An operator has frozen the account. It cannot trade, stake or be withdrawn from.',
-    market_not_resolved: 'The market is not resolved yet. Claim when its status is "resolved".',
+    market_not_resolved: 'The market is not resolved yet. Try again when its status is "resolved".',
     nothing_to_claim: 'There is nothing to claim.',
     insufficient_liquidity:
       'Not enough orders match at an acceptable price. Nothing was traded or charged.',

@@ -5,22 +5,38 @@
  */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { OrdersRequest } from '../../../persistence/history/account/orders.js';
-import { answerCoded } from '../../coding/coded-answer.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { serializer } from '../../json/serializer.js';
+import { answerList, type Columns, CSV_TYPE, columnsOf } from '../csv.js';
 import { type Filter, filterOf } from '../filters.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest, pageOf, refuseCursor, startOf } from '../paging.js';
-import { CSV_TYPE, ledgerCsv, prefersCsv } from './csv.js';
 import * as examples from './examples.js';
-import { Ledger, LedgerQuery, OrderRecord, Orders, OrdersQuery } from './schemas.js';
-import { ledgerEntryOf, orderRecordOf, restingOrderOf } from './views.js';
+import { Ledger, LedgerQuery, ListedOrder, OrderRecord, Orders, OrdersQuery } from './schemas.js';
+import { ledgerEntryOf, orderRecordOf, restingOrderOf, type WritableOrder } from './views.js';
 
 const ledgerText = serializer(Ledger);
 const orderText = serializer(OrderRecord);
 const ordersText = serializer(Orders);
+
+const LEDGER_COLUMNS: Columns = [
+  ['sequence', 'sequence'],
+  ['atMs', 'atMs'],
+  ['cause', 'cause'],
+  ['marketId', 'marketId'],
+  ['orderId', 'orderId'],
+  ['tradeId', 'tradeId'],
+  ['depositId', 'depositId'],
+  ['available', 'available'],
+  ['held', 'held'],
+  ['outcome', 'shares', 'outcome'],
+  ['shares', 'shares', 'change'],
+  ['balanceAvailable', 'balance', 'available'],
+  ['balanceHeld', 'balance', 'held'],
+];
+const ORDER_COLUMNS = columnsOf(ListedOrder);
 
 export const accountHistoryRoutes: Route[] = [
   defineRoute({
@@ -43,20 +59,19 @@ export const accountHistoryRoutes: Route[] = [
       const list = `ledger/u${userId}/${query.cause ?? ''}${filter.name}`;
       const cursor = startOf(call, list);
       if (cursor === undefined) return;
-      const isCsv = prefersCsv(call.request.accept);
-      call.addHeader('Vary', 'Accept');
       const { limit, cause = null } = query;
       const request = { kind: 'ledger', userId, limit, cursor, cause, ...filter.bounds } as const;
       readHistory(call, request, (page, sequence) => {
         const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
-        if (isCsv) {
-          call.produce(CSV_TYPE);
-          if (nextCursor !== null) call.addHeader('Link', nextLink(call, nextCursor));
-          answerCoded(call, sequence, ledgerCsv(engine, page.entries));
-          return;
-        }
         const entries = page.entries.map((line) => ledgerEntryOf(engine, line));
-        answerCoded(call, sequence, ledgerText({ entries, nextCursor, sequence }));
+        const end = { nextCursor, sequence };
+        const listed = {
+          path: `/users/u${userId}/ledger`,
+          columns: LEDGER_COLUMNS,
+          entries,
+          ...end,
+        };
+        answerList(call, listed, () => ledgerText({ entries, ...end }));
       });
     },
   }),
@@ -66,11 +81,12 @@ export const accountHistoryRoutes: Route[] = [
     path: '/users/:id/orders',
     access: 'session',
     summary:
-      'Your orders, newest first; without a filter, those that rest, oldest first and at once',
+      'Your orders, newest first; without a filter, those that rest, oldest first and at once; as CSV with `Accept: text/csv`',
     userParameter: 'id',
     caching: 'private',
     query: OrdersQuery,
     responses: { 200: Orders },
+    alsoProduces: CSV_TYPE,
     errors: ['unavailable'],
     example: examples.orders,
     handle(call) {
@@ -118,8 +134,7 @@ function answerResting(call: OrdersCall): void {
   });
   if (page === null) return;
   const orders = page.entries.map((order) => restingOrderOf(engine, order));
-  const { nextCursor } = page;
-  call.answer(200, ordersText({ orders, nextCursor, sequence: engine.sequence }));
+  answerOrders(call, orders, page.nextCursor, engine.sequence);
 }
 
 /** One order or none, so no cursor belongs to this list. */
@@ -151,13 +166,17 @@ function answerHistory(
   readHistory(call, request, (page, sequence) => {
     const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
     const orders = page.entries.map((order) => orderRecordOf(engine, order));
-    answerCoded(call, sequence, ordersText({ orders, nextCursor, sequence }));
+    answerOrders(call, orders, nextCursor, sequence);
   });
 }
 
-/** The address of the next page of a CSV, as a header (RFC 8288). */
-function nextLink(call: RequestContext<unknown, unknown>, cursor: string): string {
-  const query = new URLSearchParams(call.request.rawQuery);
-  query.set('cursor', cursor);
-  return `</api/users/u${call.userId}/ledger?${query}>; rel="next"`;
+function answerOrders(
+  call: OrdersCall,
+  orders: WritableOrder[],
+  nextCursor: string | null,
+  sequence: number,
+): void {
+  const path = `/users/u${call.userId}/orders`;
+  const listed = { path, columns: ORDER_COLUMNS, entries: orders, nextCursor, sequence };
+  answerList(call, listed, () => ordersText({ orders, nextCursor, sequence }));
 }

@@ -115,7 +115,7 @@ export const OrderRecord = responseSchema(
   }),
 );
 /** In a list, the sequence is that of the list. */
-const ListedOrder = OrderRecord.omit({ sequence: true });
+export const ListedOrder = OrderRecord.omit({ sequence: true });
 export const Orders = responseSchema(
   'Orders',
   z.strictObject({ orders: z.array(ListedOrder), nextCursor, sequence }),

@@ -19,7 +19,7 @@ import type { Writable } from '../../json/serializer.js';
 import { SELF_TRADE_NAMES } from '../orders/requests.js';
 import type { LedgerEntry, OrderRecord } from './schemas.js';
 
-type WritableOrder = Omit<Writable<typeof OrderRecord>, 'sequence'>;
+export type WritableOrder = Omit<Writable<typeof OrderRecord>, 'sequence'>;
 
 const TIMES_IN_FORCE = {
   [TimeInForce.IOC]: 'IOC',

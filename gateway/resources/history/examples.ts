@@ -38,7 +38,6 @@ export const marketTrades: RouteExample = {
         shares: 11,
         value: 4.95,
         matchType: 'transfer',
-        match: 'transfer',
         atMs: 1763700300000,
       },
       {
@@ -49,7 +48,6 @@ export const marketTrades: RouteExample = {
         shares: 51,
         value: 25.5,
         matchType: 'mint',
-        match: 'mint',
         atMs: 1763700300000,
       },
     ],

@@ -18,6 +18,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
+import { answerList, CSV_TYPE, columnsOf } from '../csv.js';
 import { filterOf } from '../filters.js';
 import { findAccount, isListed } from '../find.js';
 import { cursorOf, type PageRequest, startOf, startPosition } from '../paging.js';
@@ -26,10 +27,12 @@ import { readHistory } from './read.js';
 import {
   Leaderboard,
   LeaderboardQuery,
+  MarketTrade,
   MarketTrades,
   PastMarkets,
   PastMarketsQuery,
   Points,
+  UserTrade,
   UserTrades,
   UserTradesQuery,
 } from './schemas.js';
@@ -39,6 +42,9 @@ const leaderboardText = serializer(Leaderboard);
 const marketTradesText = serializer(MarketTrades);
 const pointsText = serializer(Points);
 const userTradesText = serializer(UserTrades);
+
+const MARKET_TRADE_COLUMNS = columnsOf(MarketTrade);
+const USER_TRADE_COLUMNS = columnsOf(UserTrade);
 
 export const historyRoutes: Route[] = [
   defineRoute({
@@ -73,17 +79,23 @@ export const historyRoutes: Route[] = [
     method: 'GET',
     path: '/markets/15m/:marketId/trades',
     access: 'public',
-    summary: 'The public trades of a market, newest first; outcome, side and price are the taker’s',
+    summary:
+      'The public trades of a market, newest first; outcome, side and price are the taker’s; as CSV with `Accept: text/csv`',
     caching: 'public',
     query: PagedQuery,
     responses: { 200: MarketTrades },
+    alsoProduces: CSV_TYPE,
     errors: ['market_not_found', 'unavailable'],
     example: examples.marketTrades,
     handle(call) {
-      const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
-      answerPage(call, `tape/${marketId}`, { kind: 'marketTrades', marketId }, (page, end) =>
-        marketTradesText({ trades: page.entries.map(marketTradeOf), ...end }),
-      );
+      const name = call.parameter('marketId');
+      const marketId = marketIdNumber(call.engine, name);
+      answerPage(call, `tape/${marketId}`, { kind: 'marketTrades', marketId }, (page, end) => {
+        const trades = page.entries.map(marketTradeOf);
+        const path = `/markets/15m/${name}/trades`;
+        const listed = { path, columns: MARKET_TRADE_COLUMNS, entries: trades, ...end };
+        answerList(call, listed, () => marketTradesText({ trades, ...end }));
+      });
     },
   }),
 
@@ -91,11 +103,12 @@ export const historyRoutes: Route[] = [
     method: 'GET',
     path: '/users/:id/trades',
     access: 'public',
-    summary: 'The trades of a user, newest first',
+    summary: 'The trades of a user, newest first; as CSV with `Accept: text/csv`',
     userParameter: 'id',
     caching: 'public',
     query: UserTradesQuery,
     responses: { 200: UserTrades },
+    alsoProduces: CSV_TYPE,
     errors: ['user_not_found', 'unavailable'],
     example: examples.userTrades,
     handle(call) {
@@ -107,7 +120,9 @@ export const historyRoutes: Route[] = [
       const request = { kind: 'userTrades', userId, ...filter.bounds } as const;
       answerPage(call, list, request, (page, end) => {
         const trades = page.entries.map((trade) => userTradeOf(call.engine, trade));
-        return userTradesText({ trades, ...end });
+        const path = `/users/u${userId}/trades`;
+        const listed = { path, columns: USER_TRADE_COLUMNS, entries: trades, ...end };
+        answerList(call, listed, () => userTradesText({ trades, ...end }));
       });
     },
   }),
@@ -125,14 +140,15 @@ export const historyRoutes: Route[] = [
     example: examples.points,
     handle(call) {
       const { userId } = call;
-      answerPage(call, `points/u${userId}`, { kind: 'pointsCredits', userId }, (page, end) =>
-        pointsText({
+      answerPage(call, `points/u${userId}`, { kind: 'pointsCredits', userId }, (page, end) => {
+        const text = pointsText({
           userId: `u${userId}`,
           balance: micros(page.microPoints),
           history: page.entries.map((credit) => pointsCreditOf(call.engine, credit)),
           ...end,
-        }),
-      );
+        });
+        answerCoded(call, end.sequence, text);
+      });
     },
   }),
 
@@ -162,12 +178,12 @@ export const historyRoutes: Route[] = [
   }),
 ];
 
-/** Answers with a page of a list. `textOf` writes it with `end`, its last fields. */
+/** Reads a page of a list. `answer` answers with it and `end`, its last fields. */
 function answerPage<Kind extends 'marketTrades' | 'userTrades' | 'pointsCredits'>(
   call: RequestContext<unknown, PageRequest>,
   list: string,
   request: { kind: Kind } & Omit<RequestOf<Kind>, 'kind' | keyof PageRequest>,
-  textOf: (page: NonNullable<HistoryAnswers[Kind]>, end: PageEnd) => string,
+  answer: (page: NonNullable<HistoryAnswers[Kind]>, end: PageEnd) => void,
 ): void {
   const cursor = startOf(call, list);
   if (cursor === undefined) return;
@@ -179,7 +195,7 @@ function answerPage<Kind extends 'marketTrades' | 'userTrades' | 'pointsCredits'
       return;
     }
     const nextCursor = nextCursorOf(list, page.nextCursor);
-    answerCoded(call, sequence, textOf(page, { nextCursor, sequence }));
+    answer(page, { nextCursor, sequence });
   });
 }
 

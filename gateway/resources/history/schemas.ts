@@ -71,8 +71,6 @@ export const MarketTrade = z.strictObject({
   shares,
   value: money,
   matchType,
-  /** The same under its former name, until version 2. */
-  match: matchType,
   atMs: timeMs,
 });
 export const MarketTrades = responseSchema(

@@ -42,7 +42,6 @@ export function marketTradeOf(trade: entries.MarketTradeEntry): Writable<typeof 
     shares: lots(sizeLots),
     value: micros(sizeLots * priceTicks),
     matchType,
-    match: matchType,
     atMs: trade.atMs,
   };
 }

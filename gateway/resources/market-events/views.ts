@@ -20,7 +20,7 @@ export function eventText(event: MarketEvent): string {
       return bookText({ sequence, atMs, type: 'book', ...level, change: lots(changeLots) });
     }
     case 'trade': {
-      const { match: _, ...trade } = marketTradeOf(event.entry);
+      const trade = marketTradeOf(event.entry);
       return tradeText({ sequence, type: 'trade', ...trade });
     }
     case 'price': {

@@ -573,7 +573,7 @@ describe('history', () => {
     ]);
     const { json: tape } = await api.read(`/markets/15m/${MARKET}/trades`);
     expect(tape.trades).toMatchObject([
-      { outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 100, value: 60, match: 'mint' },
+      { outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 100, value: 60, matchType: 'mint' },
     ]);
     expect(tape.trades[0].tradeId).toBe(mine.trades[0].tradeId);
   });

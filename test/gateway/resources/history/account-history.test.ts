@@ -116,6 +116,26 @@ describe('the statement', () => {
     }
   });
 
+  test.each(['orders', 'orders?status=all&limit=2', 'trades?limit=2'])(
+    'so is /%s',
+    async (list) => {
+      const path = `/users/${ada.userId}/${list}`;
+      const headers = { accept: 'text/csv' };
+      const read = (from: string) =>
+        server.api.send('GET', from, undefined, { token: ada.token, headers });
+      const { json } = await server.api.get(path, ada.token);
+      const entries = json.orders ?? json.trades;
+      expect(entries.length).toBeGreaterThan(0);
+      const { text, headers: got } = await read(path);
+      const [head, ...lines] = text.trimEnd().split('\r\n');
+      expect(head).toBe(Object.keys(entries[0]).join(','));
+      expect(lines).toEqual(entries.map((entry: object) => Object.values(entry).join(',')));
+      if (json.nextCursor === null) return;
+      const next = /^<\/api(.*)>; rel="next"$/.exec(`${got['link']}`)![1]!;
+      expect((await read(next)).text.split('\r\n')[1]).not.toBe(lines[0]);
+    },
+  );
+
   test('is refused to others, and with bad filters and cursors', async () => {
     const path = `/users/${ada.userId}/ledger`;
     expect((await server.api.get(path)).json.error.code).toBe('missing_token');

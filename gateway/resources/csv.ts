@@ -1,0 +1,87 @@
+/**
+ * Lists as CSV (RFC 4180), for clients that prefer it: a head, and a line for each entry, in the
+ * order of the page. The header Link names the next page.
+ */
+import type { z } from 'zod';
+import { answerCoded } from '../coding/coded-answer.js';
+import type { RequestContext } from '../http/request-context.js';
+
+export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
+
+/** The name of each column, and the field of an entry that is in it. */
+export type Columns = readonly (readonly [name: string, field: string, inner?: string])[];
+
+/** A column for each field, under its name. */
+export function columnsOf(entry: z.ZodObject): Columns {
+  return Object.keys(entry.shape).map((name) => [name, name]);
+}
+
+export interface Page {
+  /** Of the list, below `/api`. */
+  path: string;
+  columns: Columns;
+  /** As the JSON has them. */
+  entries: readonly object[];
+  nextCursor: string | null;
+  sequence: number;
+}
+
+/** Answers with a page of a list, as the client prefers it. `json`: the whole answer. */
+export function answerList(
+  call: RequestContext<unknown, unknown>,
+  page: Page,
+  json: () => string,
+): void {
+  const { sequence, nextCursor } = page;
+  call.addHeader('Vary', 'Accept');
+  if (!prefersCsv(call.request.accept)) {
+    answerCoded(call, sequence, json());
+    return;
+  }
+  call.produce(CSV_TYPE);
+  if (nextCursor !== null) {
+    const query = new URLSearchParams(call.request.rawQuery);
+    query.set('cursor', nextCursor);
+    call.addHeader('Link', `</api${page.path}?${query}>; rel="next"`);
+  }
+  answerCoded(call, sequence, csvText(page));
+}
+
+/** No value contains a comma, a quote or a line break, so none is quoted. */
+function csvText({ columns, entries }: Page): string {
+  const head = columns.map(([name]) => name);
+  return [head, ...entries.map((entry) => valuesOf(columns, entry))]
+    .map((values) => `${values.join(',')}\r\n`)
+    .join('');
+}
+
+function valuesOf(columns: Columns, entry: object): string[] {
+  return columns.map(([, field, inner]) => {
+    const outer = (entry as Record<string, unknown>)[field];
+    return valueText(inner === undefined ? outer : fieldOf(outer, inner));
+  });
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return value === null ? null : (value as Record<string, unknown>)[name];
+}
+
+/** Numbers are as exact as in JSON; null is empty. */
+function valueText(value: unknown): string {
+  if (value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Whether the header Accept prefers CSV to JSON. Without a preference the answer is JSON. */
+function prefersCsv(accept: string): boolean {
+  if (accept === '') return false;
+  let [csv, json] = [0, 0];
+  for (const part of accept.toLowerCase().split(',')) {
+    const [type, ...parameters] = part.split(';').map((text) => text.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    const quality = weight === undefined ? 1 : Number(weight.slice(2));
+    if (type === 'text/csv') csv = Math.max(csv, quality);
+    else if (type === 'application/json') json = Math.max(json, quality);
+  }
+  return csv > json;
+}
