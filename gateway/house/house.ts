@@ -233,6 +233,7 @@ export class House {
     });
     const half = halfSpreadTicks(value.perSecond);
     const position = this.engine.position(this.userId, marketId);
+    const { maxOrderMicros, maxOpenOrders } = this.engine.rules();
     const plan = planQuotes({
       fairTicks: value.probability * MICROS_PER_SET,
       halfSpreadTicks: half,
@@ -240,6 +241,8 @@ export class House {
       downLots: position?.downLots ?? 0,
       maxExposureLots: Math.floor((this.fundsMicros * EXPOSURE_SHARE_OF_FUNDS) / MICROS_PER_SET),
       spendableMicros: this.spendableMicros(position, seen.resting),
+      maxOrderMicros,
+      maxOrders: Math.floor(maxOpenOrders / this.engine.assetCount),
       othersBidTicks: this.othersBest(marketId, Side.SELL),
       othersAskTicks: this.othersBest(marketId, Side.BUY),
     });
@@ -276,9 +279,11 @@ export class House {
     state.short = short;
     const symbol = this.engine.assetSymbol(market.asset);
     const { availableMicros } = this.engine.account(this.userId)!;
+    const { maxOrderMicros, maxOpenOrders } = this.engine.rules();
+    const bounds = { symbol, availableMicros, maxOrderMicros, maxOpenOrders };
     if (short)
-      this.log.warn({ symbol, availableMicros }, 'house: short of money; quotes are reduced');
-    else this.log.info({ symbol, availableMicros }, 'house: quotes have their full size again');
+      this.log.warn(bounds, 'house: quotes are reduced by its money, or by the rules in force');
+    else this.log.info(bounds, 'house: quotes have their full size again');
   }
 
   /** One command, so that no order meets a half-replaced set of quotes. */

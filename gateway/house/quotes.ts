@@ -4,7 +4,7 @@
  *
  * Always holds for a plan: no bid is above the fair value and no ask below it; filling one side
  * takes the exposure no further than its cap; sells are of shares that the house has; buys cost no
- * more than it may spend.
+ * more than it may spend; the rules in force allow each order.
  *
  * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP; an ask is the same
  * with UP and DOWN exchanged. So shares that are traded back free their money.
@@ -55,6 +55,9 @@ export interface QuoteInput {
   maxExposureLots: number;
   /** Limit for all buys together. */
   spendableMicros: number;
+  /** What the rules let one buy spend, and how many orders of this market may rest. */
+  maxOrderMicros: number;
+  maxOrders: number;
   /** Best bid and ask of other users, for UP; null: none. The house never takes. */
   othersBidTicks: number | null;
   othersAskTicks: number | null;
@@ -73,7 +76,7 @@ export interface Quote {
 
 export interface QuotePlan {
   quotes: Quote[];
-  /** There is not enough money for quotes of full size. */
+  /** There is not enough money for quotes of full size, or the rules do not allow them. */
   short: boolean;
 }
 
@@ -89,11 +92,22 @@ export function planQuotes(input: QuoteInput): QuotePlan {
   // An ask for UP at p is a bid for DOWN at 1000 - p, so one function plans both sides.
   const bids = sideLevels(bid, Math.max(0, maxExposureLots - exposureLots));
   const asks = sideLevels(MICROS_PER_SET - ask, Math.max(0, maxExposureLots + exposureLots));
-  const wanted = [
-    ...sideQuotes(bids, Outcome.UP, downLots),
-    ...sideQuotes(asks, Outcome.DOWN, upLots),
-  ];
-  return fitToMoney(wanted, input.spendableMicros);
+  const sides = [sideQuotes(bids, Outcome.UP, downLots), sideQuotes(asks, Outcome.DOWN, upLots)];
+  const perSide = Math.floor(input.maxOrders / 2);
+  const wanted = sides.flatMap((quotes) => quotes.slice(0, perSide));
+  const allowed = wanted.map((quote) => withinOrder(quote, input.maxOrderMicros));
+  const plan = fitToMoney(allowed, input.spendableMicros);
+  const isReduced = sizeOf(sides.flat()) > sizeOf(allowed);
+  return { ...plan, short: plan.short || isReduced };
+}
+
+function withinOrder(quote: Quote, maxMicros: number): Quote {
+  if (quote.side === Side.SELL) return quote;
+  return { ...quote, sizeLots: Math.min(quote.sizeLots, Math.floor(maxMicros / quote.priceTicks)) };
+}
+
+function sizeOf(quotes: readonly Quote[]): number {
+  return quotes.reduce((sum, { sizeLots }) => sum + sizeLots, 0);
 }
 
 interface Level {
@@ -130,13 +144,12 @@ function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: numbe
     const buy = { side: Side.BUY, outcome, priceTicks, sizeLots: sizeLots - soldLots };
     quotes.push({ ...sell, toleranceTicks }, { ...buy, toleranceTicks });
   }
-  return quotes;
+  return positive(quotes);
 }
 
 function fitToMoney(wanted: readonly Quote[], spendableMicros: number): QuotePlan {
   const cost = wanted.reduce((sum, quote) => sum + costMicros(quote), 0);
-  if (cost <= spendableMicros)
-    return { quotes: wanted.filter((quote) => quote.sizeLots > 0), short: false };
+  if (cost <= spendableMicros) return { quotes: positive(wanted), short: false };
   const scale = Math.max(0, spendableMicros) / cost;
   // An order above the planned price would cost more than is available, so no tolerance.
   const scaled = wanted.map((quote) =>
@@ -144,7 +157,11 @@ function fitToMoney(wanted: readonly Quote[], spendableMicros: number): QuotePla
       ? quote
       : { ...quote, sizeLots: Math.floor(quote.sizeLots * scale), toleranceTicks: 0 },
   );
-  return { quotes: scaled.filter((quote) => quote.sizeLots > 0), short: true };
+  return { quotes: positive(scaled), short: true };
+}
+
+function positive(quotes: readonly Quote[]): Quote[] {
+  return quotes.filter(({ sizeLots }) => sizeLots > 0);
 }
 
 function costMicros(quote: Quote): number {

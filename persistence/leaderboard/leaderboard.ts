@@ -3,7 +3,8 @@
  * of the exchange's time, from the follower's engine.
  *
  * A user is listed after their first trade, settlement or points in the period. Higher values come
- * first, equal values in order of registration. A rank is 1 plus the number of users before.
+ * first, equal values in order of registration. A rank is 1 plus the number of users with a higher
+ * value, so equal values share one.
  *
  * Always holds: a board is up to date when it answers. Before its first request it costs nothing;
  * then each user who changes is noted, and moved at the next request.
@@ -169,9 +170,12 @@ class Board {
 
   page(limit: number, after: LeaderboardCursor | null): RankedEntry[] {
     const skipped = after === null ? 0 : this.countUpTo(after);
-    return this.ranked
-      .slice(skipped, limit)
-      .map((entry, i) => ({ rank: skipped + i + 1, ...entry }));
+    let before = { rank: 0, value: Number.NaN };
+    return this.ranked.slice(skipped, limit).map(({ userId, value }, i) => {
+      const first = i === 0 ? this.ranked.rankOfValue(value) : skipped + i + 1;
+      before = { rank: value === before.value ? before.rank : first, value };
+      return { rank: before.rank, userId, value };
+    });
   }
 
   rankOf(userId: number): number | null {

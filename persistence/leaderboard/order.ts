@@ -56,9 +56,14 @@ export class RankedUsers {
     else this.show(userId, value);
   }
 
+  /** 1 plus the number of users with a higher value. */
   rankOf(userId: number): number | null {
     const value = this.valueOf(userId);
-    return value === null ? null : this.countBefore(userId, value) + 1;
+    return value === null ? null : this.rankOfValue(value);
+  }
+
+  rankOfValue(value: number): number {
+    return this.countBefore(0, value) + 1;
   }
 
   countBefore(userId: number, value: number): number {

@@ -94,7 +94,13 @@ export class ExpectedStandings {
       return counts.length === 0 ? [] : [{ userId, username, value }];
     });
     entries.sort((a, b) => b.value.cmp(a.value) || numberOf(a.userId) - numberOf(b.userId));
-    return entries.map((entry, i) => ({ rank: i + 1, ...entry, value: entry.value.toNumber() }));
+    // Equal values share a rank.
+    const rankOf = (value: Big) => entries.findIndex((one) => one.value.eq(value)) + 1;
+    return entries.map((entry) => ({
+      rank: rankOf(entry.value),
+      ...entry,
+      value: entry.value.toNumber(),
+    }));
   }
 
   /** For all time. */

@@ -22,6 +22,8 @@ const plain: QuoteInput = {
   downLots: 0,
   maxExposureLots: 25_000_000,
   spendableMicros: 100_000 * DOLLAR,
+  maxOrderMicros: 1_000_000 * DOLLAR,
+  maxOrders: 1_000,
   othersBidTicks: null,
   othersAskTicks: null,
 };
@@ -62,6 +64,8 @@ describe('a plan', () => {
     downLots: fc.integer({ min: 0, max: 40_000_000 }),
     maxExposureLots: fc.integer({ min: 0, max: 25_000_000 }),
     spendableMicros: fc.integer({ min: 0, max: 100_000 * DOLLAR }),
+    maxOrderMicros: fc.integer({ min: DOLLAR, max: 2_000 * DOLLAR }),
+    maxOrders: fc.integer({ min: 1, max: 20 }),
     othersBidTicks: fc.option(fc.integer({ min: 1, max: 998 })),
     othersAskTicks: fc.option(fc.integer({ min: 2, max: 999 })),
   });
@@ -96,6 +100,8 @@ describe('a plan', () => {
           input.downLots,
         );
         expect(cost(quotes)).toBeLessThanOrEqual(input.spendableMicros);
+        for (const quote of quotes) expect(cost([quote])).toBeLessThanOrEqual(input.maxOrderMicros);
+        expect(quotes.length).toBeLessThanOrEqual(input.maxOrders);
       }),
       { numRuns: 3_000 },
     );
@@ -112,6 +118,16 @@ describe('a plan', () => {
         expect(short).toBe(false);
       }
     }
+  });
+
+  test.each([
+    [{ maxOrders: 1 }, 0],
+    [{ maxOrders: 4 }, 4],
+    [{ maxOrderMicros: DOLLAR }, 10],
+  ])('says so when the rules allow less: %j', (rules, count) => {
+    const { quotes, short } = plan(rules);
+    expect([quotes.length, short]).toEqual([count, true]);
+    if (count === 4) expect([bestBid(quotes), bestAsk(quotes)]).toEqual([490, 510]);
   });
 
   test('without inventory has five levels of buys on each side of the fair value', () => {

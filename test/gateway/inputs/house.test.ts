@@ -333,7 +333,7 @@ describe('inventory and money', () => {
     await quoted();
     expect(exchange.engine.account(houseId())!.heldMicros).toBeGreaterThan(10 * DOLLAR);
     await pass(20_000, 95_000);
-    const warnings = logged.filter((entry) => entry.msg.includes('short of money'));
+    const warnings = logged.filter((entry) => entry.msg.includes('reduced'));
     expect(warnings).toHaveLength(1);
   });
 

@@ -24,12 +24,17 @@ function sorted(values: Map<number, number>): Ranked[] {
     .sort((a, b) => b.value - a.value || a.userId - b.userId);
 }
 
+/** Equal values share a rank. */
+function rankIn(list: readonly Ranked[], value: number): number {
+  return list.findIndex((one) => one.value === value) + 1;
+}
+
 function expectOrder(ranked: RankedUsers, values: Map<number, number>): void {
   const list = sorted(values);
   expect(ranked.size).toBe(list.length);
   expect(ranked.slice(0, list.length + 1)).toEqual(list);
-  for (const [i, { userId, value }] of list.entries()) {
-    expect(ranked.rankOf(userId)).toBe(i + 1);
+  for (const { userId, value } of list) {
+    expect(ranked.rankOf(userId)).toBe(rankIn(list, value));
     expect(ranked.valueOf(userId)).toBe(value);
   }
 }
@@ -132,8 +137,11 @@ function expectBoards(engine: Engine, boards: Leaderboards): number {
     for (const period of PERIODS) {
       const list = naive(engine, metric, period);
       listed += list.length;
-      const ranks = list.map((entry, i) => ({ rank: i + 1, ...entry }));
+      const ranks = list.map((entry) => ({ rank: rankIn(list, entry.value), ...entry }));
       expect(boards.page(metric, period, 1_000, null), `${metric} ${period}`).toEqual(ranks);
+      const after = list[1];
+      if (after !== undefined)
+        expect(boards.page(metric, period, 3, after)).toEqual(ranks.slice(2, 5));
       for (const { userId, rank } of ranks.slice(0, 5)) {
         expect(boards.rankOf(userId, metric, period)).toBe(rank);
       }
@@ -240,12 +248,12 @@ describe('the boards', () => {
     const first = boards.page('volume', 'all', 2, null);
     expect(first.map(({ userId, rank }) => [userId, rank])).toEqual([
       [3, 1],
-      [4, 2],
+      [4, 1],
     ]);
     const second = boards.page('volume', 'all', 2, first[1]!);
     expect(second.map(({ userId, rank }) => [userId, rank])).toEqual([
       [1, 3],
-      [2, 4],
+      [2, 3],
     ]);
     trade(4, 5, 5_000);
     // User 4 has moved up and user 5 is new; the users after user 4 still come once.
