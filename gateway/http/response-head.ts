@@ -15,6 +15,8 @@ const LINES = [
   'Referrer-Policy: no-referrer',
   "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy: same-origin',
+  // uWebSockets.js closes an idle connection after 8 to 12 s.
+  'Keep-Alive: timeout=8',
 ];
 /** One year, for answers over HTTPS. */
 const SECURE_LINE = 'Strict-Transport-Security: max-age=31536000';

@@ -3,6 +3,7 @@
  * runs; bundlers leave out what is not used, and nothing of it needs Node.js.
  */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -118,6 +119,19 @@ describe('another package', () => {
       held: 500,
       status: 'resting',
     });
+  });
+
+  test('runs the example of the README, also twice', async () => {
+    const [, example] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))!;
+    const here = example!.replace('http://127.0.0.1:3000', server.api.url);
+    await compile(`${here}stream.close();\n`, NODE);
+    const { token } = await server.register('maker');
+    for (let i = 0; i < 2; i++) {
+      const offer = { outcome: 'DOWN', shares: 100, price: 0.5, timeInForce: 'GTC' };
+      await server.api.post(`/markets/15m/${MARKET}/buy`, offer, token);
+      const { stdout } = await run(process.execPath, [join(folder, 'built/program.js')]);
+      expect(stdout).toContain('filled [');
+    }
   });
 
   test('may be a page, which has no types of Node.js', async () => {

@@ -44,6 +44,7 @@ describe('headers', () => {
       'referrer-policy': 'no-referrer',
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
       'cross-origin-resource-policy': 'same-origin',
+      'keep-alive': 'timeout=8',
       'x-request-id': expect.stringMatching(/^[A-Za-z0-9_.:-]{1,64}$/),
     });
     expect(headers['strict-transport-security']).toBe(undefined);
