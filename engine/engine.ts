@@ -16,6 +16,7 @@ import { Fingerprint } from './interface/fingerprint.js';
 import {
   MAX_FILLS_PER_ORDER,
   MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_PASSES_PER_COMMAND,
   MAX_TIME_MS,
   WORK_UNITS_PER_COMMAND,
 } from './interface/limits.js';
@@ -158,6 +159,7 @@ export class Engine extends Reads {
     state.replayed = false;
     state.refuse(Code.ok, 0, 0);
     state.fillsLeft = MAX_FILLS_PER_ORDER;
+    state.passesLeft = MAX_PASSES_PER_COMMAND;
     state.accounts.setTime(atMs);
     if (state.orderDetails.hasEnded) state.orderDetails.forgetEnded();
 

@@ -13,7 +13,12 @@ import {
   TokenState,
   WINDOW_MS,
 } from './interface/domain.js';
-import { MAX_FILLS_PER_ORDER, MAX_TIME_MS, MICROS_PER_SET } from './interface/limits.js';
+import {
+  MAX_FILLS_PER_ORDER,
+  MAX_PASSES_PER_COMMAND,
+  MAX_TIME_MS,
+  MICROS_PER_SET,
+} from './interface/limits.js';
 import { REFERENCE_WINDOW_MS } from './interface/parameters.js';
 import type { Rules } from './interface/rule-sets.js';
 import type {
@@ -310,6 +315,7 @@ export class Reads {
     taker.level = ownTicks(taker.kind, request.priceTicks);
     taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;
     taker.lotsLeft = request.sizeLots;
+    this.state.passesLeft = MAX_PASSES_PER_COMMAND;
     const nextMakerLevel = walk(this.state, taker, MAX_FILLS_PER_ORDER);
     return {
       filledLots: taker.filledLots,

@@ -104,6 +104,8 @@ export const MAX_CLIENT_ORDER_ID_LENGTH = 64;
  * done per command.
  */
 export const WORK_UNITS_PER_COMMAND = 1_000;
+/** Orders that are due, but not worked off, which one command passes over while it matches. */
+export const MAX_PASSES_PER_COMMAND = 1_000;
 
 function assertMaxima(): void {
   const products = [

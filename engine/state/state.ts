@@ -80,6 +80,8 @@ export class State {
   replayed = false;
   /** Makers that the current command may still trade with, or check for a refused FOK order. */
   fillsLeft = 0;
+  /** Orders that are due which the current command may still pass over; negative: it met more. */
+  passesLeft = 0;
   /** Resting orders that expire at this time or before are due, but not worked off; -1: none. */
   overdueMs = -1;
   /** Orders with a larger id are of an atomic batch that runs, and may be undone. */

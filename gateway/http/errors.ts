@@ -88,7 +88,7 @@ export const ERRORS = {
     idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new one for each request.',
     limit_reached:
-      'A limit of the exchange has been reached: accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, vault deposits, referral codes, transfers, or total money.',
+      'A limit of the exchange has been reached: accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, vault deposits, referral codes, transfers, or total money. Or too many orders that have just expired stand ahead: try again.',
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',

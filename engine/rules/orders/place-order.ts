@@ -196,8 +196,10 @@ function checkShares(state: State, taker: Taker, slot: number): number {
 
 export function checkLiquidity(state: State, taker: Taker): number {
   const firstLevel = firstMakerLevel(state, taker);
+  if (firstLevel === TOO_MANY_DUE) return Code.limit_reached;
   if (taker.postOnly && firstLevel > 0) return Code.post_only_would_trade;
   if (taker.timeInForce === TimeInForce.FOK && !wouldFill(state, taker)) {
+    if (state.passesLeft < 0) return Code.limit_reached;
     const worst = taker.side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
     const code = taker.priceTicks === worst ? Code.insufficient_liquidity : Code.price_not_met;
     return state.refuse(code, taker.valueMicros, taker.filledLots);
@@ -212,10 +214,12 @@ export function checkLiquidity(state: State, taker: Taker): number {
 
 /** The order is stopped by an order of the same user before it meets another maker. */
 const OWN_FIRST = -1;
+/** More orders that are due stand ahead than the command may pass over. */
+const TOO_MANY_DUE = -2;
 
 /**
  * The level of the best acceptable maker of another user; 0: none. OWN_FIRST: an order of the same
- * user comes first, and the taker does not go past it.
+ * user comes first, and the taker does not go past it. Or TOO_MANY_DUE.
  */
 function firstMakerLevel(state: State, taker: Taker): number {
   const { levels, orders } = state;
@@ -224,7 +228,10 @@ function firstMakerLevel(state: State, taker: Taker): number {
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     let row = levels.first(levelRow(ladder, level));
     for (; row !== 0; row = orders.after(row)) {
-      if (isOverdue(state, row)) continue;
+      if (isOverdue(state, row)) {
+        if (!mayPass(state)) return TOO_MANY_DUE;
+        continue;
+      }
       if (orders.userId(row) !== taker.userId) return level;
       if (taker.selfTrade !== SelfTrade.CANCEL_RESTING)
         return taker.lotsAt(level, 1) === 0 ? 0 : OWN_FIRST;
@@ -232,6 +239,12 @@ function firstMakerLevel(state: State, taker: Taker): number {
     level = levels.nextBelow(ladder, level);
   }
   return 0;
+}
+
+/** Whether the command may pass over one more order that is due. */
+function mayPass(state: State): boolean {
+  state.passesLeft -= 1;
+  return state.passesLeft >= 0;
 }
 
 /**
@@ -248,7 +261,8 @@ function wouldFill(state: State, taker: Taker): boolean {
 
 /**
  * Simulates the matching; changes only the taker. Returns the level of the next acceptable maker, 0
- * if there is none. Stops at `maxFills`, with the next maker's level.
+ * if there is none. Stops at `maxFills`, with the next maker's level, and likewise at an order that
+ * is due which is one too many to pass over.
  */
 export function walk(state: State, taker: Taker, maxFills: number): number {
   const { levels, orders } = state;
@@ -257,7 +271,10 @@ export function walk(state: State, taker: Taker, maxFills: number): number {
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     let row = levels.first(levelRow(ladder, level));
     for (; row !== 0; row = orders.after(row)) {
-      if (isOverdue(state, row)) continue;
+      if (isOverdue(state, row)) {
+        if (!mayPass(state)) return level;
+        continue;
+      }
       if (orders.userId(row) === taker.userId) {
         if (taker.selfTrade === SelfTrade.CANCEL_RESTING) continue;
         return level;
@@ -284,6 +301,9 @@ function takeLiquidity(state: State, taker: Taker): number {
     const lots = taker.lotsAt(level, orders.lots(row));
     if (lots === 0) return level;
     if (isOverdue(state, row)) {
+      // Those ahead of the first maker, and all that a FOK order meets, have been counted.
+      const isCounted = taker.fillCount > 0 && taker.timeInForce !== TimeInForce.FOK;
+      if (isCounted && !mayPass(state)) return level;
       cancelOrder(state, row, CancelReason.EXPIRED);
       continue;
     }
