@@ -234,9 +234,12 @@ function restingFields({ expiresAtMs, selfTrade }: Fields<typeof limitFields>) {
 /** The new terms of an order. */
 export const amendFields = {
   shares: shares.optional().meta({
-    description: 'All shares that the order shall have, those that are filled included',
+    description:
+      'All shares that the order shall have, those that are filled included; without it, as before',
   }),
-  price: field.decimalNumber(TICK_SCALE, field.PRICES).optional().meta(LIMIT_TEXTS.price),
+  price: field.decimalNumber(TICK_SCALE, field.PRICES).optional().meta({
+    description: 'US dollars per share, at most 3 decimal places; without it, as before',
+  }),
 };
 export const AMEND_RULES = {
   description: '`shares`, `price` or both',
