@@ -32,6 +32,8 @@ export interface FileFeedOptions {
 /** Limits of one turn of the event loop: this many prices, and this much exchange time. */
 const MAX_BATCH_TICKS = 64;
 const MAX_BATCH_MS = 1_000;
+/** How long a stop waits for a read that is under way. */
+const READ_GRACE_MS = 1_000;
 
 /** Creates the feed and its clock, which starts at the first price or at `resumeAtMs`. */
 export function openFileFeed(options: FileFeedOptions): { clock: FeedClock; feed: PriceFeed } {
@@ -63,7 +65,8 @@ class FileFeed implements PriceFeed {
 
   async stop(): Promise<void> {
     this.aborter.abort();
-    await this.playing;
+    // A read of a network mount that has died ends at some time or never. It delivers nothing more.
+    await Promise.race([this.playing, sleep(READ_GRACE_MS, undefined, { ref: false })]);
   }
 
   private async play(sink: PriceSink): Promise<void> {

@@ -1,14 +1,18 @@
 /**
  * A price file: CSV with the header `observedAtMs,asset,price`, oldest price first, in dollars with
  * at most 6 decimal places. With a fourth column `source`, it has the prices of several sources. It
- * is read as a stream, so it may have any size. An invalid line ends the reading with a
- * `TickFileError` that names it.
+ * is a regular file, because it is read twice. It is read as a stream, so it may have any size. An
+ * invalid line ends the reading with a `TickFileError` that names it.
+ *
+ * Always holds: no price is returned whose time is not plausible. A journal that begins in 1970 or
+ * 2243 cannot be taken back.
  */
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { isPriceSource } from '../../../engine/interface/fields.js';
-import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { MAX_ASSET_PRICE_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 import { parsePriceMicros } from './price-feed.js';
 
 export interface Tick {
@@ -30,6 +34,10 @@ export class TickFileError extends Error {
 }
 
 const HEADER = ['observedAtMs', 'asset', 'price'];
+/** Plausible times: the years from 2000 to 2099. */
+const [FROM_MS, TO_MS] = [Date.UTC(2000), Date.UTC(2100)];
+/** A quote that is not closed takes in the lines after it, up to this many bytes. */
+const MAX_LINE_BYTES = 200;
 const HEADER_WITH_SOURCE = [...HEADER, 'source'];
 
 /**
@@ -39,7 +47,16 @@ const HEADER_WITH_SOURCE = [...HEADER, 'source'];
  * read
  */
 export async function* readTicks(path: string, symbols: ReadonlySet<string>): AsyncGenerator<Tick> {
-  const parser = parse({ info: true, bom: true, relax_column_count: true });
+  if (!(await stat(path)).isFile())
+    throw new TickFileError(`${path} is not a regular file, which can be read twice`);
+  const parser = parse({
+    info: true,
+    bom: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    record_delimiter: ['\r\n', '\n'],
+    max_record_size: MAX_LINE_BYTES,
+  });
   // An error of either stream ends the other and is thrown by the iteration below.
   pipeline(createReadStream(path), parser, () => {});
   let header: readonly string[] | null = null;
@@ -56,13 +73,13 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
         header = [HEADER, HEADER_WITH_SOURCE].find((one) => one.join() === record.join()) ?? null;
         if (header === null)
           throw new TickFileError(
-            `${path}, line 1: the header must be ${HEADER.join()} or ${HEADER_WITH_SOURCE.join()}`,
+            `${path}, line 1: the header must be ${HEADER.join()} or ${HEADER_WITH_SOURCE.join()}. ` +
+              'gateway/CONFIGURATION.md, "Price files", says how to convert the files of exchanges',
           );
       }
     }
   } catch (error) {
-    if (error instanceof CsvError)
-      throw new TickFileError(`${path}: ${error.message}`, { cause: error });
+    if (error instanceof CsvError) throw lineError(path, error);
     throw error;
   }
 }
@@ -87,6 +104,14 @@ export async function checkTickFile(
   return { tickCount, firstAtMs, lastAtMs };
 }
 
+function lineError(path: string, error: CsvError): TickFileError {
+  const isLong = error.code === 'CSV_MAX_RECORD_SIZE' || error.code === 'CSV_QUOTE_NOT_CLOSED';
+  const problem = isLong
+    ? `up to line ${error['lines']}, a quote is not closed, or a line has more than ${MAX_LINE_BYTES} bytes`
+    : printable(error.message);
+  return new TickFileError(`${path}: ${problem}`, { cause: error });
+}
+
 interface CsvRow {
   record: string[];
   info: { lines: number };
@@ -101,15 +126,40 @@ function toTick(
 ): Tick | string {
   if (record.length !== columns) return `${record.length} columns, must be ${columns}`;
   const [timeText, symbol, priceText, source] = record as [string, string, string, string?];
-  const observedAtMs = /^\d{1,13}$/.test(timeText) ? Number(timeText) : -1;
-  if (observedAtMs < 0 || observedAtMs > MAX_TIME_MS)
-    return `observedAtMs must be milliseconds since the epoch, not "${timeText}"`;
+  const observedAtMs = /^\d{1,20}$/.test(timeText) ? Number(timeText) : Number.NaN;
+  if (!isPlausible(observedAtMs)) return timeProblem(timeText, observedAtMs);
   if (observedAtMs < lastAtMs) return `the time goes back, from ${lastAtMs} to ${observedAtMs}`;
-  if (!symbols.has(symbol)) return `the exchange has no asset "${symbol}"`;
+  if (!symbols.has(symbol)) return `the exchange has no asset ${shown(symbol)}`;
   const priceMicros = parsePriceMicros(priceText);
   if (priceMicros === null)
-    return `price must be dollars with at most 6 decimal places, not "${priceText}"`;
+    return (
+      `price must be dollars, more than 0 and at most ${MAX_ASSET_PRICE_MICROS / MICROS_PER_DOLLAR}, ` +
+      `with at most 6 decimal places, not ${shown(priceText)}`
+    );
   if (source === undefined) return { observedAtMs, symbol, priceMicros };
-  if (!isPriceSource(source)) return `source must be 1 to 32 of a-z 0-9 . -, not "${source}"`;
+  if (!isPriceSource(source)) return `source must be 1 to 32 of a-z 0-9 . -, not ${shown(source)}`;
   return { observedAtMs, symbol, priceMicros, source };
+}
+
+function isPlausible(atMs: number): boolean {
+  return atMs >= FROM_MS && atMs < TO_MS;
+}
+
+function timeProblem(text: string, value: number): string {
+  const must = 'observedAtMs must be milliseconds since the epoch, in the years 2000 to 2099';
+  if (isPlausible(value * 1_000)) return `${must}; ${text} looks like seconds: multiply by 1,000`;
+  if (isPlausible(value / 1_000))
+    return `${must}; ${text} looks like microseconds: divide by 1,000`;
+  if (isPlausible(value / 1_000_000))
+    return `${must}; ${text} looks like nanoseconds: divide by 1,000,000`;
+  return `${must}, not ${shown(text)}`;
+}
+
+/** A value of the file in a message: short, and harmless to a terminal. */
+function shown(text: string): string {
+  return printable(JSON.stringify(text.slice(0, 40)));
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?');
 }

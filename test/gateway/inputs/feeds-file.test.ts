@@ -1,4 +1,5 @@
 /** The file feed on real prices: all of them, exactly, in order, each at its own time. */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -131,63 +132,94 @@ describe('a day of real prices', () => {
 
 describe('other files', () => {
   test('may have several assets, and several prices at one time', async () => {
-    const lines = ['5000,BTC,1', '5000,ETH,0.000001', '5000,BTC,2.5', '6000,ETH,9999999.999999'];
+    const lines = [
+      '1735689605000,BTC,1',
+      '1735689605000,ETH,0.000001',
+      '1735689605000,BTC,2.5',
+      '1735689606000,ETH,9999999.999999',
+    ];
     const { feed, delivered, start } = await play({ path: fileOf(HEADER, ...lines) });
     start();
     await eventually(() => expect(delivered).toHaveLength(4));
     await feed.stop();
     expect(delivered.map((tick) => [tick.observedAtMs, tick.symbol, tick.priceMicros])).toEqual([
-      [5_000, 'BTC', 1_000_000],
-      [5_000, 'ETH', 1],
-      [5_000, 'BTC', 2_500_000],
-      [6_000, 'ETH', 9_999_999_999_999],
+      [1_735_689_605_000, 'BTC', 1_000_000],
+      [1_735_689_605_000, 'ETH', 1],
+      [1_735_689_605_000, 'BTC', 2_500_000],
+      [1_735_689_606_000, 'ETH', 9_999_999_999_999],
     ]);
   });
 
   test('that end before the journal deliver no price, and time continues', async () => {
     const { clock, feed, delivered, start } = await play({
-      path: fileOf(HEADER, '5000,BTC,1'),
-      resumeAtMs: 90_000,
+      path: fileOf(HEADER, '1735689605000,BTC,1'),
+      resumeAtMs: 1_735_689_690_000,
     });
-    expect(clock.nowMs()).toBe(90_000);
+    expect(clock.nowMs()).toBe(1_735_689_690_000);
     start();
-    await eventually(() => expect(clock.nowMs()).toBeGreaterThan(100_000));
+    await eventually(() => expect(clock.nowMs()).toBeGreaterThan(1_735_689_700_000));
     expect(delivered).toEqual([]);
     await feed.stop();
   });
 
   test('that start after the journal set the start of time', async () => {
-    const { clock } = await play({ path: fileOf(HEADER, '5000,BTC,1'), resumeAtMs: 4_000 });
-    expect(clock.nowMs()).toBe(5_000);
+    const { clock } = await play({
+      path: fileOf(HEADER, '1735689605000,BTC,1'),
+      resumeAtMs: 1_735_689_604_000,
+    });
+    expect(clock.nowMs()).toBe(1_735_689_605_000);
   });
 });
 
+test('blank lines, and lines that end in CRLF among others, do not matter', async () => {
+  const path = fileOf(HEADER, '1735689605000,BTC,1\r', '', '1735689606000,BTC,2', '');
+  expect(await checkTickFile(path, BTC)).toMatchObject({ tickCount: 2 });
+});
+
 describe('an invalid file stops the start, and the error names the line', () => {
-  const good = '5000,BTC,1';
+  const good = '1735689605000,BTC,1';
   test.each<[string, RegExp, ...string[]]>([
     ['no header', /line 1: the header must be observedAtMs,asset,price/, good],
     ['another header', /line 1: the header/, 'time,asset,price', good],
-    ['a missing column', /line 3: 2 columns, must be 3/, HEADER, good, '6000,BTC'],
-    ['an extra column', /line 3: 4 columns/, HEADER, good, '6000,BTC,1,2'],
-    ['an empty line', /line 3: 1 columns/, HEADER, good, '', '6000,BTC,1'],
+    ['a missing column', /line 3: 2 columns, must be 3/, HEADER, good, '1735689606000,BTC'],
+    ['an extra column', /line 3: 4 columns/, HEADER, good, '1735689606000,BTC,1,2'],
+    ['seconds', /line 2: .*looks like seconds: multiply by 1,000/, HEADER, '1735689600,BTC,1'],
+    ['microseconds', /looks like microseconds: divide/, HEADER, '1735689600000000,BTC,1'],
+    ['nanoseconds', /looks like nanoseconds: divide/, HEADER, '1735689600000000000,BTC,1'],
+    ['a time of 0', /line 2: .*the years 2000 to 2099, not "0"/, HEADER, '0,BTC,1'],
+    ['a time of the year 2243', /line 2: .*not "8639999999999"/, HEADER, '8639999999999,BTC,1'],
+    ['what a terminal would obey', /no asset "\\u001b\[2J"/, HEADER, '1735689605000,\x1b[2J,1'],
     ['not a time', /line 3: observedAtMs must be .* not "soon"/, HEADER, good, 'soon,BTC,1'],
-    ['a fraction of a millisecond', /line 2: observedAtMs/, HEADER, '5000.5,BTC,1'],
+    ['a fraction of a millisecond', /line 2: observedAtMs/, HEADER, '1735689605000.5,BTC,1'],
     [
       'a time that goes back',
-      /line 4: the time goes back, from 6000 to 5999/,
+      /line 4: the time goes back, from 1735689606000 to 1735689605999/,
       HEADER,
       good,
-      '6000,BTC,1',
-      '5999,BTC,1',
+      '1735689606000,BTC,1',
+      '1735689605999,BTC,1',
     ],
-    ['an unknown asset', /line 3: the exchange has no asset "DOGE"/, HEADER, good, '6000,DOGE,1'],
-    ['no price', /line 2: price must be dollars .* not ""/, HEADER, '5000,BTC,'],
-    ['a price of zero', /line 2: price/, HEADER, '5000,BTC,0'],
-    ['a negative price', /line 2: price/, HEADER, '5000,BTC,-1'],
-    ['a price with 7 decimals', /line 2: price/, HEADER, '5000,BTC,1.0000001'],
-    ['a price beyond the maximum', /line 2: price/, HEADER, '5000,BTC,10000000.000001'],
-    ['an exponent', /line 2: price/, HEADER, '5000,BTC,1e5'],
-    ['an open quote', /line 3|Quote/, HEADER, good, '6000,"BTC,1'],
+    [
+      'an unknown asset',
+      /line 3: the exchange has no asset "DOGE"/,
+      HEADER,
+      good,
+      '1735689606000,DOGE,1',
+    ],
+    ['no price', /line 2: price must be dollars, .*, not ""/, HEADER, '1735689605000,BTC,'],
+    ['a price of zero', /line 2: price/, HEADER, '1735689605000,BTC,0'],
+    ['a negative price', /line 2: price/, HEADER, '1735689605000,BTC,-1'],
+    ['a price with 7 decimals', /line 2: price/, HEADER, '1735689605000,BTC,1.0000001'],
+    ['a price beyond the maximum', /line 2: price/, HEADER, '1735689605000,BTC,10000000.000001'],
+    ['an exponent', /line 2: price/, HEADER, '1735689605000,BTC,1e5'],
+    [
+      'an open quote',
+      /up to line 1\d, a quote is not closed/,
+      HEADER,
+      good,
+      '1735689606000,"BTC,1',
+      ...Array(999).fill(good),
+    ],
     ['no prices', /there is no price/, HEADER],
     ['an empty file', /line 1|there is no price/, ''],
   ])('%s', async (_what, message, ...lines) => {
@@ -195,9 +227,16 @@ describe('an invalid file stops the start, and the error names the line', () => 
   });
 
   test('in the last of many lines', async () => {
-    const lines = Array.from({ length: 20_000 }, (_, i) => `${5_000 + i},BTC,${i + 1}`);
-    const path = fileOf(HEADER, ...lines, '99999,BTC,x');
+    const lines = Array.from({ length: 20_000 }, (_, i) => `${1_735_689_605_000 + i},BTC,${i + 1}`);
+    const path = fileOf(HEADER, ...lines, '1735689699999,BTC,x');
     await expect(play({ path })).rejects.toThrow(/line 20002: price/);
+  });
+
+  test('a directory or a pipe, which could not be read twice', async () => {
+    await expect(checkTickFile(folder, BTC)).rejects.toThrow(/feed-.* is not a regular file/);
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    await expect(checkTickFile(pipe, BTC)).rejects.toThrow(/pipe is not a regular file/);
   });
 
   test('a missing file', async () => {
@@ -205,9 +244,9 @@ describe('an invalid file stops the start, and the error names the line', () => 
   });
 
   test('a file that becomes invalid after the start stops the exchange', async () => {
-    const path = fileOf(HEADER, '5000,BTC,1', '6000,BTC,2');
+    const path = fileOf(HEADER, '1735689605000,BTC,1', '1735689606000,BTC,2');
     const { feed, delivered, failures, start } = await play({ path });
-    writeFileSync(path, `${HEADER}\n5000,BTC,1\n6000,BTC,two\n`);
+    writeFileSync(path, `${HEADER}\n1735689605000,BTC,1\n1735689606000,BTC,two\n`);
     start();
     await eventually(() => expect(failures).toHaveLength(1));
     expect(failures[0]?.message).toMatch(/line 3: price/);
