@@ -30,7 +30,15 @@ const trade = z
     const { symbol: productId, trade_id: sequence, price, timestamp: tradedAtMs } = one;
     return { type: 'ticker', productId, sequence, priceMicros: price, tradedAtMs };
   });
-const trades = z.object({ channel: z.literal('trade'), data: z.array(trade) });
+/** A trade that is not as it should be is left out, and no other. */
+const trades = z
+  .object({ channel: z.literal('trade'), data: z.array(z.unknown()) })
+  .transform(({ data }): FeedMessage[] =>
+    data.map((one) => {
+      const parsed = trade.safeParse(one);
+      return parsed.success ? parsed.data : malformed(parsed.error);
+    }),
+  );
 const subscribed = z
   .object({
     method: z.literal('subscribe'),
@@ -49,7 +57,7 @@ const other = z
     z.object({ method: z.literal('pong') }),
   ])
   .transform((): FeedMessage[] => [{ type: 'other' }]);
-const message = z.union([trades.transform(({ data }) => data), subscribed, refused, other]);
+const message = z.union([trades, subscribed, refused, other]);
 
 function readKrakenMessage(text: string): FeedMessage[] {
   const json = parseJson(text);

@@ -1,8 +1,10 @@
 /**
  * Live prices from the WebSocket feed of an exchange elsewhere, a venue.
  *
- * Always holds: at most one connection is open or being opened. When it ends, is refused or falls
- * silent, the feed reconnects after a delay that doubles with each failure and is reset by a price.
+ * Always holds: at most one connection is open or being opened. When it ends, is refused, falls
+ * silent, or has only prices that are dropped, the feed reconnects after a delay that doubles with
+ * each failure and is reset by a price. No price has an effect beyond its connection: the sequence
+ * starts anew with the next one, and the mark for times is never ahead of the exchange's clock.
  * A price is delivered at most `MAX_TICKS_PER_SECOND` times a second per asset, always the newest.
  */
 import type { Logger } from 'pino';
@@ -52,7 +54,7 @@ export interface LiveFeedStatus {
   /** Tried, the first one included. */
   connections: number;
   delivered: number;
-  /** Messages that are not what the venue's protocol says. */
+  /** What is not as the venue's protocol says, or implausible: messages, and trades in them. */
   malformed: number;
   /** Connections that the venue's server refused to serve. */
   serverErrors: number;
@@ -61,9 +63,16 @@ export interface LiveFeedStatus {
 const MAX_TICKS_PER_SECOND = 10;
 const SPACING_MS = 1_000 / MAX_TICKS_PER_SECOND;
 const MAX_MESSAGE_BYTES = 65_536;
+/** A trade further ahead of the exchange's clock is wrong: no clock is that far off. */
+const MAX_AHEAD_MS = 30_000;
 
-interface Product {
+interface Usefulness {
   readonly symbol: string;
+  /** Since when everything has been dropped; null: the last price was not. */
+  uselessFromMs: number | null;
+}
+
+interface Product extends Usefulness {
   /** Of the last ticker on this connection; each connection has its own numbers. */
   sequence: number;
   tradedAtMs: number;
@@ -76,6 +85,7 @@ export class LiveFeed implements PriceFeed {
   private readonly options: Required<LiveFeedOptions>;
   private readonly products: ReadonlyMap<string, Product>;
   private readonly counters = { connections: 0, delivered: 0, malformed: 0, serverErrors: 0 };
+  private readonly all: Usefulness = { symbol: 'all', uselessFromMs: null };
   private sink: PriceSink | null = null;
   private socket: WebSocket | null = null;
   private stopped = false;
@@ -119,7 +129,11 @@ export class LiveFeed implements PriceFeed {
 
   private connect(): void {
     this.counters.connections++;
-    for (const product of this.products.values()) product.sequence = -1;
+    for (const product of this.products.values()) {
+      product.sequence = -1;
+      product.uselessFromMs = null;
+    }
+    this.all.uselessFromMs = null;
     const socket = new WebSocket(this.options.url, {
       handshakeTimeout: this.options.idleTimeoutMs,
       maxPayload: MAX_MESSAGE_BYTES,
@@ -184,6 +198,7 @@ export class LiveFeed implements PriceFeed {
         break;
       case 'malformed':
         this.countMalformed(message.reason);
+        this.drop(this.all);
         break;
       case 'other':
         break;
@@ -201,15 +216,37 @@ export class LiveFeed implements PriceFeed {
       this.countMalformed(`a product that was not subscribed: ${ticker.productId}`);
       return;
     }
-    if (ticker.sequence <= product.sequence || ticker.tradedAtMs < product.tradedAtMs) return;
+    const nowMs = this.options.clock.nowMs();
+    if (ticker.tradedAtMs > nowMs + MAX_AHEAD_MS) {
+      const time = new Date(ticker.tradedAtMs).toISOString();
+      this.countMalformed(`a trade of ${ticker.productId} at ${time}, which is still to come`);
+      this.drop(product);
+      return;
+    }
+    if (ticker.sequence <= product.sequence || ticker.tradedAtMs < product.tradedAtMs) {
+      this.drop(product);
+      return;
+    }
     product.sequence = ticker.sequence;
-    product.tradedAtMs = ticker.tradedAtMs;
+    product.tradedAtMs = Math.min(ticker.tradedAtMs, nowMs);
+    product.uselessFromMs = null;
+    this.all.uselessFromMs = null;
     this.live = true;
     this.failures = 0;
     product.waiting = ticker;
     const delayMs = product.deliveredElapsedMs + SPACING_MS - elapsedMs();
     if (delayMs <= 0) this.deliver(product);
     else product.timer ??= setTimeout(() => this.deliver(product), delayMs);
+  }
+
+  /** A price that is dropped is no sign of life: if all are, the connection is given up. */
+  private drop(of: Usefulness): void {
+    of.uselessFromMs ??= elapsedMs();
+    const uselessMs = elapsedMs() - of.uselessFromMs;
+    if (uselessMs < this.options.idleTimeoutMs) return;
+    const { symbol } = of;
+    this.options.log.warn({ symbol }, 'price feed: all prices are dropped, reconnecting');
+    this.socket?.terminate();
   }
 
   private deliver(product: Product): void {
@@ -232,6 +269,7 @@ function newProduct(symbol: string): Product {
     sequence: -1,
     tradedAtMs: 0,
     deliveredElapsedMs: Number.NEGATIVE_INFINITY,
+    uselessFromMs: null,
     waiting: null,
     timer: null,
   };

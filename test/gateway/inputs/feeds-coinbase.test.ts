@@ -160,6 +160,19 @@ describe('prices', () => {
     expect(delivered[0]?.observedAtMs).toBe(NOW_MS);
   });
 
+  test('one price far ahead is refused, counted, and hides no other', async () => {
+    const live = connect();
+    const socket = await subscribed();
+    socket.send(ticker({ price: '99', time: '2025-11-21T07:30:00.000000Z' }));
+    socket.send(ticker({ sequence: 2, price: '100', time: '2025-11-21T06:30:20.000000Z' }));
+    clock.set(NOW_MS + 1_000);
+    await eventually(() => expect(prices()).toEqual([100]));
+    socket.send(ticker({ sequence: 3, price: '101', time: '2025-11-21T06:30:01.000000Z' }));
+    await eventually(() => expect(prices()).toEqual([100, 101]));
+    expect(live.status()).toMatchObject({ live: true, malformed: 1 });
+    expect(logged.some(({ reason }) => reason?.includes('BTC-USD at 2025-11-21T07:30'))).toBe(true);
+  });
+
   test('drops duplicates, older sequence numbers and older times', async () => {
     connect();
     const socket = await subscribed();
@@ -210,6 +223,37 @@ describe('a connection that fails', () => {
     await subscribed();
     await subscribed(2);
     expect(logged.some((entry) => entry.msg.includes('silent'))).toBe(true);
+  });
+
+  test('is replaced when all of its prices are dropped, though it is not silent', async () => {
+    const live = connect({ idleTimeoutMs: 300 });
+    const first = await subscribed();
+    first.send(ticker({ sequence: Number.MAX_SAFE_INTEGER, price: '100' }));
+    await eventually(() => expect(prices()).toEqual([100]));
+    const again = setInterval(() => first.send(ticker({ sequence: 9, price: '101' })), 20);
+    try {
+      const second = await subscribed(2);
+      second.send(ticker({ sequence: 10, price: '102' }));
+    } finally {
+      clearInterval(again);
+    }
+    await eventually(() => expect(prices()).toEqual([100, 102]));
+    expect(live.status()).toMatchObject({ live: true, connections: 2 });
+    expect(logged.some(({ msg }) => msg.includes('all prices are dropped'))).toBe(true);
+  });
+
+  test('is replaced when all of its prices are malformed, though it sends heartbeats', async () => {
+    connect({ idleTimeoutMs: 300 });
+    const first = await subscribed();
+    const again = setInterval(() => {
+      first.send(ticker({ price: 7 }));
+      first.send('{"type":"heartbeat"}');
+    }, 20);
+    try {
+      await subscribed(2);
+    } finally {
+      clearInterval(again);
+    }
   });
 
   test('counts as silent when it sends only garbage, which is logged and counted', async () => {

@@ -35,6 +35,15 @@ test('reads every trade of a message', () => {
   ]);
 });
 
+test('leaves out a bad trade, and says what is wrong with it', () => {
+  const bad = { ...TRADE, price: -1 };
+  const messages = read({ channel: 'trade', type: 'update', data: [bad, TRADE] });
+  expect(messages).toMatchObject([
+    { type: 'malformed', reason: expect.stringContaining('not a positive price') },
+    { type: 'ticker', sequence: 4665906 },
+  ]);
+});
+
 test('reads what is no price', () => {
   const channel = { channel: 'trade', symbol: 'BTC/USD', snapshot: false };
   expect(read({ method: 'subscribe', result: channel, success: true })).toEqual([
