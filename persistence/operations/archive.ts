@@ -4,8 +4,11 @@
  *
  * Always holds: a segment is removed from the one place only when the other has it on disk, read
  * back, with the SHA-256 that the next segment's head states. Only segments are moved that end
- * before the oldest snapshot for which the journal vouches, so every start finds what it needs. An
- * empty file says where one was: what is missing without it is lost.
+ * before the oldest snapshot for which the journal vouches, so every start finds what it needs. A
+ * file says where one was, and how large: what is missing without it is lost.
+ *
+ * The archive is not trusted. Nothing is written through a link, and no more is unpacked than the
+ * segment had.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -15,8 +18,10 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +67,7 @@ export async function archiveSegments({ folder, archive }: ArchiveRequest): Prom
       rmSync(to);
       throw changed(to);
     }
-    writeFileSync(archivedMark(path), '', { mode: FILE_MODE });
+    writeFileSync(archivedMark(path), `${statSync(path).size}\n`, { mode: FILE_MODE });
     await syncPath(folder);
     rmSync(path);
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
@@ -174,10 +179,26 @@ async function bringBack({ folder, archive, number, hash, to }: Unpacking): Prom
     throw new OperationRefused(
       `${from} cannot be checked: ${folder} lacks ${segmentName(number + 1)}, which has its hash`,
     );
-  await copyThrough(from, to, createGunzip(), (copy) => {
+  const gunzip = createGunzip();
+  const most = unpackedMost(from, archivedMark(segmentAt(folder, number).path));
+  let bytes = 0;
+  gunzip.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > most) gunzip.destroy(changed(from));
+  });
+  await copyThrough(from, to, gunzip, (copy) => {
     if (!fileHash(copy).equals(hash)) throw changed(from);
     chmodSync(copy, SEALED_MODE);
   });
+}
+
+/** Far more than the rows of a journal shrink. */
+const MAX_RATIO = 64;
+
+/** How many bytes a segment may have: as many as it had, or without its mark by the ratio. */
+function unpackedMost(compressed: string, mark: string): number {
+  const text = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : '';
+  return /^\d{1,15}$/.test(text) ? Number(text) : statSync(compressed).size * MAX_RATIO;
 }
 
 /** Copies through a stream into a temporary file, checks that, and gives it its name. */
@@ -189,7 +210,9 @@ async function copyThrough(
 ): Promise<void> {
   const temporary = `${to}.tmp`;
   try {
-    const target = createWriteStream(temporary, { mode: FILE_MODE });
+    // A link that somebody has put there is removed, and never written through.
+    rmSync(temporary, { force: true });
+    const target = createWriteStream(temporary, { mode: FILE_MODE, flags: 'wx' });
     await pipeline(createReadStream(from), through, target).catch((error: unknown) => {
       throw isDamage(error) ? changed(from) : error;
     });

@@ -13,9 +13,11 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import sqlite3 from 'sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
@@ -525,6 +527,30 @@ describe('an archive', () => {
     expect(run.status).toBe(0);
     expect(run.out).toContain('No segment was moved');
     expect(listSegments(folder)[0]!.number).toBe(1);
+  });
+
+  it('is not trusted: no link is followed, and no more is unpacked than the segment had', async () => {
+    const folder = folders.copy(original);
+    const archive = folders.make();
+    mkdirSync(archive);
+    const precious = join(folders.make(), 'precious');
+    mkdirSync(dirname(precious), { recursive: true });
+    writeFileSync(precious, 'precious');
+    symlinkSync(precious, join(archive, 'journal.db.gz.tmp'));
+    const { status } = await operate('archive', '--data', folder, '--to', archive);
+    expect([status, readFileSync(precious, 'utf8')]).toEqual([0, 'precious']);
+
+    const packed = join(archive, 'journal.db.gz');
+    const zeros = gzipSync(Buffer.alloc(64 * 1024 * 1024));
+    writeFileSync(packed, zeros);
+    symlinkSync(precious, join(folder, 'journal.db.tmp'));
+    const before = process.resourceUsage().fsWrite;
+    const back = await operate('archive', '--restore', '--data', folder, '--to', archive);
+    expect([back.status, back.err]).toEqual([1, expect.stringContaining('is not the segment')]);
+    // In blocks of 512 bytes: a few of them, and not 64 MiB.
+    expect(process.resourceUsage().fsWrite - before).toBeLessThan(65_536);
+    expect(readFileSync(precious, 'utf8')).toBe('precious');
+    expect(existsSync(join(folder, 'journal.db.tmp'))).toBe(false);
   });
 
   it('that is damaged is not brought back', async () => {
