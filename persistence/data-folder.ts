@@ -6,7 +6,7 @@
  * trace: closing a connection that can write would fold journal.db-wal into journal.db and drop a
  * torn end.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { Engine } from '../engine/engine.js';
 import { type FolderLock, hasLock, lockFolder } from './journal/folder-lock.js';
 import { type FoundJournal, Journal } from './journal/journal.js';
@@ -17,6 +17,9 @@ import { listSegments } from './journal/segments.js';
 import { judgeFolder } from './judgement.js';
 import { recoverFromSnapshot, type StartOptions } from './recovery.js';
 import { createPrivateFolder, syncPath } from './storage/files.js';
+
+/** In a mode: the group or everybody may write. */
+const OTHERS_WRITE = 0o022;
 
 export interface DataFolderOptions {
   /** Created (mode 0700) if there is none. */
@@ -81,7 +84,11 @@ export class DataFolder {
 
   /** What the operator should know about the folder; null: it was as the exchange left it. */
   get notice(): string | null {
-    return this.found.notice;
+    const { folder } = this.options;
+    const { notice } = this.found;
+    if ((statSync(folder).mode & OTHERS_WRITE) === 0) return notice;
+    const open = `others than its owner may change the data folder: chmod 700 ${folder}`;
+    return notice === null ? open : `${notice}; ${open}`;
   }
 
   /**

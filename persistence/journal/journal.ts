@@ -21,8 +21,9 @@ import {
 } from './format.js';
 import { HeadMark, type Mark } from './head-mark.js';
 import { type Durability, type OpenSegment, openSegment } from './open-segment.js';
+import { OwnFiles } from './own-files.js';
 import { emptyLogsLeft, sealLeft, sealSegment } from './seal.js';
-import { listSegments, SEGMENT_BYTES } from './segments.js';
+import { listSegments, SEGMENT_BYTES, segmentAt } from './segments.js';
 import type { CommitDone, CommitLog } from './store.js';
 
 /** About what a row takes in the file besides its records. */
@@ -52,6 +53,7 @@ export class Journal implements CommitLog {
   private position: JournalPosition;
   private failure: JournalError | null = null;
   private writing = false;
+  private ownFiles: OwnFiles;
   /** Segments that are full, and are sealed one after the other. */
   private sealing: Promise<void> = Promise.resolve();
 
@@ -64,6 +66,7 @@ export class Journal implements CommitLog {
     private readonly lock: FolderLock,
   ) {
     this.position = end;
+    this.ownFiles = this.filesOf(segment);
   }
 
   get folder(): string {
@@ -132,6 +135,8 @@ export class Journal implements CommitLog {
     // So the mark is never older than the beginning of the last segment.
     await this.mark.sync();
     this.segment = await openSegment(this.options, full.number + 1, this.position);
+    this.ownFiles.close();
+    this.ownFiles = this.filesOf(this.segment);
     await finalize(full.insert);
     this.sealBefore(this.segment, full.database);
   }
@@ -168,6 +173,7 @@ export class Journal implements CommitLog {
     if (this.writing)
       throw new Error('the journal cannot be closed while a batch is being written');
     this.failure ??= new JournalError('the journal is closed', null);
+    this.ownFiles.close();
     await this.sealing;
     await finalize(this.segment.insert);
     await this.mark.close();
@@ -198,7 +204,12 @@ export class Journal implements CommitLog {
       return failed(error as Error);
     }
     this.position = end;
-    return null;
+    return this.ownFiles.problem;
+  }
+
+  private filesOf({ number }: OpenSegment): OwnFiles {
+    const { path } = segmentAt(this.folder, number);
+    return new OwnFiles([path, `${path}-wal`, join(this.folder, HEAD_FILE)]);
   }
 }
 

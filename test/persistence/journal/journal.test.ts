@@ -1,12 +1,12 @@
 /**
  * The journal: what is committed reads back unchanged, in every way of reading and by every reader.
  */
-import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { openJournal } from '../../../persistence/data-folder.js';
+import { DataFolder, openJournal } from '../../../persistence/data-folder.js';
 import {
   endOfJoined,
   JOINED_ROWS_SQL,
@@ -151,6 +151,48 @@ describe('a journal', () => {
     expect(refuse({ firstSequence: 3, lastSequence: 3 })).toThrow('closed');
     expect(await readAll(folder)).toHaveLength(1);
   });
+});
+
+describe('files that somebody removes', () => {
+  it.each(['journal.db', 'journal.db-wal', 'journal.head'])(
+    '%s: no commit counts any more',
+    async (name) => {
+      const folder = folders.make();
+      const journal = await openJournal({ folder });
+      const engine = new Engine();
+      await write(journal, engine, { batchCount: 1, batchSize: 1 });
+      renameSync(join(folder, name), join(folder, 'elsewhere'));
+      const problem = await eventuallyRefused(() =>
+        write(journal, engine, { batchCount: 1, batchSize: 1 }),
+      );
+      expect(problem.message).toMatch(new RegExp(`${name} was removed, moved or replaced`));
+      await journal.close();
+    },
+  );
+});
+
+/** Writes until that fails: files are looked at once a second. */
+async function eventuallyRefused(work: () => Promise<unknown>): Promise<Error> {
+  for (const fromMs = performance.now(); performance.now() - fromMs < 30_000; ) {
+    const problem = await work().then(
+      () => null,
+      (error: Error) => error,
+    );
+    if (problem !== null) return problem;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('the journal went on');
+}
+
+it('a folder that others may change is noticed', async () => {
+  const folder = folders.make();
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o777);
+  const data = await DataFolder.lock({ folder });
+  expect(data.notice).toMatch(/others than its owner may change.*chmod 700/);
+  chmodSync(folder, 0o700);
+  expect(data.notice).toBe('a new journal was created');
+  await data.release();
 });
 
 describe('a reader', () => {

@@ -1,0 +1,48 @@
+/**
+ * Whether the files that a journal writes are still those under their names. A file that somebody
+ * has removed or replaced takes commits as before, and nobody can open it again.
+ *
+ * Always holds: it looks once a second, so a commit costs nothing more.
+ */
+import { statSync } from 'node:fs';
+import { JournalNotWritten } from './errors.js';
+
+const LOOK_EVERY_MS = 1_000;
+
+export class OwnFiles {
+  /** What is wrong; null: nothing was, a second ago at most. */
+  problem: JournalNotWritten | null = null;
+  private readonly ids: string[];
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(private readonly paths: readonly string[]) {
+    this.ids = paths.map(idOf);
+    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private look(): void {
+    const at = this.paths.findIndex((path, i) => idOf(path) !== this.ids[i]);
+    if (at === -1) return;
+    this.close();
+    this.problem = new JournalNotWritten(
+      `${this.paths[at]} was removed, moved or replaced while the exchange wrote to it. What it ` +
+        'acknowledged since then, for a second at most, is lost with that file. It stops now. Put ' +
+        'the file back if it was moved; otherwise restore a backup into a new folder.',
+      null,
+    );
+  }
+}
+
+/** Device and inode; empty: there is no such file, or it cannot be seen. */
+function idOf(path: string): string {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    return `${dev} ${ino}`;
+  } catch {
+    return '';
+  }
+}
