@@ -104,7 +104,9 @@ export class Servers {
     const own = { http, connections, unsent };
     const shown = sockets?.added(own) ?? own;
     const clients = { fairUse, overload, signIns: passwords.queue, stream };
-    registerReadings(metrics, { sequencer, follower, priceTicks, clock, ...shown, ...clients });
+    const journalFolder = config.journal === null ? config.dataFolder : null;
+    const parts = { sequencer, follower, journalFolder, priceTicks, clock };
+    registerReadings(metrics, { ...parts, ...shown, ...clients });
   }
 
   /** Resolves to the base URL, such as http://127.0.0.1:3000, and the ports. */

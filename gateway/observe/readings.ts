@@ -1,5 +1,6 @@
 /** The metrics that are read from the parts of a running exchange on request. */
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
+import { logBytes } from '../../persistence/journal/segments.js';
 import type { ConnectionCap } from '../fair-use/connections.js';
 import type { FairQueue } from '../fair-use/fair-queue.js';
 import { type FairUse, PARTIES, QUOTAS } from '../fair-use/fair-use.js';
@@ -15,6 +16,8 @@ type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble'
 
 interface Observed {
   sequencer: Sequencing & Pick<WatchedSequencer, 'halted'>;
+  /** null: the journal is not in a folder. */
+  journalFolder: string | null;
   /** null: turned off. */
   follower: { readonly status: FollowerReadings } | null;
   fairUse: FairUse;
@@ -45,7 +48,10 @@ export function registerReadings(metrics: Metrics, observed: Observed): void {
   registerRefusals(metrics, observed);
 }
 
-function registerSequencer(metrics: Metrics, { sequencer, follower }: Observed): void {
+function registerSequencer(
+  metrics: Metrics,
+  { sequencer, follower, journalFolder }: Observed,
+): void {
   const { engine } = sequencer;
   metrics.gauge('exchange_sequence', 'Sequence of the last applied command', () => engine.sequence);
   metrics.gauge('exchange_durable_sequence', 'Sequence of the last durable command', () => {
@@ -55,6 +61,9 @@ function registerSequencer(metrics: Metrics, { sequencer, follower }: Observed):
     return sequencer.backlog;
   });
   metrics.gauge('exchange_backlog_bytes', 'Bytes of these commands', () => sequencer.backlogBytes);
+  metrics.gauge('exchange_journal_log_bytes', "Size of the journal's -wal file", () =>
+    journalFolder === null ? null : logBytes(journalFolder),
+  );
   metrics.gauge('exchange_waiting_answers', 'Answers and messages waiting for the disk', () => {
     return sequencer.waitingTargets;
   });

@@ -25,6 +25,8 @@ const INSERT_SQL =
   'INSERT INTO batch (firstSequence, lastSequence, records, digest, hash) VALUES (?, ?, ?, ?, ?)';
 /** Pages (4 KiB) in the log before a checkpoint. More is not faster, and stalls longer. */
 const CHECKPOINT_PAGES = 1_000;
+/** What a long reader has let the log grow to is given back, down to this, once it has gone. */
+const LOG_BYTES_KEPT = 16 * 1024 * 1024;
 /** How long a commit waits for another program's lock; then it fails, and the exchange stops. */
 const BUSY_TIMEOUT_MS = 5_000;
 
@@ -68,6 +70,7 @@ export async function configure(database: sqlite3.Database, durability: Durabili
   const isFull = durability === 'full' ? 'ON' : 'OFF';
   await execute(database, `PRAGMA fullfsync = ${isFull}; PRAGMA checkpoint_fullfsync = ${isFull}`);
   await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  await execute(database, `PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`);
 }
 
 /**

@@ -63,6 +63,14 @@ export function segmentNumber(name: string): number | null {
   return match === null ? null : Number(match[1]);
 }
 
+/** The size of the log of the segment that is written. */
+export function logBytes(folder: string): number {
+  const last = listSegments(folder).at(-1);
+  return last === undefined
+    ? 0
+    : (statSync(`${last.path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+}
+
 /** The segments in a folder, oldest first. Earlier ones may be in an archive. */
 export function listSegments(folder: string): Segment[] {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];

@@ -21,6 +21,7 @@ import {
 } from '../../../persistence/journal/format.js';
 import { configure } from '../../../persistence/journal/open-segment.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { logBytes } from '../../../persistence/journal/segments.js';
 import { recover } from '../../../persistence/recovery.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import {
@@ -151,6 +152,24 @@ describe('a journal', () => {
     expect(refuse({ firstSequence: 3, lastSequence: 3 })).toThrow('closed');
     expect(await readAll(folder)).toHaveLength(1);
   });
+});
+
+it('a log that grew beside a long reader shrinks when that has gone', async () => {
+  const folder = folders.make();
+  const journal = await openJournal({ folder, durability: 'off' });
+  const engine = new Engine();
+  const path = join(folder, 'journal.db');
+  const reader = await openDatabase(path, sqlite3.OPEN_READONLY);
+  await query(reader, 'BEGIN');
+  await query(reader, 'SELECT count(*) FROM batch');
+  while (logBytes(folder) < 24 * 1024 * 1024)
+    await write(journal, engine, { batchCount: 20, batchSize: 2_000 });
+  await query(reader, 'COMMIT');
+  await closeDatabase(reader);
+  for (let i = 0; i < 50 && logBytes(folder) > 16 * 1024 * 1024; i++)
+    await write(journal, engine, { batchCount: 1, batchSize: 2_000 });
+  expect(logBytes(folder)).toBeLessThanOrEqual(16 * 1024 * 1024);
+  await journal.close();
 });
 
 describe('files that somebody removes', () => {
