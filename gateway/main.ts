@@ -4,7 +4,9 @@
  * error, text for people to standard output.
  */
 import '../persistence/compiler-flags.js';
+import { Command } from 'commander';
 import { JournalError } from '../persistence/journal/errors.js';
+import { programVersion } from '../persistence/storage/program-folder.js';
 import { type Config, readConfig } from './config.js';
 import { type Running, startExchange } from './exchange.js';
 import { createLog, type Log } from './observe/log.js';
@@ -21,6 +23,7 @@ import {
 
 async function main(): Promise<void> {
   checkNode();
+  readArguments();
   // What is said to people there is not worth the exchange, as on a full disk.
   process.stdout.on('error', () => {});
   const asked = readConfig(process.env);
@@ -54,6 +57,17 @@ async function main(): Promise<void> {
   // A standby was asked to stop when it no longer waited and did not serve yet.
   if (signal.aborted) return shutDown(exchange);
   console.log(firstTrade(exchange, config.host, config.assets[0]!));
+}
+
+/** The environment says everything: an argument is a mistake, or asks for help. */
+function readArguments(): void {
+  new Command('exchange')
+    .description(
+      'Starts an exchange. It is configured by the variables of gateway/CONFIGURATION.md.',
+    )
+    .version(programVersion())
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
+    .parse();
 }
 
 /**

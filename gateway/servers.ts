@@ -4,6 +4,7 @@
  * a replica have the same ones. Only an exchange can have socket threads, on a port of their own.
  */
 import type { Follower } from '../persistence/follower/follower.js';
+import { programVersion } from '../persistence/storage/program-folder.js';
 import { Passwords } from './auth/passwords.js';
 import { AnswerCoder } from './coding/answer-coder.js';
 import type { Config } from './config.js';
@@ -22,7 +23,6 @@ import { ROUTES } from './resources/routes.js';
 import { serveSite } from './site/serve.js';
 import { SocketServer } from './sockets/socket-server.js';
 import { hostAndPort } from './start/addresses.js';
-import { programVersion } from './start/version.js';
 import type { RemoteOrders } from './stream/orders/remote-orders.js';
 import { StreamServer } from './stream/stream.js';
 import { elapsedMs } from './time/clock.js';

@@ -1,9 +1,11 @@
 /** The command lines of the benchmark, the soak and the attacks. */
 import { Command, InvalidArgumentError } from 'commander';
+import { programVersion } from '../../persistence/storage/program-folder.js';
 
 /** A command whose exit status is 2 when its arguments are invalid. */
 export function commandLine(name: string, description: string): Command {
   return new Command(name)
+    .version(programVersion())
     .description(description)
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 }

@@ -15,11 +15,11 @@ import { PostgresJournal } from '../../persistence/journal/postgres/postgres-jou
 import type { JournalPlace } from '../../persistence/journal/source.js';
 import { JournalTail } from '../../persistence/journal-tail.js';
 import { lockReplicatedFolder, ReplicatedFolder } from '../../persistence/replicated-folder.js';
+import { programVersion } from '../../persistence/storage/program-folder.js';
 import type { Config } from '../config.js';
 import type { Log } from '../observe/log.js';
 import { elapsedMs, machineMs } from '../time/clock.js';
 import { hostAndPort } from './addresses.js';
-import { programVersion } from './version.js';
 import { WaitingServer } from './waiting-server.js';
 
 const RETRY_AFTER_MS = 200;

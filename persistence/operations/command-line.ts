@@ -7,6 +7,7 @@ import { FolderDisturbed } from '../journal/read-only.js';
 import type { JournalPlace } from '../journal/source.js';
 import { parsePoint, UsageError } from '../replay/input/arguments.js';
 import { readPrivateText } from '../storage/files.js';
+import { programVersion } from '../storage/program-folder.js';
 import { archiveSegments, restoreSegments } from './archive.js';
 import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
@@ -48,6 +49,7 @@ type Say = (text: string) => void;
 
 function programOf({ answers, notices }: Streams): Command {
   const program = new Command('operations')
+    .version(programVersion())
     .description('Copies and restores the data of an exchange, and changes its leader.')
     .showHelpAfterError('(--help shows the usage)')
     .configureOutput({

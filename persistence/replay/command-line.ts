@@ -5,6 +5,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { FolderDisturbed } from '../journal/read-only.js';
+import { programVersion } from '../storage/program-folder.js';
 import { audit } from './commands/audit.js';
 import { compare } from './commands/compare.js';
 import { events } from './commands/events.js';
@@ -119,6 +120,7 @@ interface Shell {
 
 function programOf(streams: Streams, output: Output, end: (status: ExitStatus) => void): Command {
   const program = new Command('replay')
+    .version(programVersion())
     .description('Inspects the journal of an exchange, after a crash or in a dispute.')
     .usage('--data <folder> <command> [options]')
     .option('--data <folder>', "the exchange's data folder (not for compare)")

@@ -2,7 +2,7 @@
  * Where this program is installed. Always holds: the answers are the same whether this file runs as
  * source, as tests run it, compiled, or within a bundle.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** The folder of the nearest package.json above this file. */
@@ -14,6 +14,11 @@ export function programFolder(): URL {
     folder = above;
   }
   return folder;
+}
+
+/** The version of this program. */
+export function programVersion(): string {
+  return JSON.parse(readFileSync(new URL('package.json', programFolder()), 'utf8')).version;
 }
 
 /**

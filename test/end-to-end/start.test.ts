@@ -3,7 +3,7 @@
  * And starts with few resources, which must succeed. The built program, under real limits of the
  * operating system (prlimit of util-linux).
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -152,6 +152,19 @@ test('an exchange whose log and output are on a full disk serves and stops as an
   expect(registered.status).toBe(201);
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
+});
+
+test.each([
+  [['--help'], 0, /^Usage: exchange/],
+  [['--version'], 0, /^\d+\.\d+\.\d+\n$/],
+  [['--port', '80'], 2, /unknown option '--port'/],
+  [['start'], 2, /too many arguments/],
+])('%j starts no exchange', (args, status, text) => {
+  const ended = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', timeout: 60_000 });
+  expect([ended.status, ended.stdout + ended.stderr]).toEqual([
+    status,
+    expect.stringMatching(text),
+  ]);
 });
 
 describe('the configuration is checked before anything is created', () => {

@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { CommandKind } from '../../../engine/interface/commands.js';
+import { Resolution } from '../../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
@@ -223,14 +224,20 @@ const RESOLVED = errorAnswer(
   'The market has ended or is resolved: an ended market cannot be paused, and a resolved one cannot be declared VOID.',
 );
 
+/** A market that is VOID already is as it was asked to be. */
+function isVoid(engine: Call<unknown>['engine'], command: Command): boolean {
+  if (command.kind !== 'voidMarket') return false;
+  return engine.market(command.marketId)?.resolution === Resolution.VOID;
+}
+
 /** Submits the command and answers. */
 function run(call: Call<{ reason: string }>, command: Command): void {
   const result = call.submit(command);
   if (result === null) return;
   const { values } = result;
   const code = values[ResultHead.code];
-  if (code === Code.market_not_active) call.answerError(RESOLVED);
-  else if (code !== Code.ok) call.answerRejected(result);
+  if (code === Code.market_not_active && !isVoid(call.engine, command)) call.answerError(RESOLVED);
+  else if (code !== Code.ok && code !== Code.market_not_active) call.answerRejected(result);
   else {
     const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
     const hasOrders = command.kind === 'setFrozen' || command.kind === 'operatorCancel';

@@ -207,7 +207,8 @@ test('declares an active market VOID: half a dollar a share, fees refunded, noth
     payout: position.UP / 2,
     refundedFees: fee,
   });
-  expect(code(await act(`markets/${id}/void`))).toEqual([409, 'market_not_active']);
+  // A market that is VOID already is as asked.
+  await done(`markets/${id}/void`);
   expect(code(await act('pause', { ...BECAUSE, marketId: id }))).toEqual([
     409,
     'market_not_active',

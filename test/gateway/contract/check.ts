@@ -13,7 +13,7 @@ import type {
 } from '../../../gateway/contract/openapi.js';
 import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
-import { programVersion } from '../../../gateway/start/version.js';
+import { programVersion } from '../../../persistence/storage/program-folder.js';
 
 export interface SeenAnswer {
   status: number;

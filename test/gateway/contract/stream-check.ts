@@ -3,8 +3,8 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import type { AsyncApiDocument } from '../../../gateway/contract/stream/asyncapi.js';
 import { buildStreamDocument } from '../../../gateway/contract/stream/document.js';
 import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
-import { programVersion } from '../../../gateway/start/version.js';
 import { STREAM_LIMITS } from '../../../gateway/stream/limits.js';
+import { programVersion } from '../../../persistence/storage/program-folder.js';
 
 interface Checks {
   document: AsyncApiDocument;
