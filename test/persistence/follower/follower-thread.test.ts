@@ -224,7 +224,7 @@ describe('the thread', () => {
     );
     expect(board.entries.map(({ rank, username, value }) => [rank, username, value])).toEqual([
       [1, 'user-3', 15_000_000],
-      [2, 'user-4', 15_000_000],
+      [1, 'user-4', 15_000_000],
       [3, 'user-1', 500_000],
     ]);
     expect(board.nextCursor).toEqual({ userId: 1, value: 500_000 });
