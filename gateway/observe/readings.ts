@@ -129,7 +129,7 @@ export function registerVenues(metrics: Metrics, venues: readonly ConnectedVenue
   );
   metrics.counters(
     'exchange_feed_malformed_total',
-    'Messages of a source that could not be read',
+    'Messages and prices of a source that are not as they should be',
     'source',
     bySource(({ malformed }) => malformed),
   );

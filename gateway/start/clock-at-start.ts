@@ -25,11 +25,18 @@ const AHEAD_MS_MAX = 31 * DAY_MS;
 /** The clocks of two machines with network time differ by less. */
 const BEHIND_MS_MAX = MINUTE_MS;
 
+/** Whether a time is of the years 2000 to 2099. */
+export function isPlausible(atMs: number): boolean {
+  return atMs >= Date.UTC(2000) && atMs < Date.UTC(2100);
+}
+
 /** The problem, for the operator; null: none. */
 export function clockProblem(start: ClockAtStart): string | null {
   const { journalMs, sourceMs, source, mayBeBehind } = start;
-  if (journalMs === null) return null;
   const says = `${source} says ${timeText(sourceMs)}`;
+  if (!isPlausible(sourceMs))
+    return `${says}. A journal that begins there cannot be undone. Correct the clock.`;
+  if (journalMs === null) return null;
   const last = `the journal's last command, at ${timeText(journalMs)}`;
   const aheadMs = sourceMs - journalMs;
   if (aheadMs > AHEAD_MS_MAX) {

@@ -63,12 +63,14 @@ export function segmentNumber(name: string): number | null {
   return match === null ? null : Number(match[1]);
 }
 
-/** The size of the log of the segment that is written. */
-export function logBytes(folder: string): number {
-  const last = listSegments(folder).at(-1);
-  return last === undefined
-    ? 0
-    : (statSync(`${last.path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+/** The size of the log of the segment that is written; null: it cannot be seen now. */
+export function logBytes(folder: string): number | null {
+  try {
+    const { path } = listSegments(folder).at(-1)!;
+    return statSync(`${path}-wal`).size;
+  } catch {
+    return null;
+  }
 }
 
 /** The segments in a folder, oldest first. Earlier ones may be in an archive. */

@@ -438,7 +438,11 @@ describe('the clock', () => {
     const problem = clockProblem({ journalMs: last, sourceMs, source, mayBeBehind });
     if (expected === null) expect(problem).toBe(null);
     else expect(problem).toMatch(expected);
-    // Without any command there is nothing to compare it with.
+    // Without any command there is nothing to compare it with, but the years that are plausible.
+    for (const year of [1970, 1999, 2100])
+      expect(
+        clockProblem({ journalMs: null, sourceMs: Date.UTC(year), source, mayBeBehind }),
+      ).toMatch(`says ${year}`);
     expect(clockProblem({ journalMs: null, sourceMs, source, mayBeBehind })).toBe(null);
   });
 });

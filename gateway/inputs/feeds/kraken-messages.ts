@@ -34,9 +34,11 @@ const trade = z
 const trades = z
   .object({ channel: z.literal('trade'), data: z.array(z.unknown()) })
   .transform(({ data }): FeedMessage[] =>
-    data.map((one) => {
+    data.map((one, i) => {
       const parsed = trade.safeParse(one);
-      return parsed.success ? parsed.data : malformed(parsed.error);
+      if (parsed.success) return parsed.data;
+      const { reason } = malformed(parsed.error);
+      return { type: 'malformed', reason: `trade ${i + 1} of the message: ${reason}` };
     }),
   );
 const subscribed = z

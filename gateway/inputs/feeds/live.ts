@@ -9,6 +9,7 @@
  */
 import type { Logger } from 'pino';
 import WebSocket from 'ws';
+import { PRICE_REMEMBERED_MS } from '../../../engine/interface/parameters.js';
 import { type Clock, elapsedMs } from '../../time/clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
 
@@ -65,11 +66,15 @@ const SPACING_MS = 1_000 / MAX_TICKS_PER_SECOND;
 const MAX_MESSAGE_BYTES = 65_536;
 /** A trade further ahead of the exchange's clock is wrong: no clock is that far off. */
 const MAX_AHEAD_MS = 30_000;
+/** Fewer dropped prices in a row, as of a quiet product, say nothing about a connection. */
+const DROPS_LEAST = 10;
 
 interface Usefulness {
   readonly symbol: string;
   /** Since when everything has been dropped; null: the last price was not. */
   uselessFromMs: number | null;
+  /** How many were dropped since then. */
+  drops: number;
 }
 
 interface Product extends Usefulness {
@@ -85,7 +90,7 @@ export class LiveFeed implements PriceFeed {
   private readonly options: Required<LiveFeedOptions>;
   private readonly products: ReadonlyMap<string, Product>;
   private readonly counters = { connections: 0, delivered: 0, malformed: 0, serverErrors: 0 };
-  private readonly all: Usefulness = { symbol: 'all', uselessFromMs: null };
+  private readonly all: Usefulness = { symbol: 'all', uselessFromMs: null, drops: 0 };
   private sink: PriceSink | null = null;
   private socket: WebSocket | null = null;
   private stopped = false;
@@ -214,6 +219,7 @@ export class LiveFeed implements PriceFeed {
     const product = this.products.get(ticker.productId);
     if (product === undefined) {
       this.countMalformed(`a product that was not subscribed: ${ticker.productId}`);
+      this.drop(this.all);
       return;
     }
     const nowMs = this.options.clock.nowMs();
@@ -223,7 +229,9 @@ export class LiveFeed implements PriceFeed {
       this.drop(product);
       return;
     }
-    if (ticker.sequence <= product.sequence || ticker.tradedAtMs < product.tradedAtMs) {
+    // The engine remembers no older price.
+    const oldestMs = Math.max(product.tradedAtMs, nowMs - PRICE_REMEMBERED_MS);
+    if (ticker.sequence <= product.sequence || ticker.tradedAtMs < oldestMs) {
       this.drop(product);
       return;
     }
@@ -241,9 +249,13 @@ export class LiveFeed implements PriceFeed {
 
   /** A price that is dropped is no sign of life: if all are, the connection is given up. */
   private drop(of: Usefulness): void {
-    of.uselessFromMs ??= elapsedMs();
+    if (of.uselessFromMs === null) {
+      of.uselessFromMs = elapsedMs();
+      of.drops = 0;
+    }
+    of.drops++;
     const uselessMs = elapsedMs() - of.uselessFromMs;
-    if (uselessMs < this.options.idleTimeoutMs) return;
+    if (uselessMs < this.options.idleTimeoutMs || of.drops < DROPS_LEAST) return;
     const { symbol } = of;
     this.options.log.warn({ symbol }, 'price feed: all prices are dropped, reconnecting');
     this.socket?.terminate();
@@ -270,6 +282,7 @@ function newProduct(symbol: string): Product {
     tradedAtMs: 0,
     deliveredElapsedMs: Number.NEGATIVE_INFINITY,
     uselessFromMs: null,
+    drops: 0,
     waiting: null,
     timer: null,
   };

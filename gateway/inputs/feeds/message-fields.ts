@@ -14,7 +14,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export function malformed(problem: z.ZodError): FeedMessage {
+export function malformed(problem: z.ZodError): { type: 'malformed'; reason: string } {
   return { type: 'malformed', reason: z.prettifyError(problem) };
 }
 

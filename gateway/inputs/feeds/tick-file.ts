@@ -13,6 +13,7 @@ import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { isPriceSource } from '../../../engine/interface/fields.js';
 import { MAX_ASSET_PRICE_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
+import { isPlausible } from '../../start/clock-at-start.js';
 import { parsePriceMicros } from './price-feed.js';
 
 export interface Tick {
@@ -34,8 +35,6 @@ export class TickFileError extends Error {
 }
 
 const HEADER = ['observedAtMs', 'asset', 'price'];
-/** Plausible times: the years from 2000 to 2099. */
-const [FROM_MS, TO_MS] = [Date.UTC(2000), Date.UTC(2100)];
 /** A quote that is not closed takes in the lines after it, up to this many bytes. */
 const MAX_LINE_BYTES = 200;
 const HEADER_WITH_SOURCE = [...HEADER, 'source'];
@@ -139,10 +138,6 @@ function toTick(
   if (source === undefined) return { observedAtMs, symbol, priceMicros };
   if (!isPriceSource(source)) return `source must be 1 to 32 of a-z 0-9 . -, not ${shown(source)}`;
   return { observedAtMs, symbol, priceMicros, source };
-}
-
-function isPlausible(atMs: number): boolean {
-  return atMs >= FROM_MS && atMs < TO_MS;
 }
 
 function timeProblem(text: string, value: number): string {

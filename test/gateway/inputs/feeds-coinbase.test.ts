@@ -173,6 +173,15 @@ describe('prices', () => {
     expect(logged.some(({ reason }) => reason?.includes('BTC-USD at 2025-11-21T07:30'))).toBe(true);
   });
 
+  test('a price that the engine would not remember is no sign of life', async () => {
+    const live = connect();
+    const socket = await subscribed();
+    socket.send(ticker({ price: '99', time: '1970-01-01T00:00:00.000000Z' }));
+    socket.send(ticker({ sequence: 2, price: '98', product_id: 'ETH-USD' }));
+    await eventually(() => expect(prices()).toEqual([98]));
+    expect(live.status()).toMatchObject({ live: true, delivered: 1 });
+  });
+
   test('drops duplicates, older sequence numbers and older times', async () => {
     connect();
     const socket = await subscribed();

@@ -39,7 +39,10 @@ test('leaves out a bad trade, and says what is wrong with it', () => {
   const bad = { ...TRADE, price: -1 };
   const messages = read({ channel: 'trade', type: 'update', data: [bad, TRADE] });
   expect(messages).toMatchObject([
-    { type: 'malformed', reason: expect.stringContaining('not a positive price') },
+    {
+      type: 'malformed',
+      reason: expect.stringMatching(/trade 1 of the message: .*not a positive price/),
+    },
     { type: 'ticker', sequence: 4665906 },
   ]);
 });
