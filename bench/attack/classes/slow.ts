@@ -60,6 +60,8 @@ async function drip(sockets: readonly RawSocket[], text: string): Promise<void> 
   }
 }
 
+/** So that the pieces are read one by one. */
+const SPLIT_MS = 50;
 const HEADERS = Array.from({ length: 100 }, (_, i) => `X-${i}: a\r\n`).join('');
 
 const slowHeaders: Attack = {
@@ -67,9 +69,34 @@ const slowHeaders: Attack = {
   done: '500 connections send their headers slowly, byte by byte',
   run: (stage) =>
     withSockets(stage, 500, async (sockets) => {
-      for (const socket of sockets) socket.write('GET /api/health HTTP/1.1\r\n');
-      await drip(sockets, HEADERS);
+      await drip(sockets, `GET /api/health HTTP/1.1\r\n${HEADERS}`);
     }),
+};
+
+const splitLines: Attack = {
+  name: 'request lines in two pieces',
+  done: 'a stake is sent in two pieces, split behind each byte of its first line',
+  run: async (stage) => {
+    const trader = await stage.register();
+    const text = (i: number) => requestText(trader.signed(stakeOf(1, `split:${i}`)));
+    const length = text(0).indexOf('\r\n');
+    let served = 0;
+    const figure = await withSockets(stage, length, async (sockets) => {
+      for (const [i, socket] of sockets.entries()) socket.write(text(i).slice(0, i + 1));
+      await sleep(SPLIT_MS);
+      for (const [i, socket] of sockets.entries()) socket.write(text(i).slice(i + 1));
+      const isOver = ({ isClosed, received }: RawSocket) =>
+        isClosed || received.includes('\r\n\r\n');
+      await eventually('each is answered or closed', PATIENCE_MS, () => sockets.every(isOver));
+      for (const { received } of sockets) {
+        const isServed = received.startsWith('HTTP/1.1 201');
+        mustHold(isServed || received.startsWith('HTTP/1.1 505'), `the answer ${received}`);
+        if (isServed) served++;
+      }
+    });
+    await trader.mustHaveSpent(served);
+    return `${served} of ${length} were served, the others refused with 505; ${figure}`;
+  },
 };
 
 const slowBodies: Attack = {
@@ -248,5 +275,15 @@ async function unreadStream(url: string): Promise<WebSocket> {
 
 export const slow: AttackClass = {
   name: 'slow',
-  attacks: [slowHeaders, slowBodies, silent, halfClosed, resets, hangUps, pipelined, unreadStreams],
+  attacks: [
+    slowHeaders,
+    splitLines,
+    slowBodies,
+    silent,
+    halfClosed,
+    resets,
+    hangUps,
+    pipelined,
+    unreadStreams,
+  ],
 };

@@ -9,7 +9,7 @@
  */
 import { Api, followMarkets, type Market, type Operation, Stream, submitBatch } from '../index.js';
 import { FairPrice } from './fair-price.js';
-import { claimWon, isCurrent, keepBooks, signIn } from './saved.js';
+import { claimWon, isFlat, keepBooks, signIn } from './saved.js';
 
 /** Below the fair price, in ticks of 0.001 dollar. */
 const EDGE_TICKS = 5;
@@ -66,13 +66,7 @@ async function cancelAll(): Promise<void> {
   if (cancels.length > 0) await submitBatch(stream, cancels.slice(0, 100));
 }
 
-/** Nothing rests and nothing is owned: not here, and not at the exchange. */
-async function hasEnded(): Promise<boolean> {
-  if (!isStopping || account.orders.size > 0 || account.positions.size > 0) return false;
-  return isCurrent(api, userId, account);
-}
-
-while (!(await hasEnded())) {
+while (!isStopping || !(await isFlat(api, userId, account))) {
   if (isStopping) await cancelAll();
   else await quote();
   await claimWon(api, account);

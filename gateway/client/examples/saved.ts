@@ -62,12 +62,16 @@ export async function claimWon(api: Api, account: Account): Promise<void> {
 }
 
 /**
- * Whether the account is what the exchange says. Receipts and events take different ways: after a
- * lost connection, an order's receipt may come long before the events up to it were sent again.
+ * Whether nothing rests and nothing is owned: neither here nor at the exchange. Receipts and events
+ * take different ways: after a lost connection, an order's receipt may come long before the events
+ * up to it were sent again. The account also changes while the balance is on its way, so all of it
+ * is looked at afterwards.
  */
-export async function isCurrent(api: Api, userId: string, account: Account): Promise<boolean> {
+export async function isFlat(api: Api, userId: string, account: Account): Promise<boolean> {
   const { available, held } = await balance(api, userId);
-  return toMicros(available) === account.availableMicros && toMicros(held) === account.heldMicros;
+  const { orders, positions, availableMicros, heldMicros } = account;
+  if (orders.size > 0 || positions.size > 0) return false;
+  return toMicros(available) === availableMicros && toMicros(held) === heldMicros;
 }
 
 /** Follows the account and writes every change down before anything else sees it. */

@@ -20,7 +20,7 @@ import {
   submit,
 } from '../index.js';
 import { FairPrice } from './fair-price.js';
-import { claimWon, isCurrent, keepBooks, signIn } from './saved.js';
+import { claimWon, isFlat, keepBooks, signIn } from './saved.js';
 
 /** Dollars of one order. */
 const AMOUNT = '2.5';
@@ -93,13 +93,7 @@ async function trade(): Promise<void> {
   }
 }
 
-/** Nothing is owned: not here, and not at the exchange. */
-async function hasEnded(): Promise<boolean> {
-  if (!isStopping || account.positions.size > 0) return false;
-  return isCurrent(api, userId, account);
-}
-
-while (!(await hasEnded())) {
+while (!isStopping || !(await isFlat(api, userId, account))) {
   if (!isStopping) await trade();
   await claimWon(api, account);
   await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
