@@ -20,7 +20,6 @@ const PROGRAMS = [
   'bench/compare/engine-run',
   'bench/http/least-server',
   'bench/journal/cold-recovery',
-  'bench/journal/long-journal',
 ];
 
 export default PROGRAMS.map(

@@ -1,7 +1,5 @@
 /**
- * Measures the site against its budgets in headless Chromium and prints a table with the method:
- * `npm run site:measure`, or only some sections: `npm run site:measure -- loading traffic access
- * memory`. The exit status is 1 if a budget is not kept.
+ * Measures the site against its budgets in headless Chromium and prints a table with the method.
  */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -202,11 +200,10 @@ const SECTIONS: Record<string, (browser: Browser) => Promise<void>> = {
   memory: measureMemory,
 };
 
-async function main(): Promise<void> {
-  const asked = process.argv.slice(2);
-  const unknown = asked.find((name) => !Object.hasOwn(SECTIONS, name));
-  if (unknown !== undefined)
-    throw new Error(`${unknown} is not one of ${Object.keys(SECTIONS).join(', ')}`);
+export const SECTION_NAMES = Object.keys(SECTIONS);
+
+/** The exit status is 1 if a budget is not kept. No section's name: all of them. */
+export async function measureSite(asked: readonly string[]): Promise<void> {
   measureFiles();
   const browser = await launchBrowser();
   for (const [name, measure] of Object.entries(SECTIONS)) {
@@ -228,5 +225,3 @@ async function main(): Promise<void> {
   console.log(table.toString());
   process.exitCode = rows.every(({ isKept }) => isKept) ? 0 : 1;
 }
-
-await main();

@@ -1,7 +1,4 @@
-/**
- * Makes the screenshots of the README, from the built exchange: `npm run site:screenshots`. They
- * are written to gateway/site/screenshots.
- */
+/** The README's screenshots, of the built exchange: written to gateway/site/screenshots. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
@@ -49,8 +46,10 @@ async function shoot(browser: Browser, url: string): Promise<void> {
   }
 }
 
-const browser = await launchBrowser();
-const exchange = await startExchange('file', SPEED);
-await shoot(browser, exchange.url);
-await browser.close();
-await exchange.stop();
+export async function takeScreenshots(): Promise<void> {
+  const browser = await launchBrowser();
+  const exchange = await startExchange('file', SPEED);
+  await shoot(browser, exchange.url);
+  await browser.close();
+  await exchange.stop();
+}

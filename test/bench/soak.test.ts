@@ -2,55 +2,36 @@
  * The soak itself: a short one passes from end to end, and it detects what it should: an
  * acknowledged change that is lost, duplicated or answered differently, and growing memory.
  */
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../../bench/http/load/client.js';
 import type { RequestFields } from '../../bench/http/load/messages.js';
-import { Floor } from '../../bench/soak/floor.js';
-import { checkJournal } from '../../bench/soak/journal-check.js';
-import { Load } from '../../bench/soak/load.js';
-import { judgeLevel, type MemorySample } from '../../bench/soak/memory.js';
-import {
-  AttemptRecord,
-  answerHash,
-  keyOf,
-  TradeSum,
-  validUntilOf,
-} from '../../bench/soak/record.js';
-import { Tally } from '../../bench/soak/tally.js';
-import { Trader } from '../../bench/soak/trader.js';
+import { makeFolder, removeFolder } from '../../bench/measure/machine.js';
 import { Random } from '../../bench/workload/random.js';
+import { SEED } from '../support/extent.js';
 import { MARKET, PASSWORD, TestServer } from '../support/server.js';
+import { Floor } from '../trials/soak/floor.js';
+import { checkJournal } from '../trials/soak/journal-check.js';
+import { Load } from '../trials/soak/load.js';
+import { judgeLevel, type MemorySample } from '../trials/soak/memory.js';
+import { AttemptRecord, answerHash, keyOf, TradeSum, validUntilOf } from '../trials/soak/record.js';
+import { soak } from '../trials/soak/run.js';
+import { Tally } from '../trials/soak/tally.js';
+import { Trader } from '../trials/soak/trader.js';
 
-const SOAK = fileURLToPath(new URL('../../dist/bench/soak/main.js', import.meta.url));
 const LIMIT_MS = 300_000;
 
 test(
   'a short soak at a low rate passes: every acknowledgement is found once in the journal, the lists and the stream',
   async () => {
+    const folder = makeFolder(tmpdir());
     // At this speed a market lasts a quarter of a minute, so several end and settle.
-    const load = [
-      '--minutes',
-      '0.4',
-      '--rate',
-      '120',
-      '--users',
-      '16',
-      '--connections',
-      '8',
-      '--speed',
-      '60',
-    ];
-    const { stdout } = await promisify(execFile)(process.execPath, [SOAK, ...load]).catch(
-      (error: Error & { stdout?: string }) => {
-        throw new Error(`${error.message}\n${error.stdout}`);
-      },
-    );
-    expect(stdout).toContain('PASSED');
+    const load = { minutes: 0.4, rate: 120, users: 16, connections: 8, speed: 60, seed: SEED };
+    const { problems, tally } = await soak({ ...load, folder, print: () => {} });
+    removeFolder(folder);
+    expect(problems).toEqual([]);
     for (const kind of ['batch', 'claim', 'idempotent retry', 'leaderboard'])
-      expect(stdout).toContain(kind);
+      expect([...tally.latencies.keys()]).toContain(kind);
   },
   LIMIT_MS,
 );

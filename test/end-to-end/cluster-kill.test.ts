@@ -1,27 +1,26 @@
 /**
- * A short form of `npm run cluster-kill`: the two faults after which an older process comes back
+ * A short form of the trial `cluster-kill`: the two faults after which an older process comes back
  * and believes that it leads. And the judge, which must see what would be wrong.
  */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type Execution, type JournalContent, judge } from '../../bench/cluster/kill/judge.js';
-import type { Acknowledgement } from '../../bench/cluster/kill/load.js';
-import { ROOT } from '../support/sources.js';
+import { SEED } from '../support/extent.js';
+import { type Execution, type JournalContent, judge } from '../trials/cluster-kill/judge.js';
+import type { Acknowledgement } from '../trials/cluster-kill/load.js';
+import { killRounds } from '../trials/cluster-kill/run.js';
 
 test('a leader and a primary are paused under load: nothing is lost, doubled or led twice', async () => {
-  const main = join(ROOT, 'dist/bench/cluster/kill/main.js');
-  const faults = ['--rounds', '2', '--only', 'leader paused,primary paused'];
-  // The status is 1 if anything was wrong.
-  const { stdout } = await promisify(execFile)(process.execPath, [main, ...faults]);
-  expect(stdout).toMatch(/lost: 0\ndoubled: 0\ndifferent: 0\ntwoLeaders: 0\n/);
-  const [, acknowledged, retries] = /(\d+) commands acknowledged after (\d+) retries/.exec(stdout)!;
-  expect(Number(acknowledged)).toBeGreaterThan(50);
-  expect(Number(retries)).toBeGreaterThan(0);
-  expect(stdout).toMatch(/of [3-9] epochs/);
-  for (const fault of ['leader paused', 'primary paused'])
-    expect(stdout).toContain(`${fault}: 1 rounds`);
+  const faults = ['leader paused', 'primary paused'];
+  const { lost, doubled, different, twoLeaders, rounds, ...counts } = await killRounds({
+    faults,
+    seed: SEED,
+    report: () => {},
+  });
+  const nothing = { lost: [], doubled: [], different: [], twoLeaders: [] };
+  expect({ lost, doubled, different, twoLeaders }).toEqual(nothing);
+  expect(rounds.map(({ fault }) => fault)).toEqual(faults);
+  expect(counts.acknowledged).toBeGreaterThan(50);
+  expect(counts.retries).toBeGreaterThan(0);
+  expect(counts.epochs).toBeGreaterThanOrEqual(3);
 });
 
 describe('the judge', () => {

@@ -8,16 +8,16 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
+import { eventually } from '../support/eventually.js';
+import { ApiClient, PASSWORD, type Trader } from '../support/server.js';
+import { ROOT } from '../support/sources.js';
 import {
   activeMarket,
   nextCommand,
   registerTraders,
   type Sent,
   send,
-} from '../support/disk/scenario.js';
-import { eventually } from '../support/eventually.js';
-import { ApiClient, PASSWORD, type Trader } from '../support/server.js';
-import { ROOT } from '../support/sources.js';
+} from '../trials/disk/scenario.js';
 
 let child: ChildProcess | null = null;
 const clients: ApiClient[] = [];

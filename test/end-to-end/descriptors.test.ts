@@ -9,11 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { starveOfDescriptors } from '../../bench/attack/methods/process-limits.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
 import { eventually } from '../support/eventually.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
-import { DAY_FILE } from './real-day/day-prices.js';
+import { starveOfDescriptors } from '../trials/attack/methods/process-limits.js';
+import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
 const WARM_UP_STAKES = 10;
 

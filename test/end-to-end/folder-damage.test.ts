@@ -2,7 +2,7 @@
  * A start on a damaged data folder. The exchange refuses the folder and changes nothing in it, or
  * it starts with everything that was ever acknowledged. `verify` reports the same as the start.
  *
- * FOLDER_DAMAGES=200 tries that many random flips and cuts; FOLDER_SEED repeats a run.
+ * SEED repeats the random flips and cuts.
  */
 import {
   cpSync,
@@ -25,16 +25,14 @@ import { bytesOf } from '../../persistence/journal/format.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { listSnapshots } from '../../persistence/snapshot/folder.js';
 import { eventually } from '../support/eventually.js';
+import { extent, SEED } from '../support/extent.js';
 import { isVouchedFor } from '../support/folders/vouched.js';
 import { append, flip, tamper } from '../support/journal-fixture.js';
 import { ReplayExchange } from '../support/replay-exchange.js';
 import { replayTool, traceOf } from '../support/replay-tool.js';
-import { seedOf } from '../support/seed.js';
 import { TestServer } from '../support/server.js';
 
-const SEED = seedOf('FOLDER_SEED');
-const { FOLDER_DAMAGES = '12' } = process.env;
-const DAMAGES = Number(FOLDER_DAMAGES);
+const DAMAGES = extent(200, 6);
 const SNAPSHOTS = 3;
 
 /** What an exchange answered from the intact folder. */
@@ -352,7 +350,7 @@ function damage(folder: string, random: Random): string {
   return `${name}: bit ${bit} of byte ${at} of ${length}`;
 }
 
-test(`random damage is refused without changes, or harmless, FOLDER_SEED=${SEED}`, {
+test(`random damage is refused without changes, or harmless, SEED=${SEED}`, {
   timeout: 30_000 + DAMAGES * 10_000,
 }, async () => {
   const random = new Random(`${SEED}:damage`);
@@ -378,7 +376,7 @@ test(`random damage is refused without changes, or harmless, FOLDER_SEED=${SEED}
     remove(folder);
   }
   const table = [...counts].sort().map(([kind, count]) => `${kind} ${count}`);
-  process.stdout.write(`${DAMAGES} damages, FOLDER_SEED=${SEED}: ${table.join(', ')}\n`);
+  process.stdout.write(`${DAMAGES} damages, SEED=${SEED}: ${table.join(', ')}\n`);
 });
 
 function failing(what: string): (error: Error) => never {

@@ -5,8 +5,7 @@
  * for ever; and every digest shown is the journal's. Snapshots and history are intact, with every
  * third kill during a snapshot.
  *
- * KILLS=300 for a longer run. KILL_SEED repeats the choices and, as far as a clock allows, the
- * times of the kills.
+ * SEED repeats the choices and, as far as a clock allows, the times of the kills.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -22,9 +21,9 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.j
 import { rejection } from '../../gateway/http/errors.js';
 import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
 import { cancelReceipt, claimReceipt } from '../../gateway/resources/orders/receipts.js';
+import { extent, SEED } from '../support/extent.js';
 import { replayJournal } from '../support/journal-replay.js';
 import { programJson } from '../support/replay-tool.js';
-import { seedOf } from '../support/seed.js';
 import { ChildServer } from '../support/server.js';
 import {
   type Attempt,
@@ -36,9 +35,7 @@ import {
   register,
 } from './kill/kill-client.js';
 
-const SEED = seedOf('KILL_SEED');
-const { KILLS: KILLS_WANTED = '12' } = process.env;
-const KILLS = Number(KILLS_WANTED);
+const KILLS = extent(100, 4);
 const TAKERS = 24;
 const MAKERS = 8;
 const BALANCE = 10_000;
@@ -174,7 +171,7 @@ async function killAtStart(): Promise<void> {
   await child.stop('SIGKILL');
 }
 
-describe(`kill -9, KILL_SEED=${SEED}`, () => {
+describe(`kill -9, SEED=${SEED}`, () => {
   test('loses nothing that was acknowledged and executes nothing twice', {
     timeout: LIMIT_MS,
   }, async () => {

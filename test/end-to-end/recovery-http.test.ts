@@ -15,11 +15,11 @@ import { ROUTES } from '../../gateway/resources/routes.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { recoverFromSnapshot, type SnapshotRecovery } from '../../persistence/recovery.js';
 import { eventually } from '../support/eventually.js';
+import { SEED } from '../support/extent.js';
 import { isVouchedFor } from '../support/folders/vouched.js';
 import { Log } from '../support/follower-fixture.js';
 import { Folders } from '../support/journal-fixture.js';
 import { ReplayExchange } from '../support/replay-exchange.js';
-import { seedOf } from '../support/seed.js';
 import {
   type Answer,
   PARTNER_KEY,
@@ -28,7 +28,6 @@ import {
   type Verb,
 } from '../support/server.js';
 
-const SEED = seedOf('RECOVERY_SEED');
 /** Routes that report on the process, not on the engine's state. */
 const OF_THE_PROCESS = ['/metrics'];
 const ACTIONS = 150;
@@ -212,7 +211,7 @@ function tokensFor(path: string, { security = [] }: Operation): (string | undefi
   return isPublic && takesToken ? [undefined, ...own] : own.length > 0 ? own : [undefined];
 }
 
-describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
+describe(`recovery, SEED=${SEED}`, () => {
   test('gives the same state from a snapshot and the rest of the journal as from the whole journal', async () => {
     const [rest, , whole] = recoveries.map(({ commands }) => commands);
     expect(recoveries.map(({ commands }) => commands)).toEqual([rest, rest, whole, whole]);

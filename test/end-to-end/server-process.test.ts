@@ -15,7 +15,7 @@ import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
 import { eventually } from '../support/eventually.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
-import { DAY_FILE } from './real-day/day-prices.js';
+import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
 let folder: string;
 const started: ChildServer[] = [];

@@ -30,7 +30,7 @@ import { openJournal } from '../../persistence/data-folder.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import { eventually } from '../support/eventually.js';
 import { append } from '../support/journal-fixture.js';
-import { DAY_FILE } from './real-day/day-prices.js';
+import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
 const MEBIBYTE = 2 ** 20;

@@ -1,17 +1,16 @@
 /**
  * The engine against its oracle: more than 100,000 random commands in several kinds of exchange,
- * with every result and event compared. The seed is printed; DIFFERENTIAL_SEED repeats a run.
+ * with every result and event compared. The seed is printed; SEED repeats a run.
  */
 import { describe, expect, test } from 'vitest';
 import type { ClientOrderIdBounds } from '../../engine/state/book/client-order-ids.js';
 import type { IdempotencyBounds } from '../../engine/state/idempotency.js';
+import { SEED } from '../support/extent.js';
 import { RandomCommands, type Scenario } from '../support/random-commands.js';
-import { seedOf } from '../support/seed.js';
 import { EXPECTED_CASES } from './differential/cases.js';
 import { Duel } from './differential/duel.js';
 import { LIMIT_PLAYS } from './differential/limits.js';
 
-const SEED = seedOf('DIFFERENTIAL_SEED');
 const START_MS = 1_763_700_300_000;
 const COMPARED_EVERY = 20;
 
@@ -89,14 +88,14 @@ const SCENARIOS: (Scenario & { bounds?: IdempotencyBounds })[] = [
   { ...USUAL, name: 'few idempotency keys', bounds: FEW_KEYS, stakeWeight: 4, unstakeWeight: 3 },
 ];
 
-describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
+describe(`random commands, SEED=${SEED}`, () => {
   const counts = new Map<string, number>();
   let commands = 0;
 
   test.each(SCENARIOS.map((scenario, index) => ({ ...scenario, index })))(
     '$name',
     ({ index, bounds, ...scenario }) => {
-      const label = `DIFFERENTIAL_SEED=${SEED}, ${scenario.name}`;
+      const label = `SEED=${SEED}, ${scenario.name}`;
       const duel = new Duel(label, counts, bounds, FEW_NAMES);
       const random = new RandomCommands(`${SEED}:${index}`, scenario, duel.naive);
       for (const command of random.opening()) duel.apply(command, START_MS);
@@ -118,7 +117,7 @@ describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
 
   test('covered every listed case and no unlisted one', () => {
     process.stdout.write(
-      `DIFFERENTIAL_SEED=${SEED}: what ${commands} random commands and the limits covered\n${table(counts)}\n`,
+      `SEED=${SEED}: what ${commands} random commands and the limits covered\n${table(counts)}\n`,
     );
     expect(commands).toBeGreaterThanOrEqual(100_000);
     expect([...counts.keys()].sort()).toEqual([...EXPECTED_CASES].sort());

@@ -6,11 +6,10 @@
 import { Big } from 'big.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
-import { expectDecimal, feeOn, type OutcomeName } from '../end-to-end/real-day/user-ledger.js';
-import { seedOf } from '../support/seed.js';
+import { SEED } from '../support/extent.js';
 import { MARKET, TestServer, type Trader } from '../support/server.js';
+import { expectDecimal, feeOn, type OutcomeName } from '../trials/real-day/user-ledger.js';
 
-const SEED = seedOf('FEE_SEED');
 const LOT_PLACES = 3;
 const LOT = new Big('0.001');
 /** The most that the next lot can cost, when none is offered. */
@@ -128,7 +127,7 @@ async function feesOfTrades(orderId: string): Promise<Big> {
   return fees;
 }
 
-describe(`the fee, FEE_SEED=${SEED}`, () => {
+describe(`the fee, SEED=${SEED}`, () => {
   test('10 dollars on a deep book at 0.5 cost 10.05 and buy 20 shares', async () => {
     await rest(makers[0]!, 'DOWN', { price: 0.5, shares: 50_000 });
     const before = await balance();

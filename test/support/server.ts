@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
@@ -38,9 +38,9 @@ export const PARTNER_KEYS = [
 
 /**
  * Socket threads of each exchange that does not say otherwise, whose port the client then uses:
- * with TEST_SOCKET_THREADS=2, the tests of HTTP are tests of these threads.
+ * in the trial `sockets`, the tests of HTTP are tests of these threads.
  */
-const SOCKET_THREADS = Number(process.env['TEST_SOCKET_THREADS'] ?? 0);
+const SOCKET_THREADS = inject('socketThreads') ?? 0;
 /** For what is different there on purpose: see "Socket threads" in gateway/CONFIGURATION.md. */
 export const IN_SOCKET_THREADS = SOCKET_THREADS > 0;
 const SOCKET_VARIABLES = { SOCKET_THREADS: `${SOCKET_THREADS}`, SOCKETS_PORT: '0' };

@@ -1,21 +1,53 @@
 /**
- * `npm run trials`: runs every trial of this folder, one after the other, and prints what held and
- * what broke as a table. Exit status 0: every promise was kept; 1: one broke, or no trial ran; 2:
- * invalid arguments.
+ * `npm run trials`: runs the trials, one file after the other, and prints what held and what broke
+ * as a table. Exit status 0: every promise was kept; 1: one broke, or no trial ran; 2: invalid
+ * arguments.
  *
- * A trial is `NAME/trial.ts`, a test file of vitest. Each of its tests is a promise, and a row.
+ * Each test of a trial's files is a promise, and a row.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
 import { startVitest, type TestCase, type TestModule } from 'vitest/node';
 
-const HERE = import.meta.dirname;
+interface Trial {
+  files: readonly string[];
+  socketThreads?: number;
+}
+
+const own = (name: string): Trial => ({ files: [`test/trials/${name}/trial.ts`] });
+/** A file of `npm test`, which then tries more. */
+const longer = (path: string): Trial => ({ files: [`test/${path}.test.ts`] });
+
+const TRIALS: Readonly<Record<string, Trial>> = {
+  simulation: own('simulation'),
+  sequencer: longer('persistence/journal/sequencer-random'),
+  'order-reader': longer('gateway/resources/order-reader'),
+  fuzz: longer('end-to-end/fuzz'),
+  sockets: {
+    socketThreads: 2,
+    files: [
+      'test/gateway/{http,limits,access,coding,contract,resources}/**/*.test.ts',
+      'test/end-to-end/{kill,stop,recovery-http}.test.ts',
+    ],
+  },
+  attack: own('attack'),
+  kill: longer('end-to-end/kill'),
+  bots: longer('gateway/client/bots'),
+  'market-end': longer('end-to-end/bad-days/market-end'),
+  'power-cut': own('power-cut'),
+  'failing-disk': own('failing-disk'),
+  'folder-damage': longer('end-to-end/folder-damage'),
+  'long-journal': own('long-journal'),
+  'real-day': own('real-day'),
+  site: longer('gateway/site/balances'),
+  soak: own('soak'),
+  standstill: own('standstill'),
+  'cluster-kill': own('cluster-kill'),
+  'cluster-day': own('cluster-day'),
+};
+const names = Object.keys(TRIALS);
 const LIMIT_MS = 60 * 60_000;
 const VERDICTS = { passed: 'held', failed: 'BROKEN', skipped: 'could not run', pending: 'BROKEN' };
-
-const names = readdirSync(HERE).filter((name) => existsSync(join(HERE, name, 'trial.ts')));
 
 const { only, times, seed } = new Command('trials')
   .description('Tries for a long time to break what the exchange promises.')
@@ -28,15 +60,23 @@ const { only, times, seed } = new Command('trials')
 
 await startVitest('test', [], {
   config: false,
-  root: join(HERE, '../..'),
+  root: `${import.meta.dirname}/../..`,
   watch: false,
-  include: only.map((name) => `test/trials/${name}/trial.ts`),
-  provide: { times, seed },
   fileParallelism: false,
-  testTimeout: LIMIT_MS * times,
-  hookTimeout: 10 * 60_000,
-  expect: { poll: { timeout: 30_000 } },
   reporters: ['default', { onTestRunEnd: (trials) => console.log(`\n${report(trials)}`) }],
+  projects: only.map((name) => {
+    const { files, ...provided } = TRIALS[name]!;
+    return {
+      test: {
+        name,
+        include: [...files],
+        provide: { times, seed, ...provided },
+        testTimeout: LIMIT_MS * Math.max(times, 1),
+        hookTimeout: 10 * 60_000,
+        expect: { poll: { timeout: 30_000 } },
+      },
+    };
+  }),
 });
 
 function namesOf(text: string): string[] {
@@ -59,13 +99,26 @@ function report(trials: readonly TestModule[]): string {
     style: { head: [], border: [] },
   });
   const rows = trials.flatMap(rowsOf);
-  for (const row of rows) table.push(row);
+  for (const name of only) table.push(...shortened(rows.filter((row) => row[0] === name)));
   const count = (verdict: string) => rows.filter((row) => row[2] === verdict).length;
   return `${table}\n${count('held')} held, ${count('BROKEN')} broke, ${count('could not run')} could not run; seed ${seed}`;
 }
 
+/** Promises that were kept, of which nothing more is known, share a row. */
+function shortened(rows: readonly string[][]): string[][] {
+  const isPlain = ([, , verdict, figure]: string[]) => verdict === 'held' && figure === '';
+  const plain = rows.filter(isPlain);
+  if (plain.length < 2) return [...rows];
+  const seconds = plain.reduce((sum, row) => sum + Number(row[4]), 0).toFixed(1);
+  const name = plain[0]![0]!;
+  return [
+    ...rows.filter((row) => !isPlain(row)),
+    [name, `${plain.length} tests`, 'held', '', seconds],
+  ];
+}
+
 function rowsOf(trial: TestModule): string[][] {
-  const name = trial.moduleId.split('/').at(-2)!;
+  const { name } = trial.project;
   const rows = [...trial.children.allTests()].map((test) => rowOf(name, test));
   // Such as one that cannot be loaded.
   for (const { message } of trial.errors()) rows.push([name, '', 'BROKEN', message, '']);

@@ -5,15 +5,12 @@
  * Every request is answered; each answer is the one that the journal gives; what is executed in the
  * market comes before its end and what is refused for the end after it; the stream has every trade,
  * in order; every balance shown is the journal's, and money is conserved.
- *
- * MARKET_ENDS=20 for a longer run, MARKET_END_RATE for another rate.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachEvent } from '../../../bench/measure/events.js';
-import { answerOf } from '../../../bench/soak/answers.js';
 import { Random } from '../../../bench/workload/random.js';
 import type { Engine } from '../../../engine/engine.js';
 import { CODES } from '../../../engine/interface/codes.js';
@@ -22,15 +19,14 @@ import { marketIdText } from '../../../engine/interface/notation.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
+import { extent, SEED } from '../../support/extent.js';
 import { replayJournal } from '../../support/journal-replay.js';
-import { seedOf } from '../../support/seed.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
+import { answerOf } from '../../trials/soak/answers.js';
 
-const SEED = seedOf('MARKET_END_SEED');
-const { MARKET_ENDS = '1', MARKET_END_RATE = '30' } = process.env;
-const ENDS = Number(MARKET_ENDS);
+const ENDS = extent(10, 1);
 /** Requests a second of real time, and how many times as many in the minute around the end. */
-const NORMAL_RATE = Number(MARKET_END_RATE);
+const NORMAL_RATE = 30;
 const TIMES = 10;
 /** A market lasts 30 s, and the minute around its end 2 s. */
 const SPEED = 30;
@@ -238,7 +234,7 @@ async function look(traders: readonly Trader[]): Promise<void> {
   }
 }
 
-test(`${ENDS} ends of a market at ${TIMES} times the rate, MARKET_END_SEED=${SEED}`, {
+test(`${ENDS} ends of a market at ${TIMES} times the rate, SEED=${SEED}`, {
   timeout: 120_000 + ENDS * 60_000,
 }, async () => {
   const traders: Trader[] = [];

@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
+import { eventually } from '../../support/eventually.js';
+import type { ApiClient, ChildServer, Trader } from '../../support/server.js';
 import {
   expectAll,
   registerTraders,
   type Sent,
   send,
   tradeOn,
-} from '../../support/disk/scenario.js';
-import { eventually } from '../../support/eventually.js';
-import type { ApiClient, ChildServer, Trader } from '../../support/server.js';
+} from '../../trials/disk/scenario.js';
 import { Machines } from './machines.js';
 
 const COMMANDS = 40;

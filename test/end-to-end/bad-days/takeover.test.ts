@@ -12,6 +12,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Random } from '../../../bench/workload/random.js';
 import { healthCheck } from '../../gateway/health-check.js';
 import { StreamClient } from '../../gateway/stream/support.js';
+import { eventually } from '../../support/eventually.js';
+import { type ApiClient, type ChildServer, PASSWORD, type Trader } from '../../support/server.js';
 import {
   activeMarket,
   expectAll,
@@ -20,9 +22,7 @@ import {
   type Sent,
   send,
   tradeOn,
-} from '../../support/disk/scenario.js';
-import { eventually } from '../../support/eventually.js';
-import { type ApiClient, type ChildServer, PASSWORD, type Trader } from '../../support/server.js';
+} from '../../trials/disk/scenario.js';
 import { Machines } from './machines.js';
 
 const COMMANDS = 30;

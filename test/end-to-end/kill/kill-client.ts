@@ -18,7 +18,7 @@ import {
   type OutcomeName,
   type ResolutionName,
   UserLedger,
-} from '../real-day/user-ledger.js';
+} from '../../trials/real-day/user-ledger.js';
 
 export interface Attempt {
   /** Matches the journal's commands to attempts. */

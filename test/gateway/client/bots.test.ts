@@ -1,7 +1,7 @@
 /**
  * The example bots: they trade over several markets against the house and each other, are killed
  * and started again at random together with the exchange, and end with books that equal the
- * exchange's to the micro-dollar. BOT_KILLS=20 for a longer run.
+ * exchange's to the micro-dollar.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -15,12 +15,10 @@ import type { Books } from '../../../gateway/client/examples/saved.js';
 import * as client from '../../../gateway/client/index.js';
 import { Api } from '../../../gateway/client/index.js';
 import { eventually } from '../../support/eventually.js';
-import { seedOf } from '../../support/seed.js';
+import { extent, SEED } from '../../support/extent.js';
 import { ChildServer } from '../../support/server.js';
 
-const SEED = seedOf('BOT_SEED');
-const { BOT_KILLS = '3' } = process.env;
-const KILLS = Number(BOT_KILLS);
+const KILLS = extent(20, 2);
 /** A market lasts 7.5 s, and an idempotency key 30 s: longer than any downtime here. */
 const SPEED = 120;
 const LIMIT_MS = 120_000 + KILLS * 15_000;
@@ -155,7 +153,7 @@ async function reconcile(bot: Bot): Promise<Books> {
   return books;
 }
 
-test(`end with the books of the exchange after ${KILLS} kills, BOT_SEED=${SEED}`, {
+test(`end with the books of the exchange after ${KILLS} kills, SEED=${SEED}`, {
   timeout: LIMIT_MS,
 }, async () => {
   await startExchange();

@@ -17,12 +17,11 @@ import {
   submitBatch,
 } from '../../../gateway/client/index.js';
 import { eventually } from '../../support/eventually.js';
-import { seedOf } from '../../support/seed.js';
+import { SEED } from '../../support/extent.js';
 import { MARKET, PASSWORD, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { streamLimits } from '../stream/support.js';
 import { FlakySockets } from './flaky-socket.js';
 
-const SEED = seedOf('CLIENT_SEED');
 const NEXT_MARKET = `btc-15m-${(WINDOW_START_MS + WINDOW_MS) / 1_000}`;
 const BREATH = { firstWaitMs: 1, longestWaitMs: 20 };
 
@@ -109,7 +108,7 @@ async function expectAccount({ api, userId }: Trader, account: Account): Promise
   expect([...account.positions.values()].flat()).toHaveLength(positions.length);
 }
 
-test(`book and account equal the exchange's through cuts and losses, CLIENT_SEED=${SEED}`, async () => {
+test(`book and account equal the exchange's through cuts and losses, SEED=${SEED}`, async () => {
   const random = new Random(SEED);
   server = await TestServer.withMarket(streamLimits({ heartbeatMs: 50 }));
   const sockets = new FlakySockets();

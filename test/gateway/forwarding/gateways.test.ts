@@ -9,14 +9,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { sendRaw } from '../../../bench/attack/methods/smuggling-cases.js';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Api, buy } from '../../../gateway/client/index.js';
 import { listSnapshots, type SnapshotName } from '../../../persistence/snapshot/folder.js';
-import { activeMarket } from '../../support/disk/scenario.js';
 import { eventually } from '../../support/eventually.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
 import { type ApiClient, ChildServer, PASSWORD, type Trader } from '../../support/server.js';
+import { sendRaw } from '../../trials/attack/methods/smuggling-cases.js';
+import { activeMarket } from '../../trials/disk/scenario.js';
 import { StreamClient } from '../stream/support.js';
 
 const work = mkdtempSync(join(tmpdir(), 'exchange-gateways-'));

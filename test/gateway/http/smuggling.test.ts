@@ -4,6 +4,10 @@
  * bench/attack/methods/smuggling-cases.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pageFiles } from '../../../gateway/contract/page.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import { RawConnection, requestText } from '../../support/raw-connection.js';
+import { IN_SOCKET_THREADS, MARKET, TestServer, type Trader } from '../../support/server.js';
 import {
   type Carrier,
   CHUNK_CASES,
@@ -15,11 +19,7 @@ import {
   REQUEST_CASES,
   rawBytes,
   sendRaw,
-} from '../../../bench/attack/methods/smuggling-cases.js';
-import { pageFiles } from '../../../gateway/contract/page.js';
-import { ROUTES } from '../../../gateway/resources/routes.js';
-import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { IN_SOCKET_THREADS, MARKET, TestServer, type Trader } from '../../support/server.js';
+} from '../../trials/attack/methods/smuggling-cases.js';
 
 let server: TestServer;
 let ada: Trader;

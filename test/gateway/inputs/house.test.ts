@@ -9,12 +9,12 @@ import { RecentPrices } from '../../../gateway/house/prices.js';
 import { openFileFeed } from '../../../gateway/inputs/feeds/file.js';
 import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
 import type { Submitter } from '../../../gateway/observe/watched-sequencer.js';
-import { DAY_FILE } from '../../end-to-end/real-day/day-prices.js';
 import { ManualClock } from '../../support/clock.js';
 import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
 import { Exchange, silentLog } from '../../support/house-support.js';
 import { Folders } from '../../support/journal-fixture.js';
+import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 
 const folders = new Folders();
 const FUNDS_MICROS = 1_000_000 * DOLLAR;

@@ -4,12 +4,12 @@
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { floodSignIns, type Origin } from '../../../bench/attack/methods/sign-in-flood.js';
 import { makeUpCosts, Passwords } from '../../../gateway/auth/passwords.js';
 import { FairQueue, type FairQueueLimits } from '../../../gateway/fair-use/fair-queue.js';
 import { elapsedMs } from '../../../gateway/time/clock.js';
 import { eventually } from '../../support/eventually.js';
 import { TestServer } from '../../support/server.js';
+import { floodSignIns, type Origin } from '../../trials/attack/methods/sign-in-flood.js';
 
 const LIMITS: FairQueueLimits = { perLane: 500, perAddress: 100, waitMs: 60_000 };
 

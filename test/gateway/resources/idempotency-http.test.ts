@@ -4,7 +4,6 @@
  * and nothing is done twice. A new operation fails here until it has cases.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KEY_CASES } from '../../../bench/attack/methods/smuggling-cases.js';
 import {
   IDEMPOTENCY_KEPT_MS,
   IDEMPOTENCY_KEPT_PER_USER,
@@ -23,6 +22,7 @@ import {
   WINDOW_MS,
   WINDOW_START_MS,
 } from '../../support/server.js';
+import { KEY_CASES } from '../../trials/attack/methods/smuggling-cases.js';
 import { operationsOf, programContract } from '../contract/check.js';
 
 const NEXT_MARKET = 'btc-15m-1763701200';

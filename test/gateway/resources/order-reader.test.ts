@@ -3,7 +3,7 @@
  * reader takes, JSON.parse, the check for duplicate keys and zod make the same command. And a
  * reader takes what clients usually send.
  *
- * READER_BODIES sets the number of random bodies, READER_SEED their seed.
+ * SEED repeats the random bodies.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
@@ -36,11 +36,9 @@ import {
   type OrderRequest,
   orderRequest,
 } from '../../../gateway/stream/orders/requests.js';
-import { seedOf } from '../../support/seed.js';
+import { extent, SEED } from '../../support/extent.js';
 
-const { READER_BODIES = '60000' } = process.env;
-const BODIES = Number(READER_BODIES);
-const SEED = seedOf('READER_SEED');
+const BODIES = extent(1_000_000, 10_000);
 const USER = 12;
 const MARKET = 'btc-15m-1763700300';
 const assets: Assets = {
@@ -304,7 +302,7 @@ class Bodies {
   }
 }
 
-test(`what a reader takes is the command that the schemas make, READER_SEED=${SEED}`, () => {
+test(`what a reader takes is the command that the schemas make, SEED=${SEED}`, () => {
   const random = new Random(SEED);
   const bodies = [new Bodies(random, 1e9), new Bodies(random, 60), new Bodies(random, 12)];
   const counts = { taken: 0, left: 0, refused: 0 };

@@ -1,7 +1,7 @@
 /**
  * Two browsers trade beside the example bots, over several markets. Every balance that their pages
  * have shown is that of the statement at the sequence that stood beside it, and the last one is
- * that of /balance. SITE_MINUTES=10 for a longer run.
+ * that of /balance.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,13 +14,11 @@ import { launchBrowser } from '../../../bench/site/browser.js';
 import { Random } from '../../../bench/workload/random.js';
 import * as client from '../../../gateway/client/index.js';
 import { eventually } from '../../support/eventually.js';
-import { seedOf } from '../../support/seed.js';
+import { extent, SEED } from '../../support/extent.js';
 import { type ApiClient, ChildServer } from '../../support/server.js';
 import { Visitor } from './browser.js';
 
-const SEED = seedOf('SITE_SEED');
-const { SITE_MINUTES = '0.25' } = process.env;
-const RUN_MS = Number(SITE_MINUTES) * 60_000;
+const RUN_MS = extent(600_000, 15_000);
 const SAMPLE_EVERY_MS = 200;
 const BALANCES_MIN = 5;
 const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples/', import.meta.url));
@@ -158,7 +156,7 @@ async function statement({ api, userId }: Person, sequence: number) {
   return entries;
 }
 
-test(`balances on the pages are the exchange's, SITE_SEED=${SEED}`, {
+test(`balances on the pages are the exchange's, SEED=${SEED}`, {
   timeout: RUN_MS + 240_000,
 }, async () => {
   startBot('market-maker');

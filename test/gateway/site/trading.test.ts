@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
-import { DAY_FILE } from '../../end-to-end/real-day/day-prices.js';
 import { eventually } from '../../support/eventually.js';
 import { type ApiClient, ChildServer } from '../../support/server.js';
+import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 import { Visitor } from './browser.js';
 
 /** A market lasts 22.5 s. */

@@ -10,7 +10,7 @@ import {
   RingWriter,
   ringMemory,
 } from '../../../gateway/sockets/ring.js';
-import { seedOf } from '../../support/seed.js';
+import { SEED } from '../../support/extent.js';
 
 let memory: SharedArrayBuffer;
 let writer: RingWriter;
@@ -35,7 +35,7 @@ function readAll(): string[] {
 const head = Buffer.from('head ');
 
 test('hands over each frame once and in order, whatever the sizes, however often it wraps', () => {
-  const random = new Random(seedOf('RING_SEED'));
+  const random = new Random(SEED);
   const expected: string[] = [];
   const received: string[] = [];
   let bytes = 0;

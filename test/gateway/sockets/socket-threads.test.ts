@@ -1,6 +1,6 @@
 /**
  * An exchange whose connections two other threads have. Its clients see what those of any exchange
- * see: see also the tests of HTTP, run with TEST_SOCKET_THREADS=2 (npm run test:sockets).
+ * see: see also the tests of HTTP, of the trial `sockets`.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';

@@ -9,12 +9,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
-import { seedOf } from '../../support/seed.js';
+import { SEED } from '../../support/extent.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
 import { lots, micros, RebuiltAccount } from './rebuilt-account.js';
 import { type Message, StreamClient } from './support.js';
 
-const SEED = seedOf('STREAM_KILL_SEED');
 const KILLS = 4;
 const TRADERS = 4;
 /** Unanswered orders of each trader. */
@@ -137,7 +136,7 @@ class Trader {
   }
 }
 
-test(`books kept from events survive kill -9, STREAM_KILL_SEED=${SEED}`, {
+test(`books kept from events survive kill -9, SEED=${SEED}`, {
   timeout: 360_000,
 }, async () => {
   await start();

@@ -2,7 +2,7 @@
  * Statements and order histories of a random exchange, line by line against an engine: balances at
  * every sequence, causes against those of the replay tool, shares against positions, and every
  * order against what results and events said of it. The follower is restarted in the middle.
- * STATEMENT_SEED repeats a run.
+ * SEED repeats a run.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -12,15 +12,14 @@ import type { LedgerLine, LedgerPage } from '../../../persistence/history/accoun
 import type { LedgerCause } from '../../../persistence/history/account/lines.js';
 import { OrderState, type OrdersPage } from '../../../persistence/history/account/orders.js';
 import type { Cause } from '../../../persistence/replay/proofs/money-changes.js';
+import { SEED } from '../../support/extent.js';
 import { startFollower, type TestFollower, writeCommands } from '../../support/follower-fixture.js';
 import type { TimedCommand } from '../../support/history-oracle.js';
 import { Folders } from '../../support/journal-fixture.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 import { OrderOracle } from '../../support/order-oracle.js';
 import { RandomCommands, type Scenario } from '../../support/random-commands.js';
-import { seedOf } from '../../support/seed.js';
 
-const SEED = seedOf('STATEMENT_SEED');
 const START_MS = 1_763_700_300_000;
 const SCENARIO: Scenario = {
   name: 'a day with outages',
@@ -93,7 +92,7 @@ function fullDay(): TimedCommand[] {
     for (const command of commands) oracle.apply(command);
     if (isFull(oracle)) return commands;
   }
-  throw new Error(`20 days and none is full, STATEMENT_SEED=${SEED}`);
+  throw new Error(`20 days and none is full, SEED=${SEED}`);
 }
 
 function isFull({ amended, expired, changes, orders }: OrderOracle): boolean {

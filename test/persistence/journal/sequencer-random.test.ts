@@ -11,10 +11,10 @@ import { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import type { CommitDone } from '../../../persistence/journal/store.js';
 import { Sequencer, type SequencerLog, SubmitRefused } from '../../../persistence/sequencer.js';
+import { extent, SEED } from '../../support/extent.js';
 import { commandAt, START_MS } from '../../support/journal-fixture.js';
-import { seedOf } from '../../support/seed.js';
 
-const RUNS = Number(process.env['SEQUENCER_RUNS'] ?? 150);
+const RUNS = extent(2_000, 40);
 const TURNS = 60;
 /** A commit takes fewer. */
 const COMMIT_TURNS = 6;
@@ -136,14 +136,12 @@ class Run {
   }
 }
 
-const seed = seedOf('SEQUENCER_SEED');
-
-test(`${RUNS} runs of random clients and commits, seed ${seed}`, {
+test(`${RUNS} runs of random clients and commits, SEED=${SEED}`, {
   timeout: 1_200_000,
 }, async () => {
   let failures = 0;
   for (let i = 0; i < RUNS; i++) {
-    const run = new Run(`${seed}-${i}`);
+    const run = new Run(`${SEED}-${i}`);
     const { sequencer, log, fatal } = run;
     for (let at = 0; at < TURNS && sequencer.failure === null; at++) {
       run.sendAll();

@@ -1,4 +1,4 @@
-/** Makes the kept folder anew, and only on request: `npm run golden`. */
+/** Makes the kept folder anew, and only on request: see `GOLDEN` in CONTRIBUTING.md. */
 import { test } from 'vitest';
 import { makeGolden } from './golden-run.js';
 

@@ -1,7 +1,7 @@
 /**
- * A folder that this program has written, kept in the repository (`npm run golden` makes it anew).
- * An exchange that starts on it answers as the one that wrote it did. Who changes what recorded
- * commands lead to changes this on purpose, or not at all.
+ * A folder that this program has written, kept in the repository (CONTRIBUTING.md says how to make
+ * it anew). An exchange that starts on it answers as the one that wrote it did. Who changes what
+ * recorded commands lead to changes this on purpose, or not at all.
  *
  * And the way to the next version, tried with a made-up version that differs from this one in its
  * number alone.

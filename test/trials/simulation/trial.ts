@@ -1,6 +1,6 @@
 /** Many runs of the simulations; `npm test` has a few seeds of each. */
 import { expect, test } from 'vitest';
-import { extent, seed } from '../extent.js';
+import { extent, SEED } from '../../support/extent.js';
 import { simulateShards } from './shards/simulation.js';
 import { simulate } from './simulation.js';
 
@@ -18,7 +18,7 @@ test('money that moves between four simulated shards is never made or lost', asy
 async function total(run: (seed: string) => Promise<object>, seeds: number): Promise<string> {
   const sums: Record<string, number> = { seeds };
   for (let i = 0; i < seeds; i++) {
-    const ofRun = `${seed}-${i + 1}`;
+    const ofRun = `${SEED}-${i + 1}`;
     const result = await run(ofRun).catch((cause) => {
       throw new Error(`the run of seed ${ofRun} broke a promise`, { cause });
     });

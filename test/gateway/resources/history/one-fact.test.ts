@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../../../bench/workload/random.js';
 import type { Command } from '../../../../engine/interface/commands.js';
 import { SelfTrade } from '../../../../engine/interface/domain.js';
-import { seedOf } from '../../../support/seed.js';
+import { SEED } from '../../../support/extent.js';
 import {
   PARTNER_KEY,
   PARTNER_KEYS,
@@ -19,9 +19,8 @@ import {
 import { randomCommand } from '../../stream/commands.js';
 import { type Message, StreamClient } from '../../stream/support.js';
 
-const seed = seedOf('ONE_FACT_SEED');
-const seedName = `ONE_FACT_SEED=${seed}`;
-const random = new Random(seed);
+const seedName = `SEED=${SEED}`;
+const random = new Random(SEED);
 const COMMANDS = 300;
 
 /** Each is told by at least two places, or the test does not look where it should. */

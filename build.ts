@@ -1,0 +1,57 @@
+/**
+ * `npm run build`: compiles the project into dist/, unless nothing has changed since the last time.
+ * Every command that runs compiled code begins with it.
+ *
+ * Always holds: dist/.inputs describes the files that dist/ was made from, and is written last.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = import.meta.dirname;
+const FOLDERS = ['engine', 'persistence', 'gateway', 'bench'];
+const FILES = [
+  'build.ts',
+  'package-lock.json',
+  'rolldown.config.ts',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
+const INPUTS = join(ROOT, 'dist/.inputs');
+
+/** Every file with its size and the time of its last change. */
+function inputs(): string {
+  const inFolders = FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+      join(folder, path),
+    ),
+  );
+  return [...FILES, ...inFolders.sort()]
+    .map((path) => ({ path, ...statSync(join(ROOT, path)) }))
+    .filter(({ mode }) => (mode & 0o170000) === 0o100000)
+    .map(({ path, size, mtimeMs }) => `${path} ${size} ${mtimeMs}`)
+    .join('\n');
+}
+
+function run(program: string, ...args: string[]): void {
+  execFileSync(process.execPath, [join(ROOT, program), ...args], {
+    cwd: ROOT,
+    // rolldown writes a table of all its files to standard output.
+    stdio: ['ignore', program.includes('rolldown') ? 'ignore' : 'inherit', 'inherit'],
+  });
+}
+
+const now = inputs();
+if (!existsSync(INPUTS) || readFileSync(INPUTS, 'utf8') !== now) {
+  process.stderr.write('Compiling, which takes about 15 seconds.\n');
+  rmSync(INPUTS, { force: true });
+  try {
+    run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
+    run('node_modules/rolldown/bin/cli.mjs', '--config');
+    run('dist/gateway/site/build.js');
+  } catch {
+    // The compiler has said what is wrong.
+    process.exit(1);
+  }
+  writeFileSync(INPUTS, now);
+}

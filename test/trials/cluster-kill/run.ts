@@ -1,0 +1,109 @@
+/**
+ * Rounds of faults under load, and the judgement at the end. The seed repeats the choice of the
+ * faults and of the commands, not the moments at which they come.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Cluster } from '../../../bench/cluster/cluster.js';
+import { untilStreaming } from '../../../bench/cluster/failover.js';
+import { until } from '../../../bench/cluster/until.js';
+import { Random } from '../../../bench/workload/random.js';
+import { FAULTS } from './faults.js';
+import { type Judgement, judge, readContent } from './judge.js';
+import { type Acknowledgement, Load } from './load.js';
+
+export interface Round {
+  fault: string;
+  /** The longest time in which no client had an answer. */
+  withoutServiceMs: number;
+}
+
+export interface KillResult extends Judgement {
+  rounds: Round[];
+  acknowledged: number;
+  retries: number;
+  refused: ReadonlyMap<string, number>;
+}
+
+const HEALTHY_MS = 1_000;
+/** What is shown of each log when a round does not end. */
+const LOG_TAIL = 3_000;
+const ENVIRONMENT = {
+  ASSETS: 'BTC',
+  HOUSE: 'off',
+  FAIR_USE: 'off',
+  PASSWORD_COST_LOG2: '10',
+  LOG_LEVEL: 'warn',
+};
+
+/** Each of the faults once in a random order, then at random. */
+export function faultsOf(seed: string, rounds: number, all = Object.keys(FAULTS)): string[] {
+  const random = new Random(seed);
+  const left = [...all];
+  return Array.from({ length: rounds }, () => {
+    const fault = random.pick(left.length === 0 ? all : left);
+    if (left.length > 0) left.splice(left.indexOf(fault), 1);
+    return fault;
+  });
+}
+
+export async function killRounds(options: {
+  faults: readonly string[];
+  seed: string;
+  report: (line: string) => void;
+}): Promise<KillResult> {
+  const { seed, report } = options;
+  const random = new Random(seed);
+  const cluster = await Cluster.start({ environment: ENVIRONMENT });
+  try {
+    const urls = cluster.gateways.map(({ url }) => url);
+    const load = new Load(urls, new Random(`${seed}:load`));
+    await load.start();
+    const rounds: Round[] = [];
+    for (const fault of options.faults) {
+      const round = await oneRound(cluster, load, fault, random);
+      rounds.push(round);
+      report(
+        `${rounds.length}: ${fault}, ${Math.round(round.withoutServiceMs)} ms without service`,
+      );
+    }
+    await load.stop();
+    const judgement = judge(await readContent(cluster.postgres), load.acknowledged);
+    const { retries, refused } = load;
+    return { ...judgement, rounds, acknowledged: load.acknowledged.length, retries, refused };
+  } catch (error) {
+    for (const { name, log } of cluster.exchanges) report(`${name}: ${log.slice(-LOG_TAIL)}`);
+    throw error;
+  } finally {
+    await cluster.stop();
+  }
+}
+
+async function oneRound(
+  cluster: Cluster,
+  load: Load,
+  fault: string,
+  random: Random,
+): Promise<Round> {
+  const before = Math.max(0, load.acknowledged.length - 1);
+  const startedMs = performance.now();
+  await FAULTS[fault]!(cluster, random);
+  await untilStreaming(cluster.postgres);
+  const isServed = () => (load.acknowledged.at(-1)?.receivedMs ?? 0) > servedAfterMs;
+  const servedAfterMs = performance.now();
+  await until('clients are served', isServed);
+  await cluster.leader();
+  await cluster.untilAllRun();
+  await sleep(HEALTHY_MS);
+  return { fault, withoutServiceMs: longestGapMs(load.acknowledged.slice(before), startedMs) };
+}
+
+/** The longest time between two answers, from a moment on. */
+function longestGapMs(acknowledged: readonly Acknowledgement[], fromMs: number): number {
+  let previousMs = fromMs;
+  let longestMs = 0;
+  for (const { receivedMs } of acknowledged) {
+    longestMs = Math.max(longestMs, receivedMs - previousMs);
+    previousMs = Math.max(previousMs, receivedMs);
+  }
+  return longestMs;
+}

@@ -1,0 +1,172 @@
+/**
+ * The built exchange with millions of users, while clients trade, markets settle, snapshots are
+ * taken and the day's leaderboards roll over. No thread that answers somebody computes for longer
+ * than {@link ALLOWED_MS} without a pause.
+ *
+ * A thread that waits for a processor stands still, too, but that is the machine's doing: the
+ * verdict is about the time in which the thread itself computed. The thread that writes a snapshot
+ * does nothing else, and ends.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Client } from '../../../bench/http/load/client.js';
+import { ExchangeProcess } from '../../../bench/measure/exchange-process.js';
+import { makeFolder, removeFolder } from '../../../bench/measure/machine.js';
+import { WINDOW_START_MS } from '../../../bench/workload/open-market.js';
+import { Random } from '../../../bench/workload/random.js';
+import { extent } from '../../support/extent.js';
+import { writeLargeFolder } from './folder.js';
+import type { StandStill } from './probe.js';
+
+const ALLOWED_MS = 100;
+const CLIENTS = 8;
+const SHOWN = 5;
+const PRICE_EVERY_MS = 10_000;
+const START_MS_MAX = 600_000;
+const UNLIMITED = '1000000/1000000';
+const SNAPSHOT_WRITER = 'snapshot/';
+/** It imports no other file of this project, so Node.js runs it as it is. */
+const PROBE = join(import.meta.dirname, 'probe.ts');
+const SPEED = 300;
+const TRADERS = 100_000;
+/** As many as an exchange takes, but a few for the clients. */
+const USERS = extent(3_999_900);
+const SECONDS = extent(300);
+
+test('no thread computes for long without a pause', async ({ annotate }) => {
+  const folder = makeFolder(process.cwd());
+  try {
+    const judged = await measure(folder, annotate);
+    expect(judged.filter(({ cpuMs }) => cpuMs > ALLOWED_MS)).toEqual([]);
+  } finally {
+    removeFolder(folder);
+  }
+});
+
+type Annotate = (text: string) => Promise<unknown>;
+
+/** The stand-stills that count. */
+async function measure(folder: string, annotate: Annotate): Promise<StandStill[]> {
+  const dataFolder = join(folder, 'data');
+  mkdirSync(dataFolder);
+  await writeLargeFolder(dataFolder, { users: USERS, traders: TRADERS });
+  const startedMs = performance.now();
+  const standStills = join(folder, 'standstill.ndjson');
+  const exchange = await ExchangeProcess.start({
+    environment: { ...environment(folder, dataFolder), STANDSTILL_FILE: standStills },
+    logFile: join(folder, 'log.ndjson'),
+    nodeOptions: ['--enable-source-maps', '--import', PROBE],
+    killAfterMs: START_MS_MAX,
+  });
+  try {
+    const openMs = Date.now();
+    await annotate(`${USERS} users, started in ${Math.round(performance.now() - startedMs)} ms`);
+    const orders = await trade(exchange.port);
+    await annotate(`${orders} orders were answered; its log: ${countedMessages(exchange.log)}`);
+    return await judgedOf(standStills, openMs, annotate);
+  } finally {
+    await exchange.kill();
+  }
+}
+
+function environment(folder: string, dataFolder: string) {
+  return {
+    PORT: '0',
+    DATA_FOLDER: dataFolder,
+    ASSETS: 'BTC',
+    PRICE_FEED: `file:${writePrices(folder)}`,
+    FEED_SPEED: `${SPEED}`,
+    STARTING_BALANCE: '1000000',
+    PASSWORD_COST_LOG2: '10',
+    SNAPSHOT_EVERY_COMMANDS: '50000',
+    ORDERS_PER_USER: UNLIMITED,
+    ORDERS_PER_ADDRESS: UNLIMITED,
+    READS_PER_USER: UNLIMITED,
+    READS_PER_ADDRESS: UNLIMITED,
+    SIGN_INS_PER_ADDRESS: UNLIMITED,
+    LOG_LEVEL: 'info',
+  };
+}
+
+function writePrices(folder: string): string {
+  const path = join(folder, 'prices.csv');
+  const random = new Random('standstill');
+  const lines = ['observedAtMs,asset,price'];
+  const fromMs = WINDOW_START_MS + 2_000;
+  const lastMs = fromMs + (SECONDS + 600) * 1_000 * SPEED;
+  for (let atMs = fromMs, price = 90_000; atMs < lastMs; atMs += PRICE_EVERY_MS) {
+    price += random.whole(-20, 20);
+    lines.push(`${atMs},BTC,${price}`);
+  }
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  return path;
+}
+
+/** Returns the number of orders that were answered. */
+async function trade(port: number): Promise<number> {
+  const endMs = performance.now() + SECONDS * 1_000;
+  const watch = new Client({ port });
+  let marketId = '';
+  let orders = 0;
+  const look = async () => {
+    while (performance.now() < endMs) {
+      const { json } = await watch.ask({ path: '/markets/15m' });
+      marketId = json?.markets?.[0]?.id ?? '';
+      await watch.ask({ path: '/leaderboard?metric=volume&period=day' });
+      await sleep(100);
+    }
+  };
+  const client = async (index: number) => {
+    const connection = new Client({ port });
+    const random = new Random(`standstill:${index}`);
+    const { token } = await connection.register(`live-${index}`);
+    const headers = { 'x-user-token': token };
+    while (performance.now() < endMs) {
+      await sleep(random.whole(0, 4));
+      const price = random.whole(450, 550) / 1_000;
+      const outcome = random.pick(['UP', 'DOWN']);
+      const timeInForce = random.pick(['GTC', 'IOC']);
+      const body = { outcome, price, shares: 1, timeInForce };
+      const path = `/markets/15m/${marketId}/buy`;
+      const { status } = await connection.ask({ method: 'POST', path, headers, body });
+      if (status === 200) orders++;
+    }
+    connection.close();
+  };
+  await Promise.all([look(), ...Array.from({ length: CLIENTS }, (_, i) => client(i))]);
+  watch.close();
+  return orders;
+}
+
+function countedMessages(log: string): string {
+  const counts = new Map<string, number>();
+  for (const line of log.split('\n')) {
+    if (!line.startsWith('{')) continue;
+    const { msg } = JSON.parse(line);
+    counts.set(msg, (counts.get(msg) ?? 0) + 1);
+  }
+  return [...counts].map(([message, count]) => `${count} × ${message}`).join(', ');
+}
+
+/** Tells the longest stand-stills of each thread while the exchange was open. */
+async function judgedOf(file: string, openMs: number, annotate: Annotate): Promise<StandStill[]> {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const all = text
+    .split('\n')
+    .filter(Boolean)
+    .map((line): StandStill => JSON.parse(line))
+    .filter(({ atMs }) => atMs >= openMs);
+  for (const thread of new Set(all.map((each) => each.thread))) {
+    const own = all.filter((each) => each.thread === thread);
+    own.sort((a, b) => b.cpuMs - a.cpuMs);
+    const longest = own
+      .slice(0, SHOWN)
+      .map(({ cpuMs, waitMs }) => `${cpuMs.toFixed(0)} (${waitMs.toFixed(0)})`);
+    await annotate(
+      `${thread}: ${own.length} stand-stills; ms computed (waited): ${longest.join(', ')}`,
+    );
+  }
+  return all.filter(({ thread }) => !thread.startsWith(SNAPSHOT_WRITER));
+}
