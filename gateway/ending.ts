@@ -77,7 +77,7 @@ export class Ending {
     log.info('stopping');
     gateway.passwords.close();
     const drained = Promise.all([servers.drain(), gateways?.drain()]);
-    await sources.stop();
+    await atMost(STOP_MS.requests, sources.stop());
     const answered = drained.then(() => servers.settled());
     await atMost(STOP_MS.requests, answered);
     gateway.passwords.giveUp();

@@ -177,9 +177,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
   private refuseSlow(context: RequestContext): void {
     this.slow++;
     context.closeAfterAnswer();
-    context.refuse(
-      invalidRequest({ body: `was not received within ${BODY_MS_MAX / 1_000} seconds` }),
-    );
+    context.refuse(invalidRequest({ body: `did not end within ${BODY_MS_MAX / 1_000} seconds` }));
   }
 
   /** An exception in a handler is a bug: memory may be half changed, so the process ends. */

@@ -50,7 +50,7 @@ export interface LiveFeedOptions {
 
 /** The counts are since the start. */
 export interface LiveFeedStatus {
-  /** The current connection has delivered a price. */
+  /** The current connection has delivered a price in the last minute. */
   live: boolean;
   /** Tried, the first one included. */
   connections: number;
@@ -66,8 +66,12 @@ const SPACING_MS = 1_000 / MAX_TICKS_PER_SECOND;
 const MAX_MESSAGE_BYTES = 65_536;
 /** A trade further ahead of the exchange's clock is wrong: no clock is that far off. */
 const MAX_AHEAD_MS = 30_000;
+/** A connection that has had no price for so long is not live, whatever else it says. */
+const LIVE_MS = 60_000;
 /** Fewer dropped prices in a row, as of a quiet product, say nothing about a connection. */
 const DROPS_LEAST = 10;
+/** Of the time that a product whose prices are dropped is given: a quarter of an hour at last. */
+const DOUBLINGS_MAX = 6;
 
 interface Usefulness {
   readonly symbol: string;
@@ -75,6 +79,8 @@ interface Usefulness {
   uselessFromMs: number | null;
   /** How many were dropped since then. */
   drops: number;
+  /** What is dropped again after a reconnection is given twice as long. */
+  reconnections: number;
 }
 
 interface Product extends Usefulness {
@@ -90,11 +96,17 @@ export class LiveFeed implements PriceFeed {
   private readonly options: Required<LiveFeedOptions>;
   private readonly products: ReadonlyMap<string, Product>;
   private readonly counters = { connections: 0, delivered: 0, malformed: 0, serverErrors: 0 };
-  private readonly all: Usefulness = { symbol: 'all', uselessFromMs: null, drops: 0 };
+  private readonly all: Usefulness = {
+    symbol: 'all',
+    uselessFromMs: null,
+    drops: 0,
+    reconnections: 0,
+  };
   private sink: PriceSink | null = null;
   private socket: WebSocket | null = null;
   private stopped = false;
-  private live = false;
+  /** Of the current connection's last price; null: it has had none. */
+  private pricedElapsedMs: number | null = null;
   /** Connections in a row that ended without a price. */
   private failures = 0;
   private idleTimer: NodeJS.Timeout | null = null;
@@ -129,7 +141,9 @@ export class LiveFeed implements PriceFeed {
   }
 
   status(): LiveFeedStatus {
-    return { live: this.live, ...this.counters };
+    const { pricedElapsedMs } = this;
+    const live = pricedElapsedMs !== null && elapsedMs() - pricedElapsedMs < LIVE_MS;
+    return { live, ...this.counters };
   }
 
   private connect(): void {
@@ -173,7 +187,7 @@ export class LiveFeed implements PriceFeed {
   private disconnected(code: number): void {
     if (this.idleTimer !== null) clearTimeout(this.idleTimer);
     this.socket = null;
-    this.live = false;
+    this.pricedElapsedMs = null;
     for (const product of this.products.values()) dropWaiting(product);
     if (this.stopped) return;
     const { backoffFirstMs, backoffMaxMs, random, log } = this.options;
@@ -237,9 +251,11 @@ export class LiveFeed implements PriceFeed {
     }
     product.sequence = ticker.sequence;
     product.tradedAtMs = Math.min(ticker.tradedAtMs, nowMs);
-    product.uselessFromMs = null;
-    this.all.uselessFromMs = null;
-    this.live = true;
+    for (const useful of [product, this.all]) {
+      useful.uselessFromMs = null;
+      useful.reconnections = 0;
+    }
+    this.pricedElapsedMs = elapsedMs();
     this.failures = 0;
     product.waiting = ticker;
     const delayMs = product.deliveredElapsedMs + SPACING_MS - elapsedMs();
@@ -247,7 +263,10 @@ export class LiveFeed implements PriceFeed {
     else product.timer ??= setTimeout(() => this.deliver(product), delayMs);
   }
 
-  /** A price that is dropped is no sign of life: if all are, the connection is given up. */
+  /**
+   * A price that is dropped is no sign of life: if all are, the connection is given up, for one
+   * product that stays bad less and less often.
+   */
   private drop(of: Usefulness): void {
     if (of.uselessFromMs === null) {
       of.uselessFromMs = elapsedMs();
@@ -255,7 +274,10 @@ export class LiveFeed implements PriceFeed {
     }
     of.drops++;
     const uselessMs = elapsedMs() - of.uselessFromMs;
-    if (uselessMs < this.options.idleTimeoutMs || of.drops < DROPS_LEAST) return;
+    const doublings = of === this.all ? 0 : Math.min(of.reconnections, DOUBLINGS_MAX);
+    const patienceMs = this.options.idleTimeoutMs * 2 ** doublings;
+    if (uselessMs < patienceMs || of.drops < DROPS_LEAST) return;
+    of.reconnections++;
     const { symbol } = of;
     this.options.log.warn({ symbol }, 'price feed: all prices are dropped, reconnecting');
     this.socket?.terminate();
@@ -283,6 +305,7 @@ function newProduct(symbol: string): Product {
     deliveredElapsedMs: Number.NEGATIVE_INFINITY,
     uselessFromMs: null,
     drops: 0,
+    reconnections: 0,
     waiting: null,
     timer: null,
   };

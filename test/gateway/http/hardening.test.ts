@@ -162,7 +162,7 @@ describe('one connection', () => {
       expect(answer).toMatchObject({ status: 400, headers: { connection: 'close' } });
       expect(JSON.parse(answer!.text).error).toMatchObject({
         code: 'invalid_request',
-        details: { body: 'was not received within 5 seconds' },
+        details: { body: 'did not end within 5 seconds' },
       });
       await client.closed();
     }

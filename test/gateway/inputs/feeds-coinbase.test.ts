@@ -251,6 +251,29 @@ describe('a connection that fails', () => {
     expect(logged.some(({ msg }) => msg.includes('all prices are dropped'))).toBe(true);
   });
 
+  test('is replaced less and less often for one product whose prices stay bad', async () => {
+    const idleTimeoutMs = 100;
+    connect({ idleTimeoutMs, symbols: ['BTC', 'ETH'] });
+    const future = new Date(clock.nowMs() + 3_600_000).toISOString();
+    let sequence = 0;
+    const again = setInterval(() => {
+      const socket = sockets.at(-1);
+      socket?.send(ticker({ sequence: ++sequence }));
+      socket?.send(ticker({ sequence: ++sequence, product_id: 'ETH-USD', time: future }));
+    }, 5);
+    try {
+      const startsMs: number[] = [];
+      for (let count = 1; count <= 4; count++) {
+        await subscribed(count);
+        startsMs.push(performance.now());
+      }
+      expect(startsMs[2]! - startsMs[1]!).toBeGreaterThan(1.8 * idleTimeoutMs);
+      expect(startsMs[3]! - startsMs[2]!).toBeGreaterThan(3.6 * idleTimeoutMs);
+    } finally {
+      clearInterval(again);
+    }
+  });
+
   test('is replaced when all of its prices are malformed, though it sends heartbeats', async () => {
     connect({ idleTimeoutMs: 300 });
     const first = await subscribed();
