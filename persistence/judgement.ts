@@ -188,7 +188,7 @@ function missingNotice(
     throw new JournalError(
       `${names} not in the folder. Nothing was changed. Bring back what was archived: ` +
         `npm run archive -- --data ${folder} --to <the archive> --restore`,
-      1,
+      null,
     );
   }
   return (

@@ -23,8 +23,8 @@ export function adviceFor(folder: string, good: number): string {
   return (
     `${UNCHANGED} Keep ${folder} as it is, and put no single file back into it. ${whole} npm run ` +
     'restore -- --data <the backup> --to <a new folder>. What the backup lacks is added, as far ' +
-    `as it is whole, by npm run backup -- --data ${folder} --to <that new folder>. Then start on ` +
-    'the new folder.'
+    `as it is whole, by npm run backup -- --data ${folder} --to <that new folder>, which says the ` +
+    'damage again. Then start on the new folder. npm run doctor says what each of these keeps.'
   );
 }
 
@@ -52,6 +52,11 @@ export class JournalError extends Error {
   ) {
     super(message, { cause });
   }
+}
+
+/** Two segments are of different histories. Which one is another's is unknown. */
+export class MixedSegments extends JournalError {
+  override name = 'MixedSegments';
 }
 
 /** A file of the journal is not what was written, from `firstBad` on. */

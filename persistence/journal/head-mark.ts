@@ -32,7 +32,7 @@ import {
 } from 'node:fs';
 import { promisify } from 'node:util';
 import { getUint64, putUint64 } from '../storage/bytes.js';
-import { FILE_MODE, withFile } from '../storage/files.js';
+import { FILE_MODE, named, withFile } from '../storage/files.js';
 
 const MAGIC = Buffer.from('QHXMARK1', 'latin1');
 const SLOT_BYTES = 80;
@@ -68,7 +68,7 @@ export function readMark(path: string): MarkState {
     file = readFileSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { state: 'missing' };
-    throw error;
+    throw named(error, path);
   }
   let best: Mark | null = null;
   for (const offset of SLOT_OFFSETS) {

@@ -9,7 +9,7 @@
 import type sqlite3 from 'sqlite3';
 import { closeDatabase, query } from '../storage/sqlite.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
-import { damageOf, JournalError, unreadable } from './errors.js';
+import { damageOf, JournalError, MixedSegments, unreadable } from './errors.js';
 import {
   APPLICATION_ID,
   DIGEST_FORM,
@@ -368,13 +368,14 @@ export class SegmentReader {
     const { sequence } = this.head.previous;
     const difference =
       sequence === end.sequence ? 'there with another hash or digest' : `at ${end.sequence}`;
-    return damageOf(
+    const { message, firstBadSequence, file } = damageOf(
       this.path,
       ` does not follow ${before.path}: it says that this ends at ${sequence}, but it ends ` +
         `${difference}. One of the two was cut short or is from another copy, so the folder has ` +
         'segments of two histories',
       end.sequence + 1,
     );
+    return new MixedSegments(message, firstBadSequence, undefined, file);
   }
 
   private otherVersion(version: number): JournalError {

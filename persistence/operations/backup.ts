@@ -11,6 +11,7 @@ import type { JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
+import { listSegments } from '../journal/segments.js';
 import { refuseUnfinished } from '../judgement.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
 import { withArchive } from './archive.js';
@@ -50,16 +51,51 @@ export interface CopyReport {
    * again, and a token of a user who was left out must not be that of the next one with the id.
    */
   isWhole: boolean;
+  /** What is wrong with the original, of which the copy has all that is whole; null: nothing. */
+  damage: JournalError | null;
 }
 
-/** @throws OperationRefused, or JournalError if one of the folders is damaged. */
-export async function backup({ from, to, archive, copied }: FolderCopy): Promise<CopyReport> {
-  await checkFolder(from);
+/**
+ * A damaged folder adds to a copy that there is already what is whole after its end.
+ * @throws OperationRefused, or JournalError if the copy is damaged, or it is new and `from` is.
+ */
+export async function backup(request: FolderCopy): Promise<CopyReport> {
+  const { from, to, archive, copied } = request;
   mustBeNewOrCopy(to);
-  return reading(from, archive, async (reader) => {
-    const { sequence } = await reader.end();
-    return copyFolder({ from, to, upTo: { sequence }, endSequence: sequence, reader, copied });
-  });
+  const before = listSegments(to).length === 0 ? null : await endOf(to);
+  try {
+    await checkFolder(from);
+    return await reading(from, archive, async (reader) => {
+      const { sequence } = await reader.end();
+      return copyFolder({ from, to, upTo: { sequence }, endSequence: sequence, reader, copied });
+    });
+  } catch (error) {
+    if (before === null || !isDamage(error)) throw error;
+    return addWhole(request, before, error);
+  }
+}
+
+function isDamage(error: unknown): error is JournalError {
+  return error instanceof JournalError && !(error instanceof JournalNotWritten);
+}
+
+async function endOf(folder: string): Promise<JournalPosition> {
+  return readJournal(folder, (reader) => reader.end());
+}
+
+async function addWhole(
+  { from, to, archive, copied }: FolderCopy,
+  { sequence: before }: JournalPosition,
+  damage: JournalError,
+): Promise<CopyReport> {
+  const all = { from, to, upTo: null, endSequence: Number.POSITIVE_INFINITY, copied };
+  try {
+    await reading(from, archive, (reader) => copyFolder({ ...all, reader }));
+  } catch (error) {
+    // Where the copy ends is not in what can be read: there is nothing to add.
+    if (!isDamage(error) && !(error instanceof OperationRefused)) throw error;
+  }
+  return { before, end: await endOf(to), snapshotSequence: 0, isWhole: true, damage };
 }
 
 /**
@@ -85,10 +121,10 @@ export async function restore(
  * @throws OperationRefused when the journal ends earlier, JournalError if it is damaged before.
  */
 export async function repair(request: FolderCopy & { after: number }): Promise<CopyReport> {
-  const { from, to, after, copied } = request;
+  const { from, to, after, archive, copied } = request;
   await checkFolder(from);
   mustBeNew(to);
-  return readJournal(from, (reader) => {
+  return reading(from, archive, (reader) => {
     const upTo = { sequence: after };
     // What comes after is lost, and it is not known how much that was.
     const endSequence = Number.POSITIVE_INFINITY;
@@ -165,7 +201,7 @@ async function copyInto(request: CopyRequest): Promise<CopyReport> {
   if (isWhole) await copySecret(from, to);
   const snapshotSequence = await copySnapshot(from, to);
   await finishCopy(to);
-  return { before, end: target.end, snapshotSequence, isWhole };
+  return { before, end: target.end, snapshotSequence, isWhole, damage: null };
 }
 
 /** The message of an exchange that trades would be of no use. */
@@ -187,6 +223,8 @@ async function mustBeOf(reader: JournalReader, target: Journal, to: string): Pro
         'Nothing was changed. Name it: --archive <the archive>',
     );
   if (await contains(reader, target.end)) return;
+  // A damaged journal may lack the segment that had it.
+  await reader.checkJoints();
   throw new OperationRefused(
     `${to} has a journal that this one does not continue, from sequence ${target.end.sequence} ` +
       'at the latest: it is a copy of another exchange, or of this one from before a restore. ' +

@@ -11,6 +11,7 @@ import { programVersion } from '../storage/program-folder.js';
 import { archiveSegments, restoreSegments } from './archive.js';
 import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
+import { diagnose } from './doctor.js';
 import { OperationRefused } from './folders.js';
 import { move } from './move.js';
 import { takeover } from './takeover.js';
@@ -64,6 +65,7 @@ function programOf({ answers, notices }: Streams): Command {
   addUpgrade(program, say);
   addCopy(program, say);
   addTakeover(program, say);
+  addDoctor(program, say);
   return program;
 }
 
@@ -76,7 +78,13 @@ function addBackup(program: Command, say: Say): void {
     .option('--archive <folder>', 'has the segments that were moved there')
     .action(async ({ data, to, archive }: { data: string; to: string; archive?: string }) => {
       const report = await backup({ from: data, to, archive: archive ?? null });
-      say(reportText(`${to} is a backup of ${data}`, report));
+      if (report.damage === null) return say(reportText(`${to} is a backup of ${data}`, report));
+      const added = report.end.sequence - report.before;
+      say(
+        `${to} has all that is whole of ${data} after it, up to sequence ${report.end.sequence}: ` +
+          `${added} commands were copied.`,
+      );
+      throw report.damage;
     });
 }
 
@@ -117,6 +125,24 @@ function addArchive(program: Command, say: Say): void {
       const names = await (restore ? restoreSegments(request) : archiveSegments(request));
       const what = restore ? `brought back from ${to}` : `moved to ${to}`;
       say(names.length === 0 ? `No segment was ${what}.` : `Segments ${what}: ${names.join(', ')}`);
+    });
+}
+
+/** Exit status 1: an exchange does not start. */
+class NotWell extends JournalError {}
+
+function addDoctor(program: Command, say: Say): void {
+  program
+    .command('doctor')
+    .description('say what is there, up to where it is good, and what to do; change nothing')
+    .requiredOption('--data <folder>', "the exchange's data folder")
+    .option('--backup <folder>', 'its backup')
+    .option('--archive <folder>', 'has the segments that were moved there')
+    .action(async ({ data, backup, archive }: Record<'data' | 'backup' | 'archive', string>) => {
+      const request = { data, backup: backup ?? null, archive: archive ?? null };
+      const { starts, text } = await diagnose(request);
+      say(text);
+      if (!starts) throw new NotWell(`no exchange starts on ${data}`, null);
     });
 }
 

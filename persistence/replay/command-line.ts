@@ -199,6 +199,13 @@ function addState(program: Command, { end, invocation }: Shell): void {
     });
 }
 
+interface RepairOptions {
+  truncateAfter: number;
+  to: string;
+  archive?: string;
+  json: boolean;
+}
+
 interface EventsOptions {
   from?: Point;
   to?: Point;
@@ -277,10 +284,11 @@ function addRepair(program: Command, { end, invocation }: Shell): void {
       refusing(parseSequence),
     )
     .requiredOption('--to <folder>', 'a new folder')
+    .option('--archive <folder>', 'has the segments that were moved there')
     .option('--json', 'print JSON', false)
-    .action(async (options: { truncateAfter: number; to: string; json: boolean }) => {
-      const { truncateAfter: after, to, json } = options;
-      end(await repair({ ...invocation(json), after, to }));
+    .action(async (options: RepairOptions) => {
+      const { truncateAfter: after, to, archive = null, json } = options;
+      end(await repair({ ...invocation(json), after, to, archive }));
     });
 }
 

@@ -32,6 +32,13 @@ function unlessExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }
 
+/** The operating system does not say which file it is when an operation on an open one fails. */
+export function named(error: unknown, path: string): unknown {
+  const isNameless = error instanceof Error && 'syscall' in error && !('path' in error);
+  if (isNameless) error.message += ` '${path}'`;
+  return error;
+}
+
 /** Opens a file for `work`, and closes it afterwards. Flag w creates a private file. */
 export function withFile<Result>(
   path: string,
@@ -41,6 +48,8 @@ export function withFile<Result>(
   const file = openSync(path, flags, FILE_MODE);
   try {
     return work(file);
+  } catch (error) {
+    throw named(error, path);
   } finally {
     closeSync(file);
   }

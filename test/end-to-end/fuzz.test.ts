@@ -28,7 +28,7 @@ import { type Plan, randomPlans } from './fuzz/plans.js';
 import { SPOILS } from './fuzz/spoils.js';
 import { World } from './fuzz/world.js';
 
-const REQUESTS = extent(100_000, 8_000);
+const REQUESTS = extent(100_000, 15_000);
 /** 20,000 take half a minute, and several on a busy machine. */
 const LIMIT_MS = 60_000 + 12 * REQUESTS;
 /** Time passes between rounds, so that markets end and resolve. */

@@ -36,6 +36,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   'market-end': longer('end-to-end/bad-days/market-end'),
   'power-cut': own('power-cut'),
   'failing-disk': own('failing-disk'),
+  'fault-table': own('fault-table'),
   'folder-damage': longer('end-to-end/folder-damage'),
   'long-journal': own('long-journal'),
   'real-day': own('real-day'),

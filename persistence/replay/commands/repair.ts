@@ -15,14 +15,16 @@ interface RepairRequest extends Invocation {
   /** The last sequence that is kept. */
   after: number;
   to: string;
+  /** Has the segments that were moved there. */
+  archive: string | null;
 }
 
 export async function repair(request: RepairRequest): Promise<ExitStatus> {
-  const { folder, to, after, output, progress } = request;
+  const { folder, to, after, archive, output, progress } = request;
   try {
     progress.start(after);
     const copied = (sequence: number) => progress.reached(sequence);
-    const { end } = await copyBeginning({ from: folder, to, after, copied });
+    const { end } = await copyBeginning({ from: folder, to, after, archive, copied });
     const markState = readMark(join(folder, HEAD_FILE));
     const marked = markState.state === 'read' ? markState.mark.sequence : null;
     const lost = marked === null ? null : Math.max(0, marked - after);

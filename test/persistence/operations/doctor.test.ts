@@ -1,0 +1,80 @@
+/**
+ * What `doctor` says of a whole folder, a damaged one, and one whose start needs the archive. The
+ * trial `fault-table` does what it says, for every file and damage.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { operate } from '../../support/folders/operations.js';
+import { Folders, tamper } from '../../support/journal-fixture.js';
+import { ReplayExchange } from '../../support/replay-exchange.js';
+import { traceOf } from '../../support/replay-tool.js';
+
+const folders = new Folders();
+let data: string;
+let end: number;
+/** Of the first half. */
+let backup: string;
+let backupEnd: number;
+
+beforeAll(async () => {
+  [data, backup] = [folders.make(), folders.make()];
+  const exchange = await ReplayExchange.open(data, 'doctor');
+  await exchange.run(200);
+  backupEnd = exchange.sequencer.durableSequence;
+  await operate('backup', '--data', data, '--to', backup);
+  for (let i = 0; i < 50; i++) exchange.trade();
+  await exchange.settle();
+  await exchange.sequencer.close();
+  end = exchange.engine.sequence;
+});
+afterAll(() => folders.removeAll());
+
+it('a whole folder: how to start, and what the backup lacks', async () => {
+  const before = traceOf(data);
+  const { status, out } = await operate('doctor', '--data', data, '--backup', backup);
+  expect(status).toBe(0);
+  expect(out).toContain(`good up to sequence ${end}, of 20`);
+  expect(out).toContain(`DATA_FOLDER=${data} npm start`);
+  expect(out).toContain(`lacks the last ${end - backupEnd} commands`);
+  expect(traceOf(data)).toEqual(before);
+});
+
+it('a damaged folder: what can be kept, that which keeps most first', async () => {
+  const folder = folders.copy(data);
+  const bad = backupEnd - 10;
+  await tamper(
+    folder,
+    `UPDATE batch SET records = zeroblob(length(records)) WHERE firstSequence = (SELECT max(firstSequence) FROM batch WHERE firstSequence <= ${bad})`,
+  );
+  const { status, out, err } = await operate('doctor', '--data', folder, '--backup', backup);
+  expect(status).toBe(1);
+  expect(err).toContain('no exchange starts');
+  const [, good] = /good up to sequence (\d+)/.exec(out)!.map(Number);
+  expect(good).toBeLessThan(bad);
+  const keeps = [...out.matchAll(/keeps the commands up to (\d+)/g)].map(([, n]) => Number(n));
+  expect(keeps).toEqual([backupEnd, good]);
+  expect(out).toContain(`loses at most ${end - backupEnd} that had been acknowledged`);
+});
+
+it('without journal.head: the journal can be accepted as it is', async () => {
+  const folder = folders.copy(data);
+  rmSync(join(folder, 'journal.head'));
+  const { status, out } = await operate('doctor', '--data', folder);
+  expect(status).toBe(1);
+  expect(out).toContain('acknowledged up to sequence unknown');
+  expect(out).toContain(`ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder} npm start`);
+});
+
+it('nothing is left: says so', async () => {
+  const folder = folders.copy(data);
+  for (const name of ['journal.db', 'journal.db-wal']) rmSync(join(folder, name), { force: true });
+  const { status, out } = await operate('doctor', '--data', folder);
+  expect(status).toBe(1);
+  expect(out).toContain('no good backup was named. Name one: --backup');
+});
+
+it('a folder that is not there is refused', async () => {
+  const { status, err } = await operate('doctor', '--data', join(data, 'nowhere'));
+  expect([status, err]).toEqual([2, `error: there is no folder ${join(data, 'nowhere')}\n`]);
+});

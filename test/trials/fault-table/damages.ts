@@ -1,0 +1,86 @@
+/** What can become of a file. */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+
+/** The same file elsewhere; it may be missing there. */
+export interface Sources {
+  older: string;
+  newer: string;
+  other: string;
+}
+
+interface Damage {
+  /** The folder in which the file is replaced, if it is not the newest one. */
+  base?: 'older';
+  /** Returns whether there is such a damage of this file. */
+  apply(path: string, sources: Sources): boolean;
+}
+
+function replaceBy(source: keyof Sources): Damage['apply'] {
+  return (path, sources) => {
+    const from = sources[source];
+    if (!existsSync(from) || readFileSync(from).equals(readFileSync(path))) return false;
+    rmSync(path);
+    copyFileSync(from, path);
+    return true;
+  };
+}
+
+function changed(change: (bytes: Buffer) => void): Damage['apply'] {
+  return (path) => {
+    const bytes = readFileSync(path);
+    if (bytes.length === 0) return false;
+    change(bytes);
+    chmodSync(path, 0o600);
+    writeFileSync(path, bytes);
+    return true;
+  };
+}
+
+function flip(share: number): Damage['apply'] {
+  return changed((bytes) => {
+    bytes[Math.floor((bytes.length - 1) * share)]! ^= 1;
+  });
+}
+
+function cut(share: number): Damage['apply'] {
+  return (path) => {
+    chmodSync(path, 0o600);
+    truncateSync(path, Math.floor(statSync(path).size * share));
+    return true;
+  };
+}
+
+export const DAMAGES: Readonly<Record<string, Damage>> = {
+  missing: {
+    apply: (path) => {
+      rmSync(path);
+      return true;
+    },
+  },
+  'truncated to nothing': { apply: cut(0) },
+  'cut in half': { apply: cut(0.5) },
+  'a bit at its start': { apply: flip(0) },
+  'a bit in its middle': { apply: flip(0.5) },
+  'a bit near its end': { apply: flip(0.97) },
+  'an older copy': { apply: replaceBy('older') },
+  'a newer copy': { base: 'older', apply: replaceBy('newer') },
+  'of another exchange': { apply: replaceBy('other') },
+  // A folder has no content to be read, also not for root.
+  unreadable: {
+    apply: (path) => {
+      rmSync(path);
+      mkdirSync(path);
+      return true;
+    },
+  },
+};
