@@ -6,17 +6,13 @@
 import { expect, test } from 'vitest';
 import { simulateShards } from '../trials/simulation/shards/simulation.js';
 
-test.each(['1', '2'])('money is constant over four shards with seed %s', async (seed) => {
-  const result = await simulateShards(seed);
+test('money is constant over four shards', async () => {
+  const result = await simulateShards('1');
   expect(result.crashes).toBeGreaterThan(20);
   expect(result.answered).toBeGreaterThan(1_000);
   expect(result.transfers).toBeGreaterThan(30);
   expect(result.creditsSent).toBeGreaterThan(2 * result.transfers);
   expect(result.mostOnTheWayMicros).toBeGreaterThan(100_000_000);
-});
-
-test('a seed repeats its run', async () => {
-  expect(await simulateShards('3')).toEqual(await simulateShards('3'));
 });
 
 test('a credit with a new reference for each attempt is found', async () => {

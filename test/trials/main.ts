@@ -20,6 +20,7 @@ const longer = (path: string): Trial => ({ files: [`test/${path}.test.ts`] });
 
 const TRIALS: Readonly<Record<string, Trial>> = {
   simulation: own('simulation'),
+  maxima: own('maxima'),
   sequencer: longer('persistence/journal/sequencer-random'),
   'order-reader': longer('gateway/resources/order-reader'),
   fuzz: longer('end-to-end/fuzz'),
@@ -37,7 +38,13 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   'power-cut': own('power-cut'),
   'failing-disk': own('failing-disk'),
   'fault-table': own('fault-table'),
-  'folder-damage': longer('end-to-end/folder-damage'),
+  'folder-damage': {
+    files: [
+      'test/end-to-end/folder-damage.test.ts',
+      'test/persistence/journal/journal-damage.test.ts',
+      'test/persistence/history/history.test.ts',
+    ],
+  },
   'long-journal': own('long-journal'),
   'real-day': own('real-day'),
   site: longer('gateway/site/balances'),

@@ -39,6 +39,7 @@ import {
   openDatabase,
   query,
 } from '../../../persistence/storage/sqlite.js';
+import { extent } from '../../support/extent.js';
 import {
   journalOf,
   jsonOf,
@@ -519,7 +520,7 @@ describe('damage', () => {
     const path = historyPath(folder);
     const bytes = readFileSync(path);
     let noticed = 0;
-    const tries = 24;
+    const tries = extent(200, 8);
     for (let i = 0; i < tries; i++) {
       const at = (i * 48_271 + 7_919 * i * i) % bytes.length;
       const flipped = Buffer.from(bytes);

@@ -14,7 +14,7 @@ import { Sequencer, type SequencerLog, SubmitRefused } from '../../../persistenc
 import { extent, SEED } from '../../support/extent.js';
 import { commandAt, START_MS } from '../../support/journal-fixture.js';
 
-const RUNS = extent(2_000, 40);
+const RUNS = extent(2_000, 150);
 const TURNS = 60;
 /** A commit takes fewer. */
 const COMMIT_TURNS = 6;

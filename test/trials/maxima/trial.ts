@@ -3,19 +3,19 @@
  * them alone, and keeps working.
  */
 import { expect, test } from 'vitest';
-import { Engine } from '../../engine/engine.js';
-import { Code } from '../../engine/interface/codes.js';
+import { Engine } from '../../../engine/engine.js';
+import { Code } from '../../../engine/interface/codes.js';
 import {
   IDEMPOTENCY_KEPT_IN_ALL,
   IDEMPOTENCY_KEPT_MS,
   IDEMPOTENCY_KEPT_PER_USER,
   MAX_CHOSEN_REFERRAL_CODES,
   MAX_REFERRAL_CODES_PER_USER,
-} from '../../engine/interface/limits.js';
-import { ResultHead } from '../../engine/interface/results.js';
-import { Accounts, Metric, Period } from '../../engine/state/accounts.js';
-import { UndoLog } from '../../engine/storage/undo.js';
-import { at, registration } from '../support/engine-support.js';
+} from '../../../engine/interface/limits.js';
+import { ResultHead } from '../../../engine/interface/results.js';
+import { Accounts, Metric, Period } from '../../../engine/state/accounts.js';
+import { UndoLog } from '../../../engine/storage/undo.js';
+import { at, registration } from '../../support/engine-support.js';
 
 test('at the maximum of chosen codes nobody can choose another, but users can still register', () => {
   const engine = new Engine();
