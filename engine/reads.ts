@@ -145,11 +145,6 @@ export class Reads {
     return this.state.actions.newestFirst();
   }
 
-  /** How many results are remembered by idempotency key. */
-  get rememberedKeys(): number {
-    return this.state.idempotency.size;
-  }
-
   /** The rules in force. */
   rules(): Rules {
     return this.state.rules.view();

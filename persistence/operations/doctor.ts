@@ -58,6 +58,8 @@ const NEW = '<a new folder>';
 
 /** @throws OperationRefused if a folder is not there, JournalUnavailable if one cannot be read. */
 export async function diagnose({ data, backup, archive }: DoctorRequest): Promise<Diagnosis> {
+  if (archive !== null && !existsSync(archive))
+    throw new OperationRefused(`there is no folder ${archive}`);
   const ofData = await examine(data, archive);
   const ofBackup = backup === null ? null : await examine(backup, null);
   if (ofBackup?.end) ofData.hasBackup = await containsEnd(data, ofBackup.end);

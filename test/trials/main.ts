@@ -32,7 +32,9 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     ],
   },
   attack: own('attack'),
-  kill: longer('end-to-end/kill'),
+  kill: {
+    files: ['test/end-to-end/kill.test.ts', 'test/persistence/follower/follower-kill.test.ts'],
+  },
   bots: longer('gateway/client/bots'),
   'market-end': longer('end-to-end/bad-days/market-end'),
   'power-cut': own('power-cut'),
