@@ -12,7 +12,7 @@ import type { Journal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
 import { listSegments } from '../journal/segments.js';
-import { refuseUnfinished } from '../judgement.js';
+import { judgeFolder, refuseUnfinished } from '../judgement.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
 import { withArchive } from './archive.js';
 import { type CopyEnd, copyJournal, lastTimeOf } from './copy-journal.js';
@@ -71,12 +71,15 @@ export async function backup(request: FolderCopy): Promise<CopyReport> {
     });
   } catch (error) {
     if (before === null || !isDamage(error)) throw error;
+    // It may be the copy that is damaged.
+    await judgeFolder(to, { acceptMissingMark: false, acceptUnfinished: true });
     return addWhole(request, before, error);
   }
 }
 
+/** Of a journal's contents: a folder may also be in use, or unfinished. */
 function isDamage(error: unknown): error is JournalError {
-  return error instanceof JournalError && !(error instanceof JournalNotWritten);
+  return error instanceof JournalError && error.firstBadSequence !== null;
 }
 
 async function endOf(folder: string): Promise<JournalPosition> {

@@ -78,3 +78,14 @@ it('a folder that is not there is refused', async () => {
   const { status, err } = await operate('doctor', '--data', join(data, 'nowhere'));
   expect([status, err]).toEqual([2, `error: there is no folder ${join(data, 'nowhere')}\n`]);
 });
+
+it('a backup into a damaged copy says nothing of the original', async () => {
+  const copy = folders.copy(backup);
+  await tamper(
+    copy,
+    'UPDATE batch SET records = zeroblob(length(records)) WHERE firstSequence = 1',
+  );
+  const { status, out, err } = await operate('backup', '--data', data, '--to', copy);
+  expect([status, out]).toEqual([1, '']);
+  expect(err).toContain(`error: ${copy}/journal.db: the batch at sequence 1 is not`);
+});
