@@ -69,7 +69,7 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
   await button('Amend: buy UP at 0.250').click();
   const send = page.getByRole('button', { name: 'Amend', exact: true });
   await expect.poll(() => amount().inputValue()).toBe('100');
-  for (const typed of ['', 'many', '0', '1.0001']) {
+  for (const typed of ['', 'many', '0', '1.0001', '4,5']) {
     await amount().fill(typed);
     await send.click();
     await problem('amend-size', 'Enter a number of shares');

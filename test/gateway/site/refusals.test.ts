@@ -78,7 +78,7 @@ test('what is typed into the ticket', async () => {
   const { page } = visitor;
   await page.getByLabel('One click: send without asking again').check();
   const size = page.locator('#size');
-  for (const typed of ['', 'ten', '-5', '0', '1.0000001', '1e3']) {
+  for (const typed of ['', 'ten', '-5', '0', '1.0000001', '1e3', '12,50']) {
     await size.fill(typed);
     await page.getByRole('button', { name: 'Buy UP' }).click();
     expect(await problem('size'), typed).toContain('Enter an amount of dollars');
@@ -162,7 +162,7 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
 test('staking, the referral code and the password', async () => {
   const { page } = visitor;
   await visitor.view('account/vault');
-  await page.getByLabel('Dollars').fill('much');
+  await page.getByLabel('Dollars').fill('2,50');
   await page.getByRole('button', { name: 'Stake' }).click();
   expect(await problem('stake')).toContain('Enter an amount of dollars');
   await page.getByLabel('Dollars').fill('0.1');

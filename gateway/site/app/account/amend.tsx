@@ -4,7 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { fromLots, fromTicks, toLots, toMicros, toTicks } from '../../../client/amounts.js';
+import { fromLots, fromTicks, toLots, toMicros } from '../../../client/amounts.js';
 import { amend, order as readOrder } from '../../../client/index.js';
 import type { RestingOrder } from '../../../client/stream/account.js';
 import type { AmendReceipt } from '../../../client/types.js';
@@ -12,12 +12,12 @@ import { amended, closeDialog } from '../model/dialog.js';
 import { api } from '../model/exchange.js';
 import { notice } from '../model/notice.js';
 import { user } from '../model/session.js';
-import { readAmount } from '../model/ticket.js';
+import { readLots, readTicks, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
 import { Dialog } from '../parts/dialog.js';
 import { averagePrice, sharePrice, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { TextField } from '../parts/text-field.js';
-import { PRICE_OF_SHARE, refusalOf, SIZE_OF_SHARES } from '../ticket/send.js';
+import { refusalOf } from '../ticket/send.js';
 
 type Problems = Partial<Record<'size' | 'price' | 'order', string>>;
 
@@ -60,13 +60,13 @@ function AmendForm({ of }: { of: RestingOrder }) {
     event.preventDefault();
     const known = found.peek();
     if (known === null || isSending.peek()) return;
-    const lots = readAmount(size.peek(), toLots);
-    const ticks = readAmount(price.peek(), toTicks);
+    const lots = readLots(size.peek());
+    const ticks = readTicks(price.peek());
     problems.value = {
-      ...(lots === null ? { size: SIZE_OF_SHARES } : {}),
-      ...(ticks === null || ticks > 999 ? { price: PRICE_OF_SHARE } : {}),
+      ...(lots === null ? { size: WRONG_SHARES } : {}),
+      ...(ticks === null ? { price: WRONG_PRICE } : {}),
     };
-    if (lots === null || ticks === null || ticks > 999) return;
+    if (lots === null || ticks === null) return;
     const terms = {
       ...(lots === known.lots ? {} : { shares: fromLots(lots) }),
       ...(ticks === of.priceTicks ? {} : { price: fromTicks(ticks) }),

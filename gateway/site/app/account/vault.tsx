@@ -1,6 +1,6 @@
 /** The flex vault: what it holds, one's own deposits in it, and staking. */
 import { useSignal } from '@preact/signals';
-import { toMicros } from '../../../client/amounts.js';
+import { fromMicros, toMicros } from '../../../client/amounts.js';
 import {
   claimYield,
   deposits as readDeposits,
@@ -14,6 +14,7 @@ import { now } from '../model/clock.js';
 import { api, problemOf, publicApi, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
+import { readMicros, WRONG_MONEY } from '../parts/amount.js';
 import { Fact } from '../parts/figure.js';
 import { dayAndTime, dollars, perCent, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
@@ -67,9 +68,11 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
   const problem = useSignal<string | undefined>(undefined);
   const submit = async (event: Event) => {
     event.preventDefault();
-    problem.value = undefined;
+    const micros = readMicros(amount.peek());
+    problem.value = micros === null ? WRONG_MONEY : undefined;
+    if (micros === null) return;
     try {
-      await stake(api, amount.peek().trim());
+      await stake(api, fromMicros(micros));
       amount.value = '';
       await done();
     } catch (error) {
@@ -100,8 +103,6 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
 }
 
 function stakeProblem(error: unknown): string {
-  if (error instanceof RangeError)
-    return 'Enter an amount of dollars, with at most 6 decimal places.';
   const said = problemOf(error, 'amount');
   return said === null ? sentenceOf(error) : `The amount ${said}.`;
 }

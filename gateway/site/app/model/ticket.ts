@@ -1,7 +1,7 @@
 /** The order that is being written, as the ticket's fields have it, and what it would do. */
 import { computed, signal } from '@preact/signals';
-import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import type { Level } from '../../../client/stream/book.js';
+import { readLots, readMicros, readTicks } from '../parts/amount.js';
 import type { Plan, PlannedOrder } from '../ticket/plan.js';
 import { planOrder, withoutOwn } from '../ticket/plan.js';
 import { orders } from './account.js';
@@ -27,25 +27,9 @@ export const oneClick = kept<'on' | 'off'>('one-click', 'off', ['on', 'off']);
 
 export const isInShares = computed(() => side.value === 'SELL' || unit.value === 'shares');
 
-/** Reads what was typed: null if it is empty or no exact amount above zero. */
-export function readAmount(text: string, parse: (text: string) => number): number | null {
-  const trimmed = text.trim().replaceAll(',', '');
-  try {
-    const value = parse(trimmed);
-    return value > 0 ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-export const sizeLots = computed(() => (isInShares.value ? readAmount(size.value, toLots) : null));
-export const sizeMicros = computed(() =>
-  isInShares.value ? null : readAmount(size.value, toMicros),
-);
-export const priceTicks = computed(() => {
-  const ticks = readAmount(price.value, toTicks);
-  return ticks !== null && ticks < 1_000 ? ticks : null;
-});
+export const sizeLots = computed(() => (isInShares.value ? readLots(size.value) : null));
+export const sizeMicros = computed(() => (isInShares.value ? null : readMicros(size.value)));
+export const priceTicks = computed(() => readTicks(price.value));
 
 /** The levels that the order would meet, without one's own. */
 const opposing = computed<readonly Level[] | null>(() => {

@@ -11,6 +11,7 @@ import { api, sentenceOf } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { forgetSession } from '../model/session.js';
 import { isInShares, order, outcome, plan, sizeLots, sizeMicros } from '../model/ticket.js';
+import { WRONG_MONEY, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
 import type { PlannedOrder } from './plan.js';
 
 export type Receipt = BuyReceipt | SellReceipt;
@@ -61,8 +62,6 @@ const FIELD_OF_NAME: Record<string, Field> = {
   timeInForce: 'terms',
   postOnly: 'postOnly',
 };
-export const SIZE_OF_SHARES = 'Enter a number of shares, with at most 3 decimal places.';
-export const PRICE_OF_SHARE = 'Enter a price from 0.001 to 0.999.';
 const NAMES: Record<string, string> = {
   amount: 'The amount',
   shares: 'The number of shares',
@@ -101,12 +100,10 @@ export function firstProblem(written: PlannedOrder | null): Refusal | null {
     return { field: 'order', sentence: 'No market is open now.', code: 'market_not_active' };
   if (written !== null) return null;
   if (sizeLots.peek() === null && sizeMicros.peek() === null) {
-    const what = isInShares.peek()
-      ? SIZE_OF_SHARES
-      : 'Enter an amount of dollars, with at most 6 decimal places.';
-    return { field: 'size', sentence: what, code: 'size' };
+    const sentence = isInShares.peek() ? WRONG_SHARES : WRONG_MONEY;
+    return { field: 'size', sentence, code: 'size' };
   }
-  return { field: 'price', sentence: PRICE_OF_SHARE, code: 'price' };
+  return { field: 'price', sentence: WRONG_PRICE, code: 'price' };
 }
 
 export async function send(): Promise<void> {

@@ -19,6 +19,7 @@ import {
   plan,
   postOnly,
   price,
+  priceTicks,
   type Side,
   side,
   size,
@@ -349,9 +350,10 @@ function stepPrice(event: KeyboardEvent): void {
   const step = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
   if (step === 0) return;
   event.preventDefault();
-  const ticks = Math.round(Number(price.peek()) * 1_000) + step * (event.shiftKey ? 10 : 1);
-  if (Number.isNaN(ticks)) return;
+  const from = priceTicks.peek();
+  if (from === null) return;
   changed();
+  const ticks = from + step * (event.shiftKey ? 10 : 1);
   price.value = sharePrice(Math.min(Math.max(ticks, 1), 999));
 }
 

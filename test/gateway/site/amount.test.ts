@@ -1,0 +1,47 @@
+/** What is typed as an amount is read as it is meant, or not at all. */
+import { expect, test } from 'vitest';
+import { readDecimal, readMicros, readTicks } from '../../../gateway/site/app/parts/amount.js';
+
+test.each([
+  ['1250', '1250'],
+  [' 1,250.50 ', '1250.50'],
+  ['1,250,000', '1250000'],
+  ['0.55', '0.55'],
+  // None of these is a number with commas between thousands.
+  ['12,50', null],
+  ['0,500', null],
+  ['1,25,000', null],
+  ['1250,000', null],
+  ['1,250,50', null],
+  ['1.250,50', null],
+  ['1 250', null],
+  ['1e3', null],
+  ['-5', null],
+  ['$5', null],
+  ['', null],
+])('where decimals follow a point, %j is %j', (typed, read) => {
+  expect(readDecimal(typed, '.')).toBe(read);
+});
+
+test.each([
+  ['12,50', '12.50'],
+  ['0,250', '0.250'],
+  ['1.250,50', '1250.50'],
+  ['1.250.000', '1250000'],
+  ['1 250,5', '1250.5'],
+  ['1\u202f250', '1250'],
+  ['1,250.50', '1250.50'],
+  ['20.576', '20.576'],
+  // 1.25 there, 1250 in what the site shows.
+  ['1,250', null],
+  ['1.25.000', null],
+])('where decimals follow a comma, %j is %j', (typed, read) => {
+  expect(readDecimal(typed, ',')).toBe(read);
+});
+
+test('more decimals than there are, zero, and a price of a dollar are no amounts', () => {
+  expect(readMicros('1.0000001')).toBe(null);
+  expect(readMicros('0')).toBe(null);
+  expect(readTicks('1')).toBe(null);
+  expect(readTicks('0.999')).toBe(999);
+});
