@@ -1,15 +1,13 @@
 /** The keys: each does what a button does, and none works while text is being typed. */
-
-import { fromLots } from '../../client/amounts.js';
 import { cancelEvery, claimEvery, newestOrder } from './account/everything.js';
-import { held } from './model/account.js';
 import { closeDialog, dialog, openAmend, openDialog } from './model/dialog.js';
 import { asset, assets, remember } from './model/markets.js';
 import { notice, tell } from './model/notice.js';
 import { go, route } from './model/route.js';
-import { isLimit, outcome, side, size } from './model/ticket.js';
+import { isLimit, outcome, side } from './model/ticket.js';
 import { Dialog } from './parts/dialog.js';
-import { takeBack } from './ticket/send.js';
+import { takeBack } from './ticket/confirm.js';
+import { sellAll } from './ticket/sell-all.js';
 
 interface Key {
   key: string;
@@ -56,7 +54,11 @@ const KEYS: readonly Key[] = [
     },
   },
   { key: 'a', does: 'The amount', run: () => focus('size') },
-  { key: 'w', does: 'Sell all: into the ticket, Enter sends it', run: sellEverything },
+  {
+    key: 'w',
+    does: 'Sell all: into the ticket, Enter sends it',
+    run: () => sellAll(outcome.peek()),
+  },
   { key: 'e', does: 'Amend the newest resting order', run: amendNewest },
   { key: 'x', does: 'Cancel all resting orders', run: () => void tell(cancelEvery) },
   { key: 'c', does: 'Claim all that has been won', run: () => void tell(claimEvery) },
@@ -72,19 +74,6 @@ const KEYS: readonly Key[] = [
 
 function setSide(chosen: 'BUY' | 'SELL'): void {
   side.value = chosen;
-}
-
-/** Into the ticket, where it is sent as any other order: the second click is asked for, too. */
-function sellEverything(): void {
-  const { freeLots } = held.peek()[outcome.peek()];
-  if (freeLots <= 0) {
-    notice.value = `No ${outcome.peek()} is left to sell.`;
-    return;
-  }
-  setSide('SELL');
-  isLimit.value = false;
-  size.value = fromLots(freeLots);
-  requestAnimationFrame(() => document.querySelector<HTMLElement>('#ticket .send')?.focus());
 }
 
 function amendNewest(): void {

@@ -36,7 +36,7 @@ test('nobody has ordered in the market', async () => {
   await page.getByText('The book is empty').waitFor();
   await page.getByText('No trade in this market yet.').waitFor();
   await page.locator('#size').fill('10');
-  await page.getByText('Nobody offers this now').waitFor();
+  await page.getByText('Nobody is on the other side').waitFor();
   await visitor.isAccessibleInEveryForm('an empty book');
   await visitor.close();
   await server.stop();

@@ -57,7 +57,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await keyboard.press('u');
   await keyboard.type('11');
   await keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Confirm: buy UP' }).waitFor();
+  await page.getByRole('button', { name: 'Confirm: $11.06 for 20 UP' }).waitFor();
   await keyboard.press('Enter');
   await page.getByText(/Bought 20 UP/).waitFor();
 

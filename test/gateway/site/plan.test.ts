@@ -107,12 +107,14 @@ test.each([50, 137])(
           fee: plan.feeMicros,
           average: averageMicros(plan),
           resting: plan.restingLots,
+          isShort: plan.isShort,
         }).toEqual({
           lots: toLots(json.shares),
           value: toMicros(json.spent),
           fee: toMicros(json.fee),
           average: json.averagePrice === null ? null : toMicros(json.averagePrice),
           resting: toLots(json.restingShares),
+          isShort: json.status === 'partially_filled' && json.restingShares === 0,
         });
       }),
       { numRuns: 100 },

@@ -93,22 +93,22 @@ test('what is typed into the ticket', async () => {
   await page.getByRole('button', { name: 'Market', exact: true }).click();
 });
 
-test('what the engine refuses', async () => {
+test('what cannot be done', async () => {
   const { page } = visitor;
   const size = page.locator('#size');
   const buy = page.getByRole('button', { name: 'Buy UP' });
   await size.fill('10');
   await buy.click();
-  expect(await problem('size')).toContain('Not enough orders match');
+  expect(await problem('size')).toContain('Nobody is on the other side');
 
   await rest('DOWN', 100, 0.4);
   await page.locator('.book .offer:enabled').waitFor();
   await size.fill('0.0001');
   await buy.click();
-  expect(await problem('size')).toContain('buys less than 0.001 shares');
+  expect(await problem('size')).toBe('This is less than 0.001 share costs.');
   await size.fill('5000');
   await buy.click();
-  expect(await problem('size')).toContain('requires $5025, but $1000');
+  expect(await problem('size')).toContain('needs $5,025.00 with the fee, but $1,000.00');
   await visitor.isAccessible('an order that was refused');
 
   // A level of the book gives the price.
@@ -130,7 +130,7 @@ test('what the engine refuses', async () => {
   await page.locator('#price').fill('0.9');
   await size.fill('3');
   await page.getByRole('button', { name: 'Sell UP' }).click();
-  expect(await problem('size')).toBe('This requires 3 shares, but 0 are available to sell.');
+  expect(await problem('size')).toBe('You have 0 UP to sell.');
   await page.getByRole('button', { name: 'Buy', exact: true }).click();
 });
 
@@ -157,6 +157,21 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
   const cancel = page.getByRole('button', { name: 'Cancel: buy UP at 0.250' });
   await cancel.click();
   await expect.poll(() => cancel.count()).toBe(0);
+});
+
+test('a double click does not confirm, and a part that fills is said to be one', async () => {
+  const { page } = visitor;
+  await page.getByLabel('One click: send without asking again').uncheck();
+  await page.getByRole('button', { name: 'Market', exact: true }).click();
+  await page.locator('#size').fill('500');
+  // What is left of 100 shares at 0.6.
+  await page.getByText('Only $47.6544 of $500.00 can fill now.').waitFor();
+  await page.getByRole('button', { name: 'Buy UP' }).dblclick();
+  const confirm = page.getByRole('button', { name: 'Confirm: $47.90 for 79.424 UP' });
+  await confirm.waitFor();
+  await visitor.isAccessible('an order that is to be confirmed');
+  await confirm.press('Enter');
+  await page.getByText('Only $47.6544 of $500.00 filled.').waitFor();
 });
 
 test('staking, the referral code and the password', async () => {

@@ -17,7 +17,7 @@ import { Dialog } from '../parts/dialog.js';
 import { averagePrice, sharePrice, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { TextField } from '../parts/text-field.js';
-import { refusalOf } from '../ticket/send.js';
+import { refusalOf } from '../ticket/refusal.js';
 
 type Problems = Partial<Record<'size' | 'price' | 'order', string>>;
 

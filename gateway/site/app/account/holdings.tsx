@@ -78,14 +78,16 @@ function positionCells(of: Position) {
         Claim
       </Action>
     ) : (
-      <Action
+      <button
         key="sell"
-        label={`Sell all ${of.outcome} ${slotName(of.marketId)}`}
+        type="button"
+        class="plain"
+        aria-label={`Sell all ${of.outcome} ${slotName(of.marketId)}`}
         disabled={of.marketId !== market.value?.id}
-        run={() => sellAll(of)}
+        onClick={() => sellAll(of.outcome)}
       >
         Sell all
-      </Action>
+      </button>
     ),
   ];
 }

@@ -2,9 +2,10 @@
 import { computed, signal } from '@preact/signals';
 import type { Level } from '../../../client/stream/book.js';
 import { readLots, readMicros, readTicks } from '../parts/amount.js';
+import { dollars, shares } from '../parts/format.js';
 import type { Plan, PlannedOrder } from '../ticket/plan.js';
-import { planOrder, withoutOwn } from '../ticket/plan.js';
-import { orders } from './account.js';
+import { neededMicros, planOrder, withLimit, withoutOwn } from '../ticket/plan.js';
+import { balance, held, orders } from './account.js';
 import { book, type OutcomeName } from './book.js';
 import { market } from './markets.js';
 import { kept } from './settings.js';
@@ -22,6 +23,8 @@ export const size = signal('');
 export const price = signal('');
 export const terms = signal<Terms>('GTC');
 export const postOnly = signal(false);
+/** Ticks past the worst price of the quote that a market order may trade at. */
+export const tolerance = kept('tolerance', '20', ['0', '10', '20', '50', '100']);
 /** Orders are sent without a second click. */
 export const oneClick = kept<'on' | 'off'>('one-click', 'off', ['on', 'off']);
 
@@ -58,7 +61,7 @@ function ownOpposing(buys: boolean): Level[] {
 }
 
 /** The order as the fields have it; null while they do not make one. */
-export const order = computed<PlannedOrder | null>(() => {
+export const written = computed<PlannedOrder | null>(() => {
   const budgetMicros = sizeMicros.value;
   const lots = sizeLots.value;
   if (budgetMicros === null && lots === null) return null;
@@ -78,14 +81,34 @@ export const order = computed<PlannedOrder | null>(() => {
 /** Of the market that is shown; rules may change from one market to the next, or within one. */
 export const feeBasisPoints = computed(() => Math.round((market.value?.feeRate ?? 0) * 10_000));
 
+/** What would be sent now: a market order, too, has a limit, which stays while it is confirmed. */
+export const order = computed<PlannedOrder | null>(() => {
+  const bare = written.value;
+  // While nothing is written, it does not follow the book.
+  const levels = bare === null || isLimit.value ? null : opposing.value;
+  return bare === null || levels === null ? bare : withLimit(bare, levels, Number(tolerance.value));
+});
+
 /** What it would do now; null: nothing is written, or the book is not known. */
 export const plan = computed<Plan | null>(() => {
-  const written = order.value;
-  // While nothing is written, it does not follow the book.
-  const levels = written === null ? null : opposing.value;
-  return written === null || levels === null
-    ? null
-    : planOrder(written, levels, feeBasisPoints.value);
+  const sent = order.value;
+  const levels = sent === null ? null : opposing.value;
+  return sent === null || levels === null ? null : planOrder(sent, levels, feeBasisPoints.value);
+});
+
+/** Why the account cannot do it, as far as this page knows; empty: it can. */
+export const shortage = computed(() => {
+  const sent = order.value;
+  const money = balance.value;
+  if (sent === null || money === null) return '';
+  if (sent.side === 'BUY') {
+    const needed = neededMicros(sent, feeBasisPoints.value);
+    return needed <= money.availableMicros
+      ? ''
+      : `This needs ${dollars(needed)} with the fee, but ${dollars(money.availableMicros)} is available.`;
+  }
+  const { freeLots } = held.value[outcome.value];
+  return sent.lots! <= freeLots ? '' : `You have ${shares(freeLots)} ${outcome.value} to sell.`;
 });
 
 /** Takes a level of the book over as a limit. */

@@ -3,34 +3,49 @@ import type { ComponentChildren } from 'preact';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { positions } from '../model/account.js';
 import { market } from '../model/markets.js';
-import { feeBasisPoints, order, outcome, plan, side } from '../model/ticket.js';
+import { feeBasisPoints, isLimit, order, outcome, plan, shortage, side } from '../model/ticket.js';
 import { averagePrice, dollars, gain, perCent, sharePrice, shares } from '../parts/format.js';
-import { averageMicros, type Plan } from './plan.js';
-
-const REFUSALS: Record<NonNullable<Plan['refusal']>, string> = {
-  empty: 'Nobody offers this now: the order would find nothing and cost nothing.',
-  too_small: 'This is less than 0.001 share costs.',
-  not_filled: 'The book cannot fill all of it at this price now.',
-  would_trade: 'It would trade at once, so a post-only order would be refused.',
-};
+import { averageMicros, type Plan, type PlannedOrder } from './plan.js';
+import { FORETOLD } from './refusal.js';
 
 export function Forecast() {
   const expected = plan.value;
-  const written = order.value;
-  if (expected === null || written === null) return <Rows rows={emptyRows()} />;
-  if (expected.refusal !== null)
-    return (
-      <>
-        <Rows rows={emptyRows()} />
-        <p class="hint">{REFUSALS[expected.refusal]}</p>
-      </>
-    );
+  const sent = order.value;
+  if (expected === null || sent === null) return <Rows rows={emptyRows()} />;
+  const hint =
+    expected.refusal === null
+      ? shortage.value || shortfall(sent, expected)
+      : FORETOLD[expected.refusal];
+  const isPossible = expected.refusal === null && (side.value === 'BUY' || shortage.value === '');
+  const rows = side.value === 'BUY' ? buyRows : sellRows;
   return (
     <>
-      <Rows rows={side.value === 'BUY' ? buyRows(expected) : sellRows(expected)} />
-      <Levels of={expected} />
+      <Rows rows={isPossible ? [...rows(expected), ...limitRow(sent)] : emptyRows()} />
+      {hint !== '' && <p class="hint">{hint}</p>}
+      {isPossible && <Levels of={expected} />}
     </>
   );
+}
+
+/** How much of the order can fill now; empty: all of it, or the rest waits in the book. */
+function shortfall(sent: PlannedOrder, { isShort, lots, valueMicros }: Plan): string {
+  if (!isShort) return '';
+  const [part, whole] =
+    sent.budgetMicros === null
+      ? [shares(lots), `${shares(sent.lots!)} shares`]
+      : [dollars(valueMicros), dollars(sent.budgetMicros)];
+  return `Only ${part} of ${whole} can fill now. The rest is not traded.`;
+}
+
+/** The limit that a market order carries. */
+function limitRow({ side: of, limitTicks }: PlannedOrder): Row[] {
+  if (isLimit.value || limitTicks === null) return [];
+  return [
+    [
+      of === 'BUY' ? 'Pays at most, a share' : 'Gets at least, a share',
+      `$${sharePrice(limitTicks)}`,
+    ],
+  ];
 }
 
 type Row = readonly [label: string, value: ComponentChildren, kind?: string];

@@ -29,6 +29,8 @@ export interface Plan {
   /** Lots that would rest in the book, at the limit. */
   restingLots: number;
   heldMicros: number;
+  /** Less trades than was asked for, and the rest does not rest. */
+  isShort: boolean;
   /** Why the exchange would refuse the order; null: it would not. */
   refusal: 'empty' | 'too_small' | 'not_filled' | 'would_trade' | null;
 }
@@ -55,9 +57,11 @@ export function planOrder(
     feeMicros: feeOn(feeBaseOf(order, acceptable, lots, valueMicros), feeBasisPoints),
     restingLots: restingLots(order, lots, valueMicros),
     heldMicros: 0,
+    isShort: false,
     refusal: null,
   };
   plan.refusal = refusalOf(order, plan, acceptable);
+  plan.isShort = plan.restingLots === 0 && !isFilled(order, plan, acceptable);
   if (order.side === 'BUY') plan.heldMicros = plan.restingLots * (order.limitTicks ?? 0);
   return plan;
 }
@@ -134,12 +138,38 @@ function refusalOf(
   if (order.postOnly && acceptable.length > 0) return 'would_trade';
   if (lots === 0 && resting === 0)
     return acceptable.length > 0 || order.timeInForce === 'GTC' ? 'too_small' : 'empty';
-  if (order.timeInForce === 'FOK') {
-    const isFilled =
-      order.lots !== null ? lots === order.lots : isUsedUp(order, acceptable, lots, valueMicros);
-    if (!isFilled) return 'not_filled';
-  }
+  if (order.timeInForce === 'FOK' && !isFilled(order, { lots, valueMicros }, acceptable))
+    return 'not_filled';
   return null;
+}
+
+function isFilled(
+  order: PlannedOrder,
+  { lots, valueMicros }: Pick<Plan, 'lots' | 'valueMicros'>,
+  acceptable: readonly Level[],
+): boolean {
+  return order.lots === null ? isUsedUp(order, acceptable, lots, valueMicros) : lots === order.lots;
+}
+
+/** What the exchange wants to be available for a purchase: all that it could cost. */
+export function neededMicros(order: PlannedOrder, feeBasisPoints: number): number {
+  const mostMicros = order.budgetMicros ?? order.lots! * (order.limitTicks ?? PRICE_TICKS_MAX);
+  return mostMicros + (order.postOnly ? 0 : feeOn(mostMicros, feeBasisPoints));
+}
+
+/** With the worst price that it would meet now as its limit, and a tolerance past that. */
+export function withLimit(
+  order: PlannedOrder,
+  levels: readonly Level[],
+  toleranceTicks: number,
+): PlannedOrder {
+  const worst = take(order, levels).taken.at(-1);
+  if (worst === undefined) return order;
+  const limitTicks =
+    order.side === 'BUY'
+      ? Math.min(worst.priceTicks + toleranceTicks, PRICE_TICKS_MAX)
+      : Math.max(worst.priceTicks - toleranceTicks, 1);
+  return { ...order, limitTicks };
 }
 
 /** Dollars per share, to the nearest micro-dollar; null: nothing is traded. */

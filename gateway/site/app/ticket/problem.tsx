@@ -1,5 +1,5 @@
 /** The refusal that belongs to a field, read out when it appears. */
-import { type Field, refusal } from './send.js';
+import { type Field, refusal } from './refusal.js';
 
 export function Problem({ of }: { of: Field }) {
   const found = refusal.value;

@@ -23,14 +23,27 @@ function headline(of: Receipt): string {
   return `${done} ${shares(lots)} ${outcome}`;
 }
 
+/** What was asked for and not traded; empty: nothing. */
+function missing(of: Receipt): string {
+  const { budgetMicros, lots } = of.sent;
+  if (of.restingShares > 0 || of.status === 'filled') return '';
+  const [part, whole] =
+    budgetMicros === null
+      ? [shares(toLots(of.shares)), `${shares(lots!)} shares`]
+      : [dollars(toMicros(of.side === 'BUY' ? of.spent : of.received)), dollars(budgetMicros)];
+  return `Only ${part} of ${whole} filled. The rest was not traded.`;
+}
+
 function Details({ of }: { of: Receipt }) {
   const resting = toLots(of.restingShares);
+  const unfilled = missing(of);
   return (
     <>
       <p class="receipt-head">
         <strong>{headline(of)}</strong> {slotName(of.marketId)}
         {of.averagePrice !== null && <> at {averagePrice(toMicros(of.averagePrice))}</>}
       </p>
+      {unfilled !== '' && <p class="hint">{unfilled}</p>}
       <dl class="forecast">
         <div>
           <dt>{of.side === 'BUY' ? 'Paid, with the fee' : 'Received'}</dt>

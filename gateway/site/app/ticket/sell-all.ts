@@ -1,18 +1,39 @@
-/** Sells all of a position that no resting order holds, at the best prices in the book. */
-import { fromLots, toLots } from '../../../client/amounts.js';
-import { sell } from '../../../client/index.js';
-import type { Position } from '../../../client/types.js';
-import { orders } from '../model/account.js';
-import { api } from '../model/exchange.js';
-import { receipt } from './send.js';
+/**
+ * Puts a sale of all shares that no resting order holds into the ticket, where it is sent as any
+ * other order: with its forecast, and a second click if those are asked for.
+ */
+import { batch } from '@preact/signals';
+import { fromLots } from '../../../client/amounts.js';
+import { held } from '../model/account.js';
+import type { OutcomeName } from '../model/book.js';
+import { asset } from '../model/markets.js';
+import { notice } from '../model/notice.js';
+import { go, route } from '../model/route.js';
+import { isLimit, outcome, side, size } from '../model/ticket.js';
+import { clear } from './send.js';
 
-export async function sellAll({ marketId, outcome, shares }: Position): Promise<void> {
-  const selling = orders
-    .peek()
-    .filter((each) => each.marketId === marketId && each.outcome === outcome)
-    .filter((each) => each.side === 'SELL')
-    .reduce((sum, each) => sum + each.lots, 0);
-  const freeLots = toLots(shares) - selling;
-  if (freeLots <= 0) throw new Error('All of these shares are held by your resting orders.');
-  receipt.value = await sell(api, marketId, { outcome, shares: fromLots(freeLots) });
+/** Of the market that is shown. */
+export function sellAll(of: OutcomeName): void {
+  const { freeLots } = held.peek()[of];
+  if (freeLots <= 0) {
+    notice.value = `No ${of} is left to sell, beside what your resting orders hold.`;
+    return;
+  }
+  batch(() => {
+    clear();
+    outcome.value = of;
+    side.value = 'SELL';
+    isLimit.value = false;
+    size.value = fromLots(freeLots);
+  });
+  if (route.peek().view === 'market') focusSend();
+  else {
+    addEventListener('hashchange', focusSend, { once: true });
+    go(`#/${asset.peek()}`);
+  }
+}
+
+/** Once it is drawn. */
+function focusSend(): void {
+  requestAnimationFrame(() => document.querySelector<HTMLElement>('#ticket .send')?.focus());
 }

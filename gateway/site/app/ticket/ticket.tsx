@@ -6,6 +6,7 @@
 import { fromLots, fromMicros } from '../../../client/amounts.js';
 import { balance, held } from '../model/account.js';
 import { best } from '../model/book.js';
+import { elapsedMs } from '../model/clock.js';
 import { openDialog } from '../model/dialog.js';
 import { market } from '../model/markets.js';
 import { user } from '../model/session.js';
@@ -14,9 +15,7 @@ import {
   isInShares,
   isLimit,
   oneClick,
-  order,
   outcome,
-  plan,
   postOnly,
   price,
   priceTicks,
@@ -25,16 +24,19 @@ import {
   size,
   type Terms,
   terms,
+  tolerance,
   unit,
 } from '../model/ticket.js';
 import { Choice } from '../parts/choice.js';
 import { dollars, sharePrice, shares } from '../parts/format.js';
 import { SIGNS } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
+import { ask, asked, summary } from './confirm.js';
 import { Forecast } from './forecast.js';
 import { Problem } from './problem.js';
 import { ReceiptView } from './receipt.js';
-import { ask, firstProblem, isAsked, isSending, receipt, refusal, send } from './send.js';
+import { firstProblem, refusal } from './refusal.js';
+import { clear, isSending, receipt, send } from './send.js';
 
 const SIDES = [
   { value: 'BUY', label: 'Buy' },
@@ -54,26 +56,37 @@ const TERMS: readonly { value: Terms; label: string }[] = [
   { value: 'FOK', label: 'Fills completely or not at all' },
 ];
 
-function changed(): void {
-  refusal.value = null;
-  receipt.value = null;
+/** A click that comes sooner after another belongs to a double click. */
+const DOUBLE_CLICK_MS = 400;
+let doneAtMs = Number.NEGATIVE_INFINITY;
+
+function submit(event: Event): void {
+  event.preventDefault();
+  if (user.peek() === null) {
+    openDialog('register');
+    return;
+  }
+  refusal.value = firstProblem();
+  if (refusal.value !== null) return;
+  doneAtMs = elapsedMs();
+  if (oneClick.peek() === 'on' || asked.peek() !== null) void send();
+  else {
+    receipt.value = null;
+    ask();
+  }
+}
+
+/** Of keys, only one that is held down repeats without being meant. */
+function ignoreDoubleClick(event: MouseEvent): void {
+  const isByPointer = event.detail > 0;
+  if (isByPointer && elapsedMs() - doneAtMs < DOUBLE_CLICK_MS) event.preventDefault();
+}
+
+function ignoreHeldKey(event: KeyboardEvent): void {
+  if (event.key === 'Enter' && event.repeat) event.preventDefault();
 }
 
 export function Ticket() {
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (user.peek() === null) {
-      openDialog('register');
-      return;
-    }
-    refusal.value = firstProblem(order.peek());
-    if (refusal.value !== null) return;
-    if (oneClick.peek() === 'on' || isAsked.peek()) void send();
-    else {
-      receipt.value = null;
-      ask();
-    }
-  };
   return (
     <Panel
       title="Ticket"
@@ -84,13 +97,13 @@ export function Ticket() {
           options={SIDES}
           chosen={side.value}
           onChoose={(chosen: Side) => {
-            changed();
+            clear();
             side.value = chosen;
           }}
         />
       }
     >
-      <form class="ticket" id="ticket" onSubmit={submit} noValidate>
+      <form class="ticket" id="ticket" onSubmit={submit} onKeyDown={ignoreHeldKey} noValidate>
         <Outcomes />
         <Choice
           label="Kind of order"
@@ -98,13 +111,13 @@ export function Ticket() {
           options={KINDS}
           chosen={isLimit.value ? 'limit' : 'market'}
           onChoose={(kind) => {
-            changed();
+            clear();
             isLimit.value = kind === 'limit';
             if (price.peek() === '') prefillPrice();
           }}
         />
         <SizeField />
-        {isLimit.value && <LimitFields />}
+        {isLimit.value ? <LimitFields /> : <Tolerance />}
         <Forecast />
         <Problem of="order" />
         <SendButton />
@@ -145,7 +158,7 @@ function Outcomes() {
             class={`outcome-button ${each.toLowerCase()}`}
             aria-pressed={outcome.value === each}
             onClick={() => {
-              changed();
+              clear();
               outcome.value = each;
               prefillPrice();
             }}
@@ -176,7 +189,7 @@ function SizeField() {
             options={UNITS}
             chosen={unit.value}
             onChoose={(chosen) => {
-              changed();
+              clear();
               unit.value = chosen;
               size.value = '';
             }}
@@ -199,7 +212,7 @@ function SizeField() {
           aria-invalid={refusal.value?.field === 'size'}
           aria-describedby="size-problem size-available"
           onInput={({ currentTarget }) => {
-            changed();
+            clear();
             size.value = currentTarget.value;
           }}
         />
@@ -218,7 +231,7 @@ function Preset({ label, value }: { label: string; value: string | null }) {
       class="preset"
       disabled={value === null}
       onClick={() => {
-        changed();
+        clear();
         size.value = value ?? '';
       }}
     >
@@ -273,6 +286,30 @@ function Available() {
   );
 }
 
+function Tolerance() {
+  return (
+    <div class="field-head">
+      <label for="tolerance">
+        {side.value === 'BUY' ? 'If the price rises, pay up to' : 'If the price falls, take up to'}
+      </label>
+      <select
+        id="tolerance"
+        value={tolerance.value}
+        onChange={({ currentTarget }) => {
+          clear();
+          tolerance.value = currentTarget.value as typeof tolerance.value;
+        }}
+      >
+        {['0', '10', '20', '50', '100'].map((ticks) => (
+          <option key={ticks} value={ticks}>
+            {`${Number(ticks) / 10}¢ ${side.value === 'BUY' ? 'more' : 'less'}`}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
 function LimitFields() {
   return (
     <>
@@ -296,7 +333,7 @@ function LimitFields() {
             aria-invalid={refusal.value?.field === 'price'}
             aria-describedby="price-problem"
             onInput={({ currentTarget }) => {
-              changed();
+              clear();
               price.value = currentTarget.value;
             }}
             onKeyDown={stepPrice}
@@ -311,7 +348,7 @@ function LimitFields() {
           value={terms.value}
           aria-describedby="terms-problem"
           onChange={({ currentTarget }) => {
-            changed();
+            clear();
             terms.value = currentTarget.value as Terms;
           }}
         >
@@ -332,7 +369,7 @@ function LimitFields() {
               checked={postOnly.value}
               aria-describedby="postOnly-problem"
               onChange={({ currentTarget }) => {
-                changed();
+                clear();
                 postOnly.value = currentTarget.checked;
               }}
             />
@@ -352,7 +389,7 @@ function stepPrice(event: KeyboardEvent): void {
   event.preventDefault();
   const from = priceTicks.peek();
   if (from === null) return;
-  changed();
+  clear();
   const ticks = from + step * (event.shiftKey ? 10 : 1);
   price.value = sharePrice(Math.min(Math.max(ticks, 1), 999));
 }
@@ -361,18 +398,19 @@ function SendButton() {
   const of = outcome.value;
   const verb = side.value === 'BUY' ? 'Buy' : 'Sell';
   const isOut = user.value === null;
-  const resting = plan.value !== null && plan.value.lots === 0 && plan.value.restingLots > 0;
+  const first = asked.value;
   const label = isOut
     ? 'Create an account to trade'
     : isSending.value
       ? 'Sending'
-      : isAsked.value
-        ? `Confirm: ${resting ? 'place the order' : `${verb.toLowerCase()} ${of}`}`
+      : first !== null
+        ? `Confirm: ${summary(first)}`
         : `${verb} ${of}`;
   return (
     <button
       type="submit"
-      class={`send ${isOut ? 'neutral' : of.toLowerCase()} ${isAsked.value ? 'asked' : ''}`}
+      class={`send ${isOut ? 'neutral' : of.toLowerCase()} ${first === null ? '' : 'asked'}`}
+      onClick={ignoreDoubleClick}
       disabled={isSending.value || (market.value === null && !isOut)}
     >
       {label}

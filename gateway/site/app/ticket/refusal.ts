@@ -1,0 +1,87 @@
+/** Why an order is not sent, or was refused: one sentence, beside the field to change. */
+import { signal } from '@preact/signals';
+import { ExchangeError } from '../../../client/index.js';
+import { sentenceOf } from '../model/exchange.js';
+import { market } from '../model/markets.js';
+import { forgetSession } from '../model/session.js';
+import {
+  isInShares,
+  isLimit,
+  plan,
+  shortage,
+  sizeLots,
+  sizeMicros,
+  written,
+} from '../model/ticket.js';
+import { WRONG_MONEY, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
+import type { Plan } from './plan.js';
+
+export type Field = 'size' | 'price' | 'terms' | 'postOnly' | 'order';
+
+interface Refusal {
+  field: Field;
+  sentence: string;
+  code: string;
+}
+
+export const refusal = signal<Refusal | null>(null);
+
+/** By what the plan foretells. */
+export const FORETOLD: Record<NonNullable<Plan['refusal']>, string> = {
+  empty: 'Nobody is on the other side of this now: it would find nothing and cost nothing.',
+  too_small: 'This is less than 0.001 share costs.',
+  not_filled: 'The book cannot fill all of it at this price now.',
+  would_trade: 'It would trade at once, so a post-only order would be refused.',
+};
+
+/** The field to change; a code that is not here is about the order as a whole. */
+const FIELD_OF_CODE: Record<string, Field> = {
+  insufficient_balance: 'size',
+  insufficient_shares: 'size',
+  amount_too_small: 'size',
+  insufficient_liquidity: 'size',
+  price_not_met: 'price',
+  post_only_would_trade: 'postOnly',
+  deadline_passed: 'terms',
+};
+const FIELD_OF_NAME: Record<string, Field> = {
+  amount: 'size',
+  shares: 'size',
+  price: 'price',
+  timeInForce: 'terms',
+  postOnly: 'postOnly',
+};
+const NAMES: Record<string, string> = {
+  amount: 'The amount',
+  shares: 'The number of shares',
+  price: 'The price',
+};
+
+export function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof ExchangeError))
+    return { field: 'order', sentence: sentenceOf(error), code: 'unreachable' };
+  const { code, details } = error;
+  if (code === 'invalid_request') {
+    const [name = '', problem = ''] = Object.entries(details)[0] ?? [];
+    const field = FIELD_OF_NAME[name] ?? 'order';
+    return { field, sentence: `${NAMES[name] ?? name} ${String(problem)}.`, code };
+  }
+  if (error.status === 401) forgetSession();
+  return { field: FIELD_OF_CODE[code] ?? 'order', sentence: error.message, code };
+}
+
+/** What keeps the written order from being sent at all. */
+export function firstProblem(): Refusal | null {
+  const refused = (field: Field, sentence: string) => ({ field, sentence, code: field });
+  if (market.peek() === null) return refused('order', 'No market is open now.');
+  if (written.peek() === null)
+    return sizeLots.peek() === null && sizeMicros.peek() === null
+      ? refused('size', isInShares.peek() ? WRONG_SHARES : WRONG_MONEY)
+      : refused('price', WRONG_PRICE);
+  if (shortage.peek() !== '') return refused('size', shortage.peek());
+  if (isLimit.peek()) return null;
+  // Without a quote it would have no limit.
+  const expected = plan.peek();
+  if (expected === null) return refused('order', 'The book is not known yet.');
+  return expected.refusal === null ? null : refused('size', FORETOLD[expected.refusal]);
+}

@@ -1,0 +1,112 @@
+/** What the ticket sends, and what it says instead: its model, without a browser. */
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import type { Level } from '../../../../gateway/client/stream/book.js';
+import type { Market, Position } from '../../../../gateway/client/types.js';
+
+const bodies: Record<string, unknown>[] = [];
+
+vi.stubGlobal('location', { hash: '', origin: 'http://exchange' });
+vi.stubGlobal('addEventListener', () => {});
+vi.stubGlobal('fetch', async (_address: string, { body }: { body: string }) => {
+  bodies.push(JSON.parse(body));
+  return Response.json({});
+});
+const account = await import('../../../../gateway/site/app/model/account.js');
+const { received } = await import('../../../../gateway/site/app/model/book.js');
+const { setActive } = await import('../../../../gateway/site/app/model/markets.js');
+const ticket = await import('../../../../gateway/site/app/model/ticket.js');
+const { ask, asked, summary } = await import('../../../../gateway/site/app/ticket/confirm.js');
+const { firstProblem, refusal } = await import('../../../../gateway/site/app/ticket/refusal.js');
+const { send } = await import('../../../../gateway/site/app/ticket/send.js');
+afterAll(() => vi.unstubAllGlobals());
+
+const MARKET = 'btc-15m-1763700300';
+
+/** UP is offered at `asks`, and bid for at `bids`. */
+function setBook(asks: Level[], bids: Level[] = []): void {
+  const levels = (outcome: 'UP' | 'DOWN', side: 'bids' | 'asks') =>
+    outcome === 'DOWN' ? [] : side === 'asks' ? asks : bids;
+  received.value = { marketId: MARKET, levels };
+}
+
+beforeEach(() => {
+  bodies.length = 0;
+  setActive([{ id: MARKET, asset: 'BTC', feeRate: 0.005 } as Market]);
+  account.balance.value = { availableMicros: 1_000_000_000, heldMicros: 0 };
+  account.positions.value = [{ marketId: MARKET, outcome: 'UP', shares: 20 } as Position];
+  ticket.side.value = 'BUY';
+  ticket.outcome.value = 'UP';
+  ticket.isLimit.value = false;
+  ticket.unit.value = 'dollars';
+  ticket.tolerance.value = '20';
+  refusal.value = null;
+});
+
+test('a market order has the worst price of the quote and the tolerance as its limit', async () => {
+  setBook([
+    { priceTicks: 500, lots: 20_000 },
+    { priceTicks: 510, lots: 90_000 },
+  ]);
+  ticket.size.value = '30';
+  await send();
+  setBook([], [{ priceTicks: 15, lots: 20_000 }]);
+  ticket.side.value = 'SELL';
+  ticket.size.value = '20';
+  await send();
+  ticket.tolerance.value = '0';
+  await send();
+  expect(bodies).toMatchObject([
+    { amount: 30, price: 0.53, timeInForce: 'IOC' },
+    { shares: 20, price: 0.001, timeInForce: 'IOC' },
+    { shares: 20, price: 0.015, timeInForce: 'IOC' },
+  ]);
+});
+
+test('a confirmation names the amount, keeps its limit, and is asked for again past it', async () => {
+  setBook([{ priceTicks: 787, lots: 90_000 }]);
+  ticket.size.value = '30';
+  ask();
+  expect(summary(asked.value!)).toBe('$30.15 for 38.119 UP');
+  setBook([{ priceTicks: 800, lots: 90_000 }]);
+  expect(asked.value?.order.limitTicks).toBe(807);
+  setBook([{ priceTicks: 839, lots: 90_000 }]);
+  expect(asked.value).toBe(null);
+  expect(refusal.value?.sentence).toBe('The price moved from $0.787 to $0.839. Nothing was sent.');
+  ask();
+  setBook([{ priceTicks: 830, lots: 90_000 }]);
+  await send();
+  expect(bodies).toMatchObject([{ amount: 30, price: 0.859 }]);
+});
+
+test('a confirmation is asked for again when less can fill', () => {
+  setBook([{ priceTicks: 500, lots: 90_000 }]);
+  ticket.size.value = '30';
+  ask();
+  setBook([{ priceTicks: 500, lots: 9_000 }]);
+  expect(asked.value).toBe(null);
+  expect(refusal.value?.sentence).toBe('Less can fill now than before. Nothing was sent.');
+});
+
+test('what the account does not have is not sent', () => {
+  setBook([{ priceTicks: 500, lots: 9_000_000 }], [{ priceTicks: 490, lots: 90_000 }]);
+  ticket.size.value = '1,000';
+  expect(firstProblem()?.sentence).toBe(
+    'This needs $1,005.00 with the fee, but $1,000.00 is available.',
+  );
+  ticket.size.value = '995';
+  expect(firstProblem()).toBe(null);
+  ticket.side.value = 'SELL';
+  ticket.size.value = '20.001';
+  expect(firstProblem()?.sentence).toBe('You have 20 UP to sell.');
+});
+
+test('without an offer, a market order has no limit and is not sent', async () => {
+  setBook([]);
+  ticket.size.value = '10';
+  await send();
+  expect(refusal.value?.sentence).toContain('Nobody is on the other side');
+  received.value = null;
+  await send();
+  expect(refusal.value?.sentence).toBe('The book is not known yet.');
+  expect(bodies).toEqual([]);
+});
