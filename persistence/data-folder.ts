@@ -30,8 +30,6 @@ export interface DataFolderOptions {
    * a copy of journal.db made without journal.db-wal.
    */
   acceptMissingMark?: boolean;
-  /** Accept a journal of an older version, and continue it in a segment of the present one. */
-  upgrades?: boolean;
   /** Go on with a copy that was interrupted. */
   acceptUnfinished?: boolean;
   /** The size at which a segment of the journal is full. Default: 1 GiB. */
@@ -66,8 +64,7 @@ export class DataFolder {
   /** @throws JournalError when the folder is in use or refused; it is then unchanged. */
   static async lock(options: DataFolderOptions): Promise<DataFolder> {
     const { folder, acceptMissingMark = false, acceptUnfinished = false } = options;
-    const acceptOlder = options.upgrades ?? false;
-    const judge = () => judgeFolder(folder, { acceptMissingMark, acceptOlder, acceptUnfinished });
+    const judge = () => judgeFolder(folder, { acceptMissingMark, acceptUnfinished });
     await createPrivateFolder(folder);
     // Without a lock file the folder is not in use. If it is refused, no lock file is created.
     if (!hasLock(folder)) await judge();
@@ -108,8 +105,8 @@ export class DataFolder {
 
   /** Opens the journal, which holds the lock from now on. Called once. */
   async openJournal(): Promise<Journal> {
-    const { folder, durability = 'full', segmentBytes, hashFile, upgrades } = this.options;
-    const options = { folder, durability, segmentBytes, hashFile, beginsSegment: upgrades };
+    const { folder, durability = 'full', segmentBytes, hashFile } = this.options;
+    const options = { folder, durability, segmentBytes, hashFile };
     const journal = await Journal.open(options, this.found, this.folderLock);
     this.isLocked = false;
     return journal;

@@ -2,13 +2,13 @@
  * The judgement of a data folder: whether an exchange may start on it. `replay verify` uses it too,
  * with all segments. An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
- *   2. the journal is of the present version (its older segments may be of older ones that can be
- *      read), and the hash of every batch is right: of all in a journal of
- *      one segment, of those in the segments from the newest vouched snapshot on in a longer one;
+ *   2. the journal is of the present version, and the hash of every batch is right: of all in a
+ *      journal of one segment, of those in the segments from the newest vouched snapshot on in a
+ *      longer one;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
  *   5. journal.head can be read, or the operator has accepted that it cannot;
- *   6. it is not a copy or an upgrade that was interrupted.
+ *   6. it is not a copy that was interrupted.
  * The replay that follows (recovery.ts) checks whether the commands lead to the digests.
  *
  * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
@@ -19,13 +19,7 @@ import { HISTORY_FILE } from './history/format.js';
 import { HistoryDamage } from './history/rows.js';
 import { historyPath, readProgress } from './history/store.js';
 import { adviceFor, damageOf, JournalError, unreadable } from './journal/errors.js';
-import {
-  FORMAT_VERSION,
-  GENESIS,
-  HEAD_FILE,
-  JOURNAL_FILE,
-  type JournalPosition,
-} from './journal/format.js';
+import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from './journal/format.js';
 import { BEHIND_MAX, type MarkState, readMark } from './journal/head-mark.js';
 import type { FoundJournal } from './journal/journal.js';
 import { readJournal } from './journal/read-only.js';
@@ -51,12 +45,12 @@ export interface JudgementOptions {
   acceptMissingMark: boolean;
   /** Check all segments of the journal, also those that a start does not need. */
   checkAll?: boolean;
-  /** Accept a journal of an older version, which can be read, but not continued. */
-  acceptOlder?: boolean;
-  /** Accept a copy or an upgrade that is not finished, to go on with it. */
+  /** Accept a copy that is not finished, to go on with it. */
   acceptUnfinished?: boolean;
   /** Segments that the folder lacks, unpacked elsewhere. */
   earlier?: readonly Segment[];
+  /** That the journal must have. Default: the present one. */
+  version?: number;
   /** Makes the checks of segments. Default: this thread. */
   checks?: SegmentChecks;
 }
@@ -94,8 +88,7 @@ export async function judgeFolder(
   return readJournal(
     folder,
     async (reader) => {
-      const { acceptOlder = false, checks = CHECKS_HERE } = options;
-      if (reader.version !== FORMAT_VERSION && !acceptOlder) throw olderVersion(folder, reader);
+      const { checks = CHECKS_HERE } = options;
       const snapshotSequence = await provenSnapshot(folder, reader);
       const needed = options.checkAll === true ? null : snapshotSequence;
       const from = (needed ?? reader.firstSequence - 1) + 1;
@@ -112,12 +105,12 @@ export async function judgeFolder(
       return { isNew: false, end, notice: notice === '' ? null : notice };
     },
     options.earlier,
+    options.version,
   );
 }
 
 /** In a folder while it is made (operations/folders.ts). */
 export const UNFINISHED_COPY = 'unfinished-copy';
-export const UNFINISHED_UPGRADE = 'unfinished-upgrade';
 
 /**
  * The journal of an unfinished folder may be good, but end too early.
@@ -130,12 +123,6 @@ export function refuseUnfinished(folder: string): void {
       `${folder} is a copy that was interrupted, so commands are missing at its end. Nothing was ` +
         'changed. Make it again: a backup into the same folder goes on, anything else needs a new ' +
         `one. Only to accept the loss of what was not copied, remove ${copy}.`,
-      null,
-    );
-  if (existsSync(join(folder, UNFINISHED_UPGRADE)))
-    throw new JournalError(
-      `${folder} is an upgrade that was interrupted, or whose proof failed. Nothing was changed. ` +
-        'Upgrade the old folder again, into a new one.',
       null,
     );
 }
@@ -195,15 +182,6 @@ function missingNotice(
     `${names} not in the folder. Until they are back, it cannot be proven that the commands up to ` +
     `${reader.firstSequence - 1} lead to the snapshot of sequence ${snapshotSequence}, for which ` +
     'the journal vouches, and a history that is lost cannot be rebuilt'
-  );
-}
-
-function olderVersion(folder: string, { version }: JournalReader): JournalError {
-  return new JournalError(
-    `${folder} is a data folder of version ${version}; this program writes version ${FORMAT_VERSION}. Nothing ` +
-      `was changed. Make a folder of version ${FORMAT_VERSION} from it: npm run upgrade -- --data ` +
-      `${folder} --to <a new folder>`,
-    null,
   );
 }
 

@@ -335,15 +335,14 @@ export interface VouchForSnapshot {
 }
 
 /**
- * States that the journal goes on in another version of its format, in a segment of its own. Sent
- * by the upgrade itself. It changes nothing.
+ * States that the journal before it was copied from one of an older version of the format. Sent by
+ * the upgrade itself. It changes nothing.
  */
 export interface RecordUpgrade {
   kind: 'recordUpgrade';
-  /** 0: the versions before the first release. */
   fromVersion: number;
   toVersion: number;
-  /** The end of the older chain: the hash of its last batch, 64 hex digits in lower case. */
+  /** The end of the older journal: the hash of its last batch, 64 hex digits in lower case. */
   chainHash: string;
 }
 

@@ -43,13 +43,8 @@ import { putUint64 } from '../storage/bytes.js';
 export const JOURNAL_FILE = 'journal.db';
 export const HEAD_FILE = 'journal.head';
 export const APPLICATION_ID = 0x51484558;
-/** Of the format and of the engine's rules. This program writes it. */
+/** Of the format and of the engine's rules. This program writes it, and reads no other. */
 export const FORMAT_VERSION = 1;
-/**
- * The versions that `npm run upgrade` reads: none, because none was released before this one. When
- * a released version is followed by another, it joins them, with a reader of what differs.
- */
-export const OLDER_VERSIONS = new Set<number>();
 
 export const TABLE_SQL = `CREATE TABLE batch (
   firstSequence INTEGER PRIMARY KEY,

@@ -45,8 +45,6 @@ export interface JournalOptions {
   segmentBytes?: number | undefined;
   /** SHA-256 of a full segment. Default: in this thread, which blocks. */
   hashFile?: ((path: string) => Promise<Buffer>) | undefined;
-  /** Begin a segment now: the last one is of an older version. */
-  beginsSegment?: boolean | undefined;
 }
 
 export class Journal implements CommitLog {
@@ -82,8 +80,7 @@ export class Journal implements CommitLog {
     const { folder } = options;
     const mark = new HeadMark(join(folder, HEAD_FILE), markAt(found.end));
     try {
-      const last = listSegments(folder).at(-1)?.number ?? 0;
-      const number = options.beginsSegment ? last + 1 : Math.max(1, last);
+      const number = listSegments(folder).at(-1)?.number ?? 1;
       await emptyLogsLeft(folder, number);
       const segment = await openSegment(options, number, found.end);
       const journal = new Journal(options, found.notice, found.end, segment, mark, lock);

@@ -4,6 +4,7 @@
  */
 import { openReadOnly, type ReadOnlyDatabase } from '../storage/read-only.js';
 import { JournalError } from './errors.js';
+import { FORMAT_VERSION } from './format.js';
 import { type JournalReader, openReader } from './reader.js';
 import type { Segment } from './segments.js';
 
@@ -15,6 +16,7 @@ export class FolderDisturbed extends Error {
 /**
  * Reads the journal in a folder that must not be changed.
  * @param earlier segments that are elsewhere, oldest first.
+ * @param version the only one that is read.
  * @throws JournalError when it is not a valid journal, JournalUnavailable when it cannot be read
  *   now, FolderDisturbed when an exchange was started on the folder, so what was read is not valid.
  */
@@ -22,6 +24,7 @@ export async function readJournal<Result>(
   folder: string,
   work: (reader: JournalReader) => Promise<Result>,
   earlier: readonly Segment[] = [],
+  version = FORMAT_VERSION,
 ): Promise<Result> {
   const opened: ReadOnlyDatabase[] = [];
   const reader = await openReader(
@@ -32,6 +35,7 @@ export async function readJournal<Result>(
       return one.database;
     },
     earlier,
+    version,
   );
   try {
     return await work(reader);

@@ -13,7 +13,7 @@ import { fileHash } from '../storage/files.js';
 import { openReadOnly } from '../storage/read-only.js';
 import { openDatabase } from '../storage/sqlite.js';
 import { damageOf, JournalError, JournalUnavailable, partsOf } from './errors.js';
-import { GENESIS, HEAD_FILE, type JournalPosition } from './format.js';
+import { FORMAT_VERSION, GENESIS, HEAD_FILE, type JournalPosition } from './format.js';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
 import { SegmentReader } from './segment-reader.js';
 import { listSegments, type Segment, segmentAt, segmentName } from './segments.js';
@@ -59,8 +59,9 @@ export async function openReader(
   folder: string,
   open: OpenSegment,
   earlier: readonly Segment[] = [],
+  version = FORMAT_VERSION,
 ): Promise<JournalReader> {
-  const reader = new JournalReader(folder, open, readMark(join(folder, HEAD_FILE)));
+  const reader = new JournalReader(folder, open, readMark(join(folder, HEAD_FILE)), version);
   try {
     await reader.openAll(earlier);
     return reader;
@@ -83,6 +84,7 @@ export class JournalReader implements JournalSource {
     private readonly folder: string,
     private readonly openSegment: OpenSegment,
     readonly markState: MarkState,
+    private readonly version: number,
   ) {
     this.mark = markState.state === 'read' ? markState.mark : null;
   }
@@ -100,11 +102,6 @@ export class JournalReader implements JournalSource {
   /** The numbers of the segments in the folder, oldest first. */
   get numbers(): number[] {
     return this.segments.map(({ segment }) => segment.number);
-  }
-
-  /** The version of the last segment, and of the journal as a whole. */
-  get version(): number {
-    return this.last.version;
   }
 
   /** The first sequence that the folder has. */
@@ -302,7 +299,7 @@ export class JournalReader implements JournalSource {
   /** null: the file is not a segment yet. */
   private async open(segment: Segment, isLast: boolean): Promise<SegmentReader | null> {
     const connect = () => this.openSegment(segment, isLast);
-    const reader = new SegmentReader(connect, segment, this.mark);
+    const reader = new SegmentReader(connect, segment, this.mark, this.version);
     let isSegment = false;
     try {
       isSegment = await reader.open();

@@ -18,7 +18,6 @@ import {
   HASH_BYTES,
   type JournalPosition,
   MAX_ROW_BYTES,
-  OLDER_VERSIONS,
   TABLE_SQL,
 } from './format.js';
 import type { Mark } from './head-mark.js';
@@ -48,13 +47,13 @@ export class SegmentReader {
   head: SegmentHead = { previous: GENESIS, previousFile: null };
   /** The most rows that are joined next: a power of four. */
   private joinedRows = JOINED_ROWS;
-  /** Of the segment, once it is open. */
-  version = FORMAT_VERSION;
 
   constructor(
     private readonly connect: () => Promise<sqlite3.Database>,
     readonly segment: Segment,
     private readonly mark: Mark | null,
+    /** The one that is read; a segment of any other is refused. */
+    private readonly version = FORMAT_VERSION,
   ) {}
 
   private get path(): string {
@@ -75,9 +74,7 @@ export class SegmentReader {
       const { user_version: userVersion } = version!;
       if (applicationId !== APPLICATION_ID)
         throw damageOf(this.path, ' is not a journal of this exchange', 1);
-      if (userVersion !== FORMAT_VERSION && !OLDER_VERSIONS.has(userVersion))
-        throw this.otherVersion(userVersion);
-      this.version = userVersion;
+      if (userVersion !== this.version) throw this.otherVersion(userVersion);
       const tables = this.segment.number === 1 ? [TABLE_SQL] : [TABLE_SQL, HEAD_TABLE_SQL];
       if (String(schema.map(({ sql }) => sql)) !== String(tables)) {
         const what = ` has other tables than a journal of version ${userVersion}`;
@@ -378,14 +375,16 @@ export class SegmentReader {
     return new MixedSegments(message, firstBadSequence, undefined, file);
   }
 
-  private otherVersion(version: number): JournalError {
-    return new JournalError(
-      `${this.path} is a journal of version ${version}; this program reads and writes ` +
-        `version ${FORMAT_VERSION}. The format or the engine's rules differ between versions, ` +
-        'so a replay would not rebuild the same state. Nothing was changed. Use this folder ' +
-        'with the program that wrote it; for this program, set DATA_FOLDER to a new folder.',
-      null,
-    );
+  private otherVersion(found: number): JournalError {
+    const what = `${this.path} is a journal of version ${found}`;
+    const why =
+      this.version === FORMAT_VERSION
+        ? `this program reads and writes version ${FORMAT_VERSION}. The format or the engine's ` +
+          'rules differ between versions, so a replay would not rebuild the same state. Nothing ' +
+          'was changed. Use this folder with the program that wrote it; for this program, set ' +
+          'DATA_FOLDER to a new folder.'
+        : `npm run upgrade reads version ${this.version}. Nothing was changed.`;
+    return new JournalError(`${what}; ${why}`, null);
   }
 
   private bad(sequence: number, what: string): JournalError {

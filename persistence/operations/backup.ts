@@ -25,7 +25,6 @@ import {
   mustBeApart,
   mustBeNew,
   mustBeNewOrCopy,
-  mustBePresent,
   OperationRefused,
   openCopy,
   orNothing,
@@ -175,9 +174,8 @@ interface CopyRequest {
 }
 
 async function copyFolder(request: CopyRequest): Promise<CopyReport> {
-  const { from, to, reader } = request;
+  const { from, to } = request;
   mustBeApart(from, to);
-  mustBePresent(from, reader);
   refuseUnfinished(from);
   return orNothing(to, () => copyInto(request));
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import { FORMAT_VERSION } from '../journal/format.js';
 import { isPostgres, readAddress } from '../journal/postgres/address.js';
 import { FolderDisturbed } from '../journal/read-only.js';
 import type { JournalPlace } from '../journal/source.js';
@@ -15,7 +16,7 @@ import { diagnose } from './doctor.js';
 import { OperationRefused } from './folders.js';
 import { move } from './move.js';
 import { takeover } from './takeover.js';
-import { type UpgradeReport, upgrade } from './upgrade.js';
+import { upgrade } from './upgrade.js';
 
 interface Streams {
   answers: Pick<NodeJS.WriteStream, 'write'>;
@@ -149,11 +150,16 @@ function addDoctor(program: Command, say: Say): void {
 function addUpgrade(program: Command, say: Say): void {
   program
     .command('upgrade')
-    .description('make a folder of the present version from one of an older version')
+    .description('make a folder of the present version from one of the version before it')
     .requiredOption('--data <folder>', "a stopped exchange's data folder; it is only read")
     .requiredOption('--to <folder>', 'a new folder')
     .action(async ({ data, to }: { data: string; to: string }) => {
-      say(upgradeText(await upgrade({ from: data, to }), data, to));
+      const { sequence, digest } = await upgrade(data, to);
+      say(
+        `${to} is ${data}, upgraded to version ${FORMAT_VERSION}. The journal was replayed to its ` +
+          `end at sequence ${sequence}, digest ${digest}; the next command records the upgrade. ` +
+          `${data} was not changed.`,
+      );
     });
 }
 
@@ -205,15 +211,6 @@ function addTakeover(program: Command, say: Say): void {
       const done = await takeover({ address: place.postgres, limitMs: TAKEOVER_MS });
       say(`${done.serving} leads in epoch ${done.epoch}, ${done.tookMs} ms after the request.`);
     });
-}
-
-function upgradeText(report: UpgradeReport, from: string, to: string): string {
-  const { fromVersion, toVersion, oldEnd, newEnd } = report;
-  return (
-    `${to} is ${from}, upgraded from version ${fromVersion} to ${toVersion}. The old journal was ` +
-    `replayed to its end at sequence ${oldEnd.sequence}, digest ${oldEnd.digest}; the new segment ` +
-    `goes on to ${newEnd.sequence}, digest ${newEnd.digest}. ${from} was not changed.`
-  );
 }
 
 function placeOf(

@@ -52,6 +52,11 @@ export async function copyJournal(request: CopyRequest): Promise<JournalPosition
   return target.end;
 }
 
+/** For a copy of a whole journal, which needs no replay. */
+export function neverWithinABatch(): never {
+  throw new Error('a whole journal ends at a batch');
+}
+
 /** Resolves when the batch is committed. */
 export function append(target: CommitLog, batch: BatchContent): Promise<void> {
   return new Promise((resolve, reject) => {

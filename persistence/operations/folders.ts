@@ -9,7 +9,7 @@ import { join, resolve, sep } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../data-folder.js';
 import { JournalError } from '../journal/errors.js';
-import { FORMAT_VERSION, GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
+import { GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
 import { type JournalReader, openJournalReader } from '../journal/reader.js';
 import { listSegments } from '../journal/segments.js';
@@ -63,33 +63,16 @@ export function mustBeApart(from: string, to: string): void {
 }
 
 /**
- * A copy is made of rows, in segments of the present version.
- * @throws OperationRefused when the journal is of an older version.
- */
-export function mustBePresent(folder: string, { version }: JournalReader): void {
-  if (version === FORMAT_VERSION) return;
-  throw new OperationRefused(
-    `${folder} is of an older version: copy it with the program that wrote it, or upgrade it first`,
-  );
-}
-
-/**
- * Creates a folder with a file that keeps exchanges from starting on it until {@link finish}. A
- * folder that has a journal was finished, or has that file.
- */
-export async function begin(folder: string, unfinished: string): Promise<void> {
-  await createPrivateFolder(folder);
-  if (listSegments(folder).length > 0) return;
-  await createPrivateFile(join(folder, unfinished));
-  await syncPath(folder);
-}
-
-/**
- * Opens the journal of a copy. Its commits are not synced one by one: the copy counts when
- * {@link closeCopy} has synced all of it.
+ * Opens the journal of a copy. A file keeps exchanges from starting on it until
+ * {@link finishCopy}: a folder that has a journal was finished, or has that file. Commits are not
+ * synced one by one: the copy counts when {@link closeCopy} has synced all of it.
  */
 export async function openCopy(folder: string): Promise<Journal> {
-  await begin(folder, UNFINISHED_COPY);
+  await createPrivateFolder(folder);
+  if (listSegments(folder).length === 0) {
+    await createPrivateFile(join(folder, UNFINISHED_COPY));
+    await syncPath(folder);
+  }
   return openJournal({ folder, durability: 'normal', acceptUnfinished: true });
 }
 
@@ -102,12 +85,8 @@ export async function closeCopy(folder: string, journal: Pick<CommitLog, 'close'
 
 /** Everything is in the copy: an exchange may start on it. */
 export async function finishCopy(folder: string): Promise<void> {
-  await finish(folder, UNFINISHED_COPY);
-}
-
-export async function finish(folder: string, unfinished: string): Promise<void> {
   await syncPath(folder);
-  rmSync(join(folder, unfinished), { force: true });
+  rmSync(join(folder, UNFINISHED_COPY), { force: true });
   await syncPath(folder);
 }
 

@@ -15,13 +15,12 @@ import type { JournalPlace } from '../journal/source.js';
 import type { CommitLog, JournalSource } from '../journal/store.js';
 import { refuseUnfinished } from '../judgement.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
-import { copyJournal } from './copy-journal.js';
+import { copyJournal, neverWithinABatch } from './copy-journal.js';
 import {
   closeCopy,
   copySecret,
   finishCopy,
   mustBeNew,
-  mustBePresent,
   OperationRefused,
   openCopy,
   orNothing,
@@ -67,7 +66,6 @@ async function whileStopped(
     const lock = hasLock(place.folder) ? await lockFolder(place.folder) : null;
     try {
       return await readJournal(place.folder, (reader) => {
-        mustBePresent(place.folder, reader);
         refuseUnfinished(place.folder);
         return work(reader);
       });
@@ -127,8 +125,4 @@ async function mustContinue(source: JournalSource, target: CommitLog): Promise<v
     `there is a journal up to sequence ${sequence} already, and it is not the beginning of this ` +
       'one. Nothing was changed. Use an empty database',
   );
-}
-
-function neverWithinABatch(): never {
-  throw new Error('a whole journal ends at a batch');
 }

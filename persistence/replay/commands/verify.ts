@@ -10,7 +10,7 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Engine } from '../../../engine/engine.js';
 import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
-import { CommandKind, type RecordUpgrade } from '../../../engine/interface/commands.js';
+import { CommandKind } from '../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { JournalError } from '../../journal/errors.js';
@@ -57,14 +57,10 @@ type HistoryVerdict = {
   entries: number | null;
 };
 
-/** The journal goes on in another version, from this command on. */
-type Upgrade = { sequence: number; fromVersion: number; toVersion: number };
-
 interface Report {
   journal: JournalVerdict;
   /** The snapshot with which the replay began, without archived segments; 0: all was replayed. */
   beganAt: number;
-  upgrades: readonly Upgrade[];
   snapshots: readonly SnapshotVerdict[];
   history: HistoryVerdict | null;
   findings: readonly Finding[];
@@ -95,7 +91,6 @@ class Verification implements Visitor {
   private history: HistoryComparison | null = null;
   private historyFinding: Finding | null = null;
   private readonly findings: Finding[] = [];
-  private readonly upgrades: Upgrade[] = [];
   private engine: Engine | null = null;
   private position: JournalPosition = GENESIS;
   private atMs = 0;
@@ -131,7 +126,6 @@ class Verification implements Visitor {
       beganAt: this.beganAt,
       snapshots: comparison.verdicts,
       history,
-      upgrades: this.upgrades,
       findings: [...this.findings, ...comparison.findings()],
     };
   }
@@ -142,21 +136,9 @@ class Verification implements Visitor {
 
   appliedRecord(records: RecordBuffer, at: number): void {
     this.history?.applied(records, at);
-    const kind = kindAt(records, at);
     // Most commands are orders: to make an object of each takes longer than to execute it.
-    if (kind !== CommandKind.recordUpgrade && kind !== CommandKind.vouchForSnapshot) return;
-    const command = readCommand(records, at);
-    if (command.kind === 'recordUpgrade') this.addUpgrade(command);
-    this.snapshots!.applied(command);
-  }
-
-  /** It has a batch of its own, the first after the older chain, whose end it names. */
-  private addUpgrade({ fromVersion, toVersion, chainHash }: RecordUpgrade): void {
-    const { sequence } = this.engine!;
-    this.upgrades.push({ sequence, fromVersion, toVersion });
-    if (chainHash === this.position.hash.toString('hex')) return;
-    const what = 'the upgrade recorded here names another batch than the one before it';
-    this.findings.push(findingOf(new JournalError(what, sequence)));
+    if (kindAt(records, at) === CommandKind.vouchForSnapshot)
+      this.snapshots!.applied(readCommand(records, at));
   }
 
   async proven(position: JournalPosition): Promise<boolean> {
@@ -293,19 +275,11 @@ async function journalErrorOf(work: Promise<void>): Promise<JournalError | null>
   }
 }
 
-function reportObject({
-  journal,
-  beganAt,
-  upgrades,
-  snapshots,
-  history,
-  findings,
-}: Report): JsonValue {
+function reportObject({ journal, beganAt, snapshots, history, findings }: Report): JsonValue {
   return {
     good: findings.length === 0,
     journal,
     beganAt,
-    upgrades: [...upgrades],
     snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
       file: `snapshots/${snapshot.name}`,
       sequence: snapshot.sequence,
@@ -318,7 +292,7 @@ function reportObject({
   };
 }
 
-function reportText({ journal, beganAt, upgrades, snapshots, history, findings }: Report): string {
+function reportText({ journal, beganAt, snapshots, history, findings }: Report): string {
   const { whole, sequence, atMs, digest, batches } = journal;
   const upTo =
     sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
@@ -334,11 +308,6 @@ function reportText({ journal, beganAt, upgrades, snapshots, history, findings }
             `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}: --archive <the archive> proves them`,
           ],
         ]),
-    ...upgrades.map(({ sequence, fromVersion, toVersion }) => [
-      'upgrade',
-      'good',
-      `at sequence ${sequence}, from version ${fromVersion} to ${toVersion}`,
-    ]),
     ...snapshots.map(snapshotRow),
     ...(history === null ? [] : [historyRow(history)]),
   ];

@@ -558,7 +558,7 @@ describe('damage', () => {
     }
   });
 
-  it('rebuilds a history of an earlier version', async () => {
+  it('rebuilds a history of another version', async () => {
     const folder = folders.copy(complete);
     const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
     await execute(database, `PRAGMA user_version = ${HISTORY_VERSION - 1}`);

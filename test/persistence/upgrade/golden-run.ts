@@ -2,8 +2,6 @@
  * A small run of a whole exchange over HTTP, whose data folder and answers are kept in the
  * repository: trading in two markets with idempotency keys, a resolved market, stakes, deposits, a
  * referral, resting orders at the end, and snapshots for which the journal vouches.
- *
- * Once a version is released, its folder stays, and this file uses only what all versions have.
  */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

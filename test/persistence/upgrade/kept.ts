@@ -3,7 +3,7 @@ import { chmodSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Folders } from '../../support/journal-fixture.js';
-import type { TestServer } from '../../support/server.js';
+import { PARTNER_KEYS, TestServer } from '../../support/server.js';
 import type { Answers } from './golden-run.js';
 
 const KEPT = join(import.meta.dirname, 'golden');
@@ -18,17 +18,29 @@ export function kept(folders: Folders): { folder: string; answers: Answers } {
   return { folder, answers: JSON.parse(readFileSync(join(KEPT, 'answers.json'), 'utf8')) };
 }
 
-/** Reads answer as they did, and so do requests with a key, which are not executed again. */
-export async function expectAnswers(server: TestServer, answers: Answers): Promise<void> {
-  await server.followed();
-  for (const { path, user, json } of answers.reads) {
-    const answer = await server.api.read(path, answers.tokens[user ?? '']);
+/** An exchange on the folder answers reads, and requests with a key, as the one before did. */
+export async function expectAnswers(folder: string, answers: Answers): Promise<void> {
+  const server = await TestServer.start({ partnerKeys: PARTNER_KEYS }, folder, answers.atMs);
+  try {
+    await server.followed();
+    await expectReads(server, answers);
+    await expectReplayed(server, answers);
+  } finally {
+    await server.close();
+  }
+}
+
+async function expectReads(server: TestServer, { reads, tokens }: Answers): Promise<void> {
+  for (const { path, user, json } of reads) {
+    const answer = await server.api.read(path, tokens[user ?? '']);
     expect(withoutSequence(answer.json), path).toEqual(withoutSequence(json));
   }
-  expect(answers.keyed.length).toBeGreaterThan(50);
-  for (const { path, user, key, body, status, text } of answers.keyed) {
-    const headers = { 'idempotency-key': key };
-    const options = { token: answers.tokens[user], headers };
+}
+
+async function expectReplayed(server: TestServer, { keyed, tokens }: Answers): Promise<void> {
+  expect(keyed.length).toBeGreaterThan(50);
+  for (const { path, user, key, body, status, text } of keyed) {
+    const options = { token: tokens[user], headers: { 'idempotency-key': key } };
     const again = await server.api.send('POST', path, body, options);
     expect([again.status, again.text], key).toEqual([status, text]);
     expect(again.headers['idempotency-replayed']).toBe('true');
