@@ -13,12 +13,14 @@ import { benchRecovery } from './journal/recovery.js';
 import { commandLine, listOf, numberFrom, oneOf, wholeNumberFrom } from './measure/command-line.js';
 import { describeMachine, machineLine } from './measure/machine.js';
 import { printSection, type Section } from './measure/report.js';
+import { benchMicro } from './micro/bench.js';
 import { benchPostgres } from './replication/bench.js';
 import { describeWorkload } from './workload/description.js';
 import { planWorkload, STANDARD, type Workload } from './workload/workload.js';
 
 const SECTIONS = [
   'engine',
+  'micro',
   'journal',
   'recovery',
   'follower',
@@ -101,6 +103,7 @@ async function run(settings: Settings): Promise<void> {
   };
   const benches = {
     engine: () => benchEngine(workload()),
+    micro: () => benchMicro(options),
     journal: () => benchJournal(workload(), options),
     recovery: () => benchRecovery(options),
     follower: () => benchFollower(workload(), options),

@@ -1,0 +1,165 @@
+/**
+ * Writing answers: from the engine's result to bytes in the socket's memory, by hand and by the
+ * libraries, which need a value of the answer's schema first.
+ */
+import { z } from 'zod';
+import type { Engine } from '../../engine/engine.js';
+import { MICROS_PER_SET } from '../../engine/interface/limits.js';
+import { type Assets, marketIdText, outcomeName } from '../../engine/interface/notation.js';
+import {
+  FIRST_OPERATION,
+  nextOperation,
+  ORDER_RESULT_LENGTH,
+} from '../../engine/interface/results.js';
+import type { DepthLevel, DepthView } from '../../engine/interface/views.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { balanceOf, resultFields } from '../../gateway/http/receipt.js';
+import {
+  averagePriceMicros,
+  lots,
+  micros,
+  microsOrNull,
+  ticks,
+} from '../../gateway/json/decimal.js';
+import { sequence } from '../../gateway/json/response-fields.js';
+import { serializer, type Writable } from '../../gateway/json/serializer.js';
+import { batchReceipt } from '../../gateway/resources/batch/receipts.js';
+import { orderbookBytes } from '../../gateway/resources/markets/orderbook.js';
+import { Orderbook } from '../../gateway/resources/markets/schemas.js';
+import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
+import { cancelReceipt } from '../../gateway/resources/orders/receipts.js';
+import { BuyReceipt, CancelReceipt } from '../../gateway/resources/orders/schemas.js';
+import { type Market, OPERATIONS } from './market.js';
+import { mustAgree, type Work } from './timing.js';
+
+const LEVELS = 20;
+/** Only buys: fast-json-stringify has Ajv look for the right one of seven receipts, each time. */
+const Batch = z.strictObject({ results: z.array(BuyReceipt), sequence });
+
+export function writing({ engine, marketId, buy, cancel, batch }: Market): Work[] {
+  const { operations } = batch.command;
+  const depth = engine.depth(marketId, LEVELS)!;
+  return [
+    written('the receipt of a buy with three fills', 'writeReceipt', BuyReceipt, {
+      hand: () => orderReceipt(engine, buy.result, 0, buy.command),
+      value: () => buyOf(engine, buy.result, 0),
+    }),
+    written('the receipt of a cancel', 'writeCancelReceipt', CancelReceipt, {
+      hand: () => cancelReceipt(engine, cancel.result, 0),
+      value: () => cancelOf(engine, cancel.result),
+    }),
+    written(
+      `the receipts of a batch of ${OPERATIONS}, half of them with a fill`,
+      'writeBatch',
+      Batch,
+      {
+        hand: () => batchReceipt(engine, batch.result, operations),
+        value: () => batchOf(engine, batch.result),
+      },
+    ),
+    written(`an order book of ${LEVELS} levels a side`, 'writeBook', Orderbook, {
+      hand: () => orderbookBytes(engine, marketId, depth, engine.sequence),
+      value: () => bookOf(engine, marketId, depth),
+    }),
+  ];
+}
+
+/** In place of the memory that uWebSockets.js copies an answer to, text or bytes. */
+const socket = Buffer.allocUnsafeSlow(1024 * 1024);
+
+function send(answer: string | Uint8Array): number {
+  if (typeof answer === 'string') return socket.write(answer, 'latin1');
+  socket.set(answer);
+  return answer.length;
+}
+
+function written<Schema extends z.ZodType>(
+  name: string,
+  figure: string,
+  schema: Schema,
+  { hand, value }: { hand: () => string | Uint8Array; value: () => Writable<Schema> },
+): Work {
+  const compiled = serializer(schema);
+  const ways = {
+    hand: () => send(hand()),
+    'fast-json-stringify': () => send(compiled(value())),
+    'JSON.stringify': () => send(JSON.stringify(value())),
+  };
+  mustAgree(
+    name,
+    Object.values(ways).map((way) => socket.toString('latin1', 0, way())),
+  );
+  return { name, figure, ways };
+}
+
+/** Orders are filled here or rest. */
+function buyOf(assets: Assets, result: NumberBuffer, at: number): Writable<typeof BuyReceipt> {
+  const buy = resultFields('buy', result, at);
+  const fills = Array.from({ length: buy.fillCount }, (_, i) => {
+    const from = at + ORDER_RESULT_LENGTH + i * 3;
+    const [tradeId, priceTicks, sizeLots] = result.values.subarray(from, from + 3);
+    return { tradeId: `t${tradeId}`, price: ticks(priceTicks!), shares: lots(sizeLots!) };
+  });
+  return {
+    orderId: `o${buy.orderId}`,
+    clientOrderId: null,
+    marketId: marketIdText(assets, buy.marketId),
+    userId: `u${buy.userId}`,
+    side: 'BUY',
+    outcome: outcomeName(buy.outcome),
+    status: buy.filledLots > 0 ? 'filled' : 'resting',
+    reason: null,
+    shares: lots(buy.filledLots),
+    averagePrice: microsOrNull(averagePriceMicros(buy.valueMicros, buy.filledLots)),
+    spent: micros(buy.valueMicros),
+    fee: micros(buy.feeMicros),
+    total: micros(buy.valueMicros + buy.feeMicros),
+    unspent: micros(buy.unspentMicros),
+    restingShares: lots(buy.restingLots),
+    fills,
+    balance: balanceOf(buy),
+    position: { UP: lots(buy.upLots), DOWN: lots(buy.downLots) },
+    sequence: buy.sequence,
+    atMs: buy.atMs,
+  };
+}
+
+function cancelOf(assets: Assets, result: NumberBuffer): Writable<typeof CancelReceipt> {
+  const cancel = resultFields('cancel', result);
+  return {
+    orderId: `o${cancel.orderId}`,
+    marketId: marketIdText(assets, cancel.marketId),
+    userId: `u${cancel.userId}`,
+    status: 'cancelled',
+    cancelledShares: lots(cancel.cancelledLots),
+    balance: balanceOf(cancel),
+    sequence: cancel.sequence,
+    atMs: cancel.atMs,
+  };
+}
+
+function batchOf(assets: Assets, result: NumberBuffer): Writable<typeof Batch> {
+  let at = FIRST_OPERATION;
+  const results = Array.from({ length: OPERATIONS }, () => {
+    const receipt = buyOf(assets, result, at);
+    at = nextOperation(result.values, at);
+    return receipt;
+  });
+  return { results, sequence: resultFields('batch', result).sequence };
+}
+
+function bookOf(engine: Engine, marketId: number, depth: DepthView): Writable<typeof Orderbook> {
+  const side = (levels: readonly DepthLevel[], priceOf: (upTicks: number) => number) =>
+    levels.map((level) => ({
+      price: ticks(priceOf(level.priceTicks)),
+      shares: lots(level.sizeLots),
+    }));
+  const up = (upTicks: number) => upTicks;
+  const down = (upTicks: number) => MICROS_PER_SET - upTicks;
+  return {
+    marketId: marketIdText(engine, marketId),
+    sequence: engine.sequence,
+    UP: { bids: side(depth.bids, up), asks: side(depth.asks, up) },
+    DOWN: { bids: side(depth.asks, down), asks: side(depth.bids, down) },
+  };
+}
