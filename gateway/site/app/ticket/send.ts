@@ -2,14 +2,14 @@
  * Sends what the ticket says and keeps what came of it: a receipt, which is final because the
  * exchange answers only what is durable, or a refusal with the field that caused it.
  */
-import { signal } from '@preact/signals';
+import { batch, effect, signal } from '@preact/signals';
 import { fromLots, fromMicros, fromTicks } from '../../../client/amounts.js';
 import { buy, sell } from '../../../client/index.js';
 import type { BuyReceipt, SellReceipt } from '../../../client/types.js';
 import type { OutcomeName } from '../model/book.js';
 import { api } from '../model/exchange.js';
-import { market } from '../model/markets.js';
-import { isLimit, order, outcome } from '../model/ticket.js';
+import { asset, market } from '../model/markets.js';
+import { isLimit, order, outcome, price, size } from '../model/ticket.js';
 import { sharePrice } from '../parts/format.js';
 import { asked, takeBack } from './confirm.js';
 import type { PlannedOrder } from './plan.js';
@@ -25,6 +25,19 @@ export function clear(): void {
   refusal.value = null;
   receipt.value = null;
 }
+
+let written = '';
+effect(() => {
+  const of = asset.value;
+  // An amount that was meant for one asset is none for another.
+  if (written !== '' && of !== written)
+    batch(() => {
+      size.value = '';
+      price.value = '';
+      clear();
+    });
+  written = of;
+});
 
 /** What the first click showed; without one, the order as it is now. */
 export async function send(): Promise<void> {

@@ -13,7 +13,7 @@ vi.stubGlobal('fetch', async (_address: string, { body }: { body: string }) => {
 });
 const account = await import('../../../../gateway/site/app/model/account.js');
 const { received } = await import('../../../../gateway/site/app/model/book.js');
-const { setActive } = await import('../../../../gateway/site/app/model/markets.js');
+const { remember, setActive } = await import('../../../../gateway/site/app/model/markets.js');
 const ticket = await import('../../../../gateway/site/app/model/ticket.js');
 const { ask, asked, summary } = await import('../../../../gateway/site/app/ticket/confirm.js');
 const { firstProblem, refusal } = await import('../../../../gateway/site/app/ticket/refusal.js');
@@ -98,6 +98,15 @@ test('what the account does not have is not sent', () => {
   ticket.side.value = 'SELL';
   ticket.size.value = '20.001';
   expect(firstProblem()?.sentence).toBe('You have 20 UP to sell.');
+});
+
+test('an amount is of one asset', () => {
+  ticket.size.value = '10';
+  ticket.price.value = '0.5';
+  setActive([{ id: 'eth-15m-1763700300', asset: 'ETH', feeRate: 0.005 } as Market]);
+  remember('ETH');
+  expect([ticket.size.value, ticket.price.value]).toEqual(['', '']);
+  remember('BTC');
 });
 
 test('without an offer, a market order has no limit and is not sent', async () => {
