@@ -6,7 +6,7 @@ import { MarketView } from './market/market-view.js';
 import { balance } from './model/account.js';
 import { best } from './model/book.js';
 import { dialog, openDialog } from './model/dialog.js';
-import { connection } from './model/live.js';
+import { isLost } from './model/exchange.js';
 import { asset, assets, market, remember } from './model/markets.js';
 import { notice } from './model/notice.js';
 import { route, type View } from './model/route.js';
@@ -58,7 +58,7 @@ export function Shell() {
         <Visitor />
       </header>
       <ConnectionBar />
-      <main id="content" tabIndex={-1} class={connection.value === 'lost' ? 'stale' : ''}>
+      <main id="content" tabIndex={-1} class={isLost.value ? 'stale' : ''}>
         {view === 'market' ? <MarketView /> : <Later key={view} load={LATER[view]} />}
       </main>
       <footer class="bottom">
@@ -128,10 +128,10 @@ function Visitor() {
 function ConnectionBar() {
   return (
     <div class="connection" role="status">
-      {connection.value === 'lost' && (
+      {isLost.value && (
         <p>
-          The connection to the exchange is lost. What you see is not up to date; it will catch up
-          by itself.
+          The connection to the exchange is lost. What you see is not up to date, and nothing can be
+          sent; it will catch up by itself.
         </p>
       )}
     </div>

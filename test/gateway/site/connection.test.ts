@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
+import type { Browser, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { writePrices } from '../../../bench/site/prices.js';
@@ -103,15 +103,29 @@ const LOST = 'The connection to the exchange is lost.';
 test('a lost connection is announced, what is shown is marked, and it catches up', async () => {
   const visitor = await Visitor.open(browser, url);
   const { page } = visitor;
+  await visitor.register('linus');
   await page.locator('.book .offer:enabled').first().waitFor();
   visitor.isCutOff = true;
   line.cut();
   await page.getByText(LOST).waitFor();
   expect(await page.locator('main.stale').count()).toBe(1);
+  await page.getByText('Not up to date', { exact: true }).waitFor();
   await visitor.isAccessible('without a connection');
+  // However far one has scrolled, it is said, and nothing can be sent.
+  await page.setViewportSize({ width: 390, height: 500 });
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+  expect((await page.getByText(LOST).boundingBox())?.y).toBeLessThan(100);
+  for (const name of ['No connection', 'Sign out'])
+    expect(await page.getByRole('button', { name }).isDisabled(), name).toBe(true);
+  await page.keyboard.press('x');
+  await page.getByText('The connection is lost, so nothing was sent.').waitFor();
+  await visitor.view('status');
   line.mend();
   await expect.poll(() => page.getByText(LOST).count(), { timeout: 30_000 }).toBe(0);
   expect(await page.locator('main.stale').count()).toBe(0);
+  // A view that could not be loaded is there now.
+  await page.getByRole('heading', { level: 1, name: 'Status' }).waitFor();
+  await visitor.view('');
   // The price moves again.
   const price = page.locator('.figure', { hasText: 'BTC now' }).locator('.figure-value');
   const before = await price.textContent();
@@ -119,7 +133,7 @@ test('a lost connection is announced, what is shown is marked, and it catches up
   await visitor.close();
 });
 
-test('a change during a lost connection is refused with a sentence, and executed once after', async () => {
+test('a change that loses its connection is refused with a sentence, and executed once after', async () => {
   const visitor = await Visitor.open(browser, url);
   const { page } = visitor;
   await visitor.register('grace');
@@ -127,8 +141,11 @@ test('a change during a lost connection is refused with a sentence, and executed
   await page.getByLabel('One click: send without asking again').check();
   await page.locator('#size').fill('10');
   visitor.isCutOff = true;
-  line.cut();
-  await page.getByText(LOST).waitFor();
+  const cutOff = (route: Route) => {
+    line.cut();
+    return route.continue();
+  };
+  await page.route('**/buy', cutOff, { times: 1 });
   await page.getByRole('button', { name: 'Buy UP' }).click();
   const said = page.locator('#order-problem');
   await expect.poll(() => said.textContent(), { timeout: 30_000 }).toContain('did not answer');

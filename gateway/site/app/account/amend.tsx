@@ -16,6 +16,7 @@ import { readLots, readTicks, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.
 import { Dialog } from '../parts/dialog.js';
 import { averagePrice, sharePrice, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
+import { Submit } from '../parts/submit.js';
 import { TextField } from '../parts/text-field.js';
 import { refusalOf } from '../ticket/refusal.js';
 
@@ -112,9 +113,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
         <p class="problem" id="amend-problem" role="alert">
           {wrong ?? ''}
         </p>
-        <button type="submit" class="send neutral" disabled={found.value === null}>
-          {isSending.value ? 'Sending' : 'Amend'}
-        </button>
+        <Submit disabled={found.value === null}>{isSending.value ? 'Sending' : 'Amend'}</Submit>
       </form>
     </Dialog>
   );

@@ -5,6 +5,7 @@ import { closeDialog, openDialog } from '../model/dialog.js';
 import { sentenceOf } from '../model/exchange.js';
 import { signIn, signUp } from '../model/session.js';
 import { Dialog } from '../parts/dialog.js';
+import { Submit } from '../parts/submit.js';
 import { TextField } from '../parts/text-field.js';
 
 type Field = 'username' | 'password' | 'referralCode' | 'form';
@@ -88,9 +89,7 @@ export function Entrance({ isNew }: { isNew: boolean }) {
         <p class="problem" role="alert">
           {found.form ?? ''}
         </p>
-        <button type="submit" class="send neutral" disabled={isSending.value}>
-          {isNew ? 'Create the account' : 'Sign in'}
-        </button>
+        <Submit disabled={isSending.value}>{isNew ? 'Create the account' : 'Sign in'}</Submit>
         <p class="soft">
           {isNew ? 'You have one already? ' : 'You have none yet? '}
           <button

@@ -1,8 +1,11 @@
 /** What is done with all of something: cancel every order, claim every market. */
-import { cancelEverywhere, batch as sendBatch } from '../../../client/index.js';
+import { toMicros } from '../../../client/amounts.js';
+import { cancelEverywhere, claim, batch as sendBatch } from '../../../client/index.js';
 import { claimable, orders } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
+import { dollars } from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
 
 /** Operations of one batch. */
 const CLAIMS_AT_ONCE = 100;
@@ -19,6 +22,13 @@ export async function cancelEvery(): Promise<string> {
   return cancelledOrders === 0
     ? 'No order rested in a book.'
     : `${counted(cancelledOrders, 'order')} cancelled.`;
+}
+
+/** Both outcomes of a market. */
+export async function claimOne(marketId: string): Promise<string> {
+  const { payout, refundedFees = 0 } = await claim(api, marketId);
+  const paid = dollars(toMicros(payout) + toMicros(refundedFees));
+  return `${paid} claimed of ${slotName(marketId)}.`;
 }
 
 /** One claim pays both outcomes of a market. */

@@ -1,9 +1,9 @@
 /** Below the market: one's own positions and resting orders, with what can be done with each. */
 import { toLots, toMicros } from '../../../client/amounts.js';
-import { cancel, claim } from '../../../client/index.js';
+import { cancel } from '../../../client/index.js';
 import type { RestingOrder } from '../../../client/stream/account.js';
 import type { Position } from '../../../client/types.js';
-import { claimable, orders, positions, worthMicros } from '../model/account.js';
+import { balance, claimable, orders, positions, worthMicros } from '../model/account.js';
 import { openAmend } from '../model/dialog.js';
 import { api } from '../model/exchange.js';
 import { market } from '../model/markets.js';
@@ -16,7 +16,9 @@ import { Outcome } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
 import { sellAll } from '../ticket/sell-all.js';
-import { cancelEvery, claimEvery } from './everything.js';
+import { cancelEvery, claimEvery, claimOne } from './everything.js';
+
+const UNKNOWN = 'Not known yet.';
 
 export function Holdings() {
   if (!isExpected.value) return null;
@@ -45,7 +47,7 @@ function PositionsPanel() {
       <Table
         label="Positions"
         heads={['Market', 'Shares', 'Average', 'Worth', 'Profit', '']}
-        nothing="No position. What you buy appears here."
+        nothing={balance.value === null ? UNKNOWN : 'No position. What you buy appears here.'}
         rows={rows.map((each) => ({
           key: `${each.marketId} ${each.outcome}`,
           cells: positionCells(each),
@@ -73,7 +75,7 @@ function positionCells(of: Position) {
         key="claim"
         class="plain strong"
         label={`Claim ${of.outcome} ${slotName(of.marketId)}`}
-        run={() => claim(api, of.marketId)}
+        run={() => tell(() => claimOne(of.marketId))}
       >
         Claim
       </Action>
@@ -102,7 +104,7 @@ export function OrdersPanel() {
       <Table
         label="Resting orders"
         heads={['Order', 'Price', 'Shares', 'Value', '']}
-        nothing="No order rests in a book."
+        nothing={balance.value === null ? UNKNOWN : 'No order rests in a book.'}
         rows={rows.map((each) => ({ key: each.orderId, cells: orderCells(each) }))}
       />
     </Panel>

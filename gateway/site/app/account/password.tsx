@@ -4,6 +4,7 @@ import { ExchangeError } from '../../../client/errors.js';
 import { problemOf, sentenceOf } from '../model/exchange.js';
 import { newPasswordOf } from '../model/session.js';
 import { Panel } from '../parts/panel.js';
+import { Submit } from '../parts/submit.js';
 import { TextField } from '../parts/text-field.js';
 
 type Problems = Partial<Record<'currentPassword' | 'newPassword' | 'form', string>>;
@@ -58,9 +59,7 @@ export function PasswordForm() {
         <p class="problem" role="alert">
           {found.form ?? ''}
         </p>
-        <button type="submit" class="send neutral">
-          Change the password
-        </button>
+        <Submit>Change the password</Submit>
         <p role="status">{said.value}</p>
       </form>
     </Panel>

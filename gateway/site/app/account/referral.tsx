@@ -9,6 +9,7 @@ import { Action } from '../parts/action.js';
 import { dollars, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
+import { Submit } from '../parts/submit.js';
 import { TextField } from '../parts/text-field.js';
 
 export function ReferralPanel() {
@@ -45,7 +46,9 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
         <code class="address">{link}</code>
       </p>
       <p>
-        <Action run={copy}>Copy the link</Action>{' '}
+        <Action isLocal={true} run={copy}>
+          Copy the link
+        </Action>{' '}
         <span class="soft" role="status">
           {said.value}
         </span>
@@ -92,9 +95,7 @@ function ChangeForm(props: { reading: Reading<OwnReferral>; userId: string }) {
         problem={problem.value}
         hint="3 to 20 of A-Z 0-9 _ -. The old one keeps leading to you."
       />
-      <button type="submit" class="send neutral">
-        Change it
-      </button>
+      <Submit>Change it</Submit>
     </form>
   );
 }

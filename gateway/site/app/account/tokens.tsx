@@ -14,6 +14,7 @@ import { Action } from '../parts/action.js';
 import { dayAndTime } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
+import { Submit } from '../parts/submit.js';
 import { Table } from '../parts/table.js';
 import { TextField } from '../parts/text-field.js';
 
@@ -107,9 +108,7 @@ function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken |
       <p class="problem" role="alert">
         {found.form ?? ''}
       </p>
-      <button type="submit" class="send neutral">
-        Make a token
-      </button>
+      <Submit>Make a token</Submit>
     </form>
   );
 }
@@ -159,7 +158,7 @@ function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
         </code>
       </p>
       <p class="actions">
-        <Action class="plain strong" run={copy}>
+        <Action class="plain strong" isLocal={true} run={copy}>
           Copy the token
         </Action>
         <button type="button" class="plain" onClick={done}>

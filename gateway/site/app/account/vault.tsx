@@ -12,6 +12,7 @@ import type { Deposit } from '../../../client/types.js';
 import { balance } from '../model/account.js';
 import { now } from '../model/clock.js';
 import { api, problemOf, publicApi, sentenceOf } from '../model/exchange.js';
+import { tell } from '../model/notice.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
 import { readMicros, WRONG_MONEY } from '../parts/amount.js';
@@ -19,6 +20,7 @@ import { Fact } from '../parts/figure.js';
 import { dayAndTime, dollars, perCent, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
+import { Submit } from '../parts/submit.js';
 import { Table } from '../parts/table.js';
 import { TextField } from '../parts/text-field.js';
 
@@ -95,9 +97,7 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
             : `${dollars(money.availableMicros)} available. A deposit earns from the first quarter hour that is 15 minutes away, and can be taken out at any time.`
         }
       />
-      <button type="submit" class="send neutral">
-        Stake
-      </button>
+      <Submit>Stake</Submit>
     </form>
   );
 }
@@ -107,11 +107,23 @@ function stakeProblem(error: unknown): string {
   return said === null ? sentenceOf(error) : `The amount ${said}.`;
 }
 
+async function takeYield({ depositId }: Deposit): Promise<string> {
+  const { claimed } = await claimYield(api, depositId);
+  return `${dollars(toMicros(claimed))} of yield claimed.`;
+}
+
+async function takeOut({ depositId }: Deposit): Promise<string> {
+  const { returned, yieldPaid } = await unstake(api, depositId);
+  return `${dollars(toMicros(returned))} unstaked, with ${dollars(toMicros(yieldPaid))} of yield.`;
+}
+
 function Deposits({ of, done }: { of: readonly Deposit[]; done: () => Promise<void> }) {
-  const then = (change: () => Promise<unknown>) => async () => {
-    await change();
-    await done();
-  };
+  const then = (change: () => Promise<string>) => () =>
+    tell(async () => {
+      const said = await change();
+      await done();
+      return said;
+    });
   return (
     <Table
       label="Your deposits"
@@ -129,14 +141,11 @@ function Deposits({ of, done }: { of: readonly Deposit[]; done: () => Promise<vo
             <Action
               label={`Claim the yield of ${each.depositId}`}
               disabled={each.accruedYield === 0}
-              run={then(() => claimYield(api, each.depositId))}
+              run={then(() => takeYield(each))}
             >
               Claim yield
             </Action>
-            <Action
-              label={`Unstake ${each.depositId}`}
-              run={then(() => unstake(api, each.depositId))}
-            >
+            <Action label={`Unstake ${each.depositId}`} run={then(() => takeOut(each))}>
               Unstake
             </Action>
           </span>,

@@ -8,6 +8,7 @@
 import { computed, type Signal, useComputed, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { best, book } from '../model/book.js';
+import { isLost } from '../model/exchange.js';
 import { fillFromLevel, outcome } from '../model/ticket.js';
 import { sharePrice, shares } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
@@ -17,6 +18,7 @@ import { type BookRow, bids, followBook, offers } from './book-rows.js';
 const farthestFirst = [...offers].reverse();
 
 const spread = computed(() => {
+  if (isLost.value) return 'Not up to date';
   const { bid, ask } = best[outcome.value];
   if (bid.value !== null && ask.value !== null)
     return `Spread ${sharePrice(ask.value - bid.value)}`;

@@ -3,8 +3,9 @@
  * its size from the start; beside it stands a table with a price for every minute, for those who
  * cannot see it.
  */
-import { useComputed, useSignal } from '@preact/signals';
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { isLost } from '../model/exchange.js';
 import { asset, market } from '../model/markets.js';
 import { chartPoints, pointsVersion } from '../model/prices.js';
 import { assetPrice, clockTime, priceDifference } from '../parts/format.js';
@@ -14,20 +15,25 @@ const MINUTE_MS = 60_000;
 export function Chart() {
   const box = useRef<HTMLDivElement>(null);
   const readout = useSignal('');
-  useEffect(() => {
-    let stop: (() => void) | null = null;
-    let isGone = false;
-    void import('./chart-canvas.js').then(({ drawChart }) => {
-      if (!isGone && box.current !== null)
-        stop = drawChart(box.current, (text) => {
-          readout.value = text;
-        });
-    });
-    return () => {
-      isGone = true;
-      stop?.();
-    };
-  }, [readout]);
+  const draw = useSignal<typeof import('./chart-canvas.js').drawChart | null>(null);
+  // Again, if the exchange was away.
+  useSignalEffect(() => {
+    if (isLost.value || draw.peek() !== null) return;
+    import('./chart-canvas.js').then(
+      (loaded) => {
+        draw.value = loaded.drawChart;
+      },
+      () => {},
+    );
+  });
+  const drawChart = draw.value;
+  useEffect(
+    () =>
+      drawChart?.(box.current!, (text) => {
+        readout.value = text;
+      }),
+    [drawChart, readout],
+  );
   return (
     <section class="panel chart-panel" aria-labelledby="chart-title">
       <header class="panel-head">

@@ -2,6 +2,7 @@
  * The exchange as the site talks to it: this package's client, on the page's own origin. The
  * session is the browser's cookie, which no script can read.
  */
+import { computed, signal } from '@preact/signals';
 import { Api } from '../../../client/api.js';
 import { ConnectionError, ExchangeError } from '../../../client/errors.js';
 
@@ -15,6 +16,11 @@ export const api = new Api({ retries: { attempts: 4, longestWaitMs: 4_000 } });
 export const publicApi = new Api({
   fetch: (address, request) => fetch(address, { ...request, credentials: 'omit' }),
 });
+
+/** Of the stream. */
+export const connection = signal<'starting' | 'live' | 'lost'>('starting');
+/** What is shown may be old, so nothing that changes something can be sent. */
+export const isLost = computed(() => connection.value === 'lost');
 
 /** A failure as a sentence for a person. */
 export function sentenceOf(error: unknown): string {

@@ -13,7 +13,7 @@ import { Stream } from '../../../client/stream/stream.js';
 import { forgetAccount, setAccount } from './account.js';
 import { type Book, received } from './book.js';
 import { heard } from './clock.js';
-import { api } from './exchange.js';
+import { api, connection } from './exchange.js';
 import { beforePaint } from './frame.js';
 import { asset, market, readActive, setActive } from './markets.js';
 import { observePrice, readEarlier, readMissedPrices, showPricesOf } from './prices.js';
@@ -22,10 +22,6 @@ import { noteEnded, readSlots } from './slots.js';
 import { observeTrades, readTape } from './tape.js';
 
 type Levels = Book['levels'];
-
-type Connection = 'starting' | 'live' | 'lost';
-
-export const connection = signal<Connection>('starting');
 
 const TOKEN_REVOKED = 4001;
 

@@ -1,12 +1,13 @@
 /** What came of something that has no place of its own on the page, such as a key: one sentence. */
 import { signal } from '@preact/signals';
-import { sentenceOf } from './exchange.js';
+import { isLost, sentenceOf } from './exchange.js';
 
 export const notice = signal('');
 
 /** Shows the sentence that `run` resolves to, or why it was refused. */
 export async function tell(run: () => Promise<string>): Promise<void> {
-  notice.value = '';
+  notice.value = isLost.peek() ? 'The connection is lost, so nothing was sent.' : '';
+  if (isLost.peek()) return;
   try {
     notice.value = await run();
   } catch (error) {

@@ -3,7 +3,7 @@
  * remembers the name, so that a visitor without a session is not asked about one. Signing in or out
  * in one tab does the same in the others.
  */
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import {
   changePassword,
   isRefusal,
@@ -12,7 +12,7 @@ import {
   register,
   session,
 } from '../../../client/index.js';
-import { api } from './exchange.js';
+import { api, connection } from './exchange.js';
 import { kept } from './settings.js';
 
 interface User {
@@ -53,6 +53,11 @@ export async function resumeSession(isCertain = false): Promise<void> {
     hint.value = 'no';
   }
 }
+
+// The exchange may have been away when the page asked.
+effect(() => {
+  if (connection.value === 'live' && !isKnown.peek()) void resumeSession().catch(() => {});
+});
 
 export async function signIn(username: string, password: string): Promise<void> {
   enter(await login(api, { username, password }));

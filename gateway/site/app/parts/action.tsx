@@ -1,7 +1,7 @@
 /** A button that asks the exchange for something, and says beside itself why it was refused. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { sentenceOf } from '../model/exchange.js';
+import { isLost, sentenceOf } from '../model/exchange.js';
 
 export function Action(props: {
   run: () => Promise<unknown>;
@@ -9,6 +9,8 @@ export function Action(props: {
   /** For a screen reader, where the text alone does not say what it is about. */
   label?: string;
   disabled?: boolean;
+  /** It needs no exchange. */
+  isLocal?: boolean;
   children: ComponentChildren;
 }) {
   const isRunning = useSignal(false);
@@ -31,7 +33,9 @@ export function Action(props: {
         type="button"
         class={props.class ?? 'plain'}
         aria-label={props.label}
-        disabled={isRunning.value || props.disabled === true}
+        disabled={
+          isRunning.value || props.disabled === true || (isLost.value && props.isLocal !== true)
+        }
         onClick={() => void run()}
       >
         {props.children}

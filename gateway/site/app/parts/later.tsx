@@ -1,13 +1,14 @@
-/** A view whose script is loaded when it is first shown. */
-import { useSignal } from '@preact/signals';
+/** A view whose script is loaded when it is first shown, and again once the exchange is back. */
+import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { isLost } from '../model/exchange.js';
 
 export function Later(props: { load: () => Promise<{ default: ComponentType }> }) {
   const { load } = props;
   const loaded = useSignal<{ View: ComponentType } | null>(null);
   const problem = useSignal('');
-  useEffect(() => {
+  useSignalEffect(() => {
+    if (isLost.value || loaded.peek() !== null) return;
     load().then(
       ({ default: View }) => {
         loaded.value = { View };
@@ -16,8 +17,13 @@ export function Later(props: { load: () => Promise<{ default: ComponentType }> }
         problem.value = 'This part of the site could not be loaded. Reload the page.';
       },
     );
-  }, [load, loaded, problem]);
+  });
   const found = loaded.value;
-  if (found === null) return <p class="starting">{problem.value || 'Loading'}</p>;
+  if (found === null)
+    return (
+      <p class="starting">
+        {problem.value || (isLost.value ? 'Not loaded: the connection is lost.' : 'Loading')}
+      </p>
+    );
   return <found.View />;
 }

@@ -2,10 +2,10 @@
  * What is read once from the exchange for a view, and read again when asked: its state as a signal,
  * and what is shown while there is nothing to show yet.
  */
-import { type ReadonlySignal, useSignal } from '@preact/signals';
+import { type ReadonlySignal, useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
-import { sentenceOf } from '../model/exchange.js';
+import { connection, sentenceOf } from '../model/exchange.js';
 
 export interface Reading<Value> {
   /** null: not read yet. It stays while it is read again. */
@@ -40,6 +40,10 @@ export function useReading<Value>(read: () => Promise<Value>, about: string): Re
       latest.current++;
     };
   }, [about, again, value]);
+  // What failed while the exchange was away is read when it is back.
+  useSignalEffect(() => {
+    if (connection.value === 'live' && problem.peek() !== '') void again();
+  });
   const set = (next: Value) => {
     value.value = next;
   };

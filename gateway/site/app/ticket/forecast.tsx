@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { positions } from '../model/account.js';
+import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { feeBasisPoints, isLimit, order, outcome, plan, shortage, side } from '../model/ticket.js';
 import { averagePrice, dollars, gain, perCent, sharePrice, shares } from '../parts/format.js';
@@ -11,7 +12,7 @@ import { FORETOLD } from './refusal.js';
 export function Forecast() {
   const expected = plan.value;
   const sent = order.value;
-  if (expected === null || sent === null) return <Rows rows={emptyRows()} />;
+  if (expected === null || sent === null || isLost.value) return <Rows rows={emptyRows()} />;
   const hint =
     expected.refusal === null
       ? shortage.value || shortfall(sent, expected)

@@ -1,5 +1,6 @@
 /** What the exchange did: final, because it answers only what is on disk. */
 import { toLots, toMicros } from '../../../client/amounts.js';
+import { active } from '../model/markets.js';
 import { averagePrice, clockSeconds, dollars, shares, whole } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { Proof } from './proof.js';
@@ -14,10 +15,15 @@ export function ReceiptView() {
   );
 }
 
+function isOver({ marketId }: Receipt): boolean {
+  return [...active.value.values()].every(({ id }) => id !== marketId);
+}
+
 function headline(of: Receipt): string {
   const { side, outcome, status } = of;
   const lots = toLots(of.shares);
-  if (status === 'resting') return `Resting: ${side === 'BUY' ? 'buy' : 'sell'} ${outcome}`;
+  if (status === 'resting')
+    return `${isOver(of) ? 'Rested until the market ended' : 'Resting'}: ${side === 'BUY' ? 'buy' : 'sell'} ${outcome}`;
   if (lots === 0) return 'Nothing was traded';
   const done = side === 'BUY' ? 'Bought' : 'Sold';
   return `${done} ${shares(lots)} ${outcome}`;
@@ -57,7 +63,7 @@ function Details({ of }: { of: Receipt }) {
         )}
         {resting > 0 && (
           <div>
-            <dt>Rests in the book</dt>
+            <dt>{isOver(of) ? 'Rested in the book' : 'Rests in the book'}</dt>
             <dd>{shares(resting)} shares</dd>
           </div>
         )}

@@ -8,6 +8,7 @@ import { balance, held } from '../model/account.js';
 import { best } from '../model/book.js';
 import { elapsedMs } from '../model/clock.js';
 import { openDialog } from '../model/dialog.js';
+import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { user } from '../model/session.js';
 import {
@@ -403,15 +404,17 @@ function SendButton() {
     ? 'Create an account to trade'
     : isSending.value
       ? 'Sending'
-      : first !== null
-        ? `Confirm: ${summary(first)}`
-        : `${verb} ${of}`;
+      : isLost.value
+        ? 'No connection'
+        : first !== null
+          ? `Confirm: ${summary(first)}`
+          : `${verb} ${of}`;
   return (
     <button
       type="submit"
       class={`send ${isOut ? 'neutral' : of.toLowerCase()} ${first === null ? '' : 'asked'}`}
       onClick={ignoreDoubleClick}
-      disabled={isSending.value || (market.value === null && !isOut)}
+      disabled={isSending.value || isLost.value || (market.value === null && !isOut)}
     >
       {label}
     </button>
