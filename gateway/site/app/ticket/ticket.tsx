@@ -27,6 +27,7 @@ import {
   terms,
   tolerance,
   unit,
+  written,
 } from '../model/ticket.js';
 import { Choice } from '../parts/choice.js';
 import { dollars, sharePrice, shares } from '../parts/format.js';
@@ -59,7 +60,7 @@ const TERMS: readonly { value: Terms; label: string }[] = [
 
 /** A click that comes sooner after another belongs to a double click. */
 const DOUBLE_CLICK_MS = 400;
-let doneAtMs = Number.NEGATIVE_INFINITY;
+let done = { atMs: Number.NEGATIVE_INFINITY, written: written.peek(), outcome: outcome.peek() };
 
 function submit(event: Event): void {
   event.preventDefault();
@@ -69,7 +70,7 @@ function submit(event: Event): void {
   }
   refusal.value = firstProblem();
   if (refusal.value !== null) return;
-  doneAtMs = elapsedMs();
+  done = { atMs: elapsedMs(), written: written.peek(), outcome: outcome.peek() };
   if (oneClick.peek() === 'on' || asked.peek() !== null) void send();
   else {
     receipt.value = null;
@@ -80,7 +81,8 @@ function submit(event: Event): void {
 /** Of keys, only one that is held down repeats without being meant. */
 function ignoreDoubleClick(event: MouseEvent): void {
   const isByPointer = event.detail > 0;
-  if (isByPointer && elapsedMs() - doneAtMs < DOUBLE_CLICK_MS) event.preventDefault();
+  const isSame = done.written === written.peek() && done.outcome === outcome.peek();
+  if (isByPointer && isSame && elapsedMs() - done.atMs < DOUBLE_CLICK_MS) event.preventDefault();
 }
 
 function ignoreHeldKey(event: KeyboardEvent): void {
