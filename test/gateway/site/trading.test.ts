@@ -177,13 +177,13 @@ test('the balance on the page is that of the API at the same sequence', async ()
   await sequenceOf(page).waitFor();
   await visitor.view('account');
   const figure = (name: string) => page.locator(`[data-figure=${name}]`).textContent();
-  await expect.poll(() => figure('total')).not.toBe('\u2013');
+  await expect.poll(() => figure('available')).not.toBe('\u2013');
   const token = await visitor.token();
   const { json: session } = await api.get('/auth/session', token);
   await eventually(async () => {
     const { json } = await api.get(`/users/${session.userId}/balance`, token);
-    const shown = await figure('total');
-    return shown === `$${json.total.toLocaleString('en', { maximumFractionDigits: 6 })}`;
+    const shown = await figure('available');
+    return shown === `$${json.available.toLocaleString('en', { maximumFractionDigits: 6 })}`;
   });
   await visitor.close();
 });

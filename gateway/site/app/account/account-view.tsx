@@ -1,6 +1,6 @@
 /** Everything about one's own account, in parts. */
 import type { JSX } from 'preact';
-import { balance, trueAt } from '../model/account.js';
+import { balance, positions, trueAt, worthMicros } from '../model/account.js';
 import { openDialog } from '../model/dialog.js';
 import { route } from '../model/route.js';
 import { isKnown, user } from '../model/session.js';
@@ -83,13 +83,15 @@ function Security() {
 function Overview() {
   const money = balance.value;
   const shown = (micros: number | undefined) => (micros === undefined ? '\u2013' : dollars(micros));
-  const total = money === null ? undefined : money.availableMicros + money.heldMicros;
+  const worth = positions.value.reduce((sum, each) => sum + worthMicros(each), 0);
+  const total = money === null ? undefined : money.availableMicros + money.heldMicros + worth;
   return (
     <div class="stack">
       <Panel title="Balance">
         <dl class="figures panel-body">
           <Figure label="Available" value={shown(money?.availableMicros)} name="available" />
           <Figure label="Held by resting orders" value={shown(money?.heldMicros)} name="held" />
+          <Figure label="Positions, worth now" value={shown(money === null ? undefined : worth)} />
           <Figure label="Total" value={shown(total)} name="total" />
           <Figure label="True at sequence" value={whole(trueAt.value)} name="sequence" />
         </dl>

@@ -46,7 +46,7 @@ function PositionsPanel() {
     >
       <Table
         label="Positions"
-        heads={['Market', 'Shares', 'Average', 'Worth', 'Profit', '']}
+        heads={['Market', 'Shares', 'Average', 'Worth', 'Profit without fees', '']}
         nothing={balance.value === null ? UNKNOWN : 'No position. What you buy appears here.'}
         rows={rows.map((each) => ({
           key: `${each.marketId} ${each.outcome}`,

@@ -103,7 +103,7 @@ function buyRows(expected: Plan): Row[] {
     const profit = payout - total;
     const rate = total === 0 ? '' : ` (${perCent(profit / total)})`;
     rows.push([`If ${of} wins, pays`, dollars(payout)]);
-    rows.push(['Profit', `${gain(profit)}${rate}`, profit >= 0 ? 'is-up' : 'is-down']);
+    rows.push(['Profit with the fee', `${gain(profit)}${rate}`, profit >= 0 ? 'is-up' : 'is-down']);
     rows.push([`If ${other} wins, loss`, gain(-total), 'is-down']);
     rows.push(['If void, back', dollars(lots * 500 + feeMicros)]);
   }
@@ -122,7 +122,7 @@ function sellRows(expected: Plan): Row[] {
   const cost = costOf(lots);
   if (cost !== null)
     rows.push([
-      'Profit on these',
+      'Profit without fees',
       gain(valueMicros - cost),
       valueMicros < cost ? 'is-down' : 'is-up',
     ]);
