@@ -14,6 +14,7 @@ import { isKnown, signOut, user } from './model/session.js';
 import { Action } from './parts/action.js';
 import { dollars } from './parts/format.js';
 import { Later } from './parts/later.js';
+import { Results } from './results/results.js';
 
 const LINKS: readonly { view: View; to: string; label: string }[] = [
   { view: 'past', to: '#/past', label: 'Past markets' },
@@ -142,6 +143,7 @@ function ConnectionBar() {
 function Notice() {
   return (
     <div class="notice" role="status">
+      <Results />
       {notice.value !== '' && (
         <p>
           {notice.value}{' '}

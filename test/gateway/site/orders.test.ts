@@ -195,6 +195,19 @@ test('sell all and claim, by their keys', async () => {
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
   await server.advance();
   await button(/^Claim UP/).waitFor();
+  const result = page.getByText(
+    /: UP won. You had 2 UP, which pays \$2.00. Profit with the fees: /,
+  );
+  await result.waitFor();
+  await visitor.view('past');
+  await result.waitFor();
+  await page.reload();
+  await result.waitFor();
+  await visitor.isAccessibleInEveryForm('a result that is not read yet');
+  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await expect.poll(() => result.count()).toBe(0);
+  await visitor.view('');
+  await button(/^Claim UP/).waitFor();
   await page.locator('h1').click();
   await keyboard.press('c');
   await expect.poll(() => notice().textContent()).toContain('1 market claimed.');

@@ -14,6 +14,24 @@ export function kept<Value extends string>(
   return value;
 }
 
+/** A list that is kept between visits. */
+export function keptList<Entry>(name: string): Signal<readonly Entry[]> {
+  const text = kept<string>(name, '[]');
+  const list = signal<readonly Entry[]>(parsed(text.peek()));
+  effect(() => {
+    text.value = JSON.stringify(list.value);
+  });
+  return list;
+}
+
+function parsed(text: string) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return [];
+  }
+}
+
 function read(name: string): string | null {
   try {
     return localStorage.getItem(name);

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { isLost, sentenceOf } from '../model/exchange.js';
+import { notice } from '../model/notice.js';
 
 export function Action(props: {
   run: () => Promise<unknown>;
@@ -19,6 +20,7 @@ export function Action(props: {
     if (isRunning.peek()) return;
     isRunning.value = true;
     problem.value = '';
+    notice.value = '';
     try {
       await props.run();
     } catch (error) {

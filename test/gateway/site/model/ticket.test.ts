@@ -1,15 +1,14 @@
 /** What the ticket sends, and what it says instead: its model, without a browser. */
-import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Level } from '../../../../gateway/client/stream/book.js';
 import type { Market, Position } from '../../../../gateway/client/types.js';
+import { openPage } from './page.js';
 
 const bodies: Record<string, unknown>[] = [];
 
-vi.stubGlobal('location', { hash: '', origin: 'http://exchange' });
-vi.stubGlobal('addEventListener', () => {});
-vi.stubGlobal('fetch', async (_address: string, { body }: { body: string }) => {
-  bodies.push(JSON.parse(body));
-  return Response.json({});
+openPage((_address, body) => {
+  if (body !== undefined) bodies.push(JSON.parse(body));
+  return {};
 });
 const account = await import('../../../../gateway/site/app/model/account.js');
 const { received } = await import('../../../../gateway/site/app/model/book.js');
@@ -18,8 +17,6 @@ const ticket = await import('../../../../gateway/site/app/model/ticket.js');
 const { ask, asked, summary } = await import('../../../../gateway/site/app/ticket/confirm.js');
 const { firstProblem, refusal } = await import('../../../../gateway/site/app/ticket/refusal.js');
 const { send } = await import('../../../../gateway/site/app/ticket/send.js');
-afterAll(() => vi.unstubAllGlobals());
-
 const MARKET = 'btc-15m-1763700300';
 
 /** UP is offered at `asks`, and bid for at `bids`. */

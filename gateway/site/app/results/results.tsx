@@ -1,0 +1,47 @@
+/** The results that one has not read yet: what won, what one had, and what it brought or cost. */
+import { user } from '../model/session.js';
+import { dollars, gain, shares } from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
+import { markRead, type Settlement, unread } from './settlements.js';
+
+/** More would cover the page. */
+const SHOWN = 3;
+
+export function Results() {
+  const own = unread.value.filter(({ userId }) => userId === user.value?.userId);
+  const shown = own.slice(-SHOWN);
+  const more = own.length - shown.length;
+  return (
+    <>
+      {shown.map((each) => (
+        <p key={each.marketId}>
+          <span>
+            {sentence(each)} <a href={`#/market/${each.marketId}`}>How it went</a>
+          </span>
+          <button type="button" class="plain" onClick={() => markRead([each])}>
+            Read
+          </button>
+        </p>
+      ))}
+      {more > 0 && (
+        <p>
+          {`${more} more ${more === 1 ? 'result' : 'results'}.`}
+          <button type="button" class="plain" onClick={() => markRead(own)}>
+            All read
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function sentence({ marketId, resolution, lots, payoutMicros, profitMicros }: Settlement): string {
+  const had = (['UP', 'DOWN'] as const)
+    .filter((each) => lots[each] > 0)
+    .map((each) => `${shares(lots[each])} ${each}`)
+    .join(' and ');
+  const result = resolution === 'VOID' ? 'void' : `${resolution} won`;
+  const pays = payoutMicros === 0 ? 'nothing' : dollars(payoutMicros);
+  const sum = `${profitMicros < 0 ? 'Loss' : 'Profit'} with the fees: ${gain(profitMicros)}.`;
+  return `${slotName(marketId)}: ${result}. You had ${had}, which pays ${pays}. ${sum}`;
+}

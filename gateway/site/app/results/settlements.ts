@@ -1,0 +1,119 @@
+/**
+ * What came of the markets in which one had shares. This browser remembers where one has some; when
+ * such a market is resolved, be it while the page is closed, it is told once and stays until read.
+ * A profit is all that came in of the market less all that was paid in it, the fees included.
+ */
+import { effect, signal } from '@preact/signals';
+import { toLots, toMicros } from '../../../client/amounts.js';
+import { ledger, pages, market as readMarket } from '../../../client/index.js';
+import type { Ledger, Market, Paging } from '../../../client/types.js';
+import { positions, trueAt } from '../model/account.js';
+import { api, publicApi } from '../model/exchange.js';
+import { active } from '../model/markets.js';
+import { user } from '../model/session.js';
+import { keptList } from '../model/settings.js';
+
+interface Place {
+  userId: string;
+  marketId: string;
+}
+
+export interface Settlement extends Place {
+  resolution: NonNullable<Market['resolution']>;
+  lots: { UP: number; DOWN: number };
+  payoutMicros: number;
+  profitMicros: number;
+}
+
+type Entry = Pick<Ledger['entries'][number], 'cause' | 'available' | 'held' | 'shares'>;
+
+const LOT_MICROS = 1_000;
+/** After a failure, and while the history is behind or the market is not decided. */
+const AGAIN_MS = 2_000;
+
+const watched = keptList<Place>('watched-markets');
+export const unread = keptList<Settlement>('unread-results');
+const reading = new Set<string>();
+/** Rises when what could not be told is tried again. */
+const tries = signal(0);
+
+export function markRead(which: readonly Settlement[]): void {
+  unread.value = unread.peek().filter((each) => !which.includes(each));
+}
+
+/** Of the entries of one market, which is resolved. */
+export function settlementOf(resolution: Settlement['resolution'], entries: readonly Entry[]) {
+  const lots = { UP: 0, DOWN: 0 };
+  let profitMicros = 0;
+  let feesMicros = 0;
+  let isPaid = false;
+  for (const { cause, available, held, shares } of entries) {
+    profitMicros += toMicros(available) + toMicros(held);
+    if (cause === 'fee') feesMicros -= toMicros(available);
+    if (cause === 'claim') isPaid ||= available > 0;
+    else if (shares !== null) lots[shares.outcome] += toLots(shares.change);
+  }
+  const payoutMicros =
+    resolution === 'VOID'
+      ? ((lots.UP + lots.DOWN) * LOT_MICROS) / 2 + feesMicros
+      : lots[resolution] * LOT_MICROS;
+  if (!isPaid) profitMicros += payoutMicros;
+  return { resolution, lots, payoutMicros, profitMicros };
+}
+
+effect(() => {
+  const userId = user.value?.userId;
+  void tries.value;
+  if (userId === undefined || trueAt.value === 0) return;
+  const open = positions.value.filter(({ status }) => status === 'open');
+  const before = watched.peek();
+  const isWatched = (id: string) =>
+    before.some((each) => each.userId === userId && each.marketId === id);
+  const added = [...new Set(open.map(({ marketId }) => marketId))].filter((id) => !isWatched(id));
+  if (added.length > 0)
+    watched.value = [...before, ...added.map((marketId) => ({ userId, marketId }))];
+  for (const place of before)
+    if (place.userId === userId && open.every(({ marketId }) => marketId !== place.marketId))
+      void settle(place, trueAt.value);
+});
+
+function forget(place: Place): void {
+  watched.value = watched.peek().filter((each) => each !== place);
+}
+
+async function settle(place: Place, sequence: number): Promise<void> {
+  const { userId, marketId } = place;
+  // All shares were sold.
+  if ([...active.peek().values()].some(({ id }) => id === marketId)) return forget(place);
+  if (reading.has(marketId)) return;
+  reading.add(marketId);
+  try {
+    const { resolution } = await readMarket(publicApi, marketId);
+    const entries = resolution === null ? null : await entriesOf(place, sequence);
+    if (resolution !== null && entries !== null) {
+      const settled = settlementOf(resolution, entries);
+      forget(place);
+      if (settled.lots.UP + settled.lots.DOWN > 0)
+        unread.value = [...unread.peek(), { userId, marketId, ...settled }];
+      return;
+    }
+  } catch {
+    // It is tried again, also at the next visit.
+  } finally {
+    reading.delete(marketId);
+  }
+  setTimeout(() => tries.value++, AGAIN_MS);
+}
+
+/** null: the history has not reached the sequence. */
+async function entriesOf({ userId, marketId }: Place, sequence: number) {
+  const entries: Entry[] = [];
+  let reached = Number.POSITIVE_INFINITY;
+  const read = async (paging: Paging) => {
+    const page = await ledger(api, userId, { ...paging, marketId });
+    reached = Math.min(reached, page.sequence);
+    return page;
+  };
+  for await (const entry of pages(read, 'entries')) entries.push(entry);
+  return reached < sequence ? null : entries;
+}
