@@ -82,6 +82,19 @@ export class Reads {
     return this.state.users.find(username);
   }
 
+  /** What operators have paused besides single markets: everything, and assets. */
+  pauses(): { everything: boolean; assets: number[] } {
+    return this.state.pauses.view();
+  }
+
+  /** In the order of their ids. Looks at every account. */
+  frozenUsers(): number[] {
+    const frozen: number[] = [];
+    for (let userId = 1; userId <= this.userCount; userId++)
+      if (this.state.accounts.isFrozen(userId)) frozen.push(userId);
+    return frozen;
+  }
+
   account(userId: number): AccountView | null {
     const { users, ledger, accounts } = this.state;
     if (!users.exists(userId)) return null;

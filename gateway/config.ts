@@ -42,10 +42,12 @@ export interface Config extends GatewayConfig, InputConfig {
   gateways: GatewaysConfig | null;
   /** Where gateways reach this exchange, as host:port; empty: where it listens for them. */
   advertiseAddress: string;
-  /** The file with the key of gateways; empty: none. */
+  /** The file with the keys of gateways; empty: none. */
   gatewaysKeyFile: string;
-  /** The file with the secret of sessions; empty: in the data folder. */
+  /** The file with the secrets of sessions; empty: in the data folder. */
   sessionSecretFile: string;
+  partnerKeys: AccessKey[];
+  operatorKeys: AccessKey[];
   dataFolder: string;
   /** Where the journal is, if not in the data folder. */
   journal: ReplicatedJournal | null;
@@ -264,6 +266,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   checkRole(variables);
   checkEffect(variables);
   return {
+    settings: settingsIn(environment),
     role: variables.ROLE,
     host: variables.HOST,
     port: variables.PORT,
@@ -309,6 +312,20 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     stream: streamLimits(variables),
     logLevel: variables.LOG_LEVEL,
   };
+}
+
+/** The variables of the environment that are not at their default; of keys the names alone. */
+function settingsIn(environment: Record<string, string | undefined>): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const name of VARIABLE_NAMES as (keyof Variables)[]) {
+    const value = environment[name];
+    if (value === undefined) continue;
+    const { [name]: parsed } = Variables.parse({ [name]: value });
+    const isKeys = name === 'PARTNER_KEYS' || name === 'OPERATOR_KEYS';
+    if (JSON.stringify(parsed) !== JSON.stringify(STANDARD[name]))
+      settings[name] = isKeys ? value.replace(/:[0-9a-fA-F]{64}/g, '') : value;
+  }
+  return settings;
 }
 
 /** What a role needs. */

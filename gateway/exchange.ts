@@ -12,8 +12,8 @@ import type { JournalPlace } from '../persistence/journal/source.js';
 import type { ReplicatedFolder } from '../persistence/replicated-folder.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
-import type { AccessKey } from './auth/access-keys.js';
-import { sessionSecret } from './auth/secret.js';
+import { type AccessKey, AccessKeys } from './auth/access-keys.js';
+import { sessionSecrets } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
 import { contractFiles } from './contract/serve.js';
@@ -27,9 +27,11 @@ import type { Log } from './observe/log.js';
 import { Metrics } from './observe/metrics.js';
 import type { PriceTicks } from './observe/price-ticks.js';
 import { registerVenues } from './observe/readings.js';
+import { Standing } from './observe/standing.js';
 import { WatchedSequencer } from './observe/watched-sequencer.js';
 import { operatorRoutes } from './resources/operators/routes.js';
 import { partsFrom, routesOf, Servers } from './servers.js';
+import { siteFiles } from './site/serve.js';
 import { hostAndPort } from './start/addresses.js';
 import { withVariable } from './start/config-error.js';
 import { type Data, lockData } from './start/data.js';
@@ -51,6 +53,11 @@ export interface Running {
   readonly operationsPort: number | null;
   /** Refuses new work and answers requests in flight. An exchange closes its journal then. */
   stop(): Promise<void>;
+  /**
+   * Puts the keys and secrets in force that the files of the configuration have now; nothing else
+   * of it changes. @throws ConfigError, and then nothing has changed
+   */
+  reload(config: Config): Promise<void>;
 }
 
 export interface Exchange extends Running {
@@ -102,7 +109,10 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   await checkPreconditions(config);
   const shared = await readSharedSecrets(config);
   const { signal = new AbortController().signal } = options;
-  const warmUp = () => contractFiles(routesOf(config), programVersion(), config.stream);
+  const warmUp = () => {
+    contractFiles(routesOf(config), programVersion(), config.stream);
+    siteFiles();
+  };
   const onLost = fail;
   const locked = await lockData({ config, log, onLost, startFollower: follow, warmUp, signal });
   const { data, place, replicated } = locked;
@@ -134,8 +144,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   });
   // A standby's follower runs already.
   if (follower === null) follow(place, sequencer.durableSequence);
-  const secret = shared.session ?? (await withVariable('DATA_FOLDER', () => sessionSecret(folder)));
-  const sessions = new Sessions(secret);
+  const sessions = new Sessions(await secretsOf(config, shared));
   const parts = {
     config,
     log,
@@ -146,7 +155,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     follower,
     metrics,
     sessions,
-    gatewayKey: shared.gatewayKey,
+    gatewayKeys: shared.gatewayKeys,
     inputs,
     replicated,
     onHandedOver: options.onHandedOver ?? (() => {}),
@@ -274,7 +283,7 @@ interface Parts {
   follower: Follower | null;
   metrics: Metrics;
   sessions: Sessions;
-  gatewayKey: AccessKey | null;
+  gatewayKeys: AccessKey[] | null;
   inputs: Inputs;
   replicated: ReplicatedFolder | null;
   onHandedOver: () => void;
@@ -296,7 +305,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   sequencer.watch(() => servers.stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
-  const gateways = gatewayListener(parts.gatewayKey, gateway, servers);
+  const gateways = gatewayListener(parts.gatewayKeys, gateway, servers);
   started.add(() => gateways?.close());
   const onStopping = () => {
     stopping = true;
@@ -316,7 +325,24 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const { address, port, socketsPort } = await servers.listen();
   parts.replicated?.serves(address);
   const stop = () => ending.stop();
-  return { address, port, socketsPort, operationsPort, sequencer, stop };
+  const reload = async (again: Config) => {
+    const shared = await readSharedSecrets(again);
+    const secrets = await secretsOf(again, shared);
+    gateway.partners.replace(again.partnerKeys);
+    gateway.operators.replace(again.operatorKeys);
+    gateway.sessions.replaceSecrets(secrets);
+    gateways?.replaceKeys(shared.gatewayKeys!);
+    servers.stream.endInvalid();
+  };
+  return { address, port, socketsPort, operationsPort, sequencer, stop, reload };
+}
+
+/** Of sessions: those of all machines that share a journal, or its own. */
+async function secretsOf(
+  { dataFolder }: Config,
+  { session }: Awaited<ReturnType<typeof readSharedSecrets>>,
+): Promise<Buffer[]> {
+  return session ?? (await withVariable('DATA_FOLDER', () => sessionSecrets(dataFolder), [Error]));
 }
 
 async function listenToGateways(gateways: GatewayListener, parts: Parts): Promise<void> {
@@ -330,13 +356,14 @@ async function listenToGateways(gateways: GatewayListener, parts: Parts): Promis
 
 /** Where gateways send the requests of their clients; null: nowhere. */
 function gatewayListener(
-  key: AccessKey | null,
+  accepted: AccessKey[] | null,
   gateway: Gateway,
   { routes, stream }: Servers,
 ): GatewayListener | null {
-  if (key === null) return null;
+  if (accepted === null) return null;
+  const keys = new AccessKeys(accepted);
   const clientsOf: typeof stream.clientsOf = (reply) => stream.clientsOf(reply);
-  return new GatewayListener({ gateway, routes, key, clientsOf });
+  return new GatewayListener({ gateway, routes, keys, clientsOf });
 }
 
 /** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */
@@ -358,6 +385,18 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     clock,
     overload: new Overload(sequencer, config.overload, elapsedMs, follower),
     metrics,
+    standing: new Standing({
+      folder: config.dataFolder,
+      hasJournal: config.journal === null,
+      follower,
+      clock,
+      leading: () => ({
+        role: 'leader',
+        epoch: parts.replicated?.epoch ?? null,
+        leader: null,
+        standbys: parts.replicated?.standbys ?? null,
+      }),
+    }),
     priceTicks,
     startedAtMs: clock.nowMs(),
     isStopping,

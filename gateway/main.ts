@@ -1,6 +1,6 @@
 /**
- * The program: reads the environment, starts the exchange, prints how to make a first trade, and
- * stops cleanly on SIGTERM or SIGINT. The only file that reads the environment. Logs go to standard
+ * The program: reads the environment, starts the exchange, prints how to make a first trade, stops
+ * cleanly on SIGTERM or SIGINT, and reads keys and secrets again on SIGHUP. The only file that reads the environment. Logs go to standard
  * error, text for people to standard output.
  */
 import '../persistence/compiler-flags.js';
@@ -29,8 +29,11 @@ async function main(): Promise<void> {
   const asked = readConfig(process.env);
   const log = createLog(asked.logLevel);
   const config = withinLimits(asked, processLimits(), log);
-  // No client is answered: only the journal says what happened.
-  const onFatal = () => process.exit(1);
+  // No client is answered: only the journal says what happened. The reason stands last.
+  const onFatal = (error: Error) => {
+    console.error(`The exchange has ended: ${error.message}`);
+    process.exit(1);
+  };
   const waiting = new AbortController();
   let exchange: Running | null = null;
   const stop = () => {
@@ -39,6 +42,11 @@ async function main(): Promise<void> {
   };
   // A standby may wait for months, and is stopped as cleanly as an exchange that serves.
   if (config.role === 'standby') onSignals(stop);
+  let mayHaveOthers = false;
+  onHangUp(stop, () => {
+    if (exchange === null) mayHaveOthers = true;
+    else void reload(exchange, log);
+  });
   const onHandedOver = () => {
     console.log('A standby leads now, as it was asked to. This exchange has stopped.');
     process.exit(0);
@@ -56,7 +64,16 @@ async function main(): Promise<void> {
   if (config.role !== 'standby') onSignals(stop);
   // A standby was asked to stop when it no longer waited and did not serve yet.
   if (signal.aborted) return shutDown(exchange);
+  if (mayHaveOthers) await reload(exchange, log);
+  sayIfItIsAGame(config, log);
   console.log(firstTrade(exchange, config.host, config.assets[0]!));
+}
+
+/** Nobody should take a demonstration for a market. */
+function sayIfItIsAGame({ role, feed, startingBalanceMicros }: Config, log: Log): void {
+  if (role === 'replica') return;
+  if (feed.kind !== 'live') log.warn('PRICES ARE NOT REAL: they are simulated or from a file');
+  if (startingBalanceMicros > 0) log.warn('PLAY MONEY: every new account is given some');
 }
 
 /** The environment says everything: an argument is a mistake, or asks for help. */
@@ -84,6 +101,21 @@ function checkNode(): void {
 
 function onSignals(stop: () => void): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+}
+
+/** In a terminal that is closed it ends; elsewhere the operator asks it to look again. */
+function onHangUp(stop: () => void, again: () => void): void {
+  process.on('SIGHUP', process.stdin.isTTY ? stop : again);
+}
+
+/** Wrong files change nothing: what is in force stays. */
+async function reload(exchange: Running, log: Log): Promise<void> {
+  try {
+    await exchange.reload(readConfig(process.env));
+    log.info('keys and secrets were read again');
+  } catch (error) {
+    log.error({ problem: (error as Error).message }, 'keys and secrets stay as they were');
+  }
 }
 
 /** @throws if the operating system's limits are too low */

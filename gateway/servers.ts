@@ -5,6 +5,7 @@
  */
 import type { Follower } from '../persistence/follower/follower.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
+import { AccessKeys } from './auth/access-keys.js';
 import { Passwords } from './auth/passwords.js';
 import { AnswerCoder } from './coding/answer-coder.js';
 import type { Config } from './config.js';
@@ -19,6 +20,7 @@ import { UnsentAnswers } from './http/unsent-answers.js';
 import type { Log } from './observe/log.js';
 import { RationedLog } from './observe/rationed-log.js';
 import { registerReadings } from './observe/readings.js';
+import { registerStanding } from './observe/standing.js';
 import { ROUTES } from './resources/routes.js';
 import { serveSite } from './site/serve.js';
 import { SocketServer } from './sockets/socket-server.js';
@@ -38,6 +40,8 @@ export function partsFrom(config: Config, log: Log) {
     config,
     log,
     warnings: new RationedLog(log),
+    partners: new AccessKeys(config.partnerKeys),
+    operators: new AccessKeys(config.operatorKeys),
     passwords: new Passwords(config.passwordCostLog2),
     fairUse: new FairUse(config.fairUse, elapsedMs),
     unsent: new UnsentAnswers(config.unsent, elapsedMs),
@@ -106,6 +110,7 @@ export class Servers {
     const clients = { fairUse, overload, signIns: passwords.queue, stream };
     const journalFolder = config.journal === null ? config.dataFolder : null;
     const parts = { sequencer, follower, journalFolder, priceTicks, clock };
+    registerStanding(metrics, gateway.standing, gateway.version);
     registerReadings(metrics, { ...parts, ...shown, ...clients });
   }
 

@@ -97,6 +97,15 @@ export class ReplicatedFolder {
     }
   }
 
+  get epoch(): number {
+    return this.journal.epoch;
+  }
+
+  /** Those that wait to take over, as of the last renewal of the lease. */
+  get standbys(): number {
+    return this.journal.standbys;
+  }
+
   /** Says in the journal where this leader takes the requests of gateways, as `host:port`. */
   advertise(address: string): void {
     this.journal.advertise(address);

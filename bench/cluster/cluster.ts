@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SECRET_FILE, sessionSecret } from '../../gateway/auth/secret.js';
+import { SECRET_FILE, sessionSecrets } from '../../gateway/auth/secret.js';
 import { ClusterExchange, type Role } from './exchange.js';
 import { untilStreaming } from './failover.js';
 import { freePort, PostgresCluster } from './postgres.js';
@@ -129,7 +129,7 @@ export class Cluster {
   private shared(): Record<string, string> {
     const secrets = join(this.folder, 'secrets');
     mkdirSync(secrets, { mode: 0o700 });
-    sessionSecret(secrets);
+    sessionSecrets(secrets);
     const key = join(secrets, 'gateways-key');
     writeFileSync(key, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
     return {

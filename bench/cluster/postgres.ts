@@ -74,7 +74,13 @@ export class PostgresCluster {
 
   get address(): PostgresAddress {
     const nodes = this.nodes.map(({ port }) => ({ host: '127.0.0.1', port }));
-    return { nodes, user: 'postgres', database: 'postgres', password: null, authority: null };
+    return {
+      nodes,
+      user: 'postgres',
+      database: 'postgres',
+      passwordFile: null,
+      authorityFile: null,
+    };
   }
 
   /** As an operator writes it. */

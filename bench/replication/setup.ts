@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SECRET_FILE, sessionSecret } from '../../gateway/auth/secret.js';
+import { SECRET_FILE, sessionSecrets } from '../../gateway/auth/secret.js';
 import type { PostgresCluster } from '../cluster/postgres.js';
 import { until } from '../cluster/until.js';
 import { ExchangeUnderLoad, environmentIn } from '../http/exchange-under-load.js';
@@ -72,7 +72,7 @@ export async function untilFollowed({ leader, gateways }: Setup): Promise<void> 
 function sharedVariables(folder: string, postgres: PostgresCluster): Record<string, string> {
   const secrets = join(folder, 'secrets');
   mkdirSync(secrets, { mode: 0o700 });
-  sessionSecret(secrets);
+  sessionSecrets(secrets);
   const key = join(secrets, 'gateways-key');
   writeFileSync(key, 'a-key-of-gateways-for-a-benchmark-only', { mode: 0o600 });
   return {

@@ -2,6 +2,8 @@
  * The keys of partners, operators and gateways. The configuration contains only their SHA-256
  * digests. The digest of a received key is compared with all of them in constant time, so that the
  * response time reveals nothing.
+ *
+ * Always holds: a key that {@link AccessKeys.replace} has left out is not valid from then on.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
@@ -15,14 +17,38 @@ export interface AccessKey {
 /** ASCII only: uWebSockets.js does not pass on other bytes unchanged. */
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
-/** Whose key is in the header Authorization; null: not a valid key. */
-export function holderOf(keys: readonly AccessKey[], authorization: string): string | null {
-  const key = BEARER.exec(authorization)?.[1];
-  if (key === undefined) return null;
-  const digest = createHash('sha256').update(key).digest();
-  let holder: string | null = null;
-  for (const candidate of keys) {
-    if (timingSafeEqual(candidate.sha256, digest)) holder = candidate.holder;
+export class AccessKeys {
+  constructor(private keys: readonly AccessKey[]) {}
+
+  /** The key in the header Authorization; null: not a valid key. */
+  find(authorization: string): AccessKey | null {
+    const key = BEARER.exec(authorization)?.[1];
+    return key === undefined ? null : this.same(digestOf(key));
   }
-  return holder;
+
+  /** Whose key is in the header Authorization; null: not a valid key. */
+  holderOf(authorization: string): string | null {
+    return this.find(authorization)?.holder ?? null;
+  }
+
+  /** Whether a key that was valid still is. */
+  has({ sha256 }: AccessKey): boolean {
+    return this.same(sha256) !== null;
+  }
+
+  replace(keys: readonly AccessKey[]): void {
+    this.keys = keys;
+  }
+
+  private same(digest: Buffer): AccessKey | null {
+    let found: AccessKey | null = null;
+    for (const candidate of this.keys) {
+      if (timingSafeEqual(candidate.sha256, digest)) found = candidate;
+    }
+    return found;
+  }
+}
+
+export function digestOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
 }

@@ -1,8 +1,10 @@
 /**
- * The secret that signs session tokens: 32 random bytes in a file of the data folder, readable by
- * its owner only. It is on disk before it is used, so a power failure cannot invalidate tokens.
+ * The secrets of session tokens, one a line in a file of the data folder, readable by its owner
+ * only: the first signs, and what any of them has signed is valid, so that a new one can take over
+ * without ending a session. A start makes one of 32 random bytes. It is on disk before it is used,
+ * so a power failure cannot invalidate tokens.
  *
- * Processes that share a journal must have the same secret, or a token of one is refused by the
+ * Processes that share a journal must have the same secrets, or a token of one is refused by the
  * others. It is not in the journal, because anyone who can read the journal could then sign tokens.
  * The operator copies the file, and may name another place for it.
  */
@@ -13,41 +15,47 @@ import { readPrivateText, withFile } from '../../persistence/storage/files.js';
 
 export const SECRET_FILE = 'session-secret';
 const SECRET_BYTES = 32;
+/** Each costs every request with a wrong token a signature. */
+const SECRETS_MAX = 4;
 
-/** The secret in a file that must be there. Throws if it is missing, invalid or accessible. */
-export function sharedSecret(path: string): Buffer {
-  const secret = secretIn(path);
-  if (secret !== null) return secret;
+/** The secrets in a file that must be there. Throws if it is missing, invalid or accessible. */
+export function sharedSecrets(path: string): Buffer[] {
+  const secrets = secretsIn(path);
+  if (secrets !== null) return secrets;
   throw new Error(
     `there is no ${path}. Copy the file ${SECRET_FILE} from the leader's data folder, so that ` +
       'sessions work here, too',
   );
 }
 
-/** Reads or creates the secret. Throws if the file is invalid or accessible to others. */
-export function sessionSecret(dataFolder: string): Buffer {
-  const found = readSecret(dataFolder);
+/** Reads the secrets or makes one. Throws if the file is invalid or accessible to others. */
+export function sessionSecrets(dataFolder: string): Buffer[] {
+  const found = readSecrets(dataFolder);
   if (found !== null) return found;
   writeSecret(dataFolder, join(dataFolder, SECRET_FILE));
-  return readSecret(dataFolder)!;
+  return readSecrets(dataFolder)!;
 }
 
-/** null: there is none yet. Throws as {@link sessionSecret} does. */
-export function readSecret(dataFolder: string): Buffer | null {
-  return secretIn(join(dataFolder, SECRET_FILE));
+/** null: there is none yet. Throws as {@link sessionSecrets} does. */
+export function readSecrets(dataFolder: string): Buffer[] | null {
+  return secretsIn(join(dataFolder, SECRET_FILE));
 }
 
-function secretIn(path: string): Buffer | null {
+function secretsIn(path: string): Buffer[] | null {
   if (!existsSync(path)) return null;
-  const text = readPrivateText(path);
-  const secret = Buffer.from(text, 'base64url');
-  // The decoder ignores invalid characters, so the secret must also encode back to the same text.
-  if (secret.length !== SECRET_BYTES || secret.toString('base64url') !== text) {
+  const lines = readPrivateText(path).split('\n');
+  const secrets = lines.map((line) => Buffer.from(line, 'base64url'));
+  // The decoder ignores invalid characters, so a secret must also encode back to the same text.
+  const isValid = secrets.every(
+    (secret, i) => secret.length === SECRET_BYTES && secret.toString('base64url') === lines[i],
+  );
+  if (!isValid || secrets.length > SECRETS_MAX) {
     throw new Error(
-      `${path} does not contain a session secret. Restore it, or delete it to end all sessions.`,
+      `${path} does not contain session secrets, one a line and at most ${SECRETS_MAX}. Restore it, ` +
+        'or delete it to end all sessions.',
     );
   }
-  return secret;
+  return secrets;
 }
 
 /** Writes a temporary file and renames it, so that the secret is never incomplete. */

@@ -1,6 +1,7 @@
 /**
  * Session tokens: HS256 JWTs with the user (`sub`), the version of the user's credentials (`ver`)
- * and the time of issue (`iat`, seconds). They do not expire; they end when the credentials change.
+ * and the time of issue (`iat`, seconds). They do not expire; they end when the credentials change,
+ * or when the secret that signed them is taken away.
  * Verified tokens are remembered, up to a limit, so a trading client pays for one signature check.
  *
  * A named token has its number in the engine, too (`tid`). Its scope, its addresses, its expiry and
@@ -43,6 +44,8 @@ export interface Session {
   allowedAddresses: AddressRules | null;
   /** Of a named token, in the exchange's time; 0: never. */
   lastUsedAtMs: number;
+  /** What signed the token. */
+  secret: Buffer;
   /** Rate limit tokens of its address, taken in advance. */
   ahead: Record<Quota, number> | null;
 }
@@ -56,26 +59,35 @@ export class Sessions {
   /** The last session of each named token, for {@link lastUsedAtMs}. */
   private readonly named = new Map<number, Session>();
 
-  constructor(private readonly secret: Buffer) {}
+  /** The first secret signs, and what any of them has signed is valid. */
+  constructor(private secrets: readonly Buffer[]) {}
+
+  /** From now on; a token of a secret that is not among them is revoked. */
+  replaceSecrets(secrets: readonly Buffer[]): void {
+    const before = this.secrets;
+    this.secrets = secrets.map((each) => before.find((known) => known.equals(each)) ?? each);
+  }
 
   async issue(userId: number, version: number, atMs: number): Promise<string> {
     const claims = { userId, version, issuedAt: Math.floor(atMs / 1_000), tokenId: 0 };
-    const token = await this.sign(claims);
-    this.remember(token, passwordSession(claims));
+    const secret = this.secrets[0]!;
+    const token = await this.sign(claims, secret);
+    this.remember(token, passwordSession(claims, secret));
     return token;
   }
 
   /** The text of a named token, which is not stored anywhere. */
   issueNamed({ userId, tokenId, createdAtMs }: AccessTokenView, version: number): Promise<string> {
-    return this.sign({ userId, version, issuedAt: Math.floor(createdAtMs / 1_000), tokenId });
+    const issuedAt = Math.floor(createdAtMs / 1_000);
+    return this.sign({ userId, version, issuedAt, tokenId }, this.secrets[0]!);
   }
 
-  private sign({ userId, version, issuedAt, tokenId }: Claims): Promise<string> {
+  private sign({ userId, version, issuedAt, tokenId }: Claims, secret: Buffer): Promise<string> {
     return new SignJWT(tokenId === 0 ? { ver: version } : { ver: version, tid: `k${tokenId}` })
       .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
       .setSubject(`u${userId}`)
       .setIssuedAt(issuedAt)
-      .sign(this.secret);
+      .sign(secret);
   }
 
   /** When a named token was last used, in this run of the exchange; null: not yet. */
@@ -97,7 +109,8 @@ export class Sessions {
   }
 
   /** Why a session that once was valid is not now; null: it is. */
-  faultOf({ userId, version, tokenId }: Session, engine: Engine): TokenFault | null {
+  faultOf({ userId, version, tokenId, secret }: Session, engine: Engine): TokenFault | null {
+    if (!this.secrets.includes(secret)) return 'token_revoked';
     if (tokenId !== 0) return namedFault(engine, tokenId);
     return engine.credentialVersion(userId) === version ? null : 'token_revoked';
   }
@@ -107,21 +120,16 @@ export class Sessions {
    * exist.
    */
   private verify(token: string, engine: Engine): Session | TokenFault {
-    if (token.length > TOKEN_LENGTH_MAX || !this.isSigned(token)) return 'invalid_token';
-    const claims = readClaims(token);
+    if (token.length > TOKEN_LENGTH_MAX) return 'invalid_token';
+    const secret = this.secrets.find((each) => isSigned(token, each));
+    const claims = secret === undefined ? null : readClaims(token);
     if (claims === null || !isOfAccount(engine, claims)) return 'invalid_token';
-    const session = claims.tokenId === 0 ? passwordSession(claims) : namedSession(engine, claims);
+    const session =
+      claims.tokenId === 0
+        ? passwordSession(claims, secret!)
+        : namedSession(engine, claims, secret!);
     if (typeof session !== 'string') this.remember(token, session);
     return session;
-  }
-
-  /** Whether the last part of the token is the HS256 signature (RFC 7515) of the text before it. */
-  private isSigned(token: string): boolean {
-    const end = token.lastIndexOf('.');
-    const expected = createHmac('sha256', this.secret).update(token.slice(0, Math.max(0, end)));
-    const signature = Buffer.from(token.slice(end + 1));
-    const valid = Buffer.from(expected.digest('base64url'));
-    return signature.length === valid.length && timingSafeEqual(signature, valid);
   }
 
   private remember(token: string, session: Session): void {
@@ -136,6 +144,15 @@ export class Sessions {
     makeRoomIn(named);
     named.set(session.tokenId, session);
   }
+}
+
+/** Whether the last part of the token is the HS256 signature (RFC 7515) of the text before it. */
+function isSigned(token: string, secret: Buffer): boolean {
+  const end = token.lastIndexOf('.');
+  const expected = createHmac('sha256', secret).update(token.slice(0, Math.max(0, end)));
+  const signature = Buffer.from(token.slice(end + 1));
+  const valid = Buffer.from(expected.digest('base64url'));
+  return signature.length === valid.length && timingSafeEqual(signature, valid);
 }
 
 interface Remembered {
@@ -157,12 +174,13 @@ function endOf(token: string): string {
 /** What a token says. `tokenId` 0: it is the password's own. */
 type Claims = Pick<Session, 'userId' | 'version' | 'issuedAt' | 'tokenId'>;
 
-function passwordSession(claims: Claims): Session {
-  return { ...claims, scope: Scope.FULL, allowedAddresses: null, lastUsedAtMs: 0, ahead: null };
+function passwordSession(claims: Claims, secret: Buffer): Session {
+  const rights = { scope: Scope.FULL, allowedAddresses: null };
+  return { ...claims, ...rights, lastUsedAtMs: 0, secret, ahead: null };
 }
 
 /** The session of a named token, with what the engine has under its number. */
-function namedSession(engine: Engine, claims: Claims): Session | TokenFault {
+function namedSession(engine: Engine, claims: Claims, secret: Buffer): Session | TokenFault {
   const token = engine.token(claims.tokenId);
   if (token === null) return 'token_revoked';
   // Otherwise an earlier exchange used the same number.
@@ -170,7 +188,8 @@ function namedSession(engine: Engine, claims: Claims): Session | TokenFault {
     token.userId === claims.userId && Math.floor(token.createdAtMs / 1_000) === claims.issuedAt;
   if (!isSame) return 'invalid_token';
   const allowedAddresses = addressRules(token.allowedAddresses);
-  return { ...claims, scope: token.scope, allowedAddresses, lastUsedAtMs: 0, ahead: null };
+  const rights = { scope: token.scope, allowedAddresses };
+  return { ...claims, ...rights, lastUsedAtMs: 0, secret, ahead: null };
 }
 
 function namedFault(engine: Engine, tokenId: number): TokenFault | null {

@@ -1,26 +1,26 @@
 /**
- * The key with which gateways identify themselves to the leader: one text in a file that only its
- * owner can read, the same on the leader and on every gateway. It is compared by its digest and in
- * constant time, as the operators' keys are.
+ * The keys with which gateways identify themselves to the leader, in a file that only its owner can
+ * read: one a line. A gateway sends the first; the leader accepts all of them, by their digests and
+ * in constant time, as it does those of operators. So a new key can be tried before the old one
+ * goes.
  */
-import { createHash } from 'node:crypto';
 import { readPrivateText } from '../../persistence/storage/files.js';
-import type { AccessKey } from '../auth/access-keys.js';
+import { type AccessKey, digestOf } from '../auth/access-keys.js';
 
 /** As `openssl rand -hex 32` makes it, or longer. */
 const KEY = /^[\x21-\x7e]{32,512}$/;
 
-/** @throws Error if the file cannot be read, is open to other users, or holds no key */
-export function readGatewayKey(path: string): string {
-  const key = readPrivateText(path);
-  if (KEY.test(key)) return key;
+/** At least one. @throws Error if the file cannot be read, is open to others, or holds no key */
+export function readGatewayKeys(path: string): [string, ...string[]] {
+  const [first = '', ...others] = readPrivateText(path).split('\n');
+  if ([first, ...others].every((key) => KEY.test(key))) return [first, ...others];
   throw new Error(
-    `${path} does not contain a key: 32 to 512 characters without spaces, as made by ` +
+    `${path} does not contain a key a line: 32 to 512 characters without spaces each, as made by ` +
       '"openssl rand -hex 32"',
   );
 }
 
 /** What the leader compares with. */
-export function digestOf(key: string): AccessKey {
-  return { holder: 'gateway', sha256: createHash('sha256').update(key).digest() };
+export function gatewayKeysOf(keys: readonly string[]): AccessKey[] {
+  return keys.map((key) => ({ holder: 'gateway', sha256: digestOf(key) }));
 }

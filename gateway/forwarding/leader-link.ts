@@ -28,7 +28,8 @@ export interface LeaderPlace {
 }
 
 interface LinkOptions {
-  key: string;
+  /** With which the next connection is opened. */
+  key: () => string;
   /** The present leader; null: nobody knows. */
   findLeader: () => LeaderPlace | null;
   log: Log;
@@ -114,7 +115,7 @@ export class LeaderLink {
 
   private connect(place: LeaderPlace): void {
     const socket = new WebSocket(`ws://${place.address}${GATEWAYS_PATH}`, {
-      headers: { authorization: `Bearer ${this.options.key}` },
+      headers: { authorization: `Bearer ${this.options.key()}` },
       handshakeTimeout: CONNECT_MS,
       maxPayload: MESSAGE_BYTES_MAX,
       perMessageDeflate: false,

@@ -11,7 +11,7 @@
  *   stops. If the connection is lost first, the gateway does not know what became of it.
  */
 import type * as uWS from 'uWebSockets.js';
-import { type AccessKey, holderOf } from '../auth/access-keys.js';
+import type { AccessKey, AccessKeys } from '../auth/access-keys.js';
 import { admit } from '../http/admission.js';
 import { ReceivedBody } from '../http/body.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
@@ -60,12 +60,13 @@ export interface ForwardedClients {
 interface ListenerOptions {
   gateway: Gateway;
   routes: readonly Route[];
-  key: AccessKey;
+  keys: AccessKeys;
   /** The clients of a gateway; `reply` sends it a frame. */
   clientsOf: (reply: (frame: Uint8Array) => void) => ForwardedClients;
 }
 
 interface SocketData {
+  key: AccessKey;
   link: Link | null;
 }
 
@@ -102,14 +103,15 @@ export class GatewayListener {
       });
     });
     this.router.onUpgrade(GATEWAYS_PATH, this.behavior(), (response, request, raw, context) => {
-      if (holderOf([options.key], request.authorization) === null) {
+      const accepted = options.keys.find(request.authorization);
+      if (accepted === null) {
         gateway.warnings.warn({}, 'a connection to the gateways’ address had no valid key');
         response.cork(() => writeError(response, NO_KEY, { unsent, isHead: false }));
         return;
       }
       const key = raw.getHeader('sec-websocket-key');
       const extensions = raw.getHeader('sec-websocket-extensions');
-      response.upgrade<SocketData>({ link: null }, key, '', extensions, context);
+      response.upgrade<SocketData>({ key: accepted, link: null }, key, '', extensions, context);
     });
     this.router.on('any', '/*', (response, { method }) => {
       response.cork(() => writeError(response, NOT_HERE, { unsent, isHead: method === 'head' }));
@@ -145,6 +147,12 @@ export class GatewayListener {
     for (const link of [...this.links]) link.end();
   }
 
+  /** From now on; gateways whose key is not among them are disconnected. */
+  replaceKeys(keys: readonly AccessKey[]): void {
+    this.options.keys.replace(keys);
+    for (const link of [...this.links]) if (!this.options.keys.has(link.key)) link.end();
+  }
+
   close(): void {
     this.router.close();
   }
@@ -157,7 +165,7 @@ export class GatewayListener {
       idleTimeout: IDLE_SECONDS,
       sendPingsAutomatically: true,
       open: (socket) => {
-        const link = new Link(this, socket, this.options.clientsOf);
+        const link = new Link(this, socket, socket.getUserData().key, this.options.clientsOf);
         socket.getUserData().link = link;
         this.links.add(link);
         this.options.gateway.log.info({ gateways: this.links.size }, 'a gateway has connected');
@@ -241,6 +249,7 @@ class Link {
   constructor(
     private readonly listener: GatewayListener,
     private readonly socket: uWS.WebSocket<SocketData>,
+    readonly key: AccessKey,
     clientsOf: ListenerOptions['clientsOf'],
   ) {
     this.collector = new FrameCollector((message) => socket.send(message, true));

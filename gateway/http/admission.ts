@@ -4,7 +4,6 @@
  */
 import type { z } from 'zod';
 import { numberedKey } from '../../engine/interface/client-sequence.js';
-import { holderOf } from '../auth/access-keys.js';
 import { isAllowed } from '../auth/allowed-addresses.js';
 import { readSessionCookie, tokenIn } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
@@ -108,7 +107,7 @@ function admitAnybody(context: RequestContext, route: Route, body: ReceivedBody)
 
 /** Returns false if the request has no valid partner key; the client has then been answered. */
 function identifyPartner(context: RequestContext, message = ''): boolean {
-  const partner = holderOf(context.gateway.config.partnerKeys, context.request.authorization);
+  const partner = context.gateway.partners.holderOf(context.request.authorization);
   if (partner === null) context.refuse(errorAnswer('partner_key_required', {}, message));
   else context.partner = partner;
   return partner !== null;
@@ -121,8 +120,7 @@ function admitPartner(context: RequestContext, route: Route, body: ReceivedBody)
 }
 
 function admitOperator(context: RequestContext, route: Route, body: ReceivedBody): void {
-  const { config } = context.gateway;
-  context.operator = holderOf(config.operatorKeys, context.request.authorization);
+  context.operator = context.gateway.operators.holderOf(context.request.authorization);
   if (context.operator === null) context.refuse(errorAnswer('operator_key_required'));
   else readAndRun(context, route, body);
 }

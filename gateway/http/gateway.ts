@@ -2,7 +2,7 @@
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { JournalPlace } from '../../persistence/journal/source.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
-import type { AccessKey } from '../auth/access-keys.js';
+import type { AccessKeys } from '../auth/access-keys.js';
 import type { Passwords } from '../auth/passwords.js';
 import type { Sessions } from '../auth/sessions.js';
 import type { AnswerCoder } from '../coding/answer-coder.js';
@@ -13,6 +13,7 @@ import type { Log } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { PriceTicks } from '../observe/price-ticks.js';
 import type { RationedLog } from '../observe/rationed-log.js';
+import type { Standing } from '../observe/standing.js';
 import type { Clock } from '../time/clock.js';
 import type { SequenceWaits } from '../time/sequence-waits.js';
 import type { UnsentAnswers } from './unsent-answers.js';
@@ -27,11 +28,11 @@ export interface GatewayConfig {
   cookieSecure: boolean;
   /** Further origins of the site. */
   siteOrigins: string[];
-  partnerKeys: AccessKey[];
-  operatorKeys: AccessKey[];
   /** Starting balance of a new account; 0: none, which is the default if there are partners. */
   startingBalanceMicros: number;
   connections: ConnectionLimits;
+  /** The variables that are not at their default, without secrets. */
+  settings: Record<string, string>;
   /** null: the journal is in the data folder. */
   journal: { isUnreplicated: boolean } | null;
 }
@@ -58,6 +59,8 @@ export interface Gateway {
   /** null: the follower is turned off. */
   readonly history: HistoryClient | null;
   readonly sessions: Sessions;
+  readonly partners: AccessKeys;
+  readonly operators: AccessKeys;
   readonly passwords: Passwords;
   readonly config: GatewayConfig;
   readonly clock: Clock;
@@ -69,6 +72,7 @@ export interface Gateway {
   readonly unsent: UnsentAnswers;
   readonly coder: AnswerCoder;
   readonly metrics: Metrics;
+  readonly standing: Standing;
   /** What each source of prices delivered last. */
   readonly priceTicks: PriceTicks;
   readonly version: string;

@@ -13,18 +13,19 @@ import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lo
 import type { JournalPlace } from '../../persistence/journal/source.js';
 import { JournalTail } from '../../persistence/journal-tail.js';
 import { createPrivateFolder } from '../../persistence/storage/files.js';
-import { SECRET_FILE, sharedSecret } from '../auth/secret.js';
+import { SECRET_FILE, sharedSecrets } from '../auth/secret.js';
 import { Sessions } from '../auth/sessions.js';
 import type { Config } from '../config.js';
 import { fatalOnce, type Running, Started } from '../exchange.js';
 import { Overload } from '../fair-use/overload.js';
 import { Forwarder } from '../forwarding/forwarder.js';
-import { readGatewayKey } from '../forwarding/key.js';
+import { readGatewayKeys } from '../forwarding/key.js';
 import { LeaderLink } from '../forwarding/leader-link.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Log } from '../observe/log.js';
 import { Metrics } from '../observe/metrics.js';
 import { PriceTicks } from '../observe/price-ticks.js';
+import { Standing } from '../observe/standing.js';
 import { operatorRoutes } from '../resources/operators/routes.js';
 import { partsFrom, Servers } from '../servers.js';
 import { ConfigError, withVariable } from '../start/config-error.js';
@@ -63,8 +64,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Running> {
 async function start({ config, log, onFatal }: ReplicaOptions, started: Started): Promise<Running> {
   const { dataFolder: folder, journal } = config;
   if (journal === null) throw new ConfigError('ROLE=replica needs JOURNAL, a journal to follow');
-  const key = await withVariable('GATEWAYS_KEY_FILE', () => readKey(config), [Error]);
-  const secret = await secretOf(config);
+  const key = await readKey(config);
+  const sessions = new Sessions(await secretsOf(config));
   const address = addressOf(journal);
   const place: JournalPlace = { postgres: address, prefersStandby: true };
   const lock = await withVariable('DATA_FOLDER', () => lockedFolder(folder));
@@ -93,19 +94,24 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
     });
   }
   started.add(async () => await follower?.close());
-  return open({ config, log, fail, key, secret, tail, sequencer, follower, place, lock }, started);
+  const parts = { config, log, fail, key, sessions, tail, sequencer, follower, place, lock };
+  return open(parts, started);
 }
 
-function readKey({ gatewaysKeyFile }: Config): string {
-  if (gatewaysKeyFile !== '') return readGatewayKey(gatewaysKeyFile);
-  throw new Error('a replica needs the key of gateways, in a file');
+/** The one that it sends to the leader. */
+function readKey({ gatewaysKeyFile }: Config): Promise<string> {
+  const read = () => {
+    if (gatewaysKeyFile !== '') return readGatewayKeys(gatewaysKeyFile)[0];
+    throw new Error('a replica needs the key of gateways, in a file');
+  };
+  return withVariable('GATEWAYS_KEY_FILE', read, [Error]);
 }
 
-/** That of the leader: a replica makes none. */
-function secretOf({ sessionSecretFile: file, dataFolder }: Config): Promise<Buffer> {
+/** Those of the leader: a replica makes none. */
+function secretsOf({ sessionSecretFile: file, dataFolder }: Config): Promise<Buffer[]> {
   const name = file === '' ? 'DATA_FOLDER' : 'SESSION_SECRET_FILE';
   const path = file === '' ? join(dataFolder, SECRET_FILE) : file;
-  return withVariable(name, () => sharedSecret(path), [Error]);
+  return withVariable(name, () => sharedSecrets(path), [Error]);
 }
 
 async function lockedFolder(folder: string): Promise<FolderLock> {
@@ -118,7 +124,7 @@ interface Parts {
   log: Log;
   fail: (error: unknown) => void;
   key: string;
-  secret: Buffer;
+  sessions: Sessions;
   tail: JournalTail;
   sequencer: FollowedSequencer;
   follower: Follower | null;
@@ -171,7 +177,15 @@ async function open(parts: Parts, started: Started): Promise<Running> {
   };
   const operationsPort = await servers.listenToOperators();
   const { address, port, socketsPort } = await servers.listen();
-  return { address, port, socketsPort, operationsPort, stop };
+  const reload = async (again: Config) => {
+    const [key, secrets] = [await readKey(again), await secretsOf(again)];
+    parts.key = key;
+    gateway.partners.replace(again.partnerKeys);
+    gateway.operators.replace(again.operatorKeys);
+    gateway.sessions.replaceSecrets(secrets);
+    stream.endInvalid();
+  };
+  return { address, port, socketsPort, operationsPort, stop, reload };
 }
 
 interface ToLeader {
@@ -183,9 +197,10 @@ interface ToLeader {
 }
 
 /** The connection to the leader, and what goes over it. */
-function leaderOf({ config, log, key, tail, sequencer }: Parts, waits: SequenceWaits): ToLeader {
+function leaderOf(parts: Parts, waits: SequenceWaits): ToLeader {
+  const { config, log, tail, sequencer } = parts;
   const link: LeaderLink = new LeaderLink({
-    key,
+    key: () => parts.key,
     findLeader: () => {
       const { address, epoch } = tail.head;
       return address === null ? null : { address, epoch };
@@ -245,7 +260,7 @@ interface Own {
 }
 
 function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Own): Gateway {
-  const { config, log, fail, secret, tail, sequencer, follower, place } = parts;
+  const { config, log, fail, sessions, tail, sequencer, follower, place } = parts;
   const isBehind = () => tail.ageMs > AGE_MS_MAX;
   return {
     ...partsFrom(config, log),
@@ -253,10 +268,20 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
     waits,
     journal: place,
     history: follower?.history ?? null,
-    sessions: new Sessions(secret),
+    sessions,
     clock,
     overload: new Overload(sequencer, config.overload, elapsedMs, null),
     metrics,
+    standing: new Standing({
+      folder: config.dataFolder,
+      hasJournal: false,
+      follower,
+      clock,
+      leading: () => {
+        const { epoch, address } = tail.head;
+        return { role: 'replica', epoch, leader: address, standbys: null };
+      },
+    }),
     // A replica takes no prices; those of the leader are in the journal.
     priceTicks: new PriceTicks(),
     startedAtMs: clock.nowMs(),

@@ -59,22 +59,34 @@ export function serveSite(router: ServerRouter, gateway: Gateway): void {
       ['Vary', 'Accept'],
     ],
   };
-  const folder = new URL('dist/site/', programFolder());
-  if (!existsSync(new URL('index.html', folder))) {
+  const site = siteFiles();
+  if (site === null) {
     gateway.log.warn('the site is not built: npm run build');
     serveFile(router, '/', signpost, gateway);
     return;
   }
-  const page = { ...builtFile(folder, 'index.html', HTML), headers: PAGE_HEADERS };
   const choose = (raw: { getHeader(name: string): string }) =>
     raw.getHeader('accept').includes('text/html') ? 0 : 1;
-  serveChoice(router, '/', { files: [page, signpost], choose }, gateway);
+  serveChoice(router, '/', { files: [site.page, signpost], choose }, gateway);
+  for (const [path, file] of site.files) serveFile(router, path, file, gateway);
+}
+
+let read: { page: StaticFile; files: Map<string, StaticFile> } | null = null;
+
+/** Read once: a standby that takes over after months serves what it was started with. */
+export function siteFiles(): typeof read {
+  const folder = new URL('dist/site/', programFolder());
+  if (read !== null || !existsSync(new URL('index.html', folder))) return read;
+  const page = { ...builtFile(folder, 'index.html', HTML), headers: PAGE_HEADERS };
+  const files = new Map<string, StaticFile>();
   for (const name of readdirSync(folder)) {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (contentType === undefined) continue;
     const file = { ...builtFile(folder, name, contentType), cacheControl: IMMUTABLE };
-    serveFile(router, `/site/${name}`, file, gateway);
+    files.set(`/site/${name}`, file);
   }
+  read = { page, files };
+  return read;
 }
 
 function builtFile(folder: URL, name: string, contentType: string): StaticFile {

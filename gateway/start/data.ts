@@ -2,17 +2,20 @@
  * The data of an exchange: in its folder alone, or with the journal on PostgreSQL. Both are locked,
  * recovered from, and then written to.
  */
-import { readFileSync } from 'node:fs';
 import type { Engine } from '../../engine/engine.js';
 import { DataFolder } from '../../persistence/data-folder.js';
 import { hashFileInThread } from '../../persistence/follower/hash-thread.js';
 import { JournalUnavailable } from '../../persistence/journal/errors.js';
-import { type PostgresAddress, readAddress } from '../../persistence/journal/postgres/address.js';
+import {
+  type PostgresAddress,
+  readAddress,
+  readSecrets,
+} from '../../persistence/journal/postgres/address.js';
+import type { Leader } from '../../persistence/journal/postgres/postgres-journal.js';
 import type { JournalPlace } from '../../persistence/journal/source.js';
 import type { CommitLog } from '../../persistence/journal/store.js';
 import type { StartOptions } from '../../persistence/recovery.js';
 import { ReplicatedFolder } from '../../persistence/replicated-folder.js';
-import { readPrivateText } from '../../persistence/storage/files.js';
 import type { ReplicatedJournal } from '../config.js';
 import { ConfigError, withVariable } from './config-error.js';
 import { type StandbyOptions, standBy } from './standby.js';
@@ -53,8 +56,8 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
     const data = await standBy({ ...options, address, isUnreplicated });
     return { data, place: { postgres: address }, replicated: data };
   }
-  const onWaiting = () =>
-    log.info('another exchange leads: this one takes over when its lease is over');
+  const onWaiting = (leader: Leader) =>
+    log.info(leader, 'another exchange leads: this one takes over when its lease is over');
   try {
     const data = await ReplicatedFolder.lock({
       folder,
@@ -76,21 +79,20 @@ export function addressOf({
   passwordFile,
   authorityFile,
 }: ReplicatedJournal): PostgresAddress {
-  const password = readFrom('JOURNAL_PASSWORD_FILE', passwordFile, readPrivateText);
-  const authority = readFrom('JOURNAL_CA_FILE', authorityFile, (path) =>
-    readFileSync(path, 'utf8'),
-  );
+  const files = { passwordFile: passwordFile || null, authorityFile: authorityFile || null };
+  check('JOURNAL_PASSWORD_FILE', { ...files, authorityFile: null });
+  check('JOURNAL_CA_FILE', { ...files, passwordFile: null });
   try {
-    return readAddress(url, { password, authority });
+    return readAddress(url, files);
   } catch (error) {
     throw new ConfigError(`JOURNAL ${(error as Error).message}`);
   }
 }
 
-function readFrom(variable: string, path: string, read: (path: string) => string): string | null {
-  if (path === '') return null;
+/** Whether a file can be read that each connection reads anew. */
+function check(variable: string, files: Parameters<typeof readSecrets>[0]): void {
   try {
-    return read(path);
+    readSecrets(files);
   } catch (error) {
     throw new ConfigError(`${variable}: ${(error as Error).message}`);
   }

@@ -4,7 +4,7 @@
  */
 import { createServer, type Server } from 'node:net';
 import { proveRoom } from '../../persistence/storage/files.js';
-import { readSecret } from '../auth/secret.js';
+import { readSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
 import { hostAndPort } from './addresses.js';
 import { withVariable } from './config-error.js';
@@ -23,7 +23,7 @@ type Preconditions = Pick<
  */
 export async function checkPreconditions(config: Preconditions): Promise<void> {
   const { host, port, operationsHost, operationsPort, gateways, sockets } = config;
-  await withVariable('DATA_FOLDER', () => readSecret(config.dataFolder));
+  await withVariable('DATA_FOLDER', () => readSecrets(config.dataFolder));
   const addresses: Address[] = [{ host, port, variables: ['HOST', 'PORT'] }];
   if (operationsPort !== null) {
     const variables = ['OPERATIONS_HOST', 'OPERATIONS_PORT'] as const;

@@ -3,16 +3,16 @@
  * read before anything else: a standby that could not read them would only end when it has to lead.
  */
 import type { AccessKey } from '../auth/access-keys.js';
-import { sharedSecret } from '../auth/secret.js';
+import { sharedSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
-import { digestOf, readGatewayKey } from '../forwarding/key.js';
+import { gatewayKeysOf, readGatewayKeys } from '../forwarding/key.js';
 import { withVariable } from './config-error.js';
 
 interface SharedSecrets {
-  /** Of sessions; null: it is in the data folder. */
-  session: Buffer | null;
+  /** Of sessions; null: they are in the data folder. */
+  session: Buffer[] | null;
   /** With which gateways identify themselves; null: there are none. */
-  gatewayKey: AccessKey | null;
+  gatewayKeys: AccessKey[] | null;
 }
 
 /** @throws ConfigError that names the variable */
@@ -20,10 +20,10 @@ export async function readSharedSecrets(
   config: Pick<Config, 'sessionSecretFile' | 'gateways' | 'gatewaysKeyFile'>,
 ): Promise<SharedSecrets> {
   const { sessionSecretFile, gateways, gatewaysKeyFile } = config;
-  const session = () => (sessionSecretFile === '' ? null : sharedSecret(sessionSecretFile));
-  const gatewayKey = () => (gateways === null ? null : digestOf(readGatewayKey(gatewaysKeyFile)));
+  const session = () => (sessionSecretFile === '' ? null : sharedSecrets(sessionSecretFile));
+  const keys = () => (gateways === null ? null : gatewayKeysOf(readGatewayKeys(gatewaysKeyFile)));
   return {
     session: await withVariable('SESSION_SECRET_FILE', session, [Error]),
-    gatewayKey: await withVariable('GATEWAYS_KEY_FILE', gatewayKey, [Error]),
+    gatewayKeys: await withVariable('GATEWAYS_KEY_FILE', keys, [Error]),
   };
 }

@@ -11,7 +11,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Follower } from '../../persistence/follower/follower.js';
 import { JournalError } from '../../persistence/journal/errors.js';
 import type { PostgresAddress } from '../../persistence/journal/postgres/address.js';
-import { PostgresJournal } from '../../persistence/journal/postgres/postgres-journal.js';
+import {
+  type Leader,
+  PostgresJournal,
+} from '../../persistence/journal/postgres/postgres-journal.js';
 import type { JournalPlace } from '../../persistence/journal/source.js';
 import { JournalTail } from '../../persistence/journal-tail.js';
 import { lockReplicatedFolder, ReplicatedFolder } from '../../persistence/replicated-folder.js';
@@ -121,7 +124,7 @@ async function leadership(
     address: hostAndPort(config.host, port),
     sequence: () => tail.sequence,
   };
-  const onWaiting = () => log.info('another exchange leads: this one waits for its lease');
+  const onWaiting = (leader: Leader) => log.info(leader, 'another exchange leads: this one waits');
   const journal = await retried(
     () => PostgresJournal.takeOver({ address, isUnreplicated, standby, signal, onWaiting }),
     options,

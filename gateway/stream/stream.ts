@@ -321,6 +321,16 @@ export class StreamServer {
     }
   }
 
+  /** Ends the connections of sessions whose secret was taken away. */
+  endInvalid(): void {
+    const { sessions, sequencer } = this.gateway;
+    for (const connection of [...this.connections, ...this.forwarded]) {
+      const { session } = connection;
+      if (session !== null && sessions.faultOf(session, sequencer.engine) !== null)
+        connection.endWhenAnswered(CLOSE.tokenRevoked);
+    }
+  }
+
   private endToken(userId: number, tokenId: number, reason: CloseReason): void {
     for (const connection of this.allOfUser(userId)) {
       if (connection.session?.tokenId === tokenId) connection.endWhenAnswered(reason);

@@ -52,8 +52,10 @@ export function segmentAt(folder: string, number: number): Segment {
 }
 
 /** Beside where a segment was that `archive` has moved. */
+const ARCHIVED = '.archived';
+
 export function archivedMark(path: string): string {
-  return `${path}.archived`;
+  return `${path}${ARCHIVED}`;
 }
 
 /** The number in a segment's name; null: it is no segment's. */
@@ -71,6 +73,11 @@ export function logBytes(folder: string): number | null {
   } catch {
     return null;
   }
+}
+
+/** How many segments are in an archive instead. */
+export function archivedCount(folder: string): number {
+  return readdirSync(folder).filter((name) => name.endsWith(ARCHIVED)).length;
 }
 
 /** The segments in a folder, oldest first. Earlier ones may be in an archive. */

@@ -1,19 +1,18 @@
 /** The command line of the operator's program: its subcommands, their options, the exit status. */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { FORMAT_VERSION } from '../journal/format.js';
-import { isPostgres, readAddress } from '../journal/postgres/address.js';
+import { isPostgres, readAddress, readSecrets } from '../journal/postgres/address.js';
 import { FolderDisturbed } from '../journal/read-only.js';
 import type { JournalPlace } from '../journal/source.js';
 import { parsePoint, UsageError } from '../replay/input/arguments.js';
-import { readPrivateText } from '../storage/files.js';
 import { programVersion } from '../storage/program-folder.js';
 import { archiveSegments, restoreSegments } from './archive.js';
 import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
 import { diagnose } from './doctor.js';
 import { OperationRefused } from './folders.js';
+import { noteBackup } from './last-backup.js';
 import { move } from './move.js';
 import { takeover } from './takeover.js';
 import { upgrade } from './upgrade.js';
@@ -79,7 +78,10 @@ function addBackup(program: Command, say: Say): void {
     .option('--archive <folder>', 'has the segments that were moved there')
     .action(async ({ data, to, archive }: { data: string; to: string; archive?: string }) => {
       const report = await backup({ from: data, to, archive: archive ?? null });
-      if (report.damage === null) return say(reportText(`${to} is a backup of ${data}`, report));
+      if (report.damage === null) {
+        say(reportText(`${to} is a backup of ${data}`, report));
+        return noteBackup(data, { sequence: report.end.sequence, atMs: Date.now() });
+      }
       const added = report.end.sequence - report.before;
       say(
         `${to} has all that is whole of ${data} after it, up to sequence ${report.end.sequence}: ` +
@@ -218,10 +220,10 @@ function placeOf(
   { passwordFile, caFile }: Pick<CopyOptions, 'passwordFile' | 'caFile'>,
 ): JournalPlace {
   if (!isPostgres(text)) return { folder: text };
-  const password = passwordFile === undefined ? null : readPrivateText(passwordFile);
-  const authority = caFile === undefined ? null : readFileSync(caFile, 'utf8');
+  const files = { passwordFile: passwordFile ?? null, authorityFile: caFile ?? null };
+  readSecrets(files);
   try {
-    return { postgres: readAddress(text, { password, authority }) };
+    return { postgres: readAddress(text, files) };
   } catch (error) {
     throw new OperationRefused(`the address ${(error as Error).message}`);
   }

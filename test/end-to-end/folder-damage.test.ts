@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
-import { sessionSecret } from '../../gateway/auth/secret.js';
+import { sessionSecrets } from '../../gateway/auth/secret.js';
 import { Sessions } from '../../gateway/auth/sessions.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import { bytesOf } from '../../persistence/journal/format.js';
@@ -124,7 +124,7 @@ const PATHS = [
 /** The answers, without the exchange's current position. Sessions use the folder's own secret. */
 async function answersOf(server: TestServer, atMs: number): Promise<Map<string, string>> {
   const answers = new Map<string, string>();
-  const sessions = new Sessions(sessionSecret(server.folder));
+  const sessions = new Sessions(sessionSecrets(server.folder));
   const { engine } = server.exchange.sequencer;
   for (const path of PATHS) {
     const userId = Number(/u(\d+)/.exec(path)?.[1] ?? 1);

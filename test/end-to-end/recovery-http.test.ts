@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
-import { sessionSecret } from '../../gateway/auth/secret.js';
+import { sessionSecrets } from '../../gateway/auth/secret.js';
 import { Sessions } from '../../gateway/auth/sessions.js';
 import { buildDocument } from '../../gateway/contract/document.js';
 import type { Operation } from '../../gateway/contract/openapi.js';
@@ -79,7 +79,7 @@ async function makeFolder(folder: string): Promise<number> {
   const after = await ReplayExchange.open(folder, `${SEED}:after`);
   await tradeOn(after, 400);
   const { engine, nowMs } = after;
-  const sessions = new Sessions(sessionSecret(folder));
+  const sessions = new Sessions(sessionSecrets(folder));
   for (let userId = 1; userId <= engine.userCount; userId++) {
     tokens.set(`u${userId}`, await sessions.issue(userId, engine.credentialVersion(userId), nowMs));
   }

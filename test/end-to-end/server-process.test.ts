@@ -298,6 +298,7 @@ describe('the configuration', () => {
 
   test('has a default for everything', () => {
     expect(readConfig({})).toEqual({
+      settings: {},
       role: 'leader',
       gateways: null,
       advertiseAddress: '',
@@ -385,6 +386,9 @@ describe('the configuration', () => {
     expect(readConfig({ ...keys, STARTING_BALANCE: '10000' }).startingBalanceMicros).toBe(
       10_000_000_000,
     );
+    // Operators see what is not at its default; of keys the names.
+    const set = { ...keys, PORT: '3000', HOUSE: 'off', ASSETS: 'BTC' };
+    expect(readConfig(set).settings).toEqual({ PARTNER_KEYS: 'acme', HOUSE: 'off', ASSETS: 'BTC' });
     const limited = readConfig({
       ORDERS_PER_USER: '0.5/100',
       READS_PER_ADDRESS: '0',

@@ -27,6 +27,12 @@ export class Pauses {
     return ofAsset | (this.everything ? PausedBy.EVERYTHING : 0);
   }
 
+  /** What is paused besides single markets. */
+  view(): { everything: boolean; assets: number[] } {
+    const assets = [...this.assets.keys()].filter((asset) => this.assets[asset] === true);
+    return { everything: this.everything, assets };
+  }
+
   archive(archive: Archive): void {
     this.everything = archive.number(Number(this.everything)) === 1;
     const count = archive.number(this.assets.length);

@@ -29,16 +29,21 @@ import {
   ActionsQuery,
   CancelledOrders,
   Done,
+  FoundUser,
+  OperatorStatus,
   OperatorUser,
   PauseBody,
   ReasonBody,
   RulesBody,
+  UserQuery,
 } from './schemas.js';
 
 const doneText = serializer(Done);
 const cancelledText = serializer(CancelledOrders);
 const userText = serializer(OperatorUser);
 const actionsText = serializer(Actions);
+const statusText = serializer(OperatorStatus);
+const foundText = serializer(FoundUser);
 
 const REASON = { reason: 'prices of the feed are wrong' };
 const DONE = { sequence: 18, atMs: 1763700300000 };
@@ -122,6 +127,34 @@ export const operatorRoutes: Route[] = [
   }),
   defineRoute({
     method: 'GET',
+    path: '/operator/status',
+    access: 'operator',
+    summary: 'How the exchange stands: who leads, copies, room, pauses, configuration',
+    quota: null,
+    responses: { 200: OperatorStatus },
+    example: {},
+    handle: (call) => call.answer(200, statusText(statusOf(call))),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/operator/users',
+    access: 'operator',
+    summary: 'The id of the user with a name',
+    quota: null,
+    query: UserQuery,
+    responses: { 200: FoundUser },
+    errors: ['user_not_found'],
+    example: {},
+    handle(call) {
+      const { engine } = call;
+      const account = engine.account(engine.findUser(call.query.username));
+      if (account === null) return call.answerError(errorAnswer('user_not_found'));
+      const { userId, username } = account;
+      call.answer(200, foundText({ userId: `u${userId}`, username }));
+    },
+  }),
+  defineRoute({
+    method: 'GET',
     path: '/operator/users/:id',
     access: 'operator',
     summary: 'The account of a user, with its orders and positions',
@@ -176,6 +209,45 @@ export const operatorRoutes: Route[] = [
   }),
   ...operationRoutes.filter(({ path }) => path === '/metrics'),
 ];
+
+function pausedMarkets(engine: Call<unknown>['engine']): string[] {
+  return Array.from({ length: engine.assetCount }, (_, asset) => engine.activeMarket(asset))
+    .filter((marketId) => engine.market(marketId)?.paused === true)
+    .map((marketId) => marketIdText(engine, marketId));
+}
+
+const FROZEN_SHOWN = 100;
+
+function statusOf({ engine, gateway }: RequestContext<unknown, unknown>) {
+  const { standing, clock, sequencer, config, version, startedAtMs } = gateway;
+  const { everything, assets } = engine.pauses();
+  const { freeBytes, daysLeft } = standing;
+  return {
+    version,
+    ...standing.leading,
+    startedAtMs,
+    nowMs: clock.nowMs(),
+    clockAheadMs: standing.clockAheadMs,
+    sequence: engine.sequence,
+    durableSequence: sequencer.durableSequence,
+    problem: gateway.notReady(),
+    warning: gateway.warning(),
+    snapshot: standing.snapshot,
+    backup: standing.backup,
+    segments: standing.segments,
+    disk: { freeBytes, daysLeft },
+    paused: [
+      ...(everything ? ['everything'] : []),
+      ...assets.map((asset) => engine.assetSymbol(asset)),
+      ...pausedMarkets(engine),
+    ],
+    frozenUsers: engine
+      .frozenUsers()
+      .slice(0, FROZEN_SHOWN)
+      .map((userId) => engine.account(userId)!.username),
+    configuration: config.settings,
+  };
+}
 
 function setPaused(call: Call<PauseFields>, paused: boolean): void {
   const { marketId: market, asset: symbol, reason } = call.body;

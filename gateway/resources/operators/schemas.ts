@@ -88,6 +88,35 @@ export const OperatorUser = z.strictObject({
   sequence,
 });
 
+const at = z.strictObject({ sequence: count, atMs: timeMs.nullable() }).nullable();
+
+export const UserQuery = z.strictObject({ username: z.string() });
+export const FoundUser = z.strictObject({ userId, username: z.string() });
+
+export const OperatorStatus = z.strictObject({
+  version: z.string(),
+  role: z.enum(['leader', 'replica']),
+  epoch: count.nullable(),
+  leader: z.string().nullable(),
+  standbys: count.nullable(),
+  startedAtMs: timeMs,
+  nowMs: timeMs,
+  clockAheadMs: z.number().int().nullable(),
+  sequence,
+  durableSequence: sequence,
+  problem: z.string().nullable().meta({ description: 'Why it is not ready; null: it is' }),
+  warning: z.string().nullable(),
+  snapshot: at,
+  backup: at,
+  segments: z.strictObject({ here: count, archived: count }).nullable(),
+  disk: z.strictObject({ freeBytes: count.nullable(), daysLeft: count.nullable() }),
+  paused: z.array(z.string()).meta({ description: 'everything, assets, and active markets' }),
+  frozenUsers: z.array(z.string()).meta({ description: 'The names of the first 100' }),
+  configuration: z
+    .record(z.string(), z.string())
+    .meta({ description: 'The variables that are not at their default, without secrets' }),
+});
+
 export const ACTION_NAMES = [
   'pause',
   'resume',

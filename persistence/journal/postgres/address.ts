@@ -1,18 +1,31 @@
 /**
  * Where a journal on PostgreSQL is: a URL that may name several nodes of one cluster, as libpq has
  * it: `postgres://exchange@10.0.0.1:5432,10.0.0.2:5432/exchange`. A password stands in a file,
- * never in the URL, which other users of the machine can see.
+ * never in the URL, which other users of the machine can see. Each connection reads the files anew,
+ * so they can be replaced while the exchange runs.
  */
+import { readFileSync } from 'node:fs';
+import { readPrivateText } from '../../storage/files.js';
 
 export interface PostgresAddress {
   /** At least one. The journal is on whichever of them takes writes. */
   nodes: { host: string; port: number }[];
   user: string;
   database: string;
-  /** null: none, as with certificates or trusted addresses. */
-  password: string | null;
-  /** The certificate of the authority, PEM; null: no TLS. */
-  authority: string | null;
+  /** null: no password, as with certificates or trusted addresses. */
+  passwordFile: string | null;
+  /** With the certificate of the authority, PEM; null: no TLS. */
+  authorityFile: string | null;
+}
+
+type SecretFiles = Pick<PostgresAddress, 'passwordFile' | 'authorityFile'>;
+
+/** Both null where there is no file. @throws Error if a file cannot be read */
+export function readSecrets({ passwordFile, authorityFile }: SecretFiles) {
+  return {
+    password: passwordFile === null ? null : readPrivateText(passwordFile),
+    authority: authorityFile === null ? null : readFileSync(authorityFile, 'utf8'),
+  };
 }
 
 const SCHEME = /^postgres(?:ql)?:\/\//;
@@ -29,10 +42,7 @@ export function isPostgres(text: string): boolean {
 }
 
 /** @throws Error that says what is wrong; it never repeats a password. */
-export function readAddress(
-  text: string,
-  secrets: { password: string | null; authority: string | null },
-): PostgresAddress {
+export function readAddress(text: string, files: SecretFiles): PostgresAddress {
   const parts = FORM.exec(text.replace(SCHEME, ''));
   if (parts === null) {
     throw new Error(
@@ -42,8 +52,8 @@ export function readAddress(
   }
   const [, user, hosts, database] = parts as unknown as [string, string, string, string];
   const nodes = hosts.split(',').map(readNode);
-  const address = { nodes, user, database, ...secrets };
-  if (secrets.authority === null && nodes.some(({ host }) => !LOCAL.includes(host))) {
+  const address = { nodes, user, database, ...files };
+  if (files.authorityFile === null && nodes.some(({ host }) => !LOCAL.includes(host))) {
     throw new Error(
       'names a node on another machine, so the connection must be encrypted: set JOURNAL_CA_FILE ' +
         'to the certificate of the authority that signed the certificates of the nodes',

@@ -19,6 +19,7 @@ import { describeAddress, type PostgresAddress } from './address.js';
 import { endOf, PostgresSource } from './postgres-source.js';
 import {
   APPEND_SQL,
+  LEADER_SQL,
   RENEW_SQL,
   RESIGN_SQL,
   SCHEMA_SQL,
@@ -51,12 +52,19 @@ export interface PostgresJournalOptions {
   isUnreplicated: boolean;
   /** Do not wait until the lease of the present leader is over. */
   isForced?: boolean;
-  /** Called while another leader's lease runs. */
-  onWaiting?: () => void;
+  /** Called while another leader's lease runs, and again when another one leads or serves. */
+  onWaiting?: (leader: Leader) => void;
   /** Says in the journal, while it waits, that it is ready to take over. */
   standby?: Standby;
   /** Ends the waiting: then `takeOver` rejects. */
   signal?: AbortSignal;
+}
+
+/** Who leads. */
+export interface Leader {
+  epoch: number;
+  /** Where it takes commands of clients; empty until it does. */
+  serving: string;
 }
 
 export interface Standby {
@@ -75,6 +83,7 @@ export class PostgresJournal implements CommitLog {
   private renewal: NodeJS.Timeout | null = null;
   /** The renewal that has been sent; null: none. */
   private renewing: Promise<void> | null = null;
+  private waiting = 0;
   /** What each renewal says. */
   private said = { address: '', serving: '' };
   private isWatching = false;
@@ -131,6 +140,11 @@ export class PostgresJournal implements CommitLog {
 
   get end(): JournalPosition {
     return this.position;
+  }
+
+  /** How many standbys wait to take over, as of the last renewal. */
+  get standbys(): number {
+    return this.waiting;
   }
 
   /** `lost` is called once, when this is no longer the leader or can no longer know. */
@@ -239,6 +253,7 @@ export class PostgresJournal implements CommitLog {
       const values = [this.epoch, LEASE_MS, address, serving];
       const { rows } = await this.client.query({ name: 'renew', text: RENEW_SQL, values });
       this.checkRow(rows[0]);
+      this.waiting = Number(rows[0]?.standbys ?? 0);
       const successor = rows[0]?.successor ?? '';
       if (successor !== '' && this.failure === null) {
         this.asked?.(successor);
@@ -303,7 +318,7 @@ interface Writer {
   hash: Buffer;
 }
 
-/** Raises the epoch, as soon as the lease of the leader before is over. */
+/** Raises the epoch as soon as the lease of the leader before is over. */
 async function leadership(
   client: pg.Client,
   leader: string,
@@ -316,6 +331,7 @@ async function leadership(
     if (isWaiting) query.query_timeout = UNANSWERED_MS;
     return (await client.query(query)).rows;
   };
+  let known: Leader | null = null;
   for (let asks = 0; ; asks++) {
     const values = [leader, LEASE_MS, isForced, standby?.id ?? ''];
     const [writer] = await ask(TAKE_OVER_SQL, values, standby !== undefined || asks > 0);
@@ -324,10 +340,15 @@ async function leadership(
       const { epoch, last_sequence: last, hash } = writer;
       return { epoch: Number(epoch), lastSequence: Number(last), hash };
     }
-    if (asks === 0) onWaiting?.();
-    if (standby !== undefined && asks % (REGISTER_EVERY_MS / ASK_EVERY_MS) === 0) {
-      const { id, address, sequence } = standby;
-      await ask(WAITING_SQL, [id, address, sequence()], true);
+    if (asks % (REGISTER_EVERY_MS / ASK_EVERY_MS) === 0) {
+      if (standby !== undefined) {
+        const { id, address, sequence } = standby;
+        await ask(WAITING_SQL, [id, address, sequence()], true);
+      }
+      const [row] = await ask(LEADER_SQL, [], true);
+      const leads = { epoch: Number(row.epoch), serving: row.serving };
+      if (leads.epoch !== known?.epoch || leads.serving !== known.serving) onWaiting?.(leads);
+      known = leads;
     }
     await delay(ASK_EVERY_MS, undefined, { ...(signal === undefined ? {} : { signal }) });
   }

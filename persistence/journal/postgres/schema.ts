@@ -76,9 +76,10 @@ export const APPEND_SQL = `
 
 /**
  * A new leader. `leader` is a fresh nonce, so that the statement can be repeated after a lost
- * connection. No row: the lease of the present leader is not over, or it was ended for another
- * standby ($4 is the own name) less than two seconds ago. A leader no longer waits, so its row in
- * standby goes: the next takeover by plan must not choose it.
+ * connection. No row: the lease of the present leader is not over; or it ended less than two
+ * seconds ago, and was handed to another standby ($4 is the own name), or this is not a standby and
+ * one waits, whose engine is warm. A leader no longer waits, so its row in standby goes: the next
+ * takeover by plan must not choose it.
  */
 export const TAKE_OVER_SQL = `
   WITH won AS (
@@ -87,20 +88,26 @@ export const TAKE_OVER_SQL = `
       address = '', serving = '', successor = '', renewed = now(),
       expires = now() + $2 * interval '1 millisecond'
     WHERE leader = $1 OR $3
-      OR (expires <= now() AND (successor IN ('', $4) OR expires <= now() - interval '2 seconds'))
+      OR expires <= now() - interval '2 seconds'
+      OR (expires <= now() AND successor IN ('', $4) AND ($4 <> '' OR NOT EXISTS (
+        SELECT FROM standby WHERE seen > now() - interval '3 seconds')))
     RETURNING epoch, last_sequence, hash
   ), gone AS (
     DELETE FROM standby WHERE id = $4 AND EXISTS (SELECT FROM won)
   )
   SELECT epoch, last_sequence, hash FROM won`;
 
-/** One row with the settings and the asked successor. No row: another leader has taken over. */
+/**
+ * One row with the settings, the asked successor and the number of standbys. No row: another leader
+ * has taken over.
+ */
 export const RENEW_SQL = `
   UPDATE writer
   SET address = $3, serving = $4, renewed = now(),
     expires = now() + $2 * interval '1 millisecond'
   WHERE epoch = $1
-  RETURNING successor, ${SETTINGS}`;
+  RETURNING successor, ${SETTINGS},
+    (SELECT count(*) FROM standby WHERE seen > now() - interval '5 seconds') AS standbys`;
 
 /** A standby says that it waits. It does not wait until that is replicated. */
 export const WAITING_SQL = `

@@ -4,7 +4,7 @@
 import pg from 'pg';
 import { JournalError, JournalUnavailable } from '../errors.js';
 import { FORMAT_VERSION } from '../format.js';
-import { describeAddress, type PostgresAddress } from './address.js';
+import { describeAddress, type PostgresAddress, readSecrets } from './address.js';
 import { SETTINGS_SQL, TABLES_SQL } from './schema.js';
 
 const CONNECT_MS = 3_000;
@@ -108,10 +108,12 @@ function end({ client }: Answering): Promise<void> {
 }
 
 function clientOf(
-  { user, database, password, authority }: PostgresAddress,
+  address: PostgresAddress,
   { host, port }: { host: string; port: number },
   queryMs: number,
 ): pg.Client {
+  const { user, database } = address;
+  const { password, authority } = readSecrets(address);
   return new pg.Client({
     host,
     port,

@@ -282,3 +282,30 @@ test('a market that is VOID before one with a smaller id ends has its place amon
   expect(found).toEqual(expect.arrayContaining(all));
   expect((await api.get(`/leaderboard`)).status).toBe(200);
 });
+
+test('says how the exchange stands, and who a user is by name', async () => {
+  await done('pause', { ...BECAUSE, asset: 'ETH' });
+  await done(`users/${bob.userId}/freeze`);
+  const { status, json } = await operate('GET', '/operator/status');
+  expect(status).toBe(200);
+  expect(json).toMatchObject({
+    role: 'leader',
+    epoch: null,
+    standbys: null,
+    problem: null,
+    segments: { here: 1, archived: 0 },
+    backup: null,
+    paused: ['ETH'],
+    frozenUsers: ['bob'],
+  });
+  expect(json.disk.freeBytes).toBeGreaterThan(0);
+  await done('resume', { ...BECAUSE, asset: 'ETH' });
+  await done(`users/${bob.userId}/unfreeze`);
+  const found = await operate('GET', '/operator/users?username=ADA');
+  expect(found.json).toEqual({ userId: ada.userId, username: 'ada' });
+  const nobody = await operate('GET', '/operator/users?username=nobody');
+  expect(code(nobody)).toEqual([404, 'user_not_found']);
+  const { text } = await operate('GET', '/metrics', undefined, '');
+  expect(text).toMatch(/^exchange_leader 1$/m);
+  expect(text).toMatch(/^exchange_segments\{place="here"\} 1$/m);
+});

@@ -232,6 +232,40 @@ test.each([
   expect((await direct.get('/health')).status).toBe(200);
 });
 
+test('the key of gateways is replaced while they run, and the old one is refused', async () => {
+  const again = 'keys and secrets were read again';
+  const gateways = servers.filter((server) => server !== leader);
+  const hangUp = async (...processes: ChildServer[]) => {
+    for (const server of processes) {
+      const count = () => server.stderr.split(again).length;
+      const before = count();
+      server.child.kill('SIGHUP');
+      await eventually(() => count() > before);
+    }
+  };
+  const next = randomBytes(32).toString('hex');
+  writeFileSync(keyFile, `${KEY}\n${next}\n`);
+  await hangUp(leader);
+  writeFileSync(keyFile, `${next}\n${KEY}\n`);
+  await hangUp(...gateways);
+  const hasLeft = () => leader.stderr.split('a gateway has left').length;
+  const before = hasLeft();
+  writeFileSync(keyFile, `${next}\n`);
+  await hangUp(leader);
+  // They come back with the new key.
+  await eventually(() => hasLeft() >= before + gateways.length);
+  for (const api of [first, second])
+    await eventually(async () => (await register(api)).token !== '');
+  const old = new WebSocket(`ws://127.0.0.1:${gatewaysPort()}/gateways/1`, {
+    headers: { authorization: `Bearer ${KEY}` },
+  });
+  const status = await new Promise((resolve) =>
+    old.on('unexpected-response', (_, { statusCode }) => resolve(statusCode)),
+  );
+  old.on('error', () => {});
+  expect(status).toBe(403);
+});
+
 test('a stream moves to the other gateway, and takes orders at both', async () => {
   const cyd = await register(first);
   const marketId = await activeMarket(first);

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
-import { sessionSecret } from '../../../gateway/auth/secret.js';
+import { sessionSecrets } from '../../../gateway/auth/secret.js';
 import { Sessions } from '../../../gateway/auth/sessions.js';
 import { buildDocument } from '../../../gateway/contract/document.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   for (const userId of [1, 2, 1, 2]) rest(exchange, userId);
   await exchange.settle();
   const { engine, nowMs } = exchange;
-  const sessions = new Sessions(sessionSecret(folder));
+  const sessions = new Sessions(sessionSecrets(folder));
   const userIds = Array.from({ length: engine.userCount }, (_, i) => i + 1);
   const versions = userIds.map((userId) => engine.credentialVersion(userId));
   await exchange.sequencer.close();

@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { lastBackup } from '../../../persistence/operations/last-backup.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
 import { eventually } from '../../support/eventually.js';
 import { type Operation, operate } from '../../support/folders/operations.js';
@@ -46,10 +47,17 @@ async function expectVerified(folder: string, sequence: number): Promise<void> {
 describe('a backup', () => {
   it('is the same journal, with the secret, and nothing in the original changes', async () => {
     const to = folders.make();
-    const before = traceOf(original);
+    // The note for the running exchange.
+    const trace = () => traceOf(original).filter((line) => !/^(\.|last-backup) /.test(line));
+    const before = trace();
     const out = await good(operate('backup', '--data', original, '--to', to));
     expect(out).toContain(`up to sequence ${exchange.engine.sequence}`);
-    expect(traceOf(original)).toEqual(before);
+    expect(trace()).toEqual(before);
+    expect(lastBackup(original)).toEqual({
+      sequence: exchange.engine.sequence,
+      atMs: expect.any(Number),
+    });
+    expect(existsSync(join(to, 'last-backup'))).toBe(false);
     await expectVerified(to, exchange.engine.sequence);
     expect(await readAll(to)).toEqual(await readAll(original));
     expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe('the secret');

@@ -86,7 +86,7 @@ test('an exchange that runs is not copied, and a folder that is not empty not wr
 
 test('a journal that an exchange leads is not copied, and nobody waits for ever', async () => {
   await operate('copy', '--from', original, '--to', cluster.url);
-  const address = readAddress(cluster.url, { password: null, authority: null });
+  const address = readAddress(cluster.url, { passwordFile: null, authorityFile: null });
   const leader = await PostgresJournal.takeOver({ address, isUnreplicated: false });
   const { sequence } = leader.end;
   for (const [from, to] of [

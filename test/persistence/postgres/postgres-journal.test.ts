@@ -98,6 +98,33 @@ describe('the older leader', () => {
   });
 });
 
+test('a process that has just started leaves the lead to a warm standby', async () => {
+  const old = await takeOver();
+  const options = { address: cluster.address, isUnreplicated: false };
+  const waiting: number[] = [];
+  const cold = PostgresJournal.takeOver({
+    ...options,
+    onWaiting: ({ epoch }) => waiting.push(epoch),
+  });
+  await eventually(() => waiting.length === 1);
+  const standby = { id: 'warm', address: '10.0.0.2:3000', sequence: () => 0 };
+  let isRegistered = false;
+  const onWaiting = () => {
+    isRegistered = true;
+  };
+  const warm = PostgresJournal.takeOver({ ...options, standby, onWaiting });
+  await eventually(() => isRegistered);
+  await old.close();
+  const first = await Promise.race([cold.then(() => 'cold'), warm.then(() => 'warm')]);
+  expect(first).toBe('warm');
+  const leads = await warm;
+  leads.serves('http://10.0.0.2:3000');
+  // The loser is told who leads now.
+  await eventually(() => waiting.at(-1) === leads.epoch);
+  await leads.close();
+  await (await cold).close();
+});
+
 test('the same batch twice is inserted once', async () => {
   const journal = await takeOver();
   const batch = batchAfter(journal);

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
-import { sessionSecret } from '../../../gateway/auth/secret.js';
+import { sessionSecrets } from '../../../gateway/auth/secret.js';
 import { Sessions } from '../../../gateway/auth/sessions.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
@@ -121,7 +121,7 @@ function toldBefore(entries: readonly Entry[], cut: number): number {
 
 /** What a user and a stranger read, without the exchange's present position. */
 async function answersOf(server: TestServer): Promise<string> {
-  const sessions = new Sessions(sessionSecret(server.folder));
+  const sessions = new Sessions(sessionSecrets(server.folder));
   const { engine } = server.exchange.sequencer;
   const answers: unknown[] = [];
   for (let userId = 1; userId <= engine.userCount; userId++) {

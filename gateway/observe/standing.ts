@@ -1,0 +1,128 @@
+/**
+ * How an exchange stands, for those who run it: who leads, how far snapshot and backup reach, and
+ * how much room is left. Everything is read when it is asked for.
+ */
+import { statfsSync } from 'node:fs';
+import type { FollowerStatus } from '../../persistence/follower/follower.js';
+import { archivedCount, listSegments } from '../../persistence/journal/segments.js';
+import { type LastBackup, lastBackup } from '../../persistence/operations/last-backup.js';
+import { elapsedMs, machineMs, SystemClock } from '../time/clock.js';
+import type { Metrics } from './metrics.js';
+
+/** Who leads, and who could. */
+export interface Leading {
+  role: 'leader' | 'replica';
+  /** Of the journal on PostgreSQL; null: it is in a folder. */
+  epoch: number | null;
+  /** Where the leader takes the requests of gateways; null: this process leads, or nobody knows. */
+  leader: string | null;
+  /** Standbys with a warm engine; null: there can be none, or a replica does not know. */
+  standbys: number | null;
+}
+
+interface Parts {
+  folder: string;
+  hasJournal: boolean;
+  /** null: turned off. */
+  follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence' | 'snapshotAtMs'> } | null;
+  clock: { nowMs(): number };
+  leading: () => Leading;
+}
+
+/** A shorter time says little about a day. */
+const RATE_MS_MIN = 600_000;
+const DAY_MS = 86_400_000;
+
+export class Standing {
+  private readonly startedMs = elapsedMs();
+  private readonly freeBytesAtStart: number | null;
+
+  constructor(private readonly parts: Parts) {
+    this.freeBytesAtStart = this.freeBytes;
+  }
+
+  get leading(): Leading {
+    return this.parts.leading();
+  }
+
+  /** The newest that the journal vouches for; `atMs` null: it was there at the start. */
+  get snapshot(): { sequence: number; atMs: number | null } | null {
+    const { follower } = this.parts;
+    if (follower === null || follower.status.snapshotSequence === 0) return null;
+    const { snapshotSequence: sequence, snapshotAtMs } = follower.status;
+    return { sequence, atMs: snapshotAtMs === 0 ? null : snapshotAtMs };
+  }
+
+  /** By `npm run backup`, of the folder with the journal. */
+  get backup(): LastBackup | null {
+    return this.parts.hasJournal ? lastBackup(this.parts.folder) : null;
+  }
+
+  /** Files of the journal here, and those that an archive has instead. */
+  get segments(): { here: number; archived: number } | null {
+    const { folder, hasJournal } = this.parts;
+    if (!hasJournal) return null;
+    return { here: listSegments(folder).length, archived: archivedCount(folder) };
+  }
+
+  /** Of the file system of the data folder; null: it cannot be asked. */
+  get freeBytes(): number | null {
+    try {
+      const { bavail, bsize } = statfsSync(this.parts.folder);
+      return bavail * bsize;
+    } catch {
+      return null;
+    }
+  }
+
+  /** At the rate since the start; null: it is too early, or the disk does not fill. */
+  get daysLeft(): number | null {
+    const { freeBytes, freeBytesAtStart } = this;
+    const forMs = elapsedMs() - this.startedMs;
+    if (freeBytes === null || freeBytesAtStart === null || forMs < RATE_MS_MIN) return null;
+    const usedBytes = freeBytesAtStart - freeBytes;
+    return usedBytes <= 0 ? null : Math.round((freeBytes / usedBytes) * (forMs / DAY_MS));
+  }
+
+  /** How far the exchange's clock is ahead of the machine's; null: it does not follow that one. */
+  get clockAheadMs(): number | null {
+    const { clock } = this.parts;
+    return clock instanceof SystemClock ? Math.round(clock.nowMs() - machineMs()) : null;
+  }
+}
+
+export function registerStanding(metrics: Metrics, standing: Standing, version: string): void {
+  metrics.gauges('exchange_info', '1, with the version of the program', 'version', () => [
+    [version, 1],
+  ]);
+  metrics.gauge('exchange_leader', '1: this process leads; 0: it is a replica', () =>
+    standing.leading.role === 'leader' ? 1 : 0,
+  );
+  metrics.gauge('exchange_epoch', 'The number of the leader of a journal on PostgreSQL', () => {
+    return standing.leading.epoch;
+  });
+  metrics.gauge('exchange_standbys', 'Standbys that wait to take over from this leader', () => {
+    return standing.leading.standbys;
+  });
+  metrics.gauge('exchange_snapshot_sequence', 'Sequence of the newest usable snapshot', () => {
+    return standing.snapshot?.sequence ?? null;
+  });
+  metrics.gauge('exchange_backup_sequence', 'Sequence that the last backup reached', () => {
+    return standing.backup?.sequence ?? null;
+  });
+  metrics.gauge('exchange_backup_age_seconds', 'Time since the last backup', () => {
+    const { backup } = standing;
+    return backup === null ? null : (machineMs() - backup.atMs) / 1_000;
+  });
+  metrics.gauge('exchange_disk_free_bytes', 'Free bytes on the disk of the data folder', () => {
+    return standing.freeBytes;
+  });
+  metrics.gauges('exchange_segments', 'Files of the journal', 'place', () =>
+    Object.entries(standing.segments ?? {}),
+  );
+  metrics.gauge(
+    'exchange_clock_ahead_seconds',
+    "How far the exchange's clock is ahead of the machine's",
+    () => (standing.clockAheadMs === null ? null : standing.clockAheadMs / 1_000),
+  );
+}
