@@ -1,7 +1,7 @@
 /**
  * The program: reads the environment, starts the exchange, prints how to make a first trade, stops
- * cleanly on SIGTERM or SIGINT, and reads keys and secrets again on SIGHUP. The only file that reads the environment. Logs go to standard
- * error, text for people to standard output.
+ * cleanly on SIGTERM or SIGINT, and reads keys and secrets again on SIGHUP. The only file that
+ * reads the environment. Logs go to standard error, text for people to standard output.
  */
 import '../persistence/compiler-flags.js';
 import { Command } from 'commander';

@@ -80,7 +80,7 @@ function addBackup(program: Command, say: Say): void {
       const report = await backup({ from: data, to, archive: archive ?? null });
       if (report.damage === null) {
         say(reportText(`${to} is a backup of ${data}`, report));
-        return noteBackup(data, { sequence: report.end.sequence, atMs: Date.now() });
+        return noteBackup(data, report.end.sequence);
       }
       const added = report.end.sequence - report.before;
       say(

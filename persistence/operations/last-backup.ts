@@ -1,9 +1,9 @@
 /**
  * What the last backup of a data folder reached, in a file of that folder, so that a running
- * exchange can say how old it is. The file proves nothing and is not copied, and a folder that can
- * only be read has none.
+ * exchange can say how old it is: as old as the file. It proves nothing and is not copied, and a
+ * folder that can only be read has none.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FILE = 'last-backup';
@@ -14,9 +14,9 @@ export interface LastBackup {
   atMs: number;
 }
 
-export function noteBackup(folder: string, { sequence, atMs }: LastBackup): void {
+export function noteBackup(folder: string, sequence: number): void {
   try {
-    writeFileSync(join(folder, FILE), `${sequence} ${atMs}\n`, { mode: 0o600 });
+    writeFileSync(join(folder, FILE), `${sequence}\n`, { mode: 0o600 });
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
   }
@@ -24,11 +24,11 @@ export function noteBackup(folder: string, { sequence, atMs }: LastBackup): void
 
 /** null: there is none, or it cannot be read. */
 export function lastBackup(folder: string): LastBackup | null {
+  const path = join(folder, FILE);
   try {
-    const [, sequence, atMs] = /^(\d{1,16}) (\d{1,16})\n$/.exec(
-      readFileSync(join(folder, FILE), 'utf8'),
-    ) as unknown as [string, string, string];
-    return { sequence: Number(sequence), atMs: Number(atMs) };
+    const text = readFileSync(path, 'utf8');
+    if (!/^\d{1,15}\n$/.test(text)) return null;
+    return { sequence: Number(text), atMs: Math.floor(statSync(path).mtimeMs) };
   } catch {
     return null;
   }
