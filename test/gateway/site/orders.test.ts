@@ -195,9 +195,7 @@ test('sell all and claim, by their keys', async () => {
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
   await server.advance();
   await button(/^Claim UP/).waitFor();
-  const result = page.getByText(
-    /: UP won. You had 2 UP, which pays \$2.00. Profit with the fees: /,
-  );
+  const result = page.getByText(/: UP won. You had 2 UP, which pays \$2.00. Profit: /);
   await result.waitFor();
   await visitor.view('past');
   await result.waitFor();

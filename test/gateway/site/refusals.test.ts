@@ -146,6 +146,8 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
   expect(await paid.textContent()).toBe(total);
   // $12.345678 at 0.6 buys 20.576 shares, and the fee is on the whole amount.
   expect(total).toBe('$12.407329');
+  // They are worth what they cost, less the fee.
+  await page.getByRole('cell', { name: '\u2212$0.061729' }).waitFor();
 
   await page.getByRole('button', { name: 'Limit', exact: true }).click();
   await page.locator('#price').fill('0.25');

@@ -17,6 +17,7 @@ import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
 import { sellAll } from '../ticket/sell-all.js';
 import { cancelEvery, claimEvery, claimOne } from './everything.js';
+import { paidMicros } from './fees.js';
 
 const UNKNOWN = 'Not known yet.';
 
@@ -46,7 +47,7 @@ function PositionsPanel() {
     >
       <Table
         label="Positions"
-        heads={['Market', 'Shares', 'Average', 'Worth', 'Profit without fees', '']}
+        heads={['Market', 'Shares', 'Average', 'Worth', 'Profit', '']}
         nothing={balance.value === null ? UNKNOWN : 'No position. What you buy appears here.'}
         rows={rows.map((each) => ({
           key: `${each.marketId} ${each.outcome}`,
@@ -59,7 +60,8 @@ function PositionsPanel() {
 
 function positionCells(of: Position) {
   const worth = worthMicros(of);
-  const profit = worth - toMicros(of.cost);
+  const paid = paidMicros(of);
+  const profit = paid === null ? null : worth - paid;
   return [
     <>
       <Outcome of={of.outcome} /> {slotName(of.marketId)}
@@ -67,9 +69,13 @@ function positionCells(of: Position) {
     shares(toLots(of.shares)),
     averagePrice(toMicros(of.averagePrice)),
     dollars(worth),
-    <span key="profit" class={profit < 0 ? 'is-down' : 'is-up'}>
-      {gain(profit)}
-    </span>,
+    profit === null ? (
+      '\u2013'
+    ) : (
+      <span key="profit" class={profit < 0 ? 'is-down' : 'is-up'}>
+        {gain(profit)}
+      </span>
+    ),
     of.status === 'claimable' ? (
       <Action
         key="claim"

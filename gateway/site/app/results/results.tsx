@@ -42,6 +42,6 @@ function sentence({ marketId, resolution, lots, payoutMicros, profitMicros }: Se
     .join(' and ');
   const result = resolution === 'VOID' ? 'void' : `${resolution} won`;
   const pays = payoutMicros === 0 ? 'nothing' : dollars(payoutMicros);
-  const sum = `${profitMicros < 0 ? 'Loss' : 'Profit'} with the fees: ${gain(profitMicros)}.`;
+  const sum = `${profitMicros < 0 ? 'Loss' : 'Profit'}: ${gain(profitMicros)}.`;
   return `${slotName(marketId)}: ${result}. You had ${had}, which pays ${pays}. ${sum}`;
 }

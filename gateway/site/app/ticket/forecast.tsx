@@ -1,6 +1,7 @@
 /** What the written order would do to the book as it stands, before it is sent. */
 import type { ComponentChildren } from 'preact';
-import { toLots, toMicros } from '../../../client/amounts.js';
+import { toLots } from '../../../client/amounts.js';
+import { paidMicros } from '../account/fees.js';
 import { positions } from '../model/account.js';
 import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
@@ -103,7 +104,7 @@ function buyRows(expected: Plan): Row[] {
     const profit = payout - total;
     const rate = total === 0 ? '' : ` (${perCent(profit / total)})`;
     rows.push([`If ${of} wins, pays`, dollars(payout)]);
-    rows.push(['Profit with the fee', `${gain(profit)}${rate}`, profit >= 0 ? 'is-up' : 'is-down']);
+    rows.push(['Profit', `${gain(profit)}${rate}`, profit >= 0 ? 'is-up' : 'is-down']);
     rows.push([`If ${other} wins, loss`, gain(-total), 'is-down']);
     rows.push(['If void, back', dollars(lots * 500 + feeMicros)]);
   }
@@ -122,20 +123,21 @@ function sellRows(expected: Plan): Row[] {
   const cost = costOf(lots);
   if (cost !== null)
     rows.push([
-      'Profit without fees',
+      'Profit on these',
       gain(valueMicros - cost),
       valueMicros < cost ? 'is-down' : 'is-up',
     ]);
   return rows;
 }
 
-/** What the lots cost, as the exchange will count it; null: so many are not owned. */
+/** What the lots cost, with their part of the fee; null: not known, or not so many are owned. */
 function costOf(lots: number): number | null {
   const own = positions.value.find(
     (each) => each.marketId === market.value?.id && each.outcome === outcome.value,
   );
   if (own === undefined || lots === 0 || toLots(own.shares) < lots) return null;
-  return Number((BigInt(toMicros(own.cost)) * BigInt(lots)) / BigInt(toLots(own.shares)));
+  const paid = paidMicros(own);
+  return paid === null ? null : Number((BigInt(paid) * BigInt(lots)) / BigInt(toLots(own.shares)));
 }
 
 /** The levels that it takes from. */

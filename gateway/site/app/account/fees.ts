@@ -1,0 +1,86 @@
+/**
+ * The fees that one paid for the shares one has. The exchange keeps none for a position, so they
+ * are added up from one's trades in its market, by the rule of its cost: a sale takes its part off.
+ */
+import { effect, signal } from '@preact/signals';
+import { toLots, toMicros } from '../../../client/amounts.js';
+import { pages, userTrades } from '../../../client/index.js';
+import type { Paging, Position, UserTrade } from '../../../client/types.js';
+import { positions, trueAt } from '../model/account.js';
+import { api } from '../model/exchange.js';
+import { user } from '../model/session.js';
+
+type Trade = Pick<UserTrade, 'outcome' | 'side' | 'shares' | 'fee'>;
+
+interface Fees {
+  /** The positions that they belong to. */
+  about: string;
+  UP: number;
+  DOWN: number;
+}
+
+/** After a failure, and while the history is behind. */
+const AGAIN_MS = 2_000;
+
+/** By market. */
+const known = signal<ReadonlyMap<string, Fees>>(new Map());
+const reading = new Set<string>();
+const tries = signal(0);
+
+/** Of the trades of one market, oldest first. */
+export function feesOf(trades: readonly Trade[]): { UP: number; DOWN: number } {
+  const lots = { UP: 0n, DOWN: 0n };
+  const fees = { UP: 0n, DOWN: 0n };
+  for (const { outcome, side, shares, fee } of trades) {
+    const traded = BigInt(toLots(shares));
+    if (side === 'BUY') {
+      lots[outcome] += traded;
+      fees[outcome] += BigInt(toMicros(fee));
+    } else if (lots[outcome] > 0n) {
+      fees[outcome] -= (fees[outcome] * traded) / lots[outcome];
+      lots[outcome] -= traded;
+    }
+  }
+  return { UP: Number(fees.UP), DOWN: Number(fees.DOWN) };
+}
+
+/** What the shares cost, with the fee; null: not known yet. */
+export function paidMicros(of: Position): number | null {
+  const fees = known.value.get(of.marketId);
+  return fees?.about === aboutOf(of.marketId) ? toMicros(of.cost) + fees[of.outcome] : null;
+}
+
+function aboutOf(marketId: string): string {
+  return positions.value
+    .filter((each) => each.marketId === marketId)
+    .map(({ outcome, shares, cost }) => `${user.value?.userId} ${outcome} ${shares} ${cost}`)
+    .join();
+}
+
+effect(() => {
+  void tries.value;
+  for (const marketId of new Set(positions.value.map((each) => each.marketId)))
+    if (known.value.get(marketId)?.about !== aboutOf(marketId)) void read(marketId);
+});
+
+async function read(marketId: string): Promise<void> {
+  if (reading.has(marketId)) return;
+  reading.add(marketId);
+  const [about, sequence] = [aboutOf(marketId), trueAt.peek()];
+  const trades: Trade[] = [];
+  let reached = Number.POSITIVE_INFINITY;
+  const readPage = async (paging: Paging) => {
+    const page = await userTrades(api, user.peek()?.userId ?? '', { ...paging, marketId });
+    reached = Math.min(reached, page.sequence);
+    return page;
+  };
+  try {
+    for await (const trade of pages(readPage, 'trades')) trades.unshift(trade);
+    if (reached >= sequence)
+      known.value = new Map(known.peek()).set(marketId, { about, ...feesOf(trades) });
+  } catch {
+    // It is tried again.
+  }
+  reading.delete(marketId);
+  if (known.peek().get(marketId)?.about !== about) setTimeout(() => tries.value++, AGAIN_MS);
+}
