@@ -36,7 +36,7 @@ async function shoot(browser: Browser, url: string): Promise<void> {
   for (const { name, page } of pages) {
     await page.locator('#size').fill('120');
     await page.getByRole('button', { name: 'Buy UP' }).click();
-    await page.getByRole('button', { name: /^Confirm/ }).click();
+    await page.getByRole('button', { name: /^Confirm/ }).press('Enter');
     await page.locator('[data-sequence]').waitFor();
     await page.locator('#size').fill('250');
     await page.locator('.levels').waitFor();
