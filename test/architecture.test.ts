@@ -229,3 +229,12 @@ describe('bundles', () => {
     }
   });
 });
+
+// The packages run under the Node.js that is one of them, whatever the machine has.
+test('npm ci does not warn of engines: none in the lock file needs more than Node.js 20', () => {
+  const { packages } = JSON.parse(readFileSync(`${ROOT}/package-lock.json`, 'utf8'));
+  const needing = Object.keys(packages).filter((path) =>
+    /^\^?(>=)? *2[1-9]/.test(packages[path].engines?.node ?? ''),
+  );
+  expect(needing, 'take their "engines" out of package-lock.json').toEqual([]);
+});
