@@ -21,6 +21,7 @@ const longer = (path: string): Trial => ({ files: [`test/${path}.test.ts`] });
 const TRIALS: Readonly<Record<string, Trial>> = {
   simulation: own('simulation'),
   maxima: own('maxima'),
+  differential: longer('engine/differential'),
   sequencer: longer('persistence/journal/sequencer-random'),
   'order-reader': longer('gateway/resources/order-reader'),
   fuzz: longer('end-to-end/fuzz'),
@@ -36,6 +37,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     files: ['test/end-to-end/kill.test.ts', 'test/persistence/follower/follower-kill.test.ts'],
   },
   bots: longer('gateway/client/bots'),
+  takeover: longer('end-to-end/bad-days/takeover'),
   'market-end': longer('end-to-end/bad-days/market-end'),
   'power-cut': own('power-cut'),
   'failing-disk': own('failing-disk'),
