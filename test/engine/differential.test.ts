@@ -1,11 +1,11 @@
 /**
- * The engine against its oracle: more than 100,000 random commands in several kinds of exchange,
+ * The engine against its oracle: random commands in several kinds of exchange, 140,000 in a trial,
  * with every result and event compared. The seed is printed; SEED repeats a run.
  */
 import { describe, expect, test } from 'vitest';
 import type { ClientOrderIdBounds } from '../../engine/state/book/client-order-ids.js';
 import type { IdempotencyBounds } from '../../engine/state/idempotency.js';
-import { SEED } from '../support/extent.js';
+import { extent, SEED } from '../support/extent.js';
 import { RandomCommands, type Scenario } from '../support/random-commands.js';
 import { EXPECTED_CASES } from './differential/cases.js';
 import { Duel } from './differential/duel.js';
@@ -13,6 +13,8 @@ import { LIMIT_PLAYS } from './differential/limits.js';
 
 const START_MS = 1_763_700_300_000;
 const COMPARED_EVERY = 20;
+/** So many commands cover every case; fewer may miss a rare one. */
+const ENOUGH_COMMANDS = 100_000;
 
 /** Keys for a third of the time, for twelve users; bytes for a few batches. */
 const FEW_KEYS: IdempotencyBounds = {
@@ -99,13 +101,14 @@ describe(`random commands, SEED=${SEED}`, () => {
       const duel = new Duel(label, counts, bounds, FEW_NAMES);
       const random = new RandomCommands(`${SEED}:${index}`, scenario, duel.naive);
       for (const command of random.opening()) duel.apply(command, START_MS);
-      for (let i = 0; i < scenario.commands; i++) {
+      const tried = extent(scenario.commands, scenario.commands / 4);
+      for (let i = 0; i < tried; i++) {
         const { command, atMs } = random.next();
         duel.apply(command, atMs);
         if (i % COMPARED_EVERY === 0) duel.compareState();
       }
       duel.compareState();
-      commands += scenario.commands;
+      commands += tried;
     },
   );
 
@@ -119,8 +122,10 @@ describe(`random commands, SEED=${SEED}`, () => {
     process.stdout.write(
       `SEED=${SEED}: what ${commands} random commands and the limits covered\n${table(counts)}\n`,
     );
-    expect(commands).toBeGreaterThanOrEqual(100_000);
-    expect([...counts.keys()].sort()).toEqual([...EXPECTED_CASES].sort());
+    const covered = [...counts.keys()];
+    const isListed = (name: string) => EXPECTED_CASES.includes(name);
+    if (commands < ENOUGH_COMMANDS) expect(covered.filter((name) => !isListed(name))).toEqual([]);
+    else expect(covered.sort()).toEqual([...EXPECTED_CASES].sort());
   });
 });
 

@@ -138,8 +138,11 @@ export function passTime(state: NaiveState, atMs: number): void {
 /** Orders that expire while their market is active, the first one first. */
 function expiring(state: NaiveState): { market: NaiveMarket; order: NaiveOrder }[] {
   return state.markets
-    .flatMap((market) => market.orders.map((order) => ({ market, order })))
-    .filter(({ market, order }) => order.expiresAtMs < market.endsAtMs)
+    .flatMap((market) =>
+      market.orders
+        .filter((order) => order.expiresAtMs < market.endsAtMs)
+        .map((order) => ({ market, order })),
+    )
     .sort((a, b) => a.order.expiresAtMs - b.order.expiresAtMs || a.order.orderId - b.order.orderId);
 }
 
