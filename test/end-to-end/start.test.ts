@@ -176,6 +176,7 @@ describe('the configuration is checked before anything is created', () => {
 
   test.each([
     ['PRICE_FEED', () => ({ PRICE_FEED: 'file:missing.csv' })],
+    ['PRICE_FEED', () => ({ PRICE_FEED: 'file:.' })],
     [
       'PRICE_FEED',
       () => ({ PRICE_FEED: `file:${file('observedAtMs,asset,price\n1,BTC,nothing\n')}` }),
