@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
-import { SEED } from '../../support/extent.js';
+import { extent, SEED } from '../../support/extent.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
 import { lots, micros, RebuiltAccount } from './rebuilt-account.js';
 import { type Message, StreamClient } from './support.js';
 
-const KILLS = 4;
+const KILLS = extent(40, 2);
 const TRADERS = 4;
 /** Unanswered orders of each trader. */
 const OUTSTANDING = 32;
@@ -137,7 +137,7 @@ class Trader {
 }
 
 test(`books kept from events survive kill -9, SEED=${SEED}`, {
-  timeout: 360_000,
+  timeout: 60_000 + 75_000 * KILLS,
 }, async () => {
   await start();
   const traders: Trader[] = [];
@@ -156,7 +156,7 @@ test(`books kept from events survive kill -9, SEED=${SEED}`, {
     for (const trader of traders) await trader.compare();
     const before = traders.map(({ receipts }) => receipts);
     for (const trader of traders) trader.trade(marketId);
-    const some = random.whole(100, 600);
+    const some = random.whole(200, 500);
     await eventually(() => traders.every(({ receipts }, i) => receipts - before[i]! >= some));
     await server.stop('SIGKILL');
     for (const trader of traders) {
