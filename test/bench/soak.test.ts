@@ -25,8 +25,8 @@ test(
   'a short soak at a low rate passes: every acknowledgement is found once in the journal, the lists and the stream',
   async () => {
     const folder = makeFolder(tmpdir());
-    // At this speed a market lasts a quarter of a minute, so several end and settle.
-    const load = { minutes: 0.4, rate: 120, users: 16, connections: 8, speed: 60, seed: SEED };
+    // At this speed a market lasts 7.5 seconds, so several end and settle.
+    const load = { minutes: 0.25, rate: 120, users: 16, connections: 8, speed: 120, seed: SEED };
     const { problems, tally } = await soak({ ...load, folder, print: () => {} });
     removeFolder(folder);
     expect(problems).toEqual([]);

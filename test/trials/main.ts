@@ -34,7 +34,11 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   },
   attack: own('attack'),
   kill: {
-    files: ['test/end-to-end/kill.test.ts', 'test/persistence/follower/follower-kill.test.ts'],
+    files: [
+      'test/end-to-end/kill.test.ts',
+      'test/gateway/stream/kill.test.ts',
+      'test/persistence/follower/follower-kill.test.ts',
+    ],
   },
   bots: longer('gateway/client/bots'),
   takeover: longer('end-to-end/bad-days/takeover'),
