@@ -4,14 +4,14 @@
  * also rejects what the API does not have.
  */
 
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@hey-api/openapi-ts';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { generate } from 'orval';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
-import { compileAndRun, programFolder } from './generated-program.js';
+import { compile, folderForPrograms, runProgram } from './generated-program.js';
 
 /**
  * Registers, buys, and prints what it got. Lines that must not compile are marked, and the compiler
@@ -133,6 +133,12 @@ const total: number = read.data.total;
 console.log(JSON.stringify({ userId, receipt: bought.data, code: refused.data.error.code, total }));
 `;
 
+const PROGRAMS = {
+  'openapi-typescript': OPENAPI_TYPESCRIPT,
+  'hey-api': HEY_API,
+  orval: ORVAL,
+};
+
 let server: TestServer;
 let url: string;
 let folder: string;
@@ -143,47 +149,38 @@ beforeAll(async () => {
   const offer = { outcome: 'DOWN', shares: 50, price: 0.6, timeInForce: 'GTC' };
   const offered = await server.api.post(`/markets/15m/${MARKET}/buy`, offer, maker.token);
   expect(offered.json.status).toBe('resting');
+  folder = await folderForPrograms();
+  for (const [name, program] of Object.entries(PROGRAMS)) {
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, 'program.ts'), program);
+  }
+  const input = `${url}/openapi.json`;
+  const types = astToString(await openapiTS(new URL(input)));
+  await writeFile(join(folder, 'openapi-typescript/api.d.ts'), types);
+  await createClient({
+    input,
+    output: { path: join(folder, 'hey-api/api'), importFileExtension: '.js' },
+    plugins: ['@hey-api/client-fetch', '@hey-api/sdk', '@hey-api/typescript'],
+    logs: { level: 'silent' },
+  });
+  const output = { target: join(folder, 'orval/api.ts'), client: 'fetch', baseUrl: url } as const;
+  await generate({ input, output });
+  await compile(folder, ['openapi-typescript'], { exactOptionalPropertyTypes: true });
+  await compile(folder, ['hey-api', 'orval']);
+}, 180_000);
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true });
 });
-afterAll(() => server.stop());
-beforeEach(async () => {
-  folder = await programFolder();
-});
-afterEach(() => rm(folder, { recursive: true }));
 
-async function expectTrade(program: string, username: string, rules: object = {}): Promise<object> {
-  const told = await compileAndRun(folder, program, [url, username, MARKET], rules);
+test.each(Object.keys(PROGRAMS))('a program with the client of %s trades', async (name) => {
+  const told = await runProgram(folder, name, [url, `${name.slice(0, 6)}-user`, MARKET]);
   expect(told).toMatchObject({
     receipt: { status: 'filled', shares: 13.75, averagePrice: 0.4, spent: 5.5, fee: 0.0275 },
     code: 'price_not_met',
     total: 9_994.4725,
   });
+  if (name === 'openapi-typescript') expect(told.markets).toEqual([MARKET]);
   const { json } = await server.api.get(`/users/${told.userId}/positions`);
   expect(json.positions).toMatchObject([{ outcome: 'UP', shares: 13.75 }]);
-  return told;
-}
-
-test('a program with the client of openapi-typescript compiles strictly and trades', async () => {
-  const types = astToString(await openapiTS(new URL(`${url}/openapi.json`)));
-  await writeFile(join(folder, 'api.d.ts'), types);
-  const rules = { exactOptionalPropertyTypes: true };
-  const told = await expectTrade(OPENAPI_TYPESCRIPT, 'first', rules);
-  expect(told).toMatchObject({ markets: [MARKET] });
-});
-
-test('a program with the client of @hey-api/openapi-ts compiles strictly and trades', async () => {
-  await createClient({
-    input: `${url}/openapi.json`,
-    output: { path: join(folder, 'api'), importFileExtension: '.js' },
-    plugins: ['@hey-api/client-fetch', '@hey-api/sdk', '@hey-api/typescript'],
-    logs: { level: 'silent' },
-  });
-  await expectTrade(HEY_API, 'second');
-});
-
-test('a program with the client of orval compiles strictly and trades', async () => {
-  await generate({
-    input: `${url}/openapi.json`,
-    output: { target: join(folder, 'api.ts'), client: 'fetch', baseUrl: url },
-  });
-  await expectTrade(ORVAL, 'third');
 });

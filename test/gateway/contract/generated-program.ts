@@ -1,4 +1,4 @@
-/** Compiles a program with a generated client under strict rules, and runs it. */
+/** Compiles programs with generated clients under strict rules, and runs them. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -24,31 +24,38 @@ const STRICT = {
   noUncheckedIndexedAccess: true,
   noEmitOnError: true,
   types: ['node'],
+  rootDir: '.',
   outDir: 'built',
 };
 
-/** A folder for one program; the caller removes it. */
-export async function programFolder(): Promise<string> {
+/** A folder for programs; the caller removes it. */
+export async function folderForPrograms(): Promise<string> {
   await mkdir(DIST, { recursive: true });
   return mkdtemp(join(DIST, 'contract-client-'));
 }
 
-/**
- * Compiles program.ts, and what else is in the folder, and runs it with the arguments.
- * @returns what it printed, as JSON
- */
-export async function compileAndRun(
-  folder: string,
-  program: string,
-  args: readonly string[],
-  rules: object = {},
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what a program prints field by field
-): Promise<any> {
-  await writeFile(join(folder, 'program.ts'), program);
-  const options = { compilerOptions: { ...STRICT, ...rules }, include: ['**/*.ts'] };
+/** Compiles everything in the folders of these names. */
+export async function compile(folder: string, names: string[], rules: object = {}): Promise<void> {
+  const include = names.map((name) => `${name}/**/*.ts`);
+  const options = { compilerOptions: { ...STRICT, ...rules }, include };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(options));
   const compiled = await run(process.execPath, [TSC, '-p', folder]).catch((error) => error);
   expect(compiled.stdout).toBe('');
-  const { stdout } = await run(process.execPath, [join(folder, 'built/program.js'), ...args]);
+}
+
+/**
+ * Runs <name>/program.ts of a folder that was compiled.
+ * @returns what it printed, as JSON
+ */
+export async function runProgram(
+  folder: string,
+  name: string,
+  args: readonly string[],
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what a program prints field by field
+): Promise<any> {
+  const { stdout } = await run(process.execPath, [
+    join(folder, 'built', name, 'program.js'),
+    ...args,
+  ]);
   return JSON.parse(stdout);
 }
