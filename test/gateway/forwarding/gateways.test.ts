@@ -67,7 +67,7 @@ function spawn(variables: Record<string, string>): ChildServer {
     SESSION_SECRET_FILE: secretFile,
     ASSETS: 'BTC',
     HOUSE: 'off',
-    FEED_SPEED: '4',
+    FEED_SPEED: '2',
     SNAPSHOT_EVERY_SECONDS: '10',
     ...variables,
   });
@@ -454,7 +454,7 @@ test('a standby and a gateway start again from a snapshot that the leader vouche
 }, 120_000);
 
 /** Of exchange time: longer than a test trades in a market, also on a busy machine. */
-const LEFT_MS = 300_000;
+const LEFT_MS = 120_000;
 
 /** The id of an active market that does not end soon. */
 async function lastingMarket(api: ApiClient): Promise<string> {
