@@ -40,6 +40,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
       'test/persistence/follower/follower-kill.test.ts',
     ],
   },
+  image: longer('gateway/deploy'),
   bots: longer('gateway/client/bots'),
   takeover: longer('end-to-end/bad-days/takeover'),
   'market-end': longer('end-to-end/bad-days/market-end'),
