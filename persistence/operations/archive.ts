@@ -239,8 +239,8 @@ function isDamage(error: unknown): boolean {
 function changed(path: string): JournalError {
   return new JournalError(
     `${path} is not the segment that was sealed: it has another SHA-256 than the next segment ` +
-      'states. Nothing was changed. Put no file of a backup in its place. If this file is in the ' +
-      'data folder, verify says what to do; if it is in the archive, make a new archive.',
+      'states. It was left as it is, and so was every segment that has not been moved. Put no file ' +
+      'of a backup in its place. An exchange starts without it; npm run doctor says what can be done.',
     null,
   );
 }

@@ -25,6 +25,7 @@ import {
   mustBeApart,
   mustBeNew,
   mustBeNewOrCopy,
+  mustHaveGoodSecret,
   OperationRefused,
   openCopy,
   orNothing,
@@ -61,6 +62,7 @@ export interface CopyReport {
 export async function backup(request: FolderCopy): Promise<CopyReport> {
   const { from, to, archive, copied } = request;
   mustBeNewOrCopy(to);
+  mustHaveGoodSecret(from);
   const before = listSegments(to).length === 0 ? null : await endOf(to);
   try {
     await checkFolder(from);

@@ -3,7 +3,8 @@
  * next commands, the one that keeps most first, with what each loses.
  *
  * Always holds: nothing is created, changed or deleted. What is wrong is said in the words of a
- * start (judgement.ts). Commands are not replayed.
+ * start (judgement.ts). Whether an exchange starts is decided as a start decides it, which does not
+ * read segments before the snapshot that it uses. Commands are not replayed.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,13 +36,15 @@ interface Examined {
   /** The last sequence that is proven; 0: none is. */
   good: number;
   goodAtMs: number | null;
-  /** What journal.head says had been committed; null: unknown. */
+  /** Had been committed: by journal.head, or by a snapshot that is ahead; null: unknown. */
   acknowledged: number | null;
   /** Of a whole journal; null: it is damaged. */
   end: JournalPosition | null;
+  /** Where it ends for a start; null: a start refuses it. */
+  startsAt: number | null;
   /** The proven part has the end of the backup: both are of one exchange. */
   hasBackup: boolean;
-  /** Whatever a start would refuse, or checks of everything find. */
+  /** What checks of everything find. */
   problem: JournalError | null;
   /** The first segments are in the archive alone, and a start needs them. */
   needsArchive: boolean;
@@ -57,43 +60,102 @@ interface Step {
 const NEW = '<a new folder>';
 
 /** @throws OperationRefused if a folder is not there, JournalUnavailable if one cannot be read. */
-export async function diagnose({ data, backup, archive }: DoctorRequest): Promise<Diagnosis> {
-  if (archive !== null && !existsSync(archive))
-    throw new OperationRefused(`there is no folder ${archive}`);
+export async function diagnose(request: DoctorRequest): Promise<Diagnosis> {
+  const { data, backup } = request;
+  const lines: string[] = [];
+  let { archive } = request;
+  if (archive !== null && !existsSync(archive)) {
+    lines.push(`There is no archive ${archive}: what is in it cannot be proven or brought back.`);
+    archive = null;
+  }
+  if (!existsSync(data) && backup !== null) return withoutData(data, await examine(backup, null));
   const ofData = await examine(data, archive);
-  const ofBackup = backup === null ? null : await examine(backup, null);
+  let ofBackup = backup === null ? null : await examine(backup, null);
   if (ofBackup?.end) ofData.hasBackup = await containsEnd(data, ofBackup.end);
-  const lines = [...describe('The data folder', ofData)];
+  lines.push(...describe('The data folder', ofData));
   if (ofBackup !== null) lines.push(...describe('The backup', ofBackup));
+  if (ofBackup !== null && (await isOfAnother(ofData, ofBackup))) {
+    lines.push(
+      '',
+      `${backup} is of another exchange, or of one that was restored to an earlier time.`,
+    );
+    ofBackup = null;
+  }
   lines.push('', ...advice({ data: ofData, backup: ofBackup, archive }));
-  const starts = ofData.problem === null && !ofData.needsArchive;
-  return { starts, text: lines.join('\n') };
+  return { starts: ofData.startsAt !== null, text: lines.join('\n') };
 }
+
+function withoutData(data: string, backup: Examined): Diagnosis {
+  const lines = [
+    `There is no folder ${data}. A start would make a new, empty exchange there: do not start one.`,
+    ...describe('The backup', backup),
+    '',
+    ...(backup.end === null
+      ? ['The backup is damaged. Name another: --backup']
+      : [
+          `This keeps the commands up to ${backup.good}, and loses what came after them:`,
+          `    npm run restore -- --data ${backup.folder} --to ${data}`,
+        ]),
+  ];
+  return { starts: false, text: lines.join('\n') };
+}
+
+/** Whether the first batch that both folders have is another. Batches are copied as they are. */
+async function isOfAnother(data: Examined, backup: Examined): Promise<boolean> {
+  try {
+    const first = Math.max(await firstIn(data.folder), await firstIn(backup.folder));
+    const [a, b] = [await batchAt(data.folder, first), await batchAt(backup.folder, first)];
+    if (a === null || b === null || a.hash.equals(b.hash)) return false;
+    // The last batch of a copy may be a part.
+    return Math.max(a.lastSequence, b.lastSequence) <= Math.min(data.good, backup.good);
+  } catch (error) {
+    journalErrorOnly(error);
+    return false;
+  }
+}
+
+const firstIn = (folder: string) =>
+  readJournal(folder, (reader) => Promise.resolve(reader.firstSequence));
+const batchAt = (folder: string, sequence: number) =>
+  readJournal(folder, (reader) => reader.batchWith(sequence));
 
 async function examine(folder: string, archive: string | null): Promise<Examined> {
   if (!existsSync(folder)) throw new OperationRefused(`there is no folder ${folder}`);
-  const state = readMark(join(folder, HEAD_FILE));
-  const acknowledged = state.state === 'read' ? state.mark.sequence : null;
-  const found = { folder, acknowledged, needsArchive: false, notice: null, hasBackup: false };
+  const asStart = await judged(folder, [], false).catch(journalErrorOnly);
+  const started = asStart instanceof JournalError ? null : asStart;
+  const startsAt = started?.end.sequence ?? null;
+  const notice = started?.notice ?? null;
+  const found = { folder, startsAt, notice, needsArchive: false, hasBackup: false };
   try {
     const { end } = await judgedWhole(folder, archive);
-    const asStart = await judged(folder, [], false).catch(journalErrorOnly);
-    const goodAtMs = await timeAt(folder, end.sequence);
-    const isShort = asStart instanceof JournalError;
-    return {
-      ...found,
-      good: end.sequence,
-      goodAtMs,
-      end,
-      problem: null,
-      needsArchive: isShort,
-      notice: isShort ? null : asStart.notice,
-    };
+    const good = end.sequence;
+    const goodAtMs = await timeAt(folder, good);
+    const acknowledged = acknowledgedIn(folder);
+    const needsArchive = started === null;
+    return { ...found, acknowledged, good, goodAtMs, end, problem: null, needsArchive };
   } catch (error) {
     const problem = journalErrorOnly(error);
     const good = Math.max(0, (problem.firstBadSequence ?? 1) - 1);
-    return { ...found, good, goodAtMs: await timeAt(folder, good), end: null, problem };
+    const marked = acknowledgedIn(folder);
+    // A mark that was put back from a copy says nothing of what came after it.
+    const acknowledged = startsAt ?? (marked !== null && marked > good ? marked : null);
+    return {
+      ...found,
+      acknowledged,
+      good,
+      goodAtMs: await timeAt(folder, good),
+      end: null,
+      problem,
+    };
   }
+}
+
+/** By journal.head and the snapshots; null: neither says anything. */
+function acknowledgedIn(folder: string): number | null {
+  const state = readMark(join(folder, HEAD_FILE));
+  const marked = state.state === 'read' ? [state.mark.sequence] : [];
+  const newest = Math.max(...marked, ...listSnapshots(folder).map(({ sequence }) => sequence));
+  return newest > 0 ? newest : (marked[0] ?? null);
 }
 
 async function judged(folder: string, earlier: readonly Segment[], checkAll: boolean) {
@@ -146,7 +208,7 @@ function describe(what: string, examined: Examined): string[] {
   const lines = [
     `${what} ${folder}`,
     `  good up to sequence ${good}${at}`,
-    `  acknowledged up to sequence ${acknowledged ?? `unknown (${HEAD_FILE} cannot be read)`}`,
+    `  acknowledged up to sequence ${acknowledged ?? `unknown (${HEAD_FILE} does not say)`}`,
     `  journal: ${names.join(', ') || 'none'}`,
     `  snapshots of the sequences: ${snapshots.join(', ') || 'none'}`,
   ];
@@ -171,14 +233,16 @@ interface Places {
 }
 
 function advice(places: Places): string[] {
-  const { data, backup, archive } = places;
+  const { data, archive } = places;
   const { folder, problem } = data;
   if (data.needsArchive)
     return [
       'A start needs segments that are in the archive. This loses nothing:',
       `  npm run archive -- --data ${folder} --to ${archive} --restore`,
     ];
-  if (problem === null) return [...healthy(data, backup), NOT_REPLAYED(folder)];
+  const from = archive === null ? '' : ` --archive ${archive}`;
+  if (problem === null) return [...healthy(places), NOT_REPLAYED(folder, from)];
+  if (data.startsAt !== null) return damagedBefore(data.startsAt, data);
   if (problem.firstBadSequence === null) return ['Do what the problem says.'];
   const steps = stepsFor(places);
   if (steps.length === 0)
@@ -196,19 +260,37 @@ function advice(places: Places): string[] {
   return lines;
 }
 
-const NOT_REPLAYED = (folder: string) =>
-  `The commands were not replayed. To prove all: npm run replay -- --data ${folder} verify`;
+const NOT_REPLAYED = (folder: string, from: string) =>
+  `The commands were not replayed. To prove all: npm run replay -- --data ${folder} verify${from}`;
 
-function healthy({ folder, good }: Examined, backup: Examined | null): string[] {
-  const start = [
-    'An exchange starts here, and loses nothing:',
+function startOf(folder: string): string[] {
+  return [
+    'The journal is as a start needs it, and nothing is lost. What else a start needs (the secret,',
+    'room, ports, the clock), it checks itself:',
     `  DATA_FOLDER=${folder} npm start`,
   ];
+}
+
+function healthy({ data, backup, archive }: Places): string[] {
+  const { folder, good } = data;
+  const start = startOf(folder);
   if (backup === null || backup.problem !== null || backup.good >= good) return start;
+  const from = archive === null ? '' : ` --archive ${archive}`;
   return [
     ...start,
     `The backup lacks the last ${good - backup.good} commands. To add them:`,
-    `  npm run backup -- --data ${folder} --to ${backup.folder}`,
+    `  npm run backup -- --data ${folder} --to ${backup.folder}${from}`,
+  ];
+}
+
+/** In segments that a start does not read. A copy made by tools would end before the damage. */
+function damagedBefore(end: number, { folder, good }: Examined): string[] {
+  return [
+    ...startOf(folder),
+    `It goes on at sequence ${end}. The damage is in an older part, which a start does not need: do`,
+    'not repair or restore, which would lose what came after it. If there is a copy of the damaged',
+    'file itself, put it back while the exchange is stopped. Until then a backup ends at sequence',
+    `${good}, and archives stop there, too: copy the whole folder while the exchange is stopped.`,
   ];
 }
 

@@ -4,7 +4,15 @@
  *
  * Always holds: the original is only read, also while an exchange trades on it.
  */
-import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../data-folder.js';
@@ -88,6 +96,19 @@ export async function finishCopy(folder: string): Promise<void> {
   await syncPath(folder);
   rmSync(join(folder, UNFINISHED_COPY), { force: true });
   await syncPath(folder);
+}
+
+/** Lines of 32 bytes in base64url, as gateway/auth/secret.ts has it. */
+const SECRETS = /^([A-Za-z0-9_-]{43}\n?)+$/;
+
+/** @throws OperationRefused for a file that is none: it must not replace a good one */
+export function mustHaveGoodSecret(folder: string): void {
+  const path = join(folder, SECRET_FILE);
+  if (existsSync(path) && !SECRETS.test(readFileSync(path, 'utf8')))
+    throw new OperationRefused(
+      `${path} is damaged. If a backup has one, put it back, with mode 0600: otherwise all sessions ` +
+        'and named tokens end. Nothing was copied',
+    );
 }
 
 /** With the same secret, users stay signed in. */

@@ -6,15 +6,18 @@ import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -303,6 +306,19 @@ describe('damage', () => {
     const to = folders.make();
     await follow(error.message, { '<a new folder>': to }, 'repair');
     expect((await recoveredBy(to)).notice).toBeNull();
+  });
+
+  it('an older segment that a start does not read: doctor does not advise to repair', async () => {
+    const folder = folders.copy(original);
+    const { path } = segmentAt(folder, 2);
+    chmodSync(path, 0o600);
+    const file = openSync(path, 'r+');
+    writeSync(file, 'xxx', Math.floor(statSync(path).size / 2));
+    closeSync(file);
+    const { status, out } = await operate('doctor', '--data', folder);
+    expect(status, out).toBe(0);
+    expect(out).toContain(`It goes on at sequence ${batches.at(-1)!.lastSequence}`);
+    expect(out).not.toContain('replay');
   });
 
   it('files put back from a backup: a start is refused, and the advice, done literally, loses nothing', async () => {

@@ -15,6 +15,7 @@ import { ReplayExchange } from '../../support/replay-exchange.js';
 import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
 import { TestServer } from '../../support/server.js';
 
+const SECRET = 's'.repeat(43);
 const folders = new Folders();
 const originals = new Folders();
 /** A folder of an exchange that was stopped. Tests only read it. */
@@ -26,7 +27,7 @@ beforeAll(async () => {
   exchange = await ReplayExchange.open(original, 'copies');
   await exchange.run(900);
   await exchange.sequencer.close();
-  writeFileSync(join(original, 'session-secret'), 'the secret', { mode: 0o600 });
+  writeFileSync(join(original, 'session-secret'), SECRET, { mode: 0o600 });
 });
 afterEach(() => folders.removeAll());
 afterAll(() => originals.removeAll());
@@ -45,6 +46,16 @@ async function expectVerified(folder: string, sequence: number): Promise<void> {
 }
 
 describe('a backup', () => {
+  it('does not replace a good secret with a damaged one', async () => {
+    const [from, to] = [folders.copy(original), folders.make()];
+    await good(operate('backup', '--data', from, '--to', to));
+    writeFileSync(join(from, 'session-secret'), 'garbage');
+    const { status, err } = await operate('backup', '--data', from, '--to', to);
+    expect(status).toBe(2);
+    expect(err).toContain('session-secret is damaged');
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
+  });
+
   it('is the same journal, with the secret, and nothing in the original changes', async () => {
     const to = folders.make();
     // The note for the running exchange.
@@ -60,7 +71,7 @@ describe('a backup', () => {
     expect(existsSync(join(to, 'last-backup'))).toBe(false);
     await expectVerified(to, exchange.engine.sequence);
     expect(await readAll(to)).toEqual(await readAll(original));
-    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe('the secret');
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
     expect(statSync(join(to, 'session-secret')).mode & 0o777).toBe(0o600);
     const { out: compared, status } = await replayTool(original, 'compare', original, to);
     expect(compared).toContain('have the same');
@@ -113,7 +124,7 @@ describe('a backup', () => {
     const out = await good(operate('backup', '--data', original, '--to', to));
     expect(out).toContain(`up to sequence ${exchange.engine.sequence}`);
     await expectVerified(to, exchange.engine.sequence);
-    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe('the secret');
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
   });
 
   it('of another exchange is not continued', async () => {
@@ -197,7 +208,7 @@ describe('a restore', () => {
     const [whole, part] = [folders.make(), folders.make()];
     const { sequence } = exchange.engine;
     await good(operate('restore', '--data', original, '--to', whole, '--at', String(sequence)));
-    expect(readFileSync(join(whole, 'session-secret'), 'utf8')).toBe('the secret');
+    expect(readFileSync(join(whole, 'session-secret'), 'utf8')).toBe(SECRET);
     const args = ['--data', original, '--to', part, '--at', String(sequence - 1)];
     expect(await good(operate('restore', ...args))).toContain('every user signs in again');
     expect(existsSync(join(part, 'session-secret'))).toBe(false);

@@ -2,7 +2,7 @@
  * What `doctor` says of a whole folder, a damaged one, and one whose start needs the archive. The
  * trial `fault-table` does what it says, for every file and damage.
  */
-import { rmSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { operate } from '../../support/folders/operations.js';
@@ -88,4 +88,31 @@ it('a backup into a damaged copy says nothing of the original', async () => {
   const { status, out, err } = await operate('backup', '--data', data, '--to', copy);
   expect([status, out]).toEqual([1, '']);
   expect(err).toContain(`error: ${copy}/journal.db: the batch at sequence 1 is not`);
+});
+
+it('the backup of another exchange is of no use', async () => {
+  const other = folders.make();
+  const exchange = await ReplayExchange.open(other, 'another');
+  await exchange.run(100);
+  await exchange.sequencer.close();
+  const folder = folders.copy(data);
+  rmSync(join(folder, 'journal.head'));
+  const { out } = await operate('doctor', '--data', folder, '--backup', other);
+  expect(out).toContain(`${other} is of another exchange`);
+  expect(out).not.toContain('npm run restore');
+});
+
+it('a folder that is gone, and its backup', async () => {
+  const gone = join(data, 'gone');
+  const { status, out } = await operate('doctor', '--data', gone, '--backup', backup);
+  expect(status).toBe(1);
+  expect(out).toContain(`npm run restore -- --data ${backup} --to ${gone}`);
+});
+
+it('a mark put back from a copy does not say what had been acknowledged', async () => {
+  const folder = folders.copy(data);
+  copyFileSync(join(backup, 'journal.head'), join(folder, 'journal.head'));
+  await tamper(folder, `UPDATE batch SET digest = 'x' WHERE firstSequence > ${backupEnd}`);
+  const { out } = await operate('doctor', '--data', folder);
+  expect(out).not.toContain('loses nothing acknowledged');
 });
