@@ -5,6 +5,7 @@
  * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
  * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
  */
+import { join } from 'node:path';
 import type { Engine } from '../engine/engine.js';
 import type { VouchForSnapshot } from '../engine/interface/commands.js';
 import { Follower } from '../persistence/follower/follower.js';
@@ -13,7 +14,7 @@ import type { ReplicatedFolder } from '../persistence/replicated-folder.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
 import { type AccessKey, AccessKeys } from './auth/access-keys.js';
-import { sessionSecrets } from './auth/secret.js';
+import { readSecrets, SECRET_FILE, sessionSecrets, sharedSecrets } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
 import { contractFiles } from './contract/serve.js';
@@ -144,7 +145,10 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   });
   // A standby's follower runs already.
   if (follower === null) follow(place, sequencer.durableSequence);
-  const sessions = new Sessions(await secretsOf(config, shared));
+  if (engine.sequence > 0 && shared.session === null && readSecrets(folder) === null)
+    log.warn('there is no session-secret: a new one ends all sessions and named tokens');
+  const own = () => sessionSecrets(folder);
+  const sessions = new Sessions(shared.session ?? (await withVariable('DATA_FOLDER', own)));
   const parts = {
     config,
     log,
@@ -327,7 +331,8 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const stop = () => ending.stop();
   const reload = async (again: Config) => {
     const shared = await readSharedSecrets(again);
-    const secrets = await secretsOf(again, shared);
+    const own = () => sharedSecrets(join(again.dataFolder, SECRET_FILE));
+    const secrets = shared.session ?? (await withVariable('DATA_FOLDER', own, [Error]));
     gateway.partners.replace(again.partnerKeys);
     gateway.operators.replace(again.operatorKeys);
     gateway.sessions.replaceSecrets(secrets);
@@ -335,14 +340,6 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     servers.stream.endInvalid();
   };
   return { address, port, socketsPort, operationsPort, sequencer, stop, reload };
-}
-
-/** Of sessions: those of all machines that share a journal, or its own. */
-async function secretsOf(
-  { dataFolder }: Config,
-  { session }: Awaited<ReturnType<typeof readSharedSecrets>>,
-): Promise<Buffer[]> {
-  return session ?? (await withVariable('DATA_FOLDER', () => sessionSecrets(dataFolder), [Error]));
 }
 
 async function listenToGateways(gateways: GatewayListener, parts: Parts): Promise<void> {

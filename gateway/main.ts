@@ -5,7 +5,7 @@
  */
 import '../persistence/compiler-flags.js';
 import { Command } from 'commander';
-import { JournalError } from '../persistence/journal/errors.js';
+import { FilesGone, JournalError } from '../persistence/journal/errors.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
 import { type Config, readConfig } from './config.js';
 import { type Running, startExchange } from './exchange.js';
@@ -21,6 +21,9 @@ import {
   reservedFiles,
 } from './start/process-limits.js';
 
+/** The exit status when the data folder is gone: a new start would make an empty exchange. */
+const FILES_GONE = 3;
+
 async function main(): Promise<void> {
   checkNode();
   readArguments();
@@ -32,7 +35,7 @@ async function main(): Promise<void> {
   // No client is answered: only the journal says what happened. The reason stands last.
   const onFatal = (error: Error) => {
     console.error(`The exchange has ended: ${error.message}`);
-    process.exit(1);
+    process.exit(error instanceof FilesGone ? FILES_GONE : 1);
   };
   const waiting = new AbortController();
   let exchange: Running | null = null;
@@ -44,8 +47,9 @@ async function main(): Promise<void> {
   if (config.role === 'standby') onSignals(stop);
   let mayHaveOthers = false;
   onHangUp(stop, () => {
-    if (exchange === null) mayHaveOthers = true;
-    else void reload(exchange, log);
+    if (exchange !== null) return void reload(exchange, log);
+    mayHaveOthers = true;
+    log.info('keys and secrets are read again before this process serves');
   });
   const onHandedOver = () => {
     console.log('A standby leads now, as it was asked to. This exchange has stopped.');
@@ -111,8 +115,10 @@ function onHangUp(stop: () => void, again: () => void): void {
 /** Wrong files change nothing: what is in force stays. */
 async function reload(exchange: Running, log: Log): Promise<void> {
   try {
-    await exchange.reload(readConfig(process.env));
-    log.info('keys and secrets were read again');
+    const config = readConfig(process.env);
+    await exchange.reload(config);
+    const [partnerKeys, operatorKeys] = [config.partnerKeys.length, config.operatorKeys.length];
+    log.info({ partnerKeys, operatorKeys }, 'keys and secrets were read again');
   } catch (error) {
     log.error({ problem: (error as Error).message }, 'keys and secrets stay as they were');
   }

@@ -66,6 +66,7 @@ export class Sessions {
   replaceSecrets(secrets: readonly Buffer[]): void {
     const before = this.secrets;
     this.secrets = secrets.map((each) => before.find((known) => known.equals(each)) ?? each);
+    this.remembered.clear();
   }
 
   async issue(userId: number, version: number, atMs: number): Promise<string> {

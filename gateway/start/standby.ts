@@ -56,6 +56,7 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
     new WaitingServer(
       config.trustProxy,
       () => JSON.stringify(body()),
+      () => metricsOf(tail),
       () => tail !== null,
     );
   const server = serverWith(status);
@@ -107,6 +108,12 @@ function statusOf(tail: JournalTail | null, { isUnreplicated }: StandbyOptions):
     epoch: tail?.head.epoch ?? null,
     ageMs: tail === null ? null : Math.round(tail.ageMs),
   };
+}
+
+/** Of a replica, too: exchange_replica_age_seconds. */
+function metricsOf(tail: JournalTail | null): string {
+  const age = tail === null ? '' : `exchange_replica_age_seconds ${tail.ageMs / 1_000}\n`;
+  return `exchange_leader 0\n${age}`;
 }
 
 function tailOptions({ config, address, log }: StandbyOptions) {

@@ -1,14 +1,16 @@
 /**
- * What a standby answers while it waits: /api/health, /api/status with how far its engine is, and
- * for everything else 503 `unavailable` with Retry-After. The reason is `standby` when its engine
- * is warm, so that it does what it is there for, and `recovering` before. Each answer closes its
- * connection, so that none is left when the exchange itself listens on the port.
+ * What a standby answers while it waits: /api/health, /api/status with how far its engine is,
+ * /api/metrics with little more than that it does not lead, and for everything else 503
+ * `unavailable` with Retry-After. The reason is `standby` when its engine is warm, so that it does
+ * what it is there for, and `recovering` before. Each answer closes its connection, so that none is
+ * left when the exchange itself listens on the port.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { errorAnswer } from '../http/errors.js';
 import { answerLater } from '../http/last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../http/response-head.js';
 import { Router } from '../http/router.js';
+import { METRICS_TYPE } from '../observe/metrics.js';
 
 const RETRY_AFTER_S = '1';
 const WAITING = errorAnswer('unavailable', { executed: false, reason: 'standby' });
@@ -17,8 +19,13 @@ const RECOVERING = errorAnswer('unavailable', { executed: false, reason: 'recove
 export class WaitingServer {
   private readonly router: Router;
 
-  /** @param status the body of /api/status */
-  constructor(trustProxy: boolean, status: () => string, isWarm: () => boolean) {
+  /** @param status the body of /api/status; @param metrics that of /api/metrics */
+  constructor(
+    trustProxy: boolean,
+    status: () => string,
+    metrics: () => string,
+    isWarm: () => boolean,
+  ) {
     const refusal = () => (isWarm() ? WAITING : RECOVERING).text;
     this.router = new Router(trustProxy, (response) =>
       answerLater(response, () => write(response, 503, refusal())),
@@ -26,6 +33,7 @@ export class WaitingServer {
     const routes: [path: string, answer: (response: HttpResponse) => void][] = [
       ['/api/health', (response) => answer(response, 200, '{"status":"ok"}')],
       ['/api/status', (response) => answer(response, 200, status())],
+      ['/api/metrics', (response) => answer(response, 200, metrics(), METRICS_TYPE)],
       ['/*', (response) => answer(response, 503, refusal())],
     ];
     for (const [path, handle] of routes) this.router.on('any', path, handle);
@@ -42,14 +50,14 @@ export class WaitingServer {
   }
 }
 
-function answer(response: HttpResponse, status: number, text: string): void {
-  response.cork(() => write(response, status, text));
+function answer(response: HttpResponse, status: number, text: string, type = JSON_TYPE): void {
+  response.cork(() => write(response, status, text, type));
 }
 
 /** To be called corked. */
-function write(response: HttpResponse, status: number, text: string): void {
+function write(response: HttpResponse, status: number, text: string, type = JSON_TYPE): void {
   writeStatus(response, status);
-  writeHead(response, JSON_TYPE, false);
+  writeHead(response, type, false);
   if (status === 503) response.writeHeader('Retry-After', RETRY_AFTER_S);
   response.writeHeader('Connection', 'close');
   response.end(text, true);

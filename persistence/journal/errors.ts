@@ -75,6 +75,11 @@ export class JournalNotWritten extends JournalError {
   override name = 'JournalNotWritten';
 }
 
+/** A file of the journal is no longer under its name: it was removed, moved or replaced. */
+export class FilesGone extends JournalNotWritten {
+  override name = 'FilesGone';
+}
+
 /** The journal cannot be read now. Nothing is known to be wrong with it. */
 export class JournalUnavailable extends Error {
   override name = 'JournalUnavailable';

@@ -5,13 +5,13 @@
  * Always holds: it looks once a second, so a commit costs nothing more.
  */
 import { statSync } from 'node:fs';
-import { JournalNotWritten } from './errors.js';
+import { FilesGone } from './errors.js';
 
 const LOOK_EVERY_MS = 1_000;
 
 export class OwnFiles {
   /** What is wrong; null: nothing was, a second ago at most. */
-  problem: JournalNotWritten | null = null;
+  problem: FilesGone | null = null;
   private readonly ids: string[];
   private readonly timer: NodeJS.Timeout;
 
@@ -28,10 +28,10 @@ export class OwnFiles {
     const at = this.paths.findIndex((path, i) => idOf(path) !== this.ids[i]);
     if (at === -1) return;
     this.close();
-    this.problem = new JournalNotWritten(
-      `${this.paths[at]} was removed, moved or replaced while the exchange wrote to it. What it ` +
-        'acknowledged since then, for a second at most, is lost with that file. It stops now. Put ' +
-        'the file back if it was moved; otherwise restore a backup into a new folder.',
+    this.problem = new FilesGone(
+      `${this.paths[at]} was removed, moved or replaced while the exchange wrote to it, and what is ` +
+        'in the file that it wrote to is lost unless that one is put back. It stops now. Put it back ' +
+        'if it was moved; otherwise restore a backup into a new folder.',
       null,
     );
   }

@@ -278,7 +278,7 @@ describe('the compose file', () => {
     const [, dockerfile] = /dockerfile: (\S+)/.exec(text)!;
     expect(existsSync(join(ROOT, dockerfile!))).toBe(true);
     expect(containerfile).toContain('EXPOSE 3000');
-    expect(text).toContain('- "3000:3000"');
+    expect(text).toContain(':3000:3000"');
     const volumes = [...text.matchAll(/- ([\w-]+):(\/\w+)\n/g)];
     expect(volumes).toHaveLength(2);
     for (const [, volume, path] of volumes) {
