@@ -61,6 +61,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   standstill: own('standstill'),
   'cluster-kill': own('cluster-kill'),
   'cluster-day': own('cluster-day'),
+  mutations: own('mutations'),
 };
 const names = Object.keys(TRIALS);
 const LIMIT_MS = 60 * 60_000;

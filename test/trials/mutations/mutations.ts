@@ -1,0 +1,157 @@
+/**
+ * Twenty mistakes in lines that matter, one promise each, and the file of `npm test` that must
+ * notice it.
+ */
+
+export interface Mutation {
+  mistake: string;
+  file: string;
+  /** Stands once in the file. */
+  from: string;
+  to: string;
+  /** Below test/, without .test.ts. */
+  noticedBy: string;
+}
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    mistake: 'a fee is rounded down',
+    file: 'engine/interface/parameters.ts',
+    from: 'Math.ceil((amountMicros',
+    to: 'Math.floor((amountMicros',
+    noticedBy: 'engine/fee',
+  },
+  {
+    mistake: 'the money that a resting buy holds is not released when it trades',
+    file: 'engine/rules/orders/trade.ts',
+    from: 'state.ledger.addHeld(userId, 0 - valueMicros);',
+    to: '',
+    noticedBy: 'engine/examples/matching',
+  },
+  {
+    mistake: 'two sellers mint a set, and two buyers merge one',
+    file: 'engine/rules/orders/trade.ts',
+    from: 'taker.side === Side.BUY ? lots : 0 - lots',
+    to: 'taker.side === Side.SELL ? lots : 0 - lots',
+    noticedBy: 'engine/examples/matching',
+  },
+  {
+    mistake: 'an order trades with one of its own user',
+    file: 'engine/rules/orders/place-order.ts',
+    from: 'taker.selfTrade !== SelfTrade.CANCEL_RESTING)\n        ',
+    to: 'false)\n        ',
+    noticedBy: 'engine/examples/matching',
+  },
+  {
+    mistake: 'a share of a VOID market pays a dollar',
+    file: 'engine/rules/markets/settlement.ts',
+    from: 'isVoid ? MICROS_PER_SET / 2 : MICROS_PER_SET',
+    to: 'MICROS_PER_SET',
+    noticedBy: 'engine/settlement',
+  },
+  {
+    mistake: 'a VOID market keeps the fees',
+    file: 'engine/rules/markets/settlement.ts',
+    from: 'Resolution.VOID ? state.positions.feesMicros(row) : 0',
+    to: 'Resolution.VOID ? 0 : 0',
+    noticedBy: 'engine/settlement',
+  },
+  {
+    mistake: 'the guard holds no price back',
+    file: 'engine/rules/markets/observe-price.ts',
+    from: 'if (prices.guard(asset).holds(prices.last(asset), priceMicros, nowMs)) {',
+    to: 'if (prices.guard(asset).holds(prices.last(asset), priceMicros, nowMs) && false) {',
+    noticedBy: 'engine/prices',
+  },
+  {
+    mistake: 'a key is answered with the result of another command',
+    file: 'engine/state/idempotency.ts',
+    from: 'if (!isSame) return Found.OTHER;',
+    to: '',
+    noticedBy: 'engine/idempotency',
+  },
+  {
+    mistake: 'a frozen user is withdrawn from',
+    file: 'engine/rules/transfer.ts',
+    from: 'if (!isDeposit && state.accounts.isFrozen(command.userId)) return Code.user_frozen;',
+    to: '',
+    noticedBy: 'gateway/access/operators',
+  },
+  {
+    mistake: 'an answer leaves before its command is durable',
+    file: 'persistence/sequencer.ts',
+    from: 'if (sequence <= this.durable) this.release();',
+    to: 'target.release();',
+    noticedBy: 'persistence/journal/sequencer',
+  },
+  {
+    mistake: 'a commit that failed counts as durable',
+    file: 'persistence/sequencer.ts',
+    from: 'if (error !== null) this.fail(error);',
+    to: '',
+    noticedBy: 'persistence/journal/sequencer',
+  },
+  {
+    mistake: 'a batch is not chained to the one before it',
+    file: 'persistence/journal/format.ts',
+    from: '.update(previousHash)\n',
+    to: '\n',
+    noticedBy: 'persistence/journal/journal-damage',
+  },
+  {
+    mistake: 'a replay that leads elsewhere goes on',
+    file: 'persistence/recovery.ts',
+    from: 'if (digest !== batch.digest) throw otherDigest(batch, digest);',
+    to: '',
+    noticedBy: 'persistence/journal/journal-damage',
+  },
+  {
+    mistake: 'a snapshot is used that the journal does not vouch for',
+    file: 'persistence/snapshot/load.ts',
+    from: 'if (vouched === hash) return null;',
+    to: 'return null;',
+    noticedBy: 'persistence/follower/snapshot',
+  },
+  {
+    mistake: 'a token that may only read trades',
+    file: 'gateway/http/admission.ts',
+    from: "(scope < Scope.TRADE && route.method !== 'GET')",
+    to: 'false',
+    noticedBy: 'gateway/access/tokens',
+  },
+  {
+    mistake: 'a token outlives the password that it came with',
+    file: 'gateway/auth/sessions.ts',
+    from: "engine.credentialVersion(userId) === version ? null : 'token_revoked'",
+    to: 'engine.credentialVersion(userId) === version ? null : null',
+    noticedBy: 'gateway/limits/auth-sessions',
+  },
+  {
+    mistake: 'a signature is not compared',
+    file: 'gateway/auth/sessions.ts',
+    from: 'return signature.length === valid.length && timingSafeEqual(signature, valid);',
+    to: 'return signature.length === valid.length || timingSafeEqual(signature, valid);',
+    noticedBy: 'gateway/limits/auth-sessions',
+  },
+  {
+    mistake: 'any key is an operator’s',
+    file: 'gateway/auth/access-keys.ts',
+    from: 'if (timingSafeEqual(candidate.sha256, digest)) found = candidate;',
+    to: 'if (candidate.sha256.length === digest.length) found = candidate;',
+    noticedBy: 'gateway/access/operators',
+  },
+  {
+    mistake: 'another site’s page changes something with the cookie',
+    file: 'gateway/http/admission.ts',
+    from: 'return !isSameSite(context.request, context.gateway.config.siteOrigins);',
+    to: 'return false && !isSameSite(context.request, context.gateway.config.siteOrigins);',
+    noticedBy: 'gateway/limits/auth-sessions',
+  },
+  {
+    mistake: 'a request that is refused for its user has paid by its address',
+    file: 'gateway/fair-use/fair-use.ts',
+    from: 'if (bill.byAddress > 0) address!.giveBack(bill.sender.address, bill.byAddress);',
+    to: '',
+    noticedBy: 'gateway/limits/fair-use',
+  },
+];
