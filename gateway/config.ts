@@ -183,7 +183,12 @@ const Variables = z.object({
     'contains a duplicate source',
   ),
   FEED_SPEED: number({ standard: 1, min: 0.001, max: 100_000, integer: false }),
-  FEED_SEED: number({ standard: 1, min: 0, max: 4_294_967_295 }),
+  FEED_SEED: z
+    .string()
+    .regex(/^\d{1,10}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((seed) => seed <= 4_294_967_295, 'must be at most 4294967295')
+    .optional(),
   COINBASE_URL: text(VENUES.coinbase.url, /^wss?:\/\//, 'must be a ws or wss URL'),
   KRAKEN_URL: text(VENUES.kraken.url, /^wss?:\/\//, 'must be a ws or wss URL'),
   STARTING_BALANCE: dollars(10_000, MAX_ORDER_MICROS),
@@ -449,7 +454,7 @@ function streamLimits(variables: Variables): StreamLimits {
 
 function priceFeed(variables: Variables): PriceFeedConfig {
   const { PRICE_FEED: feed, FEED_SPEED: speed, FEED_SEED: seed } = variables;
-  if (feed === 'simulated') return { kind: 'simulated', seed, speed };
+  if (feed === 'simulated') return { kind: 'simulated', seed: seed ?? null, speed };
   if (feed.startsWith('file:')) return { kind: 'file', path: feed.slice('file:'.length), speed };
   if (speed !== STANDARD.FEED_SPEED)
     throw new ConfigError(`FEED_SPEED is set, but the prices of ${feed} come in real time`);

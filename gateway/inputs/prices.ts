@@ -1,4 +1,5 @@
 /** Opens the configured sources of prices and time, and submits prices to the engine. */
+import { randomInt } from 'node:crypto';
 import type { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
@@ -24,7 +25,8 @@ export const VENUES = { coinbase: COINBASE, kraken: KRAKEN } as const;
 export type VenueName = keyof typeof VENUES;
 
 export type PriceFeedConfig =
-  | { kind: 'simulated'; seed: number; speed: number }
+  /** `seed` null: one that nobody knows. */
+  | { kind: 'simulated'; seed: number | null; speed: number }
   | { kind: 'file'; path: string; speed: number }
   | { kind: 'live'; venues: { name: VenueName; url: string }[] };
 
@@ -79,7 +81,7 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
       const clock = simulationClock(feed.speed, engine, log);
       const simulated = assets.map((symbol) => simulatedAsset(symbol, engine));
       // A different seed at each start, so that prices do not repeat their moves.
-      const seed = `${feed.seed}:${engine.sequence}`;
+      const seed = `${feed.seed ?? randomInt(2 ** 48 - 1)}:${engine.sequence}`;
       return { clock, feed: new SimulatedFeed({ assets: simulated, clock, seed }), venues: [] };
     }
     case 'file': {

@@ -236,7 +236,7 @@ describe('the configuration', () => {
       dataFolder: './data',
       journal: null,
       assets: ['BTC', 'ETH', 'SOL'],
-      feed: { kind: 'simulated', seed: 1, speed: 1 },
+      feed: { kind: 'simulated', seed: null, speed: 1 },
       startingBalanceMicros: 10_000_000_000,
       houseFundsMicros: 1_000_000_000_000,
       partnerKeys: [],

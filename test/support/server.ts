@@ -360,6 +360,7 @@ export class ChildServer {
       PORT: '0',
       PASSWORD_COST_LOG2: '10',
       FAIR_USE: 'off',
+      FEED_SEED: '1',
       ...(SOCKETS === null || variables['ROLE'] === 'replica' ? {} : SOCKET_VARIABLES),
       ...variables,
     };

@@ -57,6 +57,7 @@ test('an exchange with an address for its operators has no metrics for a visitor
   await visitor.view('status');
   await visitor.page.getByText('only on the address of its operators').waitFor();
   await visitor.page.getByText('Durable up to').waitFor();
+  await visitor.page.getByText('No fresh price: BTC and ETH.').waitFor();
   await visitor.isAccessible('the status without metrics');
   await visitor.close();
   await server.stop();

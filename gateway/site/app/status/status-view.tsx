@@ -30,6 +30,7 @@ export default function StatusView() {
         <h1>Status</h1>
         <a href="/api/metrics">All metrics</a>
       </div>
+      <Read of={reading}>{(now) => <p>{sentenceOf(now)}</p>}</Read>
       <div class="columns">
         <Panel title="Exchange">
           <div class="panel-body">
@@ -55,6 +56,18 @@ export default function StatusView() {
       </div>
     </>
   );
+}
+
+/** What most people come for. */
+function sentenceOf({ prices }: Pick<Status, 'prices'>): string {
+  const listed = new Intl.ListFormat('en', { type: 'conjunction' });
+  const named = (wrong: (price: Status['prices'][number]) => boolean) =>
+    listed.format(prices.filter(wrong).map(({ asset }) => asset));
+  const held = named((price) => price.held !== null);
+  const silent = named((price) => !price.sources.some(({ isFresh }) => isFresh));
+  if (held !== '') return `The price of ${held} is held back, because it is far from the last one.`;
+  if (silent !== '') return `No fresh price: ${silent}. Markets of these assets wait for one.`;
+  return 'The exchange works: it answers, and every asset has a fresh price.';
 }
 
 function Prices({ of }: { of: Status['prices'] }) {
