@@ -7,7 +7,6 @@ import { problemText } from '../../gateway/json/problems.js';
 import { repeatedKey } from '../../gateway/json/repeated-key.js';
 import { JsonScanner } from '../../gateway/json/scanner.js';
 import { BatchReader } from '../../gateway/resources/batch/batch-reader.js';
-import { quickCheck } from '../../gateway/resources/batch/quick-check.js';
 import { BatchBody, readOperations } from '../../gateway/resources/batch/requests.js';
 import { buyCommand } from '../../gateway/resources/orders/commands.js';
 import { OrderReader } from '../../gateway/resources/orders/order-reader.js';
@@ -65,16 +64,11 @@ function read<Schema extends z.ZodType>(
   { scan, schema, command }: Readers<Schema>,
 ): Work {
   const bytes = new Uint8Array(Buffer.from(JSON.stringify(sent)));
-  const isValid = quickCheck(schema);
   const ways = {
     'byte scanner': () => scan(bytes),
-    ajv: () => {
-      const json = jsonOf(bytes);
-      return command(isValid(json) ? (json as z.output<Schema>) : refused());
-    },
     zod: () => command(schema.parse(jsonOf(bytes), { error: problemText })),
   };
-  mustAgree(name, [ways['byte scanner'](), ways.ajv(), ways.zod()]);
+  mustAgree(name, [ways['byte scanner'](), ways.zod()]);
   return { name: `${name}, ${bytes.length} bytes`, figure, ways };
 }
 

@@ -359,10 +359,6 @@ function parseBody(
     );
     return false;
   }
-  if (route.quickCheck?.(json) === true) {
-    context.body = json;
-    return true;
-  }
   const parsed = route.body!.safeParse(json, { error: problemText });
   if (!parsed.success) {
     refuseFields(context, route, parsed.error, { input: json, whole: 'body' });

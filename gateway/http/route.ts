@@ -53,8 +53,6 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
     body: Uint8Array,
     session: Session,
   ): Command | null;
-  /** A fast check: true if the body is valid and needs no parsing. Otherwise the schema decides. */
-  quickCheck?(body: unknown): boolean;
   /**
    * Reports fields of the body, or of the query if there is no body, that are required because of
    * other fields. Called if the schema refuses the request: it checks no rules across fields then.

@@ -20,7 +20,6 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { NoQuery } from '../../json/fields.js';
 import { BatchReader } from './batch-reader.js';
 import * as examples from './examples.js';
-import { quickCheck } from './quick-check.js';
 import { batchReceipt, refusedOperation } from './receipts.js';
 import {
   BatchBody,
@@ -41,7 +40,6 @@ export const batchRoutes: Route[] = [
       'Up to 100 orders, amendments, cancels and claims, executed in order without interruption; each on its own, or all or none',
     query: NoQuery,
     body: BatchBody,
-    quickCheck: quickCheck(BatchBody),
     missing: missingOfOperations,
     namesAnother: operationNamesAnother,
     idempotent: true,

@@ -3,8 +3,7 @@
  * engine units.
  *
  * The schemas have no transforms and no refinements: those would cost several times as much as all
- * other checks, and batch/quick-check.ts could not compile them. One pass after the schemas scales
- * the numbers and checks the rest.
+ * other checks. One pass after the schemas scales the numbers and checks the rest.
  */
 import { z } from 'zod';
 import { Outcome, type SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
