@@ -42,7 +42,7 @@ import { checkFolder } from '../replay/input/replay-journal.js';
 import { checksumIn } from '../snapshot/file.js';
 import { listSnapshots } from '../snapshot/folder.js';
 import { vouchedHash } from '../snapshot/vouched.js';
-import { createPrivateFolder, FILE_MODE, fileHash, syncPath } from '../storage/files.js';
+import { createPrivateFolder, FILE_MODE, fileHash, named, syncPath } from '../storage/files.js';
 import { OperationRefused } from './folders.js';
 
 const SUFFIX = '.gz';
@@ -67,13 +67,22 @@ export async function archiveSegments({ folder, archive }: ArchiveRequest): Prom
       rmSync(to);
       throw changed(to);
     }
-    writeFileSync(archivedMark(path), `${statSync(path).size}\n`, { mode: FILE_MODE });
+    writeMark(archivedMark(path), statSync(path).size);
     await syncPath(folder);
     rmSync(path);
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
   }
   await syncPath(folder);
   return movable.map(({ name }) => name);
+}
+
+/** What a segment had, which bounds how much is unpacked. */
+function writeMark(path: string, bytes: number): void {
+  try {
+    writeFileSync(path, `${bytes}\n`, { mode: FILE_MODE });
+  } catch (error) {
+    throw named(error, path);
+  }
 }
 
 interface MovableSegment {
@@ -214,7 +223,7 @@ async function copyThrough(
     rmSync(temporary, { force: true });
     const target = createWriteStream(temporary, { mode: FILE_MODE, flags: 'wx' });
     await pipeline(createReadStream(from), through, target).catch((error: unknown) => {
-      throw isDamage(error) ? changed(from) : error;
+      throw isDamage(error) ? changed(from) : named(error, temporary);
     });
     await syncPath(temporary);
     check(temporary);

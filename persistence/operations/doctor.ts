@@ -284,13 +284,17 @@ function healthy({ data, backup, archive }: Places): string[] {
 }
 
 /** In segments that a start does not read. A copy made by tools would end before the damage. */
-function damagedBefore(end: number, { folder, good }: Examined): string[] {
+function damagedBefore(end: number, { folder, good, problem }: Examined): string[] {
+  const until =
+    problem!.firstBadSequence === null
+      ? 'Until then there is no backup of the whole journal'
+      : `Until then a backup ends at sequence ${good}, and archives stop there, too`;
   return [
     ...startOf(folder),
     `It goes on at sequence ${end}. The damage is in an older part, which a start does not need: do`,
     'not repair or restore, which would lose what came after it. If there is a copy of the damaged',
-    'file itself, put it back while the exchange is stopped. Until then a backup ends at sequence',
-    `${good}, and archives stop there, too: copy the whole folder while the exchange is stopped.`,
+    'file itself, put it back while the exchange is stopped.',
+    `${until}: copy the whole folder while the exchange is stopped.`,
   ];
 }
 
