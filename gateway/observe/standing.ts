@@ -58,11 +58,16 @@ export class Standing {
     return this.parts.hasJournal ? lastBackup(this.parts.folder) : null;
   }
 
-  /** Files of the journal here, and those that an archive has instead. */
+  /** Files of the journal here, and those that an archive has instead; null: it cannot be asked. */
   get segments(): { here: number; archived: number } | null {
     const { folder, hasJournal } = this.parts;
     if (!hasJournal) return null;
-    return { here: listSegments(folder).length, archived: archivedCount(folder) };
+    try {
+      return { here: listSegments(folder).length, archived: archivedCount(folder) };
+    } catch {
+      // As without free descriptors.
+      return null;
+    }
   }
 
   /** Of the file system of the data folder; null: it cannot be asked. */
