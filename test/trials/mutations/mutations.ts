@@ -38,8 +38,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'an order trades with one of its own user',
     file: 'engine/rules/orders/place-order.ts',
-    from: 'taker.selfTrade !== SelfTrade.CANCEL_RESTING)\n        ',
-    to: 'false)\n        ',
+    from: '=== taker.userId) {\n      if (taker.selfTrade !== SelfTrade.CANCEL_RESTING) {\n        if',
+    to: '=== 0) {\n      if (taker.selfTrade !== SelfTrade.CANCEL_RESTING) {\n        if',
     noticedBy: 'engine/examples/matching',
   },
   {
@@ -61,7 +61,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'engine/rules/markets/observe-price.ts',
     from: 'if (prices.guard(asset).holds(prices.last(asset), priceMicros, nowMs)) {',
     to: 'if (prices.guard(asset).holds(prices.last(asset), priceMicros, nowMs) && false) {',
-    noticedBy: 'engine/prices',
+    noticedBy: 'engine/differential',
   },
   {
     mistake: 'a key is answered with the result of another command',
@@ -96,7 +96,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'persistence/journal/format.ts',
     from: '.update(previousHash)\n',
     to: '\n',
-    noticedBy: 'persistence/journal/journal-damage',
+    noticedBy: 'persistence/journal/journal',
   },
   {
     mistake: 'a replay that leads elsewhere goes on',
