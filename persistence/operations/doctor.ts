@@ -102,6 +102,8 @@ function withoutData(data: string, backup: Examined): Diagnosis {
 
 /** Whether the first batch that both folders have is another. Batches are copied as they are. */
 async function isOfAnother(data: Examined, backup: Examined): Promise<boolean> {
+  // Which of its segments are of the exchange is unknown.
+  if (data.problem instanceof MixedSegments) return false;
   try {
     const first = Math.max(await firstIn(data.folder), await firstIn(backup.folder));
     const [a, b] = [await batchAt(data.folder, first), await batchAt(backup.folder, first)];
