@@ -4,11 +4,12 @@
  */
 import { effect, signal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
-import { pages, userTrades } from '../../../client/index.js';
+import { userTrades } from '../../../client/index.js';
 import type { Paging, Position, UserTrade } from '../../../client/types.js';
 import { positions, trueAt } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
+import { everyEntry } from '../results/history.js';
 
 type Trade = Pick<UserTrade, 'outcome' | 'side' | 'shares' | 'fee'>;
 
@@ -67,17 +68,12 @@ async function read(marketId: string): Promise<void> {
   if (reading.has(marketId)) return;
   reading.add(marketId);
   const [about, sequence] = [aboutOf(marketId), trueAt.peek()];
-  const trades: Trade[] = [];
-  let reached = Number.POSITIVE_INFINITY;
-  const readPage = async (paging: Paging) => {
-    const page = await userTrades(api, user.peek()?.userId ?? '', { ...paging, marketId });
-    reached = Math.min(reached, page.sequence);
-    return page;
-  };
+  const readPage = (paging: Paging) =>
+    userTrades(api, user.peek()?.userId ?? '', { ...paging, marketId });
   try {
-    for await (const trade of pages(readPage, 'trades')) trades.unshift(trade);
-    if (reached >= sequence)
-      known.value = new Map(known.peek()).set(marketId, { about, ...feesOf(trades) });
+    const trades = await everyEntry(readPage, 'trades', sequence);
+    if (trades !== null)
+      known.value = new Map(known.peek()).set(marketId, { about, ...feesOf(trades.reverse()) });
   } catch {
     // It is tried again.
   }

@@ -24,7 +24,8 @@ export const price = signal('');
 export const terms = signal<Terms>('GTC');
 export const postOnly = signal(false);
 /** Ticks past the worst price of the quote that a market order may trade at. */
-export const tolerance = kept('tolerance', '20', ['0', '10', '20', '50', '100']);
+export const TOLERANCES = ['0', '10', '20', '50', '100'] as const;
+export const tolerance = kept('tolerance', '20', TOLERANCES);
 /** Orders are sent without a second click. */
 export const oneClick = kept<'on' | 'off'>('one-click', 'off', ['on', 'off']);
 

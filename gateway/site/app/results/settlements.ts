@@ -5,13 +5,14 @@
  */
 import { effect, signal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
-import { ledger, pages, market as readMarket } from '../../../client/index.js';
+import { ledger, market as readMarket } from '../../../client/index.js';
 import type { Ledger, Market, Paging } from '../../../client/types.js';
 import { positions, trueAt } from '../model/account.js';
 import { api, publicApi } from '../model/exchange.js';
 import { active } from '../model/markets.js';
 import { user } from '../model/session.js';
 import { keptList } from '../model/settings.js';
+import { everyEntry } from './history.js';
 
 interface Place {
   userId: string;
@@ -89,7 +90,8 @@ async function settle(place: Place, sequence: number): Promise<void> {
   reading.add(marketId);
   try {
     const { resolution } = await readMarket(publicApi, marketId);
-    const entries = resolution === null ? null : await entriesOf(place, sequence);
+    const read = (paging: Paging) => ledger(api, userId, { ...paging, marketId });
+    const entries = resolution === null ? null : await everyEntry(read, 'entries', sequence);
     if (resolution !== null && entries !== null) {
       const settled = settlementOf(resolution, entries);
       forget(place);
@@ -103,17 +105,4 @@ async function settle(place: Place, sequence: number): Promise<void> {
     reading.delete(marketId);
   }
   setTimeout(() => tries.value++, AGAIN_MS);
-}
-
-/** null: the history has not reached the sequence. */
-async function entriesOf({ userId, marketId }: Place, sequence: number) {
-  const entries: Entry[] = [];
-  let reached = Number.POSITIVE_INFINITY;
-  const read = async (paging: Paging) => {
-    const page = await ledger(api, userId, { ...paging, marketId });
-    reached = Math.min(reached, page.sequence);
-    return page;
-  };
-  for await (const entry of pages(read, 'entries')) entries.push(entry);
-  return reached < sequence ? null : entries;
 }

@@ -24,6 +24,7 @@ import {
   side,
   size,
   type Terms,
+  TOLERANCES,
   terms,
   tolerance,
   unit,
@@ -303,7 +304,7 @@ function Tolerance() {
           tolerance.value = currentTarget.value as typeof tolerance.value;
         }}
       >
-        {['0', '10', '20', '50', '100'].map((ticks) => (
+        {TOLERANCES.map((ticks) => (
           <option key={ticks} value={ticks}>
             {`${Number(ticks) / 10}¢ ${side.value === 'BUY' ? 'more' : 'less'}`}
           </option>
