@@ -271,7 +271,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   checkRole(variables);
   checkEffect(variables);
   return {
-    settings: settingsIn(environment),
+    settings: settingsIn(environment, variables),
     role: variables.ROLE,
     host: variables.HOST,
     port: variables.PORT,
@@ -320,14 +320,16 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 }
 
 /** The variables of the environment that are not at their default; of keys the names alone. */
-function settingsIn(environment: Record<string, string | undefined>): Record<string, string> {
+function settingsIn(
+  environment: Record<string, string | undefined>,
+  variables: Variables,
+): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const name of VARIABLE_NAMES as (keyof Variables)[]) {
     const value = environment[name];
     if (value === undefined) continue;
-    const { [name]: parsed } = Variables.parse({ [name]: value });
     const isKeys = name === 'PARTNER_KEYS' || name === 'OPERATOR_KEYS';
-    if (JSON.stringify(parsed) !== JSON.stringify(STANDARD[name]))
+    if (JSON.stringify(variables[name]) !== JSON.stringify(STANDARD[name]))
       settings[name] = isKeys ? value.replace(/:[0-9a-fA-F]{64}/g, '') : value;
   }
   return settings;

@@ -5,7 +5,6 @@
  * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
  * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
  */
-import { join } from 'node:path';
 import type { Engine } from '../engine/engine.js';
 import type { VouchForSnapshot } from '../engine/interface/commands.js';
 import { Follower } from '../persistence/follower/follower.js';
@@ -14,7 +13,7 @@ import type { ReplicatedFolder } from '../persistence/replicated-folder.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
 import { type AccessKey, AccessKeys } from './auth/access-keys.js';
-import { readSecrets, SECRET_FILE, sessionSecrets, sharedSecrets } from './auth/secret.js';
+import { readSecrets, sessionSecrets } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
 import { contractFiles } from './contract/serve.js';
@@ -38,7 +37,7 @@ import { withVariable } from './start/config-error.js';
 import { type Data, lockData } from './start/data.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
-import { readSharedSecrets } from './start/secrets.js';
+import { existingSecrets, readSharedSecrets } from './start/secrets.js';
 import { atMost } from './time/at-most.js';
 import { elapsedMs } from './time/clock.js';
 import { SequenceWaits } from './time/sequence-waits.js';
@@ -330,14 +329,9 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   parts.replicated?.serves(address);
   const stop = () => ending.stop();
   const reload = async (again: Config) => {
-    const shared = await readSharedSecrets(again);
-    const own = () => sharedSecrets(join(again.dataFolder, SECRET_FILE));
-    const secrets = shared.session ?? (await withVariable('DATA_FOLDER', own, [Error]));
-    gateway.partners.replace(again.partnerKeys);
-    gateway.operators.replace(again.operatorKeys);
-    gateway.sessions.replaceSecrets(secrets);
-    gateways?.replaceKeys(shared.gatewayKeys!);
-    servers.stream.endInvalid();
+    const { gatewayKeys } = await readSharedSecrets(again);
+    servers.replaceAccess(again, await existingSecrets(again));
+    gateways?.replaceKeys(gatewayKeys!);
   };
   return { address, port, socketsPort, operationsPort, sequencer, stop, reload };
 }

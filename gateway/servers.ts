@@ -142,6 +142,15 @@ export class Servers {
       : await this.operations.listen(operationsHost, operationsPort!);
   }
 
+  /** Who may come in, from now on. Streams of sessions that are no longer valid end. */
+  replaceAccess({ partnerKeys, operatorKeys }: Config, secrets: readonly Buffer[]): void {
+    const { partners, operators, sessions } = this.options.gateway;
+    partners.replace(partnerKeys);
+    operators.replace(operatorKeys);
+    sessions.replaceSecrets(secrets);
+    this.stream.endInvalid();
+  }
+
   /** Accepts no new connections. Resolves when all requests are answered. */
   async drain(): Promise<void> {
     await Promise.all([this.open.drain(), this.operations?.drain(), this.sockets?.drain()]);

@@ -4,7 +4,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SECRET_FILE, sessionSecrets } from '../../gateway/auth/secret.js';
+import { sessionSecrets } from '../../gateway/auth/secret.js';
+import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import type { PostgresCluster } from '../cluster/postgres.js';
 import { until } from '../cluster/until.js';
 import { ExchangeUnderLoad, environmentIn } from '../http/exchange-under-load.js';

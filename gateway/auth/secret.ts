@@ -12,11 +12,12 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, fsyncSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPrivateText, withFile } from '../../persistence/storage/files.js';
-
-export const SECRET_FILE = 'session-secret';
-const SECRET_BYTES = 32;
-/** Each costs every request with a wrong token a signature. */
-const SECRETS_MAX = 4;
+import {
+  parseSecrets,
+  SECRET_BYTES,
+  SECRET_FILE,
+  SECRETS_MAX,
+} from '../../persistence/storage/session-secret.js';
 
 /** The secrets in a file that must be there. Throws if it is missing, invalid or accessible. */
 export function sharedSecrets(path: string): Buffer[] {
@@ -43,19 +44,12 @@ export function readSecrets(dataFolder: string): Buffer[] | null {
 
 function secretsIn(path: string): Buffer[] | null {
   if (!existsSync(path)) return null;
-  const lines = readPrivateText(path).split('\n');
-  const secrets = lines.map((line) => Buffer.from(line, 'base64url'));
-  // The decoder ignores invalid characters, so a secret must also encode back to the same text.
-  const isValid = secrets.every(
-    (secret, i) => secret.length === SECRET_BYTES && secret.toString('base64url') === lines[i],
+  const secrets = parseSecrets(readPrivateText(path));
+  if (secrets !== null) return secrets;
+  throw new Error(
+    `${path} does not contain session secrets, one a line and at most ${SECRETS_MAX}. Restore it, ` +
+      'or delete it to end all sessions.',
   );
-  if (!isValid || secrets.length > SECRETS_MAX) {
-    throw new Error(
-      `${path} does not contain session secrets, one a line and at most ${SECRETS_MAX}. Restore it, ` +
-        'or delete it to end all sessions.',
-    );
-  }
-  return secrets;
 }
 
 /** Writes a temporary file and renames it, so that the secret is never incomplete. */

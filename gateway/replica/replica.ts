@@ -7,13 +7,11 @@
  * journal; the follower; and then the HTTP server, whether there is a leader or not. Stop: new work
  * is refused, and what was forwarded is answered.
  */
-import { join } from 'node:path';
 import { Follower } from '../../persistence/follower/follower.js';
 import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';
 import type { JournalPlace } from '../../persistence/journal/source.js';
 import { JournalTail } from '../../persistence/journal-tail.js';
 import { createPrivateFolder } from '../../persistence/storage/files.js';
-import { SECRET_FILE, sharedSecrets } from '../auth/secret.js';
 import { Sessions } from '../auth/sessions.js';
 import type { Config } from '../config.js';
 import { fatalOnce, type Running, Started } from '../exchange.js';
@@ -30,6 +28,7 @@ import { operatorRoutes } from '../resources/operators/routes.js';
 import { partsFrom, Servers } from '../servers.js';
 import { ConfigError, withVariable } from '../start/config-error.js';
 import { addressOf } from '../start/data.js';
+import { existingSecrets } from '../start/secrets.js';
 import { RemoteOrders } from '../stream/orders/remote-orders.js';
 import { atMost } from '../time/at-most.js';
 import { elapsedMs } from '../time/clock.js';
@@ -65,7 +64,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
   const { dataFolder: folder, journal } = config;
   if (journal === null) throw new ConfigError('ROLE=replica needs JOURNAL, a journal to follow');
   const key = await readKey(config);
-  const sessions = new Sessions(await secretsOf(config));
+  const sessions = new Sessions(await existingSecrets(config));
   const address = addressOf(journal);
   const place: JournalPlace = { postgres: address, prefersStandby: true };
   const lock = await withVariable('DATA_FOLDER', () => lockedFolder(folder));
@@ -105,13 +104,6 @@ function readKey({ gatewaysKeyFile }: Config): Promise<string> {
     throw new Error('a replica needs the key of gateways, in a file');
   };
   return withVariable('GATEWAYS_KEY_FILE', read, [Error]);
-}
-
-/** Those of the leader: a replica makes none. */
-function secretsOf({ sessionSecretFile: file, dataFolder }: Config): Promise<Buffer[]> {
-  const name = file === '' ? 'DATA_FOLDER' : 'SESSION_SECRET_FILE';
-  const path = file === '' ? join(dataFolder, SECRET_FILE) : file;
-  return withVariable(name, () => sharedSecrets(path), [Error]);
 }
 
 async function lockedFolder(folder: string): Promise<FolderLock> {
@@ -178,12 +170,9 @@ async function open(parts: Parts, started: Started): Promise<Running> {
   const operationsPort = await servers.listenToOperators();
   const { address, port, socketsPort } = await servers.listen();
   const reload = async (again: Config) => {
-    const [key, secrets] = [await readKey(again), await secretsOf(again)];
+    const key = await readKey(again);
+    servers.replaceAccess(again, await existingSecrets(again));
     parts.key = key;
-    gateway.partners.replace(again.partnerKeys);
-    gateway.operators.replace(again.operatorKeys);
-    gateway.sessions.replaceSecrets(secrets);
-    stream.endInvalid();
   };
   return { address, port, socketsPort, operationsPort, stop, reload };
 }

@@ -2,6 +2,8 @@
  * The secrets that exchanges and gateways share, from files that the operator has made. They are
  * read before anything else: a standby that could not read them would only end when it has to lead.
  */
+import { join } from 'node:path';
+import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import type { AccessKey } from '../auth/access-keys.js';
 import { sharedSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
@@ -26,4 +28,14 @@ export async function readSharedSecrets(
     session: await withVariable('SESSION_SECRET_FILE', session, [Error]),
     gatewayKeys: await withVariable('GATEWAYS_KEY_FILE', keys, [Error]),
   };
+}
+
+/** Those of sessions, which must be there. @throws ConfigError that names the variable */
+export function existingSecrets({
+  sessionSecretFile: file,
+  dataFolder,
+}: Pick<Config, 'sessionSecretFile' | 'dataFolder'>): Promise<Buffer[]> {
+  const name = file === '' ? 'DATA_FOLDER' : 'SESSION_SECRET_FILE';
+  const path = file === '' ? join(dataFolder, SECRET_FILE) : file;
+  return withVariable(name, () => sharedSecrets(path), [Error]);
 }

@@ -156,8 +156,8 @@ async function examine(folder: string, archive: string | null): Promise<Examined
 function acknowledgedIn(folder: string): number | null {
   const state = readMark(join(folder, HEAD_FILE));
   const marked = state.state === 'read' ? [state.mark.sequence] : [];
-  const newest = Math.max(...marked, ...listSnapshots(folder).map(({ sequence }) => sequence));
-  return newest > 0 ? newest : (marked[0] ?? null);
+  const known = [...marked, ...listSnapshots(folder).map(({ sequence }) => sequence)];
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 async function judged(folder: string, earlier: readonly Segment[], checkAll: boolean) {
@@ -234,6 +234,8 @@ interface Places {
   archive: string | null;
 }
 
+const archiveOption = (archive: string | null) => (archive === null ? '' : ` --archive ${archive}`);
+
 function advice(places: Places): string[] {
   const { data, archive } = places;
   const { folder, problem } = data;
@@ -242,7 +244,7 @@ function advice(places: Places): string[] {
       'A start needs segments that are in the archive. This loses nothing:',
       `  npm run archive -- --data ${folder} --to ${archive} --restore`,
     ];
-  const from = archive === null ? '' : ` --archive ${archive}`;
+  const from = archiveOption(archive);
   if (problem === null) return [...healthy(places), NOT_REPLAYED(folder, from)];
   if (data.startsAt !== null) return damagedBefore(data.startsAt, data);
   if (problem.firstBadSequence === null) return ['Do what the problem says.'];
@@ -277,7 +279,7 @@ function healthy({ data, backup, archive }: Places): string[] {
   const { folder, good } = data;
   const start = startOf(folder);
   if (backup === null || backup.problem !== null || backup.good >= good) return start;
-  const from = archive === null ? '' : ` --archive ${archive}`;
+  const from = archiveOption(archive);
   return [
     ...start,
     `The backup lacks the last ${good - backup.good} commands. To add them:`,
@@ -303,7 +305,7 @@ function damagedBefore(end: number, { folder, good, problem }: Examined): string
 /** Into a new folder each; that with most commands first, a backup before a repair. */
 function stepsFor({ data, backup, archive }: Places): Step[] {
   const { folder, good, problem, hasBackup } = data;
-  const from = archive === null ? '' : ` --archive ${archive}`;
+  const from = archiveOption(archive);
   const steps: Step[] = [];
   if (backup !== null && backup.problem === null && backup.good > 0)
     steps.push({

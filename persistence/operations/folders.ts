@@ -26,8 +26,8 @@ import { UNFINISHED_COPY } from '../judgement.js';
 import { prepareSnapshotFolder, removeOldSnapshots, snapshotNameOf } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { createPrivateFile, createPrivateFolder, FILE_MODE, syncPath } from '../storage/files.js';
+import { parseSecrets, SECRET_FILE } from '../storage/session-secret.js';
 
-const SECRET_FILE = 'session-secret';
 const SILENT = { warn: () => {} };
 
 /** The request cannot be carried out, and nothing was changed. */
@@ -98,13 +98,10 @@ export async function finishCopy(folder: string): Promise<void> {
   await syncPath(folder);
 }
 
-/** Lines of 32 bytes in base64url, as gateway/auth/secret.ts has it. */
-const SECRETS = /^([A-Za-z0-9_-]{43}\n?)+$/;
-
 /** @throws OperationRefused for a file that is none: it must not replace a good one */
 export function mustHaveGoodSecret(folder: string): void {
   const path = join(folder, SECRET_FILE);
-  if (existsSync(path) && !SECRETS.test(readFileSync(path, 'utf8')))
+  if (existsSync(path) && parseSecrets(readFileSync(path, 'utf8')) === null)
     throw new OperationRefused(
       `${path} is damaged. If a backup has one, put it back, with mode 0600: otherwise all sessions ` +
         'and named tokens end. Nothing was copied',

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MAX_TOKENS_PER_USER } from '../../../engine/interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../../engine/interface/parameters.js';
-import { SECRET_FILE } from '../../../gateway/auth/secret.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
+import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
 import { eventually } from '../../support/eventually.js';
 import {
   type Answer,

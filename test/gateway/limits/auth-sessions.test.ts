@@ -4,8 +4,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SECRET_FILE } from '../../../gateway/auth/secret.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
+import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
   type Answer,

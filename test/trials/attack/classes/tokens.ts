@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PASSWORD } from '../../../../bench/http/load/client.js';
 import type { RequestFields } from '../../../../bench/http/load/messages.js';
-import { SECRET_FILE } from '../../../../gateway/auth/secret.js';
+import { SECRET_FILE } from '../../../../persistence/storage/session-secret.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { askOnce, microsOf, stakeOf, type Trader } from '../methods/client.js';
 import { mustHold } from '../promises.js';
