@@ -148,7 +148,7 @@ export const operatorRoutes: Route[] = [
     handle(call) {
       const { engine } = call;
       const account = engine.account(engine.findUser(call.query.username));
-      if (account === null) return call.answerError(errorAnswer('user_not_found'));
+      if (account === null) return call.answerError(NO_SUCH_NAME);
       const { userId, username } = account;
       call.answer(200, foundText({ userId: `u${userId}`, username }));
     },
@@ -216,6 +216,7 @@ function pausedMarkets(engine: Call<unknown>['engine']): string[] {
     .map((marketId) => marketIdText(engine, marketId));
 }
 
+const NO_SUCH_NAME = errorAnswer('user_not_found', {}, 'There is no user with this name.');
 const FROZEN_SHOWN = 100;
 
 function statusOf({ engine, gateway }: RequestContext<unknown, unknown>) {
