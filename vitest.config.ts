@@ -1,19 +1,22 @@
 /**
- * Two projects. `quick` (npm run test:quick) has the tests that start no process and no thread:
- * they need no build. `built` has the others, whose threads and processes run dist/. What a test
- * imports, directly or through other files, decides where it belongs.
+ * Three projects. `quick` (npm run test:quick) has the tests that start no process and no thread:
+ * they need no build. The threads of `threads` and the processes of `processes` run dist/. What a
+ * test imports, directly or through other files, decides where it belongs.
+ *
+ * Always holds: the files of `quick` and `threads` share what they import, because nothing in it
+ * changes. Those of `processes` do not: the address space that exchanges of earlier files reserve
+ * is too much to start another process.
  */
 import { defineConfig } from 'vitest/config';
 import { reachableFrom, sourcesOf } from './test/support/sources.js';
 
-const STARTS_ANOTHER = ['node:child_process', 'node:worker_threads'];
-
 const sources = ['engine', 'persistence', 'gateway', 'bench', 'test'].flatMap(sourcesOf);
 const needs = new Map(sources.map((source) => [source.path, source.needs]));
 const tests = sources.map(({ path }) => path).filter((path) => path.endsWith('.test.ts'));
-const startsAnother = (path: string) => {
+const projectOf = (path: string) => {
   const reached = reachableFrom(path, (each) => needs.get(each) ?? []);
-  return STARTS_ANOTHER.some((module) => reached.has(module));
+  if (reached.has('node:child_process')) return 'processes';
+  return reached.has('node:worker_threads') ? 'threads' : 'quick';
 };
 
 export default defineConfig({
@@ -25,17 +28,13 @@ export default defineConfig({
     // One more than two cores: a file that waits for a clock or a child process leaves its core to
     // another.
     maxWorkers: 3,
-    projects: [
-      {
-        extends: true,
-        // They share what they import: nothing in it changes.
-        test: {
-          isolate: false,
-          name: 'quick',
-          include: tests.filter((path) => !startsAnother(path)),
-        },
+    projects: ['quick', 'threads', 'processes'].map((name) => ({
+      extends: true,
+      test: {
+        name,
+        isolate: name === 'processes',
+        include: tests.filter((path) => projectOf(path) === name),
       },
-      { extends: true, test: { name: 'built', include: tests.filter(startsAnother) } },
-    ],
+    })),
   },
 });

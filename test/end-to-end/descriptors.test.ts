@@ -10,8 +10,9 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
+import { ChildServer } from '../support/child-server.js';
 import { eventually } from '../support/eventually.js';
-import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
+import { type ApiClient, PASSWORD } from '../support/server.js';
 import { starveOfDescriptors } from '../trials/attack/methods/process-limits.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 

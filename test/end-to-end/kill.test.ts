@@ -21,10 +21,10 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.j
 import { rejection } from '../../gateway/http/errors.js';
 import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
 import { cancelReceipt, claimReceipt } from '../../gateway/resources/orders/receipts.js';
+import { ChildServer } from '../support/child-server.js';
 import { extent, SEED } from '../support/extent.js';
 import { replayJournal } from '../support/journal-replay.js';
 import { programJson } from '../support/replay-tool.js';
-import { ChildServer } from '../support/server.js';
 import {
   type Attempt,
   type Floor,

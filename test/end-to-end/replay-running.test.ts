@@ -7,9 +7,10 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ChildServer } from '../support/child-server.js';
 import { eventually } from '../support/eventually.js';
 import { programJson, programLines } from '../support/replay-tool.js';
-import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
+import { type ApiClient, PASSWORD } from '../support/server.js';
 
 const VARIABLES = {
   ASSETS: 'BTC,ETH',

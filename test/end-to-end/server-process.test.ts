@@ -13,8 +13,9 @@ import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
 import { hostAndPort } from '../../gateway/start/addresses.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
+import { ChildServer } from '../support/child-server.js';
 import { eventually } from '../support/eventually.js';
-import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
+import { type ApiClient, PASSWORD } from '../support/server.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
 let folder: string;

@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { ChildServer } from '../support/child-server.js';
 import { eventually } from '../support/eventually.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
-import { type ApiClient, ChildServer, IN_SOCKET_THREADS, PASSWORD } from '../support/server.js';
+import { type ApiClient, IN_SOCKET_THREADS, PASSWORD } from '../support/server.js';
 
 /** The exchange's promise; the cases below take a small part of it. */
 const STOP_MS = 5_000;

@@ -1,15 +1,12 @@
 /**
  * For tests over real HTTP: an exchange in this process (free port, temporary folder, a clock and
- * prices controlled by the test), or the built program as a child process; and a small client that
- * checks every answer against the routes' schemas. Everything started here is stopped by the test
- * that started it.
+ * prices controlled by the test), and a small client that checks every answer against the routes'
+ * schemas. Everything started here is stopped by the test that started it.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { expect, inject } from 'vitest';
 import { Code } from '../../engine/interface/codes.js';
@@ -40,10 +37,9 @@ export const PARTNER_KEYS = [
  * Socket threads of each exchange that does not say otherwise, whose port the client then uses:
  * in the trial `sockets`, the tests of HTTP are tests of these threads.
  */
-const SOCKET_THREADS = inject('socketThreads') ?? 0;
+export const SOCKET_THREADS = inject('socketThreads') ?? 0;
 /** For what is different there on purpose: see "Socket threads" in gateway/CONFIGURATION.md. */
 export const IN_SOCKET_THREADS = SOCKET_THREADS > 0;
-const SOCKET_VARIABLES = { SOCKET_THREADS: `${SOCKET_THREADS}`, SOCKETS_PORT: '0' };
 const SOCKETS = SOCKET_THREADS === 0 ? null : { threads: SOCKET_THREADS, port: 0 };
 
 /** A price feed controlled by the test. */
@@ -341,65 +337,5 @@ export class TestServer {
   async state(): Promise<{ sequence: number; digest: string }> {
     const { json } = await this.api.get('/status');
     return { sequence: json.sequence, digest: json.digest };
-  }
-}
-
-const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
-
-/** The built program in a child process. */
-export class ChildServer {
-  readonly child: ChildProcess;
-  stdout = '';
-  stderr = '';
-  private readonly exited: Promise<number | null>;
-
-  private constructor(variables: Record<string, string>, limits: readonly string[]) {
-    const { PATH = '' } = process.env;
-    const environment = {
-      PATH,
-      PORT: '0',
-      PASSWORD_COST_LOG2: '10',
-      FAIR_USE: 'off',
-      FEED_SEED: '1',
-      ...(SOCKETS === null || variables['ROLE'] === 'replica' ? {} : SOCKET_VARIABLES),
-      ...variables,
-    };
-    const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
-    const [command, ...args] = [...limited, process.execPath, MAIN];
-    this.child = spawn(command!, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-    this.child.stdout!.on('data', (data) => (this.stdout += data));
-    this.child.stderr!.on('data', (data) => (this.stderr += data));
-    this.exited = new Promise((resolve) => this.child.on('close', resolve));
-  }
-
-  /**
-   * Include `DATA_FOLDER` in the variables. `limits` are prlimit options, such as --nofile=256.
-   * Does not wait.
-   */
-  static spawn(variables: Record<string, string>, limits: readonly string[] = []): ChildServer {
-    return new ChildServer(variables, limits);
-  }
-
-  /** Resolves when the program listens; rejects with its output when it exits first. */
-  async listening(): Promise<ApiClient> {
-    const address = () =>
-      (/Socket threads serve (\S+)\/api/.exec(this.stdout) ??
-        /open at (\S+)\/api/.exec(this.stdout))?.[1];
-    await eventually(() => address() !== undefined || this.child.exitCode !== null);
-    const url = address();
-    if (url === undefined)
-      throw new Error(`the program ended with ${this.child.exitCode}: ${this.stderr}`);
-    return new ApiClient(url);
-  }
-
-  /** Sends a signal and resolves to the exit code; null if the signal killed it. */
-  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
-    this.child.kill(signal);
-    return this.exited;
-  }
-
-  /** The exit code of a program that exits on its own. */
-  end(): Promise<number | null> {
-    return this.exited;
   }
 }

@@ -6,7 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
-import { type ApiClient, ChildServer } from '../../support/server.js';
+import { ChildServer } from '../../support/child-server.js';
+import type { ApiClient } from '../../support/server.js';
 
 export class Machines {
   private readonly work = mkdtempSync(join(tmpdir(), 'exchange-machines-'));

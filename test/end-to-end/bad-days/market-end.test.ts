@@ -18,10 +18,11 @@ import type { Command } from '../../../engine/interface/commands.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
+import { ChildServer } from '../../support/child-server.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
 import { replayJournal } from '../../support/journal-replay.js';
-import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
+import { type ApiClient, PASSWORD } from '../../support/server.js';
 import { answerOf } from '../../trials/soak/answers.js';
 
 const ENDS = extent(10, 1);

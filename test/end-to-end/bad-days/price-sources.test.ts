@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
-import { type ApiClient, ChildServer } from '../../support/server.js';
+import type { ApiClient } from '../../support/server.js';
 
 const START_MS = 1_763_700_300_000;
 const WINDOW_MS = 900_000;

@@ -10,8 +10,9 @@ import { Random } from '../../../bench/workload/random.js';
 import { readConfig } from '../../../gateway/config.js';
 import { readAddress } from '../../../persistence/journal/postgres/address.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
+import type { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
-import type { ApiClient, ChildServer, Trader } from '../../support/server.js';
+import type { ApiClient, Trader } from '../../support/server.js';
 import {
   expectAll,
   registerTraders,

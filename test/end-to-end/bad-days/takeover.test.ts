@@ -13,9 +13,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { Random } from '../../../bench/workload/random.js';
 import { healthCheck } from '../../gateway/health-check.js';
 import { StreamClient } from '../../gateway/stream/support.js';
+import type { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
 import { extent } from '../../support/extent.js';
-import { type ApiClient, type ChildServer, PASSWORD, type Trader } from '../../support/server.js';
+import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
 import {
   activeMarket,
   expectAll,

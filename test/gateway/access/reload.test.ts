@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
-import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
+import { type ApiClient, PASSWORD } from '../../support/server.js';
 
 let folder: string;
 let server: ChildServer;

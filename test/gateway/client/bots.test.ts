@@ -14,9 +14,9 @@ import { Random } from '../../../bench/workload/random.js';
 import type { Books } from '../../../gateway/client/examples/saved.js';
 import * as client from '../../../gateway/client/index.js';
 import { Api } from '../../../gateway/client/index.js';
+import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
-import { ChildServer } from '../../support/server.js';
 
 const KILLS = extent(20, 2);
 /** A market lasts 7.5 s, and an idempotency key 30 s: longer than any downtime here. */

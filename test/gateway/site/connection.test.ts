@@ -10,8 +10,9 @@ import type { Browser, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { writePrices } from '../../../bench/site/prices.js';
+import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
-import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
+import { type ApiClient, PASSWORD } from '../../support/server.js';
 import { Visitor } from './browser.js';
 
 let folder: string;

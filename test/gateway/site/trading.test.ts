@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
+import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
-import { type ApiClient, ChildServer } from '../../support/server.js';
+import type { ApiClient } from '../../support/server.js';
 import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 import { Visitor } from './browser.js';
 

@@ -8,9 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
+import { ChildServer } from '../../support/child-server.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
-import { type ApiClient, ChildServer, PASSWORD } from '../../support/server.js';
+import { type ApiClient, PASSWORD } from '../../support/server.js';
 import { lots, micros, RebuiltAccount } from './rebuilt-account.js';
 import { type Message, StreamClient } from './support.js';
 

@@ -16,10 +16,10 @@ import { archiveSegments } from '../../../persistence/operations/archive.js';
 import { backup as makeBackup } from '../../../persistence/operations/backup.js';
 import { diagnose } from '../../../persistence/operations/doctor.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
+import { ChildServer } from '../../support/child-server.js';
 import { SEED } from '../../support/extent.js';
 import { operate } from '../../support/folders/operations.js';
 import { runTool } from '../../support/replay-tool.js';
-import { ChildServer } from '../../support/server.js';
 import { registerTraders, tradeOn } from '../disk/scenario.js';
 import { DAMAGES, type Sources } from './damages.js';
 
