@@ -3,22 +3,20 @@
  * trading continues; when descriptors are free again, everything works and nothing is missing.
  * Connections never take the descriptors that the journal needs.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
-import { ChildServer } from '../support/child-server.js';
 import { eventually } from '../support/eventually.js';
+import { type ChildServer, Exchanges } from '../support/programs.js';
 import { type ApiClient, PASSWORD } from '../support/server.js';
 import { starveOfDescriptors } from '../trials/attack/methods/process-limits.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
 const WARM_UP_STAKES = 10;
 
-let root: string;
+let exchanges: Exchanges;
 let server: ChildServer;
 let api: ApiClient;
 let token: string;
@@ -26,23 +24,16 @@ let userId: string;
 const sockets: Socket[] = [];
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'exchange-descriptors-'));
+  exchanges = new Exchanges({ ASSETS: 'BTC', PRICE_FEED: `file:${DAY_FILE}` });
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await api?.close();
-  await server?.stop('SIGKILL');
-  rmSync(root, { recursive: true });
+  await exchanges.end();
 });
 
 async function start(limits?: string[]): Promise<void> {
-  const variables = {
-    DATA_FOLDER: join(root, 'data'),
-    ASSETS: 'BTC',
-    PRICE_FEED: `file:${DAY_FILE}`,
-  };
-  server = ChildServer.spawn(variables, limits);
-  api = await server.listening();
+  server = exchanges.spawn({}, limits);
+  api = await exchanges.listening(server);
   ({ token, userId } = (
     await api.post('/auth/register', { username: 'ada', password: PASSWORD })
   ).json);
@@ -84,7 +75,7 @@ test('without free descriptors, trading continues, the follower retries, and not
 });
 
 async function damageHistory(): Promise<void> {
-  const history = await openDatabase(join(root, 'data', 'history.db'), sqlite3.OPEN_READWRITE);
+  const history = await openDatabase(join(exchanges.folder, 'history.db'), sqlite3.OPEN_READWRITE);
   history.configure('busyTimeout', 30_000);
   await execute(history, 'UPDATE progress SET sequence = sequence + 1000000');
   await closeDatabase(history);

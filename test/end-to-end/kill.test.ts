@@ -8,10 +8,8 @@
  * SEED repeats the choices and, as far as a clock allows, the times of the kills.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import type { Engine } from '../../engine/engine.js';
 import { CODES, Code } from '../../engine/interface/codes.js';
@@ -21,10 +19,9 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.j
 import { rejection } from '../../gateway/http/errors.js';
 import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
 import { cancelReceipt, claimReceipt } from '../../gateway/resources/orders/receipts.js';
-import { ChildServer } from '../support/child-server.js';
 import { extent, SEED } from '../support/extent.js';
-import { replayJournal } from '../support/journal-replay.js';
-import { programJson } from '../support/replay-tool.js';
+import { replayJournal } from '../support/journal-fixture.js';
+import { type ChildServer, Exchanges, programJson } from '../support/programs.js';
 import {
   type Attempt,
   type Floor,
@@ -59,7 +56,14 @@ interface Executed {
   text: string;
 }
 
-let folder: string;
+const exchanges = new Exchanges({
+  ASSETS: 'BTC',
+  FEED_SPEED: `${SPEED}`,
+  STARTING_BALANCE: `${BALANCE}`,
+  SNAPSHOT_EVERY_COMMANDS: '1000',
+  LOG_LEVEL: 'warn',
+});
+const { folder } = exchanges;
 let server: ChildServer;
 const random = new Random(SEED);
 const clients: KillClient[] = [];
@@ -69,31 +73,13 @@ const floor = { attempts: 0, nowMs: 0, marketId: '', resolved: new Map() } as Om
   'api'
 > as Floor;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'exchange-kill-'));
-});
-afterAll(async () => {
-  await floor.api?.close();
-  await server?.stop('SIGKILL');
-  await rm(folder, { recursive: true, force: true });
-});
-
-function spawn(): ChildServer {
-  return ChildServer.spawn({
-    DATA_FOLDER: folder,
-    ASSETS: 'BTC',
-    FEED_SPEED: `${SPEED}`,
-    STARTING_BALANCE: `${BALANCE}`,
-    SNAPSHOT_EVERY_COMMANDS: '1000',
-    LOG_LEVEL: 'warn',
-  });
-}
+afterAll(() => exchanges.end());
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function start(): Promise<void> {
-  server = spawn();
-  floor.api = await server.listening();
+  server = exchanges.spawn();
+  floor.api = await exchanges.listening(server);
   await look(RESOLVED_AT_START);
 }
 
@@ -166,7 +152,7 @@ async function killUnderLoad(moment: () => Promise<unknown>): Promise<void> {
 
 /** Kills it during its start. */
 async function killAtStart(): Promise<void> {
-  const child = spawn();
+  const child = exchanges.spawn();
   await sleep(random.whole(0, 600));
   await child.stop('SIGKILL');
 }

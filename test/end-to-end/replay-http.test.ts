@@ -4,7 +4,8 @@
  */
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { programJson, replayJson, replayLines, replayTool } from '../support/replay-tool.js';
+import { programJson } from '../support/programs.js';
+import { replayJson, replayLines, replayTool } from '../support/replay-tool.js';
 import { MARKET, TestServer, type Trader, WINDOW_MS, WINDOW_START_MS } from '../support/server.js';
 
 interface Told {

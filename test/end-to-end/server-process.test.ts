@@ -2,64 +2,28 @@
  * The built program as a process: how it starts, what it prints, how it stops, and what it refuses.
  */
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
 import { hostAndPort } from '../../gateway/start/addresses.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
-import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
-import { ChildServer } from '../support/child-server.js';
 import { eventually } from '../support/eventually.js';
-import { type ApiClient, PASSWORD } from '../support/server.js';
+import { lockJournal } from '../support/journal-fixture.js';
+import { type ChildServer, Exchanges } from '../support/programs.js';
+import { PASSWORD } from '../support/server.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
-let folder: string;
-const started: ChildServer[] = [];
-const clients: ApiClient[] = [];
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'exchange-process-'));
-});
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.close();
-  for (const server of started.splice(0)) await server.stop('SIGKILL');
-  await rm(folder, { recursive: true });
-});
-
 /** On a day of real prices: the exchange's time starts with it, in a window of a quarter hour. */
-function spawnServer(variables: Record<string, string> = {}): ChildServer {
-  const server = ChildServer.spawn({
-    DATA_FOLDER: join(folder, 'data'),
-    ASSETS: 'BTC',
-    PRICE_FEED: `file:${DAY_FILE}`,
-    ...variables,
-  });
-  started.push(server);
-  return server;
-}
+let exchanges: Exchanges;
+beforeEach(() => {
+  exchanges = new Exchanges({ ASSETS: 'BTC', PRICE_FEED: `file:${DAY_FILE}` });
+});
+afterEach(() => exchanges.end());
 
-async function listening(server: ChildServer): Promise<ApiClient> {
-  const client = await server.listening();
-  clients.push(client);
-  return client;
-}
-
-/** A port that is free at the moment. */
-function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
+const spawnServer = (variables: Record<string, string> = {}) => exchanges.spawn(variables);
+const listening = (server: ChildServer) => exchanges.listening(server);
 
 function run(
   command: string,
@@ -109,17 +73,16 @@ describe('a start', () => {
     };
     await expectRefused();
     expect(await first.stop()).toBe(0);
-    await rm(join(folder, 'data', 'journal.db'));
+    await rm(join(exchanges.folder, 'journal.db'));
     await expectRefused();
   });
 
   test("can reuse the port at once, with the previous exchange's clients still connected", async () => {
-    const port = await freePort();
-    const first = spawnServer({ PORT: `${port}` });
+    const first = spawnServer();
     const api = await listening(first);
     expect((await api.get('/health')).status).toBe(200);
     await first.stop('SIGKILL');
-    const again = await listening(spawnServer({ PORT: `${port}` }));
+    const again = await listening(spawnServer({ PORT: new URL(api.url).port }));
     expect((await again.get('/health')).status).toBe(200);
   });
 
@@ -136,13 +99,6 @@ describe('a start', () => {
       expect(server.stderr).toContain(`The configuration is not valid:\n${name} cannot be used: `);
     },
   );
-
-  test('is refused on an invalid configuration, and names each invalid variable', async () => {
-    const server = spawnServer({ PORT: '99999', HOUSE: 'maybe' });
-    expect(await server.end()).toBe(1);
-    expect(server.stderr).toContain('PORT must be between 0 and 65535');
-    expect(server.stderr).toContain('HOUSE must be on or off');
-  });
 });
 
 describe('a stop', () => {
@@ -202,17 +158,15 @@ describe('a stop', () => {
     const server = spawnServer();
     const api = await listening(server);
     await api.post('/auth/register', { username: 'ada', password: PASSWORD });
-    // Another process locks the journal for longer than the exchange waits.
-    const other = await openDatabase(join(folder, 'data', 'journal.db'), sqlite3.OPEN_READWRITE);
-    await execute(other, 'BEGIN IMMEDIATE');
+    // For longer than the exchange waits.
+    const unlock = await lockJournal(exchanges.folder);
     const answer = await api
       .post('/auth/register', { username: 'bob', password: PASSWORD })
       .catch((error: Error) => error);
     expect(answer).toBeInstanceOf(Error);
     expect(await server.end()).toBe(1);
     expect(server.stderr).toContain('fatal error: the exchange stops');
-    await execute(other, 'ROLLBACK');
-    await closeDatabase(other);
+    await unlock();
     const again = await listening(spawnServer());
     const signIn = (username: string) =>
       again.post('/auth/login', { username, password: PASSWORD });
@@ -224,68 +178,14 @@ describe('a stop', () => {
 describe('the configuration', () => {
   const KEY = 'ab'.repeat(32);
 
-  test('has a default for everything', () => {
-    expect(readConfig({})).toEqual({
-      settings: {},
-      role: 'leader',
-      gateways: null,
-      advertiseAddress: '',
-      gatewaysKeyFile: '',
-      sessionSecretFile: '',
-      host: '127.0.0.1',
-      port: 3_000,
-      dataFolder: './data',
-      journal: null,
-      assets: ['BTC', 'ETH', 'SOL'],
-      feed: { kind: 'simulated', seed: null, speed: 1 },
-      startingBalanceMicros: 10_000_000_000,
-      houseFundsMicros: 1_000_000_000_000,
-      partnerKeys: [],
-      trustProxy: false,
-      cookieSecure: false,
-      siteOrigins: [],
-      passwordCostLog2: 15,
-      operationsHost: '127.0.0.1',
-      operationsPort: null,
-      sockets: null,
-      operatorKeys: [],
-      acceptMissingMark: false,
-      acceptClock: false,
-      follower: true,
-      snapshotEveryCommands: 2_000_000,
-      snapshotEveryMs: 300_000,
-      segmentBytes: 1_073_741_824,
-      followerLagCommands: 1_000_000,
-      fairUse: {
-        orders: {
-          user: { perSecond: 10_000, burst: 20_000 },
-          address: { perSecond: 50_000, burst: 100_000 },
-        },
-        cancels: {
-          user: { perSecond: 10_000, burst: 20_000 },
-          address: { perSecond: 50_000, burst: 100_000 },
-        },
-        reads: {
-          user: { perSecond: 5_000, burst: 10_000 },
-          address: { perSecond: 10_000, burst: 20_000 },
-        },
-        signIns: { user: { perSecond: 1, burst: 20 }, address: { perSecond: 10, burst: 500 } },
-      },
-      overload: {
-        backlogCommands: 100_000,
-        backlogBytes: 67_108_864,
-        stallMs: 2_000,
-        waitingAnswers: 50_000,
-      },
-      connections: { total: 10_000, perAddress: 2_000, streamsPerAddress: 2_000 },
-      unsent: { bytes: 67_108_864, bytesPerAddress: 16_777_216, ms: 60_000 },
-      stream: STREAM_LIMITS,
-      logLevel: 'info',
-    });
+  test('names each variable that is invalid', () => {
+    const wrong = () => readConfig({ PORT: '99999', HOUSE: 'maybe' });
+    expect(wrong).toThrow('PORT must be between 0 and 65535');
+    expect(wrong).toThrow('HOUSE must be on or off');
   });
 
   test('reads every variable', async () => {
-    const file = join(folder, 'keys');
+    const file = join(exchanges.work, 'keys');
     await writeFile(file, `acme:${KEY}\nother-1:${KEY.toUpperCase()}\n`);
     const config = readConfig({
       ASSETS: 'BTC, DOGE',

@@ -2,37 +2,32 @@
  * A stop of the built program under load: every request gets an answer, what has not started is
  * refused, and the process exits with 0 in less than five seconds.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { ChildServer } from '../support/child-server.js';
 import { eventually } from '../support/eventually.js';
+import { type ChildServer, Exchanges } from '../support/programs.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { type ApiClient, IN_SOCKET_THREADS, PASSWORD } from '../support/server.js';
 
 /** The exchange's promise; the cases below take a small part of it. */
 const STOP_MS = 5_000;
 
-let folder: string;
+let exchanges: Exchanges;
 let server: ChildServer;
 let api: ApiClient;
 const connections: RawConnection[] = [];
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'exchange-stop-'));
+beforeEach(() => {
+  exchanges = new Exchanges({ ASSETS: 'BTC' });
 });
 afterEach(async () => {
   for (const connection of connections.splice(0)) connection.leave();
-  await api.close();
-  await server.stop('SIGKILL');
-  await rm(folder, { recursive: true });
+  await exchanges.end();
 });
 
 async function start(variables: Record<string, string> = {}): Promise<void> {
-  server = ChildServer.spawn({ DATA_FOLDER: join(folder, 'data'), ASSETS: 'BTC', ...variables });
-  api = await server.listening();
+  server = exchanges.spawn(variables);
+  api = await exchanges.listening(server);
 }
 
 /** Sends SIGTERM and checks the exit. */

@@ -17,7 +17,7 @@ import { bytesOf } from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../persistence/journal/store.js';
-import { type RecoveryReport, recover } from '../../persistence/recovery.js';
+import { type RecoveryReport, Replay, recover, withCommand } from '../../persistence/recovery.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
 
 export const START_MS = 1_763_700_300_000;
@@ -170,6 +170,28 @@ export async function replay(folder: string, engine: Engine): Promise<RecoveryRe
   }
 }
 
+/** Called after each command; `engine.result` and `engine.events` belong to that command. */
+export type Applied = (engine: Engine, command: Command, atMs: number) => void;
+
+/**
+ * Replays the journal of a stopped exchange. Returns the engine as it was when it stopped. Throws
+ * if a batch does not give the recorded digest.
+ */
+export async function replayJournal(folder: string, applied: Applied = () => {}): Promise<Engine> {
+  const engine = new Engine();
+  const replay = new Replay(
+    engine,
+    withCommand((command, atMs) => applied(engine, command, atMs)),
+  );
+  const reader = await openJournalReader(folder);
+  try {
+    for await (const batch of reader.batches()) replay.apply(batch);
+  } finally {
+    await reader.close();
+  }
+  return engine;
+}
+
 export async function readAll(folder: string, after?: JournalPosition): Promise<JournalBatch[]> {
   const reader = await openJournalReader(folder);
   const batches: JournalBatch[] = [];
@@ -190,6 +212,16 @@ export async function journalErrorOf(promise: Promise<unknown>): Promise<Journal
     throw error;
   }
   throw new Error('it did not fail');
+}
+
+/** Locks the journal as another process would: no commit ends until the returned function is called. */
+export async function lockJournal(folder: string): Promise<() => Promise<void>> {
+  const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+  await execute(database, 'BEGIN IMMEDIATE');
+  return async () => {
+    await execute(database, 'ROLLBACK');
+    await closeDatabase(database);
+  };
 }
 
 /** Changes journal.db behind the exchange's back. */

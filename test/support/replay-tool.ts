@@ -1,19 +1,12 @@
 /**
- * The replay tool, run in two ways: its command line in this process, which is fast, or the built
- * program in a separate process, as an operator runs it. replay.test.ts proves that both print the
- * same. Tests of a running exchange, or of what a process leaves behind, use the program.
+ * The replay tool's command line in this process, which is fast. replay.test.ts proves that the
+ * built program (programs.ts) prints the same.
  */
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { run } from '../../persistence/replay/command-line.js';
-
-export const TOOL = fileURLToPath(
-  new URL('../../dist/persistence/replay/main.js', import.meta.url),
-);
 
 export interface ToolRun {
   status: number;
@@ -46,26 +39,6 @@ export async function runTool(...args: string[]): Promise<ToolRun> {
   return { status, out: answers.text, err: notices.text };
 }
 
-/** Runs a command of the tool on a data folder, with the built program. */
-export function replayProgram(folder: string, ...args: string[]): Promise<ToolRun> {
-  return runProgram('--data', folder, ...args);
-}
-
-export function runProgram(...args: string[]): Promise<ToolRun> {
-  if (!existsSync(TOOL)) throw new Error(`${TOOL} is missing: npm run build`);
-  return new Promise((resolve) => {
-    const options = { maxBuffer: 256 * 1024 * 1024 };
-    execFile(
-      process.execPath,
-      ['--enable-source-maps', TOOL, ...args],
-      options,
-      (error, out, err) => {
-        resolve({ status: error === null ? 0 : Number(error.code ?? -1), out, err });
-      },
-    );
-  });
-}
-
 /** The output of a command with --json, which must exit with 0. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read only the fields they expect
 export async function replayJson(folder: string, ...args: string[]): Promise<any> {
@@ -78,25 +51,15 @@ export async function replayLines(folder: string, ...args: string[]): Promise<an
   return linesOf(goodOutput(await replayTool(folder, ...args, '--json')));
 }
 
-/** The same with the built program. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
-export async function programJson(folder: string, ...args: string[]): Promise<any> {
-  return JSON.parse(goodOutput(await replayProgram(folder, ...args, '--json')));
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: as above
-export async function programLines(folder: string, ...args: string[]): Promise<any[]> {
-  return linesOf(goodOutput(await replayProgram(folder, ...args, '--json')));
-}
-
-function linesOf(out: string) {
+export function linesOf(out: string): any[] {
   return out
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 }
 
-function goodOutput({ status, out, err }: ToolRun): string {
+export function goodOutput({ status, out, err }: ToolRun): string {
   if (status !== 0 || err !== '') throw new Error(`status ${status}: ${err}`);
   return out;
 }

@@ -2,20 +2,16 @@
  * Exchanges on machines of their own, so to speak: each has its own folder, and all share a journal
  * on a real cluster of PostgreSQL.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
-import { ChildServer } from '../../support/child-server.js';
-import type { ApiClient } from '../../support/server.js';
+import { type ChildServer, Exchanges } from '../../support/programs.js';
 
-export class Machines {
-  private readonly work = mkdtempSync(join(tmpdir(), 'exchange-machines-'));
+export class Machines extends Exchanges {
   private folders = 0;
-  private readonly running: ChildServer[] = [];
-  private readonly clients: ApiClient[] = [];
 
-  private constructor(readonly cluster: PostgresCluster) {}
+  private constructor(readonly cluster: PostgresCluster) {
+    super({ JOURNAL: cluster.url, ASSETS: 'BTC', HOUSE: 'off', FEED_SPEED: '60' });
+  }
 
   static async start(): Promise<Machines> {
     return new Machines(await PostgresCluster.start());
@@ -26,37 +22,12 @@ export class Machines {
     return join(this.work, `${++this.folders}`);
   }
 
-  spawn(variables: Record<string, string> = {}): ChildServer {
-    const server = ChildServer.spawn({
-      DATA_FOLDER: this.newFolder(),
-      JOURNAL: this.cluster.url,
-      ASSETS: 'BTC',
-      HOUSE: 'off',
-      FEED_SPEED: '60',
-      LOG_LEVEL: 'info',
-      ...variables,
-    });
-    this.running.push(server);
-    return server;
+  override spawn(variables: Record<string, string> = {}): ChildServer {
+    return super.spawn({ DATA_FOLDER: this.newFolder(), ...variables });
   }
 
-  async listening(server: ChildServer): Promise<ApiClient> {
-    const api = await server.listening();
-    this.clients.push(api);
-    return api;
-  }
-
-  /** Ends every exchange, also one that is paused. For afterEach. */
-  async endExchanges(): Promise<void> {
-    for (const client of this.clients.splice(0)) await client.close();
-    for (const server of this.running.splice(0)) {
-      server.child.kill('SIGCONT');
-      await server.stop('SIGKILL');
-    }
-  }
-
-  async stop(): Promise<void> {
+  override async end(): Promise<void> {
+    await super.end();
     await this.cluster.stop();
-    rmSync(this.work, { recursive: true, force: true });
   }
 }

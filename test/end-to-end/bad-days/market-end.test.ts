@@ -6,9 +6,6 @@
  * market comes before its end and what is refused for the end after it; the stream has every trade,
  * in order; every balance shown is the journal's, and money is conserved.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachEvent } from '../../../bench/measure/events.js';
 import { Random } from '../../../bench/workload/random.js';
@@ -18,10 +15,10 @@ import type { Command } from '../../../engine/interface/commands.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
-import { replayJournal } from '../../support/journal-replay.js';
+import { replayJournal } from '../../support/journal-fixture.js';
+import { type ChildServer, Exchanges } from '../../support/programs.js';
 import { type ApiClient, PASSWORD } from '../../support/server.js';
 import { answerOf } from '../../trials/soak/answers.js';
 
@@ -68,7 +65,7 @@ interface Seen {
   heldMicros: number;
 }
 
-let folder: string;
+const exchanges = new Exchanges();
 let server: ChildServer;
 let api: ApiClient;
 const random = new Random(SEED);
@@ -78,13 +75,10 @@ const seen: Seen[] = [];
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'exchange-market-end-'));
-  server = ChildServer.spawn({
-    DATA_FOLDER: folder,
+  server = exchanges.spawn({
     ASSETS: 'BTC',
     FEED_SPEED: `${SPEED}`,
     STARTING_BALANCE: '100000',
-    PASSWORD_COST_LOG2: '10',
     ORDERS_PER_USER: UNLIMITED,
     ORDERS_PER_ADDRESS: UNLIMITED,
     CANCELS_PER_USER: UNLIMITED,
@@ -94,13 +88,9 @@ beforeAll(async () => {
     SIGN_INS_PER_ADDRESS: UNLIMITED,
     LOG_LEVEL: 'warn',
   });
-  api = await server.listening();
+  api = await exchanges.listening(server);
 });
-afterAll(async () => {
-  await api?.close();
-  await server?.stop('SIGKILL');
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => exchanges.end());
 
 class Trader {
   private readonly resting: { marketId: string; orderId: string }[] = [];
@@ -292,7 +282,7 @@ async function checkJournal(followed: Map<string, number>): Promise<Map<string, 
   for (const each of seen)
     bySequence.set(each.sequence, [...(bySequence.get(each.sequence) ?? []), each]);
   let lastMs = 0;
-  const engine = await replayJournal(folder, (engine, command) => {
+  const engine = await replayJournal(exchanges.folder, (engine, command) => {
     expect(engine.nowMs).toBeGreaterThanOrEqual(lastMs);
     lastMs = engine.nowMs;
     eachEvent(engine.events, (name, field) => {

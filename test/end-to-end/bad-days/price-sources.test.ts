@@ -2,14 +2,13 @@
  * Bad prices and a running exchange: sources that gain a digit, fall silent, repeat themselves or
  * disagree, at the end of markets. What each market settles at is in RULES.md.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
+import { Exchanges } from '../../support/programs.js';
 import type { ApiClient } from '../../support/server.js';
 
 const START_MS = 1_763_700_300_000;
@@ -17,30 +16,13 @@ const WINDOW_MS = 900_000;
 /** Fifteen minutes take less than a second. */
 const SPEED = '1500';
 
-let folder: string;
-let server: ChildServer | null = null;
-let api: ApiClient | null = null;
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'price-sources-'));
+let exchanges: Exchanges;
+beforeEach(() => {
+  exchanges = new Exchanges({ ASSETS: 'BTC', HOUSE: 'off' });
 });
-afterEach(async () => {
-  await api?.close();
-  await server?.stop('SIGKILL');
-  api = null;
-  await rm(folder, { recursive: true });
-});
+afterEach(() => exchanges.end());
 
-async function open(variables: Record<string, string>): Promise<ApiClient> {
-  server = ChildServer.spawn({
-    DATA_FOLDER: join(folder, 'data'),
-    ASSETS: 'BTC',
-    HOUSE: 'off',
-    ...variables,
-  });
-  api = await server.listening();
-  return api;
-}
+const open = (variables: Record<string, string>) => exchanges.listening(exchanges.spawn(variables));
 
 interface Moment {
   /** Counted from 0, and time before its end in seconds. */
@@ -63,7 +45,7 @@ async function fileOf(windows: number, sources: Record<string, Source>): Promise
       if (dollars !== null) lines.push(hasSources ? `${line},${name}` : line);
     }
   }
-  const path = join(folder, 'prices.csv');
+  const path = join(exchanges.work, 'prices.csv');
   await writeFile(path, `${lines.join('\n')}\n`);
   return path;
 }

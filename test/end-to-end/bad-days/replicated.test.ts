@@ -10,8 +10,8 @@ import { Random } from '../../../bench/workload/random.js';
 import { readConfig } from '../../../gateway/config.js';
 import { readAddress } from '../../../persistence/journal/postgres/address.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
-import type { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
+import type { ChildServer } from '../../support/programs.js';
 import type { ApiClient, Trader } from '../../support/server.js';
 import {
   expectAll,
@@ -28,8 +28,8 @@ beforeAll(async () => {
   machines = await Machines.start();
 }, 120_000);
 beforeEach(() => machines.cluster.dropJournal());
-afterEach(() => machines.endExchanges());
-afterAll(() => machines?.stop());
+afterEach(() => machines.kill());
+afterAll(() => machines?.end());
 
 /** An exchange on another machine: with an empty folder of its own. */
 const spawn = (variables: Record<string, string> = {}) => machines.spawn(variables);

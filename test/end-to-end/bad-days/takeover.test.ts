@@ -13,9 +13,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { Random } from '../../../bench/workload/random.js';
 import { healthCheck } from '../../gateway/health-check.js';
 import { StreamClient } from '../../gateway/stream/support.js';
-import type { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
 import { extent } from '../../support/extent.js';
+import type { ChildServer } from '../../support/programs.js';
 import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
 import {
   activeMarket,
@@ -37,8 +37,8 @@ beforeAll(async () => {
   machines = await Machines.start();
 }, 120_000);
 beforeEach(() => machines.cluster.dropJournal());
-afterEach(() => machines.endExchanges());
-afterAll(() => machines?.stop());
+afterEach(() => machines.kill());
+afterAll(() => machines?.end());
 
 interface StandbyStatus {
   sequence: number;

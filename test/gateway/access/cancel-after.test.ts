@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
+import { ChildServer } from '../../support/programs.js';
 import {
   type Answer,
   type ApiClient,

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
+import { ChildServer } from '../../support/programs.js';
 import { type ApiClient, PASSWORD } from '../../support/server.js';
 
 let folder: string;

@@ -1,11 +1,9 @@
 /** Rules that an operator changes while the exchange trades: fees, limits, what is refused. */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
+import { lockJournal } from '../../support/journal-fixture.js';
 import { MARKET, TestServer, type Trader } from '../../support/server.js';
 
 const KEY = 'operator-key-of-the-tests';
@@ -127,8 +125,7 @@ test('new rules are shown to nobody before they are durable', async () => {
   const { engine } = server.exchange.sequencer;
   const before = await limits();
   await server.durable();
-  const disk = await openDatabase(join(server.folder, 'journal.db'), sqlite3.OPEN_READWRITE);
-  await execute(disk, 'BEGIN IMMEDIATE');
+  const unlock = await lockJournal(server.folder);
   const asked = setRules({ ruleSet: 2, feeRate: 0.0031 });
   await eventually(() => engine.rules().takerFeeBasisPoints === 31);
   let isDurable = false;
@@ -136,8 +133,7 @@ test('new rules are shown to nobody before they are durable', async () => {
   // Other answers come: the request has had its turn.
   for (let i = 0; i < 5; i++) expect((await server.api.get('/time')).status).toBe(200);
   isDurable = true;
-  await execute(disk, 'ROLLBACK');
-  await closeDatabase(disk);
+  await unlock();
   expect((await asked).status).toBe(200);
   expect(await shown).toEqual({
     json: { ...before, ruleSet: 2, feeRate: 0.0031 },

@@ -5,7 +5,6 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,9 +13,9 @@ import { Random } from '../../../bench/workload/random.js';
 import type { Books } from '../../../gateway/client/examples/saved.js';
 import * as client from '../../../gateway/client/index.js';
 import { Api } from '../../../gateway/client/index.js';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
+import { ChildServer } from '../../support/programs.js';
 
 const KILLS = extent(20, 2);
 /** A market lasts 7.5 s, and an idempotency key 30 s: longer than any downtime here. */
@@ -27,27 +26,17 @@ const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples/',
 
 const random = new Random(SEED);
 let folder: string;
-let port: number;
+/** Of the first exchange; bots connect to the same address again, so the others keep it. */
+let port = 0;
 let server: ChildServer;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'exchange-bots-'));
-  port = await freePort();
 });
 afterAll(async () => {
   for (const bot of bots) await bot.stop('SIGKILL');
   await server?.stop('SIGKILL');
   await rm(folder, { recursive: true, force: true });
 });
-
-/** Bots connect to the same address again, so the exchange keeps its port. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address() as { port: number };
-      probe.close(() => resolve(address.port));
-    });
-  });
-}
 
 class Bot {
   errors = '';
@@ -89,7 +78,9 @@ async function startExchange(): Promise<void> {
     FEED_SPEED: `${SPEED}`,
     LOG_LEVEL: 'warn',
   });
-  await (await server.listening()).close();
+  const api = await server.listening();
+  port = Number(new URL(api.url).port);
+  await api.close();
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -3,12 +3,10 @@
  * too many answers wait. Tested alone, with a time set by the test, and over real HTTP: nothing
  * refused is executed, and everything accepted is answered.
  */
-import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
 import { expect, test } from 'vitest';
 import { Overload, type OverloadLimits } from '../../../gateway/fair-use/overload.js';
-import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
+import { lockJournal } from '../../support/journal-fixture.js';
 import { type Answer, MARKET, TestServer } from '../../support/server.js';
 
 const LIMITS: OverloadLimits = {
@@ -163,9 +161,8 @@ test('over HTTP, changes are refused at once while the disk is stuck; accepted o
   await server.durable();
   const ada = await server.register('ada');
   await server.durable();
-  // Another connection locks the journal, for less time than the exchange waits.
-  const other = await openDatabase(join(server.folder, 'journal.db'), sqlite3.OPEN_READWRITE);
-  await execute(other, 'BEGIN IMMEDIATE');
+  // For less time than the exchange waits.
+  const unlock = await lockJournal(server.folder);
   const order = { outcome: 'UP', shares: 0.001, price: 0.1, timeInForce: 'GTC' };
   const answers: Answer[] = [];
   const underWay: Promise<unknown>[] = [];
@@ -184,9 +181,8 @@ test('over HTTP, changes are refused at once while the disk is stuck; accepted o
   for (const path of ['/health', '/time', '/health'])
     expect((await api.get(path)).status, path).toBe(200);
   expect(isReady).toBe(false);
-  await execute(other, 'ROLLBACK');
+  await unlock();
   await ready;
-  await closeDatabase(other);
   await Promise.all(underWay);
   const accepted = answers.filter(({ status }) => status === 200);
   expect(accepted.length).toBeGreaterThan(0);
@@ -223,8 +219,7 @@ test('over HTTP, cancels are accepted while orders are refused because the disk 
   const ids: string[] = json.results.map(({ orderId }: { orderId: string }) => orderId);
   const cancel = (i: number) => ({ op: 'cancel', marketId: MARKET, orderId: ids[i] });
   await server.durable();
-  const other = await openDatabase(join(server.folder, 'journal.db'), sqlite3.OPEN_READWRITE);
-  await execute(other, 'BEGIN IMMEDIATE');
+  const unlock = await lockJournal(server.folder);
   const orders: Promise<Answer>[] = [];
   let isRefused = false;
   await eventually(() => {
@@ -252,8 +247,7 @@ test('over HTTP, cancels are accepted while orders are refused because the disk 
   // Everything at once, by its own route and in a batch.
   cancels.push(api.delete(`/users/${ada.userId}/orders`, ada.token), batch([{ op: 'cancelAll' }]));
   await eventually(() => engine.orders(1).length === 0);
-  await execute(other, 'ROLLBACK');
-  await closeDatabase(other);
+  await unlock();
   expect((await Promise.all(cancels)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   await Promise.all(orders);
   await server.stop();

@@ -20,8 +20,8 @@ import {
 } from '../../../gateway/http/unsent-answers.js';
 import { AsciiWriter } from '../../../gateway/json/ascii-writer.js';
 import { textBuffers } from '../../../gateway/json/text-buffers.js';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
+import { ChildServer } from '../../support/programs.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import { type ApiClient, IN_SOCKET_THREADS, TestServer } from '../../support/server.js';
 

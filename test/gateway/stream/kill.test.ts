@@ -3,14 +3,11 @@
  * same folder. Each client resumes `user` after the last number that it saw, and the books that it
  * keeps from events alone equal the routes.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
+import { type ChildServer, Exchanges } from '../../support/programs.js';
 import { type ApiClient, PASSWORD } from '../../support/server.js';
 import { lots, micros, RebuiltAccount } from './rebuilt-account.js';
 import { type Message, StreamClient } from './support.js';
@@ -20,29 +17,21 @@ const TRADERS = 4;
 /** Unanswered orders of each trader. */
 const OUTSTANDING = 32;
 
-let folder: string;
+const exchanges = new Exchanges({
+  ASSETS: 'BTC',
+  HOUSE: 'off',
+  SNAPSHOT_EVERY_COMMANDS: '1000',
+  LOG_LEVEL: 'warn',
+});
 let server: ChildServer;
 let api: ApiClient;
 const random = new Random(SEED);
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'exchange-stream-kill-'));
-});
-afterAll(async () => {
-  await api?.close();
-  await server?.stop('SIGKILL');
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => exchanges.end());
 
 async function start(): Promise<void> {
-  server = ChildServer.spawn({
-    DATA_FOLDER: folder,
-    ASSETS: 'BTC',
-    HOUSE: 'off',
-    SNAPSHOT_EVERY_COMMANDS: '1000',
-    LOG_LEVEL: 'warn',
-  });
-  api = await server.listening();
+  server = exchanges.spawn();
+  api = await exchanges.listening(server);
 }
 
 class Trader {

@@ -26,14 +26,9 @@ import {
 } from '../../../persistence/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../../persistence/snapshot/folder.js';
 import { append, Folders, flip, readAll, start, tamper } from '../../support/journal-fixture.js';
+import { replayProgram } from '../../support/programs.js';
 import { ReplayExchange } from '../../support/replay-exchange.js';
-import {
-  replayJson,
-  replayProgram,
-  replayTool,
-  type ToolRun,
-  traceOf,
-} from '../../support/replay-tool.js';
+import { replayJson, replayTool, type ToolRun, traceOf } from '../../support/replay-tool.js';
 
 const VERBS = [['verify'], ['state'], ['events'], ['explain', '--user', 'u3'], ['audit']];
 /** Cases for which one way of reading is enough. */

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_NAMES } from '../../../engine/interface/events.js';
 import { marketIdText, microsText } from '../../../engine/interface/notation.js';
 import { Folders } from '../../support/journal-fixture.js';
+import { programJson, replayProgram, runProgram, TOOL } from '../../support/programs.js';
 import {
   type Checkpoint,
   checkpointOf,
@@ -16,14 +17,10 @@ import {
   ReplayExchange,
 } from '../../support/replay-exchange.js';
 import {
-  programJson,
   replayJson,
   replayLines,
-  replayProgram,
   replayTool,
-  runProgram,
   runTool,
-  TOOL,
   traceOf,
 } from '../../support/replay-tool.js';
 

@@ -16,7 +16,7 @@ import { Random } from '../../../bench/workload/random.js';
 import { move } from '../../../persistence/operations/move.js';
 import { eventually } from '../../support/eventually.js';
 import { SEED } from '../../support/extent.js';
-import { programJson } from '../../support/replay-tool.js';
+import { programJson } from '../../support/programs.js';
 import { ROOT } from '../../support/sources.js';
 import { HOUSE_FUNDS, RealDay, type Span, STARTING_BALANCE } from '../real-day/day.js';
 import { checkBalances, checkMarkets, checkStandings } from '../real-day/day-checks.js';

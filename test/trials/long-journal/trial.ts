@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { ExchangeProcess } from '../../../bench/measure/exchange-process.js';
 import { makeFolder, removeFolder } from '../../../bench/measure/machine.js';
 import { extent } from '../../support/extent.js';
-import { programJson } from '../../support/replay-tool.js';
+import { programJson } from '../../support/programs.js';
 import { writeLongJournal } from './long-journal.js';
 
 const MEGABYTES = extent(4_000);

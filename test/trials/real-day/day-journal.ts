@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import type { Engine } from '../../../engine/engine.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
-import { replayJournal } from '../../support/journal-replay.js';
+import { replayJournal } from '../../support/journal-fixture.js';
 import { HOUSE_FUNDS, type RealDay, STARTING_BALANCE } from './day.js';
 import { checkBeyond, checkYields, type SharedMarket } from './expected-income.js';
 import { expectDecimal } from './user-ledger.js';

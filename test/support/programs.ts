@@ -1,0 +1,151 @@
+/**
+ * The built programs as child processes: the exchange, with a client of it, and the replay tool, as
+ * an operator runs it. In a file of its own: tests that start no process share theirs
+ * (vitest.config.ts).
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { eventually } from './eventually.js';
+import { goodOutput, linesOf, type ToolRun } from './replay-tool.js';
+import { ApiClient, SOCKET_THREADS } from './server.js';
+
+const SOCKET_VARIABLES = { SOCKET_THREADS: `${SOCKET_THREADS}`, SOCKETS_PORT: '0' };
+const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
+
+/** The built program in a child process. */
+export class ChildServer {
+  readonly child: ChildProcess;
+  stdout = '';
+  stderr = '';
+  private readonly exited: Promise<number | null>;
+
+  private constructor(variables: Record<string, string>, limits: readonly string[]) {
+    const { PATH = '' } = process.env;
+    const environment = {
+      PATH,
+      PORT: '0',
+      PASSWORD_COST_LOG2: '10',
+      FAIR_USE: 'off',
+      FEED_SEED: '1',
+      ...(SOCKET_THREADS === 0 || variables['ROLE'] === 'replica' ? {} : SOCKET_VARIABLES),
+      ...variables,
+    };
+    const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
+    const [command, ...args] = [...limited, process.execPath, MAIN];
+    this.child = spawn(command!, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child.stdout!.on('data', (data) => (this.stdout += data));
+    this.child.stderr!.on('data', (data) => (this.stderr += data));
+    this.exited = new Promise((resolve) => this.child.on('close', resolve));
+  }
+
+  /**
+   * Include `DATA_FOLDER` in the variables. `limits` are prlimit options, such as --nofile=256.
+   * Does not wait.
+   */
+  static spawn(variables: Record<string, string>, limits: readonly string[] = []): ChildServer {
+    return new ChildServer(variables, limits);
+  }
+
+  /** Resolves when the program listens; rejects with its output when it exits first. */
+  async listening(): Promise<ApiClient> {
+    const address = () =>
+      (/Socket threads serve (\S+)\/api/.exec(this.stdout) ??
+        /open at (\S+)\/api/.exec(this.stdout))?.[1];
+    await eventually(() => address() !== undefined || this.child.exitCode !== null);
+    const url = address();
+    if (url === undefined)
+      throw new Error(`the program ended with ${this.child.exitCode}: ${this.stderr}`);
+    return new ApiClient(url);
+  }
+
+  /** Sends a signal and resolves to the exit code; null if the signal killed it. */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.child.kill(signal);
+    return this.exited;
+  }
+
+  /** The exit code of a program that exits on its own. */
+  end(): Promise<number | null> {
+    return this.exited;
+  }
+}
+
+/** The exchanges of a test or a file, which share a folder: each has a data folder in it. */
+export class Exchanges {
+  readonly work = mkdtempSync(join(tmpdir(), 'exchange-'));
+  private readonly servers: ChildServer[] = [];
+  private readonly clients: ApiClient[] = [];
+
+  constructor(private readonly variables: Record<string, string> = {}) {}
+
+  /** Of those that do not say otherwise. */
+  get folder(): string {
+    return join(this.work, 'data');
+  }
+
+  spawn(variables: Record<string, string> = {}, limits: readonly string[] = []): ChildServer {
+    const own = { DATA_FOLDER: this.folder, ...this.variables, ...variables };
+    const server = ChildServer.spawn(own, limits);
+    this.servers.push(server);
+    return server;
+  }
+
+  async listening(server: ChildServer): Promise<ApiClient> {
+    const client = await server.listening();
+    this.clients.push(client);
+    return client;
+  }
+
+  /** Kills every exchange, also one that is paused. */
+  async kill(): Promise<void> {
+    for (const client of this.clients.splice(0)) await client.close();
+    for (const server of this.servers.splice(0)) {
+      server.child.kill('SIGCONT');
+      await server.stop('SIGKILL');
+    }
+  }
+
+  /** Leaves nothing behind. */
+  async end(): Promise<void> {
+    await this.kill();
+    rmSync(this.work, { recursive: true, force: true });
+  }
+}
+
+export const TOOL = fileURLToPath(
+  new URL('../../dist/persistence/replay/main.js', import.meta.url),
+);
+
+/** Runs a command of the tool on a data folder, with the built program. */
+export function replayProgram(folder: string, ...args: string[]): Promise<ToolRun> {
+  return runProgram('--data', folder, ...args);
+}
+
+export function runProgram(...args: string[]): Promise<ToolRun> {
+  if (!existsSync(TOOL)) throw new Error(`${TOOL} is missing: npm run build`);
+  return new Promise((resolve) => {
+    const options = { maxBuffer: 256 * 1024 * 1024 };
+    execFile(
+      process.execPath,
+      ['--enable-source-maps', TOOL, ...args],
+      options,
+      (error, out, err) => {
+        resolve({ status: error === null ? 0 : Number(error.code ?? -1), out, err });
+      },
+    );
+  });
+}
+
+/** The output of a command with --json, which must exit with 0. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read only the fields they expect
+export async function programJson(folder: string, ...args: string[]): Promise<any> {
+  return JSON.parse(goodOutput(await replayProgram(folder, ...args, '--json')));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export async function programLines(folder: string, ...args: string[]): Promise<any[]> {
+  return linesOf(goodOutput(await replayProgram(folder, ...args, '--json')));
+}
