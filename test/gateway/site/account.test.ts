@@ -1,36 +1,26 @@
 /** The statement and its file, named tokens, and the dead man's switch, in a real browser. */
 import { readFile } from 'node:fs/promises';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser } from '../../../bench/site/browser.js';
-import { MARKET, TestServer } from '../../support/server.js';
-import { Visitor } from './browser.js';
+import { beforeAll, expect, test } from 'vitest';
+import { MARKET } from '../../support/server.js';
+import { openSite } from './browser.js';
 
-let server: TestServer;
-let browser: Browser;
-let visitor: Visitor;
+const site = openSite({ startingBalanceMicros: 1_000_000_000 });
 let token: string;
 let userId: string;
 beforeAll(async () => {
-  browser = await launchBrowser();
-  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
-  visitor = await Visitor.open(browser, server.exchange.address);
+  const { server, visitor } = site;
   await visitor.register('ada');
   token = await visitor.token();
   userId = (await server.api.get('/auth/session', token)).json.userId;
 });
-afterAll(async () => {
-  await visitor.close();
-  await browser.close();
-  await server.stop();
-});
 
 const rest = (price: number) => {
   const order = { outcome: 'UP', shares: 10, price, timeInForce: 'GTC' };
-  return server.api.post(`/markets/15m/${MARKET}/buy`, order, token);
+  return site.server.api.post(`/markets/15m/${MARKET}/buy`, order, token);
 };
 
 test('the statement, its filters, and its file', async () => {
+  const { server, visitor } = site;
   const { page } = visitor;
   // 210 entries: more than one page of the file.
   for (let count = 0; count < 105; count++) {
@@ -70,6 +60,7 @@ test('the statement, its filters, and its file', async () => {
 });
 
 test('a token is made, shown once, works, and is revoked', async () => {
+  const { server, visitor } = site;
   const { page } = visitor;
   await visitor.view('account/security');
   const make = page.getByRole('button', { name: 'Make a token' });
@@ -97,6 +88,7 @@ test('a token is made, shown once, works, and is revoked', async () => {
 });
 
 test("the dead man's switch is started, and cancels the orders", async () => {
+  const { server, visitor } = site;
   const { page } = visitor;
   await rest(0.25);
   await visitor.view('account/security');

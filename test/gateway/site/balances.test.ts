@@ -13,9 +13,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { Random } from '../../../bench/workload/random.js';
 import * as client from '../../../gateway/client/index.js';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
+import { ChildServer } from '../../support/programs.js';
 import type { ApiClient } from '../../support/server.js';
 import { Visitor } from './browser.js';
 

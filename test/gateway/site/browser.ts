@@ -4,9 +4,13 @@
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { launchBrowser } from '../../../bench/site/browser.js';
+import type { Config } from '../../../gateway/config.js';
+import { TestServer } from '../../support/server.js';
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const CONTRAST = 'color-contrast';
 
 /** A person with a browser window: pages opened by one visitor share their session. */
 export class Visitor {
@@ -68,9 +72,12 @@ export class Visitor {
     return this.page.goto(`${this.url}/#/${address}`);
   }
 
-  /** No rule of WCAG 2.2 AA that axe can check is broken. */
-  async isAccessible(state: string): Promise<void> {
-    const { violations } = await new AxeBuilder({ page: this.page }).withTags(WCAG).analyze();
+  /** No rule of WCAG 2.2 AA that axe can check is broken, or none of some rules. */
+  async isAccessible(state: string, only?: 'contrast' | 'layout'): Promise<void> {
+    const axe = new AxeBuilder({ page: this.page }).withTags(WCAG);
+    if (only === 'contrast') axe.withRules([CONTRAST]);
+    if (only === 'layout') axe.disableRules([CONTRAST]);
+    const { violations } = await axe.analyze();
     const found = violations.map(
       ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
     );
@@ -86,16 +93,16 @@ export class Visitor {
     await page.setViewportSize(usual);
   }
 
-  /** In light, in dark, and at 320 px, where the page itself needs no scrolling sideways. */
+  /** In light, the colours of dark, and at 320 px, where the page needs no scrolling sideways. */
   async isAccessibleInEveryForm(state: string): Promise<void> {
     const { page } = this;
     const usual = page.viewportSize()!;
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await this.isAccessible(`${state}, ${colorScheme}`);
-    }
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await this.isAccessible(`${state}, dark`, 'contrast');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await this.isAccessible(`${state}, light`);
     await page.setViewportSize({ width: 320, height: 700 });
-    await this.isAccessible(`${state}, at 320 px`);
+    await this.isAccessible(`${state}, at 320 px`, 'layout');
     expect(await page.evaluate('document.documentElement.scrollWidth'), state).toBe(320);
     await page.setViewportSize(usual);
   }
@@ -131,4 +138,27 @@ function isRefusal(text: string): boolean {
 
 function isLoss(text: string): boolean {
   return /^WebSocket connection to .* failed|^Failed to load resource: net::ERR_/.test(text);
+}
+
+/** What the tests of a file share: one exchange, and one person who looks at it. */
+export interface Site {
+  server: TestServer;
+  browser: Browser;
+  visitor: Visitor;
+}
+
+/** An exchange with a market, and a visitor. They are there when the tests run. */
+export function openSite(overrides: Partial<Config> = {}): Site {
+  const site = {} as Site;
+  beforeAll(async () => {
+    site.browser = await launchBrowser();
+    site.server = await TestServer.withMarket(overrides);
+    site.visitor = await Visitor.open(site.browser, site.server.exchange.address);
+  });
+  afterAll(async () => {
+    await site.visitor?.close();
+    await site.browser?.close();
+    await site.server?.stop();
+  });
+  return site;
 }

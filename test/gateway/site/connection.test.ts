@@ -2,20 +2,19 @@
  * What the page does when the connection, or the exchange itself, goes away: it says so, and it is
  * right again without help. Two tabs of a browser have one session.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { writePrices } from '../../../bench/site/prices.js';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
+import { type ChildServer, Exchanges } from '../../support/programs.js';
 import { type ApiClient, PASSWORD } from '../../support/server.js';
 import { Visitor } from './browser.js';
 
-let folder: string;
+const exchanges = new Exchanges({ ASSETS: 'BTC', HOUSE: 'on', LOG_LEVEL: 'warn' });
+const PRICES = join(exchanges.work, 'prices.csv');
 let server: ChildServer;
 let api: ApiClient;
 let browser: Browser;
@@ -69,34 +68,24 @@ class Line {
 }
 
 async function startServer(): Promise<void> {
-  server = ChildServer.spawn({
-    DATA_FOLDER: join(folder, 'data'),
-    PRICE_FEED: `file:${join(folder, 'prices.csv')}`,
-    ASSETS: 'BTC',
-    HOUSE: 'on',
-    LOG_LEVEL: 'warn',
-  });
-  api = await server.listening();
+  server = exchanges.spawn({ PRICE_FEED: `file:${PRICES}` });
+  api = await exchanges.listening(server);
   line.leadTo(api.url);
 }
 
 let url: string;
 beforeAll(async () => {
   browser = await launchBrowser();
-  folder = await mkdtemp(join(tmpdir(), 'site-'));
-  await writePrices(join(folder, 'prices.csv'));
+  await writePrices(PRICES);
   line = new Line();
   url = await line.open();
   await startServer();
 });
 afterEach(() => line.mend());
 afterAll(async () => {
-  await browser.close();
+  await browser?.close();
   line.close();
-  // Absent if the server did not start.
-  await api?.close();
-  await server.stop();
-  await rm(folder, { recursive: true });
+  await exchanges.end();
 });
 
 const LOST = 'The connection to the exchange is lost.';

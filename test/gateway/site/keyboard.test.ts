@@ -1,22 +1,15 @@
 /** A visit without a pointer: every step is a key. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser } from '../../../bench/site/browser.js';
-import { MARKET, TestServer } from '../../support/server.js';
-import { Visitor } from './browser.js';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, test } from 'vitest';
+import { MARKET } from '../../support/server.js';
+import { openSite } from './browser.js';
 
-let server: TestServer;
-let browser: Browser;
+const site = openSite();
 beforeAll(async () => {
-  browser = await launchBrowser();
-  server = await TestServer.withMarket();
+  const { server } = site;
   const maker = await server.register('maker');
   const body = { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' };
   await server.api.post(`/markets/15m/${MARKET}/buy`, body, maker.token);
-});
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
 });
 
 /** Tab until the button has the focus, as a person does who looks for it. */
@@ -33,7 +26,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
 }
 
 test('register, look at the keys, buy, place and cancel an order, sell, by keys alone', async () => {
-  const visitor = await Visitor.open(browser, server.exchange.address);
+  const { visitor } = site;
   const { page } = visitor;
   const { keyboard } = page;
   await page.locator('.book .offer:enabled').waitFor();
@@ -99,5 +92,4 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await page.getByRole('heading', { level: 1, name: 'Leaderboard' }).waitFor();
   await keyboard.press('g');
   await page.getByRole('heading', { level: 1, name: 'BTC up or down' }).waitFor();
-  await visitor.close();
 });

@@ -2,67 +2,51 @@
  * Resting orders and positions on the page: amend with every refusal beside its field, cancel all
  * by one request, sell all and claim; by the buttons, and by their keys.
  */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser } from '../../../bench/site/browser.js';
-import {
-  MARKET,
-  TestServer,
-  type Trader,
-  WINDOW_MS,
-  WINDOW_START_MS,
-} from '../../support/server.js';
-import { Visitor } from './browser.js';
+import { beforeAll, expect, test } from 'vitest';
+import { MARKET, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { openSite } from './browser.js';
 
-let server: TestServer;
+const site = openSite({ startingBalanceMicros: 1_000_000_000 });
 let maker: Trader;
-let browser: Browser;
-let visitor: Visitor;
 let token: string;
 let userId: string;
 beforeAll(async () => {
-  browser = await launchBrowser();
-  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
+  const { server, visitor } = site;
   maker = await server.register('maker');
-  visitor = await Visitor.open(browser, server.exchange.address);
   await visitor.register('ada');
   token = await visitor.token();
   userId = (await server.api.get('/auth/session', token)).json.userId;
-});
-afterAll(async () => {
-  await visitor.close();
-  await browser.close();
-  await server.stop();
 });
 
 const BUY = `/markets/15m/${MARKET}/buy`;
 
 async function rest(of: string, outcome: 'UP' | 'DOWN', shares: number, price: number) {
   const body = { outcome, shares, price, timeInForce: 'GTC' };
-  const { status, json } = await server.api.post(BUY, body, of);
+  const { status, json } = await site.server.api.post(BUY, body, of);
   expect(status, JSON.stringify(json)).toBe(200);
   return json.orderId as string;
 }
 
 /** As the exchange has them, oldest first. */
 async function resting(): Promise<{ price: number; shares: number }[]> {
-  const { json } = await server.api.get(`/users/${userId}/orders`, token);
+  const { json } = await site.server.api.get(`/users/${userId}/orders`, token);
   return json.orders.map(({ price, shares }: { price: number; shares: number }) => {
     return { price, shares };
   });
 }
 
-const button = (name: string | RegExp) => visitor.page.getByRole('button', { name }).first();
-const notice = () => visitor.page.locator('.notice');
-const amount = () => visitor.page.locator('#amend-size');
-const price = () => visitor.page.locator('#amend-price');
+const button = (name: string | RegExp) => site.visitor.page.getByRole('button', { name }).first();
+const notice = () => site.visitor.page.locator('.notice');
+const amount = () => site.visitor.page.locator('#amend-size');
+const price = () => site.visitor.page.locator('#amend-price');
 
 async function problem(of: string, text: string): Promise<void> {
-  const said = visitor.page.locator(`#${of}-problem`);
+  const said = site.visitor.page.locator(`#${of}-problem`);
   await expect.poll(() => said.textContent()).toContain(text);
 }
 
 test('amend: what is typed and what the exchange refuses is said beside its field', async () => {
+  const { server, visitor } = site;
   const { page } = visitor;
   const orderId = await rest(token, 'UP', 100, 0.25);
   await rest(maker.token, 'DOWN', 5, 0.4);
@@ -116,6 +100,7 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
 });
 
 test('a post-only order that would trade is refused beside the price', async () => {
+  const { server, visitor } = site;
   const { page } = visitor;
   await rest(maker.token, 'DOWN', 5, 0.3);
   const body = { outcome: 'UP', shares: 10, price: 0.2, timeInForce: 'GTC', postOnly: true };
@@ -129,6 +114,7 @@ test('a post-only order that would trade is refused beside the price', async () 
 });
 
 test('cancel all is one request, by the button and by its key', async () => {
+  const { visitor } = site;
   const { page } = visitor;
   const sent: string[] = [];
   page.on('request', (request) => {
@@ -149,6 +135,7 @@ test('cancel all is one request, by the button and by its key', async () => {
 });
 
 test('sell all and claim, by their keys', async () => {
+  const { server, visitor } = site;
   const { page } = visitor;
   const { keyboard } = page;
   // A buyer for the shares that are held: 5 UP.

@@ -2,31 +2,19 @@
  * Every refusal is a sentence beside the field that caused it, and the page goes on. The clock and
  * the prices are the test's.
  */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser } from '../../../bench/site/browser.js';
-import { MARKET, PASSWORD, TestServer, type Trader } from '../../support/server.js';
-import { Visitor } from './browser.js';
+import { beforeAll, expect, test } from 'vitest';
+import { MARKET, PASSWORD, type Trader } from '../../support/server.js';
+import { openSite } from './browser.js';
 
-let server: TestServer;
+const site = openSite({ startingBalanceMicros: 1_000_000_000 });
 let maker: Trader;
-let browser: Browser;
-let visitor: Visitor;
 beforeAll(async () => {
-  browser = await launchBrowser();
-  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
-  maker = await server.register('maker');
-  visitor = await Visitor.open(browser, server.exchange.address);
-});
-afterAll(async () => {
-  await visitor.close();
-  await browser.close();
-  await server.stop();
+  maker = await site.server.register('maker');
 });
 
 /** The text beside a field, once it is there. */
 async function problem(field: string): Promise<string> {
-  const found = visitor.page.locator(`#${field}-problem`);
+  const found = site.visitor.page.locator(`#${field}-problem`);
   await expect.poll(() => found.textContent()).not.toBe('');
   return (await found.textContent())!;
 }
@@ -36,10 +24,11 @@ const BUY = `/markets/15m/${MARKET}/buy`;
 /** `outcome` is what the maker buys; it is an offer of the other one. */
 async function rest(outcome: 'UP' | 'DOWN', shares: number, price: number): Promise<void> {
   const body = { outcome, shares, price, timeInForce: 'GTC' };
-  expect((await server.api.post(BUY, body, maker.token)).status).toBe(200);
+  expect((await site.server.api.post(BUY, body, maker.token)).status).toBe(200);
 }
 
 test('registration', async () => {
+  const { visitor } = site;
   const { page } = visitor;
   await page.getByRole('button', { name: 'Create an account', exact: true }).click();
   const submit = page.getByRole('button', { name: 'Create the account' });
@@ -61,6 +50,7 @@ test('registration', async () => {
 });
 
 test('signing in', async () => {
+  const { visitor } = site;
   const { page } = visitor;
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('button', { name: 'Sign in' }).first().click();
@@ -75,6 +65,7 @@ test('signing in', async () => {
 });
 
 test('what is typed into the ticket', async () => {
+  const { visitor } = site;
   const { page } = visitor;
   await page.getByLabel('One click: send without asking again').check();
   const size = page.locator('#size');
@@ -94,6 +85,7 @@ test('what is typed into the ticket', async () => {
 });
 
 test('what cannot be done', async () => {
+  const { visitor } = site;
   const { page } = visitor;
   const size = page.locator('#size');
   const buy = page.getByRole('button', { name: 'Buy UP' });
@@ -135,6 +127,7 @@ test('what cannot be done', async () => {
 });
 
 test('an order fills to the micro-dollar that the ticket foretold, rests, and is cancelled', async () => {
+  const { visitor } = site;
   const { page } = visitor;
   await page.getByRole('button', { name: 'Market', exact: true }).click();
   await page.locator('#size').fill('12.345678');
@@ -162,6 +155,7 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
 });
 
 test('a double click does not confirm, and a part that fills is said to be one', async () => {
+  const { visitor } = site;
   const { page } = visitor;
   await page.getByLabel('One click: send without asking again').uncheck();
   await page.getByRole('button', { name: 'Market', exact: true }).click();
@@ -177,6 +171,7 @@ test('a double click does not confirm, and a part that fills is said to be one',
 });
 
 test('staking, the referral code and the password', async () => {
+  const { server, visitor } = site;
   const { page } = visitor;
   await visitor.view('account/vault');
   await page.getByLabel('Dollars').fill('2,50');

@@ -1,27 +1,13 @@
 /** A finished market's page, and a receipt's proof, in a real browser. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser } from '../../../bench/site/browser.js';
-import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
-import { Visitor } from './browser.js';
+import { expect, test } from 'vitest';
+import { MARKET, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { openSite } from './browser.js';
 
-let server: TestServer;
-let browser: Browser;
-let visitor: Visitor;
-beforeAll(async () => {
-  browser = await launchBrowser();
-  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
-  visitor = await Visitor.open(browser, server.exchange.address);
-});
-afterAll(async () => {
-  await visitor.close();
-  await browser.close();
-  await server.stop();
-});
-
+const site = openSite({ startingBalanceMicros: 1_000_000_000 });
 const BUY = `/markets/15m/${MARKET}/buy`;
 
 test("a receipt shows the hash of the journal's batch that holds it", async () => {
+  const { server, visitor } = site;
   const { page } = visitor;
   const maker = await server.register('maker');
   const order = { outcome: 'DOWN', shares: 100, price: 0.4, timeInForce: 'GTC' };
@@ -42,6 +28,7 @@ test("a receipt shows the hash of the journal's batch that holds it", async () =
 });
 
 test('the averages agree, and the replay shows the book at every moment', async () => {
+  const { server, visitor } = site;
   const { page } = visitor;
   for (let n = 1; server.clock.nowMs() < WINDOW_START_MS + WINDOW_MS + 2_000; n++)
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + (n % 13) / 7);

@@ -2,14 +2,11 @@
  * A person's whole visit in a real browser, on the built program at 40 times the speed: from the
  * first look to the statement, with no error in the console and nothing that axe objects to.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
-import { ChildServer } from '../../support/child-server.js';
 import { eventually } from '../../support/eventually.js';
+import { Exchanges } from '../../support/programs.js';
 import type { ApiClient } from '../../support/server.js';
 import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 import { Visitor } from './browser.js';
@@ -17,30 +14,23 @@ import { Visitor } from './browser.js';
 /** A market lasts 22.5 s. */
 const NEXT_MARKET_MS = 90_000;
 
-let folder: string;
-let server: ChildServer;
+const exchanges = new Exchanges({
+  // Begins with the day, whose results the page shows: none of them is yesterday's at the end.
+  PRICE_FEED: `file:${DAY_FILE}`,
+  ASSETS: 'BTC',
+  FEED_SPEED: '40',
+  HOUSE: 'on',
+  LOG_LEVEL: 'warn',
+});
 let api: ApiClient;
 let browser: Browser;
 beforeAll(async () => {
   browser = await launchBrowser();
-  folder = await mkdtemp(join(tmpdir(), 'site-'));
-  server = ChildServer.spawn({
-    DATA_FOLDER: folder,
-    // Begins with the day, whose results the page shows: none of them is yesterday's at the end.
-    PRICE_FEED: `file:${DAY_FILE}`,
-    ASSETS: 'BTC',
-    FEED_SPEED: '40',
-    HOUSE: 'on',
-    LOG_LEVEL: 'warn',
-  });
-  api = await server.listening();
+  api = await exchanges.listening(exchanges.spawn());
 });
 afterAll(async () => {
-  await browser.close();
-  // Absent if the server did not start.
-  await api?.close();
-  await server.stop();
-  await rm(folder, { recursive: true });
+  await browser?.close();
+  await exchanges.end();
 });
 
 /** Minutes left of the market that is shown; NaN between two markets. */
