@@ -6,7 +6,6 @@ import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type LoadPace, runLoad } from '../../bench/http/load/load.js';
 import { AnswerReader, requestBytes } from '../../bench/http/load/messages.js';
-import { layOut, textOf } from '../../bench/measure/report.js';
 import { Samples } from '../../bench/measure/samples.js';
 import { CommandList } from '../../bench/workload/command-list.js';
 import {
@@ -135,31 +134,15 @@ describe('the command list', () => {
   });
 });
 
-describe('samples and tables', () => {
-  test('percentiles use the nearest rank, whatever the order of arrival', () => {
-    const samples = new Samples(2);
-    for (let i = 0; i < 1_000; i++) samples.add(((i * 7) % 1_000) + 1);
-    expect(samples.percentile(0.5)).toBe(500);
-    expect(samples.percentile(0.99)).toBe(990);
-    expect(samples.percentile(0.999)).toBe(999);
-    expect(samples.max()).toBe(1_000);
-    samples.add(5_000);
-    expect(samples.max()).toBe(5_000);
-  });
-
-  test('columns are aligned', () => {
-    expect(
-      layOut({
-        title: '',
-        columns: ['a', 'rate'],
-        rows: [
-          ['x', 1_234_567],
-          ['long', 0.123456],
-        ],
-      }),
-    ).toEqual(['a          rate', '----  ---------', 'x     1,234,567', 'long      0.123']);
-    expect(textOf(Number.NaN)).toBe('-');
-  });
+test('percentiles use the nearest rank, whatever the order of arrival', () => {
+  const samples = new Samples(2);
+  for (let i = 0; i < 1_000; i++) samples.add(((i * 7) % 1_000) + 1);
+  expect(samples.percentile(0.5)).toBe(500);
+  expect(samples.percentile(0.99)).toBe(990);
+  expect(samples.percentile(0.999)).toBe(999);
+  expect(samples.max()).toBe(1_000);
+  samples.add(5_000);
+  expect(samples.max()).toBe(5_000);
 });
 
 describe('the load', () => {
@@ -169,6 +152,12 @@ describe('the load', () => {
     () =>
       new Promise<void>((resolve) => (server === null ? resolve() : server.close(() => resolve()))),
   );
+
+  async function listen(listening: Server): Promise<number> {
+    server = listening;
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+    return (listening.address() as { port: number }).port;
+  }
 
   /** Answers each request with the next of these, in the given pieces. */
   async function serve(
@@ -187,11 +176,7 @@ describe('the load', () => {
         sendFrom(0);
       });
     });
-    server = listening;
-    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
-    const address = listening.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    return { port: address.port, requests: () => requests };
+    return { port: await listen(listening), requests: () => requests };
   }
 
   const load = (port: number, pace: LoadPace = { kind: 'closed' }) =>
@@ -221,10 +206,7 @@ describe('the load', () => {
   });
 
   test('fails when the server hangs up', async () => {
-    const listening = createServer((socket) => socket.destroy());
-    server = listening;
-    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
-    const { port } = listening.address() as { port: number };
+    const port = await listen(createServer((socket) => socket.destroy()));
     await expect(load(port)).rejects.toThrow(/closed a connection|ECONNRESET|EPIPE/);
   });
 
@@ -239,8 +221,7 @@ describe('the load', () => {
         else held.push(answer);
       });
     });
-    server = listening;
-    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+    const port = await listen(listening);
     // Nothing is answered until the maximum is outstanding and another half a second has passed.
     const stall = setInterval(() => {
       if (held.length < 3) return;
@@ -250,7 +231,6 @@ describe('the load', () => {
         for (const answer of held) answer();
       }, 500);
     }, 1);
-    const { port } = listening.address() as { port: number };
     const result = await load(port, { kind: 'open', perSecond: 1_000, seed: '1' });
     expect(result.measured).toBeGreaterThan(100);
     // All but the three held ones were sent after the stall, at least 280 ms late.

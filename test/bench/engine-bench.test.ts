@@ -3,7 +3,6 @@
  * keys that did something else, would make every ratio worthless.
  */
 import { describe, expect, test } from 'vitest';
-import { compare } from '../../bench/engine/comparison.js';
 import { Ladder, ladderStart } from '../../bench/engine/ladder.js';
 import { peerStart } from '../../bench/engine/peer.js';
 import { race, type Start } from '../../bench/measure/race.js';
@@ -125,32 +124,5 @@ describe('a race', () => {
     const times = race([logged(log, 'a', 5), logged(log, 'b', 10)], options);
     expect(log).toEqual(['a 0-2', 'b 0-5', 'b 5-10', 'a 2-5', 'a ends', 'b ends']);
     expect(times.map((rounds) => rounds.map((chunks) => chunks.length))).toEqual([[2], [2]]);
-  });
-
-  test('has a row and figures for each contestant, and one for a ladder that two share', () => {
-    const start = logged([], '', 3);
-    const ladder = logged([], '', 3);
-    const each = { commands: 3, start, ladder };
-    const { table, figures } = compare({
-      title: 'A race',
-      rate: 'PerSecond',
-      rounds: 3,
-      warmUpRounds: 1,
-      chunks: 1,
-      versus: { of: 'time', column: 'time / a' },
-      contestants: [
-        { ...each, name: 'A', figure: 'a' },
-        { ...each, name: 'B', figure: 'b', versus: { base: 'a', figure: 'bTimes' } },
-        { ...each, name: 'C', figure: 'c', ladder: null },
-      ],
-    });
-    expect(table.rows.map(([name]) => name)).toEqual(['A', 'B', 'its ladder', 'C']);
-    for (const row of table.rows) expect(row.length).toBe(table.columns.length);
-    expect(Object.keys(figures).sort()).toEqual(
-      [
-        ...['aOfLadder', 'aPerSecond', 'bLadderPerSecond', 'bOfLadder', 'bPerSecond', 'bTimes'],
-        'cPerSecond',
-      ].sort(),
-    );
   });
 });

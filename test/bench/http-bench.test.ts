@@ -1,16 +1,14 @@
 /**
  * The parts of the HTTP benchmark that its comparisons rest on: the plain design trades and is
- * durable, wrk sends the requests as they are, CPU time is counted where it is spent, and the
- * pictures show the figures.
+ * durable, wrk sends the requests as they are, and CPU time is counted where it is spent.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { requestBytes } from '../../bench/http/load/messages.js';
-import { type PlotData, plot, SERVERS } from '../../bench/http/plots.js';
 import { hasWrk, resultIn, runWrk } from '../../bench/http/wrk.js';
 import { threadCpu, totalMs } from '../../bench/measure/thread-cpu.js';
 import { PlainExchange } from '../../bench/plain/exchange.js';
@@ -115,36 +113,3 @@ test.skipIf(process.platform !== 'linux')(
     }
   },
 );
-
-test('the pictures name every server, thread and axis', async () => {
-  const part = { userMs: 0.004, systemMs: 0.002 };
-  const cpu = { main: part, pool: part, workers: part, others: part };
-  const data: PlotData = {
-    connections: SERVERS.flatMap((server) =>
-      [1, 64].map((connections) => ({
-        connections,
-        server,
-        perSecond: 1_000 * connections,
-        p50Ms: 0.3,
-        p99Ms: 4,
-      })),
-    ),
-    offered: [2_000, 8_000].map((offeredPerSecond) => ({ offeredPerSecond, p50Ms: 1, p99Ms: 3 })),
-    cpu: SERVERS.map((server) => ({ server, cpu })),
-  };
-  const files = await plot(join(folder, 'pictures'), data);
-  const svgs = Object.fromEntries(
-    files.map((file) => [file, readFileSync(join(folder, 'pictures', file), 'utf8')]),
-  );
-  const expected: Record<string, string[]> = {
-    'rate-by-connections.svg': [...SERVERS, 'connections', 'buys/s', '>64<'],
-    'latency-by-connections.svg': SERVERS.flatMap((server) => [`${server}, p50`, `${server}, p99`]),
-    'latency-by-offered-rate.svg': ['buys/s offered', 'p50', 'p99'],
-    'cpu-per-request.svg': ['bare handler', 'follower, kernel', 'plain design: 24 µs in all'],
-  };
-  expect(files).toEqual(Object.keys(expected));
-  for (const [file, texts] of Object.entries(expected)) {
-    expect(svgs[file]!.startsWith('<svg ') && svgs[file]!.endsWith('</svg>\n')).toBe(true);
-    for (const text of texts) expect(svgs[file], file).toContain(text);
-  }
-});

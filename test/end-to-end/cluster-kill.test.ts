@@ -1,6 +1,6 @@
 /**
- * A short form of the trial `cluster-kill`: the two faults after which an older process comes back
- * and believes that it leads. And the judge, which must see what would be wrong.
+ * A short form of the trial `cluster-kill`: the primary is paused, comes back, and believes that it
+ * leads (replicated.test.ts pauses a leader). And the judge, which must see what would be wrong.
  */
 import { describe, expect, test } from 'vitest';
 import { SEED } from '../support/extent.js';
@@ -8,8 +8,8 @@ import { type Execution, type JournalContent, judge } from '../trials/cluster-ki
 import type { Acknowledgement } from '../trials/cluster-kill/load.js';
 import { killRounds } from '../trials/cluster-kill/run.js';
 
-test('a leader and a primary are paused under load: nothing is lost, doubled or led twice', async () => {
-  const faults = ['leader paused', 'primary paused'];
+test('a primary is paused under load: nothing is lost, doubled or led twice', async () => {
+  const faults = ['primary paused'];
   const { lost, doubled, different, twoLeaders, rounds, ...counts } = await killRounds({
     faults,
     seed: SEED,
@@ -20,7 +20,7 @@ test('a leader and a primary are paused under load: nothing is lost, doubled or 
   expect(rounds.map(({ fault }) => fault)).toEqual(faults);
   expect(counts.acknowledged).toBeGreaterThan(50);
   expect(counts.retries).toBeGreaterThan(0);
-  expect(counts.epochs).toBeGreaterThanOrEqual(3);
+  expect(counts.epochs).toBeGreaterThanOrEqual(2);
 });
 
 describe('the judge', () => {

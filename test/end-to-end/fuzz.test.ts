@@ -21,14 +21,14 @@ import { ERRORS } from '../../gateway/http/errors.js';
 import { DECIMAL_PLACES } from '../../gateway/json/fields.js';
 import { operationsOf, programContract } from '../gateway/contract/check.js';
 import { extent, SEED } from '../support/extent.js';
-import { replayJournal } from '../support/journal-replay.js';
+import { replayJournal } from '../support/journal-fixture.js';
 import { PARTNER_KEY, PARTNER_KEYS, PASSWORD, TestServer } from '../support/server.js';
 import { type Draft, Drafting, type Numbered } from './fuzz/drafts.js';
 import { type Plan, randomPlans } from './fuzz/plans.js';
 import { SPOILS } from './fuzz/spoils.js';
 import { World } from './fuzz/world.js';
 
-const REQUESTS = extent(100_000, 5_000);
+const REQUESTS = extent(100_000, 2_000);
 /** In so many, each operation succeeds at least once. */
 const ENOUGH_REQUESTS = 50_000;
 /** 20,000 take half a minute, and several on a busy machine. */

@@ -5,7 +5,7 @@
  */
 
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -124,17 +124,17 @@ describe('a start that fails', () => {
 
   function startWith(
     folder: string,
-    changes: { port?: number; feed?: PriceFeed },
+    variables: Record<string, string>,
+    feed?: PriceFeed,
   ): Promise<Exchange> {
     const clock = new ManualClock(WINDOW_START_MS);
-    const { port = 0, feed = new ManualFeed(clock) } = changes;
-    const config = { ...readConfig({ ASSETS: 'BTC' }), dataFolder: folder, port };
+    const config = { ...readConfig({ ASSETS: 'BTC', ...variables }), dataFolder: folder };
     const onFatal = (error: Error) => expect.fail(error.message);
     return startExchange({
       config,
       log: createLog('silent'),
       onFatal,
-      inputs: { clock, feed, venues: [] },
+      inputs: { clock, feed: feed ?? new ManualFeed(clock), venues: [] },
     });
   }
 
@@ -158,17 +158,31 @@ describe('a start that fails', () => {
       },
       stop: () => Promise.resolve(),
     };
-    await expect(startWith(folder, { feed })).rejects.toThrow('no prices today');
+    await expect(startWith(folder, { PORT: '0' }, feed)).rejects.toThrow('no prices today');
     // Nothing holds the folder any more, and everything executed until then is in it.
     const journal = await openJournal({ folder });
     expect(journal.end.sequence).toBeGreaterThan(0);
     await journal.close();
   });
 
-  test('because the port is in use creates nothing', async () => {
-    const folder = join(await newFolder(), 'data');
+  test('because a port is in use, or is given to two addresses, creates nothing', async () => {
+    const parent = await newFolder();
+    const folder = join(parent, 'data');
+    const key = join(parent, 'key');
+    await writeFile(key, '0123456789abcdef'.repeat(2), { mode: 0o600 });
     const port = await takenPort();
-    await expect(startWith(folder, { port })).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);
+    const variables = [
+      { PORT: `${port}` },
+      { PORT: '0', OPERATIONS_PORT: `${port}` },
+      { PORT: '0', SOCKETS_PORT: `${port}`, SOCKET_THREADS: '1' },
+      { PORT: '0', GATEWAYS_PORT: `${port}`, GATEWAYS_KEY_FILE: key },
+    ];
+    const refused = `cannot listen on 127.0.0.1:${port}`;
+    for (const each of variables) await expect(startWith(folder, each)).rejects.toThrow(refused);
+    await new Promise((resolve) => taken!.close(resolve));
+    taken = null;
+    const both = { PORT: `${port}`, OPERATIONS_PORT: `${port}` };
+    await expect(startWith(folder, both)).rejects.toThrow(refused);
     expect(existsSync(folder)).toBe(false);
   });
 });

@@ -169,10 +169,8 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
     period: ['all', 'day', 'week'],
     // Cursors are followed instead.
     cursor: [undefined],
-    'If-None-Match': [undefined],
     clientOrderId: [undefined, 'mine'],
     minSequence: [undefined],
-    'Min-Sequence': [undefined],
   };
   const found = values[name];
   if (found === undefined)
@@ -180,21 +178,24 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
   return found;
 }
 
-/** Every path of an operation, with every combination of values. */
+/** Every path of an operation; every fourth with every combination of values in its query. */
 function pathsOf(template: string, { parameters = [] }: Operation): string[] {
+  const of = (place: string) =>
+    parameters.filter((each) => each.in === place && (place === 'path' || each.name !== 'userId'));
   let paths = [template];
-  for (const { name, in: place } of parameters) {
-    if (place === 'path') {
-      paths = paths.flatMap((path) =>
-        valuesOf(name, template).map((value) => path.replace(`{${name}}`, value!)),
-      );
-    } else if (name !== 'userId') {
-      paths = paths.flatMap((path) =>
-        valuesOf(name, template).map((value) => withQuery(path, name, value)),
-      );
+  for (const { name } of of('path'))
+    paths = paths.flatMap((path) =>
+      valuesOf(name, template).map((value) => path.replace(`{${name}}`, value!)),
+    );
+  return paths.flatMap((path, i) => {
+    let all = [path];
+    for (const { name } of of('query')) {
+      const values = valuesOf(name, template);
+      const tried = i % 4 === 0 ? values : values.slice(0, 1);
+      all = all.flatMap((each) => tried.map((value) => withQuery(each, name, value)));
     }
-  }
-  return paths;
+    return all;
+  });
 }
 
 function withQuery(path: string, name: string, value: string | undefined): string {

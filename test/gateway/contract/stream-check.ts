@@ -10,6 +10,8 @@ interface Checks {
   document: AsyncApiDocument;
   /** By name of the message. */
   messages: Map<string, ValidateFunction>;
+  /** Those that the exchange sends. */
+  sent: ValidateFunction[];
 }
 let checks: Checks | null = null;
 
@@ -25,11 +27,7 @@ export function namesOfMessage(message: unknown, from = [...checksOf().messages.
 
 /** @throws Error for a message that the document does not let the exchange send. */
 export function checkStreamMessage(message: unknown): void {
-  const { operations } = streamDocument();
-  const sent = Object.values(operations).flatMap(({ action, messages, reply }) =>
-    (action === 'send' ? messages : reply!.messages).map(({ $ref }) => $ref.split('/').at(-1)!),
-  );
-  if (namesOfMessage(message, [...new Set(sent)]).length > 0) return;
+  if (checksOf().sent.some((isValid) => isValid(message))) return;
   throw new Error(`the AsyncAPI document has no such message: ${JSON.stringify(message)}`);
 }
 
@@ -48,6 +46,11 @@ function checksOf(): Checks {
   const messages = Object.entries(document.components.messages).map(
     ([name, { payload }]) => [name, ajv.compile({ $ref: `stream${payload.$ref}` })] as const,
   );
-  checks = { document, messages: new Map(messages) };
+  const byName = new Map(messages);
+  const names = Object.values(document.operations).flatMap(({ action, messages, reply }) =>
+    (action === 'send' ? messages : reply!.messages).map(({ $ref }) => $ref.split('/').at(-1)!),
+  );
+  const sent = [...new Set(names)].map((name) => byName.get(name)!);
+  checks = { document, messages: byName, sent };
   return checks;
 }

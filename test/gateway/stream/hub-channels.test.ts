@@ -5,8 +5,6 @@ import { Random } from '../../../bench/workload/random.js';
 import { Outcome } from '../../../engine/interface/domain.js';
 import type { DepthLevel } from '../../../engine/interface/views.js';
 import type { Channel } from '../../../gateway/stream/channels/channel.js';
-import { channelNamed } from '../../../gateway/stream/channels/names.js';
-import { ServerMessage } from '../../../gateway/stream/messages.js';
 import { buy, DOLLAR, price, registration, WINDOW_START_MS } from '../../support/engine-support.js';
 import { randomCommand } from './commands.js';
 import { Bench, DAY_MS, MARKET, WINDOW_MS } from './hub-bench.js';
@@ -85,29 +83,6 @@ describe('a market', () => {
     ]);
   });
 
-  test('closes a day after it is resolved, and its channels end', async () => {
-    const bench = new Bench();
-    const book = bench.follow(`book:${MARKET}`);
-    const trades = bench.follow(`trades:${MARKET}`);
-    const markets = bench.follow('markets').channel;
-    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 60_000;
-    bench.do({ kind: 'advanceTime' });
-    bench.nowMs += DAY_MS;
-    bench.do({ kind: 'advanceTime' });
-    expect(book.closed).toEqual([]);
-    await bench.flush();
-    expect(ServerMessage.parse(JSON.parse(book.closed[0]!))).toMatchObject({
-      type: 'closed',
-      channel: `book:${MARKET}`,
-      channelSequence: bench.engine.sequence,
-    });
-    expect(trades.closed).toHaveLength(1);
-    expect(bench.messagesOf(markets).at(-1).data.changes).toEqual([
-      { change: 'closed', marketId: MARKET, market: null },
-    ]);
-    expect(channelNamed(bench.engine, 0, `book:${MARKET}`)).toMatchObject({ status: 404 });
-  });
-
   test('ends and closes in one command after a leap in time', async () => {
     const bench = new Bench();
     const book = bench.follow(`book:${MARKET}`);
@@ -144,7 +119,7 @@ describe('the book', () => {
   const fromEngine = (levels: DepthLevel[]) =>
     new Map(levels.map(({ priceTicks, sizeLots }) => [priceTicks / 1_000, sizeLots / 1_000]));
 
-  test("deltas add up to the engine's book after each of 20,000 random commands", () => {
+  test("deltas add up to the engine's book after each of 5,000 random commands", () => {
     const bench = new Bench();
     const { channel } = bench.follow(`book:${MARKET}`);
     const trading = {
@@ -155,7 +130,7 @@ describe('the book', () => {
     };
     const sides = empty();
     let [deltas, atThisSequence] = [0, 0];
-    for (let i = 0; i < 20_000; i++) {
+    for (let i = 0; i < 5_000; i++) {
       const before = channel.lastSequence;
       bench.do(randomCommand(trading));
       for (const text of channel.since(before, bench.engine.sequence)!) {
@@ -169,9 +144,9 @@ describe('the book', () => {
       // `expect` is slow; here it only reports the difference.
       if (!isDeepStrictEqual(sides, book)) expect(sides).toEqual(book);
     }
-    expect(deltas).toBeGreaterThan(5_000);
+    expect(deltas).toBeGreaterThan(1_000);
     expect(atThisSequence).toBe(deltas);
-    expect(bench.engine.account(1)!.tradeCount).toBeGreaterThan(1_000);
+    expect(bench.engine.account(1)!.tradeCount).toBeGreaterThan(200);
     bench.engine.checkInvariants();
   });
 });

@@ -138,21 +138,6 @@ describe('an order', () => {
     }
   });
 
-  test('need not wait for the one before; answers come in order', async () => {
-    const dan = await server.register('dan');
-    const client = await connectAs(dan);
-    const ids = Array.from({ length: 64 }, (_, i) => `${i}`);
-    client.sendTogether(
-      ids.map((id) => order(id, Number(id) % 8 === 7 ? { ...rest, price: 0.4001 } : rest)),
-    );
-    await client.next(({ id }) => id === '63');
-    expect(client.answers.map(({ id }) => id)).toEqual(ids);
-    expect(client.answers.filter(({ type }) => type === 'error')).toHaveLength(8);
-    const sequences = client.answers.flatMap(({ sequence }) => sequence ?? []);
-    expect(sequences).toEqual([...sequences].sort((a, b) => a - b));
-    expect(await restingOrders(dan)).toBe(56);
-  });
-
   const claim = { op: 'claim', marketId: MARKET };
   test.each<[string, unknown, string, RegExp, string | undefined]>([
     ['no id', { op: 'order', operation: rest }, 'invalid_request', /id is required/, undefined],
