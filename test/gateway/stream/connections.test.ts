@@ -41,126 +41,43 @@ const restingOrders = async (trader: Trader) =>
 describe('messages', () => {
   withServer(streamLimits({ operationsBurst: 10_000 }));
 
-  test.each([
-    ['no JSON', '{"op":', 'invalid_json', /JSON/],
-    ['a binary message', Buffer.from('{"op":"ping"}'), 'invalid_json', /text/],
+  const subscribe = (...channels: unknown[]) => ({ op: 'subscribe', channels });
+  const resume = (more: object) => ({ op: 'resume', channel: 'markets', ...more });
+  const many = Array.from({ length: 51 }, (_, i) => `book:${i}`);
+  test.each<[string, RegExp, unknown]>([
+    ['invalid_json', /JSON/, '{"op":'],
+    ['invalid_json', /text/, Buffer.from('{"op":"ping"}')],
+    ['body_too_large', /4096/, { op: 'auth', token: 'x'.repeat(4_100) }],
+    ['invalid_request', /must be an object/, '[1]'],
+    ['invalid_request', /must be an object/, '"subscribe"'],
+    ['invalid_request', /must be an object/, 'null'],
+    ['invalid_request', /op must be auth or subscribe or /, '{}'],
+    ['invalid_request', /op must be auth or /, '{"op":"buy"}'],
+    ['invalid_request', /now is not a known field/, '{"op":"ping","now":1}'],
+    ['invalid_request', /not a known field/, '{"op":"ping","__proto__":{"op":"auth"}}'],
+    ['invalid_request', /channels is required/, { op: 'subscribe', channel: 'markets' }],
+    ['invalid_request', /must name a channel/, subscribe()],
+    ['invalid_request', /must be a/, { op: 'subscribe', channels: 'markets' }],
+    ['invalid_request', /must be a string/, subscribe(7)],
+    ['invalid_request', /contains a duplicate channel/, subscribe('markets', 'markets')],
+    ['invalid_request', /at most 50/, subscribe(...many)],
+    ['invalid_request', /weather is not a channel/, subscribe('weather')],
+    ['invalid_request', /assets are BTC, ETH/, subscribe('prices:DOGE')],
+    ['invalid_request', /is not the channel of a listed asset/, subscribe('prices:btc')],
+    ['market_not_found', /no market/, subscribe('book:btc-15m-1763701200')],
+    ['market_not_found', /no market/, subscribe('trades:')],
+    ['invalid_request', /after is required/, resume({})],
+    ['invalid_request', /whole number/, resume({ after: 1.5 })],
+    ['invalid_request', /negative/, resume({ after: -1 })],
     [
-      'a message that is too long',
-      JSON.stringify({ op: 'auth', token: 'x'.repeat(4_100) }),
-      'body_too_large',
-      /4096/,
-    ],
-    ['not an object', '[1]', 'invalid_request', /must be an object/],
-    ['a string', '"subscribe"', 'invalid_request', /must be an object/],
-    ['null', 'null', 'invalid_request', /must be an object/],
-    ['no operation', '{}', 'invalid_request', /op must be auth or subscribe or /],
-    ['an unknown operation', '{"op":"buy"}', 'invalid_request', /op must be auth or /],
-    ['an unknown field', '{"op":"ping","now":1}', 'invalid_request', /now is not a known field/],
-    [
-      'a misspelt field',
-      '{"op":"subscribe","channel":"markets"}',
-      'invalid_request',
-      /channels is required/,
-    ],
-    ['no channels', '{"op":"subscribe","channels":[]}', 'invalid_request', /must name a channel/],
-    [
-      'channels of another type',
-      '{"op":"subscribe","channels":"markets"}',
-      'invalid_request',
-      /must be a/,
-    ],
-    [
-      'a channel that is not a string',
-      '{"op":"subscribe","channels":[7]}',
-      'invalid_request',
-      /must be a string/,
-    ],
-    [
-      'a channel twice',
-      '{"op":"subscribe","channels":["markets","markets"]}',
-      'invalid_request',
-      /contains a duplicate channel/,
-    ],
-    [
-      'too many',
-      { op: 'subscribe', channels: Array.from({ length: 51 }, (_, i) => `book:${i}`) },
-      'invalid_request',
-      /at most 50/,
-    ],
-    [
-      'an unknown channel',
-      { op: 'subscribe', channels: ['weather'] },
-      'invalid_request',
-      /weather is not a channel/,
-    ],
-    [
-      'an unknown asset',
-      { op: 'subscribe', channels: ['prices:DOGE'] },
-      'invalid_request',
-      /assets are BTC, ETH/,
-    ],
-    [
-      'another spelling',
-      { op: 'subscribe', channels: ['prices:btc'] },
-      'invalid_request',
-      /is not the channel of a listed asset/,
-    ],
-    [
-      'an unknown market',
-      { op: 'subscribe', channels: ['book:btc-15m-1763701200'] },
-      'market_not_found',
-      /no market/,
-    ],
-    ['no market', { op: 'subscribe', channels: ['trades:'] }, 'market_not_found', /no market/],
-    [
-      'resume from nothing',
-      { op: 'resume', channel: 'markets' },
-      'invalid_request',
-      /after is required/,
-    ],
-    [
-      'resume from a fraction',
-      { op: 'resume', channel: 'markets', after: 1.5 },
-      'invalid_request',
-      /whole number/,
-    ],
-    [
-      'resume from below 0',
-      { op: 'resume', channel: 'markets', after: -1 },
-      'invalid_request',
-      /negative/,
-    ],
-    [
-      'a number with too many digits',
-      '{"op":"resume","channel":"markets","after":1.00000000000000000001}',
       'invalid_request',
       /digits/,
+      JSON.stringify(resume({ after: 1 })).replace('1}', `1.${'0'.repeat(19)}1}`),
     ],
-    [
-      'unsubscribing from a channel that is not subscribed',
-      { op: 'unsubscribe', channels: ['prices:BTC', 'markets'] },
-      'invalid_request',
-      /markets is not subscribed/,
-    ],
-    [
-      'a token that is not a string',
-      '{"op":"auth","token":1}',
-      'invalid_request',
-      /token must be a string/,
-    ],
-    [
-      'a flag that is not a boolean',
-      '{"op":"auth","token":"","cancelOnDisconnect":"yes"}',
-      'invalid_request',
-      /boolean/,
-    ],
-    [
-      '__proto__',
-      '{"op":"ping","__proto__":{"op":"auth"}}',
-      'invalid_request',
-      /not a known field/,
-    ],
-  ])('%s is refused and changes nothing', async (_name, message, code, words) => {
+    ['invalid_request', /markets is not subscribed/, { op: 'unsubscribe', channels: ['markets'] }],
+    ['invalid_request', /token must be a string/, { op: 'auth', token: 1 }],
+    ['invalid_request', /boolean/, { op: 'auth', token: '', cancelOnDisconnect: 'yes' }],
+  ])('%s, %s: the message is refused and changes nothing', async (code, words, message) => {
     const client = await connect();
     await client.subscribe('prices:BTC');
     const error = await client.refusal(message);

@@ -139,64 +139,32 @@ describe('an order', () => {
   });
 
   const claim = { op: 'claim', marketId: MARKET };
-  test.each<[string, unknown, string, RegExp, string | undefined]>([
-    ['no id', { op: 'order', operation: rest }, 'invalid_request', /id is required/, undefined],
-    ['an empty id', order('', rest), 'invalid_request', /id must have 1 to 64/, undefined],
-    ['a long id', order('x'.repeat(65)), 'invalid_request', /id must have 1 to 64/, undefined],
-    ['no operation', { op: 'order', id: '1' }, 'invalid_request', /operation is required/, '1'],
-    ['another operation', order('1', { op: 'stake' }), 'invalid_request', /operation.op must/, '1'],
-    ['a misspelt field', order('1', { ...rest, prize: 1 }), 'invalid_request', /prize/, '1'],
-    [
-      'no price',
-      order('1', { ...rest, price: undefined }),
-      'invalid_request',
-      /operation.price/,
-      '1',
-    ],
-    ['too fine a price', order('1', { ...rest, price: 0.4001 }), 'invalid_request', /decimal/, '1'],
-    ['two rules', order('1', { ...rest, amount: 1 }), 'invalid_request', /operation.shares/, '1'],
-    ['`atomic`', order('1', claim, { atomic: true }), 'invalid_request', /atomic is not/, '1'],
-    ['a bad key', order('1', claim, { idempotencyKey: 'a b' }), 'invalid_request', /Key must/, '1'],
-    ['another user', order('1', { ...claim, userId: 'u999' }), 'user_mismatch', /other than/, '1'],
-    ['no market', order('1', { ...rest, marketId: 'x' }), 'market_not_found', /no market/, '1'],
-    [
-      'no order',
-      order('1', { op: 'cancel', marketId: MARKET, orderId: 'o0' }),
-      'order_not_found',
-      /order/,
-      '1',
-    ],
-    ['too little money', order('1', { ...rest, shares: 1e6 }), 'insufficient_balance', /\$/, '1'],
-    ['no operations', { op: 'batch', id: '1', operations: [] }, 'invalid_request', /1 to 100/, '1'],
-    [
-      'too many',
-      { op: 'batch', id: '1', operations: new Array(101).fill(claim) },
-      'invalid_request',
-      /1 to 100/,
-      '1',
-    ],
-    [
-      'a batch with a wrong operation',
-      { op: 'batch', id: '1', operations: [claim, { ...rest, price: 2 }] },
-      'invalid_request',
-      /operations.1.price/,
-      '1',
-    ],
-    [
-      'a repeated field',
-      `{"op":"order","id":"1","id":"2","operation":${JSON.stringify(claim)}}`,
-      'invalid_request',
-      /id is duplicated/,
-      '2',
-    ],
-    [
-      'a number that is not exact',
-      `{"op":"order","id":"1","operation":{"op":"buy","marketId":"${MARKET}","outcome":"UP","amount":1.00000000000000000001}}`,
-      'invalid_request',
-      /digits/,
-      '1',
-    ],
-  ])('with %s is refused and changes nothing', async (_name, message, code, words, id) => {
+  const batch = (...operations: object[]) => ({ op: 'batch', id: '1', operations });
+  const unknown = { op: 'cancel', marketId: MARKET, orderId: 'o0' };
+  const twice = JSON.stringify(order('1', claim)).replace('"id":"1"', '"id":"1","id":"2"');
+  const inexact = JSON.stringify(order('1')).replace('0.4', `0.4${'0'.repeat(20)}1`);
+  test.each<[string, RegExp, string | undefined, unknown]>([
+    ['invalid_request', /id is required/, undefined, { op: 'order', operation: rest }],
+    ['invalid_request', /id must have 1 to 64/, undefined, order('')],
+    ['invalid_request', /id must have 1 to 64/, undefined, order('x'.repeat(65))],
+    ['invalid_request', /operation is required/, '1', { op: 'order', id: '1' }],
+    ['invalid_request', /operation.op must/, '1', order('1', { op: 'stake' })],
+    ['invalid_request', /prize/, '1', order('1', { ...rest, prize: 1 })],
+    ['invalid_request', /operation.price/, '1', order('1', { ...rest, price: undefined })],
+    ['invalid_request', /decimal/, '1', order('1', { ...rest, price: 0.4001 })],
+    ['invalid_request', /operation.shares/, '1', order('1', { ...rest, amount: 1 })],
+    ['invalid_request', /atomic is not/, '1', order('1', claim, { atomic: true })],
+    ['invalid_request', /Key must/, '1', order('1', claim, { idempotencyKey: 'a b' })],
+    ['user_mismatch', /other than/, '1', order('1', { ...claim, userId: 'u999' })],
+    ['market_not_found', /no market/, '1', order('1', { ...rest, marketId: 'x' })],
+    ['order_not_found', /order/, '1', order('1', unknown)],
+    ['insufficient_balance', /\$/, '1', order('1', { ...rest, shares: 1e6 })],
+    ['invalid_request', /1 to 100/, '1', batch()],
+    ['invalid_request', /1 to 100/, '1', batch(...new Array(101).fill(claim))],
+    ['invalid_request', /operations.1.price/, '1', batch(claim, { ...rest, price: 2 })],
+    ['invalid_request', /id is duplicated/, '2', twice],
+    ['invalid_request', /digits/, '1', inexact],
+  ])('%s, %s: it is refused and changes nothing', async (code, words, id, message) => {
     const eve = await server.register(`eve-${Math.random().toString(36).slice(2, 10)}`);
     const client = await connectAs(eve);
     const error = await client.refusal(message);
