@@ -214,7 +214,7 @@ export async function journalErrorOf(promise: Promise<unknown>): Promise<Journal
   throw new Error('it did not fail');
 }
 
-/** Locks the journal as another process would: no commit ends until the returned function is called. */
+/** Locks the journal, as another process would. The returned function unlocks it. */
 export async function lockJournal(folder: string): Promise<() => Promise<void>> {
   const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
   await execute(database, 'BEGIN IMMEDIATE');
