@@ -42,6 +42,7 @@ describe('messages', () => {
   withServer(streamLimits({ operationsBurst: 10_000 }));
 
   const subscribe = (...channels: unknown[]) => ({ op: 'subscribe', channels });
+  const leave = (...channels: string[]) => ({ op: 'unsubscribe', channels });
   const resume = (more: object) => ({ op: 'resume', channel: 'markets', ...more });
   const many = Array.from({ length: 51 }, (_, i) => `book:${i}`);
   test.each<[string, RegExp, unknown]>([
@@ -74,7 +75,7 @@ describe('messages', () => {
       /digits/,
       JSON.stringify(resume({ after: 1 })).replace('1}', `1.${'0'.repeat(19)}1}`),
     ],
-    ['invalid_request', /markets is not subscribed/, { op: 'unsubscribe', channels: ['markets'] }],
+    ['invalid_request', /markets is not subscribed/, leave('prices:BTC', 'markets')],
     ['invalid_request', /token must be a string/, { op: 'auth', token: 1 }],
     ['invalid_request', /boolean/, { op: 'auth', token: '', cancelOnDisconnect: 'yes' }],
   ])('%s, %s: the message is refused and changes nothing', async (code, words, message) => {
