@@ -9,9 +9,9 @@ import { FilesGone, JournalError } from '../persistence/journal/errors.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
 import { type Config, readConfig } from './config.js';
 import { type Running, startExchange } from './exchange.js';
+import { hostAndPort, isAnyAddress } from './http/listen-addresses.js';
 import { createLog, type Log } from './observe/log.js';
 import { startReplica } from './replica/replica.js';
-import { hostAndPort, isAnyAddress } from './start/addresses.js';
 import { ConfigError } from './start/config-error.js';
 import {
   affordableConnections,

@@ -2,8 +2,8 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Engine } from '../../engine/engine.js';
-import { serializer } from '../../gateway/json/serializer.js';
-import { LeaderboardEntry } from '../../gateway/resources/history/schemas.js';
+import { jsonText } from '../../gateway/json/serializer.js';
+import type { LeaderboardEntry } from '../../gateway/resources/history/schemas.js';
 import { leaderboardEntryOf } from '../../gateway/resources/history/views.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import { Follower } from '../../persistence/follower/follower.js';
@@ -15,8 +15,6 @@ import { median, Samples, spread } from '../measure/samples.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 import { planWorkload, type Workload } from '../workload/workload.js';
 import { LARGE_AT_MS, LARGE_USERS, largeExchange } from './large-exchange.js';
-
-const entryText = serializer(LeaderboardEntry);
 
 export interface FollowerBenchOptions {
   /** The folder in which temporary folders are created. */
@@ -260,7 +258,9 @@ function request(follower: Follower, sequence: number, asked: BoardRequest): Pro
 
 function textLength(answer: HistoryAnswers['leaderboard' | 'rank']): number {
   if ('rank' in answer) return `${answer.rank}`.length;
-  return answer.entries.map((entry) => entryText(leaderboardEntryOf(entry))).join(',').length;
+  const entryText = (entry: (typeof answer.entries)[number]) =>
+    jsonText<typeof LeaderboardEntry>(leaderboardEntryOf(entry));
+  return answer.entries.map(entryText).join(',').length;
 }
 
 function boardsPart(of: {

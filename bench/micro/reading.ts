@@ -2,15 +2,14 @@
 import type { z } from 'zod';
 import { marketIdText } from '../../engine/interface/notation.js';
 import { ReceivedBody } from '../../gateway/http/body.js';
-import { inexactNumber } from '../../gateway/json/decimal.js';
-import { problemText } from '../../gateway/json/problems.js';
-import { repeatedKey } from '../../gateway/json/repeated-key.js';
-import { JsonScanner } from '../../gateway/json/scanner.js';
-import { BatchReader } from '../../gateway/resources/batch/batch-reader.js';
-import { BatchBody, readOperations } from '../../gateway/resources/batch/requests.js';
-import { buyCommand } from '../../gateway/resources/orders/commands.js';
-import { OrderReader } from '../../gateway/resources/orders/order-reader.js';
-import { BuyBody, readBuy } from '../../gateway/resources/orders/requests.js';
+import { checkJson } from '../../gateway/json/checks.js';
+import { BatchBody, BatchReader, readOperations } from '../../gateway/resources/batch/requests.js';
+import {
+  BuyBody,
+  givenIn,
+  OPERATIONS as KINDS,
+} from '../../gateway/resources/orders/operations.js';
+import { OperationReader } from '../../gateway/resources/orders/reader.js';
 import { type Market, OPERATIONS, TAKER } from './market.js';
 import { mustAgree, type Work } from './timing.js';
 
@@ -23,13 +22,13 @@ export function reading({ engine, marketId }: Market): Work[] {
   const cancel = { op: 'cancel', marketId: name, orderId: 'o17' };
   const operations = Array.from({ length: OPERATIONS }, (_, i) => (i % 2 === 0 ? quote : cancel));
   const place = { ...USER, marketId };
-  const order = new OrderReader(new JsonScanner());
+  const order = new OperationReader();
   const batch = new BatchReader();
   return [
     read('a limit order', 'readOrder', ORDER, {
-      scan: (bytes) => order.buy(bytes, place),
+      scan: (bytes) => order.body('buy', bytes, engine, place),
       schema: BuyBody,
-      command: (body) => buyCommand(place, readBuy(body, refused)),
+      command: (body) => KINDS.buy.command(place, givenIn(KINDS.buy, body, engine, refused)),
     }),
     read(
       `a batch of ${OPERATIONS}, quotes and cancels in turn`,
@@ -66,16 +65,15 @@ function read<Schema extends z.ZodType>(
   const bytes = new Uint8Array(Buffer.from(JSON.stringify(sent)));
   const ways = {
     'byte scanner': () => scan(bytes),
-    zod: () => command(schema.parse(jsonOf(bytes), { error: problemText })),
+    zod: () => command(taken(schema, bytes)),
   };
   mustAgree(name, [ways['byte scanner'](), ways.zod()]);
   return { name: `${name}, ${bytes.length} bytes`, figure, ways };
 }
 
-/** The JSON of a body, with the checks that come before its schema (http/admission.ts). */
-function jsonOf(bytes: Uint8Array): unknown {
-  const body = new ReceivedBody(bytes);
-  const { json, text = '' } = body;
-  const isClear = repeatedKey(json, text, body.colons) === null && inexactNumber(text) === null;
-  return isClear ? json : refused();
+/** What the schema takes of a body. */
+function taken<Schema extends z.ZodType>(schema: Schema, bytes: Uint8Array): z.output<Schema> {
+  const { json, text = '', colons } = new ReceivedBody(bytes);
+  const checked = checkJson(schema, { json, text, colons }, 'body');
+  return checked.problems === null ? checked.value : refused();
 }

@@ -1,6 +1,6 @@
 /**
- * Writing answers: from the engine's result to bytes in the socket's memory, by hand and by the
- * libraries, which need a value of the answer's schema first.
+ * Writing answers: from the engine's result to bytes in the socket's memory, by hand and by
+ * JSON.stringify, which needs a value of the answer's schema first.
  */
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
@@ -13,7 +13,7 @@ import {
 } from '../../engine/interface/results.js';
 import type { DepthLevel, DepthView } from '../../engine/interface/views.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { balanceOf, resultFields } from '../../gateway/http/receipt.js';
+import { balanceOf, resultFields } from '../../gateway/commands/receipt.js';
 import {
   averagePriceMicros,
   lots,
@@ -22,42 +22,40 @@ import {
   ticks,
 } from '../../gateway/json/decimal.js';
 import { sequence } from '../../gateway/json/response-fields.js';
-import { serializer, type Writable } from '../../gateway/json/serializer.js';
+import { jsonText, type Writable } from '../../gateway/json/serializer.js';
 import { batchReceipt } from '../../gateway/resources/batch/receipts.js';
 import { orderbookBytes } from '../../gateway/resources/markets/orderbook.js';
-import { Orderbook } from '../../gateway/resources/markets/schemas.js';
+import type { Orderbook } from '../../gateway/resources/markets/schemas.js';
 import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
 import { cancelReceipt } from '../../gateway/resources/orders/receipts.js';
-import { BuyReceipt, CancelReceipt } from '../../gateway/resources/orders/schemas.js';
+import { BuyReceipt, type CancelReceipt } from '../../gateway/resources/orders/schemas.js';
 import { type Market, OPERATIONS } from './market.js';
 import { mustAgree, type Work } from './timing.js';
 
 const LEVELS = 20;
-/** Only buys: fast-json-stringify has Ajv look for the right one of seven receipts, each time. */
+/** Of buys. */
 const Batch = z.strictObject({ results: z.array(BuyReceipt), sequence });
 
 export function writing({ engine, marketId, buy, cancel, batch }: Market): Work[] {
-  const { operations } = batch.command;
   const depth = engine.depth(marketId, LEVELS)!;
   return [
-    written('the receipt of a buy with three fills', 'writeReceipt', BuyReceipt, {
+    written<typeof BuyReceipt>('the receipt of a buy with three fills', 'writeReceipt', {
       hand: () => orderReceipt(engine, buy.result, 0, buy.command),
       value: () => buyOf(engine, buy.result, 0),
     }),
-    written('the receipt of a cancel', 'writeCancelReceipt', CancelReceipt, {
+    written<typeof CancelReceipt>('the receipt of a cancel', 'writeCancelReceipt', {
       hand: () => cancelReceipt(engine, cancel.result, 0),
       value: () => cancelOf(engine, cancel.result),
     }),
-    written(
+    written<typeof Batch>(
       `the receipts of a batch of ${OPERATIONS}, half of them with a fill`,
       'writeBatch',
-      Batch,
       {
-        hand: () => batchReceipt(engine, batch.result, operations),
+        hand: () => batchReceipt(engine, batch.result, 0, batch.command),
         value: () => batchOf(engine, batch.result),
       },
     ),
-    written(`an order book of ${LEVELS} levels a side`, 'writeBook', Orderbook, {
+    written<typeof Orderbook>(`an order book of ${LEVELS} levels a side`, 'writeBook', {
       hand: () => orderbookBytes(engine, marketId, depth, engine.sequence),
       value: () => bookOf(engine, marketId, depth),
     }),
@@ -76,14 +74,11 @@ function send(answer: string | Uint8Array): number {
 function written<Schema extends z.ZodType>(
   name: string,
   figure: string,
-  schema: Schema,
   { hand, value }: { hand: () => string | Uint8Array; value: () => Writable<Schema> },
 ): Work {
-  const compiled = serializer(schema);
   const ways = {
     hand: () => send(hand()),
-    'fast-json-stringify': () => send(compiled(value())),
-    'JSON.stringify': () => send(JSON.stringify(value())),
+    'JSON.stringify': () => send(jsonText<Schema>(value())),
   };
   mustAgree(
     name,

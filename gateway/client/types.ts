@@ -5,7 +5,7 @@
  * Numbers of answers are the doubles of exact decimals; amounts.ts makes integers of them.
  */
 import type { z } from 'zod';
-import type { ErrorBody } from '../http/error-body.js';
+import type { ErrorBody } from '../http/errors.js';
 import type { DecimalBrand } from '../json/decimal.js';
 import type * as accountHistory from '../resources/account-history/schemas.js';
 import type * as accounts from '../resources/accounts/schemas.js';
@@ -27,7 +27,7 @@ type Plain<Value> = Value extends DecimalBrand
   : Value extends object
     ? { [Key in keyof Value]: Plain<Value[Key]> }
     : Value;
-type Answer<Schema extends z.ZodType> = Plain<z.output<Schema>>;
+export type Answer<Schema extends z.ZodType> = Plain<z.output<Schema>>;
 
 export type OutcomeName = 'UP' | 'DOWN';
 export type SideName = 'BUY' | 'SELL';

@@ -5,7 +5,7 @@
  * Requests are described as clients send them: a price as dollars, although the gateway uses ticks.
  */
 import { z } from 'zod';
-import { ErrorBody } from '../http/error-body.js';
+import { ErrorBody } from '../http/errors.js';
 import { BODIES, type Components, RESPONSES } from '../json/components.js';
 import { described } from './descriptions.js';
 import type { JsonSchema } from './openapi.js';

@@ -2,23 +2,14 @@
  * Checks a request and runs its handler. The checks have a fixed order: route, token, user, body;
  * and then, in the handler and the engine, the state.
  */
-import type { z } from 'zod';
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import { isAllowed } from '../auth/allowed-addresses.js';
 import { readSessionCookie, tokenIn } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
 import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
-import { beginsWithCancel } from '../commands/cancels.js';
-import { inexactNumber } from '../json/decimal.js';
+import { checkFields, checkJson } from '../json/checks.js';
 import { NO_CLIENT_ID } from '../json/fields.js';
-import {
-  addProblem,
-  cut,
-  type FieldProblems,
-  fieldProblems,
-  problemText,
-} from '../json/problems.js';
-import { repeatedKey } from '../json/repeated-key.js';
+import type { FieldProblems } from '../json/problems.js';
 import type { ReceivedBody } from './body.js';
 import { errorAnswer, invalidRequest, scopeInsufficient, UNKNOWN_PARTNER_KEY } from './errors.js';
 import { CLIENT_SEQUENCE, IDEMPOTENCY_KEY, keyOf, type Request } from './request.js';
@@ -42,7 +33,7 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
     context.refuseUnavailable();
     return;
   }
-  if (route.mayOnlyCancel === true && beginsWithCancel(body.bytes)) context.countAs('cancels');
+  if (typeof route.quota === 'function') context.countAs(route.quota(body.bytes));
   if (isOverloaded(context, route)) return;
   switch (route.access) {
     case 'open':
@@ -347,40 +338,10 @@ function parseBody(
   { text = '', colons }: ReceivedBody,
   json: unknown,
 ): boolean {
-  const repeated = repeatedKey(json, text, colons);
-  if (repeated !== null) {
-    context.refuse(invalidRequest({ [repeated]: 'is duplicated' }));
-    return false;
-  }
-  const inexact = inexactNumber(text);
-  if (inexact !== null) {
-    context.refuse(
-      invalidRequest({ body: `contains a number with too many digits: ${cut(inexact)}` }),
-    );
-    return false;
-  }
-  const parsed = route.body!.safeParse(json, { error: problemText });
-  if (!parsed.success) {
-    refuseFields(context, route, parsed.error, { input: json, whole: 'body' });
-    return false;
-  }
-  context.body = parsed.data;
-  return true;
-}
-
-/** Refuses a body or query with every problem of its fields. */
-function refuseFields(
-  context: RequestContext,
-  route: Route,
-  error: z.ZodError,
-  { input, whole }: { input: unknown; whole: string },
-): void {
-  const problems = fieldProblems(error, whole);
-  const isMain = whole === (route.body === undefined ? 'query' : 'body');
-  if (isMain && typeof input === 'object' && input !== null) {
-    route.missing?.(input, (name, message) => addProblem(problems, name, message));
-  }
-  context.refuse(invalidRequest(problems));
+  const checked = checkJson(route.body!, { json, text, colons }, 'body', route.missing);
+  if (checked.problems === null) context.body = checked.value;
+  else context.refuse(invalidRequest(checked.problems));
+  return checked.problems === null;
 }
 
 /** The parsed empty query of each route, cached because it is always the same. */
@@ -401,13 +362,14 @@ function readQuery(context: RequestContext, route: Route): boolean {
     if (!readMinSequence(context, route, asked)) return false;
     delete fields[MIN_SEQUENCE_NAME];
   }
-  const parsed = route.query.safeParse(fields, { error: problemText });
-  if (!parsed.success) {
-    refuseFields(context, route, parsed.error, { input: fields, whole: 'query' });
+  const missing = route.body === undefined ? route.missing : undefined;
+  const checked = checkFields(route.query, fields, 'query', missing);
+  if (checked.problems !== null) {
+    context.refuse(invalidRequest(checked.problems));
     return false;
   }
-  context.query = parsed.data;
-  if (rawQuery === '') emptyQueries.set(route, Object.freeze(parsed.data));
+  context.query = checked.value;
+  if (rawQuery === '') emptyQueries.set(route, Object.freeze(checked.value));
   return true;
 }
 

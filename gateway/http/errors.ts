@@ -2,9 +2,13 @@
  * Every error that the API returns: code, status and message. Messages depend only on the request
  * and the engine's result, because a replayed answer must be identical to the byte.
  */
+
+import { z } from 'zod';
 import type { CodeName } from '../../engine/interface/codes.js';
 import { type CancelReason, Deadline, OrderEnd } from '../../engine/interface/domain.js';
+import type { Refusal } from '../commands/execution.js';
 import { CANCEL_REASONS } from '../json/cancel-reasons.js';
+import { responseSchema } from '../json/components.js';
 import { lotsText, microsText } from '../json/decimal.js';
 import { cut, type FieldProblems } from '../json/problems.js';
 
@@ -205,7 +209,7 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
   if (typeof known !== 'string') return known;
-  const refusal = refusalOf(known, required, available);
+  const refusal = wordingOf(known, required, available);
   return refusal === null ? PLAIN[known] : detailedAnswer(known, refusal);
 }
 
@@ -213,7 +217,7 @@ export function rejection(code: CodeName, required: number, available: number): 
  * Why an atomic batch was not executed: the error of one operation, with its zero-based index as
  * the detail `operation`.
  */
-export function batchRejection(
+function batchRejection(
   operation: number,
   code: CodeName,
   required: number,
@@ -221,21 +225,33 @@ export function batchRejection(
 ): ErrorAnswer {
   const known = knownAs(code);
   if (typeof known !== 'string') return known;
-  const refusal = refusalOf(known, required, available);
+  const refusal = wordingOf(known, required, available);
   const reason = refusal?.message ?? ERRORS[known].message;
   const message = `The batch was not executed because operation ${operation} failed. ${reason}`;
   const own = refusal === null ? '' : `,${refusal.details}`;
   return detailedAnswer(known, { message, details: `"operation":${operation}${own}` });
 }
 
+/** The error of a command that was not executed. `retryAfter`: a header; null: none. */
+export function refusalAnswer({ code, required, available, operation }: Refusal): {
+  error: ErrorAnswer;
+  retryAfter: string | null;
+} {
+  if (code === 'unavailable') return { error: UNAVAILABLE, retryAfter: null };
+  if (operation !== null)
+    return { error: batchRejection(operation, code, required, available), retryAfter: null };
+  if (code === 'idempotency_full') return rateLimited(required, code);
+  return { error: rejection(code, required, available), retryAfter: null };
+}
+
 /** The message and the details of one refusal, where they say more than its code. */
-interface Refusal {
+interface Wording {
   message: string;
   /** As JSON, without the braces: the decimals in it are exact. */
   details: string;
 }
 
-function refusalOf(code: ErrorCode, required: number, available: number): Refusal | null {
+function wordingOf(code: ErrorCode, required: number, available: number): Wording | null {
   if (code === 'insufficient_balance') {
     const [needs, has] = [microsText(required), microsText(available)];
     const message = `This requires $${needs}, but $${has} is available.`;
@@ -280,7 +296,7 @@ function closedState(end: number): { status: string; reason: string | null } {
   return { status: reason === 'expired' ? 'expired' : 'cancelled', reason };
 }
 
-function detailedAnswer(code: ErrorCode, { message, details }: Refusal): ErrorAnswer {
+function detailedAnswer(code: ErrorCode, { message, details }: Wording): ErrorAnswer {
   const text = `{"error":{"code":"${code}","message":${JSON.stringify(message)},"details":{${details}}}}`;
   return { status: ERRORS[code].status, text };
 }
@@ -288,3 +304,18 @@ function detailedAnswer(code: ErrorCode, { message, details }: Refusal): ErrorAn
 function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }
+
+/** The form of all errors. */
+export const ErrorBody = responseSchema(
+  'ErrorBody',
+  z.strictObject({
+    error: z.strictObject({
+      code: z.enum(ERROR_CODES),
+      message: z.string().meta({ description: 'For people' }),
+      details: z.record(z.string(), z.unknown()).meta({
+        description:
+          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for unavailable: executed, which is false',
+      }),
+    }),
+  }),
+);

@@ -8,23 +8,28 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { Engine } from '../../engine/engine.js';
-import { Code } from '../../engine/interface/codes.js';
+import type { CodeName } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
-import { ResultHead } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import type { ReleaseTarget } from '../../persistence/sequencer.js';
 import { writeCrossOrigin } from '../auth/cross-origin.js';
 import type { Session } from '../auth/sessions.js';
-import { rejectionOf, type Submission, submitCommand } from '../commands/submission.js';
+import { execute, type Submission } from '../commands/execution.js';
+import type { ReceiptWriter } from '../commands/receipt.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { Bill, type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-use.js';
 import type { AnswerCounts, RouteName } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import type { Receivable } from './body.js';
-import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from './errors.js';
+import {
+  type ErrorAnswer,
+  errorAnswer,
+  rateLimited,
+  refusalAnswer,
+  UNAVAILABLE,
+} from './errors.js';
 import type { Gateway } from './gateway.js';
 import { writeLast } from './last-answer.js';
-import type { ReceiptWriter } from './receipt.js';
 import type { Request } from './request.js';
 import { JSON_TYPE, writeHeadWithId, writeStatus } from './response-head.js';
 import type { Recipient } from './unsent-answers.js';
@@ -32,22 +37,22 @@ import type { Recipient } from './unsent-answers.js';
 /** The part of a route that its answers depend on. */
 export interface AnsweredRoute extends RouteName {
   /**
-   * What a request counts as for fair use. Default: a GET as a read, any other as an order. null:
-   * it is not counted.
+   * What a request counts as for fair use, or how its body says so. Default: a GET as a read, any
+   * other as an order. null: it is not counted.
    */
-  quota?: Quota | null;
+  quota?: Quota | null | ((body: Uint8Array) => Quota);
   /** Content type of successful answers. Default: application/json. */
   produces?: string;
   /**
-   * Present if a success has an ETag and may be compressed (coding/coded-answer.ts). `public`:
+   * Present if a success has an ETag and may be compressed (coded-answer.ts). `public`:
    * caches may keep it, and ask each time. `private`: only a client that does so by itself.
    */
   caching?: 'public' | 'private';
 }
 
-/** What a request counts as for fair use; null: it is not counted. */
+/** What a request counts as for fair use, unless its body says so; null: it is not counted. */
 export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
-  if (quota !== undefined) return quota;
+  if (quota !== undefined && typeof quota !== 'function') return quota;
   return method === 'GET' ? 'reads' : 'orders';
 }
 
@@ -256,39 +261,26 @@ export class RequestContext<Body = unknown, Query = unknown>
     this.refuse(errorAnswer('unavailable', { executed: false, sequence }, NOT_REACHED));
   }
 
-  /** Submits a command and answers with its receipt or its rejection. */
+  /** Executes a command and answers with its receipt or its error. */
   execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
     const result = this.submit(command);
-    if (result === null) return;
-    if (result.values[ResultHead.code] === Code.ok)
-      this.answer(status, receipt(this.engine, result, 0, command));
-    else this.answerRejected(result);
+    if (result !== null) this.answer(status, receipt(this.engine, result, 0, command));
   }
 
   /**
-   * Returns the result, valid until the next command; null: refused, and the client has been
-   * answered.
+   * Returns the result, valid until the next command; null: the command was refused or rejected,
+   * and the client has been answered. `besides`: a rejection that the caller answers.
    */
-  submit(command: Command): NumberBuffer | null {
-    const { metrics } = this.gateway;
-    const startedMs = elapsedMs();
-    const result = submitCommand(this.gateway, command, this);
-    if ('error' in result) {
-      if (result.isImmediate) this.refuse(result.error);
-      else this.answerError(result.error);
-      return null;
-    }
-    this.appliedMs = elapsedMs();
-    metrics.receiveMs.observe(startedMs - this.receivedMs);
-    metrics.applyMs.observe(this.appliedMs - startedMs);
-    if (this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
-    return result;
-  }
-
-  answerRejected(result: NumberBuffer): void {
-    const { error, retryAfter } = rejectionOf(this.gateway, result, this);
+  submit(command: Command, besides: CodeName | null = null): NumberBuffer | null {
+    const { result, refusal, appliedMs } = execute(this.gateway, command, this);
+    this.appliedMs = appliedMs;
+    if (result !== null && this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
+    if (refusal === null || refusal.code === besides) return result;
+    const { error, retryAfter } = refusalAnswer(refusal);
     if (retryAfter !== null) this.addHeader('Retry-After', retryAfter);
-    this.answerError(error);
+    if (refusal.code === 'unavailable') this.refuse(error);
+    else this.answerError(error);
+    return null;
   }
 
   /** What the log says about the request. */

@@ -61,11 +61,6 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   /** Whether an unvalidated body names a user other than `subject` elsewhere than in `userId`. */
   namesAnother?(body: object, subject: string): boolean;
   /**
-   * Whether a body may hold only cancels: a request that begins with one counts as one, and the
-   * handler checks it.
-   */
-  mayOnlyCancel?: boolean;
-  /**
    * The most that a request may count as, seen before it is read; absent: 1. One that is refused
    * before it is read is told to wait for that.
    */

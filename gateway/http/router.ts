@@ -19,8 +19,8 @@
 import * as uWS from 'uWebSockets.js';
 import type { Cancelling } from '../commands/cancels.js';
 import type { FieldProblems } from '../json/problems.js';
-import { cannotListen } from '../start/addresses.js';
 import { type ReceivedBody, receiveBody } from './body.js';
+import { cannotListen } from './listen-addresses.js';
 import { Request } from './request.js';
 
 /** `raw` is only valid within the call. */

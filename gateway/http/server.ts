@@ -226,5 +226,5 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
 
 function cancellingOf(route: Route): Cancelling {
   if (quotaOf(route) === 'cancels') return 'all';
-  return route.mayOnlyCancel === true ? 'by body' : 'none';
+  return typeof route.quota === 'function' ? 'by body' : 'none';
 }

@@ -60,13 +60,6 @@ export class AsciiWriter {
     return this.length;
   }
 
-  /** Repeats what was written from one position up to another. */
-  repeat(from: number, to: number): void {
-    this.reserve(to - from);
-    this.bytes.copyWithin(this.length, from, to);
-    this.length += to - from;
-  }
-
   /** A copy, for a response that has to wait. */
   toBytes(): Uint8Array {
     return Buffer.from(this.bytes.subarray(this.start, this.length));

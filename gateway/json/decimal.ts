@@ -73,9 +73,7 @@ export function averagePriceMicros(valueMicros: number, lots: number): number | 
 }
 
 /** A double may be unable to hold a run of this many digits and points. */
-const LONG = 16;
-const LONG_NUMBER = new RegExp(`[\\d.]{${LONG}}`);
-const [POINT, SLASH, NINE] = [46, 47, 57];
+const LONG_NUMBER = /[\d.]{16}/;
 /** The strings and the numbers of a JSON text. */
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
@@ -84,26 +82,11 @@ const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
  * null: none. Numbers beyond every double (1e309) or below (1e-400) are left to the range checks.
  */
 export function inexactNumber(json: string): string | null {
-  if (!hasLongNumber(json)) return null;
+  if (!LONG_NUMBER.test(json)) return null;
   for (const [token] of json.matchAll(JSON_TOKENS)) {
     if (token.startsWith('"') || !LONG_NUMBER.test(token)) continue;
     const value = Number(token);
     if (Number.isFinite(value) && !new Big(token).eq(new Big(value))) return token;
   }
   return null;
-}
-
-/** A test for LONG_NUMBER in a tenth of the time: a long run covers one of the tested positions. */
-function hasLongNumber(json: string): boolean {
-  for (let at = LONG - 1; at < json.length; ) {
-    let back = at;
-    while (at - back < LONG && isDigitOrPoint(json.charCodeAt(back))) back--;
-    if (at - back === LONG) return true;
-    at = back + LONG;
-  }
-  return false;
-}
-
-function isDigitOrPoint(code: number): boolean {
-  return code >= POINT && code <= NINE && code !== SLASH;
 }

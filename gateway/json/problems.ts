@@ -4,6 +4,17 @@ import type { z } from 'zod';
 /** Field or parameter → what is wrong with it. */
 export type FieldProblems = Record<string, string>;
 
+/** Collects the first problem of each field. */
+export class Problems {
+  /** null: there is none. */
+  found: FieldProblems | null = null;
+
+  readonly add = (name: string, problem: string): void => {
+    this.found ??= {};
+    addProblem(this.found, name, problem);
+  };
+}
+
 /** Characters of a client's text that an error message repeats. */
 const REPEATED_CHARACTERS_MAX = 40;
 

@@ -68,8 +68,8 @@ const FALSE = bytesOfText('false');
 /** What the methods return when they fail. */
 export const FAILED = -1;
 /** The start and the end of an object, in place of the index of a name. */
-export const START = -1;
-export const END = -2;
+const START = -1;
+const END = -2;
 
 export class JsonScanner {
   private bytes: Uint8Array = new Uint8Array(0);
@@ -87,11 +87,6 @@ export class JsonScanner {
     this.ok = true;
   }
 
-  /** Whether everything so far was recognised. */
-  get isFine(): boolean {
-    return this.ok;
-  }
-
   /** Lets go of the bytes. Returns whether they were recognised to their end. */
   finish(): boolean {
     const isOver = this.next() === FAILED && this.at === this.length;
@@ -104,16 +99,11 @@ export class JsonScanner {
     return FAILED;
   }
 
-  openObject(): void {
-    if (this.next() === OPEN) this.at++;
-    else this.fail();
-  }
-
   /**
    * The index of the name of the field that follows another one, or {@link START}; END after the
    * last; FAILED for any other name.
    */
-  field(names: Names, previous: number): number {
+  private field(names: Names, previous: number): number {
     const byte = this.next();
     if (byte === CLOSE) {
       this.at++;
@@ -130,6 +120,25 @@ export class JsonScanner {
     this.at++;
     if (index !== FAILED) names.nextFields[previous + 1] = index;
     return index;
+  }
+
+  /**
+   * Reads an object. `read` reads the value of a field, by the index of its name. Returns the bits
+   * of the fields (bit 0: the first name); FAILED if one is duplicated or was not taken.
+   */
+  object(names: Names, read: (index: number) => void): number {
+    let seen = 0;
+    let index = START;
+    if (this.next() === OPEN) this.at++;
+    else this.fail();
+    for (;;) {
+      index = this.field(names, index);
+      if (index === END) return this.ok ? seen : FAILED;
+      if (index === FAILED || (seen & (1 << index)) !== 0) return this.fail();
+      seen |= 1 << index;
+      read(index);
+      if (!this.ok) return FAILED;
+    }
   }
 
   /** Whether another element follows in a list; its end is then read. */
@@ -208,9 +217,13 @@ export class JsonScanner {
     return text;
   }
 
-  /** A copy of the last text's bytes. */
-  textBytes(): Uint8Array {
-    return this.bytes.slice(this.textFrom, this.textTo);
+  /** Reads a string; empty if it fails. */
+  textValue(): string {
+    this.text();
+    if (!this.ok) return '';
+    const { buffer, byteOffset } = this.bytes;
+    const length = this.textTo - this.textFrom;
+    return Buffer.from(buffer, byteOffset + this.textFrom, length).toString('latin1');
   }
 
   /** The number in a string such as "u12"; `letter` is its first byte. */

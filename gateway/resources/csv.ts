@@ -3,7 +3,7 @@
  * order of the page. The header Link names the next page.
  */
 import type { z } from 'zod';
-import { answerCoded } from '../coding/coded-answer.js';
+import { answerCoded } from '../http/coded-answer.js';
 import type { RequestContext } from '../http/request-context.js';
 
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';

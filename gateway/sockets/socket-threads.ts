@@ -17,6 +17,7 @@ import { compiledFile } from '../../persistence/storage/program-folder.js';
 import type { Cancelling } from '../commands/cancels.js';
 import type { ConnectionLimits } from '../fair-use/connections.js';
 import { ReceivedBody } from '../http/body.js';
+import { cannotListen } from '../http/listen-addresses.js';
 import { Request } from '../http/request.js';
 import { parameterNames } from '../http/route.js';
 import {
@@ -28,7 +29,6 @@ import {
   type Verb,
 } from '../http/router.js';
 import type { UnsentLimits } from '../http/unsent-answers.js';
-import { cannotListen } from '../start/addresses.js';
 import { atMost } from '../time/at-most.js';
 import { elapsedMs } from '../time/clock.js';
 import type { SocketCounts } from './counts.js';

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:net';
 import { proveRoom } from '../../persistence/storage/files.js';
 import { readSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
-import { hostAndPort } from './addresses.js';
+import { hostAndPort } from '../http/listen-addresses.js';
 import { withVariable } from './config-error.js';
 
 /** What the journal may write before it frees space: its log until the next fold, and batches. */

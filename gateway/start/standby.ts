@@ -20,9 +20,9 @@ import { JournalTail } from '../../persistence/journal-tail.js';
 import { lockReplicatedFolder, ReplicatedFolder } from '../../persistence/replicated-folder.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
 import type { Config } from '../config.js';
+import { hostAndPort } from '../http/listen-addresses.js';
 import type { Log } from '../observe/log.js';
 import { elapsedMs, machineMs } from '../time/clock.js';
-import { hostAndPort } from './addresses.js';
 import { WaitingServer } from './waiting-server.js';
 
 const RETRY_AFTER_MS = 200;

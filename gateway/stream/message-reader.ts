@@ -1,8 +1,7 @@
 /** Reads the messages of clients: JSON, then the schemas, as for the bodies of HTTP. */
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../http/errors.js';
-import { inexactNumber } from '../json/decimal.js';
-import { addProblem, cut, fieldProblems, problemText } from '../json/problems.js';
-import { colonCount, repeatedKey } from '../json/repeated-key.js';
+import { checkJson, type ReceivedJson } from '../json/checks.js';
+import { colonCount } from '../json/repeated-key.js';
 import { isOrderEntry, missingFields } from './orders/requests.js';
 import { ClientMessage } from './requests.js';
 
@@ -13,13 +12,9 @@ const NOT_JSON = errorAnswer(
   'The message is not valid JSON. Send one JSON object.',
 );
 
-export interface ReceivedMessage {
+/** `json` is undefined if there is a problem. */
+export interface ReceivedMessage extends ReceivedJson {
   bytes: number;
-  text: string;
-  /** Number of colons in the text. */
-  colons: number;
-  /** undefined: there is none, because of the problem. */
-  json: unknown;
   /** Why it is not JSON; null: it is. */
   problem: ErrorAnswer | null;
 }
@@ -39,20 +34,8 @@ export function readJson(bytes: ArrayBuffer, isBinary: boolean): ReceivedMessage
 }
 
 /** The message, or what is wrong with it. */
-export function parsed(
-  received: Omit<ReceivedMessage, 'bytes' | 'problem'>,
-): ClientMessage | ErrorAnswer {
-  const { json, text, colons } = received;
-  const repeated = repeatedKey(json, text, colons);
-  if (repeated !== null) return invalidRequest({ [repeated]: 'is duplicated' });
-  const result = ClientMessage.safeParse(json, { error: problemText });
-  if (!result.success) {
-    const problems = fieldProblems(result.error, 'message');
-    if (isOrderEntry(json)) missingFields(json, (name, text) => addProblem(problems, name, text));
-    return invalidRequest(problems);
-  }
-  const inexact = inexactNumber(text);
-  return inexact === null
-    ? result.data
-    : invalidRequest({ message: `contains a number with too many digits: ${cut(inexact)}` });
+export function parsed(received: ReceivedJson): ClientMessage | ErrorAnswer {
+  const missing = isOrderEntry(received.json) ? missingFields : undefined;
+  const checked = checkJson(ClientMessage, received, 'message', missing);
+  return checked.problems === null ? checked.value : invalidRequest(checked.problems);
 }

@@ -8,8 +8,7 @@
  * state; a delta changes it.
  */
 import { z } from 'zod';
-import { ErrorBody } from '../http/error-body.js';
-import { ERROR_CODES } from '../http/errors.js';
+import { ERROR_CODES, ErrorBody } from '../http/errors.js';
 import { CANCEL_REASONS } from '../json/cancel-reasons.js';
 import {
   balanceFields,
@@ -147,7 +146,7 @@ const account = {
 };
 
 /** The data of snapshots and deltas, by kind of channel. */
-const CHANNEL_DATA = {
+export const CHANNEL_DATA = {
   markets: {
     snapshot: z.strictObject({ markets: z.array(Market) }),
     delta: z.strictObject({ changes: z.array(marketChange) }),

@@ -28,7 +28,6 @@ import {
   authenticatedText,
   type ErrorSource,
   errorText,
-  idField,
   pongText,
   resumeText,
   unsubscribedText,
@@ -41,12 +40,12 @@ import { CLOSE, type StreamLimits } from './limits.js';
 import { parsed, type ReceivedMessage, readJson } from './message-reader.js';
 import { OrderEntry } from './orders/order-entry.js';
 import type { RemoteOrders } from './orders/remote-orders.js';
-import { OrderRequestReader } from './orders/request-reader.js';
 import {
   isOrderEntry,
   namesAnother,
   type OrderEntryMessage,
   type OrderRequest,
+  OrderRequestReader,
   orderRequest,
 } from './orders/requests.js';
 import type { ClientMessage } from './requests.js';
@@ -211,7 +210,7 @@ export class Protocol {
         this.resume(connection, message, bill);
         return;
       case 'ping':
-        this.reply(connection, pongText(this.options.hub.stamp, idField(message.id)));
+        this.reply(connection, pongText(this.options.hub.stamp, message.id));
         return;
       case 'order':
       case 'batch':
@@ -241,8 +240,7 @@ export class Protocol {
       connection.token = message.token;
       this.options.remote?.signedIn(connection);
       const { userId } = session;
-      const text = authenticatedText(userId, connection.cancelOnDisconnect, idField(id));
-      this.reply(connection, text);
+      this.reply(connection, authenticatedText(userId, connection.cancelOnDisconnect, id));
     }
   }
 
@@ -283,7 +281,7 @@ export class Protocol {
       if ('status' in channel) this.refuse(connection, channel, { id, channel: name });
       else {
         const subscription = connection.subscribe(channel);
-        begun.push({ subscription, texts: [channel.snapshot(stamp, idField(id))] });
+        begun.push({ subscription, texts: [channel.snapshot(stamp, id)] });
       }
     }
     this.begin(connection, begun);
@@ -325,11 +323,10 @@ export class Protocol {
       this.resumes.begin(connection, subscription, { id, after: number });
       return;
     }
-    const field = idField(id);
     const texts =
       missed === null
-        ? [resumeText('gap', channel, number, stamp, field), channel.snapshot(stamp, field)]
-        : [resumeText('resumed', channel, number, stamp, field), ...missed];
+        ? [resumeText('gap', channel, number, stamp, id), channel.snapshot(stamp, id)]
+        : [resumeText('resumed', channel, number, stamp, id), ...missed];
     this.begin(connection, [{ subscription, texts }]);
   }
 
@@ -350,7 +347,7 @@ export class Protocol {
       return;
     }
     for (const subscription of subscriptions) connection.drop(subscription!);
-    this.reply(connection, unsubscribedText(names, idField(id)));
+    this.reply(connection, unsubscribedText(names, id));
   }
 
   /** The channel with this name, to which the connection may subscribe; or why it may not. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
-import { hostAndPort } from '../../gateway/start/addresses.js';
+import { hostAndPort } from '../../gateway/http/listen-addresses.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { eventually } from '../support/eventually.js';
 import { lockJournal } from '../support/journal-fixture.js';

@@ -8,7 +8,7 @@ import type { OrdersRequest } from '../../../persistence/history/account/orders.
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { answerList, type Columns, CSV_TYPE, columnsOf } from '../csv.js';
 import { type Filter, filterOf } from '../filters.js';
 import { readHistory } from '../history/read.js';
@@ -16,10 +16,6 @@ import { cursorOf, type PageRequest, pageOf, refuseCursor, startOf } from '../pa
 import * as examples from './examples.js';
 import { Ledger, LedgerQuery, ListedOrder, OrderRecord, Orders, OrdersQuery } from './schemas.js';
 import { ledgerEntryOf, orderRecordOf, restingOrderOf, type WritableOrder } from './views.js';
-
-const ledgerText = serializer(Ledger);
-const orderText = serializer(OrderRecord);
-const ordersText = serializer(Orders);
 
 const LEDGER_COLUMNS: Columns = [
   ['sequence', 'sequence'],
@@ -71,7 +67,7 @@ export const accountHistoryRoutes: Route[] = [
           entries,
           ...end,
         };
-        answerList(call, listed, () => ledgerText({ entries, ...end }));
+        answerList(call, listed, () => jsonText<typeof Ledger>({ entries, ...end }));
       });
     },
   }),
@@ -117,7 +113,12 @@ export const accountHistoryRoutes: Route[] = [
       }
       readHistory(call, { kind: 'userOrder', userId, orderId }, (order, sequence) => {
         if (order === null) call.answerError(errorAnswer('order_not_found'));
-        else call.answerAt(sequence, 200, orderText({ ...orderRecordOf(engine, order), sequence }));
+        else
+          call.answerAt(
+            sequence,
+            200,
+            jsonText<typeof OrderRecord>({ ...orderRecordOf(engine, order), sequence }),
+          );
       });
     },
   }),
@@ -178,5 +179,5 @@ function answerOrders(
 ): void {
   const path = `/users/u${call.userId}/orders`;
   const listed = { path, columns: ORDER_COLUMNS, entries: orders, nextCursor, sequence };
-  answerList(call, listed, () => ordersText({ orders, nextCursor, sequence }));
+  answerList(call, listed, () => jsonText<typeof Orders>({ orders, nextCursor, sequence }));
 }

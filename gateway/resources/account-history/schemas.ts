@@ -20,7 +20,7 @@ import {
   tradeId,
   userId,
 } from '../../json/response-fields.js';
-import { clientOrderId as clientOrderIdOfOrder } from '../orders/requests.js';
+import * as operation from '../orders/fields.js';
 
 export const LedgerQuery = z.strictObject({
   ...request.own,
@@ -35,7 +35,7 @@ export const OrdersQuery = z.strictObject({
     description:
       'Orders that rest (the default), that are closed, or both (the default with `clientOrderId`)',
   }),
-  clientOrderId: clientOrderIdOfOrder.optional().meta({
+  clientOrderId: operation.clientOrderId.schema.optional().meta({
     description:
       'Only the order with this id of yours, if it rests or is one of your last 10,000 with an id',
   }),

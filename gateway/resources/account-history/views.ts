@@ -16,7 +16,7 @@ import {
 import { CANCEL_REASONS } from '../../json/cancel-reasons.js';
 import { averagePriceMicros, lots, micros, ticks } from '../../json/decimal.js';
 import type { Writable } from '../../json/serializer.js';
-import { SELF_TRADE_NAMES } from '../orders/requests.js';
+import { SELF_TRADE_NAMES } from '../orders/fields.js';
 import type { LedgerEntry, OrderRecord } from './schemas.js';
 
 export type WritableOrder = Omit<Writable<typeof OrderRecord>, 'sequence'>;
@@ -60,8 +60,6 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
     side: sideName(side),
     outcome: outcomeName(order.outcome),
     price: ticks(order.priceTicks),
-    expiresAtMs: order.expiresAtMs,
-    selfTrade: selfTrade === null ? null : SELF_TRADE_NAMES[selfTrade],
     shares: lots(order.restingLots),
     originalShares: lots(order.originalLots),
     filledShares: lots(filledLots),
@@ -72,6 +70,8 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
     fee: micros(order.feeMicros),
     timeInForce: TIMES_IN_FORCE[order.timeInForce as TimeInForce],
     postOnly: order.postOnly,
+    expiresAtMs: order.expiresAtMs,
+    selfTrade: selfTrade === null ? null : SELF_TRADE_NAMES[selfTrade],
     status: statusOf(order),
     reason: reasonOf(order),
     placedAtMs: order.placedAtMs,

@@ -1,23 +1,16 @@
 /** Accounts: profile, balance, positions, referral. */
+
+import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import { errorAnswer } from '../../http/errors.js';
-import { type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { PagedQuery } from '../../json/fields.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { findAccount } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
 import * as examples from './examples.js';
-import {
-  Balance,
-  OwnReferral,
-  Positions,
-  Profile,
-  PublicReferral,
-  Referral,
-  ReferralCodeBody,
-} from './schemas.js';
+import { Balance, OwnReferral, Positions, Profile, Referral, ReferralCodeBody } from './schemas.js';
 import {
   balanceFieldsOf,
   type OpenPosition,
@@ -26,12 +19,6 @@ import {
   positionOf,
   profileOf,
 } from './views.js';
-
-const balanceText = serializer(Balance);
-const positionsText = serializer(Positions);
-const profileText = serializer(Profile);
-const ownReferralText = serializer(OwnReferral);
-const publicReferralText = serializer(PublicReferral);
 
 export const userRoutes: Route[] = [
   defineRoute({
@@ -51,7 +38,11 @@ export const userRoutes: Route[] = [
       readHistory(call, request, ({ account: shown, rank }, sequence) => {
         // The registration of a new account may not be durable yet.
         if (shown !== null)
-          call.answerAt(sequence, 200, profileText({ ...profileOf(shown), rank, sequence }));
+          call.answerAt(
+            sequence,
+            200,
+            jsonText<typeof Profile>({ ...profileOf(shown), rank, sequence }),
+          );
         else call.answerError(errorAnswer('user_not_found'));
       });
     },
@@ -68,7 +59,10 @@ export const userRoutes: Route[] = [
     handle(call) {
       const { sequence } = call.engine;
       const balance = balanceFieldsOf(call.engine.account(call.userId)!);
-      call.answer(200, balanceText({ userId: `u${call.userId}`, ...balance, sequence }));
+      call.answer(
+        200,
+        jsonText<typeof Balance>({ userId: `u${call.userId}`, ...balance, sequence }),
+      );
     },
   }),
 
@@ -94,7 +88,10 @@ export const userRoutes: Route[] = [
       if (page === null) return;
       const positions = page.entries.map((position) => positionOf(engine, position));
       const { nextCursor } = page;
-      call.answer(200, positionsText({ positions, nextCursor, sequence: engine.sequence }));
+      call.answer(
+        200,
+        jsonText<typeof Positions>({ positions, nextCursor, sequence: engine.sequence }),
+      );
     },
   }),
 
@@ -111,10 +108,12 @@ export const userRoutes: Route[] = [
       const account = findAccount(call, 'id');
       if (account === null) return;
       const { engine } = call;
-      const referral = engine.referral(account.userId)!;
-      const fields = { ...ownReferralOf(referral), sequence: engine.sequence };
+      const { sequence } = engine;
+      const referral = ownReferralOf(engine.referral(account.userId)!);
+      const { userId, code, referredUsers } = referral;
       const isOwn = call.userId === account.userId;
-      call.answer(200, isOwn ? ownReferralText(fields) : publicReferralText(fields));
+      const shown = isOwn ? referral : { userId, code, referredUsers };
+      call.answer(200, jsonText<typeof Referral>({ ...shown, sequence }));
     },
   }),
 
@@ -135,7 +134,7 @@ export const userRoutes: Route[] = [
       const receipt: ReceiptWriter = (_assets, result, at) => {
         const fields = resultFields('setReferralCode', result, at);
         const { sequence } = fields;
-        return ownReferralText({ ...ownReferralOf({ ...fields, code }), sequence });
+        return jsonText<typeof OwnReferral>({ ...ownReferralOf({ ...fields, code }), sequence });
       };
       call.execute({ kind: 'setReferralCode', userId, idempotencyKey, code }, 200, receipt);
     },

@@ -1,5 +1,3 @@
-/** The state of an account as responses and stream messages show it. */
-import { z } from 'zod';
 import { MarketStatus, Outcome } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import type { AccountView, MarketView, PositionView } from '../../../engine/interface/views.js';
@@ -11,9 +9,8 @@ import {
   upHalfTicks,
 } from '../../../persistence/market-json/market.js';
 import { averagePriceMicros, type Decimal, lots, micros } from '../../json/decimal.js';
-import { balanceFields } from '../../json/response-fields.js';
-import { serializer, type Writable } from '../../json/serializer.js';
-import { type OwnReferral, Position, type Profile } from './schemas.js';
+import { jsonText, type Writable } from '../../json/serializer.js';
+import type { OwnReferral, Position, Profile } from './schemas.js';
 
 type BalanceFields = { currency: 'USD' } & Record<'available' | 'held' | 'total', Decimal>;
 
@@ -26,11 +23,9 @@ export function balanceFieldsOf({ availableMicros, heldMicros }: AccountView): B
   };
 }
 
-const writeBalance = serializer(z.strictObject(balanceFields));
-
 /** The balance in a stream message. */
 export function balanceText(account: AccountView): string {
-  return writeBalance(balanceFieldsOf(account));
+  return JSON.stringify(balanceFieldsOf(account));
 }
 
 /** The shares of one outcome of a position. */
@@ -80,10 +75,8 @@ export function positionOf(assets: Assets, position: OpenPosition): Writable<typ
   };
 }
 
-const writePosition = serializer(Position);
-
 export function positionText(assets: Assets, position: OpenPosition): string {
-  return writePosition(positionOf(assets, position));
+  return jsonText<typeof Position>(positionOf(assets, position));
 }
 
 /** All of a profile that does not come from the history. */

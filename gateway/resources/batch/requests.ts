@@ -1,71 +1,30 @@
-/**
- * The body of POST /batch: its schema, and the commands made from it. The rules are those of the
- * single routes.
- */
+/** The body of POST /batch: its schema, and how it is read. */
 import { z } from 'zod';
-import type { BatchOperation } from '../../../engine/interface/commands.js';
+import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
-import { type Assets, idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
+import type { Assets } from '../../../engine/interface/notation.js';
 import { bodySchema } from '../../json/components.js';
 import { own } from '../../json/fields.js';
-import type { FieldProblems } from '../../json/problems.js';
-import { buyCommand, type OrderPlace, sellCommand } from '../orders/commands.js';
+import { type FieldProblems, Problems } from '../../json/problems.js';
+import { FAILED, JsonScanner, namesOf } from '../../json/scanner.js';
+import { userId as userIdField } from '../orders/fields.js';
 import {
-  AMEND_RULES,
-  amendFields,
-  BUY_RULES,
-  buyFields,
-  clientOrderId,
-  missingOfBuy,
-  missingOfSell,
+  givenIn,
+  OPERATIONS,
+  type OperationName,
+  operationSchema,
   type Problem,
-  present,
-  readAmendment,
-  readBuy,
-  readSell,
-  SELL_RULES,
-  sellFields,
-} from '../orders/requests.js';
-
-const marketId = z.string().meta({ description: 'The id of a market, such as btc-15m-1763700300' });
-const common = { marketId, ...own };
-const BuyOperation = z
-  .strictObject({ op: z.literal('buy'), ...common, ...buyFields })
-  .meta(BUY_RULES);
-const SellOperation = z
-  .strictObject({ op: z.literal('sell'), ...common, ...sellFields })
-  .meta(SELL_RULES);
-const orderId = z.string().meta({ description: 'The id of an order, such as o12' });
-const CancelOperation = z
-  .strictObject({
-    op: z.literal('cancel'),
-    ...common,
-    orderId: orderId.optional(),
-    clientOrderId: clientOrderId.optional(),
-  })
-  .meta({
-    description: 'Either `orderId` or `clientOrderId`',
-    oneOf: [
-      { ...present('orderId'), not: present('clientOrderId') },
-      { ...present('clientOrderId'), not: present('orderId') },
-    ],
-  });
-const AmendOperation = z
-  .strictObject({ op: z.literal('amend'), ...common, orderId, ...amendFields })
-  .meta(AMEND_RULES);
-const CancelAllOperation = z
-  .strictObject({ op: z.literal('cancelAll'), ...own, marketId: marketId.optional() })
-  .meta({ description: 'Cancels your resting orders, in all markets unless `marketId` names one' });
-const ClaimOperation = z.strictObject({ op: z.literal('claim'), ...common });
+} from '../orders/operations.js';
+import { OperationReader } from '../orders/reader.js';
 
 /** One operation. The stream takes single ones, too. */
 export const Operation = z.discriminatedUnion('op', [
-  BuyOperation,
-  SellOperation,
-  CancelOperation,
-  AmendOperation,
-  CancelAllOperation,
-  ClaimOperation,
+  operationSchema('buy'),
+  operationSchema('sell'),
+  operationSchema('cancel'),
+  operationSchema('amend'),
+  operationSchema('cancelAll'),
+  operationSchema('claim'),
 ]);
 export type Operation = z.output<typeof Operation>;
 
@@ -83,141 +42,90 @@ export const BatchBody = bodySchema(
   }),
 );
 
+/** An operation as it was sent, which may be anything. */
+type Unread = Record<string, unknown> & { op?: unknown };
+
+/** The operations of a body that may be invalid, as far as they are objects, by their index. */
+function* unreadIn(body: object): Generator<[index: number, operation: Unread]> {
+  const { operations } = body as { operations?: unknown };
+  if (!Array.isArray(operations)) return;
+  for (const [index, operation] of operations.entries())
+    if (typeof operation === 'object' && operation !== null) yield [index, operation];
+}
+
 /** Whether an operation names another user. The body may be invalid. */
 export function operationNamesAnother(body: object, subject: string): boolean {
-  const { operations } = body as { operations?: unknown };
-  if (!Array.isArray(operations)) return false;
-  for (const operation of operations as unknown[]) {
-    if (typeof operation !== 'object' || operation === null) continue;
-    const { userId } = operation as { userId?: unknown };
+  for (const [, { userId }] of unreadIn(body))
     if (typeof userId === 'string' && userId !== subject) return true;
-  }
   return false;
 }
 
 /** Reports what is missing in the operations of a body that the schema refuses. */
 export function missingOfOperations(body: object, problem: Problem): void {
-  const { operations } = body as { operations?: unknown };
-  if (!Array.isArray(operations)) return;
-  for (const [index, operation] of operations.slice(0, MAX_BATCH_OPERATIONS).entries()) {
-    if (typeof operation !== 'object' || operation === null) continue;
+  for (const [index, operation] of unreadIn(body)) {
+    if (index >= MAX_BATCH_OPERATIONS) return;
     const ofOperation: Problem = (name, message) => problem(`operations.${index}.${name}`, message);
-    if (operation.marketId === undefined && operation.op !== 'cancelAll')
-      ofOperation('marketId', 'is required');
-    if (operation.op === 'buy') missingOfBuy(operation, ofOperation);
-    else if (operation.op === 'sell') missingOfSell(operation, ofOperation);
-    else if (operation.op === 'cancel') missingOfCancel(operation, ofOperation);
+    const { op, marketId } = operation;
+    if (marketId === undefined && op !== 'cancelAll') ofOperation('marketId', 'is required');
+    if (typeof op === 'string' && Object.hasOwn(OPERATIONS, op))
+      OPERATIONS[op as OperationName].missing(operation, ofOperation);
   }
 }
 
-/** The state of reading one batch. */
-class Reading {
-  /** The index of the operation that is being read. */
-  index = 0;
-  /** `operations.3.price` → what is wrong with it. */
-  problems: FieldProblems | null = null;
-  /**
-   * The markets named so far. The last one is kept apart, because the next operation usually names
-   * it again.
-   */
-  private readonly markets = new Map<string, number>();
-  private lastName = '';
-  private lastMarketId = 0;
-
-  constructor(
-    private readonly assets: Assets,
-    readonly userId: number,
-  ) {}
-
-  /** 0 for a name that cannot be a market's. */
-  marketOf(name: string): number {
-    if (name !== this.lastName) {
-      this.lastName = name;
-      this.lastMarketId = this.markets.get(name) ?? this.marketNamed(name);
-    }
-    return this.lastMarketId;
-  }
-
-  private marketNamed(name: string): number {
-    const marketId = marketIdNumber(this.assets, name);
-    this.markets.set(name, marketId);
-    return marketId;
-  }
-
-  /** Keeps the first problem of each field. */
-  readonly problem: Problem = (name, message) => {
-    this.problems ??= {};
-    this.problems[`operations.${this.index}.${name}`] ??= message;
-  };
-}
-
-/** The commands of the operations, in order, and the problems of all operations. */
+/** The commands of operations that the schema has taken, in order, and the problems of them all. */
 export function readOperations(
   assets: Assets,
   userId: number,
   operations: readonly Operation[],
 ): { commands: BatchOperation[]; problems: FieldProblems | null } {
-  const reading = new Reading(assets, userId);
-  const commands: BatchOperation[] = [];
-  for (let i = 0; i < operations.length; i++) {
-    reading.index = i;
-    commands.push(readOperation(reading, operations[i]!));
-  }
-  return { commands, problems: reading.problems };
+  const problems = new Problems();
+  const commands = operations.map((sent, index) => {
+    const operation = OPERATIONS[sent.op];
+    const given = givenIn(operation, sent, assets, (name, message) =>
+      problems.add(`operations.${index}.${name}`, message),
+    );
+    const place = { userId, idempotencyKey: null, marketId: given.marketId ?? 0 };
+    return operation.command(place, given);
+  });
+  return { commands, problems: problems.found };
 }
 
-function checkCancel(
-  { orderId, clientOrderId }: z.output<typeof CancelOperation>,
-  problem: Problem,
-): void {
-  if (orderId !== undefined && clientOrderId !== undefined)
-    problem('clientOrderId', 'cannot be combined with orderId');
-  missingOfCancel({ orderId, clientOrderId }, problem);
-}
+const FIELDS = namesOf(['operations', 'atomic', 'userId']);
+const OPERATIONS_BIT = 1;
 
-/** Reports what is missing in a cancellation; its schema names neither id. */
-function missingOfCancel(
-  { orderId, clientOrderId }: { orderId?: unknown; clientOrderId?: unknown },
-  problem: Problem,
-): void {
-  if (orderId === undefined && clientOrderId === undefined)
-    problem('orderId', 'is required (or clientOrderId)');
-}
+/** Reads a batch from the bytes of its body. What it does not take is left to the schema. */
+export class BatchReader {
+  private readonly scanner = new JsonScanner();
+  private readonly operations = new OperationReader(this.scanner);
+  private assets!: Assets;
+  private userId = 0;
+  private list: BatchOperation[] | null = null;
+  private atomic = false;
+  private readonly readField = (index: number) => {
+    const { scanner, assets, userId } = this;
+    if (index === 0) {
+      this.list = this.operations.list(assets, userId);
+      if (this.list === null) scanner.fail();
+    } else if (index === 1) this.atomic = scanner.boolean() === 1;
+    else if (userIdField.scan(scanner, assets) !== userId) scanner.fail();
+  };
 
-/** An impossible id becomes 0, which the engine does not find. */
-function readOperation(reading: Reading, operation: Operation): BatchOperation {
-  const { userId } = reading;
-  if (operation.op === 'cancelAll' && operation.marketId === undefined)
-    return { kind: 'cancelEverywhere', userId, idempotencyKey: null };
-  const marketId = reading.marketOf(operation.marketId!);
-  const place: OrderPlace = { userId, idempotencyKey: null, marketId };
-  switch (operation.op) {
-    case 'buy':
-      return buyCommand(place, readBuy(operation, reading.problem));
-    case 'sell':
-      return sellCommand(place, readSell(operation, reading.problem));
-    case 'cancel':
-      checkCancel(operation, reading.problem);
-      return {
-        kind: 'cancel',
-        userId,
-        idempotencyKey: null,
-        marketId,
-        orderId: operation.orderId === undefined ? 0 : idNumber('o', operation.orderId),
-        clientOrderId: operation.clientOrderId ?? null,
-      };
-    case 'cancelAll':
-      return { kind: 'cancelAll', userId, idempotencyKey: null, marketId };
-    case 'amend':
-      return {
-        kind: 'amend',
-        userId,
-        idempotencyKey: null,
-        marketId,
-        orderId: idNumber('o', operation.orderId),
-        ...readAmendment(operation, reading.problem),
-      };
-    case 'claim':
-      return { kind: 'claim', userId, idempotencyKey: null, marketId };
+  /** null: not taken. */
+  read(
+    assets: Assets,
+    bytes: Uint8Array,
+    userId: number,
+    idempotencyKey: string | null,
+  ): Batch | null {
+    const { scanner } = this;
+    this.assets = assets;
+    this.userId = userId;
+    this.atomic = false;
+    scanner.begin(bytes);
+    const seen = scanner.object(FIELDS, this.readField);
+    const { list: operations, atomic } = this;
+    this.list = null;
+    if (!scanner.finish() || seen === FAILED || (seen & OPERATIONS_BIT) === 0) return null;
+    return { kind: 'batch', userId, idempotencyKey, operations: operations!, atomic };
   }
 }

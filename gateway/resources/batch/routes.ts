@@ -9,20 +9,18 @@
  * Each operation counts toward fair use.
  */
 import type { z } from 'zod';
-import { Code } from '../../../engine/interface/codes.js';
 import type { Batch } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
-import { ResultHead } from '../../../engine/interface/results.js';
-import { onlyCancels } from '../../commands/cancels.js';
-import { batchRejection, invalidRequest } from '../../http/errors.js';
+import { beginsWithCancel, onlyCancels } from '../../commands/cancels.js';
+import { invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { NoQuery } from '../../json/fields.js';
-import { BatchReader } from './batch-reader.js';
 import * as examples from './examples.js';
-import { batchReceipt, refusedOperation } from './receipts.js';
+import { batchReceipt } from './receipts.js';
 import {
   BatchBody,
+  BatchReader,
   missingOfOperations,
   operationNamesAnother,
   readOperations,
@@ -67,24 +65,12 @@ export const batchRoutes: Route[] = [
     example: examples.batch,
     readCommand: (call, body, { userId }) =>
       reader.read(call.engine, body, userId, call.idempotencyKey),
-    mayOnlyCancel: true,
+    // The rest of the batch is looked at once it has been read.
+    quota: (body) => (beginsWithCancel(body) ? 'cancels' : 'orders'),
     costAtMost: (_query, body) => operationsNamedIn(body),
     handle(call) {
       const batch = (call.command as Batch | null) ?? parsedBatch(call);
-      if (batch === null) return;
-      if (!isAllowed(call, batch)) return;
-      const result = call.submit(batch);
-      if (result === null) return;
-      if (result.values[ResultHead.code] !== Code.ok) {
-        call.answerRejected(result);
-        return;
-      }
-      const refused = batch.atomic ? refusedOperation(result) : null;
-      if (refused === null) call.answer(200, batchReceipt(call.engine, result, batch.operations));
-      else {
-        const { operation, code, required, available } = refused;
-        call.answerError(batchRejection(operation, code, required, available));
-      }
+      if (batch !== null && isAllowed(call, batch)) call.execute(batch, 200, batchReceipt);
     },
   }),
 ];

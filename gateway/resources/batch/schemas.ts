@@ -1,6 +1,6 @@
 /** The response body of a batch. */
 import { z } from 'zod';
-import { ErrorBody } from '../../http/error-body.js';
+import { ErrorBody } from '../../http/errors.js';
 import { responseSchema } from '../../json/components.js';
 import { sequence } from '../../json/response-fields.js';
 import {

@@ -2,16 +2,17 @@
  * The dead man's switch: a program that no longer repeats this request loses its resting orders.
  * The engine cancels them when the exchange's time comes, whether or not anybody is connected.
  */
-import { type ReceiptWriter, resultFields } from '../../http/receipt.js';
+import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { CancelAfter, CancelAfterBody } from './schemas.js';
-
-const cancelAfterText = serializer(CancelAfter);
 
 const receipt: ReceiptWriter = (_assets, result, at) => {
   const { cancelAtMs, sequence } = resultFields('setCancelAfter', result, at);
-  return cancelAfterText({ cancelAtMs: cancelAtMs === 0 ? null : cancelAtMs, sequence });
+  return jsonText<typeof CancelAfter>({
+    cancelAtMs: cancelAtMs === 0 ? null : cancelAtMs,
+    sequence,
+  });
 };
 
 export const cancelAfterRoutes: Route[] = [

@@ -10,14 +10,14 @@ import {
   type RequestOf,
 } from '../../../persistence/history/requests.js';
 import type { LeaderboardCursor } from '../../../persistence/leaderboard/leaderboard.js';
-import { answerCoded } from '../../coding/coded-answer.js';
 import { hashTag } from '../../coding/entity-tags.js';
+import { answerCoded } from '../../http/coded-answer.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { answerList, CSV_TYPE, columnsOf } from '../csv.js';
 import { filterOf } from '../filters.js';
 import { findAccount, isListed } from '../find.js';
@@ -37,11 +37,6 @@ import {
   UserTradesQuery,
 } from './schemas.js';
 import { leaderboardEntryOf, marketTradeOf, pointsCreditOf, userTradeOf } from './views.js';
-
-const leaderboardText = serializer(Leaderboard);
-const marketTradesText = serializer(MarketTrades);
-const pointsText = serializer(Points);
-const userTradesText = serializer(UserTrades);
 
 const MARKET_TRADE_COLUMNS = columnsOf(MarketTrade);
 const USER_TRADE_COLUMNS = columnsOf(UserTrade);
@@ -94,7 +89,7 @@ export const historyRoutes: Route[] = [
         const trades = page.entries.map(marketTradeOf);
         const path = `/markets/15m/${name}/trades`;
         const listed = { path, columns: MARKET_TRADE_COLUMNS, entries: trades, ...end };
-        answerList(call, listed, () => marketTradesText({ trades, ...end }));
+        answerList(call, listed, () => jsonText<typeof MarketTrades>({ trades, ...end }));
       });
     },
   }),
@@ -122,7 +117,7 @@ export const historyRoutes: Route[] = [
         const trades = page.entries.map((trade) => userTradeOf(call.engine, trade));
         const path = `/users/u${userId}/trades`;
         const listed = { path, columns: USER_TRADE_COLUMNS, entries: trades, ...end };
-        answerList(call, listed, () => userTradesText({ trades, ...end }));
+        answerList(call, listed, () => jsonText<typeof UserTrades>({ trades, ...end }));
       });
     },
   }),
@@ -141,7 +136,7 @@ export const historyRoutes: Route[] = [
     handle(call) {
       const { userId } = call;
       answerPage(call, `points/u${userId}`, { kind: 'pointsCredits', userId }, (page, end) => {
-        const text = pointsText({
+        const text = jsonText<typeof Points>({
           userId: `u${userId}`,
           balance: micros(page.microPoints),
           history: page.entries.map((credit) => pointsCreditOf(call.engine, credit)),
@@ -172,7 +167,7 @@ export const historyRoutes: Route[] = [
         const nextCursor =
           page.nextCursor === null ? null : leaderboardCursor(list, page.nextCursor);
         const fields = { metric, period, entries, nextCursor, atMs: page.atMs, sequence };
-        call.answerAt(sequence, 200, leaderboardText(fields));
+        call.answerAt(sequence, 200, jsonText<typeof Leaderboard>(fields));
       });
     },
   }),

@@ -5,21 +5,18 @@
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
-import { answerCoded } from '../../coding/coded-answer.js';
+import { answerCoded } from '../../http/coded-answer.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { PagedQuery } from '../../json/fields.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest, startPosition } from '../paging.js';
 import * as examples from './examples.js';
 import { Digest, DigestQuery, MarketEvents, MarketTicks } from './schemas.js';
 import { eventText, ticksOf } from './views.js';
-
-const digestText = serializer(Digest);
-const ticksText = serializer(MarketTicks);
 
 export const marketEventRoutes: Route[] = [
   defineRoute({
@@ -84,7 +81,7 @@ export const marketEventRoutes: Route[] = [
           end: ticksOf(found.end),
           sequence,
         };
-        answerCoded(call, sequence, ticksText(fields));
+        answerCoded(call, sequence, jsonText<typeof MarketTicks>(fields));
       });
     },
   }),
@@ -109,7 +106,7 @@ export const marketEventRoutes: Route[] = [
       readHistory(call, { kind: 'journalBatch', sequence }, (batch) => {
         const { digest, firstSequence, lastSequence, hash } = batch;
         const fields = { sequence, digest, batch: { firstSequence, lastSequence, hash } };
-        call.answerAt(lastSequence, 200, digestText(fields));
+        call.answerAt(lastSequence, 200, jsonText<typeof Digest>(fields));
       });
     },
   }),

@@ -3,13 +3,9 @@ import type { Side } from '../../../engine/interface/domain.js';
 import { sideName } from '../../../engine/interface/notation.js';
 import type { MarketEvent, MarketTicks } from '../../../persistence/history/market-events.js';
 import { lots, micros, ticks } from '../../json/decimal.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { marketTradeOf } from '../history/views.js';
-import { BookEvent, PriceEvent, TradeEvent } from './schemas.js';
-
-const bookText = serializer(BookEvent);
-const priceText = serializer(PriceEvent);
-const tradeText = serializer(TradeEvent);
+import type { BookEvent, PriceEvent, TradeEvent } from './schemas.js';
 
 export function eventText(event: MarketEvent): string {
   const { sequence, atMs } = event.entry;
@@ -17,16 +13,22 @@ export function eventText(event: MarketEvent): string {
     case 'book': {
       const { bookSide, upTicks, changeLots } = event.entry;
       const level = { side: sideName(bookSide as Side), price: ticks(upTicks) };
-      return bookText({ sequence, atMs, type: 'book', ...level, change: lots(changeLots) });
+      return jsonText<typeof BookEvent>({
+        sequence,
+        atMs,
+        type: 'book',
+        ...level,
+        change: lots(changeLots),
+      });
     }
     case 'trade': {
-      const trade = marketTradeOf(event.entry);
-      return tradeText({ sequence, type: 'trade', ...trade });
+      const { atMs: _, ...trade } = marketTradeOf(event.entry);
+      return jsonText<typeof TradeEvent>({ sequence, atMs, type: 'trade', ...trade });
     }
     case 'price': {
       const { observedAtMs, priceMicros } = event.entry;
       const price = micros(priceMicros);
-      return priceText({ sequence, atMs, type: 'price', observedAtMs, price });
+      return jsonText<typeof PriceEvent>({ sequence, atMs, type: 'price', observedAtMs, price });
     }
   }
 }

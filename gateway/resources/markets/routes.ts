@@ -8,8 +8,8 @@ import {
 } from '../../../engine/interface/limits.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
-import { answerCoded } from '../../coding/coded-answer.js';
 import { hashTag } from '../../coding/entity-tags.js';
+import { answerCoded } from '../../http/coded-answer.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';

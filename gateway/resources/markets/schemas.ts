@@ -15,13 +15,8 @@ import {
   shares,
   timeMs,
 } from '../../json/response-fields.js';
-import {
-  LIMIT_TEXTS,
-  MAX_ORDER_DOLLARS,
-  MAX_ORDER_SHARES,
-  type Problem,
-  SIZE_TEXTS,
-} from '../orders/requests.js';
+import { MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, TEXTS } from '../orders/fields.js';
+import type { Problem } from '../orders/operations.js';
 
 /** The filter by asset, in any case. */
 export const asset = z
@@ -55,8 +50,10 @@ export const DepthQuery = z.strictObject({
   }),
 });
 
-const amountToSpend = request.dollars({ max: MAX_ORDER_DOLLARS }).meta(SIZE_TEXTS.amount);
-const sharesToTrade = request.shares({ max: MAX_ORDER_SHARES }).meta(SIZE_TEXTS.shares);
+const amountToSpend = request
+  .dollars({ max: MAX_ORDER_DOLLARS })
+  .meta({ description: TEXTS.amount });
+const sharesToTrade = request.shares({ max: MAX_ORDER_SHARES }).meta({ description: TEXTS.shares });
 
 export const QuoteQuery = z
   .strictObject({
@@ -67,7 +64,7 @@ export const QuoteQuery = z
     outcome: request.outcome,
     amount: request.queryNumber(amountToSpend).optional(),
     shares: request.queryNumber(sharesToTrade).optional(),
-    price: request.queryNumber(request.price).optional().meta(LIMIT_TEXTS.price),
+    price: request.queryNumber(request.price).optional().meta({ description: TEXTS.price }),
   })
   .superRefine((quote, context) => {
     const problem = (name: string, message: string) =>

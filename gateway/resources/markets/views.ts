@@ -4,8 +4,8 @@ import { type Assets, marketIdText, outcomeName } from '../../../engine/interfac
 import type { MarketView, QuoteView } from '../../../engine/interface/views.js';
 import { marketParts, marketText as writeMarket } from '../../../persistence/market-json/market.js';
 import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../json/decimal.js';
-import { serializer } from '../../json/serializer.js';
-import { BuyQuote, SellQuote } from './schemas.js';
+import { jsonText, type Writable } from '../../json/serializer.js';
+import type { Quote } from './schemas.js';
 
 interface MarketReads extends Assets {
   assetPriceMicros(asset: number): number | null;
@@ -28,28 +28,25 @@ interface QuotedOrder {
   outcome: number;
 }
 
-const buyQuoteText = serializer(BuyQuote);
-const sellQuoteText = serializer(SellQuote);
-
 export function quoteText(
   reads: Assets,
   order: QuotedOrder,
   quote: QuoteView,
   sequence: number,
 ): string {
+  const isBuy = order.side === Side.BUY;
   const value = micros(quote.valueMicros);
-  const fields = {
+  return jsonText<typeof Quote>({
     marketId: marketIdText(reads, order.marketId),
+    ...(isBuy ? { side: 'BUY' } : { side: 'SELL' }),
     outcome: outcomeName(order.outcome),
     shares: lots(quote.filledLots),
     filled: lots(quote.filledLots),
     averagePrice: microsOrNull(averagePriceMicros(quote.valueMicros, quote.filledLots)),
     worstPrice: quote.worstTicks === null ? null : ticks(quote.worstTicks),
+    ...(isBuy ? { spent: value } : { received: value }),
     fee: micros(quote.feeMicros),
     unspent: micros(quote.unspentMicros),
     sequence,
-  };
-  return order.side === Side.BUY
-    ? buyQuoteText({ ...fields, side: 'BUY', spent: value })
-    : sellQuoteText({ ...fields, side: 'SELL', received: value });
+  } as Writable<typeof Quote>);
 }

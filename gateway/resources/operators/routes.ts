@@ -16,7 +16,7 @@ import type { OperatorActionView } from '../../../engine/interface/views.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { balanceFieldsOf, openPositions, positionOf } from '../accounts/views.js';
 import { findAccount, isListed } from '../find.js';
 import { orderOf } from '../orders/views.js';
@@ -37,13 +37,6 @@ import {
   RulesBody,
   UserQuery,
 } from './schemas.js';
-
-const doneText = serializer(Done);
-const cancelledText = serializer(CancelledOrders);
-const userText = serializer(OperatorUser);
-const actionsText = serializer(Actions);
-const statusText = serializer(OperatorStatus);
-const foundText = serializer(FoundUser);
 
 const REASON = { reason: 'prices of the feed are wrong' };
 const DONE = { sequence: 18, atMs: 1763700300000 };
@@ -133,7 +126,7 @@ export const operatorRoutes: Route[] = [
     quota: null,
     responses: { 200: OperatorStatus },
     example: {},
-    handle: (call) => call.answer(200, statusText(statusOf(call))),
+    handle: (call) => call.answer(200, jsonText<typeof OperatorStatus>(statusOf(call))),
   }),
   defineRoute({
     method: 'GET',
@@ -150,7 +143,7 @@ export const operatorRoutes: Route[] = [
       const account = engine.account(engine.findUser(call.query.username));
       if (account === null) return call.answerError(NO_SUCH_NAME);
       const { userId, username } = account;
-      call.answer(200, foundText({ userId: `u${userId}`, username }));
+      call.answer(200, jsonText<typeof FoundUser>({ userId: `u${userId}`, username }));
     },
   }),
   defineRoute({
@@ -170,7 +163,7 @@ export const operatorRoutes: Route[] = [
       const positions = engine
         .positions(userId)
         .flatMap((position) => openPositions(position, engine.market(position.marketId)!));
-      const text = userText({
+      const text = jsonText<typeof OperatorUser>({
         userId: `u${userId}`,
         username,
         createdAtMs,
@@ -204,7 +197,10 @@ export const operatorRoutes: Route[] = [
       if (page === null) return;
       const actions = page.entries.map((action) => actionOf(call, action));
       const { nextCursor } = page;
-      call.answer(200, actionsText({ actions, nextCursor, sequence: engine.sequence }));
+      call.answer(
+        200,
+        jsonText<typeof Actions>({ actions, nextCursor, sequence: engine.sequence }),
+      );
     },
   }),
   ...operationRoutes.filter(({ path }) => path === '/metrics'),
@@ -305,18 +301,22 @@ function isVoid(engine: Call<unknown>['engine'], command: Command): boolean {
 
 /** Submits the command and answers. */
 function run(call: Call<{ reason: string }>, command: Command): void {
-  const result = call.submit(command);
+  const result = call.submit(command, 'market_not_active');
   if (result === null) return;
   const { values } = result;
-  const code = values[ResultHead.code];
-  if (code === Code.market_not_active && !isVoid(call.engine, command)) call.answerError(RESOLVED);
-  else if (code !== Code.ok && code !== Code.market_not_active) call.answerRejected(result);
+  const isActive = values[ResultHead.code] === Code.ok;
+  if (!isActive && !isVoid(call.engine, command)) call.answerError(RESOLVED);
   else {
     const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
     const hasOrders = command.kind === 'setFrozen' || command.kind === 'operatorCancel';
     // The field after the first, in the results of both.
     const cancelledOrders = values[RESULT_HEAD_LENGTH + 1]!;
-    call.answer(200, hasOrders ? cancelledText({ cancelledOrders, ...done }) : doneText(done));
+    call.answer(
+      200,
+      hasOrders
+        ? jsonText<typeof CancelledOrders>({ cancelledOrders, ...done })
+        : jsonText<typeof Done>(done),
+    );
   }
 }
 

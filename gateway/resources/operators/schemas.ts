@@ -19,7 +19,7 @@ import {
   userId,
 } from '../../json/response-fields.js';
 import { Positions } from '../accounts/schemas.js';
-import { MAX_ORDER_DOLLARS } from '../orders/requests.js';
+import { MAX_ORDER_DOLLARS } from '../orders/fields.js';
 import { Order } from '../orders/schemas.js';
 
 const BASIS_POINTS = 10_000;

@@ -14,7 +14,7 @@ import {
   ResultHead,
 } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import type { ReceiptWriter } from '../../http/receipt.js';
+import type { ReceiptWriter } from '../../commands/receipt.js';
 import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
 import { averagePriceMicros } from '../../json/decimal.js';
 
@@ -73,52 +73,11 @@ const BRACE = 125;
 const QUOTE = 34;
 
 /**
- * A part of a receipt that depends only on two numbers, and where it was last written. The receipts
- * of a batch have such parts in common, and copying one takes a fraction of the time of writing it.
- */
-class Part {
-  private first = Number.NaN;
-  private second = Number.NaN;
-  private from = 0;
-  private to = 0;
-
-  /**
-   * Repeats the part if it was last written for these numbers. If it returns false: write the part,
-   * then call `end`.
-   */
-  repeat(out: AsciiWriter, first: number, second: number): boolean {
-    if (this.first === first && this.second === second) {
-      out.repeat(this.from, this.to);
-      return true;
-    }
-    this.first = first;
-    this.second = second;
-    this.from = out.position;
-    return false;
-  }
-
-  end(out: AsciiWriter): void {
-    this.to = out.position;
-  }
-
-  forget(): void {
-    this.first = Number.NaN;
-  }
-}
-
-/** The common parts of the receipts in one text. */
-export class ReceiptParts {
-  readonly place = new Part();
-  readonly time = new Part();
-}
-
-/**
- * Writes the receipt of the result that is `ok` and begins at `at`. `parts`: of this text.
+ * Writes the receipt of the result that is `ok` and begins at `at`.
  * `clientOrderId`: that of the command, null: none.
  */
 export function writeOrderReceipt(
   out: AsciiWriter,
-  parts: ReceiptParts,
   assets: Assets,
   { values }: NumberBuffer,
   at: number,
@@ -126,21 +85,14 @@ export function writeOrderReceipt(
 ): void {
   out.integer(ORDER_ID, values[at + OrderResult.orderId]!);
   writeClientOrderId(out, clientOrderId);
-  writePlace(
-    out,
-    parts.place,
-    assets,
-    values[at + OrderResult.marketId]!,
-    values[at + OrderResult.userId]!,
-  );
+  writePlace(out, assets, values, at);
   writeOrder(out, values, at, values[at + ResultHead.kind] === CommandKind.buy);
-  writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
+  writeTime(out, values, at);
 }
 
 /** The same for the result of an amendment. */
 export function writeAmendReceipt(
   out: AsciiWriter,
-  parts: ReceiptParts,
   assets: Assets,
   result: NumberBuffer,
   at: number,
@@ -152,15 +104,9 @@ export function writeAmendReceipt(
   out.integer(ORDER_ID, values[order + OrderResult.orderId]!);
   writeClientOrderId(out, clientOrderIdInAmendment(result, at));
   out.put(keptPriority === 1 ? KEPT_PRIORITY : LOST_PRIORITY);
-  writePlace(
-    out,
-    parts.place,
-    assets,
-    values[order + OrderResult.marketId]!,
-    values[order + OrderResult.userId]!,
-  );
+  writePlace(out, assets, values, order);
   writeOrder(out, values, order, side === Side.BUY);
-  writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
+  writeTime(out, values, at);
 }
 
 /** Ends the order's id, and writes the client's. */
@@ -195,27 +141,17 @@ function writeOrder(out: AsciiWriter, values: Float64Array, at: number, isBuy: b
   out.lots(POSITION_DOWN, values[at + OrderResult.downLots]!);
 }
 
-function writePlace(
-  out: AsciiWriter,
-  part: Part,
-  assets: Assets,
-  marketId: number,
-  userId: number,
-): void {
-  if (part.repeat(out, marketId, userId)) return;
+function writePlace(out: AsciiWriter, assets: Assets, values: Float64Array, at: number): void {
   out.put(MARKET_ID);
-  out.text(marketName(assets, marketId));
-  out.integer(USER_ID, userId);
-  part.end(out);
+  out.text(marketName(assets, values[at + OrderResult.marketId]!));
+  out.integer(USER_ID, values[at + OrderResult.userId]!);
 }
 
 /** Writes the sequence, the time and the closing brace. */
-function writeTime(out: AsciiWriter, part: Part, sequence: number, atMs: number): void {
-  if (part.repeat(out, sequence, atMs)) return;
-  out.integer(SEQUENCE, sequence);
-  out.integer(AT_MS, atMs);
+function writeTime(out: AsciiWriter, values: Float64Array, at: number): void {
+  out.integer(SEQUENCE, values[at + ResultHead.sequence]!);
+  out.integer(AT_MS, values[at + ResultHead.atMs]!);
   out.byte(BRACE);
-  part.end(out);
 }
 
 /** Writes the fields from side to unspent of an order that traded. */
@@ -266,25 +202,18 @@ function marketName(assets: Assets, marketId: number): string {
 }
 
 const single = new AsciiWriter();
-const singleParts = new ReceiptParts();
-
-function beginSingle(): void {
-  single.clear();
-  singleParts.place.forget();
-  singleParts.time.forget();
-}
 
 /** The receipt of a single buy or sell. */
 export const orderReceipt: ReceiptWriter<Uint8Array> = (assets, result, at, command) => {
-  beginSingle();
-  writeOrderReceipt(single, singleParts, assets, result, at, clientOrderIdOf(command));
+  single.clear();
+  writeOrderReceipt(single, assets, result, at, clientOrderIdOf(command));
   return single.take();
 };
 
 /** The receipt of an amendment. */
 export const amendReceipt: ReceiptWriter<Uint8Array> = (assets, result, at) => {
-  beginSingle();
-  writeAmendReceipt(single, singleParts, assets, result, at);
+  single.clear();
+  writeAmendReceipt(single, assets, result, at);
   return single.take();
 };
 

@@ -2,15 +2,10 @@
 import { type Assets, marketIdText, resolutionName } from '../../../engine/interface/notation.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import { balanceOf, type ReceiptWriter, resultFields } from '../../http/receipt.js';
+import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import { lots, lotsText, micros, microsText } from '../../json/decimal.js';
-import { serializer } from '../../json/serializer.js';
-import { CancelAllReceipt, CancelOrdersReceipt, ClaimReceipt } from './schemas.js';
-
-const cancelAllText = serializer(CancelAllReceipt);
-const cancelOrdersText = serializer(CancelOrdersReceipt);
-const claimText = serializer(ClaimReceipt.omit({ refundedFees: true }));
-const voidClaimText = serializer(ClaimReceipt.required());
+import { jsonText } from '../../json/serializer.js';
+import type { CancelAllReceipt, CancelOrdersReceipt, ClaimReceipt } from './schemas.js';
 
 /** Written by hand, because batches are full of cancels. */
 export function cancelReceipt(assets: Assets, result: NumberBuffer, at: number): string {
@@ -26,13 +21,16 @@ export function cancelReceipt(assets: Assets, result: NumberBuffer, at: number):
 export const cancelAllReceipt: ReceiptWriter = (assets, result, at) => {
   const cancels = resultFields('cancelAll', result, at);
   const marketId = marketIdText(assets, cancels.marketId);
-  return cancelAllText({ marketId, ...allCancelled(cancels, result, at + CANCEL_ALL_LENGTH) });
+  return jsonText<typeof CancelAllReceipt>({
+    marketId,
+    ...allCancelled(cancels, result, at + CANCEL_ALL_LENGTH),
+  });
 };
 
 export const cancelEverywhereReceipt: ReceiptWriter = (_assets, result, at) => {
   const cancels = resultFields('cancelEverywhere', result, at);
   const all = allCancelled(cancels, result, at + CANCEL_EVERYWHERE_LENGTH);
-  return cancelOrdersText({ marketId: null, ...all });
+  return jsonText<typeof CancelOrdersReceipt>({ marketId: null, ...all });
 };
 
 const CANCEL_ALL_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelAll.length;
@@ -59,14 +57,13 @@ function allCancelled(
 export const claimReceipt: ReceiptWriter = (assets, result, at) => {
   const claim = resultFields('claim', result, at);
   const resolution = resolutionName(claim.resolution)!;
-  const receipt = {
+  return jsonText<typeof ClaimReceipt>({
     marketId: marketIdText(assets, claim.marketId),
     resolution,
     shares: lots(claim.lots),
     payout: micros(claim.payoutMicros),
-    refundedFees: micros(claim.refundMicros),
+    ...(resolution === 'VOID' ? { refundedFees: micros(claim.refundMicros) } : {}),
     balance: balanceOf(claim),
     sequence: claim.sequence,
-  };
-  return resolution === 'VOID' ? voidClaimText(receipt) : claimText(receipt);
+  });
 };

@@ -1,35 +1,32 @@
 /** Orders: buy, sell, cancel, amend, claim. All need a session. */
 import { z } from 'zod';
-import type { Command } from '../../../engine/interface/commands.js';
 import { idNumber } from '../../../engine/interface/notation.js';
+import type { ReceiptWriter } from '../../commands/receipt.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody, NoQuery, own } from '../../json/fields.js';
-import type { FieldProblems } from '../../json/problems.js';
-import { JsonScanner } from '../../json/scanner.js';
+import { Problems } from '../../json/problems.js';
 import { marketNumber } from '../find.js';
-import { buyCommand, type OrderPlace, sellCommand } from './commands.js';
 import * as examples from './examples.js';
-import { OrderReader } from './order-reader.js';
+import {
+  AmendBody,
+  BuyBody,
+  Given,
+  givenIn,
+  OPERATIONS,
+  type OperationName,
+  SellBody,
+  type Sent,
+} from './operations.js';
 import { amendReceipt, orderReceipt } from './order-receipt.js';
+import { OperationReader } from './reader.js';
 import {
   cancelAllReceipt,
   cancelEverywhereReceipt,
   cancelReceipt,
   claimReceipt,
 } from './receipts.js';
-import {
-  AmendBody,
-  BuyBody,
-  missingOfBuy,
-  missingOfSell,
-  type Problem,
-  readAmendment,
-  readBuy,
-  readSell,
-  SellBody,
-} from './requests.js';
 import {
   AmendReceipt,
   BuyReceipt,
@@ -45,7 +42,8 @@ const CancelQuery = z.strictObject({
   ...own,
   marketId: z.string().optional().meta({ description: 'Only the orders in this market' }),
 });
-const reader = new OrderReader(new JsonScanner());
+
+const reader = new OperationReader();
 
 /** Errors of every order, besides a lack of money or shares. */
 const ORDER_ERRORS = [
@@ -69,20 +67,12 @@ export const tradingRoutes: Route[] = [
     summary: 'Buy shares of an outcome, at the market or with a limit',
     query: NoQuery,
     body: BuyBody,
-    missing: missingOfBuy,
     idempotent: true,
     responses: { 200: BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
     example: examples.buy,
-    readCommand(call, body, { userId }) {
-      const { idempotencyKey } = call;
-      const marketId = marketNumber(call.engine, call.parameter('marketId'));
-      return marketId === 0 ? null : reader.buy(body, { userId, idempotencyKey, marketId });
-    },
-    handle(call) {
-      const command = call.command ?? parsedCommand(call, readBuy, buyCommand);
-      if (command !== null) call.execute(command, 200, orderReceipt);
-    },
+    missing: OPERATIONS.buy.missing,
+    ...single('buy', orderReceipt),
   }),
 
   defineRoute({
@@ -92,20 +82,12 @@ export const tradingRoutes: Route[] = [
     summary: 'Sell shares back before the market ends',
     query: NoQuery,
     body: SellBody,
-    missing: missingOfSell,
     idempotent: true,
     responses: { 200: SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
     example: examples.sell,
-    readCommand(call, body, { userId }) {
-      const { idempotencyKey } = call;
-      const marketId = marketNumber(call.engine, call.parameter('marketId'));
-      return marketId === 0 ? null : reader.sell(body, { userId, idempotencyKey, marketId });
-    },
-    handle(call) {
-      const command = call.command ?? parsedCommand(call, readSell, sellCommand);
-      if (command !== null) call.execute(command, 200, orderReceipt);
-    },
+    missing: OPERATIONS.sell.missing,
+    ...single('sell', orderReceipt),
   }),
 
   defineRoute({
@@ -119,12 +101,7 @@ export const tradingRoutes: Route[] = [
     responses: { 200: ClaimReceipt },
     errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
     example: examples.claim,
-    handle(call) {
-      const marketId = marketOf(call);
-      if (marketId === null) return;
-      const { userId, idempotencyKey } = call;
-      call.execute({ kind: 'claim', userId, idempotencyKey, marketId }, 200, claimReceipt);
-    },
+    ...single('claim', claimReceipt),
   }),
 
   defineRoute({
@@ -139,22 +116,7 @@ export const tradingRoutes: Route[] = [
     responses: { 200: CancelReceipt },
     errors: ['market_not_found', 'order_not_found', 'order_closed'],
     example: examples.cancel,
-    readCommand(call, body, { userId }) {
-      const marketId = marketNumber(call.engine, call.parameter('marketId'));
-      const orderId = idNumber('o', call.parameter('orderId'));
-      if (body.length > 0 || marketId === 0 || orderId === 0) return null;
-      return { kind: 'cancel', userId, idempotencyKey: call.idempotencyKey, marketId, orderId };
-    },
-    handle(call) {
-      if (call.command !== null) {
-        call.execute(call.command, 200, cancelReceipt);
-        return;
-      }
-      const place = orderPlace(call);
-      if (place === null) return;
-      const { userId, idempotencyKey } = call;
-      call.execute({ kind: 'cancel', userId, idempotencyKey, ...place }, 200, cancelReceipt);
-    },
+    ...single('cancel', cancelReceipt),
   }),
 
   defineRoute({
@@ -176,18 +138,7 @@ export const tradingRoutes: Route[] = [
       'post_only_would_trade',
     ],
     example: examples.amend,
-    handle(call) {
-      const terms = parsedBody(call, readAmendment);
-      if (terms === null) return;
-      const place = orderPlace(call);
-      if (place === null) return;
-      const { userId, idempotencyKey } = call;
-      call.execute(
-        { kind: 'amend', userId, idempotencyKey, ...place, ...terms },
-        200,
-        amendReceipt,
-      );
-    },
+    ...single('amend', amendReceipt),
   }),
 
   defineRoute({
@@ -202,12 +153,7 @@ export const tradingRoutes: Route[] = [
     responses: { 200: CancelAllReceipt },
     errors: ['market_not_found'],
     example: examples.cancelAll,
-    handle(call) {
-      const marketId = marketOf(call);
-      if (marketId === null) return;
-      const { userId, idempotencyKey } = call;
-      call.execute({ kind: 'cancelAll', userId, idempotencyKey, marketId }, 200, cancelAllReceipt);
-    },
+    ...single('cancelAll', cancelAllReceipt),
   }),
 
   defineRoute({
@@ -238,62 +184,62 @@ export const tradingRoutes: Route[] = [
   }),
 ];
 
-/**
- * The command of a body that the schemas parsed; null if it is invalid or names no market, and the
- * client has been told.
- */
-function parsedCommand<Fields, Order>(
-  call: RequestContext<Fields, unknown>,
-  read: (fields: Fields, problem: Problem) => Order,
-  commandOf: (place: OrderPlace, order: Order) => Command,
-): Command | null {
-  const order = parsedBody(call, read);
-  if (order === null) return null;
-  const marketId = marketOf(call);
-  if (marketId === null) return null;
-  const { userId, idempotencyKey } = call;
-  return commandOf({ userId, idempotencyKey, marketId }, order);
-}
-
-/** What a body that the schemas parsed says; null: it is invalid, and the client was told. */
-function parsedBody<Fields, Terms>(
-  call: RequestContext<Fields, unknown>,
-  read: (fields: Fields, problem: Problem) => Terms,
-): Terms | null {
-  let problems: FieldProblems | null = null;
-  const terms = read(call.body, (name, message) => {
-    problems ??= {};
-    problems[name] ??= message;
-  });
-  if (problems === null) return terms;
-  call.refuse(invalidRequest(problems));
-  return null;
-}
+type Call = RequestContext<unknown, unknown>;
 
 /**
- * The market and the order in the path; null if there can be no such order, and the client has been
- * told. With an idempotency key an impossible id is 0, as of a market.
+ * Reads and executes the operation of a route. The path names its market, and its order if it has
+ * one. An id that there cannot be is 0, which the engine does not find.
  */
-function orderPlace(
-  call: RequestContext<unknown, unknown>,
-): { marketId: number; orderId: number } | null {
-  const marketId = marketOf(call);
-  if (marketId === null) return null;
-  const orderId = idNumber('o', call.parameter('orderId'));
-  if (orderId !== 0 || call.idempotencyKey !== null) return { marketId, orderId };
-  const isMarket = call.engine.hasMarket(marketId);
-  call.answerError(errorAnswer(isMarket ? 'order_not_found' : 'market_not_found'));
-  return null;
+function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
+  const operation = OPERATIONS[name];
+  const hasOrder = 'orderId' in operation.fields;
+  const placeOf = (call: Call, userId: number) => {
+    const marketId = marketNumber(call.engine, call.parameter('marketId'));
+    return { userId, idempotencyKey: call.idempotencyKey, marketId };
+  };
+  const orderOf = (call: Call) => (hasOrder ? idNumber('o', call.parameter('orderId')) : undefined);
+
+  /** The command of a body that the schema has taken; null: it was refused. */
+  function parsed(call: Call) {
+    const { engine } = call;
+    const place = placeOf(call, call.userId);
+    const { marketId } = place;
+    const orderId = orderOf(call);
+    const path = Object.assign(new Given(), { marketId, orderId });
+    const problems = new Problems();
+    const given = givenIn(operation, call.body as Sent, engine, problems.add, path);
+    if (problems.found !== null) {
+      call.refuse(invalidRequest(problems.found));
+      return null;
+    }
+    // With an idempotency key the engine refuses it, so that the refusal is remembered.
+    if ((marketId === 0 || orderId === 0) && place.idempotencyKey === null) {
+      const isOrder = engine.hasMarket(marketId);
+      call.answerError(errorAnswer(isOrder ? 'order_not_found' : 'market_not_found'));
+      return null;
+    }
+    return operation.command(place, given);
+  }
+
+  return {
+    readCommand(call: Call, body: Uint8Array, { userId }: { userId: number }) {
+      const place = placeOf(call, userId);
+      const orderId = orderOf(call);
+      if (place.marketId === 0 || orderId === 0) return null;
+      return reader.body(name, body, call.engine, place, orderId);
+    },
+    handle(call: Call) {
+      const command = call.command ?? parsed(call);
+      if (command !== null) call.execute(command, 200, receipt);
+    },
+  };
 }
 
 /**
  * null if no market can have this id; the client has been told. With an idempotency key the id is 0
- * instead, which the engine does not find, so that the refusal is remembered.
+ * instead.
  */
-function marketOf(
-  call: RequestContext<unknown, unknown>,
-  name = call.parameter('marketId'),
-): number | null {
+function marketOf(call: Call, name: string): number | null {
   const marketId = marketNumber(call.engine, name);
   if (marketId !== 0 || call.idempotencyKey !== null) return marketId;
   call.answerError(errorAnswer('market_not_found'));

@@ -7,8 +7,8 @@ import {
 } from '../../../engine/interface/notation.js';
 import type { OrderView } from '../../../engine/interface/views.js';
 import { lots, ticks } from '../../json/decimal.js';
-import { serializer, type Writable } from '../../json/serializer.js';
-import { Order } from './schemas.js';
+import { jsonText, type Writable } from '../../json/serializer.js';
+import type { Order } from './schemas.js';
 
 export function orderOf(assets: Assets, order: OrderView): Writable<typeof Order> {
   return {
@@ -24,8 +24,6 @@ export function orderOf(assets: Assets, order: OrderView): Writable<typeof Order
   };
 }
 
-const writeOrder = serializer(Order);
-
 export function orderText(assets: Assets, order: OrderView): string {
-  return writeOrder(orderOf(assets, order));
+  return jsonText<typeof Order>(orderOf(assets, order));
 }

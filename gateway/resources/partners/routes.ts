@@ -6,20 +6,17 @@
  */
 import type { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
+import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import { errorAnswer } from '../../http/errors.js';
-import { balanceOf, type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { PartnerQuery } from '../../json/fields.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { balanceFieldsOf } from '../accounts/views.js';
 import { findAccount } from '../find.js';
 import * as examples from './examples.js';
 import { PartnerUser, TransferBody, TransferReceipt } from './schemas.js';
-
-const partnerUserText = serializer(PartnerUser);
-const transferText = serializer(TransferReceipt);
 
 export const partnerRoutes: Route[] = [
   defineRoute({
@@ -78,7 +75,10 @@ export const partnerRoutes: Route[] = [
       const isOwn = account.partner === call.partner;
       const balance = isOwn ? balanceFieldsOf(account) : UNKNOWN_BALANCE;
       const { sequence } = engine;
-      call.answer(200, partnerUserText({ userId, username, createdAtMs, ...balance, sequence }));
+      call.answer(
+        200,
+        jsonText<typeof PartnerUser>({ userId, username, createdAtMs, ...balance, sequence }),
+      );
     },
   }),
 ];
@@ -100,7 +100,7 @@ function transfer(
   const isOwn = call.engine.account(userId)?.partner === partner;
   const receipt: ReceiptWriter = (_assets, result, at) => {
     const fields = resultFields(kind, result, at);
-    return transferText({
+    return jsonText<typeof TransferReceipt>({
       partner,
       reference,
       userId: `u${fields.userId}`,

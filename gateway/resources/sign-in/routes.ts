@@ -1,17 +1,11 @@
-/**
- * Accounts and sessions: register, sign in and out, change the password. A token leaves the process
- * only when its registration or password change is durable, because every response waits for that.
- */
-import { Code } from '../../../engine/interface/codes.js';
-import { ResultHead } from '../../../engine/interface/results.js';
 import { clearedSessionCookie, sessionCookie } from '../../auth/cookie.js';
+import { resultFields } from '../../commands/receipt.js';
 import { HOUSE_USERNAME } from '../../house/house.js';
 import { errorAnswer } from '../../http/errors.js';
-import { resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody } from '../../json/fields.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import * as examples from './examples.js';
 import {
   LoginBody,
@@ -21,10 +15,6 @@ import {
   SessionOwner,
   SignedIn,
 } from './schemas.js';
-
-const signedInText = serializer(SignedIn);
-const newTokenText = serializer(NewToken);
-const sessionOwnerText = serializer(SessionOwner);
 
 export const signInRoutes: Route[] = [
   defineRoute({
@@ -53,10 +43,6 @@ export const signInRoutes: Route[] = [
       const fields = { username, credential, referralCode, grantMicros, partner };
       const result = call.submit({ kind: 'register', ...fields });
       if (result === null) return;
-      if (result.values[ResultHead.code] !== Code.ok) {
-        call.answerRejected(result);
-        return;
-      }
       await answerSignedIn(call, resultFields('register', result).userId, 201);
     },
   }),
@@ -125,7 +111,7 @@ export const signInRoutes: Route[] = [
       const { version, sequence } = resultFields('setCredential', result);
       const token = await gateway.sessions.issue(userId, version, engine.nowMs);
       call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
-      call.answerAt(sequence, 200, newTokenText({ token, sequence }));
+      call.answerAt(sequence, 200, jsonText<typeof NewToken>({ token, sequence }));
     },
   }),
 
@@ -139,7 +125,7 @@ export const signInRoutes: Route[] = [
     handle(call) {
       const { userId, username } = call.engine.account(call.userId)!;
       const { sequence } = call.engine;
-      call.answer(200, sessionOwnerText({ userId: `u${userId}`, username, sequence }));
+      call.answer(200, jsonText<typeof SessionOwner>({ userId: `u${userId}`, username, sequence }));
     },
   }),
 ];
@@ -196,5 +182,5 @@ async function answerSignedIn(
   const token = await gateway.sessions.issue(userId, version, engine.nowMs);
   call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
   const fields = { userId: `u${userId}`, username, token, referralCode, sequence };
-  call.answerAt(sequence, status, signedInText(fields));
+  call.answerAt(sequence, status, jsonText<typeof SignedIn>(fields));
 }

@@ -1,23 +1,15 @@
-/**
- * Named tokens: what a user lets a program do. The engine holds their names, scopes and ends; the
- * token itself is in the answer that creates it, and nowhere else.
- */
-import { Code } from '../../../engine/interface/codes.js';
 import { TokenScope } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { idNumber, tokenScopeName } from '../../../engine/interface/notation.js';
-import { ResultHead } from '../../../engine/interface/results.js';
 import type { AccessTokenView } from '../../../engine/interface/views.js';
+import { resultFields } from '../../commands/receipt.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
-import { resultFields } from '../../http/receipt.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody } from '../../json/fields.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import * as examples from './examples.js';
 import { CreatedToken, TokenBody, Tokens } from './schemas.js';
 
-const createdText = serializer(CreatedToken);
-const tokensText = serializer(Tokens);
 const SCOPES = { read: TokenScope.READ, trade: TokenScope.TRADE } as const;
 
 export const tokenRoutes: Route[] = [
@@ -48,14 +40,11 @@ export const tokenRoutes: Route[] = [
         allowedAddresses: allowedAddresses.join(','),
       });
       if (result === null) return;
-      if (result.values[ResultHead.code] !== Code.ok) {
-        call.answerRejected(result);
-        return;
-      }
       const { tokenId, sequence } = resultFields('createToken', result);
       const view = engine.token(tokenId)!;
       const token = await gateway.sessions.issueNamed(view, engine.credentialVersion(userId));
-      call.answerAt(sequence, 201, createdText({ ...fieldsOf(view), token, sequence }));
+      const shown = { ...namesOf(view), token, ...timesOf(view), ...addressesOf(view) };
+      call.answerAt(sequence, 201, jsonText<typeof CreatedToken>({ ...shown, sequence }));
     },
   }),
 
@@ -70,10 +59,12 @@ export const tokenRoutes: Route[] = [
     handle(call) {
       const { engine, gateway } = call;
       const tokens = engine.tokens(call.userId).map((token) => ({
-        ...fieldsOf(token),
+        ...namesOf(token),
+        ...timesOf(token),
         lastUsedAtMs: gateway.sessions.lastUsedAtMs(token.tokenId),
+        ...addressesOf(token),
       }));
-      call.answer(200, tokensText({ tokens, sequence: engine.sequence }));
+      call.answer(200, jsonText<typeof Tokens>({ tokens, sequence: engine.sequence }));
     },
   }),
 
@@ -95,13 +86,14 @@ export const tokenRoutes: Route[] = [
   }),
 ];
 
-function fieldsOf(token: AccessTokenView) {
-  return {
-    tokenId: `k${token.tokenId}`,
-    name: token.name,
-    scope: tokenScopeName(token.scope),
-    createdAtMs: token.createdAtMs,
-    expiresAtMs: token.expiresAtMs === MAX_TIME_MS ? null : token.expiresAtMs,
-    allowedAddresses: token.allowedAddresses === '' ? null : token.allowedAddresses.split(','),
-  };
+function namesOf({ tokenId, name, scope }: AccessTokenView) {
+  return { tokenId: `k${tokenId}`, name, scope: tokenScopeName(scope) };
+}
+
+function timesOf({ createdAtMs, expiresAtMs }: AccessTokenView) {
+  return { createdAtMs, expiresAtMs: expiresAtMs === MAX_TIME_MS ? null : expiresAtMs };
+}
+
+function addressesOf({ allowedAddresses }: AccessTokenView) {
+  return { allowedAddresses: allowedAddresses === '' ? null : allowedAddresses.split(',') };
 }

@@ -4,18 +4,12 @@
  */
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
 import * as examples from './examples.js';
 import { limitsOf } from './limits.js';
 import { pricesOf } from './prices.js';
 import { Health, Limits, MetricsText, Ready, Status, Time } from './schemas.js';
-
-const healthText = serializer(Health);
-const readyText = serializer(Ready);
-const statusText = serializer(Status);
-const timeText = serializer(Time);
-const limitsText = serializer(Limits);
 
 export const operationRoutes: Route[] = [
   defineRoute({
@@ -29,7 +23,11 @@ export const operationRoutes: Route[] = [
     example: examples.health,
     handle(call) {
       // Without state, so it is answered even while the disk stands still.
-      call.answerAt(call.gateway.sequencer.durableSequence, 200, healthText({ status: 'ok' }));
+      call.answerAt(
+        call.gateway.sequencer.durableSequence,
+        200,
+        jsonText<typeof Health>({ status: 'ok' }),
+      );
     },
   }),
 
@@ -49,7 +47,7 @@ export const operationRoutes: Route[] = [
       const unavailable = { executed: false, reason };
       const ready = { status: 'ready', ...(warning === null ? {} : { warning }) } as const;
       if (reason !== null) call.answerError(errorAnswer('unavailable', unavailable));
-      else call.answer(200, readyText(ready));
+      else call.answer(200, jsonText<typeof Ready>(ready));
     },
   }),
 
@@ -70,7 +68,10 @@ export const operationRoutes: Route[] = [
       const journal = journalKind(config.journal);
       const nowMs = clock.nowMs();
       const prices = pricesOf(call.engine, priceTicks, nowMs);
-      call.answer(200, statusText({ ...progress, journal, startedAtMs, prices, nowMs }));
+      call.answer(
+        200,
+        jsonText<typeof Status>({ ...progress, journal, startedAtMs, prices, nowMs }),
+      );
     },
   }),
 
@@ -86,7 +87,7 @@ export const operationRoutes: Route[] = [
       const { clock, sequencer } = call.gateway;
       // Already durable, so the answer does not wait for the disk and its time is not old.
       const sequence = sequencer.durableSequence;
-      call.answerAt(sequence, 200, timeText({ nowMs: clock.nowMs(), sequence }));
+      call.answerAt(sequence, 200, jsonText<typeof Time>({ nowMs: clock.nowMs(), sequence }));
     },
   }),
 
@@ -100,7 +101,10 @@ export const operationRoutes: Route[] = [
     example: examples.limits,
     handle(call) {
       // Of the engine's state, so the answer waits until that is durable.
-      call.answer(200, limitsText(limitsOf(call.gateway.fairUse.rates, call.engine.rules())));
+      call.answer(
+        200,
+        jsonText<typeof Limits>(limitsOf(call.gateway.fairUse.rates, call.engine.rules())),
+      );
     },
   }),
 

@@ -1,14 +1,10 @@
 /**
  * Vault deposits as responses show them, and the receipts of staking, unstaking and claiming yield.
  */
-import { balanceOf, type ReceiptWriter, resultFields } from '../../http/receipt.js';
+import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import { micros } from '../../json/decimal.js';
-import { serializer, type Unwritten } from '../../json/serializer.js';
-import { ClaimYieldReceipt, type Deposit, StakeReceipt, UnstakeReceipt } from './schemas.js';
-
-const stakeText = serializer(StakeReceipt);
-const unstakeText = serializer(UnstakeReceipt);
-const claimYieldText = serializer(ClaimYieldReceipt);
+import { jsonText, type Unwritten } from '../../json/serializer.js';
+import type { ClaimYieldReceipt, Deposit, StakeReceipt, UnstakeReceipt } from './schemas.js';
 
 interface DepositFields {
   depositId: number;
@@ -40,13 +36,17 @@ export const stakeReceipt: ReceiptWriter = (_assets, result, at) => {
   const fields = resultFields('stake', result, at);
   const state = { accruedYieldMicros: 0, claimedYieldMicros: 0, closed: false };
   const deposit = depositOf({ ...fields, ...state });
-  return stakeText({ ...deposit, balance: balanceOf(fields), sequence: fields.sequence });
+  return jsonText<typeof StakeReceipt>({
+    ...deposit,
+    balance: balanceOf(fields),
+    sequence: fields.sequence,
+  });
 };
 
 /** The accrued yield was paid with the principal. */
 export const unstakeReceipt: ReceiptWriter = (_assets, result, at) => {
   const fields = resultFields('unstake', result, at);
-  return unstakeText({
+  return jsonText<typeof UnstakeReceipt>({
     ...depositOf({ ...fields, accruedYieldMicros: 0, closed: true }),
     returned: micros(fields.amountMicros),
     yieldPaid: micros(fields.yieldMicros),
@@ -57,7 +57,7 @@ export const unstakeReceipt: ReceiptWriter = (_assets, result, at) => {
 
 export const claimYieldReceipt: ReceiptWriter = (_assets, result, at) => {
   const fields = resultFields('claimYield', result, at);
-  return claimYieldText({
+  return jsonText<typeof ClaimYieldReceipt>({
     ...depositOf({ ...fields, accruedYieldMicros: 0, closed: false }),
     claimed: micros(fields.yieldMicros),
     balance: balanceOf(fields),

@@ -9,7 +9,7 @@ import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { type Decimal, micros } from '../../json/decimal.js';
 import { EmptyBody, PagedQuery } from '../../json/fields.js';
-import { serializer } from '../../json/serializer.js';
+import { jsonText } from '../../json/serializer.js';
 import { findAccount } from '../find.js';
 import { pageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
@@ -23,9 +23,6 @@ import {
   UnstakeReceipt,
   Vaults,
 } from './schemas.js';
-
-const vaultsText = serializer(Vaults);
-const depositsText = serializer(Deposits);
 
 export const vaultRoutes: Route[] = [
   defineRoute({
@@ -49,7 +46,7 @@ export const vaultRoutes: Route[] = [
         apr: aprOf(engine),
         minimumStake: micros(MIN_STAKE_MICROS),
       } as const;
-      call.answer(200, vaultsText({ vaults: [flex], sequence: engine.sequence }));
+      call.answer(200, jsonText<typeof Vaults>({ vaults: [flex], sequence: engine.sequence }));
     },
   }),
 
@@ -129,7 +126,10 @@ export const vaultRoutes: Route[] = [
       if (page === null) return;
       const deposits = page.entries.map((depositId) => depositOf(engine.vaultDeposit(depositId)!));
       const { nextCursor } = page;
-      call.answer(200, depositsText({ deposits, nextCursor, sequence: engine.sequence }));
+      call.answer(
+        200,
+        jsonText<typeof Deposits>({ deposits, nextCursor, sequence: engine.sequence }),
+      );
     },
   }),
 ];

@@ -12,7 +12,7 @@
  * - a channel without subscribers is forgotten after a while (see {@link Channel.isIdle}), so the
  *   number of channels is limited.
  */
-import { channelText, type IdField, type Stamp } from './message-text.js';
+import { channelText, type Stamp } from './message-text.js';
 
 /** The size of the kept messages of all channels. */
 export interface KeptTotal {
@@ -70,9 +70,10 @@ export abstract class Channel {
   }
 
   /** Its number is the sequence that it is true at: no later message has it. */
-  snapshot(stamp: Stamp, id: IdField = ''): string {
+  snapshot(stamp: Stamp, id?: string): string {
     const numbered = { name: this.name, lastSequence: stamp.sequence };
-    return channelText('snapshot', numbered, stamp, this.snapshotData(), id);
+    const fields = id === undefined ? '' : `"id":${JSON.stringify(id)},`;
+    return channelText('snapshot', numbered, stamp, this.snapshotData(), fields);
   }
 
   add(subscriber: Subscriber): void {

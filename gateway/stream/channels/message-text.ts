@@ -1,4 +1,7 @@
-/** The messages of the server, as JSON text. messages.ts has their schemas. */
+/**
+ * The messages of the server, as JSON text. messages.ts has their schemas. Those of channels are
+ * put together by hand: their data is text already.
+ */
 import type { ErrorAnswer } from '../../http/errors.js';
 
 /** The command after which a message is true. */
@@ -7,12 +10,8 @@ export interface Stamp {
   atMs: number;
 }
 
-/** `"id":…,` of the request that a message answers; empty: it has none, or answers none. */
-export type IdField = string;
-
-export function idField(id: string | undefined): IdField {
-  return id === undefined ? '' : `"id":${JSON.stringify(id)},`;
-}
+/** The id of the request that a message answers; undefined: it has none, or answers none. */
+type RequestId = string | undefined;
 
 interface ChannelState {
   readonly name: string;
@@ -28,7 +27,7 @@ export function channelText(
   channel: ChannelState,
   { sequence, atMs }: Stamp,
   data: string,
-  fields: IdField = '',
+  fields: string,
 ): string {
   return (
     `{"type":"${type}",${fields}"channel":"${channel.name}","channelSequence":${channel.lastSequence}` +
@@ -36,73 +35,65 @@ export function channelText(
   );
 }
 
+function placeOf(channel: string, channelSequence: number, { sequence, atMs }: Stamp) {
+  return { channel, channelSequence, sequence, atMs };
+}
+
 /** The last message of a channel. */
-export function closedText(channel: ChannelState, { sequence, atMs }: Stamp): string {
-  return (
-    `{"type":"closed","channel":"${channel.name}","channelSequence":${channel.lastSequence}` +
-    `,"sequence":${sequence},"atMs":${atMs}}`
-  );
+export function closedText({ name, lastSequence }: ChannelState, stamp: Stamp): string {
+  return JSON.stringify({ type: 'closed', ...placeOf(name, lastSequence, stamp) });
 }
 
 /** Sent before the missed messages (`resumed`), or before a snapshot instead of them (`gap`). */
 export function resumeText(
   type: 'resumed' | 'gap',
-  channel: ChannelState,
+  { name: channel, lastSequence: channelSequence }: ChannelState,
   after: number,
   { sequence, atMs }: Stamp,
-  id: IdField = '',
+  id?: RequestId,
 ): string {
-  return (
-    `{"type":"${type}",${id}"channel":"${channel.name}","after":${after}` +
-    `,"channelSequence":${channel.lastSequence},"sequence":${sequence},"atMs":${atMs}}`
-  );
+  return JSON.stringify({ type, id, channel, after, channelSequence, sequence, atMs });
 }
 
 /** Sent after messages from the journal: everything up to number `through` was sent. */
-export function replayedText(
-  name: string,
-  through: number,
-  { sequence, atMs }: Stamp,
-  id: IdField = '',
-): string {
-  return (
-    `{"type":"replayed",${id}"channel":"${name}","channelSequence":${through}` +
-    `,"sequence":${sequence},"atMs":${atMs}}`
-  );
+export function replayedText(name: string, through: number, stamp: Stamp, id?: RequestId): string {
+  return JSON.stringify({ type: 'replayed', id, ...placeOf(name, through, stamp) });
 }
 
-export function heartbeatText(channels: Iterable<ChannelState>, { sequence, atMs }: Stamp): string {
-  const sequences = Array.from(channels, ({ name, lastSequence }) => `"${name}":${lastSequence}`);
-  return `{"type":"heartbeat","sequence":${sequence},"atMs":${atMs},"channels":{${sequences.join(',')}}}`;
+export function heartbeatText(states: Iterable<ChannelState>, { sequence, atMs }: Stamp): string {
+  const channels = Object.fromEntries(
+    Array.from(states, ({ name, lastSequence }) => [name, lastSequence]),
+  );
+  return JSON.stringify({ type: 'heartbeat', sequence, atMs, channels });
 }
 
 export function authenticatedText(
   userId: number,
   cancelOnDisconnect: boolean,
-  id: IdField = '',
+  id?: RequestId,
 ): string {
-  return `{"type":"authenticated",${id}"userId":"u${userId}","cancelOnDisconnect":${cancelOnDisconnect}}`;
+  return JSON.stringify({ type: 'authenticated', id, userId: `u${userId}`, cancelOnDisconnect });
 }
 
-export function unsubscribedText(channels: readonly string[], id: IdField = ''): string {
-  return `{"type":"unsubscribed",${id}"channels":${JSON.stringify(channels)}}`;
+export function unsubscribedText(channels: readonly string[], id?: RequestId): string {
+  return JSON.stringify({ type: 'unsubscribed', id, channels });
 }
 
-export function pongText({ sequence, atMs }: Stamp, id: IdField = ''): string {
-  return `{"type":"pong",${id}"sequence":${sequence},"atMs":${atMs}}`;
+export function pongText({ sequence, atMs }: Stamp, id?: RequestId): string {
+  return JSON.stringify({ type: 'pong', id, sequence, atMs });
 }
 
 /** What an error answers. */
 export interface ErrorSource {
-  id?: string | undefined;
+  id?: RequestId;
   /** The channel of a request for several that the error is about. */
   channel?: string | undefined;
 }
 
 /** An error with the same code, message and details as over HTTP. */
 export function errorText({ text }: ErrorAnswer, { id, channel }: ErrorSource = {}): string {
-  const about = channel === undefined ? '' : `"channel":${JSON.stringify(channel)},`;
-  return `{"type":"error",${idField(id)}${about}${text.slice(ERROR_FROM, -1)}`;
+  const head = JSON.stringify({ type: 'error', id, channel });
+  return `${head.slice(0, -1)},${text.slice(ERROR_FROM, -1)}`;
 }
 
 /** `text` of an ErrorAnswer is `{"error":{…}}`. */

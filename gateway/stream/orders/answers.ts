@@ -7,7 +7,6 @@ import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
 import { writeBatchReceipt, writeOperation } from '../../resources/batch/receipts.js';
-import { ReceiptParts } from '../../resources/orders/order-receipt.js';
 
 const ID = ascii('{"type":"receipt","id":');
 const EXECUTED = ascii(',"replayed":false');
@@ -17,7 +16,6 @@ const COMMA = 44;
 const SHORT_BYTES = 2_048;
 
 const out = new AsciiWriter();
-const parts = new ReceiptParts();
 
 /** The receipt of one operation whose result is `ok`. */
 export function operationAnswer(
@@ -28,9 +26,7 @@ export function operationAnswer(
   operation: BatchOperation,
 ): Uint8Array {
   const at = begin(id, replayed);
-  parts.place.forget();
-  parts.time.forget();
-  writeOperation(out, parts, assets, result, 0, operation);
+  writeOperation(out, assets, result, 0, operation);
   return end(at);
 }
 

@@ -9,26 +9,22 @@
  *   client that ignores refusals is closed.
  */
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
-import { Code } from '../../../engine/interface/codes.js';
-import { ResultHead } from '../../../engine/interface/results.js';
-import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import { Scope } from '../../auth/sessions.js';
 import { onlyCancels } from '../../commands/cancels.js';
-import { rejectionOf, type Submission, submitCommand } from '../../commands/submission.js';
+import { execute } from '../../commands/execution.js';
 import { Bill } from '../../fair-use/fair-use.js';
 import {
-  batchRejection,
   type ErrorAnswer,
   errorAnswer,
   rateLimited,
+  refusalAnswer,
   scopeInsufficient,
   UNAVAILABLE,
 } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
 import type { AnswerCounts } from '../../observe/metrics.js';
-import { refusedOperation } from '../../resources/batch/receipts.js';
 import { elapsedMs } from '../../time/clock.js';
 import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
@@ -82,19 +78,11 @@ export class OrderEntry {
     const { engine } = gateway.sequencer;
     if (clientSequence !== 0)
       command.idempotencyKey = numberedKey(connection.session!.tokenId, clientSequence);
-    const startedMs = elapsedMs();
-    const submission: Submission = { logFields: { user: connection.userId, stream: command.kind } };
-    const result = submitCommand(gateway, command, submission);
-    if ('error' in result) return result.error;
-    const appliedMs = elapsedMs();
-    gateway.metrics.receiveMs.observe(startedMs - receivedMs);
-    gateway.metrics.applyMs.observe(appliedMs - startedMs);
-    const error =
-      result.values[ResultHead.code] === Code.ok
-        ? command.kind === 'batch' && command.atomic
-          ? abortedBy(result)
-          : null
-        : rejectionOf(gateway, result, submission).error;
+    const logFields = { user: connection.userId, stream: command.kind };
+    const done = execute(gateway, command, { receivedMs, logFields });
+    const { result, refusal } = done;
+    const error = refusal === null ? null : refusalAnswer(refusal).error;
+    if (result === null) return error;
     const text =
       error === null
         ? command.kind === 'batch'
@@ -104,7 +92,7 @@ export class OrderEntry {
     const counts = command.kind === 'batch' ? this.counts.batch : this.counts.order;
     const answer = new Answer(gateway, connection, text, counts, error?.status ?? 200);
     answer.receivedMs = receivedMs;
-    answer.appliedMs = appliedMs;
+    answer.appliedMs = done.appliedMs;
     connection.outstanding++;
     gateway.sequencer.releaseAt(engine.sequence, answer);
     return null;
@@ -124,13 +112,6 @@ export class OrderEntry {
 
 function operationsOf(command: OrderRequest['command']): number {
   return command.kind === 'batch' ? command.operations.length : 1;
-}
-
-function abortedBy(result: NumberBuffer): ErrorAnswer | null {
-  const refused = refusedOperation(result);
-  if (refused === null) return null;
-  const { operation, code, required, available } = refused;
-  return batchRejection(operation, code, required, available);
 }
 
 /** An answer that waits until it is durable. */

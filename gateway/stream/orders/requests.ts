@@ -1,6 +1,7 @@
 /**
- * Order entry over the stream: the schemas of its two messages, and the commands made from them.
- * Operations are those of POST /batch, with its schemas, its rules and its messages.
+ * Order entry over the stream: the schemas of its two messages, and the commands made from them, as
+ * their reader or the schemas take them. Operations are those of POST /batch, with its schemas, its
+ * rules and its messages.
  */
 import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
@@ -8,6 +9,7 @@ import type { Assets } from '../../../engine/interface/notation.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
 import { CLIENT_ID, NO_CLIENT_ID } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
+import { FAILED, JsonScanner, namesOf } from '../../json/scanner.js';
 import {
   BatchBody,
   missingOfOperations,
@@ -15,6 +17,7 @@ import {
   operationNamesAnother,
   readOperations,
 } from '../../resources/batch/requests.js';
+import { OperationReader } from '../../resources/orders/reader.js';
 
 /** A request of the stream that is ready to be executed. */
 export interface OrderRequest {
@@ -96,14 +99,120 @@ export function orderRequest(
   const operations = message.op === 'order' ? [message.operation] : message.operations;
   const { commands, problems } = readOperations(assets, userId, operations);
   if (problems !== null) return invalidRequest(renamed(problems, nameOf(message)));
-  if (message.op === 'order')
-    return { id, clientSequence, command: { ...commands[0]!, idempotencyKey } };
-  const { atomic = false } = message;
+  const atomic = message.op === 'batch' && message.atomic === true;
+  const isBatch = message.op === 'batch';
   return {
     id,
     clientSequence,
-    command: { kind: 'batch', userId, idempotencyKey, operations: commands, atomic },
+    command: commandOf(isBatch, userId, idempotencyKey, commands, atomic),
   };
+}
+
+const FIELDS = [
+  'op',
+  'id',
+  'operation',
+  'operations',
+  'atomic',
+  'idempotencyKey',
+  'clientSequence',
+] as const;
+const NAMES = namesOf(FIELDS);
+const OPS = namesOf(['order', 'batch']);
+const bitsOf = (...names: (typeof FIELDS)[number][]) =>
+  names.reduce((bits, name) => bits | (1 << FIELDS.indexOf(name)), 0);
+const KEY_BITS = bitsOf('idempotencyKey', 'clientSequence');
+const OPTIONAL_BITS = [KEY_BITS, KEY_BITS | bitsOf('atomic')];
+const REQUIRED_BITS = [bitsOf('op', 'id', 'operation'), bitsOf('op', 'id', 'operations')];
+
+/**
+ * Reads order entry from the bytes of a message. Like the reader of operations it refuses nothing:
+ * what it does not take, valid or not, is null and goes through the schemas, which say what is
+ * wrong.
+ */
+export class OrderRequestReader {
+  private readonly scanner = new JsonScanner();
+  private readonly operations = new OperationReader(this.scanner);
+  private assets!: Assets;
+  private userId = 0;
+  private isBatch = 0;
+  private id = '';
+  private key: string | null = null;
+  private clientSequence = 0;
+  private atomic = false;
+  private list: BatchOperation[] = [];
+  private readonly readField = (index: number) => this.readValue(FIELDS[index]!);
+
+  /** null: not taken. */
+  read(assets: Assets, bytes: Uint8Array, userId: number): OrderRequest | null {
+    const { scanner } = this;
+    this.assets = assets;
+    this.userId = userId;
+    this.key = null;
+    this.clientSequence = 0;
+    this.atomic = false;
+    scanner.begin(bytes);
+    const seen = scanner.object(NAMES, this.readField);
+    const request = scanner.finish() && seen !== FAILED ? this.request(seen) : null;
+    this.list = [];
+    return request;
+  }
+
+  private readValue(name: (typeof FIELDS)[number]): void {
+    const { scanner, operations, assets, userId } = this;
+    switch (name) {
+      case 'op':
+        this.isBatch = scanner.word(OPS);
+        return;
+      case 'id':
+        this.id = scanner.textValue();
+        if (this.id === '' || this.id.length > REQUEST_ID_MAX) scanner.fail();
+        return;
+      case 'idempotencyKey':
+        this.key = scanner.textValue();
+        if (!CLIENT_ID.test(this.key)) scanner.fail();
+        return;
+      case 'clientSequence':
+        this.clientSequence = scanner.decimal(0);
+        if (this.clientSequence === 0) scanner.fail();
+        return;
+      case 'atomic':
+        this.atomic = scanner.boolean() === 1;
+        return;
+      case 'operation':
+        this.take(toList(operations.next(assets, userId)));
+        return;
+      case 'operations':
+        this.take(operations.list(assets, userId));
+    }
+  }
+
+  private take(list: BatchOperation[] | null): void {
+    if (list === null) this.scanner.fail();
+    else this.list = list;
+  }
+
+  private request(seen: number): OrderRequest | null {
+    const { isBatch, id, clientSequence, key, atomic, list, userId } = this;
+    const isComplete = (seen & ~OPTIONAL_BITS[isBatch]!) === REQUIRED_BITS[isBatch];
+    if (!isComplete || (seen & KEY_BITS) === KEY_BITS) return null;
+    return { id, clientSequence, command: commandOf(isBatch === 1, userId, key, list, atomic) };
+  }
+}
+
+const toList = (operation: BatchOperation | null) => (operation === null ? null : [operation]);
+
+function commandOf(
+  isBatch: boolean,
+  userId: number,
+  idempotencyKey: string | null,
+  operations: BatchOperation[],
+  atomic: boolean,
+): OrderRequest['command'] {
+  if (isBatch) return { kind: 'batch', userId, idempotencyKey, operations, atomic };
+  const command = operations[0]!;
+  command.idempotencyKey = idempotencyKey;
+  return command;
 }
 
 /** The refusal of a connection's request above the limit of unanswered ones. */

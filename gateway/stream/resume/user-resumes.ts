@@ -9,7 +9,7 @@
  */
 import { errorAnswer, UNAVAILABLE } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
-import { errorText, idField, replayedText, resumeText } from '../channels/message-text.js';
+import { errorText, replayedText, resumeText } from '../channels/message-text.js';
 import type { Connection, Subscription } from '../connection.js';
 import type { Hub } from '../hub.js';
 import type { StreamLimits } from '../limits.js';
@@ -92,7 +92,7 @@ export class UserResumes {
     }
     const { hub } = this.options;
     const { channel } = subscription;
-    const head = resumeText('resumed', channel, request.after, hub.stamp, idField(request.id));
+    const head = resumeText('resumed', channel, request.after, hub.stamp, request.id);
     const pages = pagesOf([head, ...replayed.texts]);
     const go = () => {
       const page = pages.shift();
@@ -112,7 +112,7 @@ export class UserResumes {
   ): void {
     const { stamp } = this.options.hub;
     const { channel } = subscription;
-    const id = idField(request.id);
+    const { id } = request;
     const since = channel.since(through, stamp.sequence);
     const texts =
       since === null

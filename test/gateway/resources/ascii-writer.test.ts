@@ -55,15 +55,14 @@ test('writes pieces of every length in a row', () => {
 test('grows', () => {
   const text = 'x'.repeat(200_000);
   expect(written((out) => out.text(text))).toBe(text);
-  // The end of the buffer may fall within a piece, before a number, or after a repeated text.
+  // The end of the buffer may fall within a piece, or before a number.
   for (let before = 65_500; before <= 65_540; before++) {
     const start = 'y'.repeat(before);
     const whole = written((out) => {
       out.text(start);
       out.micros(ascii('piece,'), 1_234_567);
-      out.repeat(before, before + 6);
       out.byte(33);
     });
-    expect(whole).toBe(`${start}piece,1.234567piece,!`);
+    expect(whole).toBe(`${start}piece,1.234567!`);
   }
 });

@@ -12,28 +12,28 @@ import type { Command } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import { inexactNumber } from '../../../gateway/json/decimal.js';
 import { colonCount, repeatedKey } from '../../../gateway/json/repeated-key.js';
-import { JsonScanner } from '../../../gateway/json/scanner.js';
-import { BatchReader } from '../../../gateway/resources/batch/batch-reader.js';
 import {
   BatchBody,
+  BatchReader,
   operationNamesAnother,
   readOperations,
 } from '../../../gateway/resources/batch/requests.js';
-import { buyCommand, sellCommand } from '../../../gateway/resources/orders/commands.js';
-import { OrderReader } from '../../../gateway/resources/orders/order-reader.js';
 import {
+  AmendBody,
   BuyBody,
-  readBuy,
-  readSell,
+  Given,
+  givenIn,
+  OPERATIONS,
   SellBody,
-} from '../../../gateway/resources/orders/requests.js';
+} from '../../../gateway/resources/orders/operations.js';
+import { OperationReader } from '../../../gateway/resources/orders/reader.js';
 import { parsed, readJson } from '../../../gateway/stream/message-reader.js';
-import { OrderRequestReader } from '../../../gateway/stream/orders/request-reader.js';
 import {
   isOrderEntry,
   namesAnother,
   type OrderEntryMessage,
   type OrderRequest,
+  OrderRequestReader,
   orderRequest,
 } from '../../../gateway/stream/orders/requests.js';
 import { extent, SEED } from '../../support/extent.js';
@@ -46,18 +46,25 @@ const assets: Assets = {
   findAsset: (symbol) => ['BTC', 'ETH'].indexOf(symbol),
 };
 const place = { userId: USER, idempotencyKey: 'a-key', marketId: 7 };
-const orders = new OrderReader(new JsonScanner());
+const ORDER = 77;
+const orders = new OperationReader();
 const batches = new BatchReader();
 const requests = new OrderRequestReader();
 
-type Kind = 'buy' | 'sell' | 'batch' | 'stream';
+/** The bodies of single operations, and what their paths name. */
+const SINGLE = {
+  buy: { schema: BuyBody, orderId: undefined },
+  sell: { schema: SellBody, orderId: undefined },
+  amend: { schema: AmendBody, orderId: ORDER },
+};
+type Kind = keyof typeof SINGLE | 'batch' | 'stream';
 
 /** null: left to the schemas. */
 function quick(kind: Kind, text: Buffer): Command | OrderRequest | null {
   const bytes = new Uint8Array(text);
   if (kind === 'stream') return requests.read(assets, bytes, USER);
   if (kind === 'batch') return batches.read(assets, bytes, USER, place.idempotencyKey);
-  return kind === 'buy' ? orders.buy(bytes, place) : orders.sell(bytes, place);
+  return orders.body(kind, bytes, assets, place, SINGLE[kind].orderId);
 }
 
 /** What the stream makes of a message that its reader does not take; null: it refuses it. */
@@ -101,16 +108,12 @@ function slow(kind: Kind, bytes: Buffer): Command | OrderRequest | null {
       ? { kind: 'batch', userId, idempotencyKey, operations: commands, atomic }
       : null;
   }
-  if (kind === 'buy') {
-    const body = BuyBody.safeParse(json);
-    if (!body.success) return null;
-    const order = readBuy(body.data, problem);
-    return isValid ? buyCommand(place, order) : null;
-  }
-  const body = SellBody.safeParse(json);
+  const { schema, orderId } = SINGLE[kind];
+  const body = schema.safeParse(json);
   if (!body.success) return null;
-  const order = readSell(body.data, problem);
-  return isValid ? sellCommand(place, order) : null;
+  const given = Object.assign(new Given(), { orderId });
+  givenIn(OPERATIONS[kind], body.data, assets, problem, given);
+  return isValid ? OPERATIONS[kind].command(place, given) : null;
 }
 
 /** Texts of values, valid ones first and most often. */
@@ -197,6 +200,8 @@ const FIELDS: Record<string, readonly [always: readonly string[], often: readonl
   buy: [['outcome'], ['amount', 'shares', ...LIMITS]],
   sell: [['outcome', 'shares'], LIMITS],
   cancel: [[], ['userId']],
+  amend: [[], ['shares', 'price', 'userId']],
+  cancelAll: [[], ['userId']],
   claim: [[], ['userId']],
 };
 
@@ -229,8 +234,11 @@ class Bodies {
   }
 
   private operation(): string {
-    const op = this.random.pick(['buy', 'sell', 'cancel', 'claim']);
-    return this.object(op, [`"op":"${op}"`, this.field('marketId')]);
+    const op = this.random.pick(['buy', 'sell', 'cancel', 'amend', 'cancelAll', 'claim']);
+    const start = [`"op":"${op}"`];
+    if (op !== 'cancelAll' || this.random.chance(0.5)) start.push(this.field('marketId'));
+    if (op === 'amend') start.push(this.field('orderId'));
+    return this.object(op, start);
   }
 
   private batch(): string {
@@ -249,6 +257,7 @@ class Bodies {
     const names = always.filter(() => !this.isOdd());
     if (kind === 'buy') names.push(random.pick(['amount', 'shares']));
     if (kind === 'cancel') names.push(random.pick(['orderId', 'clientOrderId']));
+    if (kind === 'amend') names.push(random.pick(['shares', 'price']));
     for (const name of often) if (!names.includes(name) && random.chance(0.15)) names.push(name);
     if (names.includes('shares') || names.includes('timeInForce')) names.push('price');
     const fields = [...new Set(names)].map((name) => this.field(name));
@@ -307,7 +316,7 @@ test(`what a reader takes is the command that the schemas make, SEED=${SEED}`, (
   const bodies = [new Bodies(random, 1e9), new Bodies(random, 60), new Bodies(random, 12)];
   const counts = { taken: 0, left: 0, refused: 0 };
   for (let i = 0; i < BODIES; i++) {
-    const kind = random.pick<Kind>(['buy', 'sell', 'batch', 'stream']);
+    const kind = random.pick<Kind>(['buy', 'sell', 'amend', 'batch', 'stream']);
     const bytes = random.pick(bodies).body(kind);
     const command = quick(kind, bytes);
     const expected = slow(kind, bytes);
@@ -335,6 +344,11 @@ test.each<[Kind, string]>([
   ['buy', '{"outcome":"UP","amount":1,"clientOrderId":"maker-1:77.a_b"}'],
   ['batch', `{"operations":[{"op":"cancel","marketId":"${MARKET}","clientOrderId":"m-1"}]}`],
   ['sell', '{"outcome":"DOWN","shares":2.5,"price":0.4,"timeInForce":"GTC","postOnly":true}'],
+  ['amend', '{"shares":2.5,"price":0.4}'],
+  [
+    'batch',
+    `{"operations":[{"op":"amend","marketId":"${MARKET}","orderId":"o1","price":0.4},{"op":"cancelAll"},{"op":"cancelAll","marketId":"${MARKET}"}]}`,
+  ],
   [
     'batch',
     `{"operations":[{"op":"buy","marketId":"${MARKET}","outcome":"UP","amount":1},{"op":"cancel","marketId":"x","orderId":"o3"},{"op":"claim","marketId":"${MARKET}"}],"atomic":true}`,
@@ -360,7 +374,8 @@ test.each<[Kind, string]>([
   ['batch', `{"atomic":true,"atomic":true,"operations":[{"op":"claim","marketId":"${MARKET}"}]}`],
   ['sell', '{"userId":"u13","outcome":"UP","shares":1}'],
   ['buy', '{"outcome":"UP","amount":1}x'],
-  ['buy', ''],
+  ['amend', '{"orderId":"o5","shares":1}'],
+  ['amend', '{}'],
   ['stream', `{"op":"order","operation":{"op":"claim","marketId":"${MARKET}"}}`],
   ['stream', `{"op":"order","id":"1","atomic":true,"operation":{"op":"claim","marketId":"x"}}`],
   ['stream', `{"op":"batch","id":"1","operation":{"op":"claim","marketId":"${MARKET}"}}`],

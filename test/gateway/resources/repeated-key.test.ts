@@ -112,20 +112,6 @@ test('finds a duplicate key in any JSON', () => {
   expect(repeated).toBeGreaterThan(200);
 });
 
-test('counts colons in bytes of any length, position and value', () => {
-  const bytes = Uint8Array.from({ length: 4_200 }, (_, i) => (i % 7 === 0 ? 58 : (i * 31) % 256));
-  const plain = (piece: Uint8Array) => piece.filter((byte) => byte === 58).length;
-  for (let start = 0; start < 9; start++) {
-    for (const end of [start, start + 255, start + 256, start + 257, start + 1_023, 4_199, 4_200]) {
-      const piece = bytes.subarray(start, end);
-      expect(colonCount(piece), `${start} to ${end}`).toBe(plain(piece));
-    }
-  }
-  for (const length of [256, 1_020, 1_024, 5_000, 65_536]) {
-    expect(colonCount(new Uint8Array(length).fill(58))).toBe(length);
-  }
-});
-
 describe('over the API', () => {
   let server: TestServer;
   let ada: Trader;

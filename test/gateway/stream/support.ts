@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, expect } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
-import { ErrorBody } from '../../../gateway/http/error-body.js';
+import { ErrorBody } from '../../../gateway/http/errors.js';
 import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
 import { eventually } from '../../support/eventually.js';
 import type { TestServer, Trader } from '../../support/server.js';

@@ -1,0 +1,112 @@
+/** Executes a client's command, over HTTP or over the stream, and says what became of it. */
+import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { RecordError } from '../../engine/interface/records.js';
+import {
+  FIRST_OPERATION,
+  nextOperation,
+  RESULT_HEAD_LENGTH,
+  ResultHead,
+} from '../../engine/interface/results.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
+import type { Log } from '../observe/log.js';
+import type { Metrics } from '../observe/metrics.js';
+import type { RationedLog } from '../observe/rationed-log.js';
+import { elapsedMs } from '../time/clock.js';
+
+/** What executes commands. */
+export interface Executor {
+  readonly sequencer: Pick<Sequencer, 'submit'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly warnings: RationedLog;
+  /** Why trading is halted; null: it is not. */
+  halted(): string | null;
+}
+
+/** The request that a command comes from. */
+export interface Submission {
+  readonly receivedMs: number;
+  /** What the log says about it. */
+  readonly logFields: object;
+}
+
+/** Why a command, or a part of it, was not executed. */
+export interface Refusal {
+  /** `unavailable`: nothing was looked at, so the answer need not wait for the disk. */
+  code: CodeName | 'unavailable';
+  required: number;
+  available: number;
+  /** The index of the operation that stopped an atomic batch; null: it is about the command. */
+  operation: number | null;
+}
+
+/** What became of a command. */
+export interface Execution {
+  /** Of the engine, valid until the next command; null: the command did not reach it. */
+  result: NumberBuffer | null;
+  /** null: the command did what it says. */
+  refusal: Refusal | null;
+  /** When it was applied; 0: it was not. */
+  appliedMs: number;
+}
+
+const NOT_ACCEPTED = notExecuted('unavailable');
+
+function notExecuted(code: Refusal['code']): Execution {
+  const refusal = { code, required: 0, available: 0, operation: null };
+  return { result: null, refusal, appliedMs: 0 };
+}
+
+export function execute(executor: Executor, command: Command, submission: Submission): Execution {
+  if (executor.halted() !== null) return NOT_ACCEPTED;
+  const { metrics, sequencer, log, warnings } = executor;
+  const { logFields } = submission;
+  const startedMs = elapsedMs();
+  let result: NumberBuffer;
+  try {
+    result = sequencer.submit(command);
+  } catch (error) {
+    if (error instanceof RecordError) {
+      // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but
+      // not a reason to stop.
+      log.error({ ...logFields, reason: error.message }, 'a command cannot be journalled');
+      return notExecuted('invalid_command');
+    }
+    if (!(error instanceof SubmitRefused)) throw error;
+    warnings.warn({ ...logFields, reason: error.message }, 'a command was refused');
+    return NOT_ACCEPTED;
+  }
+  const appliedMs = elapsedMs();
+  metrics.receiveMs.observe(startedMs - submission.receivedMs);
+  metrics.applyMs.observe(appliedMs - startedMs);
+  const refusal = refusalIn(result, command);
+  if (refusal?.code === 'invalid_command')
+    log.error(logFields, 'the engine rejected a request that its schema accepts');
+  return { result, refusal, appliedMs };
+}
+
+/** Why the engine did not execute the command; null: it did. */
+export function refusalIn(result: NumberBuffer, command: Command): Refusal | null {
+  const { values } = result;
+  if (values[ResultHead.code] !== Code.ok) return refusalAt(result, 0, null);
+  if (command.kind !== 'batch' || !command.atomic) return null;
+  const count = values[RESULT_HEAD_LENGTH]!;
+  let at = FIRST_OPERATION;
+  for (let operation = 0; operation < count; operation++, at = nextOperation(values, at)) {
+    const code = values[at + ResultHead.code];
+    if (code !== Code.ok && code !== Code.batch_aborted) return refusalAt(result, at, operation);
+  }
+  return null;
+}
+
+/** The refusal in the result that begins at `at`. */
+export function refusalAt({ values }: NumberBuffer, at: number, operation: number | null): Refusal {
+  return {
+    code: CODES[values[at + ResultHead.code]!]!,
+    required: values[at + RESULT_HEAD_LENGTH]!,
+    available: values[at + RESULT_HEAD_LENGTH + 1]!,
+    operation,
+  };
+}

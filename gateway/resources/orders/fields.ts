@@ -1,0 +1,208 @@
+/**
+ * The fields of operations. Each is declared once: as a zod schema, which describes it and says
+ * what is wrong with it, and as how its value is read from the bytes of a plain text.
+ *
+ * Always holds: what `scan` takes, the schema takes, and both make the same value of it. The
+ * schemas have no transforms and no refinements: those would cost several times as much as all
+ * other checks.
+ */
+import { z } from 'zod';
+import { Outcome, SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
+import { CLIENT_ORDER_ID_BYTES } from '../../../engine/interface/fields.js';
+import {
+  MAX_CLIENT_ORDER_ID_LENGTH,
+  MAX_ORDER_LOTS,
+  MAX_ORDER_MICROS,
+  MAX_TIME_MS,
+} from '../../../engine/interface/limits.js';
+import {
+  type Assets,
+  type IdLetter,
+  idNumber,
+  marketIdNumber,
+} from '../../../engine/interface/notation.js';
+import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from '../../json/decimal.js';
+import * as request from '../../json/fields.js';
+import { bytesOfText, type JsonScanner, namesOf } from '../../json/scanner.js';
+
+export type Value = number | string | boolean;
+
+export interface Field {
+  schema: z.ZodType;
+  /** For fields that are never required; the others have it in the schema. */
+  description?: string;
+  /** The value that is next in a text, in the engine's terms; not taken: the scanner fails. */
+  scan(scanner: JsonScanner, assets: Assets): Value;
+  /** A value that the schema has taken, in the engine's terms; NaN: it has too many places. */
+  convert(sent: never, assets: Assets): Value;
+  /** What is wrong with NaN. */
+  placesProblem?: string;
+}
+
+/** A decimal, as an integer of its smallest unit. */
+function decimal(scale: number, { min = 0, max }: { min?: number; max: number }): Field {
+  const places = Math.round(Math.log10(scale));
+  const least = Math.max(1, Math.round(min * scale));
+  const most = Math.round(max * scale);
+  return {
+    schema: request.decimalNumber(scale, { min, max }),
+    scan(scanner) {
+      const value = scanner.decimal(places);
+      if (value < least || value > most) scanner.fail();
+      return value;
+    },
+    convert: (sent: number) => scaledInteger(sent, scale),
+    placesProblem: request.placesProblem(scale),
+  };
+}
+
+/** One of a few words, each with its number. */
+function choice(numbers: Readonly<Record<string, number>>): Field {
+  const words = Object.keys(numbers);
+  const names = namesOf(words);
+  const values = Object.values(numbers);
+  return {
+    schema: z.enum(words),
+    scan: (scanner) => values[scanner.word(names)]!,
+    convert: (sent: string) => numbers[sent]!,
+  };
+}
+
+/** Integer milliseconds since the epoch. That they are whole is checked with the rules. */
+function time(description: string): Field {
+  return {
+    description,
+    schema: z
+      .number()
+      .min(0, 'must not be negative')
+      .max(MAX_TIME_MS, `must be at most ${MAX_TIME_MS}`)
+      .meta({ multipleOf: 1 }),
+    scan(scanner) {
+      const timeMs = scanner.decimal(0);
+      if (timeMs > MAX_TIME_MS) scanner.fail();
+      return timeMs;
+    },
+    convert: (sent: number) => sent,
+  };
+}
+
+/** The number in an id such as "o12"; an impossible id is 0, which the engine does not find. */
+function id(letter: IdLetter, schema: z.ZodType): Field {
+  return {
+    schema,
+    scan: (scanner) => scanner.id(letter.charCodeAt(0)),
+    convert: (sent: string) => idNumber(letter, sent),
+  };
+}
+
+/** The market that was named last: most operations of a batch name the same one. */
+const lastMarket = { assets: null as Assets | null, quoted: new Uint8Array(0), marketId: 0 };
+
+export const marketId: Field = {
+  schema: z.string().meta({ description: 'The id of a market, such as btc-15m-1763700300' }),
+  scan(scanner, assets) {
+    if (lastMarket.assets === assets && scanner.skipText(lastMarket.quoted))
+      return lastMarket.marketId;
+    const name = scanner.textValue();
+    const marketId = marketIdNumber(assets, name);
+    if (marketId !== 0) {
+      lastMarket.assets = assets;
+      lastMarket.quoted = bytesOfText(`"${name}"`);
+      lastMarket.marketId = marketId;
+    }
+    return marketId;
+  },
+  convert: (sent: string, assets) => marketIdNumber(assets, sent),
+};
+
+export const userId = id('u', request.own.userId);
+export const orderId = id('o', z.string().meta({ description: 'The id of an order, such as o12' }));
+export const clientOrderId = {
+  schema: z.string().regex(request.CLIENT_ID, request.NO_CLIENT_ID).meta({
+    description:
+      'Your own name for the order. It must differ from those of your resting orders and of your last 10,000 orders that had one',
+  }),
+  scan(scanner: JsonScanner): string {
+    scanner.text();
+    const length = scanner.textTo - scanner.textFrom;
+    const isLong = length < 1 || length > MAX_CLIENT_ORDER_ID_LENGTH;
+    const name = isLong ? null : scanner.textOf(CLIENT_ORDER_ID_BYTES);
+    if (name === null) scanner.fail();
+    return name ?? '';
+  },
+  convert: (sent: string) => sent,
+} satisfies Field;
+
+/** A field that may be required. */
+const described = (field: Field, description: string): Field => ({
+  ...field,
+  schema: field.schema.meta({ description }),
+});
+
+export const outcome = described(
+  choice({ UP: Outcome.UP, DOWN: Outcome.DOWN }),
+  request.OUTCOME_TEXT.description,
+);
+
+export const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICRO_SCALE;
+export const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
+/** Descriptions that other requests have in common with orders. */
+export const TEXTS = {
+  amount:
+    "US dollars to spend, at most 6 decimal places. The fee is added: the market's feeRate (0.5% at first) of the amount, rounded up to a micro-dollar; or of what was spent, if the order runs out of offers or reaches its price limit with enough left for 0.001 share. At most 10,000,000 shares are bought",
+  shares: 'Shares, at most 3 decimal places',
+  price:
+    'US dollars per share, at most 3 decimal places: the worst acceptable price; without it, any price',
+};
+const lots = decimal(LOT_SCALE, { max: MAX_ORDER_SHARES });
+const ticks = decimal(TICK_SCALE, request.PRICES);
+
+export const amount = described(decimal(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }), TEXTS.amount);
+export const shares = described(lots, TEXTS.shares);
+/** The new terms of an order that is amended. */
+export const terms = {
+  shares: {
+    ...lots,
+    description:
+      'All shares that the order shall have, those that are filled included; without it, as before',
+  },
+  price: {
+    ...ticks,
+    description: 'US dollars per share, at most 3 decimal places; without it, as before',
+  },
+};
+
+/** In the order of their numbers. */
+export const SELF_TRADE_NAMES = ['cancel_resting', 'cancel_taker', 'cancel_both'] as const;
+
+/** The optional fields of every order. */
+export const limits = {
+  price: { ...ticks, description: TEXTS.price },
+  timeInForce: {
+    ...choice(TimeInForce),
+    description:
+      'IOC (default): what cannot be filled at once is cancelled; FOK: all at once or nothing; GTC: the rest stays in the book until the market ends',
+  },
+  postOnly: {
+    schema: z.boolean(),
+    description: 'If true, the order is refused instead of trading at once; needs GTC',
+    scan: (scanner: JsonScanner) => scanner.boolean() === 1,
+    convert: (sent: boolean) => sent,
+  },
+  validUntilMs: time(
+    'Milliseconds since the epoch: an order that reaches the exchange later is refused',
+  ),
+  clientOrderId,
+  expiresAtMs: time(
+    'Milliseconds since the epoch: the order rests no longer than this; needs GTC. Without it, the order rests until the market ends',
+  ),
+  selfTrade: {
+    ...choice({
+      cancel_resting: SelfTrade.CANCEL_RESTING,
+      cancel_taker: SelfTrade.CANCEL_TAKER,
+      cancel_both: SelfTrade.CANCEL_BOTH,
+    }),
+    description:
+      'When the order meets a resting order of yours, they never trade. cancel_resting (default): the resting order is cancelled; cancel_taker: the rest of this order is; cancel_both: both are',
+  },
+} satisfies Record<string, Field>;

@@ -1,0 +1,322 @@
+/**
+ * The operations of clients: their fields, the rules across these, and the commands made of them.
+ * A single order is such an operation, whose market is in the path; batches and the stream hold
+ * them with their name and their market.
+ */
+import { z } from 'zod';
+import type { BatchOperation, UserCommand } from '../../../engine/interface/commands.js';
+import { type Outcome, SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
+import {
+  MAX_ORDER_LOTS,
+  MAX_ORDER_MICROS,
+  MAX_PRICE_TICKS,
+  MAX_TIME_MS,
+  MIN_PRICE_TICKS,
+} from '../../../engine/interface/limits.js';
+import type { Assets } from '../../../engine/interface/notation.js';
+import { bodySchema } from '../../json/components.js';
+import { own } from '../../json/fields.js';
+import type { Field, Value } from './fields.js';
+import * as field from './fields.js';
+
+/** What an operation gives, in the engine's terms. undefined: the field was not sent. */
+export class Given {
+  /** The index of the operation's name. */
+  op: number | undefined;
+  userId: number | undefined;
+  marketId: number | undefined;
+  orderId: number | undefined;
+  outcome: Outcome | undefined;
+  /** Micros. */
+  amount: number | undefined;
+  /** Lots. */
+  shares: number | undefined;
+  /** Ticks: the worst acceptable price. */
+  price: number | undefined;
+  timeInForce: TimeInForce = TimeInForce.IOC;
+  postOnly = false;
+  validUntilMs = MAX_TIME_MS;
+  clientOrderId: string | null = null;
+  expiresAtMs: number | undefined;
+  selfTrade: SelfTrade = SelfTrade.CANCEL_RESTING;
+}
+
+/** The user and the market of an operation. */
+export interface Place extends UserCommand {
+  marketId: number;
+}
+
+/** Reports what is wrong with a field. */
+export type Problem = (name: string, message: string) => void;
+
+export interface Operation {
+  /** In the order in which the API describes them. */
+  fields: Readonly<Record<string, Field>>;
+  required: readonly string[];
+  /** What the schema says of the whole. */
+  meta: Record<string, unknown>;
+  /** Reports what is missing in an operation that the schema refuses: it names no such field. */
+  missing(sent: Readonly<Record<string, unknown>>, problem: Problem): void;
+  /** Reports what is wrong with the fields together. */
+  check(given: Given, problem: Problem): void;
+  command(place: Place, given: Given): BatchOperation;
+}
+
+/** Linters want to see a required property where it is required; generators refuse `true`. */
+function present(...names: string[]) {
+  return { properties: Object.fromEntries(names.map((name) => [name, {}])), required: names };
+}
+
+/**
+ * Rules across fields, for the description of the API. JSON Schema cannot state the limit of shares
+ * times price.
+ */
+const NEEDS_GTC = { properties: { timeInForce: { const: 'GTC' } }, required: ['timeInForce'] };
+const LIMIT_RULES = [
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
+  { if: NEEDS_GTC, then: present('price') },
+  {
+    if: { properties: { postOnly: { const: true } }, required: ['postOnly'] },
+    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
+    then: NEEDS_GTC,
+  },
+  {
+    if: { properties: { expiresAtMs: true }, required: ['expiresAtMs'] },
+    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
+    then: NEEDS_GTC,
+  },
+];
+
+/** Either an amount or, with a price, shares. */
+const buy: Operation = {
+  fields: {
+    outcome: field.outcome,
+    amount: field.amount,
+    shares: field.shares,
+    ...field.limits,
+  },
+  required: ['outcome'],
+  meta: {
+    description:
+      'Either `amount`, the dollars to spend, or `shares` with a `price`; shares times price is at most 1,000,000 dollars',
+    oneOf: [
+      { ...present('amount'), not: present('shares') },
+      { ...present('shares', 'price'), not: present('amount') },
+    ],
+    allOf: LIMIT_RULES,
+  },
+  missing(sent, problem) {
+    checkSize(sent, problem);
+    checkPrice(sent['price'], sent['timeInForce'] === 'GTC', problem);
+  },
+  check(given, problem) {
+    const { amount, shares, price } = given;
+    checkSize(given, problem);
+    if (amount !== undefined && shares !== undefined)
+      problem('shares', 'cannot be combined with amount');
+    if (shares !== undefined && price !== undefined && shares * price > MAX_ORDER_MICROS)
+      problem('shares', `times price must be at most ${field.MAX_ORDER_DOLLARS} dollars`);
+    checkLimits(given, problem);
+  },
+  /** A buy "for 10 dollars" is bounded by its budget, one "of 7 shares at 0.4" by its size. */
+  command({ userId, idempotencyKey, marketId }, given) {
+    const priceTicks = given.price ?? MAX_PRICE_TICKS;
+    const sizeLots = given.shares ?? MAX_ORDER_LOTS;
+    return {
+      kind: 'buy',
+      userId,
+      idempotencyKey,
+      marketId,
+      outcome: given.outcome!,
+      budgetMicros: given.amount ?? sizeLots * priceTicks,
+      sizeLots,
+      priceTicks,
+      timeInForce: given.timeInForce,
+      postOnly: given.postOnly,
+      validUntilMs: given.validUntilMs,
+      clientOrderId: given.clientOrderId,
+      expiresAtMs: given.expiresAtMs ?? MAX_TIME_MS,
+      selfTrade: given.selfTrade,
+    };
+  },
+};
+
+const sell: Operation = {
+  fields: { outcome: field.outcome, shares: field.shares, ...field.limits },
+  required: ['outcome', 'shares'],
+  meta: { allOf: LIMIT_RULES },
+  missing: (sent, problem) => checkPrice(sent['price'], sent['timeInForce'] === 'GTC', problem),
+  check: checkLimits,
+  command({ userId, idempotencyKey, marketId }, given) {
+    return {
+      kind: 'sell',
+      userId,
+      idempotencyKey,
+      marketId,
+      outcome: given.outcome!,
+      sizeLots: given.shares!,
+      priceTicks: given.price ?? MIN_PRICE_TICKS,
+      timeInForce: given.timeInForce,
+      postOnly: given.postOnly,
+      validUntilMs: given.validUntilMs,
+      clientOrderId: given.clientOrderId,
+      expiresAtMs: given.expiresAtMs ?? MAX_TIME_MS,
+      selfTrade: given.selfTrade,
+    };
+  },
+};
+
+const cancel: Operation = {
+  fields: { orderId: field.orderId, clientOrderId: field.clientOrderId },
+  required: [],
+  meta: {
+    description: 'Either `orderId` or `clientOrderId`',
+    oneOf: [
+      { ...present('orderId'), not: present('clientOrderId') },
+      { ...present('clientOrderId'), not: present('orderId') },
+    ],
+  },
+  missing({ orderId, clientOrderId }, problem) {
+    if (orderId === undefined && clientOrderId === undefined)
+      problem('orderId', 'is required (or clientOrderId)');
+  },
+  check({ orderId, clientOrderId }, problem) {
+    if (orderId !== undefined && clientOrderId !== null)
+      problem('clientOrderId', 'cannot be combined with orderId');
+    if (orderId === undefined && clientOrderId === null)
+      problem('orderId', 'is required (or clientOrderId)');
+  },
+  command(place, { orderId = 0, clientOrderId }) {
+    return { kind: 'cancel', ...place, orderId, clientOrderId };
+  },
+};
+
+const amend: Operation = {
+  fields: { orderId: field.orderId, ...field.terms },
+  required: ['orderId'],
+  meta: {
+    description: '`shares`, `price` or both',
+    anyOf: [present('shares'), present('price')],
+  },
+  missing() {},
+  check({ shares, price }, problem) {
+    if (shares === undefined && price === undefined) problem('shares', 'is required (or price)');
+  },
+  /** 0: as before. */
+  command(place, { orderId = 0, shares = 0, price = 0 }) {
+    return { kind: 'amend', ...place, orderId, sizeLots: shares, priceTicks: price };
+  },
+};
+
+/** In all markets unless one is named. */
+const cancelAll: Operation = {
+  fields: {},
+  required: [],
+  meta: { description: 'Cancels your resting orders, in all markets unless `marketId` names one' },
+  missing() {},
+  check() {},
+  command(place, { marketId }) {
+    const { userId, idempotencyKey } = place;
+    return marketId === undefined
+      ? { kind: 'cancelEverywhere', userId, idempotencyKey }
+      : { kind: 'cancelAll', ...place };
+  },
+};
+
+const claim: Operation = {
+  fields: {},
+  required: [],
+  meta: {},
+  missing() {},
+  check() {},
+  command: (place) => ({ kind: 'claim', ...place }),
+};
+
+/** By the name that batches and the stream use. */
+export const OPERATIONS = { buy, sell, cancel, amend, cancelAll, claim };
+export type OperationName = keyof typeof OPERATIONS;
+
+function checkSize(
+  { amount, shares, price }: { amount?: unknown; shares?: unknown; price?: unknown },
+  problem: Problem,
+): void {
+  if (amount !== undefined) return;
+  if (shares === undefined) problem('amount', 'is required (or shares, with a price)');
+  else if (price === undefined) problem('price', 'is required with shares');
+}
+
+function checkPrice(price: unknown, rests: boolean, problem: Problem): void {
+  if (rests && price === undefined) problem('price', 'is required with timeInForce GTC');
+}
+
+/** The rules across the fields that every order has. */
+function checkLimits(given: Given, problem: Problem): void {
+  const { postOnly, validUntilMs, expiresAtMs } = given;
+  const rests = given.timeInForce === TimeInForce.GTC;
+  checkPrice(given.price, rests, problem);
+  if (postOnly && !rests) problem('postOnly', 'needs timeInForce GTC');
+  if (expiresAtMs !== undefined && !rests) problem('expiresAtMs', 'needs timeInForce GTC');
+  checkTime('validUntilMs', validUntilMs, problem);
+  if (expiresAtMs !== undefined) checkTime('expiresAtMs', expiresAtMs, problem);
+}
+
+function checkTime(name: string, timeMs: number, problem: Problem): void {
+  if (!Number.isInteger(timeMs)) problem(name, 'must be a whole number of milliseconds');
+  // JSON has -0, which is not a time.
+  if (Object.is(timeMs, -0)) problem(name, 'must not be negative');
+}
+
+/** The schemas of these fields; those that are not required are optional. */
+function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []) {
+  const entries = Object.entries(fields).filter(([name]) => !inPath.includes(name));
+  const schemaOf = (name: string, { schema, description }: Field) => {
+    if (required.includes(name)) return schema;
+    return description === undefined ? schema.optional() : schema.optional().meta({ description });
+  };
+  return Object.fromEntries(entries.map(([name, field]) => [name, schemaOf(name, field)]));
+}
+
+/** The schema of a body that is one operation; its market, and what else is `inPath`, is not. */
+function bodyOf(name: string, operation: Operation, ...inPath: string[]) {
+  const shape = { ...own, ...shapeOf(operation, inPath) };
+  return bodySchema(name, z.strictObject(shape).meta(operation.meta));
+}
+export const BuyBody = bodyOf('BuyBody', buy);
+export const SellBody = bodyOf('SellBody', sell);
+export const AmendBody = bodyOf('AmendBody', amend, 'orderId');
+
+/** The schema of an operation in a batch. */
+export function operationSchema(name: OperationName) {
+  const { schema } = field.marketId;
+  const place =
+    name === 'cancelAll' ? { ...own, marketId: schema.optional() } : { marketId: schema, ...own };
+  const operation = OPERATIONS[name];
+  const shape = { op: z.literal(name), ...place, ...shapeOf(operation) };
+  return z.strictObject(shape).meta(operation.meta);
+}
+
+/** An operation as its schema has taken it. */
+export type Sent = Readonly<Record<string, unknown>>;
+
+/**
+ * Adds what an operation gives that its schema has taken. Reports every problem: an operation with
+ * one must not be executed. `given`: what the path gives.
+ */
+export function givenIn(
+  operation: Operation,
+  sent: Sent,
+  assets: Assets,
+  problem: Problem,
+  given = new Given(),
+): Given {
+  const values = given as unknown as Record<string, Value>;
+  const fields = { marketId: field.marketId, ...operation.fields };
+  for (const [name, field] of Object.entries<Field>(fields)) {
+    if (sent[name] === undefined) continue;
+    const value = field.convert(sent[name] as never, assets);
+    if (Number.isNaN(value)) problem(name, field.placesProblem!);
+    values[name] = value;
+  }
+  operation.check(given, problem);
+  return given;
+}
