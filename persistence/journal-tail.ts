@@ -12,11 +12,11 @@
  * elsewhere, if the cluster lost what this engine has, or if a watcher throws, which is a bug, the
  * tail ends and `onFatal` is called: the process must end. Its next start begins with a snapshot.
  *
- * A batch may have tens of thousands of commands. It is applied in slices of a few milliseconds,
- * with a turn of the event loop between them. A read between two slices sees a state in the middle
- * of a batch: it is durable and chained, but its digest is only compared at the end of the batch.
+ * A batch may have tens of thousands of commands. A read between two turns of the follower sees a
+ * state in the middle of a batch: it is durable and chained, but its digest is only compared at the
+ * end of the batch.
  */
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../engine/engine.js';
 import { JournalError, JournalUnavailable } from './journal/errors.js';
 import type { JournalPosition } from './journal/format.js';
@@ -25,14 +25,11 @@ import { type JournalHead, PostgresSource } from './journal/postgres/postgres-so
 import type { JournalBatch, JournalSource } from './journal/store.js';
 import {
   type Applied,
+  JournalFollower,
   type RecoveryLog,
-  Replay,
-  recover,
   recoverFromSnapshot,
 } from './recovery.js';
 
-/** Commands between two turns of the event loop: one or two milliseconds. */
-const SLICE_COMMANDS = 1_000;
 const POLL_EVERY_MS = 5;
 /** The pause after a failed read, before a node is looked for. */
 const RETRY_AFTER_MS = 50;
@@ -67,7 +64,8 @@ export class JournalTail {
   private source: PostgresSource | null;
   /** Whether it has been seen that the source has the batch at the engine's end. */
   private isProven = true;
-  private position: JournalPosition;
+  private readonly follower: JournalFollower;
+  private watcher: TailWatcher | null = null;
   private lastHead: JournalHead;
   /** When the last head was asked for. */
   private headAtMs: number;
@@ -82,7 +80,14 @@ export class JournalTail {
   ) {
     this.engine = start.engine;
     this.source = start.source;
-    this.position = start.end;
+    this.follower = new JournalFollower(start.engine, start.end, {
+      applied: (records, at) => this.watcher?.applied?.(records, at),
+      proven: (batch) => {
+        if (this.watcher === null) return true;
+        this.watcher.batchApplied?.(batch);
+        return !this.stopping;
+      },
+    });
     this.lastHead = start.head;
     this.headAtMs = options.elapsedMs();
   }
@@ -106,6 +111,7 @@ export class JournalTail {
 
   /** Follows from here on, until {@link close}. Called once. */
   start(watcher: TailWatcher): void {
+    this.watcher = watcher;
     this.running = this.run(watcher);
   }
 
@@ -116,7 +122,7 @@ export class JournalTail {
 
   /** The end of the last whole batch. */
   get end(): JournalPosition {
-    return this.position;
+    return this.follower.position;
   }
 
   /** What the last look at the journal found. */
@@ -153,19 +159,17 @@ export class JournalTail {
    */
   async finish(reader: JournalSource): Promise<JournalPosition> {
     await this.close();
-    const { engine, position: after } = this;
     await this.checkPosition(reader);
-    const { elapsedMs } = this.options;
-    this.position = (await recover({ reader, engine, after, elapsedMs })).end;
-    return this.position;
+    this.watcher = null;
+    await this.follower.follow(reader);
+    return this.end;
   }
 
   private async run(watcher: TailWatcher): Promise<void> {
-    const replay = new Replay(this.engine, watcher.applied);
     while (!this.stopping) {
       let waitMs = this.options.pollEveryMs ?? POLL_EVERY_MS;
       try {
-        await this.look(replay, watcher);
+        await this.look(watcher);
         this.worksAgain();
       } catch (error) {
         if (!(error instanceof JournalUnavailable)) {
@@ -182,22 +186,22 @@ export class JournalTail {
   }
 
   /** Reads and applies what is new. */
-  private async look(replay: Replay, watcher: TailWatcher): Promise<void> {
+  private async look(watcher: TailWatcher): Promise<void> {
     const { elapsedMs } = this.options;
     const source = this.source ?? this.use(await this.openAgain());
     const askedMs = elapsedMs();
     const head = await source.head();
-    if (head.lastSequence < this.position.sequence) {
+    if (head.lastSequence < this.end.sequence) {
       const { lastSequence } = head;
-      const { sequence } = this.position;
+      const { sequence } = this.end;
       throw new JournalUnavailable(`the node ends at ${lastSequence}, before ${sequence}`);
     }
     if (!this.isProven) {
       await this.checkPosition(source);
       this.isProven = true;
     }
-    if (head.lastSequence > this.position.sequence) {
-      await this.follow(source, replay, watcher);
+    if (head.lastSequence > this.end.sequence) {
+      await this.follow(source);
       if (!this.stopping) await this.mustBeAt(head.lastSequence, source);
     }
     if (this.stopping) return;
@@ -207,20 +211,10 @@ export class JournalTail {
     if (head.ageMs > STALE_MS) await this.lookElsewhere(head);
   }
 
-  private async follow(source: JournalSource, replay: Replay, watcher: TailWatcher): Promise<void> {
-    for await (const batch of this.following(source)) {
-      replay.begin(batch);
-      while (!replay.applyNext(SLICE_COMMANDS)) await nextTurn();
-      this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
-      watcher.batchApplied?.(batch);
-      if (this.stopping) return;
-    }
-  }
-
   /** @throws JournalError that says so if the journal was cut before the position. */
-  private async *following(source: JournalSource): AsyncGenerator<JournalBatch, void, void> {
+  private async follow(source: JournalSource): Promise<void> {
     try {
-      yield* source.batches(this.position);
+      await this.follower.follow(source);
     } catch (error) {
       if (error instanceof JournalError) await this.checkPosition(source);
       throw error;
@@ -232,7 +226,7 @@ export class JournalTail {
    * cut and written again: a batch of other commands lies over the engine's end.
    */
   private async mustBeAt(lastSequence: number, source: JournalSource): Promise<void> {
-    const { sequence } = this.position;
+    const { sequence } = this.end;
     if (sequence >= lastSequence) return;
     await this.checkPosition(source);
     throw new JournalError(
@@ -267,7 +261,7 @@ export class JournalTail {
 
   /** @throws JournalError when the journal no longer has what the engine has. */
   private async checkPosition(reader: JournalSource): Promise<void> {
-    const { sequence, hash } = this.position;
+    const { sequence, hash } = this.end;
     const there = await reader.positionAt(sequence);
     if (there?.hash.equals(hash)) return;
     throw new JournalError(

@@ -23,7 +23,7 @@ import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from './journa
 import { BEHIND_MAX, type MarkState, readMark } from './journal/head-mark.js';
 import type { FoundJournal } from './journal/journal.js';
 import { readJournal } from './journal/read-only.js';
-import { CHECKS_HERE, type JournalReader, type SegmentChecks } from './journal/reader.js';
+import type { JournalReader } from './journal/reader.js';
 import {
   archivedMark,
   listSegments,
@@ -51,8 +51,6 @@ export interface JudgementOptions {
   earlier?: readonly Segment[];
   /** That the journal must have. Default: the present one. */
   version?: number;
-  /** Makes the checks of segments. Default: this thread. */
-  checks?: SegmentChecks;
 }
 
 /** The journal itself is valid, but without journal.head its end could be missing. */
@@ -88,13 +86,12 @@ export async function judgeFolder(
   return readJournal(
     folder,
     async (reader) => {
-      const { checks = CHECKS_HERE } = options;
       const snapshotSequence = await provenSnapshot(folder, reader);
       const needed = options.checkAll === true ? null : snapshotSequence;
       const from = (needed ?? reader.firstSequence - 1) + 1;
-      const end = await reader.provenEnd(from, checks);
+      const end = await reader.provenEnd(from);
       await reader.checkJoints();
-      await reader.checkStructure(end.sequence, from, checks);
+      await reader.checkStructure(end.sequence, from);
       if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
       await checkDerivedFiles(folder, derived, end.sequence);
       const notices = [

@@ -1,10 +1,12 @@
 /**
- * An engine fed by a journal, for recovery after a stop, the follower and the replay tool.
+ * An engine fed by a journal: at a start, in the follower's thread, on a standby, in the replay
+ * tool.
  *
  * Always holds: after each batch the engine has the sequence and the digest that the exchange had.
  * Otherwise a {@link JournalError} says where they differ, and the engine must not be used any
  * more. The engine at the end is the same from a snapshot and from the first command.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../engine/engine.js';
 import { kindAt, readCommand, timeOf } from '../engine/interface/command-record.js';
 import type { Command } from '../engine/interface/commands.js';
@@ -12,7 +14,7 @@ import { checkRecord } from '../engine/interface/record-check.js';
 import { KIND_NAMES, RecordBuffer, RecordError } from '../engine/interface/records.js';
 import { JournalError } from './journal/errors.js';
 import { GENESIS, type JournalPosition } from './journal/format.js';
-import type { JournalBatch, JournalSource } from './journal/store.js';
+import { type JournalBatch, type JournalSource, positionAfter } from './journal/store.js';
 import { loadNewestSnapshot } from './snapshot/load.js';
 
 interface RecoveryOptions {
@@ -88,18 +90,118 @@ export async function recoverFromSnapshot(
  */
 export async function recover(options: RecoveryOptions): Promise<RecoveryReport> {
   const { reader, engine, after = GENESIS, elapsedMs } = options;
-  checkStart(engine, after);
-  const replay = new Replay(engine);
   const startedMs = elapsedMs();
-  let end = after;
   let batches = 0;
-  for await (const batch of reader.batches(after)) {
-    replay.apply(batch);
-    end = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
-    batches++;
-  }
+  const follower = new JournalFollower(engine, after, {
+    proven: () => {
+      batches++;
+      return true;
+    },
+  });
+  await follower.follow(reader);
+  const { position: end } = follower;
   const commands = end.sequence - after.sequence;
   return { batches, commands, durationMs: elapsedMs() - startedMs, end };
+}
+
+/** Called before a command is applied. */
+export type Applying = (atMs: number) => void;
+/** Called after a command was applied; the engine has its result and events. */
+export type Applied = (records: RecordBuffer, at: number) => void;
+
+/** An {@link Applied} for those who want the command as an object. */
+export function withCommand(applied: (command: Command, atMs: number) => void): Applied {
+  return (records, at) => applied(readCommand(records, at), timeOf(records, at));
+}
+
+/** What the owner of a {@link JournalFollower} is told. Nothing is applied before it answers. */
+export interface Watch {
+  /** Before each batch. False: it is not applied, and `follow` ends. */
+  mayApply?: () => boolean | Promise<boolean>;
+  applying?: Applying;
+  applied?: Applied;
+  /** After each batch, whose digest is right. False: `follow` ends. */
+  proven?: (batch: JournalBatch) => boolean | Promise<boolean>;
+}
+
+/** An engine that has executed fewer commands is small: to reserve its tables takes 20 ms. */
+const SMALL_COMMANDS = 20_000;
+/** Commands that are applied without a look at the time of the turn. */
+const PIECE_COMMANDS = 16;
+/**
+ * The work between two turns of the event loop, a few milliseconds: numbers in the events, which
+ * tell how much a command has done, and as much as a small event for each command. A command that
+ * settles a market makes hundreds of events, and a batch may have hundreds of such commands.
+ */
+const TURN_WORK = 20_000;
+const COMMAND_WORK = 8;
+
+/**
+ * An engine that follows a journal. Between its turns the thread answers messages, also within a
+ * batch: what is read then is durable and chained, but its digest is compared at the batch's end.
+ */
+export class JournalFollower {
+  /** Within a batch: its end is not proven. */
+  isWithinBatch = false;
+  private readonly replay: Replay;
+  private hasRoom = false;
+  /** Since the turn began. */
+  private work = 0;
+
+  /**
+   * @param position where the engine is: the end of a batch.
+   * @throws JournalError when it is not.
+   */
+  constructor(
+    private readonly engine: Engine,
+    public position: JournalPosition,
+    private readonly watch: Watch = {},
+  ) {
+    checkStart(engine, position);
+    const { applied, applying } = watch;
+    this.replay = new Replay(
+      engine,
+      (records, at) => {
+        this.work += COMMAND_WORK + engine.events.length;
+        applied?.(records, at);
+      },
+      applying,
+    );
+  }
+
+  /**
+   * Applies what a journal has after the position, up to its end or until the owner ends it.
+   * @throws JournalError at the first sequence that is damaged or leads to another digest.
+   */
+  async follow(source: JournalSource): Promise<void> {
+    const { mayApply, proven } = this.watch;
+    for await (const batch of source.batches(this.position)) {
+      if (!this.hasRoom && this.engine.sequence >= SMALL_COMMANDS) await this.makeRoom();
+      if (mayApply !== undefined && !(await mayApply())) return;
+      await this.apply(batch);
+      if (proven !== undefined && !(await proven(batch))) return;
+    }
+  }
+
+  private async apply(batch: JournalBatch): Promise<void> {
+    this.isWithinBatch = true;
+    this.replay.begin(batch);
+    while (!this.replay.applyNext(PIECE_COMMANDS)) if (this.work >= TURN_WORK) await this.turn();
+    this.isWithinBatch = false;
+    this.position = positionAfter(batch);
+    if (this.work >= TURN_WORK) await this.turn();
+  }
+
+  private async turn(): Promise<void> {
+    await nextTurn();
+    this.work = 0;
+  }
+
+  /** So that no table is moved once it is large. */
+  private async makeRoom(): Promise<void> {
+    this.hasRoom = true;
+    for (const _ of this.engine.reserveInPieces()) await nextTurn();
+  }
 }
 
 function checkStart(engine: Engine, after: JournalPosition): void {
@@ -111,16 +213,6 @@ function checkStart(engine: Engine, after: JournalPosition): void {
       'belong to this journal',
     after.sequence + 1,
   );
-}
-
-/** Called before a command is applied. */
-export type Applying = (atMs: number) => void;
-/** Called after a command was applied; the engine has its result and events. */
-export type Applied = (records: RecordBuffer, at: number) => void;
-
-/** An {@link Applied} for those who want the command as an object. */
-export function withCommand(applied: (command: Command, atMs: number) => void): Applied {
-  return (records, at) => applied(readCommand(records, at), timeOf(records, at));
 }
 
 export class Replay {

@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Engine } from '../../engine/engine.js';
-import { Replay, recover, recoverFromSnapshot } from '../../persistence/recovery.js';
+import { GENESIS } from '../../persistence/journal/format.js';
+import { JournalFollower, recover, recoverFromSnapshot } from '../../persistence/recovery.js';
 import { readSnapshot, takeSnapshot, writeSnapshot } from '../../persistence/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../persistence/snapshot/folder.js';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
@@ -105,17 +106,14 @@ async function recoverAgainAndAgain(folder: string, digest: string): Promise<num
 function writeSnapshotAt(folder: string, sequence: number): Promise<number> {
   return readJournal(folder, async (reader) => {
     const engine = new Engine();
-    const replay = new Replay(engine);
-    for await (const batch of reader.batches()) {
-      replay.apply(batch);
-      const { lastSequence, hash, digest } = batch;
-      if (lastSequence < sequence) continue;
-      await prepareSnapshotFolder(folder);
-      const content = takeSnapshot(engine, { sequence: lastSequence, hash, digest });
-      writeSnapshot(snapshotNameOf(folder, lastSequence).path, content);
-      return lastSequence;
-    }
-    throw new Error(`the journal ends before ${sequence}`);
+    const follower = new JournalFollower(engine, GENESIS, {
+      proven: ({ lastSequence }) => lastSequence < sequence,
+    });
+    await follower.follow(reader);
+    await prepareSnapshotFolder(folder);
+    const content = takeSnapshot(engine, follower.position);
+    writeSnapshot(snapshotNameOf(folder, engine.sequence).path, content);
+    return engine.sequence;
   });
 }
 

@@ -18,7 +18,7 @@
  * large transactions cost less than many small ones. On a machine with few cores this leaves more
  * time to the trading thread.
  */
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
 import type { Work } from '../../engine/storage/pieces.js';
 import { type CheckedHistory, checkHistory } from '../history/check.js';
@@ -31,14 +31,13 @@ import type { JournalPosition } from '../journal/format.js';
 import { type JournalPlace, openSource } from '../journal/source.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
 import { Leaderboards } from '../leaderboard/leaderboard.js';
-import { Replay } from '../recovery.js';
+import { JournalFollower } from '../recovery.js';
 import { listSnapshots } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type ReadSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { inTurns } from '../turns.js';
 import { JournalBatches } from './journal-batches.js';
 import type { ProgressBoard } from './progress-board.js';
 import { FollowerReads, type WaitingRead } from './reads.js';
-import { Room } from './room.js';
 import { FollowerSnapshots, type SnapshotsOptions } from './snapshots.js';
 
 /** How long commits collect while no read waits for them. */
@@ -56,15 +55,6 @@ const PENDING_ENTRIES_MAX = 1_200_000;
 const LAG_MS_MAX = 2_000;
 /** Users whose counts are compared without a pause. */
 const USERS_IN_PIECE = 4_096;
-/**
- * Commands between two turns of the event loop, and entries that they make at most: a few
- * milliseconds. A command that settles a market makes hundreds, and a batch may have hundreds of
- * such commands, so it is applied in pieces.
- */
-export const TURN_COMMANDS = 1_000;
-const TURN_ENTRIES = 4_000;
-const PIECE_COMMANDS = 16;
-
 /** The folder is the data folder, for what is made from the journal. */
 export interface SessionOptions extends SnapshotsOptions {
   /** Default: in the folder. */
@@ -88,8 +78,7 @@ interface Opened {
 export class FollowerSession {
   private readonly board: ProgressBoard;
   private readonly engine: Engine;
-  private readonly room: Room;
-  private readonly replay: Replay;
+  private readonly follower: JournalFollower;
   private readonly snapshots: FollowerSnapshots;
   private readonly boards: Leaderboards;
   private readonly reads: FollowerReads;
@@ -97,13 +86,6 @@ export class FollowerSession {
   private readonly lists: CommittedLists;
   /** null until the engine has reached the end of the history. */
   private projection: Projection | null = null;
-  /** The engine's position in the journal. */
-  private position: JournalPosition;
-  /** A batch is applied in part: until its end is proven, nothing is answered or written. */
-  private isWithinBatch = false;
-  private turnEnds = 0;
-  /** Waiting entries at the start of the turn. */
-  private entriesBefore = 0;
   /** What the next transaction writes is being taken out of the projection: nothing is applied. */
   private draining: Promise<HistoryChanges> | null = null;
   /** The transaction under way. */
@@ -126,17 +108,16 @@ export class FollowerSession {
     const { start, checked, database } = opened;
     this.board = options.board;
     this.engine = start.engine;
-    this.room = new Room(this.engine);
-    this.position = start.position;
     this.lists = checked.lists;
-    this.replay = new Replay(
-      this.engine,
-      (records, at) => {
+    this.follower = new JournalFollower(this.engine, start.position, {
+      mayApply: () => this.mayApply(),
+      applying: (atMs) => this.projection?.applying(atMs),
+      applied: (records, at) => {
         this.projection?.applied(records, at);
         this.snapshots.applied(records, at);
       },
-      (atMs) => this.projection?.applying(atMs),
-    );
+      proven: (batch) => this.proven(batch),
+    });
     const vouchedSequence = this.board.get('snapshotSequence');
     this.snapshots = new FollowerSnapshots(options, this.engine);
     if (endCheck() !== null) this.board.set('snapshotSequence', vouchedSequence);
@@ -194,7 +175,7 @@ export class FollowerSession {
 
   /** Up to which the engine has applied the journal. */
   get sequence(): number {
-    return this.position.sequence;
+    return this.follower.position.sequence;
   }
 
   /** Whether the newest snapshot is so far ahead that the journal's end would wait for long. */
@@ -210,7 +191,7 @@ export class FollowerSession {
   async run(caughtUp: () => void): Promise<void> {
     if (!this.isEnding()) await this.followToEnd();
     while (!this.isEnding()) {
-      if (this.board.get('durable') > this.position.sequence) await this.followCommitted();
+      if (this.board.get('durable') > this.sequence) await this.followCommitted();
       else if (this.reads.areDue && this.isHistoryBehind()) await this.committed();
       else await this.sleep(caughtUp);
     }
@@ -258,27 +239,29 @@ export class FollowerSession {
 
   private async followToEnd(): Promise<void> {
     await this.projectFromHere();
-    this.turnEnds = this.position.sequence + TURN_COMMANDS;
-    for await (const batch of this.opened.reader.batches(this.position)) {
-      if (this.room.isDue) await this.room.reserve();
-      while (this.draining !== null) await this.draining;
-      if (this.isEnding()) return;
-      await this.apply(batch);
-      await this.projectFromHere();
-      const { pendingEntries } = this;
-      const pendingCommands = batch.lastSequence - this.opened.store.progress.sequence;
-      const isMuch =
-        pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS;
-      if (isMuch) this.startCommit();
-      if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
-      if (this.isSnapshotDue()) await this.takeSnapshot();
-      if (this.isTurnOver()) {
-        await this.nextTurn();
-        await this.serveDueReads();
-      }
-    }
+    await this.follower.follow(this.opened.reader);
+    if (this.isEnding()) return;
     this.startCommitInTurn();
     await this.serveDueReads();
+  }
+
+  private async mayApply(): Promise<boolean> {
+    while (this.draining !== null) await this.draining;
+    return !this.isEnding();
+  }
+
+  private async proven({ lastSequence }: JournalBatch): Promise<boolean> {
+    this.board.set('applied', Math.max(lastSequence, this.endCheck()?.sequence ?? 0));
+    this.serve();
+    await this.projectFromHere();
+    const pendingEntries = this.projection?.pendingEntries ?? 0;
+    const pendingCommands = lastSequence - this.opened.store.progress.sequence;
+    if (pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS)
+      this.startCommit();
+    if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
+    if (this.isSnapshotDue()) await this.takeSnapshot();
+    await this.serveDueReads();
+    return true;
   }
 
   /** Brings the history to the engine's sequence if reads of the database wait for that. */
@@ -286,37 +269,10 @@ export class FollowerSession {
     if (this.reads.areDue) await this.committed();
   }
 
-  private get pendingEntries(): number {
-    return this.projection?.pendingEntries ?? 0;
-  }
-
-  private isTurnOver(): boolean {
-    // A transaction takes entries away.
-    this.entriesBefore = Math.min(this.entriesBefore, this.pendingEntries);
-    const entries = this.pendingEntries - this.entriesBefore;
-    return this.engine.sequence >= this.turnEnds || entries >= TURN_ENTRIES;
-  }
-
-  private async nextTurn(): Promise<void> {
-    await nextTurn();
-    this.turnEnds = this.engine.sequence + TURN_COMMANDS;
-    this.entriesBefore = this.pendingEntries;
-  }
-
-  private async apply(batch: JournalBatch): Promise<void> {
-    this.isWithinBatch = true;
-    this.replay.begin(batch);
-    while (!this.replay.applyNext(PIECE_COMMANDS)) if (this.isTurnOver()) await this.nextTurn();
-    this.isWithinBatch = false;
-    this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
-    this.board.set('applied', Math.max(batch.lastSequence, this.endCheck()?.sequence ?? 0));
-    this.serve();
-  }
-
   /** Creates the projection once the engine is at the end of the history. */
   private async projectFromHere(): Promise<void> {
     const { store, checked } = this.opened;
-    if (this.projection !== null || this.position.sequence < store.progress.sequence) return;
+    if (this.projection !== null || this.sequence < store.progress.sequence) return;
     await inTurns(this.checkTradeCounts());
     this.projection = new Projection(this.engine, checked.state, (userId) =>
       this.boards.changed(userId),
@@ -338,7 +294,7 @@ export class FollowerSession {
   }
 
   private isHistoryBehind(): boolean {
-    return this.position.sequence > this.opened.store.progress.sequence;
+    return this.sequence > this.opened.store.progress.sequence;
   }
 
   /** Begins a transaction if the last one is long enough ago; otherwise when it is. */
@@ -348,15 +304,15 @@ export class FollowerSession {
 
   /** Begins a transaction with all pending changes, unless one is under way. */
   private startCommit(): void {
-    const { projection, position } = this;
+    const { projection, follower } = this;
     if (this.committing !== null || projection === null || this.failure !== null) return;
-    if (this.isWithinBatch) return;
-    if (!this.isHistoryBehind()) return;
+    // Until the end of a batch is proven, nothing of it is written.
+    if (follower.isWithinBatch || !this.isHistoryBehind()) return;
     this.startPause();
     this.draining = inTurns(projection.drainInPieces()).finally(() => {
       this.draining = null;
     });
-    this.committing = this.commit(this.draining, position).catch((error: unknown) => {
+    this.committing = this.commit(this.draining, follower.position).catch((error: unknown) => {
       this.committing = null;
       this.fail(error);
     });
@@ -411,11 +367,11 @@ export class FollowerSession {
     await this.committed();
     if (this.isEnding()) return;
     await this.opened.store.sync();
-    await this.snapshots.take(this.engine, this.position);
+    await this.snapshots.take(this.engine, this.follower.position);
   }
 
   private serve(): void {
-    if (this.projection !== null && !this.isWithinBatch)
+    if (this.projection !== null && !this.follower.isWithinBatch)
       this.reads.serve(this.board.get('projected'));
   }
 
@@ -424,7 +380,7 @@ export class FollowerSession {
     const { board } = this;
     board.setIdle();
     // A commit before the flag was set has sent no message.
-    if (board.get('durable') > this.position.sequence) return;
+    if (board.get('durable') > this.sequence) return;
     caughtUp();
     await this.woken(null);
   }
@@ -433,10 +389,10 @@ export class FollowerSession {
   private async followCommitted(): Promise<void> {
     if (!this.reads.areWaiting) await this.woken(GATHER_MS);
     else if (this.pause !== null) await delay(GATHER_FOR_READS_MS);
-    const before = this.position.sequence;
+    const before = this.sequence;
     await this.followToEnd();
     if (this.isEnding()) return;
-    if (this.position.sequence > before) {
+    if (this.sequence > before) {
       this.waitedMs = 0;
       return;
     }
@@ -452,7 +408,7 @@ export class FollowerSession {
   private async awaitNode(durable: number): Promise<void> {
     if (this.waitedMs >= LAG_MS_MAX) {
       throw new JournalUnavailable(
-        `the node of PostgreSQL ends at sequence ${this.position.sequence}, but ${durable} had been committed`,
+        `the node of PostgreSQL ends at sequence ${this.sequence}, but ${durable} had been committed`,
       );
     }
     this.waitedMs += GATHER_FOR_READS_MS;

@@ -9,7 +9,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { fileHash } from '../storage/files.js';
 import { openReadOnly } from '../storage/read-only.js';
 import { openDatabase } from '../storage/sqlite.js';
 import { damageOf, JournalError, JournalUnavailable, partsOf } from './errors.js';
@@ -17,27 +16,7 @@ import { FORMAT_VERSION, GENESIS, HEAD_FILE, type JournalPosition } from './form
 import { type Mark, type MarkState, readMark } from './head-mark.js';
 import { SegmentReader } from './segment-reader.js';
 import { listSegments, type Segment, segmentAt, segmentName } from './segments.js';
-import type { JournalBatch, JournalSource } from './store.js';
-
-/** The checks of whole segments. None needs another segment, so they can be made anywhere. */
-export interface SegmentChecks {
-  /** Called once, with all segments that are asked for later: work can begin. */
-  begin(readers: readonly SegmentReader[], mark: Mark | null): void;
-  /** As {@link SegmentReader.provenEnd}. */
-  provenEnd(reader: SegmentReader): Promise<JournalPosition>;
-  /** As {@link SegmentReader.checkStructure}. */
-  checkStructure(reader: SegmentReader, end: number): Promise<void>;
-  /** SHA-256 of the file of a sealed segment. */
-  fileHash(segment: Segment): Promise<Buffer>;
-}
-
-/** Makes each check when it is asked for, in this thread. */
-export const CHECKS_HERE: SegmentChecks = {
-  begin: () => {},
-  provenEnd: (reader) => reader.provenEnd(),
-  checkStructure: (reader, end) => reader.checkStructure(end),
-  fileHash: async ({ path }) => fileHash(path),
-};
+import { type JournalBatch, type JournalSource, positionAfter } from './store.js';
 
 type OpenSegment = (segment: Segment, isLast: boolean) => Promise<sqlite3.Database>;
 
@@ -130,8 +109,7 @@ export class JournalReader implements JournalSource {
     let readAgain = false;
     for (;;) {
       for await (const batch of reader.batches(position)) {
-        const { lastSequence: sequence, hash, digest } = batch;
-        position = { sequence, hash, digest };
+        position = positionAfter(batch);
         yield batch;
       }
       const next = await this.after(reader);
@@ -151,14 +129,13 @@ export class JournalReader implements JournalSource {
    * @param from the first sequence of interest: segments that end before it are not checked.
    * @throws JournalError as `batches` does.
    */
-  async provenEnd(from = 1, checks = CHECKS_HERE): Promise<JournalPosition> {
+  async provenEnd(from = 1): Promise<JournalPosition> {
     const first = this.segments.indexOf(this.segmentAfter(from - 1));
     const wanted = this.segments.slice(first);
-    checks.begin(wanted, this.mark);
     let end = wanted[0]!.head.previous;
     for (const [i, reader] of wanted.entries()) {
       if (i > 0) this.checkJoint(wanted[i - 1]!, reader, end);
-      end = await checks.provenEnd(reader);
+      end = await reader.provenEnd();
       if (reader !== this.last) await reader.release();
     }
     this.checkAfter(this.last, end.sequence);
@@ -197,12 +174,12 @@ export class JournalReader implements JournalSource {
   }
 
   /** Checks SQLite's structure of the segments from the one that has `from` to the end. */
-  async checkStructure(end: number, from = 1, checks = CHECKS_HERE): Promise<void> {
+  async checkStructure(end: number, from = 1): Promise<void> {
     const first = this.segments.indexOf(this.segmentAfter(from - 1));
     for (const [i, reader] of this.segments.entries()) {
       if (i < first) continue;
       const next = this.segments[i + 1];
-      await checks.checkStructure(reader, next?.head.previous.sequence ?? end);
+      await reader.checkStructure(next?.head.previous.sequence ?? end);
       if (next !== undefined) await reader.release();
     }
   }

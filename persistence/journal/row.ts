@@ -1,4 +1,10 @@
-/** Rules 1 to 3 of the format (format.ts) for one row after another, whatever keeps the rows. */
+/**
+ * Rows, whatever keeps them: rules 1 to 3 of the format (format.ts) for one after another, and the
+ * records in them.
+ */
+import { checkRecord } from '../../engine/interface/record-check.js';
+import { type RecordBuffer, RecordError } from '../../engine/interface/records.js';
+import { JournalError } from './errors.js';
 import { DIGEST_FORM, HASH_BYTES, hashOf, type JournalPosition } from './format.js';
 import type { JournalBatch } from './store.js';
 
@@ -18,4 +24,27 @@ export function rowProblem(
     wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
   if (wellFormed && hashOf(batch, after.hash).equals(batch.hash)) return null;
   return 'is not what was written: its hash does not match (damaged, changed or out of place)';
+}
+
+/**
+ * Where each record of a batch starts in `records`, into which the batch is loaded.
+ * @throws JournalError at the first that cannot be decoded.
+ */
+export function* recordsIn(
+  batch: JournalBatch,
+  records: RecordBuffer,
+): Generator<number, void, void> {
+  let sequence = batch.firstSequence;
+  try {
+    records.load(batch.records);
+    for (let at = 0; at < records.length; sequence++) {
+      const next = checkRecord(records, at);
+      yield at;
+      at = next;
+    }
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error;
+    const what = `the command at sequence ${sequence} cannot be decoded: ${error.message}`;
+    throw new JournalError(what, sequence, error);
+  }
 }

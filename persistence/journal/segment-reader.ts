@@ -23,7 +23,7 @@ import {
 import type { Mark } from './head-mark.js';
 import { rowProblem } from './row.js';
 import { HEAD_TABLE_SQL, type Segment, type SegmentHead } from './segments.js';
-import type { JournalBatch } from './store.js';
+import { type JournalBatch, positionAfter } from './store.js';
 
 interface HeadRow {
   segment: number;
@@ -152,9 +152,7 @@ export class SegmentReader {
     for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end))
       end = next;
     // The rest is empty, or begins with a bad row, which `batches` names.
-    for await (const { lastSequence, hash, digest } of this.batches(end)) {
-      end = { sequence: lastSequence, hash, digest };
-    }
+    for await (const batch of this.batches(end)) end = positionAfter(batch);
     return end;
   }
 
@@ -184,15 +182,8 @@ export class SegmentReader {
    * @throws JournalError when they are not chained.
    */
   async end(): Promise<JournalPosition> {
-    const before = this.head.previous;
-    try {
-      const [last, previous] = await this.rows('ORDER BY firstSequence DESC LIMIT 2', []);
-      if (last === undefined) return before;
-      this.checkAfter(last, previous);
-      return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
-    } catch (error) {
-      throw this.named(error, 1);
-    }
+    const last = await this.lastRow(Number.MAX_SAFE_INTEGER, 1);
+    return last === null ? this.head.previous : positionAfter(last);
   }
 
   /**
@@ -202,14 +193,8 @@ export class SegmentReader {
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     const before = this.head.previous;
     if (sequence === before.sequence) return before;
-    try {
-      const [row, previous] = await this.rowsBefore(sequence, 2);
-      if (row === undefined || row.lastSequence !== sequence) return null;
-      this.checkAfter(row, previous);
-      return { sequence, hash: row.hash, digest: row.digest };
-    } catch (error) {
-      throw this.named(error, sequence);
-    }
+    const row = await this.lastRow(sequence);
+    return row?.lastSequence === sequence ? positionAfter(row) : null;
   }
 
   /**
@@ -217,14 +202,8 @@ export class SegmentReader {
    * @throws JournalError when they are not chained.
    */
   async batchWith(sequence: number): Promise<JournalBatch | null> {
-    try {
-      const [row, previous] = await this.rowsBefore(sequence, 2);
-      if (row === undefined || row.lastSequence < sequence) return null;
-      this.checkAfter(row, previous);
-      return row;
-    } catch (error) {
-      throw this.named(error, sequence);
-    }
+    const row = await this.lastRow(sequence);
+    return row !== null && row.lastSequence >= sequence ? row : null;
   }
 
   /**
@@ -282,10 +261,22 @@ export class SegmentReader {
     return this.query<JournalBatch>(`SELECT ${columns} FROM batch ${condition}`, parameters);
   }
 
-  /** The rows that begin at or before a sequence, from the last. */
-  private rowsBefore(sequence: number, count: number): Promise<JournalBatch[]> {
-    const condition = 'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT ?';
-    return this.rows(condition, [sequence, count]);
+  /**
+   * The last row that begins at or before a sequence, after a check with the row before it; null:
+   * none does.
+   * @throws JournalError that names `named` when it cannot be read.
+   */
+  private async lastRow(sequence: number, named = sequence): Promise<JournalBatch | null> {
+    const condition = 'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 2';
+    try {
+      const [row, previous] = await this.rows(condition, [sequence]);
+      if (row === undefined) return null;
+      const after = previous === undefined ? this.head.previous : positionAfter(previous);
+      this.checkBatch(row, after.sequence, after.hash);
+      return row;
+    } catch (error) {
+      throw this.named(error, named);
+    }
   }
 
   private async query<Row>(
@@ -301,16 +292,6 @@ export class SegmentReader {
       throw error;
     }
     return query<Row>(database, sql, parameters);
-  }
-
-  /** A batch after the one before it in this segment; undefined: it is the segment's first. */
-  private checkAfter(batch: JournalBatch, previous: JournalBatch | undefined): void {
-    const before = this.head.previous;
-    this.checkBatch(
-      batch,
-      previous?.lastSequence ?? before.sequence,
-      previous?.hash ?? before.hash,
-    );
   }
 
   /** Rules 1 to 4 of the format, for a batch after the one that ended at `sequence` with `hash`. */
@@ -351,13 +332,9 @@ export class SegmentReader {
   async checkMarkedRow(): Promise<void> {
     const { mark } = this;
     if (mark === null || mark.sequence <= this.head.previous.sequence) return;
-    try {
-      const [row] = await this.rowsBefore(mark.sequence, 1);
-      if (row === undefined) throw this.bad(this.head.previous.sequence + 1, 'is missing');
-      this.checkMark(row, mark);
-    } catch (error) {
-      throw this.named(error, 1);
-    }
+    const row = await this.lastRow(mark.sequence, 1);
+    if (row === null) throw this.bad(this.head.previous.sequence + 1, 'is missing');
+    this.checkMark(row, mark);
   }
 
   /** This segment does not follow the one before it, which ends at `end`. */

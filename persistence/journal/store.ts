@@ -16,6 +16,10 @@ export interface JournalBatch extends BatchContent {
   hash: Buffer;
 }
 
+export function positionAfter({ lastSequence, hash, digest }: JournalBatch): JournalPosition {
+  return { sequence: lastSequence, hash, digest };
+}
+
 export type CommitDone = (error: JournalError | null) => void;
 
 /** The one writer of a journal. */

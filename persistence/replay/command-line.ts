@@ -19,7 +19,6 @@ import {
   parseMarket,
   parsePoint,
   parseSequence,
-  parseThreads,
   parseUser,
   UsageError,
 } from './input/arguments.js';
@@ -41,11 +40,11 @@ const market = refusing(parseMarket);
 const limit = refusing(parseLimit);
 
 const HELP = `
-Every command replays the journal from its first entry and verifies it on the
-way. The first damage ends the command with a message that names the sequence,
-and exit status 1. A command that stops early (--at, --to) has verified what it
-read, not what follows. The tool only reads (repair writes to a new folder), and
-the exchange may be running.
+Every command but compare replays the journal from its first entry and verifies
+it on the way. The first damage ends the command with a message that names the
+sequence, and exit status 1. A command that stops early (--at, --to) has
+verified what it read, not what follows. The tool only reads (repair writes to a
+new folder), and the exchange may be running.
 
 Snapshots and history.db are derived from the journal. Only verify reads them,
 so damage in them does not affect the other commands.
@@ -53,12 +52,11 @@ so damage in them does not affect the other commands.
 A point is a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it has an
 offset), or milliseconds since the epoch (1763700300000).
 
-Exit status: 0 no damage, 1 damage was found (compare: a difference), 2 the request is invalid or the
-files cannot be read now.
+Exit status: 0 no damage, 1 damage was found (compare: a difference), 2 the
+request is invalid or the files cannot be read now.
 
 Examples:
   npm run replay -- --data data verify
-  npm run replay -- --data data verify --threads 1
   npm run replay -- --data data state --at 2025-11-21T05:00:00Z --user u12
   npm run replay -- --data data events --from 1000 --to 1100 --market btc-15m-1763700300
   npm run --silent replay -- --data data events --user u12 --json > u12.ndjson
@@ -158,17 +156,11 @@ function addVerify(program: Command, { end, invocation }: Shell): void {
   program
     .command('verify')
     .description('check that everything in the folder is what the exchange wrote')
-    .option(
-      '--threads <n>',
-      'threads that read segments, this one included (default: one per core; 1 for a small journal)',
-      refusing(parseThreads),
-    )
     .option('--archive <folder>', 'verify the segments that were moved there, too')
     .option('--json', 'print JSON', false)
-    .action(async (options: { threads?: number; archive?: string; json: boolean }) => {
-      const { threads = null, archive = null, json } = options;
-      end(await verify({ ...invocation(json), threads, archive }));
-    });
+    .action(async ({ archive = null, json }: { archive?: string | null; json: boolean }) =>
+      end(await verify({ ...invocation(json), archive })),
+    );
 }
 
 interface StateOptions {
@@ -266,7 +258,7 @@ function addAudit(program: Command, { end, invocation }: Shell): void {
 function addCompare(program: Command, { streams, output, end }: Shell): void {
   program
     .command('compare <a> <b>')
-    .description('find the first difference of two journals, and of the states they lead to')
+    .description('find the first command in which two journals differ')
     .option('--json', 'print JSON', false)
     .action(async (a: string, b: string, { json }: { json: boolean }) => {
       const progress = progressBar(streams.notices, true);

@@ -5,10 +5,9 @@
  */
 import { kindAt, readCommand } from '../../engine/interface/command-record.js';
 import { CommandKind, type VouchForSnapshot } from '../../engine/interface/commands.js';
-import { checkRecord } from '../../engine/interface/record-check.js';
-import { RecordBuffer, RecordError } from '../../engine/interface/records.js';
-import { JournalError } from '../journal/errors.js';
+import { RecordBuffer } from '../../engine/interface/records.js';
 import type { JournalPosition } from '../journal/format.js';
+import { recordsIn } from '../journal/row.js';
 import type { JournalBatch } from '../journal/store.js';
 
 /** The part of a journal's reader that is needed. */
@@ -34,26 +33,10 @@ export async function vouchedHash(
 ): Promise<string | null> {
   const records = new RecordBuffer();
   for await (const batch of reader.batches(position)) {
-    for (const vouch of vouchesIn(batch, records))
-      if (vouch.snapshotSequence === position.sequence) return vouch.snapshotHash;
+    for (const at of recordsIn(batch, records)) {
+      const vouch = vouchAt(records, at);
+      if (vouch?.snapshotSequence === position.sequence) return vouch.snapshotHash;
+    }
   }
   return null;
-}
-
-function vouchesIn(batch: JournalBatch, records: RecordBuffer): VouchForSnapshot[] {
-  const found: VouchForSnapshot[] = [];
-  try {
-    records.load(batch.records);
-    for (let at = 0; at < records.length; ) {
-      const next = checkRecord(records, at);
-      const vouch = vouchAt(records, at);
-      if (vouch !== null) found.push(vouch);
-      at = next;
-    }
-  } catch (error) {
-    if (!(error instanceof RecordError)) throw error;
-    const what = `the batch at sequence ${batch.firstSequence} cannot be decoded: ${error.message}`;
-    throw new JournalError(what, batch.firstSequence, error);
-  }
-  return found;
 }

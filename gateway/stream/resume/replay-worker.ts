@@ -9,7 +9,7 @@ import type { Engine } from '../../../engine/engine.js';
 import { JournalReader } from '../../../persistence/journal/reader.js';
 import { openSource } from '../../../persistence/journal/source.js';
 import type { JournalSource } from '../../../persistence/journal/store.js';
-import { Replay } from '../../../persistence/recovery.js';
+import { JournalFollower } from '../../../persistence/recovery.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
 import { loadNewestSnapshot } from '../../../persistence/snapshot/load.js';
 import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
@@ -67,14 +67,14 @@ async function collect(
   }
   const collector = new Collector(engine, wanted, task.charactersMax);
   collector.reached();
-  const commands = new Replay(engine, () => {
-    collector.hub.observe();
-    collector.reached();
+  const follower = new JournalFollower(engine, position, {
+    applied: () => {
+      collector.hub.observe();
+      collector.reached();
+    },
+    proven: ({ lastSequence }) => lastSequence < through,
   });
-  for await (const batch of reader.batches(position)) {
-    commands.apply(batch);
-    if (batch.lastSequence >= through) break;
-  }
+  await follower.follow(reader);
 }
 
 class Collector {

@@ -1,8 +1,10 @@
 /** `events`: the commands of a part of the journal, with their results and events. */
 import type { Engine } from '../../../engine/engine.js';
+import { readCommand, timeOf } from '../../../engine/interface/command-record.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
+import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import {
   ExitStatus,
@@ -34,13 +36,15 @@ class EventsVisitor implements Visitor {
     private readonly request: EventsRequest,
   ) {}
 
-  applied(command: Command, atMs: number): void {
+  applied(records: RecordBuffer, at: number): void {
     const { engine, request } = this;
     const { from, to } = request;
+    const atMs = timeOf(records, at);
     this.findMarket();
     if (this.isPast || compare(engine.sequence, atMs, from) < 0) return;
     this.isPast = to !== null && compare(engine.sequence, atMs, to) > 0;
     if (this.isPast) return;
+    const command = readCommand(records, at);
     const events = decodeEvents(engine.events).filter((event) => this.isWantedEvent(event));
     if (events.length === 0 && !this.isWantedCommand(command)) return;
     if (request.json) this.writeJson(command, atMs, events);

@@ -3,8 +3,10 @@
  * command the changes must add up to the balance.
  */
 import type { Engine } from '../../../engine/engine.js';
-import type { Command } from '../../../engine/interface/commands.js';
+import { kindAt, readCommand, timeOf } from '../../../engine/interface/command-record.js';
+import { type Command, CommandKind } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
+import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { unknownUser } from '../input/arguments.js';
 import {
   ExitStatus,
@@ -49,12 +51,15 @@ export class ExplainedAccount implements Visitor {
     private readonly request: Pick<ExplainRequest, 'userId' | 'json' | 'output'>,
   ) {}
 
-  applied(command: Command, atMs: number): void {
-    if (command.kind === 'recordUpgrade') this.writeTurn('upgrade', command, atMs);
+  applied(records: RecordBuffer, at: number): void {
+    const atMs = timeOf(records, at);
+    const command = () => readCommand(records, at);
+    if (kindAt(records, at) === CommandKind.recordUpgrade)
+      this.writeTurn('upgrade', command(), atMs);
     for (const event of decodeEvents(this.engine.events)) {
-      if (event.type === 'rulesChanged') this.writeTurn('rules', command, atMs);
+      if (event.type === 'rulesChanged') this.writeTurn('rules', command(), atMs);
       for (const change of changesOf(event)) {
-        if (change.userId === this.request.userId) this.write(change, event, command, atMs);
+        if (change.userId === this.request.userId) this.write(change, event, command(), atMs);
       }
     }
     this.compare();

@@ -2,12 +2,7 @@
  * `verify`: checks that everything in the data folder is what the exchange wrote. First it judges
  * the folder as a starting exchange does (judgement.ts): what the exchange would refuse is damage,
  * with the same message. It replays the journal and compares snapshots and history with it.
- *
- * The replay is sequential. With several threads, the others check the segments meanwhile: what is
- * found does not depend on their number.
  */
-import { statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import type { Engine } from '../../../engine/engine.js';
 import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
 import { CommandKind } from '../../../engine/interface/commands.js';
@@ -15,18 +10,13 @@ import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
-import { ThreadChecks } from '../../journal/parallel/thread-checks.js';
 import { readJournal } from '../../journal/read-only.js';
-import {
-  CHECKS_HERE,
-  type JournalReader,
-  MissingSegments,
-  type SegmentChecks,
-} from '../../journal/reader.js';
-import { listSegments, type Segment, segmentName } from '../../journal/segments.js';
+import { type JournalReader, MissingSegments } from '../../journal/reader.js';
+import { type Segment, segmentName } from '../../journal/segments.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
 import { withArchive } from '../../operations/archive.js';
 import { OperationRefused } from '../../operations/folders.js';
+import { fileHash } from '../../storage/files.js';
 import { UsageError } from '../input/arguments.js';
 import {
   checkFolder,
@@ -67,8 +57,6 @@ interface Report {
 }
 
 interface VerifyRequest extends Invocation {
-  /** In all, this one included; null: as many as pay. */
-  threads: number | null;
   /** With the segments that the folder lacks; null: what is in the folder is verified. */
   archive: string | null;
 }
@@ -97,8 +85,6 @@ class Verification implements Visitor {
   private batches = 0;
   /** The first segments are in an archive, and the replay began with this snapshot; 0: not so. */
   private beganAt = 0;
-  /** The judgement has failed in a way that is not damage: the replay is in vain. */
-  private isInVain = false;
 
   constructor(
     private readonly request: VerifyRequest,
@@ -134,7 +120,7 @@ class Verification implements Visitor {
     this.history?.applying(atMs);
   }
 
-  appliedRecord(records: RecordBuffer, at: number): void {
+  applied(records: RecordBuffer, at: number): void {
     this.history?.applied(records, at);
     // Most commands are orders: to make an object of each takes longer than to execute it.
     if (kindAt(records, at) === CommandKind.vouchForSnapshot)
@@ -147,51 +133,24 @@ class Verification implements Visitor {
     this.batches++;
     this.snapshots!.compare(this.engine!, position);
     await this.history?.proven(position);
-    return !this.isInVain;
+    return true;
   }
 
   /** Whether an exchange would accept the journal and the replay reaches its digests. */
   private async replay(): Promise<boolean> {
-    const { refusal, damage } = await this.judgedAndReplayed();
+    const refusal = await journalErrorOf(this.judge());
+    const damage = await journalErrorOf(this.replayAll().catch(unlessMissing));
     if (refusal !== null) this.findings.push(findingOf(refusal));
     if (damage !== null && damage.message !== refusal?.message)
       this.findings.push(findingOf(damage));
     return damage === null && (refusal === null || refusal instanceof UnmarkedJournal);
   }
 
-  private async judgedAndReplayed(): Promise<Record<'refusal' | 'damage', JournalError | null>> {
-    const { folder } = this.request;
-    const threads = this.request.threads ?? threadsFor(folder, this.earlier);
-    if (threads === 1) {
-      const refusal = await journalErrorOf(this.judge(CHECKS_HERE));
-      return { refusal, damage: await this.replayDamage() };
-    }
-    const checks = new ThreadChecks(threads - 1);
-    const judged = journalErrorOf(this.judge(checks));
-    judged.catch(() => (this.isInVain = true));
-    const replayed = this.replayDamage();
-    const [judgement, replay] = await Promise.allSettled([judged, replayed]);
-    await checks.close();
-    if (judgement.status === 'rejected') throw judgement.reason;
-    if (replay.status === 'rejected') throw replay.reason;
-    return { refusal: judgement.value, damage: replay.value };
-  }
-
-  private async judge(checks: SegmentChecks): Promise<void> {
+  private async judge(): Promise<void> {
     const { folder } = this.request;
     const { earlier } = this;
-    const options = {
-      acceptMissingMark: false,
-      checkAll: true,
-      checks,
-      earlier,
-    };
-    await judgeFolder(folder, options);
-    await readJournal(folder, (reader) => checkSealed(folder, reader, checks), earlier);
-  }
-
-  private replayDamage(): Promise<JournalError | null> {
-    return journalErrorOf(this.replayAll().catch(unlessMissing));
+    await judgeFolder(folder, { acceptMissingMark: false, checkAll: true, earlier });
+    await readJournal(folder, (reader) => checkSealed(folder, reader), earlier);
   }
 
   private async replayAll(): Promise<void> {
@@ -232,23 +191,10 @@ function asUsage(error: unknown): never {
   throw error;
 }
 
-/** To start a thread takes longer than to check a small journal. */
-const SMALL_BYTES = 64 * 1024 * 1024;
-
-function threadsFor(folder: string, earlier: readonly Segment[]): number {
-  const sizes = [...earlier, ...listSegments(folder)].map(({ path }) => statSync(path).size);
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  return bytes < SMALL_BYTES ? 1 : availableParallelism();
-}
-
 /** The rows of a sealed segment may be right and the file still not be what was sealed. */
-async function checkSealed(
-  folder: string,
-  reader: JournalReader,
-  checks: SegmentChecks,
-): Promise<void> {
+async function checkSealed(folder: string, reader: JournalReader): Promise<void> {
   for (const { segment, firstSequence, fileHash: sealed } of reader.outline()) {
-    if (sealed === null || (await checks.fileHash(segment)).equals(sealed)) continue;
+    if (sealed === null || fileHash(segment.path).equals(sealed)) continue;
     throw new JournalError(
       `${segment.path} has all rows as they were written, but another SHA-256 than when it was ` +
         `sealed. Nothing was changed. npm run backup -- --data ${folder} --to <a new folder> ` +

@@ -68,15 +68,6 @@ export function parseSequence(text: string): number {
   return Number(text);
 }
 
-const MAX_THREADS = 256;
-
-export function parseThreads(text: string): number {
-  const number = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (number < 1 || number > MAX_THREADS)
-    throw new UsageError(`"${text}" is not a number of threads (1 to ${MAX_THREADS})`);
-  return number;
-}
-
 export function unknownUser(userId: number, userCount: number, sequence: number): UsageError {
   const known = userCount === 0 ? 'there are no users yet' : `the users are u1 to u${userCount}`;
   return new UsageError(`there is no user u${userId}: at sequence ${sequence} ${known}`);

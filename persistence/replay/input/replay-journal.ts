@@ -6,8 +6,6 @@
  */
 import { statSync } from 'node:fs';
 import { Engine } from '../../../engine/engine.js';
-import type { Command } from '../../../engine/interface/commands.js';
-import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
 import type { MarkState } from '../../journal/head-mark.js';
@@ -15,7 +13,7 @@ import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
 import type { Segment } from '../../journal/segments.js';
 import { findJournal } from '../../judgement.js';
-import { Replay, withCommand } from '../../recovery.js';
+import { type Applied, JournalFollower } from '../../recovery.js';
 import { oldestSnapshot, type StartingPoint } from '../../snapshot/load.js';
 import type { Output } from '../output/output.js';
 import { UsageError } from './arguments.js';
@@ -24,9 +22,7 @@ export interface Visitor {
   /** Before each command, with the engine in the state before it. Must not throw. */
   applying?(atMs: number): void;
   /** After each command, with its result and events in the engine. Must not throw. */
-  applied?(command: Command, atMs: number): void;
-  /** The same, for a visitor that reads the command from its record. */
-  appliedRecord?(records: RecordBuffer, at: number): void;
+  applied?(...record: Parameters<Applied>): void;
   /** After each verified batch. Returns false to stop. */
   proven?(position: JournalPosition): boolean | Promise<boolean>;
 }
@@ -132,23 +128,20 @@ async function walk(
   visitor: Visitor,
   { progress, after }: { progress: Progress; after: JournalPosition },
 ): Promise<Pick<Replayed, 'position' | 'batches' | 'atEnd'>> {
-  const asCommand = visitor.applied && withCommand((...of) => visitor.applied?.(...of));
-  const applied = (records: RecordBuffer, at: number) => {
-    visitor.appliedRecord?.(records, at);
-    asCommand?.(records, at);
-  };
-  const replay = new Replay(engine, applied, (atMs) => visitor.applying?.(atMs));
-  let position = after;
   let batches = 0;
-  for await (const batch of reader.batches(after)) {
-    replay.apply(batch);
-    position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
-    batches++;
-    progress.reached(position.sequence);
-    const goOn = (await visitor.proven?.(position)) ?? true;
-    if (!goOn) return { position, batches, atEnd: false };
-  }
-  return { position, batches, atEnd: true };
+  let atEnd = true;
+  const follower: JournalFollower = new JournalFollower(engine, after, {
+    applying: (atMs) => visitor.applying?.(atMs),
+    applied: (records, at) => visitor.applied?.(records, at),
+    proven: async ({ lastSequence }) => {
+      batches++;
+      progress.reached(lastSequence);
+      atEnd = (await visitor.proven?.(follower.position)) ?? true;
+      return atEnd;
+    },
+  });
+  await follower.follow(reader);
+  return { position: follower.position, batches, atEnd };
 }
 
 /** Tells the operator if nothing confirms the end of the journal. */

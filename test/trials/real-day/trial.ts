@@ -319,10 +319,10 @@ async function explainAll() {
       explained.set(userId, new ExplainedAccount(engine, { userId, json: true, output }));
     }
     return {
-      applied(command, atMs) {
+      applied(records, at) {
         const changes = [...decodeEvents(engine.events)].flatMap((event) => changesOf(event));
         for (const userId of new Set(changes.map(({ userId }) => userId))) {
-          explained.get(userId)?.applied(command, atMs);
+          explained.get(userId)?.applied(records, at);
         }
       },
     };
