@@ -33,6 +33,8 @@ interface Streams {
 }
 
 const DEFAULT_ROWS = 20;
+const LIMIT_HELP = `rows per table, 0 for all (default: ${DEFAULT_ROWS}, all with --json)`;
+const defaultRows = (json: boolean) => (json ? Number.POSITIVE_INFINITY : DEFAULT_ROWS);
 
 const point = refusing(parsePoint);
 const user = refusing(parseUser);
@@ -178,15 +180,11 @@ function addState(program: Command, { end, invocation }: Shell): void {
     .option('--at <point>', 'sequence or time (default: the end)', point)
     .option('--user <id>', 'only this user, with orders, positions and deposits', user)
     .option('--market <id>', 'only this market, with the orders and positions in it', market)
-    .option(
-      '--limit <rows>',
-      `rows per table, 0 for all (default: ${DEFAULT_ROWS}, all with --json)`,
-      limit,
-    )
+    .option('--limit <rows>', LIMIT_HELP, limit)
     .option('--json', 'print JSON', false)
     .action(async (options: StateOptions) => {
       const { at = null, user = null, market = null, json } = options;
-      const limit = options.limit ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_ROWS);
+      const limit = options.limit ?? defaultRows(json);
       end(await state({ ...invocation(json), at, userId: user, market, limit }));
     });
 }
@@ -243,14 +241,10 @@ function addAudit(program: Command, { end, invocation }: Shell): void {
   program
     .command('audit')
     .description('check that money is conserved and every market is covered after every batch')
-    .option(
-      '--limit <rows>',
-      `rows of the table of markets, 0 for all (default: ${DEFAULT_ROWS})`,
-      limit,
-    )
+    .option('--limit <rows>', LIMIT_HELP, limit)
     .option('--json', 'print JSON', false)
-    .action(async ({ limit = DEFAULT_ROWS, json }: { limit?: number; json: boolean }) =>
-      end(await audit({ ...invocation(json), limit })),
+    .action(async ({ limit, json }: { limit?: number; json: boolean }) =>
+      end(await audit({ ...invocation(json), limit: limit ?? defaultRows(json) })),
     );
 }
 

@@ -15,21 +15,11 @@ import {
   replayJournal,
   type Visitor,
 } from '../input/replay-journal.js';
-import {
-  COUNT,
-  type Columns,
-  cellText,
-  columnsInText,
-  DOLLARS,
-  rowObjects,
-  rowsText,
-  SHARES,
-} from '../output/columns.js';
-import { marketName, type Names } from '../output/command-json.js';
-import { dollarsText } from '../output/command-text.js';
+import { marketName, type Names } from '../output/fields.js';
 import { bookFinding, type Finding, findingText } from '../output/findings.js';
-import { dollars, type JsonValue, timeText } from '../output/json-values.js';
-import { fundsObject, fundsText } from '../output/state.js';
+import { type Columns, cellText, type Report, tableOf } from '../output/report.js';
+import { fundsObject, fundsTable } from '../output/state.js';
+import { COUNT, DOLLARS, dollars, dollarsText, SHARES, timeText } from '../output/units.js';
 import { Books, type MarketBook } from '../proofs/books.js';
 
 interface AuditRequest extends Invocation {
@@ -84,44 +74,41 @@ export async function audit(request: AuditRequest): Promise<ExitStatus> {
   const auditor = replayed.visitor;
   if (auditor.findings.length === 0) auditor.checkEverything();
   noticeUnmarked(replayed, output);
-  if (request.json) output.json(auditObject(replayed));
-  else output.text(auditText(replayed, request.limit));
+  output.report(auditReport(replayed), request.json, request.limit);
   for (const finding of auditor.findings) output.notice(findingText(finding));
   return auditor.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }
 
-function auditObject({ engine, batches, visitor: auditor }: Replayed<Auditor>): JsonValue {
+function auditReport({ engine, batches, visitor: auditor }: Replayed<Auditor>): Report {
+  const { sequence, nowMs: atMs } = engine;
+  const { batchChecks, fullChecks, findings } = auditor;
+  const [time, digest, funds] = [timeText(atMs), engine.digest(), engine.funds()];
+  const treasury = dollars(funds.treasuryMicros);
+  const good = findings.length === 0;
+  const counts = { batches, batchChecks, fullChecks };
+  const rows = [...auditor.books.markets.values()].sort((a, b) => b.marketId - a.marketId);
+  const markets = tableOf({
+    name: 'markets',
+    title: `\nMarkets (${rows.length}), newest first`,
+    columns: COLUMNS,
+    rows,
+    names: engine,
+    totals: rows.length > 1 ? totalsOf(rows, engine) : undefined,
+  });
   return {
-    good: auditor.findings.length === 0,
-    sequence: engine.sequence,
-    atMs: engine.nowMs,
-    time: timeText(engine.nowMs),
-    digest: engine.digest(),
-    batches,
-    batchChecks: auditor.batchChecks,
-    fullChecks: auditor.fullChecks,
-    funds: fundsObject(engine.funds()),
-    treasury: dollars(engine.funds().treasuryMicros),
-    markets: rowObjects(COLUMNS, inOrder(auditor), engine),
-    findings: auditor.findings,
+    fields: {
+      ...{ good, sequence, atMs, time, digest },
+      ...counts,
+      ...{ funds: fundsObject(funds), treasury, findings },
+    },
+    head: `Audit up to sequence ${sequence}, ${time}, digest ${digest}\n\n`,
+    tables: [fundsTable(funds, engine), markets],
+    foot: `\nProfit of the exchange (its treasury): ${dollarsText(funds.treasuryMicros)}\n${
+      good
+        ? `After each of ${batches} batches, money was conserved and every market was covered. The engine's full check found nothing (runs: ${fullChecks}).\n`
+        : `Findings: ${findings.length}.\n`
+    }`,
   };
-}
-
-function auditText(replayed: Replayed<Auditor>, limit: number): string {
-  const { engine, batches, visitor: auditor } = replayed;
-  const rows = inOrder(auditor);
-  const title = `Markets (${rows.length}), newest first`;
-  const first = rows.length > 1 ? [totalRow(rows, engine)] : [];
-  const isGood = auditor.findings.length === 0;
-  return [
-    `Audit up to sequence ${engine.sequence}, ${timeText(engine.nowMs)}, digest ${engine.digest()}\n\n`,
-    fundsText(engine.funds()),
-    `\n${rowsText(COLUMNS, { title, rows, names: engine, limit, first })}\n`,
-    `Profit of the exchange (its treasury): ${dollarsText(engine.funds().treasuryMicros)}\n`,
-    isGood
-      ? `After each of ${batches} batches, money was conserved and every market was covered. The engine's full check found nothing (runs: ${auditor.fullChecks}).\n`
-      : `Findings: ${auditor.findings.length}.\n`,
-  ].join('');
 }
 
 const IDENTITY: Columns<MarketBook> = [
@@ -150,10 +137,10 @@ const SUMS: Columns<MarketBook> = [
 ];
 const COLUMNS: Columns<MarketBook> = [...IDENTITY, ...SUMS];
 
-function totalRow(books: readonly MarketBook[], names: Names): string[] {
-  const sums = columnsInText(SUMS).map(([, , of, form]) => {
+function totalsOf(books: readonly MarketBook[], names: Names): string[] {
+  const sums = SUMS.filter(([, head]) => head !== null).map(([, , of, unit]) => {
     const sum = books.reduce((total, book) => total + Number(of(book, names)), 0);
-    return cellText(sum, form);
+    return cellText(sum, unit);
   });
   return ['all', ...IDENTITY.slice(1).map(() => ''), ...sums];
 }
@@ -169,8 +156,4 @@ function unpaidMicros(book: MarketBook): number {
 /** A closed market is resolved and fully paid. */
 function statusText(book: MarketBook): string {
   return book.closed ? 'paid' : statusName(book.status as MarketStatus);
-}
-
-function inOrder(auditor: Auditor): MarketBook[] {
-  return [...auditor.books.markets.values()].sort((a, b) => b.marketId - a.marketId);
 }

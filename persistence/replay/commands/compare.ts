@@ -15,9 +15,8 @@ import {
   type Invocation,
   replayJournal,
 } from '../input/replay-journal.js';
-import { commandObject, type Names } from '../output/command-json.js';
-import { commandText, senderText } from '../output/command-text.js';
-import { type JsonValue, timeText } from '../output/json-values.js';
+import { commandObject, commandText, type Names, senderText } from '../output/fields.js';
+import { type JsonValue, timeText } from '../output/units.js';
 
 export interface CompareRequest extends Omit<Invocation, 'folder'> {
   folders: readonly [a: string, b: string];
@@ -34,22 +33,24 @@ export async function compare(request: CompareRequest): Promise<ExitStatus> {
   for (const folder of folders) await checkFolder(folder);
   const difference = await firstDifference(folders);
   const { sequence, records } = difference;
+  const commands = sequence - 1;
   if (records.every((record) => record === null)) {
-    if (json) output.json({ same: true, commands: sequence - 1, difference: null });
-    else output.text(`Both journals have the same ${sequence - 1} commands.\n`);
+    const head = `Both journals have the same ${commands} commands.\n`;
+    output.report({ fields: { same: true, commands, difference: null }, head }, json);
     return ExitStatus.GOOD;
   }
   // The names of assets, markets and partners.
   const visit = (engine: Engine) => ({ proven: () => engine.sequence < sequence });
   const { engine } = await replayJournal({ folder: folders[0], progress, visit });
-  if (json) {
-    const [a, b] = records.map((record) => record && decoded(record, engine).json);
-    output.json({ same: false, commands: sequence - 1, difference: { sequence, a: a!, b: b! } });
-  } else {
-    output.line(`The journals differ from sequence ${sequence} on:`);
-    for (const [i, record] of records.entries())
-      output.line(`  ${folders[i]}: ${record ? decoded(record, engine).text : 'has ended'}`);
-  }
+  const [a, b] = records.map((record) => (record === null ? null : decoded(record, engine)));
+  const fields = {
+    same: false,
+    commands,
+    difference: { sequence, a: a?.json ?? null, b: b?.json ?? null },
+  };
+  const lines = [a, b].map((one, i) => `  ${folders[i]}: ${one?.text ?? 'has ended'}\n`);
+  const head = `The journals differ from sequence ${sequence} on:\n${lines.join('')}`;
+  output.report({ fields, head }, json);
   return ExitStatus.DAMAGE;
 }
 

@@ -13,9 +13,16 @@ import {
   replayJournal,
   type Visitor,
 } from '../input/replay-journal.js';
-import { answerObject, answerOf, commandObject, eventObject } from '../output/command-json.js';
-import { answerText, commandText, eventText, senderText } from '../output/command-text.js';
-import { timeText } from '../output/json-values.js';
+import {
+  answerOf,
+  answerText,
+  commandObject,
+  commandText,
+  eventObject,
+  eventText,
+  senderText,
+} from '../output/fields.js';
+import { timeText } from '../output/units.js';
 
 interface EventsRequest extends Invocation {
   /** Both included. */
@@ -96,7 +103,7 @@ class EventsVisitor implements Visitor {
       time: timeText(atMs),
       sender: senderText(command),
       command: commandObject(command, engine),
-      answer: answerObject(answerOf(engine, command)),
+      answer: answerOf(engine, command),
       events: events.map((event) => eventObject(event, engine)),
     });
   }

@@ -16,17 +16,24 @@ import {
   replayJournal,
   type Visitor,
 } from '../input/replay-journal.js';
-import { commandObject, eventObject } from '../output/command-json.js';
 import {
-  changeText,
+  commandObject,
   commandText,
-  dollarsText,
+  eventObject,
   eventText,
   senderText,
-} from '../output/command-text.js';
+} from '../output/fields.js';
 import { bookFinding, findingText } from '../output/findings.js';
-import { dollars, timeText } from '../output/json-values.js';
-import { tableText } from '../output/output.js';
+import { type Columns, type Report, tableOf } from '../output/report.js';
+import {
+  COUNT,
+  changeText,
+  DOLLARS,
+  dollars,
+  dollarsText,
+  timeText,
+  type Unit,
+} from '../output/units.js';
 import { CAUSES, type Cause, changesOf, type MoneyChange } from '../proofs/money-changes.js';
 
 interface ExplainRequest extends Invocation {
@@ -139,8 +146,7 @@ export class ExplainedAccount implements Visitor {
     if (engine.account(userId) === null)
       throw unknownUser(userId, engine.userCount, engine.sequence);
     noticeUnmarked(replayed, output);
-    if (json) this.writeSummaryJson();
-    else this.writeSummaryText();
+    output.report(this.summary(), json);
     return ExitStatus.GOOD;
   }
 
@@ -158,57 +164,48 @@ export class ExplainedAccount implements Visitor {
     };
   }
 
-  private parts(): [Cause, Sum][] {
-    const { byCause } = this;
-    return [...byCause].sort(([a], [b]) => CAUSES.indexOf(a) - CAUSES.indexOf(b));
-  }
-
-  private writeSummaryJson(): void {
+  private summary(): Report {
     const { sum, engine } = this;
-    const { userId, output } = this.request;
+    const { userId } = this.request;
+    const { sequence, nowMs: atMs } = engine;
     const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
-    output.json({
-      type: 'summary',
-      userId: `u${userId}`,
-      username,
-      partner,
-      sequence: engine.sequence,
-      atMs: engine.nowMs,
-      changes: sum.count,
-      byCause: this.parts().map(([cause, part]) => ({
-        cause,
-        count: part.count,
-        available: dollars(part.availableMicros),
-        held: dollars(part.heldMicros),
-      })),
-      sum: { available: dollars(sum.availableMicros), held: dollars(sum.heldMicros) },
-      balance: { available: dollars(availableMicros), held: dollars(heldMicros) },
-      staked: dollars(stakedBy(userId, engine)),
-      addsUp: sum.availableMicros === availableMicros && sum.heldMicros === heldMicros,
-    });
-  }
-
-  private writeSummaryText(): void {
-    const { sum, engine } = this;
-    const { userId, output } = this.request;
-    const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
-    const rowOf = (
-      name: string,
-      { count, availableMicros, heldMicros }: Sum,
-      text = changeText,
-    ) => [name, `${count}`, text(availableMicros), text(heldMicros)];
-    const rows = this.parts().map(([cause, part]) => rowOf(cause, part));
-    rows.push(rowOf('sum', sum, dollarsText));
-    const title = `\nu${userId} (${username}${partner === null ? '' : `, of partner ${partner}`}) at sequence ${engine.sequence}, ${timeText(engine.nowMs)}`;
-    const heads = ['cause', '>changes', '>available', '>held'];
-    output.text(tableText({ title, heads, rows, limit: rows.length }));
     const staked = stakedBy(userId, engine);
-    if (staked > 0) output.line(`Also in the vault: ${dollarsText(staked)} and its yield.`);
-    output.line(
-      `The changes add up to the balance: ${dollarsText(availableMicros)} available, ${dollarsText(heldMicros)} held.`,
-    );
+    const [available, held] = [dollarsText(sum.availableMicros), dollarsText(sum.heldMicros)];
+    const ofPartner = partner === null ? '' : `, of partner ${partner}`;
+    const rows = [...this.byCause].sort(([a], [b]) => CAUSES.indexOf(a) - CAUSES.indexOf(b));
+    const byCause = tableOf({
+      name: 'byCause',
+      title: `\nu${userId} (${username}${ofPartner}) at sequence ${sequence}, ${timeText(atMs)}`,
+      columns: COLUMNS,
+      rows,
+      names: engine,
+      totals: ['sum', `${sum.count}`, available, held],
+    });
+    return {
+      fields: {
+        type: 'summary',
+        ...{ userId: `u${userId}`, username, partner, sequence, atMs },
+        changes: sum.count,
+        sum: { available: dollars(sum.availableMicros), held: dollars(sum.heldMicros) },
+        balance: { available: dollars(availableMicros), held: dollars(heldMicros) },
+        staked: dollars(staked),
+        addsUp: sum.availableMicros === availableMicros && sum.heldMicros === heldMicros,
+      },
+      tables: [byCause],
+      foot:
+        `${staked > 0 ? `Also in the vault: ${dollarsText(staked)} and its yield.\n` : ''}` +
+        `The changes add up to the balance: ${available} available, ${held} held.\n`,
+    };
   }
 }
+
+const CHANGE: Unit = { ...DOLLARS, text: changeText };
+const COLUMNS: Columns<readonly [Cause, Sum]> = [
+  ['cause', 'cause', ([cause]) => cause],
+  ['count', 'changes', ([, { count }]) => count, COUNT],
+  ['available', 'available', ([, { availableMicros }]) => availableMicros, CHANGE],
+  ['held', 'held', ([, { heldMicros }]) => heldMicros, CHANGE],
+];
 
 function addTo(sum: Sum, change: MoneyChange): Sum {
   sum.count++;

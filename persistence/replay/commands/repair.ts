@@ -28,8 +28,8 @@ export async function repair(request: RepairRequest): Promise<ExitStatus> {
     const markState = readMark(join(folder, HEAD_FILE));
     const marked = markState.state === 'read' ? markState.mark.sequence : null;
     const lost = marked === null ? null : Math.max(0, marked - after);
-    if (request.json) output.json({ to, sequence: after, digest: end.digest, lost });
-    else output.text(reportText(to, after, lost));
+    const fields = { to, sequence: after, digest: end.digest, lost };
+    output.report({ fields, head: reportText(to, after, lost) }, request.json);
     return ExitStatus.GOOD;
   } catch (error) {
     if (error instanceof OperationRefused) throw new UsageError(error.message);

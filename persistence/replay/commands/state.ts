@@ -9,7 +9,7 @@ import {
   type Visitor,
 } from '../input/replay-journal.js';
 import { type StateView, type StateViewFilter, stateViewOf } from '../input/state-view.js';
-import { stateObject, stateText } from '../output/state.js';
+import { stateReport } from '../output/state.js';
 
 interface StateRequest extends StateViewFilter, Invocation {
   /** null: the end. */
@@ -61,8 +61,8 @@ export async function state(request: StateRequest): Promise<ExitStatus> {
   const view = visitor.view ?? visitor.takeView();
   checkRequest(request, view);
   if (replayed.atEnd) noticeUnmarked(replayed, output);
-  if (request.json) output.json(stateObject(view, engine, request.limit));
-  else output.text(stateText(view, engine, request.limit));
+  const { json, limit } = request;
+  output.report(stateReport(view, engine, json), json, limit);
   return ExitStatus.GOOD;
 }
 

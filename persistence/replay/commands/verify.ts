@@ -3,7 +3,7 @@
  * the folder as a starting exchange does (judgement.ts): what the exchange would refuse is damage,
  * with the same message. It replays the journal and compares snapshots and history with it.
  */
-import type { Engine } from '../../../engine/engine.js';
+import { Engine } from '../../../engine/engine.js';
 import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
 import { CommandKind } from '../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../engine/interface/records.js';
@@ -26,8 +26,8 @@ import {
   type Visitor,
 } from '../input/replay-journal.js';
 import { type Finding, findingOf, findingText } from '../output/findings.js';
-import { type JsonValue, timeText } from '../output/json-values.js';
-import { tableText } from '../output/output.js';
+import { type Columns, type Report, tableOf } from '../output/report.js';
+import { timeText } from '../output/units.js';
 import { HistoryComparison } from '../proofs/history.js';
 import { SnapshotComparison, type SnapshotVerdict } from '../proofs/snapshots.js';
 
@@ -47,13 +47,14 @@ type HistoryVerdict = {
   entries: number | null;
 };
 
-interface Report {
+interface Verified {
   journal: JournalVerdict;
   /** The snapshot with which the replay began, without archived segments; 0: all was replayed. */
   beganAt: number;
   snapshots: readonly SnapshotVerdict[];
   history: HistoryVerdict | null;
   findings: readonly Finding[];
+  engine: Engine;
 }
 
 interface VerifyRequest extends Invocation {
@@ -65,13 +66,13 @@ export async function verify(request: VerifyRequest): Promise<ExitStatus> {
   const { output } = request;
   const { folder, archive } = request;
   await checkFolder(folder);
-  const report = await withArchive(folder, archive, (earlier) =>
+  const verified = await withArchive(folder, archive, (earlier) =>
     new Verification(request, earlier).run(),
   ).catch(asUsage);
-  if (request.json) output.json(reportObject(report));
-  else output.text(reportText(report));
-  for (const finding of report.findings) output.notice(findingText(finding));
-  return report.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
+  const { findings } = verified;
+  output.report(reportOf(verified), request.json);
+  for (const finding of findings) output.notice(findingText(finding));
+  return findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }
 
 class Verification implements Visitor {
@@ -79,7 +80,8 @@ class Verification implements Visitor {
   private history: HistoryComparison | null = null;
   private historyFinding: Finding | null = null;
   private readonly findings: Finding[] = [];
-  private engine: Engine | null = null;
+  /** Empty until the journal is read. */
+  private engine = new Engine();
   private position: JournalPosition = GENESIS;
   private atMs = 0;
   private batches = 0;
@@ -91,7 +93,7 @@ class Verification implements Visitor {
     private readonly earlier: readonly Segment[],
   ) {}
 
-  async run(): Promise<Report> {
+  async run(): Promise<Verified> {
     try {
       return await this.verifyAll();
     } finally {
@@ -99,7 +101,7 @@ class Verification implements Visitor {
     }
   }
 
-  private async verifyAll(): Promise<Report> {
+  private async verifyAll(): Promise<Verified> {
     const whole = await this.replay();
     // Without a readable journal, snapshots are still checked by themselves.
     const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
@@ -113,6 +115,7 @@ class Verification implements Visitor {
       snapshots: comparison.verdicts,
       history,
       findings: [...this.findings, ...comparison.findings()],
+      engine: this.engine,
     };
   }
 
@@ -129,9 +132,9 @@ class Verification implements Visitor {
 
   async proven(position: JournalPosition): Promise<boolean> {
     this.position = position;
-    this.atMs = this.engine!.nowMs;
+    this.atMs = this.engine.nowMs;
     this.batches++;
-    this.snapshots!.compare(this.engine!, position);
+    this.snapshots!.compare(this.engine, position);
     await this.history?.proven(position);
     return true;
   }
@@ -221,57 +224,65 @@ async function journalErrorOf(work: Promise<void>): Promise<JournalError | null>
   }
 }
 
-function reportObject({ journal, beganAt, snapshots, history, findings }: Report): JsonValue {
-  return {
-    good: findings.length === 0,
-    journal,
-    beganAt,
-    snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
-      file: `snapshots/${snapshot.name}`,
-      sequence: snapshot.sequence,
-      good: problem === null,
-      compared,
-      vouched,
-    })),
-    history,
-    findings,
-  };
-}
+/** A file, and what is said about it. */
+type Row = readonly [file: string, verdict: string, what: string];
 
-function reportText({ journal, beganAt, snapshots, history, findings }: Report): string {
+function reportOf(verified: Verified): Report {
+  const { journal, beganAt, snapshots, history, findings, engine } = verified;
   const { whole, sequence, atMs, digest, batches } = journal;
   const upTo =
     sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
-  const [verdict, prefix] = whole ? ['good', ''] : ['DAMAGED', 'good up to '];
-  const rows = [
-    [JOURNAL_FILE, verdict, `${prefix}${upTo}, ${batches} batches`],
-    ...(beganAt === 0
-      ? []
-      : [
-          [
-            'archived',
-            'not read',
-            `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}: --archive <the archive> proves them`,
-          ],
-        ]),
-    ...snapshots.map(snapshotRow),
-    ...(history === null ? [] : [historyRow(history)]),
+  const rows: Row[] = [
+    [
+      JOURNAL_FILE,
+      whole ? 'good' : 'DAMAGED',
+      `${whole ? '' : 'good up to '}${upTo}, ${batches} batches`,
+    ],
   ];
+  if (beganAt > 0) {
+    const what = `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}`;
+    rows.push(['archived', 'not read', `${what}: --archive <the archive> proves them`]);
+  }
+  rows.push(...snapshots.map(snapshotRow));
+  if (history !== null) rows.push(historyRow(history));
   const count = `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}`;
-  const summary = findings.length === 0 ? 'No damage was found.' : `Damage was found: ${count}.`;
-  return `${tableText({ title: 'Verified by replaying the journal', heads: ['file', '', ''], rows, limit: rows.length })}${summary}\n`;
+  return {
+    fields: {
+      good: findings.length === 0,
+      journal,
+      beganAt,
+      snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
+        file: `snapshots/${snapshot.name}`,
+        sequence: snapshot.sequence,
+        good: problem === null,
+        compared,
+        vouched,
+      })),
+      history,
+      findings,
+    },
+    tables: [tableOf({ name: null, title: TITLE, columns: COLUMNS, rows, names: engine })],
+    foot: findings.length === 0 ? 'No damage was found.\n' : `Damage was found: ${count}.\n`,
+  };
 }
 
-function snapshotRow({ snapshot, problem, compared, vouched }: SnapshotVerdict): string[] {
+const TITLE = 'Verified by replaying the journal';
+const COLUMNS: Columns<Row> = [
+  [null, 'file', ([file]) => file],
+  [null, '', ([, verdict]) => verdict],
+  [null, '', ([, , what]) => what],
+];
+
+function snapshotRow({ snapshot, problem, compared, vouched }: SnapshotVerdict): Row {
   const outcome = compared
     ? `matches the replay${vouched ? '' : '; the journal does not vouch for it, so a start does not use it'}`
     : 'whole, but not compared: the journal ends before it';
-  const at = `sequence ${snapshot.sequence}`;
-  const row = problem === null ? ['good', `${at}, ${outcome}`] : ['DAMAGED', `${at}, ${problem}`];
-  return [`snapshots/${snapshot.name}`, ...row];
+  const verdict = problem === null ? 'good' : 'DAMAGED';
+  const what = `sequence ${snapshot.sequence}, ${problem ?? outcome}`;
+  return [`snapshots/${snapshot.name}`, verdict, what];
 }
 
-function historyRow({ sequence, good, entries }: HistoryVerdict): string[] {
+function historyRow({ sequence, good, entries }: HistoryVerdict): Row {
   const compared =
     entries === null
       ? 'not compared: the journal is damaged before the end of the history'

@@ -1,4 +1,4 @@
-/** The state of the exchange as JSON and as tables. */
+/** The state of the exchange as a report. */
 import {
   outcomeName,
   resolutionName,
@@ -12,20 +12,9 @@ import type {
   VaultDepositView,
 } from '../../../engine/interface/views.js';
 import type { HeldPosition, KnownMarket, StateView } from '../input/state-view.js';
-import {
-  COUNT,
-  type Columns,
-  DOLLARS,
-  PRICE,
-  rowObjects,
-  rowsText,
-  SHARES,
-  TIME,
-} from './columns.js';
-import { marketName, type Names, symbolOf } from './command-json.js';
-import { dollarsText } from './command-text.js';
-import { dollars, type JsonValue, timeText } from './json-values.js';
-import { tableText } from './output.js';
+import { marketName, type Names, symbolOf } from './fields.js';
+import { type Columns, type Report, tableOf } from './report.js';
+import { COUNT, DOLLARS, dollars, type JsonValue, PRICE, SHARES, TIME, timeText } from './units.js';
 
 const ASSETS: Columns<StateView['assets'][number]> = [
   ['asset', 'asset', ({ asset }, names) => symbolOf(asset, names)],
@@ -97,8 +86,9 @@ const DEPOSITS: Columns<VaultDepositView> = [
   ['earnsFromMs', 'earns from', (deposit) => deposit.earnsFromMs, TIME],
 ];
 
+type Pot = readonly [name: string, title: string, of: (funds: FundsView) => number];
 /** Where all money is; the parts add up to deposits less withdrawals. */
-const POTS: readonly [name: string, title: string, of: (funds: FundsView) => number][] = [
+const POTS: readonly Pot[] = [
   ['available', 'available to users', (funds) => funds.availableMicros],
   ['held', 'held by resting orders', (funds) => funds.heldMicros],
   ['collateral', 'collateral of markets', (funds) => funds.collateralMicros],
@@ -107,55 +97,46 @@ const POTS: readonly [name: string, title: string, of: (funds: FundsView) => num
   ['yieldDue', 'yield due to the vault', (funds) => funds.yieldDueMicros],
   ['treasury', 'treasury', (funds) => funds.treasuryMicros],
 ];
-const FUNDS: typeof POTS = [
+const FUNDS: readonly Pot[] = [
   ...POTS,
   ['sum', 'sum', (funds) => POTS.reduce((sum, [, , of]) => sum + of(funds), 0)],
   ['netDeposits', 'deposits less withdrawals', (funds) => funds.netDepositsMicros],
 ];
 
-export function stateObject(view: StateView, names: Names, limit: number): JsonValue {
-  const some = <Row>(columns: Columns<Row>, rows: readonly Row[], most = limit) =>
-    rowObjects(columns, rows.slice(0, Math.min(most, rows.length)), names);
+/** @param inIdOrder otherwise the richest users come first. */
+export function stateReport(view: StateView, names: Names, inIdOrder: boolean): Report {
+  const { sequence, atMs, digest, funds } = view;
+  const time = timeText(atMs);
+  const users = inIdOrder
+    ? view.users
+    : view.users.toSorted((a, b) => totalOf(b) - totalOf(a) || a.userId - b.userId);
+  const table = <Row>(name: string, title: string, columns: Columns<Row>, rows: readonly Row[]) =>
+    tableOf({ name, title: `\n${title} (${rows.length})`, columns, rows, names });
   return {
-    sequence: view.sequence,
-    atMs: view.atMs,
-    time: timeText(view.atMs),
-    digest: view.digest,
-    funds: fundsObject(view.funds),
-    assets: some(ASSETS, view.assets, view.assets.length),
-    users: some(USERS, view.users),
-    markets: some(MARKETS, view.markets),
-    orders: some(ORDERS, view.orders),
-    positions: some(POSITIONS, view.positions),
-    deposits: some(DEPOSITS, view.deposits),
+    fields: { sequence, atMs, time, digest, funds: fundsObject(funds) },
+    head: `The exchange at sequence ${sequence}, ${time}, digest ${digest}\n\n`,
+    tables: [
+      fundsTable(funds, names),
+      table('assets', 'Assets', ASSETS, view.assets),
+      table('users', 'Users', USERS, users),
+      table('markets', 'Markets', MARKETS, view.markets),
+      table('orders', 'Resting orders', ORDERS, view.orders),
+      table('positions', 'Positions', POSITIONS, view.positions),
+      table('deposits', 'Vault deposits', DEPOSITS, view.deposits),
+    ],
   };
-}
-
-export function stateText(view: StateView, names: Names, limit: number): string {
-  const richestFirst = view.users.toSorted(
-    (a, b) => totalOf(b) - totalOf(a) || a.userId - b.userId,
-  );
-  const table = <Row>(title: string, columns: Columns<Row>, rows: readonly Row[]) =>
-    `\n${rowsText(columns, { title: `${title} (${rows.length})`, rows, names, limit })}`;
-  return [
-    `The exchange at sequence ${view.sequence}, ${timeText(view.atMs)}, digest ${view.digest}\n\n`,
-    fundsText(view.funds),
-    table('Assets', ASSETS, view.assets),
-    table('Users', USERS, richestFirst),
-    table('Markets', MARKETS, view.markets),
-    table('Resting orders', ORDERS, view.orders),
-    table('Positions', POSITIONS, view.positions),
-    table('Vault deposits', DEPOSITS, view.deposits),
-  ].join('');
 }
 
 export function fundsObject(funds: FundsView): JsonValue {
   return Object.fromEntries(FUNDS.map(([name, , of]) => [name, dollars(of(funds))]));
 }
 
-export function fundsText(funds: FundsView): string {
-  const rows = FUNDS.map(([, title, of]) => [title, dollarsText(of(funds))]);
-  return tableText({ title: 'Money', heads: ['pot', '>amount'], rows, limit: rows.length });
+export function fundsTable(funds: FundsView, names: Names) {
+  const columns: Columns<Pot> = [
+    [null, 'pot', ([, title]) => title],
+    [null, 'amount', ([, , of]) => of(funds), DOLLARS],
+  ];
+  return tableOf({ name: null, title: 'Money', columns, rows: FUNDS, names });
 }
 
 function totalOf(user: AccountView): number {

@@ -12,8 +12,8 @@ import type { EventRecord } from '../../../engine/interface/events.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import type { FundsView } from '../../../engine/interface/views.js';
 import { addSaturating } from '../../../engine/storage/arithmetic.js';
-import { marketName } from '../output/command-json.js';
-import { dollarsText } from '../output/command-text.js';
+import { marketName } from '../output/fields.js';
+import { dollarsText } from '../output/units.js';
 import { changesOf } from './money-changes.js';
 
 export class MarketBook {

@@ -341,7 +341,7 @@ describe('compare', () => {
     const { status, out } = await replayTool(folder, 'compare', folder, other);
     expect(status).toBe(1);
     expect(out).toContain('differ from sequence 401 on');
-    expect(out).toMatch(/deposit \$1\.00 for u1.*\n.*deposit \$1\.40 for u1/);
+    expect(out).toMatch(/deposit userId u1, amount \$1\.00.*\n.*deposit userId u1, amount \$1\.40/);
     const json = JSON.parse((await replayTool(folder, 'compare', folder, other, '--json')).out);
     expect(json).toMatchObject({ same: false, commands: 400, difference: { sequence: 401 } });
   });

@@ -6,9 +6,12 @@ import { expect, it } from 'vitest';
 import { readCommand } from '../../../engine/interface/command-record.js';
 import type { Buy, Command } from '../../../engine/interface/commands.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
-import { commandObject } from '../../../persistence/replay/output/command-json.js';
-import { commandText, senderText } from '../../../persistence/replay/output/command-text.js';
-import { jsonText } from '../../../persistence/replay/output/json-values.js';
+import {
+  commandObject,
+  commandText,
+  senderText,
+} from '../../../persistence/replay/output/fields.js';
+import { jsonText } from '../../../persistence/replay/output/units.js';
 import { buy, openMarket } from '../../support/engine-support.js';
 import { ODD_NUMBERS, ODD_TEXTS } from '../../support/random-commands.js';
 

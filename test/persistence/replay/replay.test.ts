@@ -225,7 +225,7 @@ describe('events', () => {
     expect(partners).toEqual(end.accounts.map(({ partner }) => [partner, partner]));
     expect(new Set(end.accounts.map(({ partner }) => partner))).toEqual(new Set(['acme', null]));
     const { out } = await replayTool(folder, 'events');
-    expect(out).toMatch(/userRegistered u2.*, of partner "acme"/);
+    expect(out).toMatch(/userRegistered userId u2.*, partner acme/);
   });
 
   it('never show credentials', async () => {
@@ -279,13 +279,13 @@ describe('events', () => {
   it('are readable lines: the command, its result and its events', async () => {
     const { out } = await replayTool(folder, 'events', '--from', '1', '--to', '4');
     expect(out.split('\n').slice(0, 4)).toEqual([
-      '         1  2025-11-21T04:45:00.000Z  listAsset "BTC" by the exchange: ok',
-      '                                      assetListed BTC',
-      '         2  2025-11-21T04:45:00.000Z  listAsset "ETH" by the exchange: ok',
-      '                                      assetListed ETH',
+      '         1  2025-11-21T04:45:00.000Z  listAsset symbol BTC by the exchange: ok',
+      '                                      assetListed asset BTC',
+      '         2  2025-11-21T04:45:00.000Z  listAsset symbol ETH by the exchange: ok',
+      '                                      assetListed asset ETH',
     ]);
     expect(out).toContain(
-      'register "trader-1", starts with $2,000.00, of partner "acme" by sign-up of "trader-1": ok',
+      'register username trader-1, hasCredential true, grant $2,000.00, partner acme by sign-up of "trader-1": ok',
     );
   });
 
