@@ -5,7 +5,7 @@
 
 /** Commits within this time share the time of the first: the lag is at most so much too large. */
 const MARK_MS = 100;
-/** The most marks kept. When they are full, two neighbours become one: the lag is long by then. */
+/** Seven minutes. The last mark then grows: by then it is enough that the lag is not too small. */
 const MARKS_MAX = 4_096;
 
 interface Mark {
@@ -28,8 +28,8 @@ export class CommitMarks {
       return;
     }
     this.forget(projectedSequence);
-    if (this.marks.length >= MARKS_MAX) this.halve();
-    this.marks.push({ sequence, atMs: nowMs });
+    if (this.marks.length < MARKS_MAX) this.marks.push({ sequence, atMs: nowMs });
+    else this.marks.at(-1)!.sequence = sequence;
   }
 
   /** 0 when the history has every commit. After a rebuild begins, counts from the next call. */
@@ -44,13 +44,6 @@ export class CommitMarks {
   private forget(projectedSequence: number): void {
     const done = this.marks.findIndex(({ sequence }) => sequence > projectedSequence);
     this.marks.splice(0, done === -1 ? this.marks.length : done);
-  }
-
-  private halve(): void {
-    const { marks } = this;
-    this.marks = marks
-      .filter((_, i) => i % 2 === 0)
-      .map(({ atMs }, i) => ({ atMs, sequence: (marks[2 * i + 1] ?? marks[2 * i]!).sequence }));
   }
 }
 

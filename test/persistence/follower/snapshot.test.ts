@@ -338,15 +338,6 @@ describe('the files', () => {
     );
   });
 
-  it('damaged ones ahead of the journal do not count among the three', async () => {
-    const folder = folders.copy(original);
-    const good = listSnapshots(folder);
-    const ahead = [1e9, 2e9, 3e9].map((sequence) => snapshotNameOf(folder, sequence));
-    for (const { path } of ahead) writeFileSync(path, 'nothing');
-    removeOldSnapshots(folder, { sequence: good[0]!.sequence, vouchedSequence: 0 });
-    expect(listSnapshots(folder)).toEqual([...ahead.toReversed(), ...good]);
-  });
-
   it.runIf(existsSync('/dev/full'))(
     'on a full disk none is left behind, and the error names the disk',
     async () => {

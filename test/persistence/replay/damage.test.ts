@@ -16,7 +16,7 @@ import {
   bytesOf as recordBytes,
 } from '../../../persistence/journal/format.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import type { JournalBatch } from '../../../persistence/journal/store.js';
+import { type JournalBatch, positionAfter } from '../../../persistence/journal/store.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { SnapshotComparison } from '../../../persistence/replay/proofs/snapshots.js';
 import {
@@ -79,13 +79,9 @@ describe('a flipped bit in the journal', () => {
   it('is found by the built program as by the command line in this process', async () => {
     const folder = folders.copy(stopped);
     await flip(folder, batches[17]!.firstSequence, 'records');
-    const before = traceOf(folder);
-    for (const verb of VERBS) {
-      const run = await replayProgram(folder, ...verb);
-      expectDamage(run, 'its hash does not match');
-      expect(await replayTool(folder, ...verb)).toEqual(run);
-    }
-    expect(traceOf(folder)).toEqual(before);
+    const run = await replayProgram(folder, 'verify');
+    expectDamage(run, 'its hash does not match');
+    expect(await replayTool(folder, 'verify')).toEqual(run);
   });
 
   it('ends the output before it', async () => {
@@ -180,27 +176,22 @@ describe('a journal with a missing part', () => {
       expectDamage(await replayTool(folder, ...verb), 'is gone or empty');
   });
 
-  it('journal.head: verify reports it, the others mention it', async () => {
-    const folder = folders.copy(stopped);
-    rmSync(join(folder, 'journal.head'));
-    expectDamage(await replayTool(folder, 'verify'), 'DAMAGE in journal.head', 'is missing');
-    for (const verb of VERBS.slice(1)) {
-      const run = await replayTool(folder, ...verb);
-      expect(run.status).toBe(0);
-      expect(run.err).toContain('journal.head is missing');
-    }
-  });
-
-  it('an unreadable journal.head: verify reports it, the others mention it', async () => {
-    const folder = folders.copy(stopped);
-    writeFileSync(join(folder, 'journal.head'), Buffer.alloc(8192));
-    expectDamage(await replayTool(folder, 'verify'), 'DAMAGE in journal.head', 'is unreadable');
-    for (const verb of VERBS.slice(1)) {
-      const run = await replayTool(folder, ...verb);
-      expect(run.status).toBe(0);
-      expect(run.err).toContain('journal.head is unreadable');
-    }
-  });
+  it.each([
+    ['missing', rmSync],
+    ['unreadable', (path: string) => writeFileSync(path, Buffer.alloc(8192))],
+  ] as const)(
+    'journal.head that is %s: verify reports it, the others mention it',
+    async (what, spoil) => {
+      const folder = folders.copy(stopped);
+      spoil(join(folder, 'journal.head'));
+      expectDamage(await replayTool(folder, 'verify'), 'DAMAGE in journal.head', `is ${what}`);
+      for (const verb of VERBS.slice(1)) {
+        const run = await replayTool(folder, ...verb);
+        expect(run.status).toBe(0);
+        expect(run.err).toContain(`journal.head is ${what}`);
+      }
+    },
+  );
 });
 
 describe('an intact journal with wrong content', () => {
@@ -257,7 +248,7 @@ describe('snapshots', () => {
       if (batch.lastSequence <= position.sequence) continue;
       if (batch.lastSequence > batches[batchCount - 1]!.lastSequence) break;
       replay.apply(batch);
-      position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
+      position = positionAfter(batch);
     }
     return { engine, position };
   }
