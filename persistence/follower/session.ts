@@ -55,6 +55,7 @@ const PENDING_ENTRIES_MAX = 1_200_000;
 const LAG_MS_MAX = 2_000;
 /** Users whose counts are compared without a pause. */
 const USERS_IN_PIECE = 4_096;
+
 /** The folder is the data folder, for what is made from the journal. */
 export interface SessionOptions extends SnapshotsOptions {
   /** Default: in the folder. */
