@@ -24,7 +24,7 @@ export type Columns<Row> = readonly (readonly [
   unit?: Unit,
 ])[];
 
-interface ReportTable {
+export interface ReportTable {
   name: string | null;
   json(limit: number): JsonValue;
   text(limit: number): string;

@@ -13,7 +13,7 @@ import type {
 } from '../../../engine/interface/views.js';
 import type { HeldPosition, KnownMarket, StateView } from '../input/state-view.js';
 import { marketName, type Names, symbolOf } from './fields.js';
-import { type Columns, type Report, tableOf } from './report.js';
+import { type Columns, type Report, type ReportTable, tableOf } from './report.js';
 import { COUNT, DOLLARS, dollars, type JsonValue, PRICE, SHARES, TIME, timeText } from './units.js';
 
 const ASSETS: Columns<StateView['assets'][number]> = [
@@ -131,7 +131,7 @@ export function fundsObject(funds: FundsView): JsonValue {
   return Object.fromEntries(FUNDS.map(([name, , of]) => [name, dollars(of(funds))]));
 }
 
-export function fundsTable(funds: FundsView, names: Names) {
+export function fundsTable(funds: FundsView, names: Names): ReportTable {
   const columns: Columns<Pot> = [
     [null, 'pot', ([, title]) => title],
     [null, 'amount', ([, , of]) => of(funds), DOLLARS],
