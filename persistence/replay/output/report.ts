@@ -63,10 +63,13 @@ export function tableOf<Row>(options: TableOptions<Row>): ReportTable {
   };
 }
 
-/** @param limit the most rows of a table. */
+/** @param limit the most rows of a table that JSON has, too. The others are short. */
 export function reportText(report: Report, json: boolean, limit: number): string {
   const { fields, head = '', foot = '', tables = [] } = report;
-  if (!json) return [head, ...tables.map((table) => table.text(limit)), foot].join('');
+  if (!json) {
+    const most = (name: string | null) => (name === null ? Number.POSITIVE_INFINITY : limit);
+    return [head, ...tables.map((table) => table.text(most(table.name))), foot].join('');
+  }
   const named = tables.filter(({ name }) => name !== null);
   const rows = Object.fromEntries(named.map((table) => [table.name!, table.json(limit)]));
   return `${jsonText({ ...fields, ...rows })}\n`;
