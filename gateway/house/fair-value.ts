@@ -22,7 +22,7 @@ export interface FairValueInput {
   volatility: number;
 }
 
-interface FairValue {
+export interface FairValue {
   /** Probability of UP, 0 to 1. */
   probability: number;
   /** Standard deviation of that probability over the next second. */

@@ -33,16 +33,22 @@ const QUOTE_LEVELS: readonly QuoteLevel[] = [
 const SIZED_BY_TICKS = 25;
 
 const BASE_HALF_SPREAD_TICKS = 5;
-const MAX_HALF_SPREAD_TICKS = 100;
+const MAX_HALF_SPREAD_TICKS = 300;
+/** Standard deviations of the fair value in half a spread, and more for each of the extra ones. */
+const USUAL_DEVIATIONS = 1.5;
+const DEVIATIONS_PER_EXTRA = 2;
 /** Shift of the quotes at the cap of the exposure. */
 const MAX_SKEW_TICKS = 30;
 
 /**
- * Half the distance between bid and ask: a base plus half of the fair value's standard deviation
- * per second. Quotes widen when the fair value moves fast, as near an undecided end.
+ * Half the distance between bid and ask: a base, and what the fair value may move in the time by
+ * which a taker's price can be newer than the house's. `deviationTicks` is its standard deviation
+ * in that time, `extraDeviations` what takers have lately shown to know.
  */
-export function halfSpreadTicks(perSecond: number): number {
-  return Math.min(BASE_HALF_SPREAD_TICKS + perSecond * MICROS_PER_SET * 0.5, MAX_HALF_SPREAD_TICKS);
+export function halfSpreadTicks(deviationTicks: number, extraDeviations: number): number {
+  const deviations = USUAL_DEVIATIONS + DEVIATIONS_PER_EXTRA * extraDeviations;
+  const moveTicks = deviationTicks * deviations;
+  return Math.min(BASE_HALF_SPREAD_TICKS + moveTicks, MAX_HALF_SPREAD_TICKS);
 }
 
 export interface QuoteInput {
@@ -210,8 +216,11 @@ function summarize(orders: readonly Resting[], bids: boolean): SideSummary {
   return { bestTicks, totalLots };
 }
 
-function isBid(order: Resting): boolean {
-  return (order.side === Side.BUY) === (order.outcome === Outcome.UP);
+const isBid = (order: Resting): boolean => isBidFor(order.side, order.outcome);
+
+/** Whether it is a bid for UP: a buy of UP or a sell of DOWN. */
+export function isBidFor(side: Side, outcome: Outcome): boolean {
+  return (side === Side.BUY) === (outcome === Outcome.UP);
 }
 
 /** Resting orders to cancel and quotes to place. An order that matches a quote is kept. */

@@ -5,6 +5,7 @@ import { CODES } from '../../engine/interface/codes.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
+import type { ObservedPrice } from '../house/prices.js';
 import type { Log } from '../observe/log.js';
 import type { PriceTicks } from '../observe/price-ticks.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
@@ -143,16 +144,14 @@ function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {
   return { ...known, symbol, startPriceMicros: lastMicros ?? known.startPriceMicros };
 }
 
-type AcceptedPrice = (asset: number, priceMicros: number, observedAtMs: number) => void;
-
 interface PriceSinkOptions {
   sequencer: Submitter;
   log: Log;
   ticks: PriceTicks;
   /** What a feed without sources is called. */
   onlySource: string;
-  /** Called with each price that counts. */
-  accepted: AcceptedPrice;
+  /** Called after each price, with the one that the engine stored; null: it stored none. */
+  observed: (asset: number, price: ObservedPrice | null) => void;
 }
 
 /** Submits each price as a command. */
@@ -161,7 +160,7 @@ export function priceSink({
   log,
   ticks,
   onlySource,
-  accepted,
+  observed,
 }: PriceSinkOptions): PriceSink {
   const { engine } = sequencer;
   return (symbol, priceMicros, observedAtMs, source) => {
@@ -187,18 +186,19 @@ export function priceSink({
     }
     ticks.add(symbol, tick);
     tellGuard(engine, log, { symbol, asset, wasHeld });
-    reportAccepted(engine, accepted);
+    observed(asset, storedPrice(engine));
   };
 }
 
-/** The price that the last command stored, if any: of several sources, their median. */
-function reportAccepted(engine: Engine, accepted: AcceptedPrice): void {
-  const { values, length } = engine.events;
-  const { asset, priceMicros, observedAtMs } = EventSlot.priceObserved;
+/** The price that the last command stored: of several sources, their median. null: none. */
+function storedPrice({ events }: Engine): ObservedPrice | null {
+  const { values, length } = events;
+  const { priceMicros, observedAtMs } = EventSlot.priceObserved;
   for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
     if (values[at] === EventType.priceObserved)
-      accepted(values[at + asset]!, values[at + priceMicros]!, values[at + observedAtMs]!);
+      return { priceMicros: values[at + priceMicros]!, observedAtMs: values[at + observedAtMs]! };
   }
+  return null;
 }
 
 function tellGuard(

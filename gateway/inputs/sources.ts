@@ -2,12 +2,9 @@
  * The senders of commands other than clients: the price feed, the scheduler and the house. They
  * stop before the journal closes, or as soon as trading is halted.
  */
-import type { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
-import { assetOfMarket } from '../../engine/interface/domain.js';
-import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import { cancelHouseOrders, HOUSE_USERNAME, House } from '../house/house.js';
+import { cancelHouseOrders, House } from '../house/house.js';
 import type { Log } from '../observe/log.js';
 import { PriceTicks } from '../observe/price-ticks.js';
 import type { WatchedSequencer } from '../observe/watched-sequencer.js';
@@ -44,8 +41,7 @@ export class Sources {
         log,
         ticks: this.ticks,
         onlySource: config.feed.kind === 'live' ? config.feed.venues[0]!.name : config.feed.kind,
-        accepted: (asset, priceMicros, observedAtMs) =>
-          this.house?.observe(asset, priceMicros, observedAtMs),
+        observed: (asset, price) => this.house?.observe(asset, price),
       }),
     );
   }
@@ -86,20 +82,6 @@ function openHouse({ config, log, sequencer, inputs }: SourcesOptions): House | 
     fundsMicros: config.houseFundsMicros,
   });
   house.start();
-  const userId = sequencer.engine.findUser(HOUSE_USERNAME);
-  sequencer.watch(() => wakeHouse(sequencer.engine, house, userId));
+  sequencer.watch(() => house.noteFills());
   return house;
-}
-
-/** The house reviews an asset's quotes when a market opens and when one of its quotes is filled. */
-function wakeHouse(engine: Engine, house: House, houseUserId: number): void {
-  const { values, length } = engine.events;
-  for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
-    const type = values[at]!;
-    if (type === EventType.trade && values[at + EventSlot.trade.makerId] === houseUserId) {
-      house.wake(assetOfMarket(values[at + EventSlot.trade.marketId]!));
-    } else if (type === EventType.marketOpened) {
-      house.wake(assetOfMarket(values[at + EventSlot.marketOpened.marketId]!));
-    }
-  }
 }

@@ -56,6 +56,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   },
   'long-journal': own('long-journal'),
   'real-day': own('real-day'),
+  house: own('house'),
   site: longer('gateway/site/balances'),
   soak: own('soak'),
   standstill: own('standstill'),

@@ -172,15 +172,17 @@ describe('the fair value', () => {
 
 describe('recent prices', () => {
   const START_MS = 1_763_700_300_000;
+  const add = (prices: RecentPrices, priceMicros: number, atMs: number) =>
+    prices.add({ priceMicros, observedAtMs: atMs }, atMs);
 
   test('the average weighs each price by the time it was the latest', () => {
     const prices = new RecentPrices();
     expect(prices.last).toBeNull();
     expect(prices.averageMicros(START_MS, START_MS + 1)).toBeNull();
-    prices.add(100, START_MS - 5_000);
-    prices.add(200, START_MS + 10_000);
-    prices.add(400, START_MS + 40_000);
-    prices.add(999, START_MS + 39_000);
+    add(prices, 100, START_MS - 5_000);
+    add(prices, 200, START_MS + 10_000);
+    add(prices, 400, START_MS + 40_000);
+    add(prices, 999, START_MS + 39_000);
     expect(prices.last).toEqual({ priceMicros: 400, observedAtMs: START_MS + 40_000 });
     expect(prices.averageMicros(START_MS, START_MS + 60_000)).toBe(
       (100 * 10 + 200 * 30 + 400 * 20) / 60,
@@ -192,7 +194,7 @@ describe('recent prices', () => {
 
   test('keeps the price in force at the start of the kept time, and drops older ones', () => {
     const prices = new RecentPrices();
-    for (let i = 0; i <= 4_000; i++) prices.add(1_000 + i, START_MS + i * 100);
+    for (let i = 0; i <= 4_000; i++) add(prices, 1_000 + i, START_MS + i * 100);
     expect(prices.averageMicros(START_MS, START_MS + 100_000)).toBeNull();
     expect(prices.averageMicros(START_MS + 340_000, START_MS + 340_100)).toBe(4_400);
   });
@@ -209,7 +211,7 @@ describe('recent prices', () => {
     let sum = 0;
     for (let i = 0; i < 20_000; i++) {
       price *= Math.exp(perMs(annual) * Math.sqrt(everyMs) * normal());
-      prices.add(Math.round(price), START_MS + i * everyMs);
+      add(prices, Math.round(price), START_MS + i * everyMs);
       if (i >= 10_000) sum += prices.volatility ** 2;
     }
     const found = Math.sqrt((sum / 10_000) * YEAR_MS);
@@ -220,10 +222,22 @@ describe('recent prices', () => {
   test('the volatility starts with an assumption and stays within bounds', () => {
     const prices = new RecentPrices();
     expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(0.6, 10);
-    for (let i = 0; i < 10_000; i++) prices.add(95_000_000_000, START_MS + i * 1_000);
+    for (let i = 0; i < 10_000; i++) add(prices, 95_000_000_000, START_MS + i * 1_000);
     expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(0.25, 10);
     for (let i = 0; i < 1_000; i++)
-      prices.add(1_000_000 * (1 + (i % 2)), START_MS + 10_000_000 + i * 1_000);
+      add(prices, 1_000_000 * (1 + (i % 2)), START_MS + 10_000_000 + i * 1_000);
     expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(5, 10);
+  });
+
+  test('says how old the last price usually is when the next one comes', () => {
+    const prices = new RecentPrices();
+    expect(prices.horizonMs).toBe(250);
+    const add = (atMs: number) =>
+      prices.add({ priceMicros: 1_000, observedAtMs: START_MS + atMs }, START_MS + atMs + 150);
+    for (let i = 0; i < 10; i++) add(i * 400);
+    expect(prices.horizonMs).toBe(550);
+    // An outage is not a habit.
+    add(120_000);
+    expect(prices.horizonMs).toBeLessThan(700);
   });
 });

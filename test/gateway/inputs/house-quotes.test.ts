@@ -176,11 +176,11 @@ describe('a plan', () => {
     expect(plan({ spendableMicros: 0 })).toEqual({ quotes: [], short: true });
   });
 
-  test('is wider the faster the fair value moves, up to a limit', () => {
-    expect(halfSpreadTicks(0)).toBe(5);
-    expect(halfSpreadTicks(0.014)).toBeCloseTo(12);
-    expect(halfSpreadTicks(0.05)).toBeCloseTo(30);
-    expect(halfSpreadTicks(10)).toBe(100);
+  test('is wider the faster the fair value moves and the more takers know, up to a limit', () => {
+    expect(halfSpreadTicks(0, 0)).toBe(5);
+    expect(halfSpreadTicks(10, 0)).toBe(20);
+    expect(halfSpreadTicks(10, 1.5)).toBe(50);
+    expect(halfSpreadTicks(10, 100)).toBe(300);
   });
 });
 

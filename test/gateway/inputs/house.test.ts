@@ -53,8 +53,8 @@ function newHouse(fundsMicros = FUNDS_MICROS, sequencer: Submitter = exchange): 
 /** A price, passed to the engine and then to the house, as in the gateway. */
 function price(dollars: number, asset = 0): void {
   const { priceMicros, observedAtMs } = exchange.price(asset, dollars);
-  house.observe(asset, priceMicros, observedAtMs);
-  if (asset === 0) seenPrices.add(priceMicros, observedAtMs);
+  house.observe(asset, { priceMicros, observedAtMs });
+  if (asset === 0) seenPrices.add({ priceMicros, observedAtMs }, clock.nowMs());
 }
 
 const houseId = () => exchange.engine.findUser(HOUSE_USERNAME);
@@ -123,13 +123,12 @@ describe('a first start', () => {
     await eventually(() => expect(fillsInFull(Outcome.UP, 10, 1)).toBe(true));
   });
 
-  test('places only post-only orders, and sends nothing from within observe', async () => {
+  test('places only post-only orders', async () => {
     house.start();
-    const sentBefore = exchange.sent.length;
     price(95_000);
-    expect(exchange.sent).toHaveLength(sentBefore + 1);
-    await quoted();
     for (const sent of exchange.sent) expect(sent.code).toBe(0);
+    expect(houseOrders().length).toBeGreaterThan(0);
+    expect(houseOrders().every((order) => order.postOnly)).toBe(true);
     expect(exchange.events().filter((event) => event.type === 'trade')).toEqual([]);
   });
 
@@ -181,19 +180,19 @@ function fairTicks(): number {
 }
 
 describe('a market’s life', () => {
-  test('moves its quotes with the price, at most once a second', async () => {
+  test('moves its quotes within the turn of the price: no command can come in between', () => {
     house.start();
     price(95_000);
-    await quoted();
-    const ask = market().bestAskTicks!;
-    clock.set(clock.nowMs() + 999);
+    const before = { bid: market().bestBidTicks!, ask: market().bestAskTicks! };
+    clock.set(clock.nowMs() + 250);
     price(95_100);
-    price(3_300, 1);
-    await quoted(1);
-    await clock.seen();
-    expect(market().bestAskTicks).toBe(ask);
-    clock.set(clock.nowMs() + 1);
-    await eventually(() => expect(market().bestAskTicks!).toBeGreaterThan(ask + 20));
+    expect(market().bestBidTicks!).toBeGreaterThan(before.bid + 20);
+    expect(market().bestAskTicks!).toBeGreaterThan(fairTicks());
+    const sent = exchange.sent.length;
+    clock.set(clock.nowMs() + 250);
+    price(95_101);
+    // Too small a move: nothing but the price.
+    expect(exchange.sent).toHaveLength(sent + 1);
   });
 
   test('renews quotes that were taken', async () => {
@@ -255,16 +254,30 @@ describe('a market’s life', () => {
     return 100 * DOLLAR - trades.reduce((sum, each) => sum + each.upTicks * each.sizeLots, 0);
   }
 
-  test('withdraws its quotes after two minutes without a price, until one comes', async () => {
+  test('withdraws its quotes after two seconds without a price, until one comes', async () => {
     house.start();
     price(95_000);
     await quoted();
-    clock.set(clock.nowMs() + 120_000);
+    clock.set(clock.nowMs() + 2_000);
     await clock.seen();
     expect(houseOrders().length).toBeGreaterThan(0);
     clock.set(clock.nowMs() + 1);
     await eventually(() => expect(houseOrders()).toEqual([]));
     price(95_010);
+    await quoted();
+  });
+
+  test('has no quotes while the price is held back', async () => {
+    house.start();
+    price(95_000);
+    clock.set(clock.nowMs() + 500);
+    const held = { priceMicros: 50_000 * DOLLAR, observedAtMs: clock.nowMs() };
+    exchange.do({ kind: 'observePrice', asset: 0, ...held });
+    expect(exchange.engine.heldPrice(0)).not.toBeNull();
+    house.observe(0, null);
+    expect(houseOrders()).toEqual([]);
+    clock.set(clock.nowMs() + 500);
+    price(95_000);
     await quoted();
   });
 });
@@ -337,6 +350,26 @@ describe('inventory and money', () => {
     expect(warnings).toHaveLength(1);
   });
 
+  test('stops when it has lost a tenth of its funds in a day, and says so', async () => {
+    house.stop();
+    house = newHouse(2_000 * DOLLAR);
+    exchange.scheduler.start();
+    house.start();
+    exchange.do(registration('lucky', 100_000));
+    price(95_000);
+    // Each time the buyer is right.
+    let window = 0;
+    for (; window < 40 && houseOrders().length > 0; window++) {
+      exchange.submit(buy({ userId: 2, marketId: marketId(), budgetMicros: 200 * DOLLAR }));
+      await pass(WINDOW_MS + 2_000, 95_010 + 10 * window);
+    }
+    expect(window).toBeLessThan(40);
+    const lost = -exchange.engine.account(houseId())!.realizedProfitMicros;
+    expect(lost).toBeGreaterThan(100 * DOLLAR);
+    expect(lost).toBeLessThan(260 * DOLLAR);
+    expect(logged.filter((entry) => entry.msg.includes('may lose'))).toHaveLength(1);
+  });
+
   test('stays behind other orders in the book and takes nothing', async () => {
     exchange.do(registration('other', 100_000));
     price(95_000);
@@ -349,7 +382,7 @@ describe('inventory and money', () => {
     exchange.do(buy({ ...order, priceTicks: 600 }));
     exchange.do(buy({ ...order, priceTicks: 380, outcome: Outcome.DOWN }));
     house.start();
-    house.observe(0, 95_000 * DOLLAR, clock.nowMs());
+    house.observe(0, { priceMicros: 95_000 * DOLLAR, observedAtMs: clock.nowMs() });
     await quoted();
     expect(exchange.events().filter((event) => event.type === 'trade')).toEqual([]);
     expect(market().bestBidTicks).toBe(600);
@@ -380,7 +413,7 @@ describe('stopping and starting', () => {
     // A house started later acts and wakes up by its timer.
     const next = newHouse();
     next.start();
-    next.observe(0, 95_500 * DOLLAR, clock.nowMs());
+    next.observe(0, { priceMicros: 95_500 * DOLLAR, observedAtMs: clock.nowMs() });
     await quoted();
     await clock.seen();
     next.stop();
@@ -441,7 +474,7 @@ test('half a day of real prices with a busy trader: every market is quoted, clai
   const firstMs = feed.clock.nowMs();
   feed.feed.start((_symbol, priceMicros, observedAtMs) => {
     day.do({ kind: 'observePrice', asset: 0, priceMicros, observedAtMs });
-    dealer.observe(0, priceMicros, observedAtMs);
+    dealer.observe(0, { priceMicros, observedAtMs });
   });
   let bought = 0;
   const trader = setInterval(() => {

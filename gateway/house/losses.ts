@@ -1,0 +1,85 @@
+/** What the house loses: to takers who know more than it does, and in an hour and a day. */
+
+const HALF_LIFE_MS = 1_800_000;
+const MAX_EXTRA_DEVIATIONS = 6;
+
+interface Fill {
+  marketId: number;
+  upTicks: number;
+  /** Of UP: positive if the house bought, negative if it sold. */
+  lots: number;
+}
+
+interface Marked extends Fill {
+  atMs: number;
+  /** The fair value's standard deviation until the fill is compared. */
+  deviationTicks: number;
+}
+
+/**
+ * What fills in an asset's markets have cost, by the fair value of the first price that a taker
+ * cannot have known, less what others have earned. It fades with time and is never negative:
+ * earnings are not saved for later losses.
+ */
+export class FillLosses {
+  private readonly fills: Marked[] = [];
+  private lostMicros = 0;
+  /** Of the same fills, the variance that chance gives to it. */
+  private variance = 0;
+  private fadedAtMs = 0;
+
+  filled(fill: Marked): void {
+    this.fills.push(fill);
+  }
+
+  /** Compares the fills of before `beforeMs`. Those in another market are forgotten. */
+  mark(marketId: number, fairTicks: number, beforeMs: number): void {
+    while (this.fills.length > 0 && this.fills[0]!.atMs <= beforeMs) {
+      const fill = this.fills.shift()!;
+      if (fill.marketId !== marketId) continue;
+      const fade = this.fade(fill.atMs);
+      const gainedMicros = fill.lots * (fairTicks - fill.upTicks);
+      this.lostMicros = Math.max(0, this.lostMicros * fade - gainedMicros);
+      this.variance = this.variance * fade + (fill.lots * fill.deviationTicks) ** 2;
+      this.fadedAtMs = fill.atMs;
+    }
+  }
+
+  /** By how many standard deviations the losses are larger than chance explains, with one. */
+  extraDeviations(nowMs: number): number {
+    if (this.lostMicros === 0) return 0;
+    const deviations = (this.lostMicros / Math.sqrt(this.variance)) * Math.sqrt(this.fade(nowMs));
+    return Math.min(Math.max(0, deviations - 1), MAX_EXTRA_DEVIATIONS);
+  }
+
+  private fade(nowMs: number): number {
+    return 0.5 ** ((nowMs - this.fadedAtMs) / HALF_LIFE_MS);
+  }
+}
+
+const HOUR_MS = 3_600_000;
+/** Each period, and the fraction of its funds that the house may lose in it. */
+const PERIODS = [
+  { lengthMs: HOUR_MS, share: 1 / 20 },
+  { lengthMs: 24 * HOUR_MS, share: 1 / 10 },
+];
+
+/** Says when the house has lost too much since the hour or the day began (UTC). */
+export class LossLimit {
+  private readonly periods: { number: number; profitMicros: number }[] = [];
+  private wasReached = false;
+
+  constructor(private readonly fundsMicros: number) {}
+
+  /** `isNew`: the last check said the opposite. */
+  check(profitMicros: number, nowMs: number): { isReached: boolean; isNew: boolean } {
+    const isReached = PERIODS.some(({ lengthMs, share }, i) => {
+      const number = Math.floor(nowMs / lengthMs);
+      if (this.periods[i]?.number !== number) this.periods[i] = { number, profitMicros };
+      return this.periods[i]!.profitMicros - profitMicros > this.fundsMicros * share;
+    });
+    const isNew = isReached !== this.wasReached;
+    this.wasReached = isReached;
+    return { isReached, isNew };
+  }
+}

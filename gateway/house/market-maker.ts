@@ -1,0 +1,351 @@
+/**
+ * What the house does in the book: it quotes both sides of each active market around a fair value.
+ * It reads no clock and sets no timer, so a simulation can drive it for days.
+ *
+ * Always holds: all its orders are post-only. After a price, no order rests that the new fair value
+ * makes too good, and while prices are stale or held back, or near a market's end, none does. Its
+ * loss is limited by its exposure and money in a market, and by what it may lose in an hour and a
+ * day. Its orders, positions and profit are read from the engine, so it continues after a crash as
+ * after a pause, except that the hour and the day begin anew.
+ */
+import type { Logger } from 'pino';
+import type { Engine } from '../../engine/engine.js';
+import { CODES, Code } from '../../engine/interface/codes.js';
+import type { BatchOperation, Command } from '../../engine/interface/commands.js';
+import {
+  assetOfMarket,
+  MarketStatus,
+  Outcome,
+  Resolution,
+  Side,
+  TimeInForce,
+} from '../../engine/interface/domain.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
+import {
+  MAX_BATCH_OPERATIONS,
+  MAX_TIME_MS,
+  MICROS_PER_SET,
+} from '../../engine/interface/limits.js';
+import {
+  FIRST_OPERATION,
+  nextOperation,
+  RESULT_HEAD_LENGTH,
+  ResultHead,
+} from '../../engine/interface/results.js';
+import type { MarketView, OrderView, PositionView } from '../../engine/interface/views.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { AVERAGED_MS, type FairValue, fairValue } from './fair-value.js';
+import { FillLosses, LossLimit } from './losses.js';
+import { type ObservedPrice, RecentPrices } from './prices.js';
+import {
+  changesTo,
+  halfSpreadTicks,
+  isBidFor,
+  needsRequote,
+  planQuotes,
+  type Quote,
+  type QuotePlan,
+} from './quotes.js';
+
+/** It has no quotes in a market for this much exchange time before its end. */
+export const PULL_BEFORE_END_MS = 20_000;
+/** It has no quotes if the last price is older than this, and than two usual intervals. */
+const MAX_PRICE_AGE_MS = 2_000;
+
+/** Fractions of its funds: the most to commit to a market, and the most to lose in one. */
+const MARKET_SHARE_OF_FUNDS = 1 / 10;
+const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
+/** Fraction of the available balance. The rest covers the fee that the engine adds to a buy. */
+const SPENDABLE_SHARE = 0.99;
+
+/** Refusals of quotes that need no warning. */
+const EXPECTED = ['market_not_active', 'market_paused', 'user_frozen'];
+
+interface MarketMakerOptions {
+  engine: Engine;
+  /** Executes a command; null: none is accepted now. */
+  submit: (command: Command) => NumberBuffer | null;
+  log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** The house's account, and the base of its limits. */
+  userId: number;
+  fundsMicros: number;
+}
+
+interface AssetState {
+  readonly prices: RecentPrices;
+  readonly losses: FillLosses;
+  /** Of the fair value, in the time by which a taker's price can be newer. */
+  deviationTicks: number;
+  short: boolean;
+}
+
+/** What the quotes of a market should be. */
+interface Wanted extends QuotePlan {
+  half: number;
+}
+
+export class MarketMaker {
+  private readonly engine: Engine;
+  private readonly userId: number;
+  private readonly fundsMicros: number;
+  private readonly assets: AssetState[] = [];
+  private readonly limit: LossLimit;
+
+  constructor(private readonly options: MarketMakerOptions) {
+    this.engine = options.engine;
+    this.userId = options.userId;
+    this.fundsMicros = options.fundsMicros;
+    this.limit = new LossLimit(options.fundsMicros);
+  }
+
+  /** A price that the engine stored. Quotes that it makes too good are gone when this returns. */
+  observe(asset: number, price: ObservedPrice, nowMs: number): void {
+    const { prices, losses } = this.stateOf(asset);
+    prices.add(price, nowMs);
+    const market = this.engine.market(this.engine.activeMarket(asset));
+    if (market !== null) {
+      const { probability } = this.fairOf(market, nowMs);
+      losses.mark(market.marketId, probability * MICROS_PER_SET, nowMs - prices.horizonMs);
+    }
+    this.review(asset, nowMs);
+  }
+
+  /** Reads the events of the last command, for what the house's fills may cost. */
+  noteFills(): void {
+    const { values, length } = this.engine.events;
+    const { makerId, makerSide, makerOutcome, marketId, upTicks, sizeLots } = EventSlot.trade;
+    for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
+      if (values[at] !== EventType.trade || values[at + makerId] !== this.userId) continue;
+      const isBid = isBidFor(values[at + makerSide] as Side, values[at + makerOutcome] as Outcome);
+      const { losses, deviationTicks } = this.stateOf(assetOfMarket(values[at + marketId]!));
+      losses.filled({
+        marketId: values[at + marketId]!,
+        upTicks: values[at + upTicks]!,
+        lots: isBid ? values[at + sizeLots]! : -values[at + sizeLots]!,
+        atMs: this.engine.nowMs,
+        deviationTicks,
+      });
+    }
+  }
+
+  /** Withdraws, moves and adds quotes of the asset's market. */
+  review(asset: number, nowMs: number): void {
+    const market = this.engine.market(this.engine.activeMarket(asset));
+    if (market === null) return;
+    const state = this.stateOf(asset);
+    const { marketId } = market;
+    const resting = this.engine.orders(this.userId).filter((order) => order.marketId === marketId);
+    if (!this.isQuotable(market, state, nowMs)) {
+      if (resting.length > 0) this.cancelAll(marketId);
+      return;
+    }
+    const { quotes, short, half } = this.wanted(market, state, resting, nowMs);
+    this.noteShortage(state, market, short);
+    if (needsRequote(quotes, resting, half)) this.requote(marketId, quotes, resting);
+  }
+
+  claimWinnings(): void {
+    for (const position of this.engine.positions(this.userId)) {
+      const market = this.engine.market(position.marketId);
+      if (market?.status !== MarketStatus.RESOLVED || !paysOut(market, position)) continue;
+      const { marketId } = market;
+      this.options.submit({ kind: 'claim', userId: this.userId, idempotencyKey: null, marketId });
+    }
+  }
+
+  withdraw(): void {
+    const marketIds = new Set(this.engine.orders(this.userId).map((order) => order.marketId));
+    for (const marketId of marketIds) this.cancelAll(marketId);
+  }
+
+  private stateOf(asset: number): AssetState {
+    this.assets[asset] ??= {
+      prices: new RecentPrices(),
+      losses: new FillLosses(),
+      deviationTicks: 0,
+      short: false,
+    };
+    return this.assets[asset];
+  }
+
+  private isQuotable(market: MarketView, { prices }: AssetState, nowMs: number): boolean {
+    return (
+      market.endsAtMs - nowMs > PULL_BEFORE_END_MS &&
+      prices.last !== null &&
+      nowMs - prices.last.observedAtMs <= Math.max(MAX_PRICE_AGE_MS, 2 * prices.horizonMs) &&
+      this.engine.heldPrice(market.asset) === null &&
+      this.isWithinLimit(nowMs)
+    );
+  }
+
+  private isWithinLimit(nowMs: number): boolean {
+    const { realizedProfitMicros } = this.engine.account(this.userId)!;
+    const { isReached, isNew } = this.limit.check(realizedProfitMicros, nowMs);
+    if (isNew && isReached)
+      this.options.log.error(
+        { realizedProfitMicros },
+        'house: it has lost what it may lose in an hour or a day, and quotes nothing until that is over',
+      );
+    else if (isNew) this.options.log.warn({}, 'house: it quotes again after its losses');
+    return !isReached;
+  }
+
+  private fairOf({ asset, startPriceMicros, endsAtMs }: MarketView, nowMs: number): FairValue {
+    const { prices } = this.stateOf(asset);
+    const { priceMicros } = prices.last!;
+    return fairValue({
+      priceMicros,
+      startPriceMicros,
+      remainingMs: Math.max(0, endsAtMs - nowMs),
+      averageMicros: prices.averageMicros(endsAtMs - AVERAGED_MS, nowMs) ?? priceMicros,
+      volatility: prices.volatility,
+    });
+  }
+
+  private wanted(
+    market: MarketView,
+    state: AssetState,
+    resting: readonly OrderView[],
+    nowMs: number,
+  ): Wanted {
+    const { marketId } = market;
+    const { probability, perSecond } = this.fairOf(market, nowMs);
+    const deviationTicks = perSecond * MICROS_PER_SET * Math.sqrt(state.prices.horizonMs / 1_000);
+    state.deviationTicks = deviationTicks;
+    const half = halfSpreadTicks(deviationTicks, state.losses.extraDeviations(nowMs));
+    const position = this.engine.position(this.userId, marketId);
+    const { maxOrderMicros, maxOpenOrders } = this.engine.rules();
+    const plan = planQuotes({
+      fairTicks: probability * MICROS_PER_SET,
+      halfSpreadTicks: half,
+      upLots: position?.upLots ?? 0,
+      downLots: position?.downLots ?? 0,
+      maxExposureLots: Math.floor((this.fundsMicros * EXPOSURE_SHARE_OF_FUNDS) / MICROS_PER_SET),
+      spendableMicros: this.spendableMicros(position, resting),
+      maxOrderMicros,
+      maxOrders: Math.floor(maxOpenOrders / this.engine.assetCount),
+      othersBidTicks: this.othersBest(marketId, Side.SELL),
+      othersAskTicks: this.othersBest(marketId, Side.BUY),
+    });
+    return { ...plan, half };
+  }
+
+  /** Money for all buys in a market: its limit less the cost of shares held, within the balance. */
+  private spendableMicros(position: PositionView | null, resting: readonly OrderView[]): number {
+    const committed = position === null ? 0 : position.upCostMicros + position.downCostMicros;
+    const buys = resting.filter((order) => order.side === Side.BUY);
+    const held = buys.reduce((sum, order) => sum + order.priceTicks * order.sizeLots, 0);
+    const available = this.engine.account(this.userId)!.availableMicros + held;
+    const cap = this.fundsMicros * MARKET_SHARE_OF_FUNDS - committed;
+    return Math.floor(Math.max(0, Math.min(cap, available * SPENDABLE_SHARE)));
+  }
+
+  /** The best price of UP at which others would sell to (BUY) or buy from (SELL) the house. */
+  private othersBest(marketId: number, side: Side): number | null {
+    const priceTicks = side === Side.BUY ? MICROS_PER_SET - 1 : 1;
+    const quote = this.engine.quote({
+      marketId,
+      side,
+      outcome: Outcome.UP,
+      budgetMicros: priceTicks,
+      sizeLots: 1,
+      priceTicks,
+      userId: this.userId,
+    });
+    return quote?.worstTicks ?? null;
+  }
+
+  private noteShortage(state: AssetState, market: MarketView, short: boolean): void {
+    if (short === state.short) return;
+    state.short = short;
+    const symbol = this.engine.assetSymbol(market.asset);
+    const { availableMicros } = this.engine.account(this.userId)!;
+    const { maxOrderMicros, maxOpenOrders } = this.engine.rules();
+    const bounds = { symbol, availableMicros, maxOrderMicros, maxOpenOrders };
+    if (short)
+      this.options.log.warn(
+        bounds,
+        'house: quotes are reduced by its money, or by the rules in force',
+      );
+    else this.options.log.info(bounds, 'house: quotes have their full size again');
+  }
+
+  /** One command, so that no order meets a half-replaced set of quotes. */
+  private requote(marketId: number, quotes: readonly Quote[], resting: readonly OrderView[]): void {
+    const { cancel, place } = changesTo(quotes, resting);
+    const operations: BatchOperation[] = [
+      ...cancel.map((order) => this.cancelOf(order)),
+      ...place.map((quote) => this.orderOf(marketId, quote)),
+    ];
+    // The house never has this many orders. If it does, the next review starts from none.
+    if (operations.length > MAX_BATCH_OPERATIONS) this.cancelAll(marketId);
+    else if (operations.length > 0) this.submitBatch(operations);
+  }
+
+  private cancelOf(order: OrderView): BatchOperation {
+    const { marketId, orderId } = order;
+    return { kind: 'cancel', userId: this.userId, idempotencyKey: null, marketId, orderId };
+  }
+
+  private orderOf(marketId: number, quote: Quote): BatchOperation {
+    const { outcome, priceTicks, sizeLots } = quote;
+    const order = {
+      userId: this.userId,
+      idempotencyKey: null,
+      marketId,
+      outcome,
+      sizeLots,
+      priceTicks,
+      timeInForce: TimeInForce.GTC,
+      postOnly: true,
+      validUntilMs: MAX_TIME_MS,
+    };
+    if (quote.side === Side.SELL) return { kind: 'sell', ...order };
+    return { kind: 'buy', ...order, budgetMicros: sizeLots * priceTicks };
+  }
+
+  private submitBatch(operations: BatchOperation[]): void {
+    const result = this.options.submit({
+      kind: 'batch',
+      userId: this.userId,
+      idempotencyKey: null,
+      operations,
+      atomic: false,
+    });
+    if (result === null) return;
+    // The market may have ended with this command. Any other refusal is a bug in the plan.
+    const refused = refusals(result).filter((code) => !EXPECTED.includes(code));
+    if (refused.length > 0) this.options.log.warn({ refused }, 'house: quotes were refused');
+  }
+
+  private cancelAll(marketId: number): void {
+    this.options.submit({ kind: 'cancelAll', userId: this.userId, idempotencyKey: null, marketId });
+  }
+}
+
+function paysOut(market: MarketView, position: PositionView): boolean {
+  switch (market.resolution) {
+    case Resolution.UP:
+      return position.upLots > 0;
+    case Resolution.DOWN:
+      return position.downLots > 0;
+    case Resolution.VOID:
+      return true;
+    case Resolution.NONE:
+      return false;
+  }
+}
+
+/** The codes of a batch's refused operations, or of the refused batch. */
+function refusals({ values }: NumberBuffer): string[] {
+  const batchCode = values[ResultHead.code]!;
+  if (batchCode !== Code.ok) return [CODES[batchCode]!];
+  const codes: string[] = [];
+  const count = values[RESULT_HEAD_LENGTH]!;
+  let at = FIRST_OPERATION;
+  for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
+    const code = values[at + ResultHead.code]!;
+    if (code !== Code.ok) codes.push(CODES[code]!);
+  }
+  return codes;
+}

@@ -1,0 +1,179 @@
+/**
+ * One asset with its markets, the engine and the house, in simulated time: a price at each step,
+ * and traders who act just before or just after it. All choices come from the seed.
+ *
+ * What a trader gains is counted by the fair value at its order, with the walk's true volatility
+ * and all that the trader knows, less the fee. So a market's result, which is chance, adds no
+ * noise.
+ */
+import { pino } from 'pino';
+import { Random } from '../../../bench/workload/random.js';
+import { Engine } from '../../../engine/engine.js';
+import { Code } from '../../../engine/interface/codes.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import { Outcome } from '../../../engine/interface/domain.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../../../engine/interface/events.js';
+import { ResultHead } from '../../../engine/interface/results.js';
+import type { MarketView } from '../../../engine/interface/views.js';
+import { AVERAGED_MS, fairValue } from '../../../gateway/house/fair-value.js';
+import { MarketMaker } from '../../../gateway/house/market-maker.js';
+import { RecentPrices } from '../../../gateway/house/prices.js';
+import { normalRandom } from '../../../gateway/inputs/feeds/random.js';
+import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
+
+const HOUSE_FUNDS_MICROS = 1_000_000 * DOLLAR;
+const ANNUAL_VOLATILITY = 0.5;
+const VOLATILITY = ANNUAL_VOLATILITY / Math.sqrt(365.25 * 86_400_000);
+const REVIEW_MS = 500;
+const CLAIM_MS = 60_000;
+const [HOUSE, TRADER] = [1, 2];
+
+/** A trader. Each may act just before the next price comes, and just after. */
+export interface Strategy {
+  /** Exchange time between prices; default 250 ms. */
+  intervalMs?: number;
+  beforePrice?(market: SimulatedMarket): void;
+  afterPrice?(market: SimulatedMarket): void;
+  /** Whether the exchange gets the price of this step. */
+  isSilent?(market: SimulatedMarket): boolean;
+}
+
+export class SimulatedMarket {
+  readonly engine = new Engine();
+  readonly random: Random;
+  readonly intervalMs: number;
+  /** The trader's gain after fees, and what it paid and was filled for. */
+  gainMicros = 0;
+  feeMicros = 0;
+  volumeMicros = 0;
+  nowMs = WINDOW_START_MS;
+  /** The price at the end of the step, which the exchange has not got before. */
+  priceMicros = 95_000 * DOLLAR;
+  private readonly maker: MarketMaker;
+  private readonly known = new RecentPrices();
+  private readonly normal: () => number;
+  private readonly stepDeviation: number;
+
+  constructor(
+    seed: string,
+    private readonly strategy: Strategy,
+  ) {
+    this.random = new Random(seed);
+    this.normal = normalRandom(new Random(`${seed}:prices`).next);
+    this.intervalMs = strategy.intervalMs ?? 250;
+    this.stepDeviation = VOLATILITY * Math.sqrt(this.intervalMs);
+    this.must({ kind: 'listAsset', symbol: 'BTC' });
+    this.must({ ...registration('house', HOUSE_FUNDS_MICROS / DOLLAR) });
+    this.must({ ...registration('trader', 9_000_000) });
+    this.maker = new MarketMaker({
+      engine: this.engine,
+      submit: (command) => this.submit(command),
+      log: pino({ level: 'silent' }),
+      userId: HOUSE,
+      fundsMicros: HOUSE_FUNDS_MICROS,
+    });
+  }
+
+  run(hours: number): void {
+    const endMs = this.nowMs + hours * 3_600_000;
+    while (this.nowMs < endMs) this.step();
+    this.engine.checkInvariants();
+  }
+
+  /** Market of the asset; null: none is active. */
+  get market(): MarketView | null {
+    return this.engine.market(this.engine.activeMarket(0));
+  }
+
+  /** The probability of UP by what is known at the end of the step. */
+  probability({ startPriceMicros, endsAtMs }: MarketView): number {
+    return fairValue({
+      priceMicros: this.priceMicros,
+      startPriceMicros,
+      remainingMs: Math.max(0, endsAtMs - this.nowMs),
+      averageMicros: this.known.averageMicros(endsAtMs - AVERAGED_MS, this.nowMs) ?? 0,
+      volatility: VOLATILITY,
+    }).probability;
+  }
+
+  /** Takes whatever is worth more than it costs with the fee. */
+  takeWhatGains(): void {
+    const { market } = this;
+    if (market === null) return;
+    const up = this.probability(market) * 1_000;
+    this.takeBelow(Outcome.UP, up, market.bestAskTicks);
+    this.takeBelow(Outcome.DOWN, 1_000 - up, invert(market.bestBidTicks));
+  }
+
+  buy(outcome: Outcome, budgetMicros: number, priceTicks = 999): void {
+    const { market } = this;
+    if (market === null) return;
+    const { marketId } = market;
+    this.trade(buy({ userId: TRADER, marketId, outcome, budgetMicros, priceTicks }), market);
+  }
+
+  sellAll(): boolean {
+    const { market } = this;
+    const position = market === null ? null : this.engine.position(TRADER, market.marketId);
+    if (market === null || position === null) return false;
+    const outcome = position.upLots > 0 ? Outcome.UP : Outcome.DOWN;
+    const sizeLots = position.upLots > 0 ? position.upLots : position.downLots;
+    if (sizeLots === 0) return false;
+    const { marketId } = market;
+    this.trade(sell({ userId: TRADER, marketId, outcome, sizeLots, priceTicks: 1 }), market);
+    return true;
+  }
+
+  private step(): void {
+    const { strategy } = this;
+    this.nowMs += this.intervalMs;
+    const move = this.stepDeviation * this.normal() - this.stepDeviation ** 2 / 2;
+    this.priceMicros = Math.round(this.priceMicros * Math.exp(move));
+    strategy.beforePrice?.(this);
+    if (this.engine.nextDueMs() <= this.nowMs) this.submit({ kind: 'advanceTime' });
+    const price = { priceMicros: this.priceMicros, observedAtMs: this.nowMs };
+    this.known.add(price, this.nowMs);
+    if (strategy.isSilent?.(this) !== true) {
+      this.must({ kind: 'observePrice', asset: 0, ...price });
+      this.maker.observe(0, price, this.nowMs);
+    }
+    if (this.nowMs % REVIEW_MS === 0) this.maker.review(0, this.nowMs);
+    if (this.nowMs % CLAIM_MS === 0) this.maker.claimWinnings();
+    strategy.afterPrice?.(this);
+  }
+
+  private takeBelow(outcome: Outcome, worthTicks: number, bestTicks: number | null): void {
+    const limitTicks = Math.ceil(worthTicks / 1.005) - 1;
+    if (bestTicks === null || bestTicks > limitTicks) return;
+    this.buy(outcome, 1_000 * DOLLAR, Math.min(limitTicks, 999));
+  }
+
+  private trade(command: Command, market: MarketView): void {
+    const up = this.probability(market) * 1_000;
+    this.submit(command);
+    const { values, length } = this.engine.events;
+    const { takerSide, takerOutcome, upTicks, sizeLots, feeMicros } = EventSlot.trade;
+    for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
+      if (values[at] !== EventType.trade) continue;
+      const isLong = (values[at + takerSide] === 0) === (values[at + takerOutcome] === Outcome.UP);
+      const gainTicks = isLong ? up - values[at + upTicks]! : values[at + upTicks]! - up;
+      this.gainMicros += gainTicks * values[at + sizeLots]! - values[at + feeMicros]!;
+      this.feeMicros += values[at + feeMicros]!;
+      this.volumeMicros += values[at + sizeLots]! * values[at + upTicks]!;
+    }
+    this.maker.noteFills();
+  }
+
+  private submit(command: Command) {
+    this.engine.apply(command, this.nowMs);
+    return this.engine.result;
+  }
+
+  private must(command: Command): void {
+    const code = this.submit(command).values[ResultHead.code]!;
+    if (code !== Code.ok) throw new Error(`${command.kind} was refused with code ${code}`);
+  }
+}
+
+const invert = (upTicks: number | null): number | null =>
+  upTicks === null ? null : 1_000 - upTicks;
