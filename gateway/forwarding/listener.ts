@@ -222,8 +222,8 @@ export class GatewayListener {
       },
     });
     link.began(context);
-    if (served === null) context.refuse(errorAnswer('route_not_found'));
-    else if (request.problems !== null) context.refuse(invalidRequest(request.problems));
+    if (served === null) context.refuseNow(errorAnswer('route_not_found'));
+    else if (request.problems !== null) context.refuseNow(invalidRequest(request.problems));
     else {
       const received = new ReceivedBody(body, head.isTooLarge === true);
       admit(context, served.route, received);

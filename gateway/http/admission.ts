@@ -87,7 +87,7 @@ function admitAnybody(context: RequestContext, route: Route, body: ReceivedBody)
     readSessionCookie(context.request.cookie) !== '' &&
     isCrossSite(context)
   ) {
-    context.refuse(errorAnswer('cross_site_request'));
+    context.refuseNow(errorAnswer('cross_site_request'));
     return;
   }
   // An invalid key must not be ignored: the partner of a new user is permanent.
@@ -99,20 +99,20 @@ function admitAnybody(context: RequestContext, route: Route, body: ReceivedBody)
 /** Returns false if the request has no valid partner key; the client has then been answered. */
 function identifyPartner(context: RequestContext, message = ''): boolean {
   const partner = context.gateway.partners.holderOf(context.request.authorization);
-  if (partner === null) context.refuse(errorAnswer('partner_key_required', {}, message));
+  if (partner === null) context.refuseNow(errorAnswer('partner_key_required', {}, message));
   else context.partner = partner;
   return partner !== null;
 }
 
 function admitPartner(context: RequestContext, route: Route, body: ReceivedBody): void {
   if (!identifyPartner(context)) return;
-  if (namesTwoUsers(context, route, body)) context.refuse(errorAnswer('user_mismatch'));
+  if (namesTwoUsers(context, route, body)) context.refuseNow(errorAnswer('user_mismatch'));
   else readAndRun(context, route, body);
 }
 
 function admitOperator(context: RequestContext, route: Route, body: ReceivedBody): void {
   context.operator = context.gateway.operators.holderOf(context.request.authorization);
-  if (context.operator === null) context.refuse(errorAnswer('operator_key_required'));
+  if (context.operator === null) context.refuseNow(errorAnswer('operator_key_required'));
   else readAndRun(context, route, body);
 }
 
@@ -128,7 +128,7 @@ function admitUser(context: RequestContext, route: Route, body: ReceivedBody): v
   const token = tokenIn(request);
   if (token === '') {
     if (!affords(context, route, body)) return;
-    if (route.access === 'session') context.refuse(errorAnswer('missing_token'));
+    if (route.access === 'session') context.refuseNow(errorAnswer('missing_token'));
     else readAndRun(context, route, body);
     return;
   }
@@ -136,9 +136,9 @@ function admitUser(context: RequestContext, route: Route, body: ReceivedBody): v
   const known = gateway.sessions.known(token);
   if (known === null && !affords(context, route, body)) return;
   const session = gateway.sessions.check(token, context.engine, known);
-  if (session === 'invalid_token') context.refuse(errorAnswer(session));
+  if (session === 'invalid_token') context.refuseNow(errorAnswer(session));
   else if (typeof session === 'string') {
-    if (affords(context, route, body)) context.answerError(errorAnswer(session));
+    if (affords(context, route, body)) context.refuseWhenDurable(errorAnswer(session));
   } else admitSession(context, route, body, session);
 }
 
@@ -150,7 +150,7 @@ function admitSession(
 ): void {
   if (!affords(context, route, body, session)) return;
   if (context.request.userToken === '' && route.method !== 'GET' && isCrossSite(context)) {
-    context.refuse(errorAnswer('cross_site_request'));
+    context.refuseNow(errorAnswer('cross_site_request'));
     return;
   }
   if (session.tokenId !== 0 && !admitNamed(context, route, session)) return;
@@ -160,7 +160,7 @@ function admitSession(
     return;
   }
   if (namesAnotherUser(context, route, body, `u${session.userId}`))
-    context.refuse(errorAnswer('user_mismatch'));
+    context.refuseNow(errorAnswer('user_mismatch'));
   else readAndRun(context, route, body);
 }
 
@@ -168,7 +168,7 @@ function admitSession(
 function admitNamed(context: RequestContext, route: Route, session: Session): boolean {
   const { scope, allowedAddresses } = session;
   if (allowedAddresses !== null && !isAllowed(allowedAddresses, context.addressBytes)) {
-    context.refuse(errorAnswer('address_not_allowed'));
+    context.refuseNow(errorAnswer('address_not_allowed'));
     return false;
   }
   session.lastUsedAtMs = context.engine.nowMs;
@@ -176,7 +176,7 @@ function admitNamed(context: RequestContext, route: Route, session: Session): bo
     route.handlesCredentials === true || (scope < Scope.TRADE && route.method !== 'GET');
   if (isRefused) {
     const required = route.handlesCredentials === true ? 'password' : 'trade';
-    context.refuse(scopeInsufficient(SCOPE_NAMES[scope], required));
+    context.refuseNow(scopeInsufficient(SCOPE_NAMES[scope], required));
   }
   return !isRefused;
 }
@@ -249,7 +249,7 @@ function runWhenReached(context: RequestContext, route: Route): void {
     const fault = session === null ? null : gateway.sessions.faultOf(session, context.engine);
     try {
       if (!isReached) context.refuseBehind();
-      else if (fault !== null) context.answerError(errorAnswer(fault));
+      else if (fault !== null) context.refuseWhenDurable(errorAnswer(fault));
       else runHandler(context, route);
     } catch (error) {
       gateway.fail(error);
@@ -268,23 +268,23 @@ function readBody(context: RequestContext, route: Route, body: ReceivedBody): bo
   if (route.body === undefined) return true;
   const { contentType, contentEncoding } = context.request;
   if (body.tooLarge) {
-    context.refuse(errorAnswer('body_too_large'));
+    context.refuseNow(errorAnswer('body_too_large'));
     return false;
   }
   const isJson = contentType === JSON_TYPE || JSON_IN_UTF8.test(contentType);
   // An empty body has no type.
   if (!isJson && body.bytes.length > 0) {
-    context.refuse(errorAnswer('unsupported_media_type'));
+    context.refuseNow(errorAnswer('unsupported_media_type'));
     return false;
   }
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
     context.addHeader('Accept-Encoding', 'identity');
-    context.refuse(UNKNOWN_ENCODING);
+    context.refuseNow(UNKNOWN_ENCODING);
     return false;
   }
   const { json } = body;
   if (json === undefined) {
-    context.refuse(errorAnswer('invalid_json'));
+    context.refuseNow(errorAnswer('invalid_json'));
     return false;
   }
   return acceptsKey(context, route) && parseBody(context, route, body, json);
@@ -293,7 +293,7 @@ function readBody(context: RequestContext, route: Route, body: ReceivedBody): bo
 /** An invalid key is refused: a client that relied on it could execute an order twice. */
 function acceptsKey(context: RequestContext, route: Route): boolean {
   const problems = readKey(context, route, context.session);
-  if (problems !== null) context.refuse(invalidRequest(problems));
+  if (problems !== null) context.refuseNow(invalidRequest(problems));
   return problems === null;
 }
 
@@ -340,7 +340,7 @@ function parseBody(
 ): boolean {
   const checked = checkJson(route.body!, { json, text, colons }, 'body', route.missing);
   if (checked.problems === null) context.body = checked.value;
-  else context.refuse(invalidRequest(checked.problems));
+  else context.refuseNow(invalidRequest(checked.problems));
   return checked.problems === null;
 }
 
@@ -354,7 +354,7 @@ function readQuery(context: RequestContext, route: Route): boolean {
   if (context.query !== undefined) return true;
   const { fields, repeated } = queryFields(rawQuery);
   if (repeated !== null) {
-    context.refuse(invalidRequest({ [repeated]: 'is duplicated' }));
+    context.refuseNow(invalidRequest({ [repeated]: 'is duplicated' }));
     return false;
   }
   const asked = fields[MIN_SEQUENCE_NAME];
@@ -365,7 +365,7 @@ function readQuery(context: RequestContext, route: Route): boolean {
   const missing = route.body === undefined ? route.missing : undefined;
   const checked = checkFields(route.query, fields, 'query', missing);
   if (checked.problems !== null) {
-    context.refuse(invalidRequest(checked.problems));
+    context.refuseNow(invalidRequest(checked.problems));
     return false;
   }
   context.query = checked.value;
@@ -378,7 +378,7 @@ function readMinSequence(context: RequestContext, route: Route, text: string): b
   if (route.body !== undefined) return true;
   const sequence = MIN_SEQUENCE.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(sequence)) {
-    context.refuse(invalidRequest({ minSequence: 'must be a sequence, such as 901' }));
+    context.refuseNow(invalidRequest({ minSequence: 'must be a sequence, such as 901' }));
     return false;
   }
   if (sequence > context.minSequence) {

@@ -195,7 +195,7 @@ export class RequestContext<Body = unknown, Query = unknown>
     if (result.granted) return true;
     const { error, retryAfter } = rateLimited(result.waitMs);
     this.addHeader('Retry-After', retryAfter);
-    this.refuse(error);
+    this.refuseNow(error);
     return false;
   }
 
@@ -227,7 +227,7 @@ export class RequestContext<Body = unknown, Query = unknown>
   }
 
   /** Refuses because of the current state. */
-  answerError(error: ErrorAnswer): void {
+  refuseWhenDurable(error: ErrorAnswer): void {
     this.answer(error.status, error.text);
   }
 
@@ -238,7 +238,7 @@ export class RequestContext<Body = unknown, Query = unknown>
   }
 
   /** Refuses because of the request alone, so the answer need not wait for the disk. */
-  refuse(error: ErrorAnswer): void {
+  refuseNow(error: ErrorAnswer): void {
     this.status = error.status;
     this.text = error.text;
     this.release();
@@ -251,14 +251,14 @@ export class RequestContext<Body = unknown, Query = unknown>
   }
 
   refuseUnavailable(): void {
-    this.refuse(UNAVAILABLE);
+    this.refuseNow(UNAVAILABLE);
   }
 
   /** Refuses a read because this process has not reached the sequence in time. */
   refuseBehind(): void {
     const { sequence } = this.engine;
     this.addHeader('Retry-After', '1');
-    this.refuse(errorAnswer('unavailable', { executed: false, sequence }, NOT_REACHED));
+    this.refuseNow(errorAnswer('unavailable', { executed: false, sequence }, NOT_REACHED));
   }
 
   /** Executes a command and answers with its receipt or its error. */
@@ -278,8 +278,8 @@ export class RequestContext<Body = unknown, Query = unknown>
     if (refusal === null || refusal.code === besides) return result;
     const { error, retryAfter } = refusalAnswer(refusal);
     if (retryAfter !== null) this.addHeader('Retry-After', retryAfter);
-    if (refusal.code === 'unavailable') this.refuse(error);
-    else this.answerError(error);
+    if (refusal.code === 'unavailable') this.refuseNow(error);
+    else this.refuseWhenDurable(error);
     return null;
   }
 

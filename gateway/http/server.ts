@@ -53,7 +53,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     }
     for (const [path, methods] of methodsByPath) this.refuseOtherMethods(path, methods);
     this.router.on('any', '/*', (response, request) => {
-      this.begin(response, request, null).refuse(errorAnswer('route_not_found'));
+      this.begin(response, request, null).refuseNow(errorAnswer('route_not_found'));
     });
   }
 
@@ -138,7 +138,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
         return;
       }
       context.addHeader('Allow', allowed);
-      context.refuse(errorAnswer('method_not_allowed'));
+      context.refuseNow(errorAnswer('method_not_allowed'));
     });
   }
 
@@ -177,7 +177,9 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
   private refuseSlow(context: RequestContext): void {
     this.slow++;
     context.closeAfterAnswer();
-    context.refuse(invalidRequest({ body: `did not end within ${BODY_MS_MAX / 1_000} seconds` }));
+    context.refuseNow(
+      invalidRequest({ body: `did not end within ${BODY_MS_MAX / 1_000} seconds` }),
+    );
   }
 
   /** An exception in a handler is a bug: memory may be half changed, so the process ends. */
@@ -213,7 +215,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     const context = this.begin(response, request, null);
     setImmediate(() => {
       context.closeAfterAnswer();
-      context.refuse(invalidRequest(problems));
+      context.refuseNow(invalidRequest(problems));
     });
   };
 

@@ -96,7 +96,7 @@ export class ReplicaAdmission {
         else relay();
       } else if (context.isOver) return;
       // A read executes nothing, whatever became of it.
-      else if (answer === 'unknown' && route.body !== undefined) context.refuse(OUTCOME_UNKNOWN);
+      else if (answer === 'unknown' && route.body !== undefined) context.refuseNow(OUTCOME_UNKNOWN);
       else context.refuseOverloaded();
     };
   }

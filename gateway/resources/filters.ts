@@ -22,11 +22,11 @@ export function filterOf(call: RequestContext<unknown, FilterQuery>): Filter | n
   const { marketId: marketName, fromMs = null, toMs = null } = call.query;
   const marketId = marketName === undefined ? null : marketIdNumber(call.engine, marketName);
   if (marketId === 0) {
-    call.refuse(invalidRequest({ marketId: 'must be the id of a market' }));
+    call.refuseNow(invalidRequest({ marketId: 'must be the id of a market' }));
     return null;
   }
   if (fromMs !== null && toMs !== null && fromMs > toMs) {
-    call.refuse(invalidRequest({ fromMs: 'must not be after toMs' }));
+    call.refuseNow(invalidRequest({ fromMs: 'must not be after toMs' }));
     return null;
   }
   const isSet = marketId !== null || fromMs !== null || toMs !== null;

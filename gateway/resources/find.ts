@@ -11,7 +11,7 @@ export function findAccount(
   parameter: string,
 ): AccountView | null {
   const account = call.engine.account(idNumber('u', call.parameter(parameter)));
-  if (account === null) call.answerError(errorAnswer('user_not_found'));
+  if (account === null) call.refuseWhenDurable(errorAnswer('user_not_found'));
   return account;
 }
 
@@ -33,7 +33,7 @@ export function marketNumber(engine: Engine, name: string): number {
 /** Whether the asset is listed. If not, the request is refused. */
 export function isListed(call: RequestContext<unknown, unknown>, symbol: string): boolean {
   if (call.engine.findAsset(symbol) >= 0) return true;
-  call.refuse(invalidRequest({ asset: `is not listed; ${assetsText(call.engine)}` }));
+  call.refuseNow(invalidRequest({ asset: `is not listed; ${assetsText(call.engine)}` }));
   return false;
 }
 

@@ -76,7 +76,7 @@ export function startPosition(
 }
 
 export function refuseCursor(context: RequestContext<unknown, unknown>): undefined {
-  context.refuse(invalidRequest({ cursor: 'is not a cursor of this list' }));
+  context.refuseNow(invalidRequest({ cursor: 'is not a cursor of this list' }));
 }
 
 /** The position in a cursor; null: it is not a cursor of this list. */

@@ -108,11 +108,11 @@ export const accountHistoryRoutes: Route[] = [
       const { userId, engine } = call;
       const orderId = idNumber('o', call.parameter('orderId'));
       if (orderId === 0) {
-        call.answerError(errorAnswer('order_not_found'));
+        call.refuseWhenDurable(errorAnswer('order_not_found'));
         return;
       }
       readHistory(call, { kind: 'userOrder', userId, orderId }, (order, sequence) => {
-        if (order === null) call.answerError(errorAnswer('order_not_found'));
+        if (order === null) call.refuseWhenDurable(errorAnswer('order_not_found'));
         else
           call.answerAt(
             sequence,

@@ -43,7 +43,7 @@ export const userRoutes: Route[] = [
             200,
             jsonText<typeof Profile>({ ...profileOf(shown), rank, sequence }),
           );
-        else call.answerError(errorAnswer('user_not_found'));
+        else call.refuseWhenDurable(errorAnswer('user_not_found'));
       });
     },
   }),

@@ -108,7 +108,7 @@ function parsedBatch(call: RequestContext<z.output<typeof BatchBody>, unknown>):
   const { body, engine, userId, idempotencyKey } = call;
   const { commands: operations, problems } = readOperations(engine, userId, body.operations);
   if (problems !== null) {
-    call.refuse(invalidRequest(problems));
+    call.refuseNow(invalidRequest(problems));
     return null;
   }
   return { kind: 'batch', userId, idempotencyKey, operations, atomic: body.atomic ?? false };

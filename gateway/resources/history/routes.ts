@@ -186,7 +186,7 @@ function answerPage<Kind extends 'marketTrades' | 'userTrades' | 'pointsCredits'
   const wanted = { ...request, limit, cursor } as unknown as RequestOf<Kind>;
   readHistory(call, wanted, (page, sequence) => {
     if (page === null) {
-      call.answerError(errorAnswer('market_not_found'));
+      call.refuseWhenDurable(errorAnswer('market_not_found'));
       return;
     }
     const nextCursor = nextCursorOf(list, page.nextCursor);

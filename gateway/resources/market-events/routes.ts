@@ -39,11 +39,11 @@ export const marketEventRoutes: Route[] = [
       const request = { kind: 'marketEvents', marketId, limit: query.limit, cursor } as const;
       readHistory(call, request, (page, sequence) => {
         if (page === null) {
-          call.answerError(errorAnswer('market_not_found'));
+          call.refuseWhenDurable(errorAnswer('market_not_found'));
           return;
         }
         if (page.market.status !== MarketStatus.RESOLVED) {
-          call.answerError(errorAnswer('market_not_resolved'));
+          call.refuseWhenDurable(errorAnswer('market_not_resolved'));
           return;
         }
         const events = page.entries.map(eventText).join(',');
@@ -69,7 +69,7 @@ export const marketEventRoutes: Route[] = [
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
       readHistory(call, { kind: 'marketTicks', marketId }, (found, sequence) => {
         if (found === null) {
-          call.answerError(errorAnswer('market_not_found'));
+          call.refuseWhenDurable(errorAnswer('market_not_found'));
           return;
         }
         const { startPriceMicros, endPriceMicros } = found.market;
@@ -100,7 +100,7 @@ export const marketEventRoutes: Route[] = [
       const { durableSequence } = call.gateway.sequencer;
       if (sequence > durableSequence) {
         const problem = `is beyond the end of the journal, which is ${durableSequence}`;
-        call.refuse(invalidRequest({ sequence: problem }));
+        call.refuseNow(invalidRequest({ sequence: problem }));
         return;
       }
       readHistory(call, { kind: 'journalBatch', sequence }, (batch) => {

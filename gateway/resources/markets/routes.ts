@@ -96,7 +96,7 @@ export const marketRoutes: Route[] = [
       const request = { kind: 'marketText', marketId } as const;
       const respond = (text: HashedText | null, sequence: number) => {
         if (text !== null) answerCoded(call, sequence, text.bytes, hashTag(text.contentHash));
-        else call.answerError(errorAnswer('market_not_found'));
+        else call.refuseWhenDurable(errorAnswer('market_not_found'));
       };
       readHistory(call, request, respond, () => answerWithoutHistory(call, marketId));
     },
@@ -115,7 +115,7 @@ export const marketRoutes: Route[] = [
       const { engine } = call;
       const marketId = marketNumber(engine, call.parameter('marketId'));
       if (!engine.hasMarket(marketId)) {
-        call.answerError(errorAnswer('market_not_found'));
+        call.refuseWhenDurable(errorAnswer('market_not_found'));
         return;
       }
       const { depth } = call.query;
@@ -140,7 +140,7 @@ export const marketRoutes: Route[] = [
       const market = findMarket(call, call.parameter('marketId'));
       if (market === null) return;
       if (market.status !== MarketStatus.ACTIVE) {
-        call.answerError(errorAnswer('market_not_active'));
+        call.refuseWhenDurable(errorAnswer('market_not_active'));
         return;
       }
       const { side, outcome, amount = 0, shares = MAX_ORDER_LOTS, price } = call.query;
@@ -165,7 +165,7 @@ function answerWithoutHistory(call: RequestContext<unknown, unknown>, marketId: 
 /** The market; null: there is none, and the request has been refused. */
 function findMarket(call: RequestContext<unknown, unknown>, id: string): MarketView | null {
   const market = call.engine.market(marketNumber(call.engine, id));
-  if (market === null) call.answerError(errorAnswer('market_not_found'));
+  if (market === null) call.refuseWhenDurable(errorAnswer('market_not_found'));
   return market;
 }
 

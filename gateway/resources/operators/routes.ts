@@ -141,7 +141,7 @@ export const operatorRoutes: Route[] = [
     handle(call) {
       const { engine } = call;
       const account = engine.account(engine.findUser(call.query.username));
-      if (account === null) return call.answerError(NO_SUCH_NAME);
+      if (account === null) return call.refuseWhenDurable(NO_SUCH_NAME);
       const { userId, username } = account;
       call.answer(200, jsonText<typeof FoundUser>({ userId: `u${userId}`, username }));
     },
@@ -251,7 +251,7 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
   const { engine } = call;
   const marketId = market === undefined ? 0 : marketIdNumber(engine, market);
   if (market !== undefined && marketId === 0) {
-    call.answerError(errorAnswer('market_not_found'));
+    call.refuseWhenDurable(errorAnswer('market_not_found'));
     return;
   }
   if (symbol !== undefined && !isListed(call, symbol.toUpperCase())) return;
@@ -272,7 +272,7 @@ function setRules(call: Call<z.infer<typeof RulesBody>>): void {
     maxOpenOrders: openOrders ?? maxOpenOrders,
   };
   if (areRules(rules)) run(call, { kind: 'setRules', ...rules, operator: call.operator!, reason });
-  else call.answerError(NO_SUCH_RULES);
+  else call.refuseWhenDurable(NO_SUCH_RULES);
 }
 
 /** A decimal as an integer of its smallest unit; a fraction if it is none. */
@@ -305,7 +305,7 @@ function run(call: Call<{ reason: string }>, command: Command): void {
   if (result === null) return;
   const { values } = result;
   const isActive = values[ResultHead.code] === Code.ok;
-  if (!isActive && !isVoid(call.engine, command)) call.answerError(RESOLVED);
+  if (!isActive && !isVoid(call.engine, command)) call.refuseWhenDurable(RESOLVED);
   else {
     const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
     const hasOrders = command.kind === 'setFrozen' || command.kind === 'operatorCancel';

@@ -209,13 +209,13 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
     const problems = new Problems();
     const given = givenIn(operation, call.body as Sent, engine, problems.add, path);
     if (problems.found !== null) {
-      call.refuse(invalidRequest(problems.found));
+      call.refuseNow(invalidRequest(problems.found));
       return null;
     }
     // With an idempotency key the engine refuses it, so that the refusal is remembered.
     if ((marketId === 0 || orderId === 0) && place.idempotencyKey === null) {
       const isOrder = engine.hasMarket(marketId);
-      call.answerError(errorAnswer(isOrder ? 'order_not_found' : 'market_not_found'));
+      call.refuseWhenDurable(errorAnswer(isOrder ? 'order_not_found' : 'market_not_found'));
       return null;
     }
     return operation.command(place, given);
@@ -242,6 +242,6 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
 function marketOf(call: Call, name: string): number | null {
   const marketId = marketNumber(call.engine, name);
   if (marketId !== 0 || call.idempotencyKey !== null) return marketId;
-  call.answerError(errorAnswer('market_not_found'));
+  call.refuseWhenDurable(errorAnswer('market_not_found'));
   return null;
 }

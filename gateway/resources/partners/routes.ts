@@ -94,7 +94,7 @@ function transfer(
   const partner = call.partner!;
   const userId = idNumber('u', call.body.userId);
   if (userId === 0) {
-    call.answerError(errorAnswer('user_not_found'));
+    call.refuseWhenDurable(errorAnswer('user_not_found'));
     return;
   }
   const isOwn = call.engine.account(userId)?.partner === partner;

@@ -34,7 +34,7 @@ export const signInRoutes: Route[] = [
       const { username, password, referralCode = '' } = call.body;
       const { engine, gateway, partner } = call;
       if (engine.findUser(username) !== 0 || username.toLowerCase() === HOUSE_USERNAME) {
-        call.answerError(errorAnswer('username_taken'));
+        call.refuseWhenDurable(errorAnswer('username_taken'));
         return;
       }
       const credential = await hashOrRefuse(call, password);
@@ -103,7 +103,7 @@ export const signInRoutes: Route[] = [
       if (credential === null) return;
       // Meanwhile another change may have revoked this session.
       if (engine.credentialVersion(userId) !== before) {
-        call.answerError(errorAnswer('token_revoked'));
+        call.refuseWhenDurable(errorAnswer('token_revoked'));
         return;
       }
       const result = call.submit({ kind: 'setCredential', userId, credential });
@@ -159,7 +159,7 @@ async function isPasswordOf(
     return false;
   }
   if (fits && engine.credential(userId) === credential) return true;
-  call.answerError(errorAnswer('wrong_credentials'));
+  call.refuseWhenDurable(errorAnswer('wrong_credentials'));
   return false;
 }
 

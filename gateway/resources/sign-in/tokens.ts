@@ -28,7 +28,7 @@ export const tokenRoutes: Route[] = [
       const { userId, engine, gateway, body } = call;
       const { expiresAtMs = MAX_TIME_MS, allowedAddresses = [] } = body;
       if (expiresAtMs <= Math.max(engine.nowMs, gateway.clock.nowMs())) {
-        call.refuse(invalidRequest({ expiresAtMs: 'must be in the future' }));
+        call.refuseNow(invalidRequest({ expiresAtMs: 'must be in the future' }));
         return;
       }
       const result = call.submit({
@@ -80,7 +80,7 @@ export const tokenRoutes: Route[] = [
     example: examples.revokeToken,
     handle(call) {
       const tokenId = idNumber('k', call.parameter('tokenId'));
-      if (tokenId === 0) call.answerError(errorAnswer('token_not_found'));
+      if (tokenId === 0) call.refuseWhenDurable(errorAnswer('token_not_found'));
       else call.execute({ kind: 'revokeToken', userId: call.userId, tokenId }, 204, () => '');
     },
   }),

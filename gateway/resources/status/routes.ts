@@ -46,7 +46,7 @@ export const operationRoutes: Route[] = [
       const warning = gateway.warning();
       const unavailable = { executed: false, reason };
       const ready = { status: 'ready', ...(warning === null ? {} : { warning }) } as const;
-      if (reason !== null) call.answerError(errorAnswer('unavailable', unavailable));
+      if (reason !== null) call.refuseWhenDurable(errorAnswer('unavailable', unavailable));
       else call.answer(200, jsonText<typeof Ready>(ready));
     },
   }),

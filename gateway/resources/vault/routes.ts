@@ -153,6 +153,6 @@ function aprOf(engine: Engine): Decimal | null {
 function depositIdOf(call: RequestContext<unknown, unknown>): number | null {
   const depositId = idNumber('d', call.parameter('depositId'));
   if (depositId !== 0 || call.idempotencyKey !== null) return depositId;
-  call.answerError(errorAnswer('deposit_not_found'));
+  call.refuseWhenDurable(errorAnswer('deposit_not_found'));
   return null;
 }
