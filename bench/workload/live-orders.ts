@@ -98,9 +98,10 @@ export function follow(
   eachEvent(events, (name, field) => {
     counts.byEvent.set(name, (counts.byEvent.get(name) ?? 0) + 1);
     switch (name) {
-      case 'orderRested': {
+      case 'orderPlaced': {
         const [orderId, marketId] = [field('orderId'), field('marketId')];
-        orders.rested({ orderId, marketId, userId: field('userId'), lots: field('sizeLots') });
+        const lots = field('restingLots');
+        if (lots > 0) orders.rested({ orderId, marketId, userId: field('userId'), lots });
         return;
       }
       case 'orderCancelled':

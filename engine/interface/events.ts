@@ -6,6 +6,25 @@
  * change hands.
  */
 import type { NumberBuffer } from '../storage/number-buffer.js';
+import { MAX_CLIENT_ORDER_ID_LENGTH } from './limits.js';
+
+/** A client's name for an order takes so many fields, with CHARACTERS_IN_FIELD in each. */
+const NAME_FIELDS = [
+  'name1',
+  'name2',
+  'name3',
+  'name4',
+  'name5',
+  'name6',
+  'name7',
+  'name8',
+  'name9',
+  'name10',
+  'name11',
+] as const;
+const CHARACTERS_IN_FIELD = 6;
+if (NAME_FIELDS.length * CHARACTERS_IN_FIELD < MAX_CLIENT_ORDER_ID_LENGTH)
+  throw new Error('a name does not fit into its fields');
 
 /** The fields of each event. An event's position in this table is its permanent number. */
 export const EVENT_FIELDS = {
@@ -28,8 +47,28 @@ export const EVENT_FIELDS = {
   credentialSet: ['userId', 'version'],
   deposited: ['userId', 'source', 'amountMicros'],
   withdrawn: ['userId', 'amountMicros'],
-  /** An order, or the remainder of one, rests in the book. */
-  orderRested: ['orderId', 'marketId', 'userId', 'side', 'outcome', 'priceTicks', 'sizeLots'],
+  /**
+   * A command has placed an order, after the order's trades in it. `restingLots` rest in the book;
+   * 0: the order has ended, as `status` says. `sizeLots` is all that was placed; of a buy that its
+   * budget has ended, what it bought and what rests. expiresAtMs 0: when the market ends. `anew` 1:
+   * an amendment took it out of the book before.
+   */
+  orderPlaced: [
+    'orderId',
+    'marketId',
+    'userId',
+    'side',
+    'outcome',
+    'priceTicks',
+    'restingLots',
+    'sizeLots',
+    'status',
+    'timeInForce',
+    'postOnly',
+    'selfTrade',
+    'expiresAtMs',
+    'anew',
+  ],
   orderCancelled: [
     'orderId',
     'marketId',
@@ -68,8 +107,9 @@ export const EVENT_FIELDS = {
    * VOID only) become claimable. `profitMicros` is payout plus refund less cost.
    */
   positionSettled: [
-    'marketId',
     'userId',
+    'marketId',
+    'resolution',
     'upLots',
     'downLots',
     'upCostMicros',
@@ -79,8 +119,16 @@ export const EVENT_FIELDS = {
     'refundMicros',
     'profitMicros',
   ],
-  /** `automatic` 1: paid because the user did not claim in time. */
-  claimed: ['marketId', 'userId', 'lots', 'payoutMicros', 'refundMicros', 'automatic'],
+  /** The lots that are paid for. `automatic` 1: because the user did not claim in time. */
+  claimed: [
+    'marketId',
+    'userId',
+    'upLots',
+    'downLots',
+    'payoutMicros',
+    'refundMicros',
+    'automatic',
+  ],
   /** Points are in millionths. */
   pointsCredited: ['userId', 'marketId', 'reason', 'microPoints'],
   referralEarned: ['referrerId', 'userId', 'marketId', 'amountMicros'],
@@ -102,7 +150,7 @@ export const EVENT_FIELDS = {
   /**
    * A resting order has other terms. keptPriority 1: it rests on where it was, with `sizeLots` (0:
    * all it shall have is filled, and it is closed). 0: it has left the book, and `sizeLots` are
-   * placed anew; their trades and orderRested follow.
+   * placed anew; their trades and orderPlaced follow.
    */
   orderAmended: [
     'orderId',
@@ -127,6 +175,8 @@ export const EVENT_FIELDS = {
   ],
   /** The guard holds a price back: it is far from the last one. It has no effect. */
   priceHeld: ['asset', 'priceMicros', 'observedAtMs'],
+  /** The client's name of the order in the orderPlaced before it (packName). */
+  orderNamed: ['orderId', 'userId', ...NAME_FIELDS],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;
@@ -167,6 +217,31 @@ export function beginEvent(events: NumberBuffer, type: number): number {
   return at;
 }
 
+/** Writes a name of `length` ASCII characters to the fields of orderNamed, zeros after it. */
+export function packName(
+  values: Float64Array,
+  at: number,
+  bytes: Uint8Array,
+  from: number,
+  length: number,
+): void {
+  let next = from + length - 1;
+  for (let field = NAME_FIELDS.length - 1; field >= 0; field--) {
+    let packed = 0;
+    for (; next >= from + field * CHARACTERS_IN_FIELD; next--) packed = packed * 256 + bytes[next]!;
+    values[at + EventSlot.orderNamed.name1 + field] = packed;
+  }
+}
+
+/** The name in an orderNamed. */
+export function nameIn(event: EventRecord<'orderNamed'>): string {
+  let name = '';
+  for (const field of NAME_FIELDS)
+    for (let packed = event[field]; packed > 0; packed = Math.floor(packed / 256))
+      name += String.fromCharCode(packed % 256);
+  return name;
+}
+
 /** One event as an object, for code that is not hot. */
 export type EventRecord<K extends EventName = EventName> = {
   [Name in K]: { type: Name } & Record<(typeof EVENT_FIELDS)[Name][number], number>;
@@ -177,14 +252,19 @@ export function decodeEvents(events: NumberBuffer): EventRecord[] {
   const records: EventRecord[] = [];
   let at = 0;
   while (at < events.length) {
-    const type = events.values[at]!;
-    const name = EVENT_NAMES[type];
-    if (name === undefined || name === 'none') throw new Error(`no event has the number ${type}`);
-    const record: Record<string, number | string> = { type: name };
-    const fields: readonly string[] = EVENT_FIELDS[name];
-    for (let i = 0; i < fields.length; i++) record[fields[i]!] = events.values[at + 1 + i]!;
-    records.push(record as EventRecord);
-    at += EVENT_LENGTHS[type]!;
+    records.push(decodeEvent(events.values, at));
+    at += EVENT_LENGTHS[events.values[at]!]!;
   }
   return records;
+}
+
+/** The event that begins at `at`. */
+export function decodeEvent(values: ArrayLike<number>, at: number): EventRecord {
+  const name = EVENT_NAMES[values[at]!];
+  if (name === undefined || name === 'none')
+    throw new Error(`no event has the number ${values[at]}`);
+  const record: Record<string, number | string> = { type: name };
+  const fields: readonly string[] = EVENT_FIELDS[name];
+  for (let i = 0; i < fields.length; i++) record[fields[i]!] = values[at + 1 + i]!;
+  return record as EventRecord;
 }

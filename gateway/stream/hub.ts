@@ -20,12 +20,12 @@ import type { ChannelId, ChannelKind } from './channels/names.js';
 import { PricesChannel } from './channels/prices.js';
 import { TradesChannel } from './channels/trades.js';
 import { UserChannel } from './channels/user.js';
-import { USER_AT } from './channels/user-event-text.js';
+import { oneUserOf } from './channels/user-event-text.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 
 const {
   trade,
-  orderRested,
+  orderPlaced,
   orderAmended,
   marketEnded,
   priceObserved,
@@ -131,13 +131,15 @@ export class Hub {
 
   private read(values: Float64Array, at: number): void {
     const type = values[at]!;
-    const userAt = USER_AT[type]!;
-    if (userAt !== 0) this.addUserEvent(values[at + userAt]!, values, at);
+    const userId = oneUserOf(values, at);
+    if (userId !== 0) this.addUserEvent(userId, values, at);
     switch (type) {
       case EventType.trade:
         this.readTrade(values, at);
         return;
-      case EventType.orderRested:
+      case EventType.orderPlaced:
+        if (values[at + orderPlaced.restingLots]! > 0) this.readOrder(values, at);
+        return;
       case EventType.orderCancelled:
         this.readOrder(values, at);
         return;
@@ -183,12 +185,12 @@ export class Hub {
     this.touchLevel(marketId, values[at + trade.makerSide] as Side, outcome, priceTicks);
   }
 
-  /** orderRested and orderCancelled start with the same fields. */
+  /** orderPlaced and orderCancelled start with the same fields. */
   private readOrder(values: Float64Array, at: number): void {
-    const marketId = values[at + orderRested.marketId]!;
-    const side = values[at + orderRested.side] as Side;
-    const outcome = values[at + orderRested.outcome] as Outcome;
-    this.touchLevel(marketId, side, outcome, values[at + orderRested.priceTicks]!);
+    const marketId = values[at + orderPlaced.marketId]!;
+    const side = values[at + orderPlaced.side] as Side;
+    const outcome = values[at + orderPlaced.outcome] as Outcome;
+    this.touchLevel(marketId, side, outcome, values[at + orderPlaced.priceTicks]!);
   }
 
   /** If the order is placed anew, other events follow about where it goes. */

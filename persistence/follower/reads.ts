@@ -8,7 +8,6 @@
  * Always holds: every read is answered once; if its session ends first, with `unavailable`.
  */
 import type { Engine } from '../../engine/engine.js';
-import type { FindBatch } from '../history/account/order-details.js';
 import { type PreparedAnswer, prepareAnswer } from '../history/answers.js';
 import { type HistoryReads, isStored } from '../history/reads.js';
 import type {
@@ -55,7 +54,6 @@ interface ReadsOptions {
   engine: Engine;
   boards: Leaderboards;
   database: HistoryReads;
-  findBatch: FindBatch;
   failed: (error: unknown) => void;
   /** Called when a group is done, or a board is ready: other reads may be served. */
   groupEnded: () => void;
@@ -92,7 +90,7 @@ export class FollowerReads {
 
   serve(projectedSequence: number): void {
     if (this.waiting.length === 0) return;
-    const { engine, database, findBatch } = this.options;
+    const { engine, database } = this.options;
     const { sequence } = engine;
     const isGroupTime = this.group === null && projectedSequence === sequence;
     const group: PreparedRead[] = [];
@@ -108,7 +106,7 @@ export class FollowerReads {
         done({ status: 'ok', sequence, answer: this.fromEngine(request) });
       else if (!isGroupTime || (isLong && group.some((other) => other.isLong)))
         this.waiting.push(read);
-      else group.push({ run: prepareAnswer(engine, database, request, findBatch), isLong, done });
+      else group.push({ run: prepareAnswer(engine, database, request), isLong, done });
     }
     if (group.length === 0) return;
     group.sort((a, b) => Number(a.isLong) - Number(b.isLong));

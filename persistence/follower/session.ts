@@ -114,7 +114,7 @@ export class FollowerSession {
       mayApply: () => this.mayApply(),
       applying: (atMs) => this.projection?.applying(atMs),
       applied: (records, at) => {
-        this.projection?.applied(records, at);
+        this.projection?.applied();
         this.snapshots.applied(records, at);
       },
       proven: (batch) => this.proven(batch),
@@ -128,7 +128,6 @@ export class FollowerSession {
       engine: this.engine,
       boards: this.boards,
       database,
-      findBatch: (sequence) => this.batches.find(sequence),
       failed: (error) => this.fail(error),
       groupEnded: () => this.serve(),
     });
@@ -340,8 +339,7 @@ export class FollowerSession {
     lists.userTrades.addAll(added.userTrade);
     lists.pointsCredits.addAll(added.pointsCredit);
     lists.closedPositions.addAll(added.closedPosition);
-    lists.userOrders.addAll(added.userOrder);
-    lists.userPayments.addAll(added.userPayment);
+    lists.userEvents.addAll(added.userEvent);
     lists.userBalances.addAll(added.userBalance);
     lists.assetPrices.addAll(added.assetPrice);
     for (const marketId of openedIds) lists.knownMarketIds.add(marketId);

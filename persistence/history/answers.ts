@@ -8,7 +8,6 @@
 import type { Engine } from '../../engine/engine.js';
 import { bytesOf, contentHashOf, marketListBytes, marketParts } from '../market-json/market.js';
 import { ledgerEnd, readLedger } from './account/ledger.js';
-import type { FindBatch } from './account/order-details.js';
 import { ordersEnd, readNamedOrder, readOrder, readOrders } from './account/orders.js';
 import type { HistoryReads, StoredKind, StoredRequest } from './reads.js';
 import { type HistoryAnswers, PAGE_END_BYTES, type RequestOf, viewOfPast } from './requests.js';
@@ -19,7 +18,6 @@ export function prepareAnswer(
   engine: Engine,
   database: HistoryReads,
   request: StoredRequest,
-  findBatch: FindBatch,
 ): PreparedAnswer {
   switch (request.kind) {
     case 'userTrades':
@@ -28,7 +26,7 @@ export function prepareAnswer(
       return prepareLedger(engine, database, request);
     case 'userOrders':
     case 'userOrder':
-      return prepareOrders(engine, database, request, findBatch);
+      return prepareOrders(engine, database, request);
     case 'closedPositions':
       return database.closedPositions(request);
     case 'marketTrades':
@@ -62,11 +60,10 @@ function prepareOrders(
   engine: Engine,
   database: HistoryReads,
   request: RequestOf<'userOrders' | 'userOrder'>,
-  findBatch: FindBatch,
 ): () => Promise<HistoryAnswers['userOrders' | 'userOrder']> {
   const { userId } = request;
   const { lists, entries } = database;
-  const end = ordersEnd(lists, userId, engine.orders(userId), findBatch);
+  const end = ordersEnd(lists, userId, engine.orders(userId));
   if (request.kind === 'userOrder') return () => readOrder(entries, end, request);
   if (request.clientOrderId === null) return () => readOrders(entries, end, request);
   const orderId = engine.orderNamed(userId, request.clientOrderId);

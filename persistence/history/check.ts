@@ -20,8 +20,7 @@ import {
   POINTS_CREDIT,
   type RowOf,
   USER_BALANCE,
-  USER_ORDER,
-  USER_PAYMENT,
+  USER_EVENT,
   USER_TRADE,
 } from './format.js';
 import { ListCounts } from './lists.js';
@@ -48,8 +47,7 @@ export async function checkHistory(
       userTrades: await countLists(database, USER_TRADE, progress),
       pointsCredits: await countLists(database, POINTS_CREDIT, progress),
       closedPositions: await countLists(database, CLOSED_POSITION, progress),
-      userOrders: await countLists(database, USER_ORDER, progress),
-      userPayments: await countLists(database, USER_PAYMENT, progress),
+      userEvents: await countLists(database, USER_EVENT, progress),
       userBalances: await countLists(database, USER_BALANCE, progress),
       assetPrices: await countLists(database, ASSET_PRICE, progress),
     };
@@ -64,8 +62,7 @@ export async function checkHistory(
         userTrades: counts.userTrades.copy(),
         pointsCredits: counts.pointsCredits.copy(),
         closedPositions: counts.closedPositions.copy(),
-        userOrders: counts.userOrders.copy(),
-        userPayments: counts.userPayments.copy(),
+        userEvents: counts.userEvents.copy(),
         userBalances: counts.userBalances.copy(),
         assetPrices: counts.assetPrices.copy(),
         pastMarketIds: markets.pastIds,

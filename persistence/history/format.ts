@@ -9,13 +9,11 @@
  *   marketTrade      the list of each market's public trades
  *   pointsCredit     the list of each user's points
  *   closedPosition   the list of each user's positions that a resolution closed
- *   userOrder        the list of each user's orders: an entry when an order is placed, and another
- *                    when what rests of it is cancelled
- *   userPayment      the list of what else changes each user's money or shares: deposits, claims,
- *                    stakes, …
- *   userBalance      for each user, the balance after some of the entries in userTrade, userOrder
- *                    and userPayment together: no later than the first command after which another
- *                    BALANCE_ENTRIES of them have been added
+ *   userEvent        the list of each user's other events, as the engine wrote them (events.ts):
+ *                    what became of orders, deposits, claims, stakes, …
+ *   userBalance      for each user, the balance after some of the entries in userTrade, userEvent
+ *                    and closedPosition together: no later than the first command after which
+ *                    another BALANCE_ENTRIES of them have been added
  *   marketBook       the list of each market's orders that came to rest or were cancelled, as
  *                    changes of a price level
  *   assetPrice       the list of each asset's prices, as they arrived
@@ -24,6 +22,9 @@
  *                    (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
  *   progress         one row: the end of the last journal batch in the tables, and the number of
  *                    entries in the lists of each kind, and of markets
+ *
+ * Entries of userTrade, userEvent and closedPosition also have a number among all of their user's
+ * entries in these three lists, from 1, in the order of the events.
  *
  * Entries of a list are numbered by ordinals from 1, oldest first. They are stored in runs, a row
  * each: up to RUN_ENTRIES consecutive entries of one list, written in one transaction. A run has
@@ -45,6 +46,7 @@
  * on disk.
  */
 import { crc32 } from 'node:zlib';
+import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../engine/interface/events.js';
 
 export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
@@ -75,15 +77,18 @@ export interface TableLayout {
   readonly columns: readonly string[];
 }
 
+/** The role of the side of a trade that met the other in the book; the maker's is 1. */
+export const TAKER = 0;
+
 export const USER_TRADE = {
   name: 'userTrade',
   tag: 1,
   key: 'userId',
   columns: [
+    'number',
     'tradeId',
     'orderId',
     'marketId',
-    /** 0: taker, 1: maker. */
     'role',
     'side',
     'outcome',
@@ -123,97 +128,71 @@ export const POINTS_CREDIT = {
   negatives: [],
 } as const satisfies ListLayout;
 
+/** All fields of the event but the user, which comes first. */
+const [, ...POSITION_FIELDS] = EVENT_FIELDS.positionSettled;
+
 export const CLOSED_POSITION = {
   name: 'closedPosition',
   tag: 4,
   key: 'userId',
-  columns: [
-    'marketId',
-    'resolution',
-    'upLots',
-    'downLots',
-    'upCostMicros',
-    'downCostMicros',
-    'feesMicros',
-    'payoutMicros',
-    'refundMicros',
-    'profitMicros',
-    'atMs',
-    'sequence',
-  ],
+  columns: ['number', ...POSITION_FIELDS, 'atMs', 'sequence'],
   negatives: ['profitMicros'],
 } as const satisfies ListLayout;
 
-export const USER_ORDER = {
-  name: 'userOrder',
+/** The events in userEvent, by the field that names the user. */
+export const USER_EVENTS = {
+  deposited: 'userId',
+  withdrawn: 'userId',
+  orderPlaced: 'userId',
+  orderNamed: 'userId',
+  orderCancelled: 'userId',
+  orderAmended: 'userId',
+  claimed: 'userId',
+  referralEarned: 'referrerId',
+  staked: 'userId',
+  unstaked: 'userId',
+  yieldClaimed: 'userId',
+} as const;
+
+export const USER_EVENT_FIELDS = [
+  'field1',
+  'field2',
+  'field3',
+  'field4',
+  'field5',
+  'field6',
+  'field7',
+  'field8',
+  'field9',
+  'field10',
+  'field11',
+  'field12',
+  'field13',
+  'field14',
+] as const;
+
+export const USER_EVENT = {
+  name: 'userEvent',
   tag: 8,
   key: 'userId',
-  columns: [
-    'orderId',
-    'marketId',
-    /** order-terms.ts. */
-    'terms',
-    /** Of the order's own outcome. */
-    'priceTicks',
-    /**
-     * Placed, also anew: all that it was for; of a buy that its amount has ended, what it bought
-     * and what rested.
-     * Otherwise: the lots that left the book.
-     */
-    'sizeLots',
-    /** Placed, also anew: what came to rest. Otherwise 0. */
-    'restingLots',
-    'atMs',
-    'sequence',
-  ],
+  /** The event's number, and its fields in their order, then zeros. */
+  columns: ['number', 'type', ...USER_EVENT_FIELDS, 'atMs', 'sequence'],
   negatives: [],
 } as const satisfies ListLayout;
 
-/** What a payment is. LOSS: shares of the losing outcome end. */
-export const PaymentKind = {
-  GRANT: 0,
-  DEPOSIT: 1,
-  WITHDRAWAL: 2,
-  CLAIM: 3,
-  LOSS: 4,
-  REFERRAL: 5,
-  STAKE: 6,
-  UNSTAKE: 7,
-  YIELD: 8,
-} as const;
-
-export const USER_PAYMENT = {
-  name: 'userPayment',
-  tag: 9,
-  key: 'userId',
-  columns: [
-    'kind',
-    /** 0: none. */
-    'marketId',
-    /** 0: none. */
-    'depositId',
-    /** Of the available money; of an unstaking, the principal. */
-    'amountMicros',
-    /** A claim's refund of fees, or the yield of an unstaking. */
-    'extraMicros',
-    /** Shares that end; of a claim in a VOID market, `upLots` has both outcomes' lots. */
-    'upLots',
-    'downLots',
-    'atMs',
-    'sequence',
-  ],
-  negatives: ['amountMicros'],
-} as const satisfies ListLayout;
+for (const name of Object.keys(USER_EVENTS) as (keyof typeof USER_EVENTS)[])
+  if (EVENT_LENGTHS[EventType[name]]! > 1 + USER_EVENT_FIELDS.length)
+    throw new Error(`the columns of userEvent do not hold ${name}`);
 
 export const USER_BALANCE = {
   name: 'userBalance',
-  tag: 10,
+  tag: 9,
   key: 'userId',
   columns: [
     /** The entries so far in the user's other lists. */
     'trades',
-    'orders',
-    'payments',
+    'events',
+    'positions',
     'availableMicros',
     'heldMicros',
     'atMs',
@@ -281,8 +260,7 @@ export const LISTS = [
   MARKET_TRADE,
   POINTS_CREDIT,
   CLOSED_POSITION,
-  USER_ORDER,
-  USER_PAYMENT,
+  USER_EVENT,
   USER_BALANCE,
   MARKET_BOOK,
   ASSET_PRICE,

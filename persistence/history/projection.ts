@@ -8,7 +8,6 @@
  */
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
-import type { RecordBuffer } from '../../engine/interface/records.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { type AccountCounts, AccountEntries, type AccountsEngine } from './account/entries.js';
 import {
@@ -23,7 +22,7 @@ import { FewPendingLists, type ListAdditions, ListCounts, PendingLists } from '.
 import { type MarketChanges, Markets, type MarketsEngine, type MarketsState } from './markets.js';
 
 /** What the projection reads of the engine that it follows. */
-export interface ProjectedEngine extends MarketsEngine, AccountsEngine {}
+export type ProjectedEngine = MarketsEngine & AccountsEngine;
 
 /** What new entries are numbered from, and the markets that may still change. */
 export interface HistoryState extends MarketsState, AccountCounts {
@@ -37,8 +36,7 @@ export function emptyHistoryState(): HistoryState {
     userTrades: new ListCounts(),
     pointsCredits: new ListCounts(),
     closedPositions: new ListCounts(),
-    userOrders: new ListCounts(),
-    userPayments: new ListCounts(),
+    userEvents: new ListCounts(),
     userBalances: new ListCounts(),
     assetPrices: new ListCounts(),
     markets: [],
@@ -51,19 +49,16 @@ export interface HistoryChanges extends MarketChanges {
   lists: Record<ListName, ListAdditions>;
 }
 
-const { trade, orderRested, orderCancelled, orderAmended } = EventType;
-const { positionSettled, pointsCredited } = EventType;
-const { deposited, withdrawn, claimed, referralEarned, staked, unstaked, yieldClaimed } = EventType;
+const { trade, orderPlaced, orderCancelled, orderAmended, pointsCredited } = EventType;
 const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolved } = EventType;
 const { feesShared, marketClosed } = EventType;
 
 /** The offset of each field from the start of its event. */
 const Trade = EventSlot.trade;
-const Settled = EventSlot.positionSettled;
 const Credited = EventSlot.pointsCredited;
-const Rested = EventSlot.orderRested;
+const Placed = EventSlot.orderPlaced;
+const Cancelled = EventSlot.orderCancelled;
 const Amended = EventSlot.orderAmended;
-const Claimed = EventSlot.claimed;
 const Observed = EventSlot.priceObserved;
 
 const MarketTrade = columnsOf(MARKET_TRADE);
@@ -102,9 +97,8 @@ export class Projection {
     this.markets.advance(atMs);
   }
 
-  /** Called after the engine has applied the command of a record: makes entries and rows of it. */
-  applied(records: RecordBuffer, at: number): void {
-    this.accounts.begin(records, at);
+  /** Called after the engine has applied a command: makes entries and rows of its events. */
+  applied(): void {
     this.readEvents();
     this.accounts.end();
   }
@@ -122,8 +116,7 @@ export class Projection {
       marketTrade: this.marketTrades.drain(),
       pointsCredit: yield* this.pointsCredits.drainInPieces(),
       closedPosition: yield* accounts.closedPositions.drainInPieces(),
-      userOrder: yield* accounts.userOrders.drainInPieces(),
-      userPayment: yield* accounts.userPayments.drainInPieces(),
+      userEvent: yield* accounts.userEvents.drainInPieces(),
       userBalance: yield* accounts.userBalances.drainInPieces(),
       marketBook: this.marketBooks.drain(),
       assetPrice: this.assetPrices.drain(),
@@ -136,28 +129,20 @@ export class Projection {
     const { values, length } = this.engine.events;
     let hasPrice = false;
     for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
+      accounts.add(values, at);
       switch (values[at]) {
         case trade:
           this.addMarketTrade(values, at);
-          accounts.addTrade(values, at);
           break;
-        case orderRested:
-          accounts.orderRested(values, at);
-          this.addBook(values, at, Rested.priceTicks, values[at + Rested.sizeLots]!);
+        case orderPlaced:
+          this.addBook(values, at, Placed.priceTicks, values[at + Placed.restingLots]!);
           break;
         case orderCancelled:
-          accounts.orderCancelled(values, at);
-          this.addBook(values, at, Rested.priceTicks, 0 - values[at + Rested.sizeLots]!);
+          this.addBook(values, at, Cancelled.priceTicks, 0 - values[at + Cancelled.sizeLots]!);
           break;
         case orderAmended:
-          accounts.orderAmended(values, at);
           this.addAmendment(values, at);
           break;
-        case positionSettled: {
-          const { resolution } = markets.of(values[at + Settled.marketId]!);
-          accounts.positionSettled(values, at, resolution);
-          break;
-        }
         case pointsCredited:
           this.addPointsCredit(values, at);
           break;
@@ -185,43 +170,7 @@ export class Projection {
         case marketClosed:
           markets.close(values[at + 1]!);
           break;
-        case claimed:
-          accounts.claimed(values, at, markets.of(values[at + Claimed.marketId]!).resolution);
-          break;
-        default:
-          this.addPayment(values, at);
       }
-    }
-  }
-
-  /** The rarer changes of an account's money. */
-  private addPayment(values: Float64Array, at: number): void {
-    const { accounts } = this;
-    const [first, second, third, fourth] = [
-      values[at + 1]!,
-      values[at + 2]!,
-      values[at + 3]!,
-      values[at + 4]!,
-    ];
-    switch (values[at]) {
-      case deposited:
-        accounts.deposited(first, second, third);
-        break;
-      case withdrawn:
-        accounts.withdrawn(first, second);
-        break;
-      case referralEarned:
-        accounts.referralEarned(first, third, fourth);
-        break;
-      case staked:
-        accounts.staked(first, second, third);
-        break;
-      case unstaked:
-        accounts.unstaked(first, second, third, fourth);
-        break;
-      case yieldClaimed:
-        accounts.yieldClaimed(first, second, third);
-        break;
     }
   }
 
@@ -245,19 +194,23 @@ export class Projection {
     this.marketTrades.add(market.marketId, market.tradeCount);
   }
 
-  /** Lots leave the book where the order rested. If it is placed anew, orderRested follows. */
+  /** Lots leave the book where the order rested. If it is placed anew, orderPlaced follows. */
   private addAmendment(values: Float64Array, at: number): void {
     const isKept = values[at + Amended.keptPriority] === 1;
     const leftLots = isKept ? values[at + Amended.sizeLots]! : 0;
     const changeLots = leftLots - values[at + Amended.oldSizeLots]!;
-    if (changeLots !== 0) this.addBook(values, at, Amended.oldPriceTicks, changeLots);
+    this.addBook(values, at, Amended.oldPriceTicks, changeLots);
   }
 
-  /** Lots enter the book, or leave it without a trade. `ticks`: where the event has the price. */
+  /**
+   * Lots enter the book, or leave it without a trade. `ticks`: where the event has the price. The
+   * fields before it are the same in all events of orders.
+   */
   private addBook(values: Float64Array, at: number, ticks: number, changeLots: number): void {
-    const market = this.markets.change(values[at + Rested.marketId]!);
-    const outcome = values[at + Rested.outcome]!;
-    const isBid = (values[at + Rested.side] === Side.BUY) === (outcome === Outcome.UP);
+    if (changeLots === 0) return;
+    const market = this.markets.change(values[at + Placed.marketId]!);
+    const outcome = values[at + Placed.outcome]!;
+    const isBid = (values[at + Placed.side] === Side.BUY) === (outcome === Outcome.UP);
     const { values: entries } = this.marketBooks;
     entries[Book.bookSide] = isBid ? 0 : 1;
     entries[Book.upTicks] = ticksIn(outcome, values[at + ticks]!);

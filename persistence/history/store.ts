@@ -69,8 +69,7 @@ export interface CommittedLists {
   userTrades: ListCounts;
   pointsCredits: ListCounts;
   closedPositions: ListCounts;
-  userOrders: ListCounts;
-  userPayments: ListCounts;
+  userEvents: ListCounts;
   userBalances: ListCounts;
   /** By asset. */
   assetPrices: ListCounts;

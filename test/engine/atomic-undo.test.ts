@@ -100,7 +100,7 @@ test('a refused atomic batch leaves no trace', () => {
     }
     apply(command, atMs);
   }
-  for (const type of ['trade', 'orderRested', 'orderCancelled', 'claimed']) {
+  for (const type of ['trade', 'orderPlaced', 'orderCancelled', 'claimed']) {
     expect(undone.get(type) ?? 0, type).toBeGreaterThan(0);
   }
 });

@@ -14,7 +14,7 @@ import {
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
-import type { MARKET, RowOf } from '../../persistence/history/format.js';
+import { type MARKET, type RowOf, USER_EVENTS } from '../../persistence/history/format.js';
 
 export interface TimedCommand {
   command: Command;
@@ -132,6 +132,7 @@ class Oracle {
   private readonly pointsCredits = new Map<number, Entry[]>();
   private readonly closedPositions = new Map<number, Entry[]>();
   private readonly marketTrades = new Map<number, Entry[]>();
+  private readonly numbers = new Map<number, number>();
   private readonly markets = new Map<number, MarketRow>();
   private readonly lateAtMs = new Map<number, { atMs: number; price: number }>();
   private readonly endedAtMs = new Map<number, number>();
@@ -161,6 +162,9 @@ class Oracle {
 
   private note(event: EventRecord, before: EventRecord[]): void {
     const stamp = { atMs: this.engine.nowMs, sequence: this.engine.sequence };
+    const users: Readonly<Record<string, string>> = USER_EVENTS;
+    const user = users[event.type];
+    if (user !== undefined) this.nextNumber((event as unknown as Entry)[user]!);
     switch (event.type) {
       case 'trade': {
         const { tradeId, marketId, sizeLots, upTicks, matchType, takerSide, takerOutcome } = event;
@@ -180,6 +184,7 @@ class Oracle {
         const ticks = (outcome: number) => (outcome === 0 ? upTicks : 1_000 - upTicks);
         add(this.userTrades, takerId, {
           ...common,
+          number: this.nextNumber(takerId),
           userId: takerId,
           orderId: takerOrderId,
           role: 0,
@@ -191,6 +196,7 @@ class Oracle {
         });
         add(this.userTrades, makerId, {
           ...common,
+          number: this.nextNumber(makerId),
           userId: makerId,
           orderId: makerOrderId,
           role: 1,
@@ -210,8 +216,8 @@ class Oracle {
       }
       case 'positionSettled': {
         const { type: _, ...fields } = event;
-        const resolution = this.markets.get(event.marketId)!.resolution;
-        add(this.closedPositions, event.userId, { ...fields, resolution, ...stamp });
+        const number = this.nextNumber(event.userId);
+        add(this.closedPositions, event.userId, { number, ...fields, ...stamp });
         break;
       }
       case 'pointsCredited': {
@@ -252,11 +258,11 @@ class Oracle {
         });
         break;
       }
-      case 'orderRested':
+      case 'orderPlaced':
+        if (event.restingLots > 0) this.countBook(event.marketId);
+        break;
       case 'orderCancelled':
-        this.change(event.marketId, {
-          bookCount: this.markets.get(event.marketId)!.bookCount + 1,
-        });
+        this.countBook(event.marketId);
         break;
       case 'startPriceFixed':
         this.change(event.marketId, { startPriceMicros: event.startPriceMicros });
@@ -279,6 +285,17 @@ class Oracle {
         this.change(event.marketId, { isClosed: 1 });
         break;
     }
+  }
+
+  /** Of an entry among all that are of the user's account. */
+  private nextNumber(userId: number): number {
+    const number = (this.numbers.get(userId) ?? 0) + 1;
+    this.numbers.set(userId, number);
+    return number;
+  }
+
+  private countBook(marketId: number): void {
+    this.change(marketId, { bookCount: this.markets.get(marketId)!.bookCount + 1 });
   }
 
   private change(marketId: number, fields: Partial<MarketRow>): void {

@@ -22,7 +22,7 @@ import {
   OrderResult,
   ResultHead,
 } from '../../engine/interface/results.js';
-import { type Cause, changesOf } from '../../persistence/replay/proofs/money-changes.js';
+import { type AccountChange, changesOf } from '../../persistence/history/account/changes.js';
 import type { TimedCommand } from './history-oracle.js';
 
 export interface ExpectedOrder {
@@ -54,12 +54,8 @@ export interface Noted {
   heldMicros: number;
 }
 
-/** The sum of an account's changes of one cause in one command. */
-export interface NotedChange {
+export interface NotedChange extends AccountChange {
   sequence: number;
-  cause: Cause;
-  availableMicros: number;
-  heldMicros: number;
 }
 
 export class OrderOracle {
@@ -76,8 +72,8 @@ export class OrderOracle {
     engine.apply(command, atMs);
     this.noteOrders(command, atMs);
     for (const event of decodeEvents(engine.events)) {
-      for (const { userId, ...change } of changesOf(event))
-        listOf(this.changes, userId).push({ sequence: engine.sequence, ...change });
+      for (const change of changesOf(event))
+        listOf(this.changes, change.userId).push({ sequence: engine.sequence, ...change });
       if (event.type === 'trade') {
         this.fill(event.takerOrderId, event, event.takerOutcome, event.feeMicros, false);
         this.fill(event.makerOrderId, event, event.makerOutcome, 0, true);
@@ -92,8 +88,8 @@ export class OrderOracle {
         const closedAtMs = restingLots === 0 ? atMs : null;
         const terms = { originalLots, priceTicks, restingLots, closedAtMs };
         Object.assign(this.orders.get(event.orderId)!, terms);
-      } else if (event.type === 'orderRested') {
-        const rests = { restingLots: event.sizeLots, closedAtMs: null };
+      } else if (event.type === 'orderPlaced' && event.restingLots > 0) {
+        const rests = { restingLots: event.restingLots, closedAtMs: null };
         Object.assign(this.orders.get(event.orderId)!, rests);
       }
     }

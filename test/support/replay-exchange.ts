@@ -122,6 +122,7 @@ export class ReplayExchange {
       timeInForce: TimeInForce.GTC,
       postOnly: false,
       validUntilMs: MAX_TIME_MS,
+      clientOrderId: `rest-${userId}`,
     });
     const expiresAtMs = this.nowMs + 1_000;
     this.submit({ ...token, userId: 1, expiresAtMs: MAX_TIME_MS, name: 'for good' });

@@ -33,8 +33,9 @@ export function settlePosition(state: State, slot: number, row: number): void {
     state.accounts.addProfit(userId, profit);
     const at = beginEvent(state.events, EventType.positionSettled);
     const { values } = state.events;
-    values[at + Settled.marketId] = state.markets.id(slot);
     values[at + Settled.userId] = userId;
+    values[at + Settled.marketId] = state.markets.id(slot);
+    values[at + Settled.resolution] = state.markets.resolution(slot);
     values[at + Settled.upLots] = upLots;
     values[at + Settled.downLots] = downLots;
     values[at + Settled.upCostMicros] = upCost;
@@ -121,7 +122,8 @@ export function pay(state: State, slot: number, row: number, automatic: boolean)
   const { values } = state.events;
   values[at + Claimed.marketId] = state.markets.id(slot);
   values[at + Claimed.userId] = userId;
-  values[at + Claimed.lots] = paidLots(state, slot, row);
+  values[at + Claimed.upLots] = paidLotsOf(state, slot, row, Outcome.UP);
+  values[at + Claimed.downLots] = paidLotsOf(state, slot, row, Outcome.DOWN);
   values[at + Claimed.payoutMicros] = payout;
   values[at + Claimed.refundMicros] = refund;
   values[at + Claimed.automatic] = Number(automatic);
@@ -130,17 +132,15 @@ export function pay(state: State, slot: number, row: number, automatic: boolean)
 
 /** The shares that a resolution pays for. */
 export function paidLots(state: State, slot: number, row: number): number {
-  const { positions } = state;
-  switch (state.markets.resolution(slot)) {
-    case Resolution.UP:
-      return positions.lots(row, Outcome.UP);
-    case Resolution.DOWN:
-      return positions.lots(row, Outcome.DOWN);
-    case Resolution.VOID:
-      return positions.lots(row, Outcome.UP) + positions.lots(row, Outcome.DOWN);
-    default:
-      throw new Error('a market that is not resolved cannot be paid out');
-  }
+  return paidLotsOf(state, slot, row, Outcome.UP) + paidLotsOf(state, slot, row, Outcome.DOWN);
+}
+
+function paidLotsOf(state: State, slot: number, row: number, outcome: Outcome): number {
+  const resolution = state.markets.resolution(slot);
+  if (resolution === Resolution.NONE)
+    throw new Error('a market that is not resolved cannot be paid out');
+  const loses = outcome === Outcome.UP ? Resolution.DOWN : Resolution.UP;
+  return resolution === loses ? 0 : state.positions.lots(row, outcome);
 }
 
 /** A dollar per winning share; half a dollar per share of either outcome when VOID. */

@@ -27,6 +27,7 @@ import {
   Side,
   TimeInForce,
 } from '../../interface/domain.js';
+import { beginEvent, EventSlot, EventType, packName } from '../../interface/events.js';
 import { isClientOrderId } from '../../interface/fields.js';
 import {
   MAX_FILLS_PER_ORDER,
@@ -49,6 +50,8 @@ import { isOverdue, orderNamed } from './find-order.js';
 import { cancelOrder, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
 import { chargeFeeRemainder, executeTrade } from './trade.js';
+
+const Placed = EventSlot.orderPlaced;
 
 /**
  * Places an order. Writes the fields of its result, whose head is at `base`, if the code is `ok`.
@@ -73,6 +76,7 @@ export function placeOrder(
   else if (taker.expiresAtMs !== MAX_TIME_MS)
     taker.detailsRow = state.orderDetails.add(taker.orderId);
   takeAndRest(state, taker, base);
+  if (taker.isNamed) writeNameEvent(state, taker, bytes);
   return Code.ok;
 }
 
@@ -93,7 +97,42 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   const rests = taker.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
   const restingLots = rests ? restOrder(state, taker) : 0;
   if (restingLots === 0) endTaker(state, taker, done);
-  writeOrderResult(state, taker, base, restingLots, statusOf(taker, restingLots, done));
+  const status = statusOf(taker, restingLots, done);
+  writePlacedEvent(state, taker, restingLots, status);
+  writeOrderResult(state, taker, base, restingLots, status);
+}
+
+function writePlacedEvent(state: State, taker: Taker, restingLots: number, status: number): void {
+  const at = beginEvent(state.events, EventType.orderPlaced);
+  const { values } = state.events;
+  values[at + Placed.orderId] = taker.orderId;
+  values[at + Placed.marketId] = taker.marketId;
+  values[at + Placed.userId] = taker.userId;
+  values[at + Placed.side] = taker.side;
+  values[at + Placed.outcome] = taker.outcome;
+  values[at + Placed.priceTicks] = taker.priceTicks;
+  values[at + Placed.restingLots] = restingLots;
+  values[at + Placed.sizeLots] = placedLots(taker, restingLots, status);
+  values[at + Placed.status] = status;
+  values[at + Placed.timeInForce] = taker.timeInForce;
+  values[at + Placed.postOnly] = Number(taker.postOnly);
+  values[at + Placed.selfTrade] = taker.selfTrade;
+  values[at + Placed.expiresAtMs] = taker.expiresAtMs === MAX_TIME_MS ? 0 : taker.expiresAtMs;
+  values[at + Placed.anew] = taker.placedAfterMs === -1 ? 0 : 1;
+}
+
+/** A budget can end an order, or what rests of it, before its size does. */
+function placedLots(taker: Taker, restingLots: number, status: number): number {
+  const isEnded =
+    taker.sizeLots >= MAX_ORDER_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
+  return isEnded ? taker.filledLots + restingLots : taker.sizeLots;
+}
+
+function writeNameEvent({ events }: State, taker: Taker, bytes: Uint8Array): void {
+  const at = beginEvent(events, EventType.orderNamed);
+  events.values[at + EventSlot.orderNamed.orderId] = taker.orderId;
+  events.values[at + EventSlot.orderNamed.userId] = taker.userId;
+  packName(events.values, at, bytes, taker.nameFrom, taker.nameLength);
 }
 
 /** The order ends with its own command. */

@@ -10,7 +10,7 @@ import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import type { Taker } from './taker.js';
 
-const Slot = EventSlot.orderRested;
+const Cancelled = EventSlot.orderCancelled;
 
 /** Adds the remainder of an order to the book at its own price; returns its lots, at least one. */
 export function restOrder(state: State, taker: Taker): number {
@@ -33,7 +33,6 @@ export function restOrder(state: State, taker: Taker): number {
       : taker.placedAfterMs,
   );
   if (taker.detailsRow !== 0) restDetails(state, taker, row);
-  writeOrderEvent(state, EventType.orderRested, row);
   return lots;
 }
 
@@ -76,8 +75,17 @@ export function placedAtMs({ markets, orders }: State, row: number): number {
 export function cancelOrder(state: State, row: number, reason: CancelReason): void {
   const { orders } = state;
   releaseOrder(state, row, orders.lots(row));
-  const at = writeOrderEvent(state, EventType.orderCancelled, row);
-  state.events.values[at + EventSlot.orderCancelled.reason] = reason;
+  const kind = orders.kind(row);
+  const at = beginEvent(state.events, EventType.orderCancelled);
+  const { values } = state.events;
+  values[at + Cancelled.orderId] = orders.id(row);
+  values[at + Cancelled.marketId] = state.markets.id(orders.slot(row));
+  values[at + Cancelled.userId] = orders.userId(row);
+  values[at + Cancelled.side] = sideOf(kind);
+  values[at + Cancelled.outcome] = outcomeOf(kind);
+  values[at + Cancelled.priceTicks] = ownTicks(kind, orders.level(row));
+  values[at + Cancelled.sizeLots] = orders.lots(row);
+  values[at + Cancelled.reason] = reason;
   orders.remove(row, state.markets.id(orders.slot(row)), cancelledFor(reason));
 }
 
@@ -92,20 +100,4 @@ export function releaseOrder(state: State, row: number, lots: number): void {
     state.positions.touch(position);
     state.positions.addHeldLots(position, outcomeOf(kind), 0 - lots);
   }
-}
-
-/** The fields that both events share; returns where the event starts. */
-function writeOrderEvent(state: State, type: number, row: number): number {
-  const { orders } = state;
-  const kind = orders.kind(row);
-  const at = beginEvent(state.events, type);
-  const { values } = state.events;
-  values[at + Slot.orderId] = orders.id(row);
-  values[at + Slot.marketId] = state.markets.id(orders.slot(row));
-  values[at + Slot.userId] = orders.userId(row);
-  values[at + Slot.side] = sideOf(kind);
-  values[at + Slot.outcome] = outcomeOf(kind);
-  values[at + Slot.priceTicks] = ownTicks(kind, orders.level(row));
-  values[at + Slot.sizeLots] = orders.lots(row);
-  return at;
 }

@@ -1,6 +1,6 @@
 /** The queries and the response bodies of statements and orders. */
 import { z } from 'zod';
-import { LEDGER_CAUSES } from '../../../persistence/history/account/lines.js';
+import { CAUSES } from '../../../persistence/history/account/changes.js';
 import { CANCEL_REASONS } from '../../json/cancel-reasons.js';
 import { responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
@@ -24,7 +24,7 @@ import * as operation from '../orders/fields.js';
 
 export const LedgerQuery = z.strictObject({
   ...request.own,
-  cause: z.enum(LEDGER_CAUSES).optional().meta({ description: 'Only entries of this cause' }),
+  cause: z.enum(CAUSES).optional().meta({ description: 'Only entries of this cause' }),
   ...request.accountFilters,
   ...request.paging,
 });
@@ -46,7 +46,7 @@ export const OrdersQuery = z.strictObject({
 export const LedgerEntry = z.strictObject({
   sequence: z.int().min(1).meta({ description: 'The journal sequence of the command' }),
   atMs: timeMs,
-  cause: z.enum(LEDGER_CAUSES).meta({
+  cause: z.enum(CAUSES).meta({
     description:
       'Why money or shares changed. hold and release: a resting buy; claim: a payout, or the end of shares that lost; refund: fees of a VOID market',
   }),
@@ -97,9 +97,8 @@ export const OrderRecord = responseSchema(
     expiresAtMs: timeMs.nullable().meta({
       description: 'When it is cancelled; null: when the market ends',
     }),
-    selfTrade: z.enum(['cancel_resting', 'cancel_taker', 'cancel_both']).nullable().meta({
-      description:
-        'What happens when it meets an order of the same user; null: the order is closed, and the part of the journal with its terms is in an archive, so clientOrderId and expiresAtMs are null, too',
+    selfTrade: z.enum(['cancel_resting', 'cancel_taker', 'cancel_both']).meta({
+      description: 'What happens when it meets an order of the same user',
     }),
     status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired']),
     reason: z

@@ -71,7 +71,7 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
     timeInForce: TIMES_IN_FORCE[order.timeInForce as TimeInForce],
     postOnly: order.postOnly,
     expiresAtMs: order.expiresAtMs,
-    selfTrade: selfTrade === null ? null : SELF_TRADE_NAMES[selfTrade],
+    selfTrade: SELF_TRADE_NAMES[selfTrade],
     status: statusOf(order),
     reason: reasonOf(order),
     placedAtMs: order.placedAtMs,

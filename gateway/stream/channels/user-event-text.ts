@@ -50,9 +50,9 @@ function oneUser<Event extends EventName>(
   event: Event,
   user: FieldName<Event>,
   text: (field: Read<FieldName<Event>>, names: Names) => string,
+  type = event.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
 ): readonly [number, OneUserEvent] {
   const slots: Record<string, number> = EventSlot[event];
-  const type = event.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return [
     EventType[event],
     {
@@ -62,12 +62,16 @@ function oneUser<Event extends EventName>(
   ];
 }
 
-/** The fields of orderRested, which the other events of resting orders have, too. */
-function orderFields(field: Read<FieldName<'orderRested'>>, names: Names): string {
+/** The fields that all events of resting orders have. */
+function orderFields(
+  field: Read<'orderId' | 'marketId' | 'side' | 'outcome' | 'priceTicks'>,
+  lots: number,
+  names: Names,
+): string {
   return (
     `${orderIds(names, field('orderId'))},"marketId":"${marketIdText(names, field('marketId'))}"` +
     `,"side":"${sideName(field('side'))}","outcome":"${outcomeName(field('outcome'))}"` +
-    `,"price":${ticksText(field('priceTicks'))},"shares":${lotsText(field('sizeLots'))}`
+    `,"price":${ticksText(field('priceTicks'))},"shares":${lotsText(lots)}`
   );
 }
 
@@ -79,15 +83,20 @@ function orderIds(names: Names, orderId: number): string {
 
 /** Trades are missing: they have two users. */
 const ONE_USER = new Map<number, OneUserEvent>([
-  oneUser('orderRested', 'userId', orderFields),
-  oneUser('orderCancelled', 'userId', (field, assets) => {
+  oneUser(
+    'orderPlaced',
+    'userId',
+    (field, names) => orderFields(field, field('restingLots'), names),
+    'order_rested',
+  ),
+  oneUser('orderCancelled', 'userId', (field, names) => {
     const reason = CANCEL_REASONS[field('reason') as CancelReason];
-    return `${orderFields(field, assets)},"reason":"${reason}"`;
+    return `${orderFields(field, field('sizeLots'), names)},"reason":"${reason}"`;
   }),
   oneUser('orderAmended', 'userId', (field, names) => {
     const old = `"oldPrice":${ticksText(field('oldPriceTicks'))},"oldShares":${lotsText(field('oldSizeLots'))}`;
     const original = `"originalShares":${lotsText(field('originalLots'))}`;
-    return `${orderFields(field, names)},${old},${original},"keptPriority":${field('keptPriority') === 1}`;
+    return `${orderFields(field, field('sizeLots'), names)},${old},${original},"keptPriority":${field('keptPriority') === 1}`;
   }),
   // The payout and the refund become claimable; `claimed` follows when they are paid.
   oneUser(
@@ -105,7 +114,7 @@ const ONE_USER = new Map<number, OneUserEvent>([
     'claimed',
     'userId',
     (field, assets) =>
-      `"marketId":"${marketIdText(assets, field('marketId'))}","shares":${lotsText(field('lots'))}` +
+      `"marketId":"${marketIdText(assets, field('marketId'))}","shares":${lotsText(field('upLots') + field('downLots'))}` +
       `,"payout":${microsText(field('payoutMicros'))}` +
       `,"refundedFees":${microsText(field('refundMicros'))},"automatic":${field('automatic') === 1}`,
   ),
@@ -148,10 +157,20 @@ const ONE_USER = new Map<number, OneUserEvent>([
 ]);
 
 /** By type of event: the offset of the user; 0: the event is not about one user's account. */
-export const USER_AT: readonly number[] = Array.from(
+const USER_AT: readonly number[] = Array.from(
   { length: Math.max(...Object.values(EventType)) + 1 },
   (_, type) => ONE_USER.get(type)?.userAt ?? 0,
 );
+
+/** The one user whose account an event is about; 0: it is not. An order shows once it rests. */
+export function oneUserOf(values: Float64Array, at: number): number {
+  const type = values[at]!;
+  const userAt = USER_AT[type]!;
+  const isShown =
+    userAt !== 0 &&
+    (type !== EventType.orderPlaced || values[at + EventSlot.orderPlaced.restingLots]! > 0);
+  return isShown ? values[at + userAt]! : 0;
+}
 
 /** The offset of the market in events that change a position; 0: they do not. */
 export function positionMarketAt(type: number): number {

@@ -1,30 +1,23 @@
 /**
- * The statement of an account, newest first, out of its trades, orders and other payments. Nothing
- * of it is stored but a balance now and then, from which the lines after it are added up.
+ * The statement of an account, newest first: the changes of its trades, its other events and its
+ * closed positions, by their numbers. A balance is stored now and then, from which the lines after
+ * it are added up.
  *
  * Always holds: between two stored balances, and up to the engine's own balance, the lines add up,
  * or the answer is a {@link HistoryDamage}. A line's position never changes.
  */
-import {
-  CLOSED_POSITION,
-  type EntryOf,
-  RUN_ENTRIES,
-  USER_BALANCE,
-  USER_ORDER,
-  USER_PAYMENT,
-  USER_TRADE,
-} from '../format.js';
+import { CLOSED_POSITION, type EntryOf, USER_BALANCE, USER_EVENT, USER_TRADE } from '../format.js';
 import type { ListReader } from '../list-reader.js';
 import { HistoryDamage } from '../rows.js';
 import type { CommittedLists } from '../store.js';
 import {
-  inOrder,
-  isVoidClaim,
-  type LedgerCause,
-  type LedgerChange,
-  LINES_MAX,
-  linesOf,
-} from './lines.js';
+  type AccountChange,
+  type Cause,
+  CHANGES_MAX,
+  changesOf,
+  changesOfSide,
+} from './changes.js';
+import { eventOf } from './user-event.js';
 
 export interface LedgerRequest {
   userId: number;
@@ -36,10 +29,12 @@ export interface LedgerRequest {
   toMs: number | null;
   /** null: all. */
   marketId: number | null;
-  cause: LedgerCause | null;
+  cause: Cause | null;
 }
 
-export interface LedgerLine extends LedgerChange {
+export interface LedgerLine extends AccountChange {
+  sequence: number;
+  atMs: number;
   /** Permanent, and higher than that of each older line. */
   position: number;
   /** The balance after the line. */
@@ -51,11 +46,17 @@ export interface LedgerPage {
   nextCursor: number | null;
 }
 
+/** What an entry of one of the three lists changed. */
+interface NumberedChanges {
+  entry: { number: number; sequence: number; atMs: number };
+  changes: AccountChange[];
+}
+
 type Balance = Omit<EntryOf<typeof USER_BALANCE>, 'ordinal' | 'userId' | 'sequence'>;
 const NO_BALANCE: Balance = {
   trades: 0,
-  orders: 0,
-  payments: 0,
+  events: 0,
+  positions: 0,
   availableMicros: 0,
   heldMicros: 0,
   atMs: 0,
@@ -68,9 +69,8 @@ const ENTRIES_MAX = 30_000;
 
 /** What is captured when the read is prepared: all that the history has of the account. */
 export interface LedgerEnd extends Balance {
-  /** The number of stored balances, and of closed positions. */
+  /** The number of stored balances. */
   balances: number;
-  closedPositions: number;
 }
 
 export function ledgerEnd(
@@ -81,10 +81,9 @@ export function ledgerEnd(
 ): LedgerEnd {
   return {
     trades: lists.userTrades.of(userId),
-    orders: lists.userOrders.of(userId),
-    payments: lists.userPayments.of(userId),
+    events: lists.userEvents.of(userId),
+    positions: lists.closedPositions.of(userId),
     balances: lists.userBalances.of(userId),
-    closedPositions: lists.closedPositions.of(userId),
     availableMicros: account.availableMicros,
     heldMicros: account.heldMicros,
     atMs,
@@ -122,7 +121,7 @@ class LedgerRead {
       const oldest = balances[0]!;
       isDone = fromMs !== null && oldest.atMs < fromMs;
       if (!isDone && next >= 1 && this.entriesRead >= ENTRIES_MAX && this.found.length <= limit)
-        return { entries: this.found, nextCursor: (entriesOf(oldest) + 1) * LINES_MAX };
+        return { entries: this.found, nextCursor: (entriesOf(oldest) + 1) * CHANGES_MAX };
     }
     const entries = this.found.slice(0, limit);
     return { entries, nextCursor: this.found.length > limit ? entries.at(-1)!.position : null };
@@ -133,7 +132,7 @@ class LedgerRead {
     const { cursor, toMs } = this.request;
     let step = this.end.balances + 1;
     if (cursor !== null) {
-      const wanted = Math.floor((cursor - 1) / LINES_MAX);
+      const wanted = Math.floor((cursor - 1) / CHANGES_MAX);
       step = await this.search(step, (balance) => entriesOf(balance) >= wanted);
     }
     return toMs === null ? step : this.search(step, ({ atMs }) => atMs > toMs);
@@ -166,36 +165,46 @@ class LedgerRead {
 
   /** Adds the wanted lines between the first and the last balance, newest first. */
   private async addLines(balances: readonly Balance[]): Promise<void> {
-    const { userId: id, cursor } = this.request;
-    const { lists } = this;
+    const { cursor } = this.request;
     const [from, to] = [balances[0]!, balances.at(-1)!];
-    const [trades, orders, payments] = [
-      await lists.oldestFirst(USER_TRADE, { id, first: from.trades + 1, last: to.trades }),
-      await lists.oldestFirst(USER_ORDER, { id, first: from.orders + 1, last: to.orders }),
-      await lists.oldestFirst(USER_PAYMENT, { id, first: from.payments + 1, last: to.payments }),
-    ];
-    const entries = inOrder(trades, orders, payments);
+    const entries = await this.entriesBetween(from, to);
     this.entriesRead += entries.length;
-    const voided = await this.voidLots(payments.filter(isVoidClaim));
     const lines: LedgerLine[] = [];
     let { availableMicros, heldMicros } = from;
-    let position = (entriesOf(from) + 1) * LINES_MAX;
     let nextBalance = 1;
-    for (const entry of entries) {
-      let ofEntry = 0;
-      for (const change of linesOf(entry, ({ marketId }) => voided.get(marketId)!)) {
+    for (const { entry, changes } of entries) {
+      const { number, sequence, atMs } = entry;
+      for (const [i, change] of changes.entries()) {
         availableMicros += change.availableMicros;
         heldMicros += change.heldMicros;
         const balance = { availableMicros, heldMicros };
-        const line = { ...change, position: position + ofEntry++, balance };
+        const line = { ...change, sequence, atMs, position: number * CHANGES_MAX + i, balance };
         if ((cursor === null || line.position < cursor) && this.isWanted(line)) lines.push(line);
       }
-      position += LINES_MAX;
-      if (position !== (entriesOf(balances[nextBalance]!) + 1) * LINES_MAX) continue;
+      if (number !== entriesOf(balances[nextBalance]!)) continue;
       this.check(balances[nextBalance++]!, availableMicros, heldMicros);
     }
     if (entries.length === 0) this.check(to, availableMicros, heldMicros);
     this.found.push(...lines.reverse());
+  }
+
+  private async entriesBetween(from: Balance, to: Balance): Promise<NumberedChanges[]> {
+    const { lists } = this;
+    const { userId: id } = this.request;
+    const between = (list: 'trades' | 'events' | 'positions') => {
+      return { id, first: from[list] + 1, last: to[list] };
+    };
+    const trades = await lists.oldestFirst(USER_TRADE, between('trades'));
+    const events = await lists.oldestFirst(USER_EVENT, between('events'));
+    const positions = await lists.oldestFirst(CLOSED_POSITION, between('positions'));
+    return [
+      ...trades.map((entry) => ({ entry, changes: changesOfSide(entry) })),
+      ...events.map((entry) => ({ entry, changes: changesOf(eventOf(entry)) })),
+      ...positions.map((entry) => ({
+        entry,
+        changes: changesOf({ ...entry, type: 'positionSettled' }),
+      })),
+    ].sort((a, b) => a.entry.number - b.entry.number);
   }
 
   private isWanted({ cause, marketId, atMs }: LedgerLine): boolean {
@@ -217,36 +226,9 @@ class LedgerRead {
         `${balance.availableMicros} and ${balance.heldMicros}`,
     );
   }
-
-  /** The lots of each outcome that claims in VOID markets were for, by market. */
-  private async voidLots(
-    claims: readonly { marketId: number; sequence: number }[],
-  ): Promise<Map<number, { upLots: number; downLots: number }>> {
-    const wanted = new Set(claims.map(({ marketId }) => marketId));
-    const lots = new Map<number, { upLots: number; downLots: number }>();
-    const { userId: id } = this.request;
-    if (wanted.size === 0) return lots;
-    const newest = Math.max(...claims.map(({ sequence }) => sequence));
-    const after = {
-      id,
-      count: this.end.closedPositions,
-      column: 'sequence',
-      value: newest + 1,
-    } as const;
-    let last = (await this.lists.firstFrom(CLOSED_POSITION, after)) - 1;
-    for (; last >= 1 && lots.size < wanted.size; last -= RUN_ENTRIES) {
-      const place = { id, first: Math.max(1, last - RUN_ENTRIES + 1), last };
-      for (const { marketId, upLots, downLots } of await this.lists.newestFirst(
-        CLOSED_POSITION,
-        place,
-      ))
-        if (wanted.has(marketId)) lots.set(marketId, { upLots, downLots });
-    }
-    return lots;
-  }
 }
 
 /** The entries of an account before a balance. */
-function entriesOf({ trades, orders, payments }: Balance): number {
-  return trades + orders + payments;
+function entriesOf({ trades, events, positions }: Balance): number {
+  return trades + events + positions;
 }

@@ -1,11 +1,10 @@
 /**
- * The orders of an account, open and closed, newest first, out of the entries that were made when
- * they were placed, amended and cancelled, and of their trades. What the engine knows of an order
- * that rests is the engine's.
+ * The orders of an account, open and closed, newest first, out of the events of their placing,
+ * amending and cancelling, and of their trades. What the engine knows of an order that rests is the
+ * engine's.
  *
  * An order trades as taker in the commands that place it, and as maker at its own price from then
- * on. So the entries of a closed order are read in the order of their commands, until it is closed.
- * An order that was placed or taken out by a command does not trade as maker in it.
+ * on. So the entries of a closed order are read in the order of their numbers, until it is closed.
  */
 import {
   CancelReason,
@@ -14,13 +13,13 @@ import {
   type SelfTrade,
   type Side,
 } from '../../../engine/interface/domain.js';
+import { type EventRecord, EventType, nameIn } from '../../../engine/interface/events.js';
 import type { OrderView } from '../../../engine/interface/views.js';
-import { type EntryOf, RUN_ENTRIES, USER_ORDER, USER_TRADE } from '../format.js';
+import { type EntryOf, RUN_ENTRIES, TAKER, USER_EVENT, USER_TRADE } from '../format.js';
 import type { ListReader } from '../list-reader.js';
 import { HistoryDamage } from '../rows.js';
 import type { CommittedLists } from '../store.js';
-import { DetailsReader, type FindBatch, USUAL_DETAILS } from './order-details.js';
-import { OrderEntry, orderEntryOf, termsOf } from './order-terms.js';
+import { eventOf, type UserEventEntry } from './user-event.js';
 
 /**
  * How an order stands. OPEN: it rests. UNFILLED: it traded at once, and the rest was dropped, as
@@ -39,8 +38,8 @@ export interface OrderRecord {
   priceTicks: number;
   timeInForce: number;
   postOnly: boolean;
-  /** null: not known any more (order-details.ts); then clientOrderId and expiresAtMs are null. */
-  selfTrade: SelfTrade | null;
+  selfTrade: SelfTrade;
+  /** null: when the market ends. */
   expiresAtMs: number | null;
   originalLots: number;
   filledLots: number;
@@ -76,31 +75,33 @@ export interface OrdersPage {
   nextCursor: number | null;
 }
 
-type Entry = EntryOf<typeof USER_ORDER>;
 type TradeEntry = EntryOf<typeof USER_TRADE>;
 
-const TAKER = 0;
+/** The entry in which an order was placed. */
+interface Placed {
+  entry: UserEventEntry;
+  event: EventRecord<'orderPlaced'>;
+  /** The client's name for it; null: none. */
+  name: string | null;
+}
 
 /** A page with filters ends, perhaps not full, when it has read this many entries. */
 const ENTRIES_MAX = 30_000;
 
 /** All that the history has of the account, and the orders that rest. */
 export interface OrdersEnd {
-  orders: number;
+  events: number;
   trades: number;
   resting: ReadonlyMap<number, OrderView>;
-  details: DetailsReader;
 }
 
 export function ordersEnd(
   lists: CommittedLists,
   userId: number,
   resting: readonly OrderView[],
-  findBatch: FindBatch,
 ): OrdersEnd {
   return {
-    details: new DetailsReader(findBatch),
-    orders: lists.userOrders.of(userId),
+    events: lists.userEvents.of(userId),
     trades: lists.userTrades.of(userId),
     resting: new Map(resting.map((order) => [order.orderId, order])),
   };
@@ -113,21 +114,21 @@ export async function readOrders(
 ): Promise<OrdersPage> {
   const { userId: id, limit, cursor, fromMs, toMs } = request;
   const bound = (value: number) =>
-    lists.firstFrom(USER_ORDER, { id, count: end.orders, column: 'atMs', value });
+    lists.firstFrom(USER_EVENT, { id, count: end.events, column: 'atMs', value });
   const first = fromMs === null ? 1 : await bound(fromMs);
-  let last = toMs === null ? end.orders : (await bound(toMs + 1)) - 1;
+  let last = toMs === null ? end.events : (await bound(toMs + 1)) - 1;
   if (cursor !== null) last = Math.min(last, cursor - 1);
-  const found: Entry[] = [];
+  const found: Placed[] = [];
   let read = 0;
   for (; last >= first && found.length <= limit && read < ENTRIES_MAX; last -= RUN_ENTRIES) {
     const place = { id, first: Math.max(first, last - RUN_ENTRIES + 1), last };
-    for (const entry of await lists.newestFirst(USER_ORDER, place))
-      if (isWanted(entry, request, end)) found.push(entry);
+    for (const placed of await placedIn(lists, end, place))
+      if (isWanted(placed, request, end)) found.push(placed);
     read += RUN_ENTRIES;
   }
   const page = found.slice(0, limit);
   const entries = await recordsOf(lists, id, end, page);
-  if (found.length > limit) return { entries, nextCursor: page.at(-1)!.ordinal };
+  if (found.length > limit) return { entries, nextCursor: page.at(-1)!.entry.ordinal };
   return { entries, nextCursor: last >= first ? last + 1 : null };
 }
 
@@ -138,7 +139,7 @@ export async function readOrders(
 export async function readNamedOrder(
   lists: ListReader,
   end: OrdersEnd,
-  { userId, clientOrderId, status, marketId, fromMs, toMs }: OrdersRequest,
+  { userId, status, marketId, fromMs, toMs }: OrdersRequest,
   orderId: number,
 ): Promise<OrdersPage> {
   const found = orderId === 0 ? null : await readOrder(lists, end, { userId, orderId });
@@ -148,8 +149,7 @@ export async function readNamedOrder(
     (marketId === null || found.marketId === marketId) &&
     (fromMs === null || found.placedAtMs >= fromMs) &&
     (toMs === null || found.placedAtMs <= toMs);
-  // The id is known even if the part of the journal that has it is in an archive.
-  return { entries: isWanted ? [{ ...found, clientOrderId }] : [], nextCursor: null };
+  return { entries: isWanted ? [found] : [], nextCursor: null };
 }
 
 /** null: the user has placed no such order. */
@@ -162,40 +162,54 @@ export async function readOrder(
   return placed === null ? null : (await recordsOf(lists, userId, end, [placed]))[0]!;
 }
 
-/** Orders are placed in the order of their ids; cancellations are between them. */
+/** Orders are placed in the order of their ids; other events are between them. */
 async function findPlaced(
   lists: ListReader,
   end: OrdersEnd,
   id: number,
   orderId: number,
-): Promise<Entry | null> {
-  let [from, to] = [1, end.orders];
+): Promise<Placed | null> {
+  let [from, to] = [1, end.events];
   while (from <= to) {
     const middle = Math.floor((from + to) / 2);
     let first = middle;
-    let placed: Entry[] = [];
+    let placed: Placed[] = [];
     // The last entries up to the middle that have an order that was placed.
     for (let last = middle; last >= from && placed.length === 0; last = first - 1) {
       first = Math.max(from, last - RUN_ENTRIES + 1);
-      placed = (await lists.oldestFirst(USER_ORDER, { id, first, last })).filter(isPlaced);
+      placed = await placedIn(lists, end, { id, first, last });
     }
-    const [oldest, newest] = [placed[0], placed.at(-1)];
-    if (newest === undefined || orderId > newest.orderId) from = middle + 1;
-    else if (orderId < oldest!.orderId) to = first - 1;
-    else return placed.find((entry) => entry.orderId === orderId) ?? null;
+    const [newest, oldest] = [placed[0], placed.at(-1)];
+    if (newest === undefined || orderId > newest.event.orderId) from = middle + 1;
+    else if (orderId < oldest!.event.orderId) to = first - 1;
+    else return placed.find(({ event }) => event.orderId === orderId) ?? null;
   }
   return null;
 }
 
-function isPlaced({ terms }: Entry): boolean {
-  return orderEntryOf(terms) === OrderEntry.PLACED;
+/** The orders that were placed in some entries, newest first. The event after it has its name. */
+async function placedIn(
+  lists: ListReader,
+  end: OrdersEnd,
+  { id, first, last }: { id: number; first: number; last: number },
+): Promise<Placed[]> {
+  const place = { id, first, last: Math.min(last + 1, end.events) };
+  const found: Placed[] = [];
+  let name: string | null = null;
+  for (const entry of await lists.newestFirst(USER_EVENT, place)) {
+    const isOfOrder = entry.type === EventType.orderPlaced || entry.type === EventType.orderNamed;
+    const event = isOfOrder ? eventOf(entry) : null;
+    if (event?.type === 'orderPlaced' && event.anew === 0 && entry.ordinal <= last)
+      found.push({ entry, event, name });
+    name = event?.type === 'orderNamed' ? nameIn(event) : null;
+  }
+  return found;
 }
 
-function isWanted(entry: Entry, request: OrdersRequest, { resting }: OrdersEnd): boolean {
+function isWanted({ event }: Placed, request: OrdersRequest, { resting }: OrdersEnd): boolean {
   return (
-    isPlaced(entry) &&
-    (request.marketId === null || entry.marketId === request.marketId) &&
-    (request.status === 'all' || resting.has(entry.orderId) === (request.status === 'open'))
+    (request.marketId === null || event.marketId === request.marketId) &&
+    (request.status === 'all' || resting.has(event.orderId) === (request.status === 'open'))
   );
 }
 
@@ -204,15 +218,11 @@ async function recordsOf(
   lists: ListReader,
   id: number,
   end: OrdersEnd,
-  placed: readonly Entry[],
+  placed: readonly Placed[],
 ): Promise<OrderRecord[]> {
   if (placed.length === 0) return [];
-  const orders = placed.map((entry) => new Order(entry, end.resting.get(entry.orderId)));
+  const orders = placed.map((each) => new Order(each, end.resting.get(each.event.orderId)));
   await new Completion(lists, id, end, orders).run();
-  for (const order of orders) {
-    if (order.rests) continue;
-    Object.assign(order.record, await end.details.read(order.sequence, order.detail));
-  }
   return orders.map((order) => order.record);
 }
 
@@ -222,37 +232,36 @@ class Order {
   lotsLeft: number;
   readonly sequence: number;
   readonly ordinal: number;
-  readonly detail: number;
 
-  constructor(entry: Entry, resting: OrderView | undefined) {
-    const { orderId, marketId, userId, priceTicks, atMs, restingLots, sizeLots } = entry;
-    const { side, outcome, timeInForce, postOnly, status, detail } = termsOf(entry.terms);
-    this.detail = detail;
+  constructor({ entry, event, name }: Placed, resting: OrderView | undefined) {
+    const { restingLots, status } = event;
     this.sequence = entry.sequence;
     this.ordinal = entry.ordinal;
     this.lotsLeft = resting === undefined ? restingLots : 0;
     this.record = {
-      orderId,
-      ...USUAL_DETAILS,
-      marketId,
-      userId,
-      side,
-      outcome,
-      priceTicks,
-      timeInForce,
-      postOnly: postOnly === 1,
-      originalLots: sizeLots,
+      orderId: event.orderId,
+      clientOrderId: name,
+      marketId: event.marketId,
+      userId: event.userId,
+      side: event.side as Side,
+      outcome: event.outcome as Outcome,
+      priceTicks: event.priceTicks,
+      timeInForce: event.timeInForce,
+      postOnly: event.postOnly === 1,
+      selfTrade: event.selfTrade as SelfTrade,
+      expiresAtMs: event.expiresAtMs === 0 ? null : event.expiresAtMs,
+      originalLots: event.sizeLots,
       filledLots: 0,
       restingLots: 0,
       valueMicros: 0,
       feeMicros: 0,
       end: OrderState.OPEN,
       reason: 0,
-      placedAtMs: atMs,
+      placedAtMs: entry.atMs,
       closedAtMs: null,
     };
     if (resting !== undefined) this.show(resting);
-    else if (restingLots === 0) this.endAtOnce(status, atMs);
+    else if (restingLots === 0) this.endAtOnce(status, entry.atMs);
   }
 
   get rests(): boolean {
@@ -261,14 +270,13 @@ class Order {
 
   /** All but the fees and the time of the placing: the engine's is that of the last one. */
   private show(resting: OrderView): void {
-    const { clientOrderId, priceTicks, originalLots, filledLots, valueMicros } = resting;
-    const { sizeLots: restingLots, feeMicros, selfTrade, expiresAtMs } = resting;
-    const terms = { clientOrderId, priceTicks, originalLots, restingLots, selfTrade, expiresAtMs };
+    const { priceTicks, originalLots, filledLots, valueMicros, feeMicros } = resting;
+    const terms = { priceTicks, originalLots, restingLots: resting.sizeLots };
     Object.assign(this.record, { ...terms, filledLots, valueMicros, feeMicros });
   }
 
   /** In the command that placed it. */
-  private endAtOnce(status: OrderStatus, atMs: number): void {
+  private endAtOnce(status: number, atMs: number): void {
     if (status === OrderStatus.FILLED) this.close(OrderState.FILLED, atMs);
     else if (status === OrderStatus.STOPPED_UNFILLED)
       this.close(OrderState.CANCELLED, atMs, CancelReason.SELF_TRADE);
@@ -297,22 +305,20 @@ class Order {
     this.record.valueMicros += lots * priceTicks;
   }
 
-  /** An entry after the first. */
-  read({ terms, sizeLots, restingLots, priceTicks, atMs }: Entry): void {
+  /** An event after the first. */
+  read(event: EventRecord, atMs: number): void {
     const { record } = this;
-    const { entry, status, reason } = termsOf(terms);
-    if (entry === OrderEntry.REPLACED) {
-      record.priceTicks = priceTicks;
-      record.originalLots += sizeLots;
-      this.lotsLeft = restingLots;
-      if (restingLots === 0) this.endAtOnce(status, atMs);
-      return;
+    if (event.type === 'orderPlaced') {
+      this.lotsLeft = event.restingLots;
+      if (event.restingLots === 0) this.endAtOnce(event.status, atMs);
+    } else if (event.type === 'orderAmended') {
+      record.priceTicks = event.priceTicks;
+      record.originalLots = event.originalLots;
+      this.lotsLeft = event.sizeLots;
+      if (event.sizeLots === 0) this.close(OrderState.FILLED, atMs);
+    } else if (event.type === 'orderCancelled') {
+      this.close(OrderState.CANCELLED, atMs, event.reason);
     }
-    this.lotsLeft -= sizeLots;
-    if (entry !== OrderEntry.CANCELLED) record.originalLots -= sizeLots;
-    if (entry === OrderEntry.CANCELLED) this.close(OrderState.CANCELLED, atMs, reason);
-    else if (entry === OrderEntry.REDUCED && this.lotsLeft === 0)
-      this.close(OrderState.FILLED, atMs);
   }
 }
 
@@ -324,7 +330,7 @@ class Completion {
   private readonly oldestSequence: number;
   private readonly newestSequence: number;
   private readonly trades: Ahead<TradeEntry>;
-  private readonly entries: Ahead<Entry>;
+  private readonly events: Ahead<UserEventEntry>;
 
   constructor(
     private readonly lists: ListReader,
@@ -342,31 +348,31 @@ class Completion {
     this.trades = new Ahead(end.trades, (first, last) =>
       lists.oldestFirst(USER_TRADE, read(first, last)),
     );
-    this.entries = new Ahead(end.orders, (first, last) =>
-      lists.oldestFirst(USER_ORDER, read(first, last)),
+    this.events = new Ahead(end.events, (first, last) =>
+      lists.oldestFirst(USER_EVENT, read(first, last)),
     );
-    this.entries.next = Math.min(...orders.map(({ ordinal }) => ordinal)) + 1;
+    this.events.next = Math.min(...orders.map(({ ordinal }) => ordinal)) + 1;
   }
 
   async run(): Promise<void> {
-    const { end, id, lists, unfinished, trades, entries } = this;
+    const { end, id, lists, unfinished, trades, events } = this;
     const value = this.oldestSequence;
     const at = { id, count: end.trades, column: 'sequence', value } as const;
     trades.next = await lists.firstFrom(USER_TRADE, at);
     for (;;) {
       const trade = await trades.peek();
-      const entry = unfinished.size > 0 ? await entries.peek() : undefined;
-      const isTrade = trade !== undefined && (entry?.sequence ?? trade.sequence) >= trade.sequence;
+      const entry = unfinished.size > 0 ? await events.peek() : undefined;
+      const isTrade = trade !== undefined && (entry?.number ?? trade.number) >= trade.number;
       const isLate = trade !== undefined && trade.sequence > this.newestSequence;
       if (unfinished.size === 0 && (trade === undefined || isLate)) break;
       if (isTrade) this.readTrade(trades.take()!);
-      else if (entry !== undefined) this.readEntry(entries.take()!);
+      else if (entry !== undefined) this.readEvent(events.take()!);
       else break;
     }
     const [lost] = unfinished;
     if (lost === undefined) return;
     const what = 'it neither rests nor was filled or cancelled';
-    throw new HistoryDamage(USER_ORDER.name, `userId ${id}, orderId ${lost}`, what);
+    throw new HistoryDamage(USER_EVENT.name, `userId ${id}, orderId ${lost}`, what);
   }
 
   private readTrade(trade: TradeEntry): void {
@@ -377,10 +383,11 @@ class Completion {
     this.finish(order);
   }
 
-  private readEntry(entry: Entry): void {
-    if (isPlaced(entry) || !this.unfinished.has(entry.orderId)) return;
-    const order = this.byId.get(entry.orderId)!;
-    order.read(entry);
+  private readEvent(entry: UserEventEntry): void {
+    const event = eventOf(entry);
+    if (!('orderId' in event) || !this.unfinished.has(event.orderId)) return;
+    const order = this.byId.get(event.orderId)!;
+    order.read(event, entry.atMs);
     this.finish(order);
   }
 

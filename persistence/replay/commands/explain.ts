@@ -7,6 +7,12 @@ import { kindAt, readCommand, timeOf } from '../../../engine/interface/command-r
 import { type Command, CommandKind } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
 import type { RecordBuffer } from '../../../engine/interface/records.js';
+import {
+  type AccountChange,
+  CAUSES,
+  type Cause,
+  changesOf,
+} from '../../history/account/changes.js';
 import { unknownUser } from '../input/arguments.js';
 import {
   ExitStatus,
@@ -34,7 +40,6 @@ import {
   timeText,
   type Unit,
 } from '../output/units.js';
-import { CAUSES, type Cause, changesOf, type MoneyChange } from '../proofs/money-changes.js';
 
 interface ExplainRequest extends Invocation {
   userId: number;
@@ -66,7 +71,9 @@ export class ExplainedAccount implements Visitor {
     for (const event of decodeEvents(this.engine.events)) {
       if (event.type === 'rulesChanged') this.writeTurn('rules', command(), atMs);
       for (const change of changesOf(event)) {
-        if (change.userId === this.request.userId) this.write(change, event, command(), atMs);
+        const isMoney = change.availableMicros !== 0 || change.heldMicros !== 0;
+        if (isMoney && change.userId === this.request.userId)
+          this.write(change, event, command(), atMs);
       }
     }
     this.compare();
@@ -98,7 +105,7 @@ export class ExplainedAccount implements Visitor {
     request.output.line(columns([...texts, `${commandText(command, engine)} by ${sender}`]));
   }
 
-  private write(change: MoneyChange, event: EventRecord, command: Command, atMs: number): void {
+  private write(change: AccountChange, event: EventRecord, command: Command, atMs: number): void {
     const { engine, request, sum } = this;
     const { output } = request;
     addTo(sum, change);
@@ -207,7 +214,7 @@ const COLUMNS: Columns<readonly [Cause, Sum]> = [
   ['held', 'held', ([, { heldMicros }]) => heldMicros, CHANGE],
 ];
 
-function addTo(sum: Sum, change: MoneyChange): Sum {
+function addTo(sum: Sum, change: AccountChange): Sum {
   sum.count++;
   sum.availableMicros += change.availableMicros;
   sum.heldMicros += change.heldMicros;

@@ -124,7 +124,7 @@ class Verification implements Visitor {
   }
 
   applied(records: RecordBuffer, at: number): void {
-    this.history?.applied(records, at);
+    this.history?.applied();
     // Most commands are orders: to make an object of each takes longer than to execute it.
     if (kindAt(records, at) === CommandKind.vouchForSnapshot)
       this.snapshots!.applied(readCommand(records, at));

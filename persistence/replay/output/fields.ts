@@ -11,6 +11,7 @@ import {
   CancelReason,
   DepositSource,
   MatchType,
+  OrderStatus,
   Outcome,
   PointsReason,
   SelfTrade,
@@ -18,7 +19,12 @@ import {
   TimeInForce,
   TokenScope,
 } from '../../../engine/interface/domain.js';
-import type { EVENT_FIELDS, EventName, EventRecord } from '../../../engine/interface/events.js';
+import {
+  type EVENT_FIELDS,
+  type EventName,
+  type EventRecord,
+  nameIn,
+} from '../../../engine/interface/events.js';
 import { marketIdText, resolutionName } from '../../../engine/interface/notation.js';
 import {
   FIRST_OPERATION,
@@ -44,7 +50,7 @@ import {
 export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'partnerName'>;
 
 type KeysOf<C> = C extends unknown ? keyof C : never;
-type EventField = (typeof EVENT_FIELDS)[EventName][number];
+type EventField = (typeof EVENT_FIELDS)[Exclude<EventName, 'orderNamed'>][number];
 type Field = Exclude<KeysOf<Command>, 'kind' | 'operations'> | EventField;
 /** Of what is no number with a unit: its JSON, which is shown in text, too. */
 type Show = Unit | ((value: never, names: Names) => JsonValue);
@@ -64,6 +70,7 @@ const endPrice: Unit = { ...DOLLARS, json: (micros) => (micros === 0 ? null : do
 const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   allowedAddresses: ['allowedAddresses', unchanged],
   amountMicros: ['amount', DOLLARS],
+  anew: ['anew', flag],
   asset: ['asset', symbolOf],
   atomic: ['atomic', flag],
   automatic: ['automatic', flag],
@@ -88,7 +95,6 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   idempotencyKey: ['idempotencyKey', keyText],
   keptPriority: ['keptPriority', flag],
   lastOrderId: ['lastOrderId', id('o')],
-  lots: ['shares', SHARES],
   makerId: ['makerId', id('u')],
   makerOrderId: ['makerOrderId', id('o')],
   makerOutcome: ['makerOutcome', nameOf(Outcome)],
@@ -121,6 +127,7 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   referrersMicros: ['referrers', DOLLARS],
   refundMicros: ['refund', DOLLARS],
   resolution: ['resolution', resolutionName],
+  restingLots: ['restingShares', SHARES],
   ruleSet: ['ruleSet', COUNT],
   scope: ['scope', nameOf(TokenScope)],
   selfTrade: ['selfTrade', nameOf(SelfTrade)],
@@ -130,6 +137,7 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   snapshotSequence: ['snapshotSequence', COUNT],
   source: ['source', nameOf(DepositSource)],
   startPriceMicros: ['startPrice', DOLLARS],
+  status: ['status', nameOf(OrderStatus)],
   symbol: ['symbol', unchanged],
   takerFeeBasisPoints: ['feeRate', rate(100)],
   takerId: ['takerId', id('u')],
@@ -193,10 +201,19 @@ function operations(each: readonly Command[], names: Names): Shown {
 }
 
 function shownEvent(event: EventRecord, names: Names): Shown[] {
-  const fields = Object.entries(event).filter(([name]) => name !== 'type');
+  const { type, ...numbers } =
+    event.type === 'orderNamed'
+      ? {
+          type: event.type,
+          orderId: event.orderId,
+          userId: event.userId,
+          clientOrderId: nameIn(event),
+        }
+      : event;
+  const fields = Object.entries(numbers);
   return fields.map(([field, value]) => {
     const [name, show] = FIELDS[field as Field];
-    return shown(value, [name, field === 'reason' ? REASONS[event.type]! : show], names);
+    return shown(value, [name, field === 'reason' ? REASONS[type]! : show], names);
   });
 }
 

@@ -33,8 +33,11 @@ export const PRICE: Unit = unitOf(ticksText);
 export const POINTS: Unit = unitOf(microsText);
 export const COUNT: Unit = { json: (count) => count, text: String, isNumber: true };
 export const TIME: Unit = { json: (atMs) => atMs, text: timeText, isNumber: false };
-/** A time that may be never. */
-export const EXPIRY: Unit = { ...TIME, json: (atMs) => (atMs === MAX_TIME_MS ? null : atMs) };
+/** A time that may be never; of an order in an event, 0 is. */
+export const EXPIRY: Unit = {
+  ...TIME,
+  json: (atMs) => (atMs === MAX_TIME_MS || atMs === 0 ? null : atMs),
+};
 
 function unitOf(text: (value: number) => string): Unit {
   return { json: (value) => new Decimal(text(value)), text, isNumber: true };

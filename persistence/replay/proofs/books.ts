@@ -12,9 +12,9 @@ import type { EventRecord } from '../../../engine/interface/events.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import type { FundsView } from '../../../engine/interface/views.js';
 import { addSaturating } from '../../../engine/storage/arithmetic.js';
+import { changesOf } from '../../history/account/changes.js';
 import { marketName } from '../output/fields.js';
 import { dollarsText } from '../output/units.js';
-import { changesOf } from './money-changes.js';
 
 export class MarketBook {
   /** Everything is paid, and the engine has removed the market. */
@@ -123,7 +123,8 @@ export class Books {
       case 'priceHeld':
       case 'userRegistered':
       case 'credentialSet':
-      case 'orderRested':
+      case 'orderPlaced':
+      case 'orderNamed':
       case 'orderCancelled':
       case 'orderAmended':
       case 'positionSettled':

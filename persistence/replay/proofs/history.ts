@@ -13,7 +13,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import type { Engine } from '../../../engine/engine.js';
-import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { emptyHistoryState, Projection } from '../../history/projection.js';
 import { HistoryStore, historyPath } from '../../history/store.js';
@@ -76,8 +75,8 @@ export class HistoryComparison {
     if (!this.isDone) this.projection.applying(atMs);
   }
 
-  applied(records: RecordBuffer, at: number): void {
-    if (!this.isDone) this.projection.applied(records, at);
+  applied(): void {
+    if (!this.isDone) this.projection.applied();
   }
 
   async proven(position: JournalPosition): Promise<void> {

@@ -211,6 +211,9 @@ function nameOf(event: EventRecord): string {
     }
     case 'marketResolved':
       return `event marketResolved ${word(Resolution, event.resolution)}`;
+    case 'orderPlaced':
+      if (event.anew === 1) return 'event orderPlaced anew';
+      return `event orderPlaced and ${event.restingLots > 0 ? 'resting' : 'ended'}`;
     case 'orderCancelled':
       return `event orderCancelled ${word(CancelReason, event.reason)}`;
     case 'orderAmended': {

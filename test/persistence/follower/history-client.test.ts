@@ -131,7 +131,6 @@ describe('reads from the trading thread', () => {
       boards: new Leaderboards(engine),
       // Not reached: the sequence that both ask for has not come.
       database: null as unknown as HistoryReads,
-      findBatch: () => Promise.resolve(null),
       failed: nothing,
       groupEnded: nothing,
     });

@@ -451,8 +451,7 @@ describe('damage', () => {
         expect(tape!.entries).toEqual([expected.marketTrades.get(id)!.at(-1)]);
         break;
       }
-      case 'userOrder':
-      case 'userPayment':
+      case 'userEvent':
       case 'userBalance': {
         const filter = { fromMs: null, toMs: null, marketId: null, cause: null };
         const request = { kind: 'ledger', userId: id, limit: 200, ...filter } as const;

@@ -1,7 +1,6 @@
 import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { RecordBuffer } from '../../../engine/interface/records.js';
 import { checkHistory } from '../../../persistence/history/check.js';
 import {
   LISTS,
@@ -385,14 +384,11 @@ it('are the same however the journal is split into transactions', async () => {
     await createPrivateFolder(folder);
     const store = await HistoryStore.open(folder);
     const engine = new Engine();
-    const records = new RecordBuffer();
     const projection = new Projection(engine, emptyHistoryState(), () => {});
     for (const [i, { command, atMs }] of commands.entries()) {
       projection.applying(atMs);
-      records.clear();
-      const at = records.append(command, atMs);
-      engine.applyRecord(records, at);
-      projection.applied(records, at);
+      engine.apply(command, atMs);
+      projection.applied();
       if ((i + 1) % commandsAtOnce !== 0 && i + 1 < commands.length) continue;
       await store.commit(projection.drain(), {
         sequence: engine.sequence,

@@ -61,7 +61,7 @@ async function writeHistory(folder: string, batchCount: number, batchesAtOnce = 
   const projection = new Projection(engine, emptyHistoryState(), () => {});
   const replay = new Replay(
     engine,
-    (records, at) => projection.applied(records, at),
+    () => projection.applied(),
     (atMs) => projection.applying(atMs),
   );
   const store = await HistoryStore.open(folder);

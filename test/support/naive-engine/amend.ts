@@ -115,8 +115,8 @@ function placeAnew(
   emitAmended(state, order, { priceTicks, leftLots, keptPriority: 0 });
   release(state, order, order.sizeLots);
   market.orders.splice(market.orders.indexOf(order), 1);
-  const { clientOrderId, expiresAtMs, filledLots, fee } = order;
-  const before = { filledLots, value: order.value, fee, placedAtMs: order.placedAtMs };
+  const { clientOrderId, expiresAtMs, filledLots, fee, placedAtMs } = order;
+  const before = { isAnew: true, filledLots, value: order.value, fee, placedAtMs };
   const placed = { orderId, clientOrderId, timeInForce, postOnly, expiresAtMs, before };
   const { fields, fills } = carryOut(state, market, { order: placed, taker, plan });
   return ok({ ...fields, side, keptPriority: 0 }, fills);

@@ -320,7 +320,8 @@ function settle(state: NaiveState, market: NaiveMarket, position: NaivePosition)
   const isVoid = market.resolution === Resolution.VOID;
   const [upLots, downLots] = position.lots;
   position.settled = true;
-  position.payout = tradeValue(winningLots(market, position), isVoid ? 500 : 1000);
+  const [upWon, downWon] = winningLots(market, position);
+  position.payout = tradeValue(upWon + downWon, isVoid ? 500 : 1000);
   position.refund = isVoid ? position.fees : ZERO;
   const cost = position.cost[0].plus(position.cost[1]);
   const profit = position.payout.plus(position.refund).minus(cost);
@@ -329,8 +330,9 @@ function settle(state: NaiveState, market: NaiveMarket, position: NaivePosition)
   if (upLots > 0 || downLots > 0 || position.refund.gt(ZERO)) {
     emit(state, {
       type: 'positionSettled',
-      marketId: market.marketId,
       userId,
+      marketId: market.marketId,
+      resolution: market.resolution,
       upLots,
       downLots,
       upCostMicros: micros(position.cost[0]),
@@ -346,10 +348,9 @@ function settle(state: NaiveState, market: NaiveMarket, position: NaivePosition)
 }
 
 /** In a VOID market, every lot wins a half. */
-function winningLots(market: NaiveMarket, position: NaivePosition): number {
+function winningLots({ resolution }: NaiveMarket, position: NaivePosition): [number, number] {
   const [upLots, downLots] = position.lots;
-  if (market.resolution === Resolution.VOID) return upLots + downLots;
-  return market.resolution === Resolution.UP ? upLots : downLots;
+  return [resolution === Resolution.DOWN ? 0 : upLots, resolution === Resolution.UP ? 0 : downLots];
 }
 
 /** Credits the referrer's part of a taker's fees, and the points of both. */
@@ -418,12 +419,12 @@ function pay(state: NaiveState, market: NaiveMarket, position: NaivePosition, au
   const paid = {
     marketId: market.marketId,
     userId: user.userId,
-    lots: winningLots(market, position),
     payoutMicros: micros(position.payout),
     refundMicros: micros(position.refund),
   };
-  emit(state, { type: 'claimed', ...paid, automatic });
-  return paid;
+  const [upLots, downLots] = winningLots(market, position);
+  emit(state, { type: 'claimed', ...paid, upLots, downLots, automatic });
+  return { ...paid, lots: upLots + downLots };
 }
 
 function payOut(state: NaiveState, market: NaiveMarket): void {

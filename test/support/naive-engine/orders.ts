@@ -21,7 +21,8 @@ import {
   Side,
   TimeInForce,
 } from '../../../engine/interface/domain.js';
-import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import type { EventRecord } from '../../../engine/interface/events.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { type Plan, planOrder, type Step, type Taker, upTicksOf } from './book.js';
 import {
   type Dollars,
@@ -151,7 +152,7 @@ function accept(state: NaiveState, market: NaiveMarket, { command, taker, plan }
   if (clientOrderId !== null)
     rememberClientOrder(state, { userId, clientOrderId, orderId }, state.clientOrderBounds);
   const { timeInForce, postOnly, expiresAtMs = MAX_TIME_MS } = command;
-  const before = { filledLots: 0, value: ZERO, fee: ZERO, placedAtMs: state.nowMs };
+  const before = { isAnew: false, filledLots: 0, value: ZERO, fee: ZERO, placedAtMs: state.nowMs };
   const order = { orderId, clientOrderId, timeInForce, postOnly, expiresAtMs, before };
   const { fields, fills } = carryOut(state, market, { order, taker, plan });
   return ok(fields, fills);
@@ -164,7 +165,13 @@ export interface Placed {
   timeInForce: TimeInForce;
   postOnly: boolean;
   expiresAtMs: number;
-  before: { filledLots: number; value: Dollars; fee: Dollars; placedAtMs: number };
+  before: {
+    isAnew: boolean;
+    filledLots: number;
+    value: Dollars;
+    fee: Dollars;
+    placedAtMs: number;
+  };
 }
 
 /** Trades and rests as planned; returns the fields of an order's result. */
@@ -196,6 +203,7 @@ export function carryOut(
   const mayRest = order.timeInForce === TimeInForce.GTC;
   const restingLots = mayRest ? rest(state, market, { order, taker, plan, fee: charged }) : 0;
   if (restingLots === 0) state.history[orderId - 1]!.end = endOf(plan);
+  emitPlaced(state, market, { order, taker, plan, restingLots });
   const heldByRest = taker.side === Side.BUY ? tradeValue(restingLots, taker.priceTicks) : ZERO;
   const unspent = taker.budget === null ? 0 : micros(taker.budget.minus(spent).minus(heldByRest));
   return {
@@ -246,6 +254,54 @@ function statusOf(plan: Plan, restingLots: number): OrderStatus {
   return plan.filled && restingLots === 0 ? OrderStatus.FILLED : OrderStatus.PARTIALLY_FILLED;
 }
 
+interface Carried {
+  order: Placed;
+  taker: Taker;
+  plan: Plan;
+  restingLots: number;
+}
+
+function emitPlaced(
+  state: NaiveState,
+  { marketId }: NaiveMarket,
+  { order, taker, plan, restingLots }: Carried,
+): void {
+  const { orderId, clientOrderId, expiresAtMs, timeInForce, before } = order;
+  const { userId, side, outcome, priceTicks, selfTrade } = taker;
+  const status = statusOf(plan, restingLots);
+  const isEnded =
+    taker.sizeLots === MAX_ORDER_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
+  emit(state, {
+    type: 'orderPlaced',
+    orderId,
+    marketId,
+    userId,
+    side,
+    outcome,
+    priceTicks,
+    restingLots,
+    sizeLots: isEnded ? plan.filledLots + restingLots : taker.sizeLots,
+    status,
+    timeInForce,
+    postOnly: Number(order.postOnly),
+    selfTrade,
+    expiresAtMs: expiresAtMs === MAX_TIME_MS ? 0 : expiresAtMs,
+    anew: Number(before.isAnew),
+  });
+  if (clientOrderId !== null && !before.isAnew)
+    emit(state, { type: 'orderNamed', orderId, userId, ...namePieces(clientOrderId) });
+}
+
+/** Six characters in each integer, the first one in its lowest byte. */
+function namePieces(name: string): Omit<EventRecord<'orderNamed'>, 'type' | 'orderId' | 'userId'> {
+  const pieces = Array.from({ length: 11 }, (_, i) => {
+    const bytes = Buffer.alloc(6);
+    bytes.write(name.slice(6 * i, 6 * i + 6), 'latin1');
+    return [`name${i + 1}`, bytes.readUIntLE(0, 6)];
+  });
+  return Object.fromEntries(pieces) as ReturnType<typeof namePieces>;
+}
+
 /** Rests the remainder of an order; returns its lots. */
 function rest(
   state: NaiveState,
@@ -283,16 +339,6 @@ function rest(
     selfTrade: taker.selfTrade,
     expiresAtMs,
     restNumber: ++state.ordersRested,
-  });
-  emit(state, {
-    type: 'orderRested',
-    orderId,
-    marketId,
-    userId,
-    side,
-    outcome,
-    priceTicks,
-    sizeLots,
   });
   return sizeLots;
 }

@@ -18,6 +18,7 @@ import sqlite3 from 'sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../../engine/engine.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
+import { changesOf } from '../../../persistence/history/account/changes.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import { ExplainedAccount } from '../../../persistence/replay/commands/explain.js';
 import {
@@ -25,7 +26,6 @@ import {
   type Visitor,
 } from '../../../persistence/replay/input/replay-journal.js';
 import { Output } from '../../../persistence/replay/output/output.js';
-import { changesOf } from '../../../persistence/replay/proofs/money-changes.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import { SEED } from '../../support/extent.js';

@@ -1,0 +1,217 @@
+/**
+ * What events change in accounts. Every micro-dollar and every share that an account gains or
+ * loses, or that becomes held or available, is in exactly one change of one event. A resting sell
+ * holds shares, which stay the user's: it changes nothing.
+ *
+ * Statements are made of these changes (ledger.ts). `explain` compares their sum with the engine's
+ * balance after each command, and `audit` that over all accounts after each batch.
+ */
+import {
+  DepositSource,
+  Outcome,
+  Resolution,
+  Side,
+  ticksIn,
+} from '../../../engine/interface/domain.js';
+import type { EventRecord } from '../../../engine/interface/events.js';
+import { type EntryOf, TAKER, type USER_TRADE } from '../format.js';
+
+/** Why money or shares changed. */
+export const CAUSES = [
+  'grant',
+  'deposit',
+  'withdrawal',
+  'fill',
+  'fee',
+  'hold',
+  'release',
+  'claim',
+  'refund',
+  'stake',
+  'unstake',
+  'yield',
+  'referral',
+] as const;
+export type Cause = (typeof CAUSES)[number];
+
+/** Ids are 0 if there is none. */
+export interface AccountChange {
+  userId: number;
+  cause: Cause;
+  marketId: number;
+  orderId: number;
+  tradeId: number;
+  depositId: number;
+  availableMicros: number;
+  heldMicros: number;
+  shares: { outcome: Outcome; lots: number } | null;
+}
+
+/** No event has more changes of one account. */
+export const CHANGES_MAX = 4;
+
+/** One side of a trade. Only the taker pays a fee. */
+type TradeSide = Omit<
+  EntryOf<typeof USER_TRADE>,
+  'number' | 'ordinal' | 'profitMicros' | 'atMs' | 'sequence'
+>;
+
+/** The changes of an event; most kinds have none. */
+export function changesOf(event: EventRecord): AccountChange[] {
+  switch (event.type) {
+    case 'deposited': {
+      const cause = event.source === DepositSource.GRANT ? 'grant' : 'deposit';
+      return [payment(event, cause, event.amountMicros)];
+    }
+    case 'withdrawn':
+      return [payment(event, 'withdrawal', 0 - event.amountMicros)];
+    case 'orderPlaced':
+      return changeOfHold(event, event.restingLots * event.priceTicks);
+    case 'orderCancelled':
+      return changeOfHold(event, 0 - event.sizeLots * event.priceTicks);
+    case 'orderAmended': {
+      const leftLots = event.keptPriority === 1 ? event.sizeLots : 0;
+      return changeOfHold(event, (leftLots - event.oldSizeLots) * event.oldPriceTicks);
+    }
+    case 'trade':
+      return [...changesOfSide(takerOf(event)), ...changesOfSide(makerOf(event))];
+    case 'positionSettled':
+      return lossesOf(event);
+    case 'claimed': {
+      const refund = payment(event, 'refund', event.refundMicros);
+      return [...claimsOf(event), ...(event.refundMicros > 0 ? [refund] : [])];
+    }
+    case 'referralEarned':
+      return [payment({ ...event, userId: event.referrerId }, 'referral', event.amountMicros)];
+    case 'staked':
+      return [payment(event, 'stake', 0 - event.amountMicros)];
+    case 'unstaked': {
+      const earned = payment(event, 'yield', event.yieldMicros);
+      const principal = payment(event, 'unstake', event.amountMicros);
+      return event.yieldMicros > 0 ? [principal, earned] : [principal];
+    }
+    case 'yieldClaimed':
+      return [payment(event, 'yield', event.yieldMicros)];
+    case 'assetListed':
+    case 'priceObserved':
+    case 'priceHeld':
+    case 'marketOpened':
+    case 'startPriceFixed':
+    case 'marketEnded':
+    case 'marketResolved':
+    case 'feesShared':
+    case 'marketClosed':
+    case 'userRegistered':
+    case 'credentialSet':
+    case 'orderNamed':
+    case 'pointsCredited':
+    case 'vaultRemainder':
+    case 'referralCodeSet':
+    case 'tokenCreated':
+    case 'tokenRevoked':
+    case 'tokenExpired':
+    case 'cancelAfterFired':
+    case 'marketPaused':
+    case 'userFrozen':
+    case 'rulesChanged':
+      return [];
+  }
+}
+
+/** The taker pays or receives available money. A maker who buys pays from the order's hold. */
+export function changesOfSide(trade: TradeSide): AccountChange[] {
+  const { userId, marketId, orderId, tradeId, sizeLots, feeMicros } = trade;
+  const ids = { userId, marketId, orderId, tradeId, depositId: 0 };
+  const valueMicros = sizeLots * trade.priceTicks;
+  const isBuy = trade.side === Side.BUY;
+  const isHeld = isBuy && trade.role !== TAKER;
+  const fill: AccountChange = {
+    ...ids,
+    cause: 'fill',
+    availableMicros: isHeld ? 0 : isBuy ? 0 - valueMicros : valueMicros,
+    heldMicros: isHeld ? 0 - valueMicros : 0,
+    shares: { outcome: trade.outcome as Outcome, lots: isBuy ? sizeLots : 0 - sizeLots },
+  };
+  if (feeMicros === 0) return [fill];
+  const availableMicros = 0 - feeMicros;
+  return [fill, { ...ids, cause: 'fee', availableMicros, heldMicros: 0, shares: null }];
+}
+
+function takerOf(trade: EventRecord<'trade'>): TradeSide {
+  return {
+    ...trade,
+    userId: trade.takerId,
+    orderId: trade.takerOrderId,
+    role: TAKER,
+    side: trade.takerSide,
+    outcome: trade.takerOutcome,
+    priceTicks: ticksIn(trade.takerOutcome, trade.upTicks),
+  };
+}
+
+function makerOf(trade: EventRecord<'trade'>): TradeSide {
+  return {
+    ...trade,
+    userId: trade.makerId,
+    orderId: trade.makerOrderId,
+    role: 1 - TAKER,
+    side: trade.makerSide,
+    outcome: trade.makerOutcome,
+    priceTicks: ticksIn(trade.makerOutcome, trade.upTicks),
+    feeMicros: 0,
+  };
+}
+
+interface Payment {
+  userId: number;
+  marketId?: number;
+  depositId?: number;
+}
+
+function payment(
+  { userId, marketId = 0, depositId = 0 }: Payment,
+  cause: Cause,
+  availableMicros: number,
+): AccountChange {
+  const ids = { userId, marketId, depositId, orderId: 0, tradeId: 0 };
+  return { ...ids, cause, availableMicros, heldMicros: 0, shares: null };
+}
+
+/** The money of a buy becomes held or, below 0, available again. */
+function changeOfHold(
+  order: { userId: number; orderId: number; marketId: number; side: number },
+  heldMicros: number,
+): AccountChange[] {
+  if (order.side === Side.SELL || heldMicros === 0) return [];
+  const change = payment(order, heldMicros > 0 ? 'hold' : 'release', 0 - heldMicros);
+  return [{ ...change, orderId: order.orderId, heldMicros }];
+}
+
+/** The shares of the losing outcome end when the position is settled, */
+function lossesOf(event: EventRecord<'positionSettled'>): AccountChange[] {
+  const { resolution, upLots, downLots } = event;
+  return [
+    ...endedShares(event, Outcome.UP, resolution === Resolution.DOWN ? upLots : 0, 0),
+    ...endedShares(event, Outcome.DOWN, resolution === Resolution.UP ? downLots : 0, 0),
+  ];
+}
+
+/** and those of the winning one, of both when VOID, when they are paid. */
+function claimsOf(event: EventRecord<'claimed'>): AccountChange[] {
+  const { upLots, downLots, payoutMicros } = event;
+  const microsPerLot = upLots + downLots === 0 ? 0 : payoutMicros / (upLots + downLots);
+  return [
+    ...endedShares(event, Outcome.UP, upLots, microsPerLot),
+    ...endedShares(event, Outcome.DOWN, downLots, microsPerLot),
+  ];
+}
+
+function endedShares(
+  of: Payment,
+  outcome: Outcome,
+  lots: number,
+  microsPerLot: number,
+): AccountChange[] {
+  const change = payment(of, 'claim', lots * microsPerLot);
+  return lots === 0 ? [] : [{ ...change, shares: { outcome, lots: 0 - lots } }];
+}
