@@ -10,7 +10,7 @@
 
 import { ClientSequence } from './interface/client-sequence.js';
 import { Code } from './interface/codes.js';
-import { CommandRecord, readCommand, timeOf } from './interface/command-record.js';
+import { CommandRecord, timeOf } from './interface/command-record.js';
 import { type Command, CommandKind } from './interface/commands.js';
 import { Fingerprint } from './interface/fingerprint.js';
 import {
@@ -23,34 +23,11 @@ import {
 import { RecordBuffer } from './interface/records.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from './interface/results.js';
 import { Reads } from './reads.js';
-import { setCancelAfter } from './rules/access/cancel-after.js';
-import {
-  operatorCancel,
-  setFrozen,
-  setPaused,
-  setRules,
-  voidMarket,
-} from './rules/access/operators.js';
-import { createToken, revokeToken } from './rules/access/tokens.js';
 import { runBatch } from './rules/batch.js';
-import { checkCollateral, checkEverything, checkTotals } from './rules/invariants.js';
-import { claim } from './rules/markets/claim.js';
-import { applyDeadlines, applyExpiries, listAsset } from './rules/markets/market-life.js';
-import { observePrice, observeSourcePrice } from './rules/markets/observe-price.js';
+import { checkEverything, checkTotals } from './rules/invariants.js';
+import { applyDeadlines, applyExpiries } from './rules/markets/market-life.js';
 import { runPendingWork } from './rules/markets/pending-work.js';
-import { amendOrder } from './rules/orders/amend-order.js';
-import {
-  cancel,
-  cancelAll,
-  cancelDisconnected,
-  cancelEverywhere,
-} from './rules/orders/cancel-orders.js';
-import { placeOrder } from './rules/orders/place-order.js';
-import { Taker } from './rules/orders/taker.js';
-import { transfer } from './rules/transfer.js';
-import { register, setCredential, setReferralCode } from './rules/users.js';
-import { claimYield, stake, unstake } from './rules/vault.js';
-import { recordUpgrade, vouchForSnapshot } from './rules/vouch.js';
+import { RULES } from './rules/rules.js';
 import { CLIENT_ORDER_ID_BOUNDS } from './state/book/client-order-ids.js';
 import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
 import { State } from './state/state.js';
@@ -61,7 +38,6 @@ import type { NumberBuffer } from './storage/number-buffer.js';
 import { atOnce, type Work } from './storage/pieces.js';
 
 export class Engine extends Reads {
-  private readonly taker = new Taker();
   private readonly running = new Digest();
   private readonly command = new CommandRecord();
   /** For the operations of a batch. */
@@ -264,7 +240,10 @@ export class Engine extends Reads {
     const { state } = this;
     state.refuse(Code.ok, 0, 0);
     const base = state.result.reserve(RESULT_HEAD_LENGTH);
-    const code = this.dispatch(command, base);
+    const code =
+      command.kind === CommandKind.batch
+        ? runBatch(state, command, this.operation, this.run)
+        : RULES[command.kind]!(state, command, base);
     if (code !== Code.ok) {
       state.result.length = base + RESULT_HEAD_LENGTH;
       state.result.write(state.required, state.available);
@@ -286,103 +265,4 @@ export class Engine extends Reads {
     values[base + ResultHead.sequence] = this.state.resultSequence;
     values[base + ResultHead.atMs] = this.state.resultAtMs;
   }
-
-  private dispatch(command: CommandRecord, base: number): number {
-    const { state } = this;
-    switch (command.kind) {
-      case CommandKind.buy:
-      case CommandKind.sell: {
-        const code = placeOrder(state, this.taker, command, base);
-        if (code === Code.ok) checkCollateral(state, this.taker.slot);
-        return code;
-      }
-      case CommandKind.cancel:
-        return cancel(state, command);
-      case CommandKind.cancelAll:
-        return cancelAll(state, command);
-      case CommandKind.cancelEverywhere:
-        return cancelEverywhere(state, command);
-      case CommandKind.amend: {
-        const code = amendOrder(state, this.taker, command, base);
-        if (code === Code.ok) checkCollateral(state, this.taker.slot);
-        return code;
-      }
-      case CommandKind.claim:
-        return claim(state, command);
-      case CommandKind.batch:
-        return runBatch(state, command, this.operation, this.run);
-      case CommandKind.advanceTime:
-        return Code.ok;
-      case CommandKind.observePrice:
-        return observePrice(state, command);
-      default:
-        return this.dispatchRare(readCommand(command.records, command.at));
-    }
-  }
-
-  /** The less frequent kinds are read as objects. */
-  private dispatchRare(command: Command): number {
-    const { state } = this;
-    switch (command.kind) {
-      case 'listAsset':
-        return listAsset(state, command);
-      case 'cancelDisconnected':
-        return cancelDisconnected(state, command);
-      case 'observeSourcePrice':
-        return observeSourcePrice(state, command);
-      case 'register':
-        return register(state, command);
-      case 'setCredential':
-        return setCredential(state, command);
-      case 'deposit':
-      case 'withdraw':
-        return transfer(state, command);
-      case 'stake':
-        return stake(state, command);
-      case 'unstake':
-        return unstake(state, command);
-      case 'claimYield':
-        return claimYield(state, command);
-      case 'setReferralCode':
-        return setReferralCode(state, command);
-      case 'vouchForSnapshot':
-        return vouchForSnapshot(state, command);
-      case 'createToken':
-        return createToken(state, command);
-      case 'revokeToken':
-        return revokeToken(state, command);
-      case 'setCancelAfter':
-        return setCancelAfter(state, command);
-      case 'setPaused':
-        return setPaused(state, command);
-      case 'setFrozen':
-        return setFrozen(state, command);
-      case 'operatorCancel':
-        return operatorCancel(state, command);
-      case 'voidMarket':
-        return voidMarket(state, command);
-      case 'setRules':
-        return setRules(state, command);
-      case 'recordUpgrade':
-        return recordUpgrade(state, command);
-      case 'buy':
-      case 'sell':
-      case 'cancel':
-      case 'cancelAll':
-      case 'cancelEverywhere':
-      case 'amend':
-      case 'claim':
-      case 'batch':
-      case 'advanceTime':
-      case 'observePrice':
-        throw new Error(`${command.kind} is read from its record`);
-      default:
-        return refuseUnknown(command);
-    }
-  }
-}
-
-/** A kind without a case in `dispatchRare` does not compile. */
-function refuseUnknown(command: never): never {
-  throw new Error(`no such command: ${String((command as Command).kind)}`);
 }

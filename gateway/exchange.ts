@@ -6,7 +6,7 @@
  * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
-import type { VouchForSnapshot } from '../engine/interface/commands.js';
+import type { CommandOf } from '../engine/interface/commands.js';
 import { Follower } from '../persistence/follower/follower.js';
 import type { JournalPlace } from '../persistence/journal/source.js';
 import type { ReplicatedFolder } from '../persistence/replicated-folder.js';
@@ -266,7 +266,11 @@ function startFollower(
 }
 
 /** Without its record in the journal a snapshot is not used; the next one will do. */
-function vouch(sequencer: WatchedSequencer, log: Log, command: VouchForSnapshot): void {
+function vouch(
+  sequencer: WatchedSequencer,
+  log: Log,
+  command: CommandOf<'vouchForSnapshot'>,
+): void {
   try {
     sequencer.submit(command);
   } catch (error) {

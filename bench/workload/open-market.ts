@@ -1,7 +1,7 @@
 /** An engine with one open market and funded users, and orders for benchmarks and tests. */
 import { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
-import type { Buy, Command, Register, Sell } from '../../engine/interface/commands.js';
+import type { Buy, Command, CommandOf, Sell } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
@@ -29,7 +29,7 @@ export function openMarket(users: number, fundsMicros: number): OpenMarket {
 /** The code that the engine makes for user 1 (RULES.md, Accounts), who refers every second user. */
 const FIRST_CODE = 'Q000001';
 
-export function registration(user: number, grantMicros: number): Register {
+export function registration(user: number, grantMicros: number): CommandOf<'register'> {
   const referralCode = user > 1 && user % 2 === 0 ? FIRST_CODE : '';
   return {
     kind: 'register',

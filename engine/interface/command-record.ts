@@ -5,7 +5,7 @@
  * Both trust the bytes: a RecordBuffer has written them, or checkRecord has checked them.
  */
 
-import type { BatchOperation, Command } from './commands.js';
+import type { BatchOperation, Command, Place } from './commands.js';
 import { SelfTrade } from './domain.js';
 import { MAX_TIME_MS } from './limits.js';
 import {
@@ -25,7 +25,6 @@ import {
   OPERATION_HEAD,
   OUTCOME_SHIFT,
   PLACES,
-  type Place,
   RecordBuffer,
   SELF_TRADE_SHIFT,
   SET,

@@ -3,7 +3,7 @@
  * writes, to the bit, so that whoever reads it needs no checks of its own.
  */
 
-import { CommandKind } from './commands.js';
+import { BATCH_KINDS, CommandKind } from './commands.js';
 import { Outcome, TimeInForce } from './domain.js';
 import { MAX_TIME_MS } from './limits.js';
 import {
@@ -45,6 +45,8 @@ const TEXT_COUNTS = new Uint8Array(256);
 const HAS_USER = new Uint8Array(256);
 /** The text that is there only if SET is. */
 const HAS_LAST_TEXT = new Uint8Array(256);
+const IN_BATCH = new Uint8Array(256);
+for (const name of BATCH_KINDS) IN_BATCH[CommandKind[name]] = 1;
 for (const [kind, places] of PLACES.entries()) {
   for (const [, place] of places ?? []) {
     if (place === 'text') TEXT_COUNTS[kind]! += 1;
@@ -94,18 +96,8 @@ function checkBatch(records: RecordBuffer, at: number): number {
 function checkOperation(records: RecordBuffer, at: number, end: number): number {
   if (at >= end) throw broken(at, 'the batch ends before it');
   const kind = records.ints[2 * at]! & KIND_MASK;
-  switch (kind) {
-    case CommandKind.buy:
-    case CommandKind.sell:
-    case CommandKind.cancel:
-    case CommandKind.claim:
-    case CommandKind.cancelAll:
-    case CommandKind.cancelEverywhere:
-    case CommandKind.amend:
-      return checkFields(records, at, at + OPERATION_HEAD, end);
-    default:
-      throw broken(at, `kind ${kind} is not allowed in a batch`);
-  }
+  if (!IN_BATCH[kind]) throw broken(at, `kind ${kind} is not allowed in a batch`);
+  return checkFields(records, at, at + OPERATION_HEAD, end);
 }
 
 /** Checks a record that is no batch. It must end at `end` or before. */

@@ -8,7 +8,7 @@
  *            bits 20 to 31   the record's length in words; 0 in a batch
  *            bits 32 to 63   userId, an i32; 0 if there is none or it is no i32 (no such user)
  *   word 1   atMs, an f64. An operation of a batch has no such word.
- *   ...      the number fields, an f64 each, in the order of {@link COMMAND_FIELDS}. -0 becomes 0.
+ *   ...      the number fields, an f64 each, in the order of {@link COMMANDS}. -0 becomes 0.
  *   ...      validUntilMs, an f64, if BOUNDED; else it is MAX_TIME_MS
  *   ...      expiresAtMs, an f64, if EXPIRES; else it is MAX_TIME_MS
  *   ...      the idempotency key, if KEYED; else it is null
@@ -39,12 +39,16 @@
  */
 
 import {
+  BATCH_KINDS,
   type BatchOperation,
   type Buy,
   type Cancel,
+  COMMAND_NAMES,
+  COMMANDS,
   type Command,
   CommandKind,
   type CommandName,
+  type Place,
   type Sell,
 } from './commands.js';
 import { Outcome, SelfTrade, TimeInForce } from './domain.js';
@@ -75,122 +79,15 @@ export const MAX_TEXT_LENGTH = 4_000;
 /** More operations than the engine accepts, for the same reason. */
 export const MAX_RECORD_OPERATIONS = 1_000;
 
-/** Where a field is in the record. */
-export type Place =
-  | 'user'
-  | 'key'
-  | 'number'
-  | 'deadline'
-  | 'expiry'
-  | 'selfTrade'
-  | 'name'
-  | 'text'
-  | 'text or null'
-  | 'outcome'
-  | 'timeInForce'
-  | 'set'
-  | 'operations';
-
-type CommandOf<K extends CommandName> = Extract<Command, { kind: K }>;
-type FieldOf<K extends CommandName> = Exclude<keyof CommandOf<K>, 'kind'>;
-
-const ORDER = {
-  userId: 'user',
-  idempotencyKey: 'key',
-  marketId: 'number',
-  outcome: 'outcome',
-  sizeLots: 'number',
-  priceTicks: 'number',
-  timeInForce: 'timeInForce',
-  postOnly: 'set',
-  validUntilMs: 'deadline',
-  clientOrderId: 'name',
-  expiresAtMs: 'expiry',
-  selfTrade: 'selfTrade',
-} as const;
-const TRANSFER = {
-  userId: 'user',
-  amountMicros: 'number',
-  partner: 'text',
-  reference: 'text',
-} as const;
-const USER = { userId: 'user', idempotencyKey: 'key' } as const;
-const OPERATOR = { operator: 'text', reason: 'text' } as const;
-
-/** The fields of every kind. A field without its place does not compile. */
-export const COMMAND_FIELDS = {
-  advanceTime: {},
-  listAsset: { symbol: 'text' },
-  observePrice: { asset: 'number', priceMicros: 'number', observedAtMs: 'number' },
-  observeSourcePrice: {
-    asset: 'number',
-    priceMicros: 'number',
-    observedAtMs: 'number',
-    source: 'text',
-  },
-  register: {
-    username: 'text',
-    credential: 'text',
-    referralCode: 'text',
-    grantMicros: 'number',
-    partner: 'text or null',
-  },
-  setCredential: { userId: 'user', credential: 'text' },
-  deposit: TRANSFER,
-  withdraw: TRANSFER,
-  buy: { ...ORDER, budgetMicros: 'number' },
-  sell: ORDER,
-  cancel: { ...USER, marketId: 'number', orderId: 'number', clientOrderId: 'name' },
-  cancelAll: { ...USER, marketId: 'number' },
-  cancelEverywhere: USER,
-  cancelDisconnected: { userId: 'user', lastOrderId: 'number' },
-  amend: {
-    ...USER,
-    marketId: 'number',
-    orderId: 'number',
-    sizeLots: 'number',
-    priceTicks: 'number',
-  },
-  claim: { ...USER, marketId: 'number' },
-  stake: { ...USER, amountMicros: 'number' },
-  unstake: { ...USER, depositId: 'number' },
-  claimYield: { ...USER, depositId: 'number' },
-  setReferralCode: { ...USER, code: 'text' },
-  batch: { ...USER, operations: 'operations', atomic: 'set' },
-  vouchForSnapshot: { snapshotSequence: 'number', snapshotHash: 'text' },
-  createToken: {
-    userId: 'user',
-    scope: 'number',
-    expiresAtMs: 'number',
-    name: 'text',
-    allowedAddresses: 'text',
-  },
-  revokeToken: { userId: 'user', tokenId: 'number' },
-  setCancelAfter: { ...USER, timeoutMs: 'number' },
-  setPaused: { marketId: 'number', asset: 'number', paused: 'set', ...OPERATOR },
-  setFrozen: { userId: 'user', frozen: 'set', ...OPERATOR },
-  operatorCancel: { userId: 'user', ...OPERATOR },
-  voidMarket: { marketId: 'number', ...OPERATOR },
-  setRules: {
-    ruleSet: 'number',
-    takerFeeBasisPoints: 'number',
-    vaultSharePercent: 'number',
-    maxOrderMicros: 'number',
-    maxOpenOrders: 'number',
-    ...OPERATOR,
-  },
-  recordUpgrade: { fromVersion: 'number', toVersion: 'number', chainHash: 'text' },
-} as const satisfies { [K in CommandName]: Record<FieldOf<K>, Place> };
-
-type Fields = typeof COMMAND_FIELDS;
+type Fields<K extends CommandName> = (typeof COMMANDS)[K]['fields'];
 type NumberField<K extends CommandName> = {
-  [F in keyof Fields[K]]: Fields[K][F] extends 'number' ? F : never;
-}[keyof Fields[K]];
+  [F in keyof Fields<K>]: Fields<K>[F] extends 'number' ? F : never;
+}[keyof Fields<K>];
 
 /** The name and place of each field, by the number of the kind. */
 export type FieldPlaces = readonly (readonly [name: string, place: Place])[];
 export const PLACES: readonly (FieldPlaces | undefined)[] = byKind((name) =>
-  Object.entries<Place>(COMMAND_FIELDS[name]),
+  Object.entries<Place>(COMMANDS[name].fields),
 );
 export const KIND_NAMES: readonly (CommandName | undefined)[] = byKind((name) => name);
 
@@ -203,9 +100,9 @@ function countOf(places: FieldPlaces = [], ...wanted: Place[]): number {
   return places.filter(([, place]) => wanted.includes(place)).length;
 }
 
-function byKind<T>(of: (name: CommandName) => T): readonly (T | undefined)[] {
+export function byKind<T>(of: (name: CommandName) => T): readonly (T | undefined)[] {
   const values = new Array<T | undefined>(256).fill(undefined);
-  for (const [name, kind] of Object.entries(CommandKind)) values[kind] = of(name as CommandName);
+  for (const name of COMMAND_NAMES) values[COMMANDS[name].number] = of(name);
   return values;
 }
 
@@ -213,7 +110,7 @@ function byKind<T>(of: (name: CommandName) => T): readonly (T | undefined)[] {
 export function numbersOf<K extends CommandName>(
   kind: K,
 ): Readonly<Record<NumberField<K>, number>> {
-  const names = Object.entries<Place>(COMMAND_FIELDS[kind]).filter(([, at]) => at === 'number');
+  const names = Object.entries<Place>(COMMANDS[kind].fields).filter(([, at]) => at === 'number');
   return Object.fromEntries(names.map(([name], offset) => [name, offset])) as Record<
     NumberField<K>,
     number
@@ -228,14 +125,14 @@ export const AmendField = numbersOf('amend');
 export const ClaimField = numbersOf('claim');
 export const PriceField = numbersOf('observePrice');
 
-const { sell: SELL, buy: BUY, cancel: CANCEL, cancelAll: CANCEL_ALL, claim: CLAIM } = CommandKind;
+const { sell: SELL, buy: BUY, cancel: CANCEL } = CommandKind;
 const ORDER_NUMBERS = Object.keys(numbersOf('sell')).length;
 /** The words of the longest record without its texts and operations: a buy with both times. */
 const ROOM = COMMAND_HEAD + ORDER_NUMBERS + 3;
 
 function assertLayout(): void {
   const textWords = Math.ceil((2 + 2 * MAX_TEXT_LENGTH) / WORD_BYTES);
-  for (const name of Object.keys(COMMAND_FIELDS) as CommandName[]) {
+  for (const name of COMMAND_NAMES) {
     const places = PLACES[CommandKind[name]];
     const numbers = COMMAND_HEAD + countOf(places, 'number', 'deadline', 'expiry');
     if (numbers + countOf(places, 'key', 'name', 'text', 'text or null') * textWords > MAX_WORDS)
@@ -329,9 +226,6 @@ export class RecordBuffer {
       case 'buy':
       case 'sell':
       case 'cancel':
-      case 'claim':
-      case 'cancelAll':
-      case 'cancelEverywhere':
       case 'amend':
         this.writeOperation(command, start, fields);
         return;
@@ -372,22 +266,6 @@ export class RecordBuffer {
         this.end = fields + 2;
         this.finishNamed(start, CANCEL, 0, operation);
         return;
-      case 'claim':
-        numbers[fields + ClaimField.marketId] = numberOf(operation.marketId);
-        this.end = fields + 1;
-        this.finishKeyed(start, CLAIM, 0, operation.userId, operation.idempotencyKey);
-        return;
-      case 'cancelAll':
-        numbers[fields + CancelAllField.marketId] = numberOf(operation.marketId);
-        this.end = fields + 1;
-        this.finishKeyed(start, CANCEL_ALL, 0, operation.userId, operation.idempotencyKey);
-        return;
-      case 'cancelEverywhere': {
-        const { userId, idempotencyKey } = operation;
-        this.end = fields;
-        this.finishKeyed(start, CommandKind.cancelEverywhere, 0, userId, idempotencyKey);
-        return;
-      }
       case 'amend':
         numbers[fields + AmendField.marketId] = numberOf(operation.marketId);
         numbers[fields + AmendField.orderId] = numberOf(operation.orderId);
@@ -397,7 +275,8 @@ export class RecordBuffer {
         this.finishKeyed(start, CommandKind.amend, 0, operation.userId, operation.idempotencyKey);
         return;
       default:
-        throw noRecord(operation);
+        if (!BATCH_KINDS.includes(operation.kind)) throw noRecord(operation);
+        this.writeByTable(operation, start, fields);
     }
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { Code } from '../interface/codes.js';
-import type { Register, SetCredential, SetReferralCode } from '../interface/commands.js';
+import type { CommandOf } from '../interface/commands.js';
 import { DepositSource } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { isReferralCode, isText, isUsername } from '../interface/fields.js';
@@ -22,7 +22,7 @@ import type { State } from '../state/state.js';
 import type { Users } from '../state/users.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
 
-export function register(state: State, command: Register): number {
+export function register(state: State, command: CommandOf<'register'>): number {
   const { users } = state;
   if (!isUsername(command.username) || !isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) {
     return Code.invalid_command;
@@ -59,7 +59,7 @@ function isOneTooMany(partners: Partners, name: string | null): boolean {
   return name !== null && partners.find(name) === 0 && partners.count >= MAX_PARTNERS;
 }
 
-export function setCredential(state: State, command: SetCredential): number {
+export function setCredential(state: State, command: CommandOf<'setCredential'>): number {
   if (!isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) return Code.invalid_command;
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   const version = state.users.setCredential(command.userId, command.credential);
@@ -71,7 +71,7 @@ export function setCredential(state: State, command: SetCredential): number {
   return Code.ok;
 }
 
-export function setReferralCode(state: State, command: SetReferralCode): number {
+export function setReferralCode(state: State, command: CommandOf<'setReferralCode'>): number {
   const { users } = state;
   if (!isReferralCode(command.code)) return Code.invalid_command;
   if (!users.exists(command.userId)) return Code.user_not_found;

@@ -4,7 +4,7 @@
  */
 
 import { Code } from '../interface/codes.js';
-import type { ClaimYield, Stake, Unstake } from '../interface/commands.js';
+import type { CommandOf } from '../interface/commands.js';
 import { EventType } from '../interface/events.js';
 import {
   MAX_TRANSFER_MICROS,
@@ -16,7 +16,7 @@ import type { State } from '../state/state.js';
 import type { VaultDeposit } from '../state/vault-deposits.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
 
-export function stake(state: State, command: Stake): number {
+export function stake(state: State, command: CommandOf<'stake'>): number {
   const { ledger, vault } = state;
   if (!isIntegerBetween(command.amountMicros, MIN_STAKE_MICROS, MAX_TRANSFER_MICROS))
     return Code.invalid_command;
@@ -49,7 +49,7 @@ export function stake(state: State, command: Stake): number {
   return Code.ok;
 }
 
-export function unstake(state: State, command: Unstake): number {
+export function unstake(state: State, command: CommandOf<'unstake'>): number {
   const { ledger, vault } = state;
   const deposit = findDeposit(state, command);
   if (typeof deposit === 'number') return deposit;
@@ -74,7 +74,7 @@ export function unstake(state: State, command: Unstake): number {
   return Code.ok;
 }
 
-export function claimYield(state: State, command: ClaimYield): number {
+export function claimYield(state: State, command: CommandOf<'claimYield'>): number {
   const deposit = findDeposit(state, command);
   if (typeof deposit === 'number') return deposit;
   if (state.vault.accrued(deposit) === 0) return Code.nothing_to_claim;
@@ -86,7 +86,10 @@ export function claimYield(state: State, command: ClaimYield): number {
   return Code.ok;
 }
 
-function findDeposit(state: State, command: Unstake | ClaimYield): VaultDeposit | number {
+function findDeposit(
+  state: State,
+  command: CommandOf<'unstake'> | CommandOf<'claimYield'>,
+): VaultDeposit | number {
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   const deposit = state.vault.deposits.find(command.depositId);
   if (deposit === null || deposit.userId !== command.userId) return Code.deposit_not_found;

@@ -19,7 +19,7 @@
  * them (end-check.ts).
  */
 import type { Engine } from '../../engine/engine.js';
-import type { VouchForSnapshot } from '../../engine/interface/commands.js';
+import type { CommandOf } from '../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../engine/interface/records.js';
 import { JournalError } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
@@ -61,7 +61,7 @@ export class FollowerSnapshots {
   /** The last snapshot of this session that is on disk. */
   private last: WrittenSnapshot | null = null;
   /** The last one of the journal. */
-  private vouch: VouchForSnapshot | null = null;
+  private vouch: CommandOf<'vouchForSnapshot'> | null = null;
   /** That the journal vouches for other bytes. */
   private problem: JournalError | null = null;
   /** The engine after the batch before. */
@@ -130,7 +130,7 @@ export class FollowerSnapshots {
   }
 
   /** When the journal vouches for a snapshot, and when one is written: the leader may be faster. */
-  private judge({ snapshotSequence, snapshotHash }: VouchForSnapshot): void {
+  private judge({ snapshotSequence, snapshotHash }: CommandOf<'vouchForSnapshot'>): void {
     const { board, folder, log } = this.options;
     const isOwn = this.last?.sequence === snapshotSequence;
     if (isOwn && this.last!.hash !== snapshotHash) {

@@ -4,7 +4,7 @@
  * file and makes its own checksum right would have to change the journal, too.
  */
 import { kindAt, readCommand } from '../../engine/interface/command-record.js';
-import { CommandKind, type VouchForSnapshot } from '../../engine/interface/commands.js';
+import { CommandKind, type CommandOf } from '../../engine/interface/commands.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import type { JournalPosition } from '../journal/format.js';
 import { recordsIn } from '../journal/row.js';
@@ -16,9 +16,9 @@ interface Batches {
 }
 
 /** The command at `at` if it vouches for a snapshot; otherwise null. */
-export function vouchAt(records: RecordBuffer, at: number): VouchForSnapshot | null {
+export function vouchAt(records: RecordBuffer, at: number): CommandOf<'vouchForSnapshot'> | null {
   if (kindAt(records, at) !== CommandKind.vouchForSnapshot) return null;
-  return readCommand(records, at) as VouchForSnapshot;
+  return readCommand(records, at) as CommandOf<'vouchForSnapshot'>;
 }
 
 /**

@@ -12,15 +12,10 @@ import type {
   BatchOperation,
   Buy,
   Cancel,
-  Claim,
   Command,
   CommandName,
-  CreateToken,
+  CommandOf,
   Deposit,
-  ObservePrice,
-  ObserveSourcePrice,
-  Register,
-  RevokeToken,
   Sell,
   Withdraw,
 } from '../../engine/interface/commands.js';
@@ -235,7 +230,7 @@ export class RandomCommands {
     return nowMs + Math.floor(random.untilNext(1 / scenario.stepMs));
   }
 
-  private price(atMs: number): ObservePrice | ObserveSourcePrice | null {
+  private price(atMs: number): CommandOf<'observePrice'> | CommandOf<'observeSourcePrice'> | null {
     const { random, scenario } = this;
     if (atMs < this.outageUntilMs) return null;
     if (random.chance(scenario.outageShare))
@@ -509,7 +504,7 @@ export class RandomCommands {
     return Math.min(userCount, 1 + Math.floor(this.random.next() ** 2 * userCount));
   }
 
-  private registration(): Register {
+  private registration(): CommandOf<'register'> {
     const { random, naive } = this;
     const isNew = naive.userCount < this.scenario.users + 12 && random.chance(0.4);
     const username = isNew
@@ -740,7 +735,7 @@ export class RandomCommands {
     return { ...head, userId, marketId, orderId, sizeLots, priceTicks };
   }
 
-  private claiming(): Claim {
+  private claiming(): CommandOf<'claim'> {
     const { random } = this;
     const resolved = this.naive.state.markets.filter(
       (market) => market.status === MarketStatus.RESOLVED && market.positions.length > 0,
@@ -762,7 +757,7 @@ export class RandomCommands {
     return 1_000_000 + this.random.magnitude(Math.floor(this.scenario.grantMicros / 20));
   }
 
-  private tokenCreation(atMs: number): CreateToken {
+  private tokenCreation(atMs: number): CommandOf<'createToken'> {
     const { random } = this;
     const hours = random.pick([0, 1, 24, 24 * 7]);
     return {
@@ -775,7 +770,7 @@ export class RandomCommands {
     };
   }
 
-  private tokenRevocation(): RevokeToken {
+  private tokenRevocation(): CommandOf<'revokeToken'> {
     const { random, naive } = this;
     const { tokens, tokensMade } = naive.state;
     const token = tokens.length > 0 && random.chance(0.9) ? random.pick(tokens) : undefined;

@@ -7,7 +7,7 @@
  */
 
 import { Code } from '../../interface/codes.js';
-import type { SetCancelAfter } from '../../interface/commands.js';
+import type { CommandOf } from '../../interface/commands.js';
 import { CancelReason } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { MAX_OPEN_ORDERS_PER_USER } from '../../interface/limits.js';
@@ -18,7 +18,7 @@ import { isOverdue } from '../orders/find-order.js';
 import { cancelOrder, placedAtMs } from '../orders/rest-order.js';
 
 /** Starts the user's timer anew; a time of 0 turns it off. */
-export function setCancelAfter(state: State, command: SetCancelAfter): number {
+export function setCancelAfter(state: State, command: CommandOf<'setCancelAfter'>): number {
   const { userId, timeoutMs } = command;
   const { deadlines } = state.timers;
   if (timeoutMs !== 0 && !isIntegerBetween(timeoutMs, MIN_CANCEL_AFTER_MS, MAX_CANCEL_AFTER_MS))

@@ -8,14 +8,7 @@
  */
 
 import { Code } from '../../interface/codes.js';
-import {
-  CommandKind,
-  type OperatorCancel,
-  type SetFrozen,
-  type SetPaused,
-  type SetRules,
-  type VoidMarket,
-} from '../../interface/commands.js';
+import { CommandKind, type CommandOf } from '../../interface/commands.js';
 import { CancelReason, MarketStatus } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { isText } from '../../interface/fields.js';
@@ -30,7 +23,7 @@ import { isOverdue } from '../orders/find-order.js';
 import { cancelOrder } from '../orders/rest-order.js';
 
 /** Neither a market nor an asset: everything. */
-export function setPaused(state: State, command: SetPaused): number {
+export function setPaused(state: State, command: CommandOf<'setPaused'>): number {
   const { marketId, asset, paused } = command;
   if (!isSigned(command) || (marketId !== 0 && asset !== -1)) return Code.invalid_command;
   if (marketId !== 0) {
@@ -62,7 +55,7 @@ function setBit({ markets, events }: State, slot: number, bit: number, paused: b
 }
 
 /** A frozen user's orders are cancelled, because a resting order would trade. */
-export function setFrozen(state: State, command: SetFrozen): number {
+export function setFrozen(state: State, command: CommandOf<'setFrozen'>): number {
   const { userId, frozen } = command;
   if (!isSigned(command)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
@@ -75,7 +68,7 @@ export function setFrozen(state: State, command: SetFrozen): number {
   return Code.ok;
 }
 
-export function operatorCancel(state: State, command: OperatorCancel): number {
+export function operatorCancel(state: State, command: CommandOf<'operatorCancel'>): number {
   const { userId } = command;
   if (!isSigned(command)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
@@ -84,7 +77,7 @@ export function operatorCancel(state: State, command: OperatorCancel): number {
   return Code.ok;
 }
 
-export function voidMarket(state: State, command: VoidMarket): number {
+export function voidMarket(state: State, command: CommandOf<'voidMarket'>): number {
   const { marketId } = command;
   if (!isSigned(command)) return Code.invalid_command;
   const slot = state.markets.find(marketId);
@@ -96,7 +89,7 @@ export function voidMarket(state: State, command: VoidMarket): number {
 }
 
 /** What rests and what is due keep going; every later command meets the new rules. */
-export function setRules(state: State, command: SetRules): number {
+export function setRules(state: State, command: CommandOf<'setRules'>): number {
   if (!isSigned(command) || !areRules(command)) return Code.invalid_command;
   const { ruleSet, takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } =
     command;
@@ -127,7 +120,12 @@ function cancelOrdersOf(state: State, userId: number): number {
   return cancelled;
 }
 
-type AnyOperatorCommand = SetPaused | SetFrozen | OperatorCancel | VoidMarket | SetRules;
+type AnyOperatorCommand =
+  | CommandOf<'setPaused'>
+  | CommandOf<'setFrozen'>
+  | CommandOf<'operatorCancel'>
+  | CommandOf<'voidMarket'>
+  | CommandOf<'setRules'>;
 
 function isSigned({ operator, reason }: AnyOperatorCommand): boolean {
   return isText(operator, 1, MAX_REFERENCE_LENGTH) && isText(reason, 1, MAX_REASON_LENGTH);

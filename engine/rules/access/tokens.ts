@@ -4,7 +4,7 @@
  */
 
 import { Code } from '../../interface/codes.js';
-import type { CreateToken, RevokeToken } from '../../interface/commands.js';
+import type { CommandOf } from '../../interface/commands.js';
 import { TokenScope } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { isText } from '../../interface/fields.js';
@@ -18,9 +18,10 @@ import {
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 
-export function createToken(state: State, command: CreateToken): number {
+export function createToken(state: State, command: CommandOf<'createToken'>): number {
   const { tokens } = state;
-  const { userId, name, scope, expiresAtMs, allowedAddresses } = command;
+  const { userId, name, expiresAtMs, allowedAddresses } = command;
+  const scope = command.scope as TokenScope;
   if (!isText(name, 1, MAX_TOKEN_NAME_LENGTH)) return Code.invalid_command;
   if (!isText(allowedAddresses, 0, MAX_ALLOWED_ADDRESSES_LENGTH)) return Code.invalid_command;
   if (!isIntegerBetween(scope, TokenScope.READ, TokenScope.TRADE)) return Code.invalid_command;
@@ -37,7 +38,7 @@ export function createToken(state: State, command: CreateToken): number {
   return Code.ok;
 }
 
-export function revokeToken(state: State, command: RevokeToken): number {
+export function revokeToken(state: State, command: CommandOf<'revokeToken'>): number {
   const { tokens } = state;
   const { userId, tokenId } = command;
   if (!state.users.exists(userId)) return Code.user_not_found;

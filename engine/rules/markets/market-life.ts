@@ -5,7 +5,7 @@
  */
 
 import { Code } from '../../interface/codes.js';
-import type { ListAsset } from '../../interface/commands.js';
+import type { CommandOf } from '../../interface/commands.js';
 import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { isAssetSymbol } from '../../interface/fields.js';
@@ -60,7 +60,7 @@ export function applyExpiries(state: State, atMs: number): void {
 }
 
 /** Adds an asset, unless it is listed. The current window waits for the asset's first price. */
-export function listAsset(state: State, command: ListAsset): number {
+export function listAsset(state: State, command: CommandOf<'listAsset'>): number {
   const { prices } = state;
   if (!isAssetSymbol(command.symbol)) return Code.invalid_command;
   const listed = prices.find(command.symbol);

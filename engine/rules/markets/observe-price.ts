@@ -5,7 +5,7 @@
 
 import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
-import type { ObserveSourcePrice } from '../../interface/commands.js';
+import type { CommandOf } from '../../interface/commands.js';
 import { EventType } from '../../interface/events.js';
 import { isPriceSource } from '../../interface/fields.js';
 import { MAX_ASSET_PRICE_MICROS } from '../../interface/limits.js';
@@ -28,7 +28,7 @@ export function observePrice(state: State, command: CommandRecord): number {
   return Code.ok;
 }
 
-export function observeSourcePrice(state: State, command: ObserveSourcePrice): number {
+export function observeSourcePrice(state: State, command: CommandOf<'observeSourcePrice'>): number {
   const { asset, source, priceMicros, observedAtMs } = command;
   const { prices, priceSources, nowMs } = state;
   if (!isPriceSource(source)) return Code.invalid_command;

@@ -29,7 +29,8 @@ import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { findResting, refuseGone } from './find-order.js';
-import { checkLiquidity, takeAndRest, writeOrderResult } from './place-order.js';
+import { checkLiquidity, takeAndRest } from './place-order.js';
+import { writeOrderResult } from './placed-order.js';
 import { releaseOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
 

@@ -5,7 +5,7 @@
 
 import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
-import type { CancelDisconnected } from '../../interface/commands.js';
+import type { CommandOf } from '../../interface/commands.js';
 import { CancelReason, MarketStatus } from '../../interface/domain.js';
 import { isClientOrderId } from '../../interface/fields.js';
 import { CancelAllField, CancelField } from '../../interface/records.js';
@@ -74,7 +74,7 @@ export function cancelEverywhere(state: State, command: CommandRecord): number {
   return cancelInAllMarkets(state, command.userId, Number.MAX_SAFE_INTEGER, REQUESTED);
 }
 
-export function cancelDisconnected(state: State, command: CancelDisconnected): number {
+export function cancelDisconnected(state: State, command: CommandOf<'cancelDisconnected'>): number {
   const { userId, lastOrderId } = command;
   if (!isIntegerBetween(lastOrderId, 1, Number.MAX_SAFE_INTEGER)) return Code.invalid_command;
   return cancelInAllMarkets(state, userId, lastOrderId, CancelReason.DISCONNECTED);

@@ -1,6 +1,6 @@
 /**
- * Placing an order: the checks of a buy or sell, the matching with makers, and the result. taker.ts
- * is the order, trade.ts one trade, rest-order.ts the remainder in the book.
+ * Placing an order: the checks of a buy or sell, and the matching with makers. taker.ts is the
+ * order, trade.ts one trade, rest-order.ts the remainder in the book, placed-order.ts the result.
  *
  * Book sides and levels (state/orders.ts) let one loop serve all four kinds of match. A taker
  * trades with the opposite side, best level first, and at a maker's level j it pays or gets 1000 −
@@ -21,13 +21,11 @@ import {
   Deadline,
   MarketStatus,
   OrderEnd,
-  OrderStatus,
   Outcome,
   SelfTrade,
   Side,
   TimeInForce,
 } from '../../interface/domain.js';
-import { beginEvent, EventSlot, EventType, packName } from '../../interface/events.js';
 import { isClientOrderId } from '../../interface/fields.js';
 import {
   MAX_FILLS_PER_ORDER,
@@ -41,17 +39,16 @@ import {
   MIN_PRICE_TICKS,
 } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
-import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from '../../interface/results.js';
+import { ORDER_RESULT_LENGTH, RESULT_HEAD_LENGTH } from '../../interface/results.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import { levelRow } from '../../state/levels.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { isOverdue, orderNamed } from './find-order.js';
+import { statusOf, writeNameEvent, writeOrderResult, writePlacedEvent } from './placed-order.js';
 import { cancelOrder, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
 import { chargeFeeRemainder, executeTrade } from './trade.js';
-
-const Placed = EventSlot.orderPlaced;
 
 /**
  * Places an order. Writes the fields of its result, whose head is at `base`, if the code is `ok`.
@@ -100,39 +97,6 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   const status = statusOf(taker, restingLots, done);
   writePlacedEvent(state, taker, restingLots, status);
   writeOrderResult(state, taker, base, restingLots, status);
-}
-
-function writePlacedEvent(state: State, taker: Taker, restingLots: number, status: number): void {
-  const at = beginEvent(state.events, EventType.orderPlaced);
-  const { values } = state.events;
-  values[at + Placed.orderId] = taker.orderId;
-  values[at + Placed.marketId] = taker.marketId;
-  values[at + Placed.userId] = taker.userId;
-  values[at + Placed.side] = taker.side;
-  values[at + Placed.outcome] = taker.outcome;
-  values[at + Placed.priceTicks] = taker.priceTicks;
-  values[at + Placed.restingLots] = restingLots;
-  values[at + Placed.sizeLots] = placedLots(taker, restingLots, status);
-  values[at + Placed.status] = status;
-  values[at + Placed.timeInForce] = taker.timeInForce;
-  values[at + Placed.postOnly] = Number(taker.postOnly);
-  values[at + Placed.selfTrade] = taker.selfTrade;
-  values[at + Placed.expiresAtMs] = taker.expiresAtMs === MAX_TIME_MS ? 0 : taker.expiresAtMs;
-  values[at + Placed.anew] = taker.placedAfterMs === -1 ? 0 : 1;
-}
-
-/** A budget can end an order, or what rests of it, before its size does. */
-function placedLots(taker: Taker, restingLots: number, status: number): number {
-  const isEnded =
-    taker.sizeLots >= MAX_ORDER_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
-  return isEnded ? taker.filledLots + restingLots : taker.sizeLots;
-}
-
-function writeNameEvent({ events }: State, taker: Taker, bytes: Uint8Array): void {
-  const at = beginEvent(events, EventType.orderNamed);
-  events.values[at + EventSlot.orderNamed.orderId] = taker.orderId;
-  events.values[at + EventSlot.orderNamed.userId] = taker.userId;
-  packName(events.values, at, bytes, taker.nameFrom, taker.nameLength);
 }
 
 /** The order ends with its own command. */
@@ -374,39 +338,4 @@ function settleTaker(state: State, taker: Taker): void {
   if (referrer === 0) return;
   state.users.touch(referrer);
   state.users.addReferralPendingFees(referrer, taker.feeMicros);
-}
-
-function statusOf(taker: Taker, restingLots: number, done: boolean): number {
-  if (done) return OrderStatus.FILLED;
-  if (taker.isStopped)
-    return taker.filledLots > 0 ? OrderStatus.STOPPED : OrderStatus.STOPPED_UNFILLED;
-  const isPartial = taker.filledLots > 0 || restingLots === 0;
-  return isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
-}
-
-/** Writes the fields that follow the head at `base`, but not the fills. */
-export function writeOrderResult(
-  state: State,
-  taker: Taker,
-  base: number,
-  restingLots: number,
-  status: number,
-): void {
-  const { values } = state.result;
-  const row = taker.positionRow;
-  values[base + OrderResult.orderId] = taker.orderId;
-  values[base + OrderResult.marketId] = taker.marketId;
-  values[base + OrderResult.userId] = taker.userId;
-  values[base + OrderResult.outcome] = taker.outcome;
-  values[base + OrderResult.status] = status;
-  values[base + OrderResult.filledLots] = taker.filledLots;
-  values[base + OrderResult.valueMicros] = taker.valueMicros;
-  values[base + OrderResult.feeMicros] = taker.feeMicros;
-  values[base + OrderResult.unspentMicros] = taker.budgetLeft;
-  values[base + OrderResult.restingLots] = restingLots;
-  values[base + OrderResult.availableMicros] = state.ledger.available(taker.userId);
-  values[base + OrderResult.heldMicros] = state.ledger.held(taker.userId);
-  values[base + OrderResult.upLots] = row === 0 ? 0 : state.positions.lots(row, Outcome.UP);
-  values[base + OrderResult.downLots] = row === 0 ? 0 : state.positions.lots(row, Outcome.DOWN);
-  values[base + OrderResult.fillCount] = taker.fillCount;
 }

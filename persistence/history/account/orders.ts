@@ -19,6 +19,7 @@ import { type EntryOf, RUN_ENTRIES, TAKER, USER_EVENT, USER_TRADE } from '../for
 import type { ListReader } from '../list-reader.js';
 import { HistoryDamage } from '../rows.js';
 import type { CommittedLists } from '../store.js';
+import { Ahead } from './ahead.js';
 import { eventOf, type UserEventEntry } from './user-event.js';
 
 /**
@@ -393,34 +394,5 @@ class Completion {
 
   private finish(order: Order): void {
     if (!order.rests) this.unfinished.delete(order.record.orderId);
-  }
-}
-
-/** A list of one account, read in pieces and taken entry by entry, the oldest first. */
-class Ahead<Of> {
-  /** The ordinal of the next entry to read. */
-  next = 1;
-  private entries: Of[] = [];
-  private taken = 0;
-
-  constructor(
-    private readonly count: number,
-    private readonly read: (first: number, last: number) => Promise<Of[]>,
-  ) {}
-
-  /** undefined: there is no other. */
-  async peek(): Promise<Of | undefined> {
-    if (this.taken === this.entries.length && this.next <= this.count) {
-      const last = Math.min(this.next + RUN_ENTRIES - 1, this.count);
-      this.entries = await this.read(this.next, last);
-      this.taken = 0;
-      this.next = last + 1;
-    }
-    return this.entries[this.taken];
-  }
-
-  /** After `peek`. */
-  take(): Of | undefined {
-    return this.entries[this.taken++];
   }
 }

@@ -190,7 +190,9 @@ function shown(value: unknown, [name, show]: (typeof FIELDS)[Field], names: Name
 function shownCommand(command: Command, names: Names): Shown[] {
   const fields = Object.entries(command).filter(([name]) => name !== 'kind');
   return fields.map(([field, value]) =>
-    field === 'operations' ? operations(value, names) : shown(value, FIELDS[field as Field], names),
+    field === 'operations'
+      ? operations(value as readonly Command[], names)
+      : shown(value, FIELDS[field as Field], names),
   );
 }
 

@@ -1,13 +1,7 @@
 /**
  * The naive engine's accounts: registration, credentials, referral codes, deposits and withdrawals.
  */
-import type {
-  Deposit,
-  Register,
-  SetCredential,
-  SetReferralCode,
-  Withdraw,
-} from '../../../engine/interface/commands.js';
+import type { CommandOf, Deposit, Withdraw } from '../../../engine/interface/commands.js';
 import { DepositSource } from '../../../engine/interface/domain.js';
 import {
   MAX_PARTNERS,
@@ -19,7 +13,7 @@ import { type Dollars, dollars, micros, sum, ZERO } from './decimal.js';
 import { referrersPartOf } from './market.js';
 import { type Answer, emit, type NaiveState, type NaiveUser, ok, reject, userOf } from './state.js';
 
-export function register(state: NaiveState, command: Register): Answer {
+export function register(state: NaiveState, command: CommandOf<'register'>): Answer {
   const { username, credential, grantMicros, partner } = command;
   const taken = state.users.some((user) => user.username.toLowerCase() === username.toLowerCase());
   if (taken) return reject('username_taken');
@@ -78,7 +72,7 @@ function firstCode(state: NaiveState, userId: number): string {
   return code;
 }
 
-export function setCredential(state: NaiveState, command: SetCredential): Answer {
+export function setCredential(state: NaiveState, command: CommandOf<'setCredential'>): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   user.credential = command.credential;
@@ -145,7 +139,7 @@ function transferFields(user: NaiveUser, amountMicros: number): Record<string, n
   };
 }
 
-export function setReferralCode(state: NaiveState, command: SetReferralCode): Answer {
+export function setReferralCode(state: NaiveState, command: CommandOf<'setReferralCode'>): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   const code = command.code.toUpperCase();

@@ -2,12 +2,7 @@
  * The naive engine's assets: listing them, and what an observed price triggers. And the exchange's
  * other statement of its own, about a snapshot.
  */
-import type {
-  ListAsset,
-  ObservePrice,
-  ObserveSourcePrice,
-  VouchForSnapshot,
-} from '../../../engine/interface/commands.js';
+import type { CommandOf } from '../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../engine/interface/domain.js';
 import {
   MAX_ASSETS,
@@ -25,7 +20,7 @@ const FRESH_MS = 15_000;
 const CONFIRMED_MS = 30_000;
 const CONFIRMED_TIMES = 3;
 
-export function listAsset(state: NaiveState, command: ListAsset): Answer {
+export function listAsset(state: NaiveState, command: CommandOf<'listAsset'>): Answer {
   const known = state.assets.findIndex((asset) => asset.symbol === command.symbol);
   if (known !== -1) return ok({ asset: known });
   if (state.assets.length >= MAX_ASSETS) return reject('limit_reached');
@@ -44,7 +39,7 @@ export function listAsset(state: NaiveState, command: ListAsset): Answer {
   return ok({ asset });
 }
 
-export function observePrice(state: NaiveState, command: ObservePrice): Answer {
+export function observePrice(state: NaiveState, command: CommandOf<'observePrice'>): Answer {
   const asset = state.assets[command.asset];
   if (asset === undefined) return reject('asset_not_found');
   forgetOldPrices(asset, state.nowMs);
@@ -54,7 +49,10 @@ export function observePrice(state: NaiveState, command: ObservePrice): Answer {
   return ok({});
 }
 
-export function observeSourcePrice(state: NaiveState, command: ObserveSourcePrice): Answer {
+export function observeSourcePrice(
+  state: NaiveState,
+  command: CommandOf<'observeSourcePrice'>,
+): Answer {
   const asset = state.assets[command.asset];
   if (asset === undefined) return reject('asset_not_found');
   const { source, priceMicros, observedAtMs } = command;
@@ -118,7 +116,10 @@ function take(state: NaiveState, assetNumber: number, price: Dollars, observedAt
   priceArrived(state, assetNumber, price);
 }
 
-export function vouchForSnapshot(state: NaiveState, command: VouchForSnapshot): Answer {
+export function vouchForSnapshot(
+  state: NaiveState,
+  command: CommandOf<'vouchForSnapshot'>,
+): Answer {
   const { snapshotSequence } = command;
   return snapshotSequence < state.sequence ? ok({ snapshotSequence }) : reject('invalid_command');
 }

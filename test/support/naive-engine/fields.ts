@@ -6,7 +6,7 @@ import type {
   BatchOperation,
   Command,
   CommandName,
-  SetRules,
+  CommandOf,
 } from '../../../engine/interface/commands.js';
 import {
   MAX_ALLOWED_ADDRESSES_LENGTH,
@@ -151,7 +151,7 @@ function areRules({
   vaultSharePercent,
   maxOrderMicros,
   maxOpenOrders,
-}: SetRules): boolean {
+}: CommandOf<'setRules'>): boolean {
   const values = [takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders];
   if (ruleSet === 1) return String(values) === '50,40,1000000000000,1000';
   return (

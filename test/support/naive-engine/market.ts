@@ -2,7 +2,7 @@
  * A market's life in the naive engine: deadlines, opening, ending, resolving, settling, payouts and
  * claims. A deadline is found by searching everything, and pending work is done all at once.
  */
-import type { Claim } from '../../../engine/interface/commands.js';
+import type { CommandOf } from '../../../engine/interface/commands.js';
 import {
   CancelReason,
   MarketStatus,
@@ -433,7 +433,7 @@ function payOut(state: NaiveState, market: NaiveMarket): void {
   emit(state, { type: 'marketClosed', marketId: market.marketId });
 }
 
-export function claim(state: NaiveState, command: Claim): Answer {
+export function claim(state: NaiveState, command: CommandOf<'claim'>): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   const market = marketOf(state, command.marketId);

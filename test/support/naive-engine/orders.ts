@@ -2,14 +2,7 @@
  * Buying, selling and cancelling in the naive engine. Every command is checked in full before
  * anything changes, and each change of money or shares is recorded where it happens.
  */
-import type {
-  Buy,
-  Cancel,
-  CancelAll,
-  CancelDisconnected,
-  CancelEverywhere,
-  Sell,
-} from '../../../engine/interface/commands.js';
+import type { Buy, Cancel, CommandOf, Sell } from '../../../engine/interface/commands.js';
 import {
   CancelReason,
   MarketStatus,
@@ -554,7 +547,7 @@ export function gone(state: NaiveState, userId: number, marketId: number, orderI
   return reject('order_closed', orderId, known.end);
 }
 
-export function cancelAll(state: NaiveState, command: CancelAll): Answer {
+export function cancelAll(state: NaiveState, command: CommandOf<'cancelAll'>): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   const market = marketOf(state, command.marketId);
@@ -562,13 +555,19 @@ export function cancelAll(state: NaiveState, command: CancelAll): Answer {
   return cancelThose(state, user, [market], { marketId: market.marketId });
 }
 
-export function cancelEverywhere(state: NaiveState, command: CancelEverywhere): Answer {
+export function cancelEverywhere(
+  state: NaiveState,
+  command: CommandOf<'cancelEverywhere'>,
+): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   return cancelThose(state, user, state.markets, {});
 }
 
-export function cancelDisconnected(state: NaiveState, command: CancelDisconnected): Answer {
+export function cancelDisconnected(
+  state: NaiveState,
+  command: CommandOf<'cancelDisconnected'>,
+): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   const { lastOrderId } = command;

@@ -2,7 +2,7 @@
  * The naive engine's flex vault: deposits in order of creation, and the total yield of each earning
  * dollar. Before fees are shared, every deposit whose time has come starts to earn.
  */
-import type { ClaimYield, Stake, Unstake } from '../../../engine/interface/commands.js';
+import type { CommandOf } from '../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../engine/interface/domain.js';
 import { MAX_VAULT_DEPOSITS_PER_USER } from '../../../engine/interface/limits.js';
 import { type Dollars, dollars, floorToMicros, micros, perDollar, sum, ZERO } from './decimal.js';
@@ -17,7 +17,7 @@ import {
   userOf,
 } from './state.js';
 
-export function stake(state: NaiveState, command: Stake): Answer {
+export function stake(state: NaiveState, command: CommandOf<'stake'>): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   if (user.frozen) return reject('user_frozen');
@@ -46,7 +46,7 @@ export function stake(state: NaiveState, command: Stake): Answer {
   return ok(fieldsOf(deposit, user));
 }
 
-export function unstake(state: NaiveState, command: Unstake): Answer {
+export function unstake(state: NaiveState, command: CommandOf<'unstake'>): Answer {
   const found = openDeposit(state, command);
   if ('code' in found) return found;
   const { user, deposit } = found;
@@ -67,7 +67,7 @@ export function unstake(state: NaiveState, command: Unstake): Answer {
   return ok({ ...fieldsOf(deposit, user), yieldMicros });
 }
 
-export function claimYield(state: NaiveState, command: ClaimYield): Answer {
+export function claimYield(state: NaiveState, command: CommandOf<'claimYield'>): Answer {
   const found = openDeposit(state, command);
   if ('code' in found) return found;
   const { user, deposit } = found;
@@ -84,7 +84,10 @@ export function claimYield(state: NaiveState, command: ClaimYield): Answer {
   return ok({ ...fieldsOf(deposit, user), yieldMicros });
 }
 
-function openDeposit(state: NaiveState, { userId, depositId }: Unstake | ClaimYield) {
+function openDeposit(
+  state: NaiveState,
+  { userId, depositId }: CommandOf<'unstake'> | CommandOf<'claimYield'>,
+) {
   const user = userOf(state, userId);
   if (user === undefined) return reject('user_not_found');
   const deposit = state.vault.deposits[depositId - 1];

@@ -1,6 +1,6 @@
 /** Assets, their remembered prices, and the sources of prices. */
 import { Code } from '../../../../engine/interface/codes.js';
-import type { Command, ObservePrice } from '../../../../engine/interface/commands.js';
+import type { Command, CommandOf } from '../../../../engine/interface/commands.js';
 import {
   MAX_ASSETS,
   MAX_PRICE_SOURCES,
@@ -18,7 +18,7 @@ function assets(duel: Duel): void {
 
 function prices(duel: Duel): void {
   expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
-  const observed = (atMs: number): ObservePrice => ({
+  const observed = (atMs: number): CommandOf<'observePrice'> => ({
     kind: 'observePrice',
     asset: 0,
     priceMicros: 9e10,

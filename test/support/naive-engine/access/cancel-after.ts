@@ -1,10 +1,10 @@
 /** The naive engine's dead man's switches: all that are due fire at once, the earliest first. */
-import type { SetCancelAfter } from '../../../../engine/interface/commands.js';
+import type { CommandOf } from '../../../../engine/interface/commands.js';
 import { CancelReason } from '../../../../engine/interface/domain.js';
 import { cancelOrder, ordersOf } from '../orders.js';
 import { type Answer, emit, marketOf, type NaiveState, ok, reject, userOf } from '../state.js';
 
-export function setCancelAfter(state: NaiveState, command: SetCancelAfter): Answer {
+export function setCancelAfter(state: NaiveState, command: CommandOf<'setCancelAfter'>): Answer {
   const { userId, timeoutMs } = command;
   const user = userOf(state, userId);
   if (user === undefined) return reject('user_not_found');

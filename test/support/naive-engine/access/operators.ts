@@ -1,12 +1,5 @@
 /** The naive engine's operators: pauses, frozen users, cancelled orders, VOID by decision. */
-import {
-  CommandKind,
-  type OperatorCancel,
-  type SetFrozen,
-  type SetPaused,
-  type SetRules,
-  type VoidMarket,
-} from '../../../../engine/interface/commands.js';
+import { CommandKind, type CommandOf } from '../../../../engine/interface/commands.js';
 import { CancelReason, MarketStatus } from '../../../../engine/interface/domain.js';
 import { voidNow } from '../market.js';
 import { cancelOrder, ordersOf } from '../orders.js';
@@ -27,7 +20,7 @@ export function isPaused(state: NaiveState, market: NaiveMarket): boolean {
   return market.paused || state.pausedAssets.includes(market.asset) || state.everythingPaused;
 }
 
-export function setPaused(state: NaiveState, command: SetPaused): Answer {
+export function setPaused(state: NaiveState, command: CommandOf<'setPaused'>): Answer {
   const { marketId, asset, paused } = command;
   const market = marketOf(state, marketId);
   if (marketId !== 0 && market === undefined) return reject('market_not_found');
@@ -50,7 +43,7 @@ export function setPaused(state: NaiveState, command: SetPaused): Answer {
   return remembered(state, command, {}, { isSet: paused, marketId, asset });
 }
 
-export function setFrozen(state: NaiveState, command: SetFrozen): Answer {
+export function setFrozen(state: NaiveState, command: CommandOf<'setFrozen'>): Answer {
   const { userId, frozen } = command;
   const user = userOf(state, userId);
   if (user === undefined) return reject('user_not_found');
@@ -60,13 +53,13 @@ export function setFrozen(state: NaiveState, command: SetFrozen): Answer {
   return remembered(state, command, { cancelledOrders }, { isSet: frozen, userId });
 }
 
-export function operatorCancel(state: NaiveState, command: OperatorCancel): Answer {
+export function operatorCancel(state: NaiveState, command: CommandOf<'operatorCancel'>): Answer {
   const { userId } = command;
   if (userOf(state, userId) === undefined) return reject('user_not_found');
   return remembered(state, command, { cancelledOrders: cancelAllOf(state, userId) }, { userId });
 }
 
-export function voidMarket(state: NaiveState, command: VoidMarket): Answer {
+export function voidMarket(state: NaiveState, command: CommandOf<'voidMarket'>): Answer {
   const market = marketOf(state, command.marketId);
   if (market === undefined) return reject('market_not_found');
   if (market.status === MarketStatus.RESOLVED) return reject('market_not_active');
@@ -74,7 +67,7 @@ export function voidMarket(state: NaiveState, command: VoidMarket): Answer {
   return remembered(state, command, {}, { marketId: command.marketId });
 }
 
-export function setRules(state: NaiveState, command: SetRules): Answer {
+export function setRules(state: NaiveState, command: CommandOf<'setRules'>): Answer {
   const { kind: _kind, operator: _operator, reason: _reason, ...rules } = command;
   state.rules = rules;
   emit(state, { type: 'rulesChanged', ...rules });
@@ -93,7 +86,16 @@ function cancelAllOf(state: NaiveState, userId: number): number {
 
 function remembered(
   state: NaiveState,
-  { kind, operator, reason }: SetPaused | SetFrozen | OperatorCancel | VoidMarket | SetRules,
+  {
+    kind,
+    operator,
+    reason,
+  }:
+    | CommandOf<'setPaused'>
+    | CommandOf<'setFrozen'>
+    | CommandOf<'operatorCancel'>
+    | CommandOf<'voidMarket'>
+    | CommandOf<'setRules'>,
   fields: Record<string, number>,
   subject: object,
 ): Answer {

@@ -1,5 +1,6 @@
 /** The naive engine's named tokens, in order of creation; expired ones stay for a week. */
-import type { CreateToken, RevokeToken } from '../../../../engine/interface/commands.js';
+import type { CommandOf } from '../../../../engine/interface/commands.js';
+import type { TokenScope } from '../../../../engine/interface/domain.js';
 import { MAX_TIME_MS, MAX_TOKENS_PER_USER } from '../../../../engine/interface/limits.js';
 import type { AccessTokenView } from '../../../../engine/interface/views.js';
 import {
@@ -14,7 +15,7 @@ import {
 
 const KNOWN_FOR_MS = 7 * 24 * 3_600_000;
 
-export function createToken(state: NaiveState, command: CreateToken): Answer {
+export function createToken(state: NaiveState, command: CommandOf<'createToken'>): Answer {
   const { userId, name, scope, expiresAtMs, allowedAddresses } = command;
   if (userOf(state, userId) === undefined) return reject('user_not_found');
   const own = state.tokens.filter((token) => token.userId === userId);
@@ -27,7 +28,7 @@ export function createToken(state: NaiveState, command: CreateToken): Answer {
     tokenId,
     userId,
     name,
-    scope,
+    scope: scope as TokenScope,
     createdAtMs,
     expiresAtMs,
     allowedAddresses,
@@ -37,7 +38,10 @@ export function createToken(state: NaiveState, command: CreateToken): Answer {
   return ok({ tokenId, userId, expiresAtMs });
 }
 
-export function revokeToken(state: NaiveState, { userId, tokenId }: RevokeToken): Answer {
+export function revokeToken(
+  state: NaiveState,
+  { userId, tokenId }: CommandOf<'revokeToken'>,
+): Answer {
   if (userOf(state, userId) === undefined) return reject('user_not_found');
   const token = state.tokens.find((one) => one.tokenId === tokenId && one.userId === userId);
   if (token === undefined) return reject('token_not_found');

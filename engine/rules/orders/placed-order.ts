@@ -1,0 +1,85 @@
+/**
+ * What a command says of an order that it has placed, perhaps anew: the status, the events and the
+ * fields of the result.
+ */
+import { OrderStatus, Outcome } from '../../interface/domain.js';
+import { beginEvent, EventSlot, EventType, packName } from '../../interface/events.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../interface/limits.js';
+import { OrderResult } from '../../interface/results.js';
+import type { State } from '../../state/state.js';
+import type { Taker } from './taker.js';
+
+const Placed = EventSlot.orderPlaced;
+
+export function statusOf(taker: Taker, restingLots: number, done: boolean): number {
+  if (done) return OrderStatus.FILLED;
+  if (taker.isStopped)
+    return taker.filledLots > 0 ? OrderStatus.STOPPED : OrderStatus.STOPPED_UNFILLED;
+  const isPartial = taker.filledLots > 0 || restingLots === 0;
+  return isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
+}
+
+export function writePlacedEvent(
+  state: State,
+  taker: Taker,
+  restingLots: number,
+  status: number,
+): void {
+  const at = beginEvent(state.events, EventType.orderPlaced);
+  const { values } = state.events;
+  values[at + Placed.orderId] = taker.orderId;
+  values[at + Placed.marketId] = taker.marketId;
+  values[at + Placed.userId] = taker.userId;
+  values[at + Placed.side] = taker.side;
+  values[at + Placed.outcome] = taker.outcome;
+  values[at + Placed.priceTicks] = taker.priceTicks;
+  values[at + Placed.restingLots] = restingLots;
+  values[at + Placed.sizeLots] = placedLots(taker, restingLots, status);
+  values[at + Placed.status] = status;
+  values[at + Placed.timeInForce] = taker.timeInForce;
+  values[at + Placed.postOnly] = Number(taker.postOnly);
+  values[at + Placed.selfTrade] = taker.selfTrade;
+  values[at + Placed.expiresAtMs] = taker.expiresAtMs === MAX_TIME_MS ? 0 : taker.expiresAtMs;
+  values[at + Placed.anew] = taker.placedAfterMs === -1 ? 0 : 1;
+}
+
+/** A budget can end an order, or what rests of it, before its size does. */
+function placedLots(taker: Taker, restingLots: number, status: number): number {
+  const isEnded =
+    taker.sizeLots >= MAX_ORDER_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
+  return isEnded ? taker.filledLots + restingLots : taker.sizeLots;
+}
+
+export function writeNameEvent({ events }: State, taker: Taker, bytes: Uint8Array): void {
+  const at = beginEvent(events, EventType.orderNamed);
+  events.values[at + EventSlot.orderNamed.orderId] = taker.orderId;
+  events.values[at + EventSlot.orderNamed.userId] = taker.userId;
+  packName(events.values, at, bytes, taker.nameFrom, taker.nameLength);
+}
+
+/** Writes the fields that follow the head at `base`, but not the fills. */
+export function writeOrderResult(
+  state: State,
+  taker: Taker,
+  base: number,
+  restingLots: number,
+  status: number,
+): void {
+  const { values } = state.result;
+  const row = taker.positionRow;
+  values[base + OrderResult.orderId] = taker.orderId;
+  values[base + OrderResult.marketId] = taker.marketId;
+  values[base + OrderResult.userId] = taker.userId;
+  values[base + OrderResult.outcome] = taker.outcome;
+  values[base + OrderResult.status] = status;
+  values[base + OrderResult.filledLots] = taker.filledLots;
+  values[base + OrderResult.valueMicros] = taker.valueMicros;
+  values[base + OrderResult.feeMicros] = taker.feeMicros;
+  values[base + OrderResult.unspentMicros] = taker.budgetLeft;
+  values[base + OrderResult.restingLots] = restingLots;
+  values[base + OrderResult.availableMicros] = state.ledger.available(taker.userId);
+  values[base + OrderResult.heldMicros] = state.ledger.held(taker.userId);
+  values[base + OrderResult.upLots] = row === 0 ? 0 : state.positions.lots(row, Outcome.UP);
+  values[base + OrderResult.downLots] = row === 0 ? 0 : state.positions.lots(row, Outcome.DOWN);
+  values[base + OrderResult.fillCount] = taker.fillCount;
+}

@@ -1,0 +1,87 @@
+/**
+ * The rule of each kind of command. A rule checks everything, then changes the state and writes the
+ * fields of its result, whose head is at `base`; it returns the code. engine.ts runs batches, which
+ * are made of other commands.
+ */
+import { Code } from '../interface/codes.js';
+import { type CommandRecord, readCommand } from '../interface/command-record.js';
+import type { CommandName, CommandOf } from '../interface/commands.js';
+import { byKind } from '../interface/records.js';
+import type { State } from '../state/state.js';
+import { setCancelAfter } from './access/cancel-after.js';
+import { operatorCancel, setFrozen, setPaused, setRules, voidMarket } from './access/operators.js';
+import { createToken, revokeToken } from './access/tokens.js';
+import { checkCollateral } from './invariants.js';
+import { claim } from './markets/claim.js';
+import { listAsset } from './markets/market-life.js';
+import { observePrice, observeSourcePrice } from './markets/observe-price.js';
+import { amendOrder } from './orders/amend-order.js';
+import { cancel, cancelAll, cancelDisconnected, cancelEverywhere } from './orders/cancel-orders.js';
+import { placeOrder } from './orders/place-order.js';
+import { Taker } from './orders/taker.js';
+import { transfer } from './transfer.js';
+import { register, setCredential, setReferralCode } from './users.js';
+import { claimYield, stake, unstake } from './vault.js';
+import { recordUpgrade, vouchForSnapshot } from './vouch.js';
+
+export type Rule = (state: State, command: CommandRecord, base: number) => number;
+
+/** One object serves all orders, so that placing an order allocates nothing. */
+const taker = new Taker();
+
+function ofOrder(rule: typeof placeOrder): Rule {
+  return (state, command, base) => {
+    const code = rule(state, taker, command, base);
+    if (code === Code.ok) checkCollateral(state, taker.slot);
+    return code;
+  };
+}
+
+/** The frequent kinds are read from their records, */
+const FREQUENT = {
+  advanceTime: () => Code.ok,
+  observePrice,
+  buy: ofOrder(placeOrder),
+  sell: ofOrder(placeOrder),
+  amend: ofOrder(amendOrder),
+  cancel,
+  cancelAll,
+  cancelEverywhere,
+  claim,
+} satisfies Partial<Record<CommandName, Rule>>;
+
+/** and the others as objects. A kind without a rule does not compile. */
+type RareKind = Exclude<CommandName, keyof typeof FREQUENT | 'batch'>;
+const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number } = {
+  listAsset,
+  observeSourcePrice,
+  register,
+  setCredential,
+  deposit: transfer,
+  withdraw: transfer,
+  stake,
+  unstake,
+  claimYield,
+  setReferralCode,
+  cancelDisconnected,
+  createToken,
+  revokeToken,
+  setCancelAfter,
+  setPaused,
+  setFrozen,
+  operatorCancel,
+  voidMarket,
+  setRules,
+  vouchForSnapshot,
+  recordUpgrade,
+};
+
+function ruleOf(kind: CommandName): Rule | undefined {
+  if (kind === 'batch') return undefined;
+  if (kind in FREQUENT) return FREQUENT[kind as keyof typeof FREQUENT];
+  const rule = RARE[kind as RareKind] as (state: State, command: unknown) => number;
+  return (state, { records, at }) => rule(state, readCommand(records, at));
+}
+
+/** By the number of the kind. */
+export const RULES: readonly (Rule | undefined)[] = byKind(ruleOf);
