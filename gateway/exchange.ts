@@ -37,7 +37,7 @@ import { withVariable } from './start/config-error.js';
 import { type Data, lockData } from './start/data.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
-import { existingSecrets, readSharedSecrets } from './start/secrets.js';
+import { existingSecrets, keysOfGateways, sharedSessionSecrets } from './start/secrets.js';
 import { atMost } from './time/at-most.js';
 import { elapsedMs } from './time/clock.js';
 import { SequenceWaits } from './time/sequence-waits.js';
@@ -107,7 +107,8 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { dataFolder: folder } = config;
   const ticks = options.inputs === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
-  const shared = await readSharedSecrets(config);
+  const sharedSecrets = await sharedSessionSecrets(config);
+  const gatewayKeys = await keysOfGateways(config);
   const { signal = new AbortController().signal } = options;
   const warmUp = () => {
     contractFiles(routesOf(config), programVersion(), config.stream);
@@ -144,10 +145,10 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   });
   // A standby's follower runs already.
   if (follower === null) follow(place, sequencer.durableSequence);
-  if (engine.sequence > 0 && shared.session === null && readSecrets(folder) === null)
+  if (engine.sequence > 0 && sharedSecrets === null && readSecrets(folder) === null)
     log.warn('there is no session-secret: a new one ends all sessions and named tokens');
   const own = () => sessionSecrets(folder);
-  const sessions = new Sessions(shared.session ?? (await withVariable('DATA_FOLDER', own)));
+  const sessions = new Sessions(sharedSecrets ?? (await withVariable('DATA_FOLDER', own)));
   const parts = {
     config,
     log,
@@ -158,7 +159,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     follower,
     metrics,
     sessions,
-    gatewayKeys: shared.gatewayKeys,
+    gatewayKeys,
     inputs,
     replicated,
     onHandedOver: options.onHandedOver ?? (() => {}),
@@ -333,9 +334,9 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   parts.replicated?.serves(address);
   const stop = () => ending.stop();
   const reload = async (again: Config) => {
-    const { gatewayKeys } = await readSharedSecrets(again);
+    const keys = await keysOfGateways(again);
     servers.replaceAccess(again, await existingSecrets(again));
-    gateways?.replaceKeys(gatewayKeys!);
+    gateways?.replaceKeys(keys!);
   };
   return { address, port, socketsPort, operationsPort, sequencer, stop, reload };
 }

@@ -27,9 +27,9 @@ import type { JournalReader } from './journal/reader.js';
 import {
   archivedMark,
   listSegments,
+  namesBefore,
   type Segment,
   segmentAt,
-  segmentName,
 } from './journal/segments.js';
 import { checksumIn } from './snapshot/file.js';
 import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
@@ -56,6 +56,11 @@ export interface JudgementOptions {
 /** The journal itself is valid, but without journal.head its end could be missing. */
 export class UnmarkedJournal extends JournalError {
   override name = 'UnmarkedJournal';
+}
+
+/** The first segments are elsewhere, and a start needs them. */
+export class SegmentsNeeded extends JournalError {
+  override name = 'SegmentsNeeded';
 }
 
 /** Files made from the journal, which show how far it reached at least. */
@@ -164,12 +169,10 @@ function missingNotice(
     if (!existsSync(archivedMark(path)))
       throw damageOf(path, ' is missing, and it was not moved to an archive', 1);
   }
-  const names =
-    first === 2
-      ? `the journal's segment ${segmentName(1)} is`
-      : `the journal's segments ${segmentName(1)} to ${segmentName(first! - 1)} are`;
+  const { count, names: before } = namesBefore(first!);
+  const names = `the journal's ${count === 1 ? `segment ${before} is` : `segments ${before} are`}`;
   if (snapshotSequence === null) {
-    throw new JournalError(
+    throw new SegmentsNeeded(
       `${names} not in the folder. Nothing was changed. Bring back what was archived: ` +
         `npm run archive -- --data ${folder} --to <the archive> --restore`,
       null,
@@ -197,7 +200,7 @@ async function hasJournal(
   const path = join(folder, JOURNAL_FILE);
   const what = evidenceOf(folder, derived, acceptMissingMark);
   if (what === null) return false;
-  throw new JournalError(`${path} is gone or empty, but ${what}`, 1, undefined, JOURNAL_FILE);
+  throw damageOf(path, ` is gone or empty, but ${what}`, 1);
 }
 
 /** A file without tables is not a journal yet: a new journal gets its tables in one transaction. */
@@ -217,7 +220,7 @@ async function hasTables(path: string): Promise<boolean> {
 /** More than the tables of a new journal take in its log. */
 const TABLES_LOG_BYTES_MAX = 32 * 1024;
 
-/** What shows that there was a journal, and what to do; null: nothing does. */
+/** What shows that there was a journal; null: nothing does. */
 function evidenceOf(
   folder: string,
   { snapshots, historySequence }: DerivedFiles,
@@ -225,29 +228,27 @@ function evidenceOf(
 ): string | null {
   const state = readMark(join(folder, HEAD_FILE));
   const logBytes = sizeOf(join(folder, `${JOURNAL_FILE}-wal`));
-  if (logBytes > 0 && !isUnfinished(folder, state, logBytes))
-    return `its -wal file is there. ${adviceFor(folder, 0)}`;
+  if (logBytes > 0 && !isUnfinished(folder, state, logBytes)) return 'its -wal file is there';
   const newest = snapshots[0];
   if (state.state === 'read' && state.mark.sequence > 0) {
-    return `commands up to ${state.mark.sequence} had been committed and acknowledged (${HEAD_FILE}). ${adviceFor(folder, 0)}`;
+    return `commands up to ${state.mark.sequence} had been committed and acknowledged (${HEAD_FILE})`;
   }
   if (newest !== undefined) {
     return (
       `the snapshot ${newest.path} was taken at sequence ${newest.sequence}, from commands ` +
-      `that had been committed. ${adviceFor(folder, 0)} Only if no journal belongs here, remove the ` +
-      'folder snapshots.'
+      'that had been committed. Only if no journal belongs here, remove the folder snapshots'
     );
   }
   if (historySequence > 0) {
     return (
       `${HISTORY_FILE} was made from commands up to ${historySequence}, which had been ` +
-      `committed. ${adviceFor(folder, 0)} Only if no journal belongs here, remove ${HISTORY_FILE}.`
+      `committed. Only if no journal belongs here, remove ${HISTORY_FILE}`
     );
   }
   if (state.state !== 'unreadable' || acceptMissingMark) return null;
   return (
-    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. ${adviceFor(folder, 0)} If ` +
-    'there never was a journal here, start once with ACCEPT_MISSING_MARK=on.'
+    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. If there never was a ` +
+    'journal here, start once with ACCEPT_MISSING_MARK=on'
   );
 }
 
@@ -317,14 +318,18 @@ async function checkDerivedFiles(
 ): Promise<void> {
   for (const snapshot of snapshots) {
     if (snapshot.sequence > end && (await isUndamaged(snapshot)))
-      throw aheadOfJournal(snapshot, end);
+      throw new JournalError(
+        `${aheadOfJournal(snapshot, end)}. Only if the snapshot was copied here from another ` +
+          `folder, remove it. ${adviceFor(folder)}`,
+        end + 1,
+      );
   }
   if (historySequence <= end) return;
   throw new JournalError(
     `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ` +
       `${historySequence}, which had been committed: acknowledged commands are missing from ` +
-      `the journal. ${adviceFor(folder, end)} Only if ${HISTORY_FILE} was copied here from ` +
-      'another folder, remove it.',
+      `the journal. Only if ${HISTORY_FILE} was copied here from another folder, remove it. ` +
+      adviceFor(folder),
     end + 1,
   );
 }
@@ -352,8 +357,8 @@ async function markNotice(
     : '';
   throw new UnmarkedJournal(
     `${join(folder, HEAD_FILE)} is ${state}${older}, so it is unknown whether the journal, which ` +
-      `ends at sequence ${end.sequence}, is complete. ${adviceFor(folder, end.sequence)} Only if ` +
-      'this journal is known to be complete, start on it once with ACCEPT_MISSING_MARK=on.',
+      `ends at sequence ${end.sequence}, is complete. Only if this journal is known to be ` +
+      `complete, start on it once with ACCEPT_MISSING_MARK=on. ${adviceFor(folder)}`,
     end.sequence + 1,
     undefined,
     HEAD_FILE,

@@ -10,24 +10,24 @@ import type { Config } from '../config.js';
 import { gatewayKeysOf, readGatewayKeys } from '../forwarding/key.js';
 import { withVariable } from './config-error.js';
 
-interface SharedSecrets {
-  /** Of sessions; null: they are in the data folder. */
-  session: Buffer[] | null;
-  /** With which gateways identify themselves; null: there are none. */
-  gatewayKeys: AccessKey[] | null;
+/** Of sessions; null: they are in the data folder. @throws ConfigError that names the variable */
+export function sharedSessionSecrets({
+  sessionSecretFile: file,
+}: Pick<Config, 'sessionSecretFile'>): Promise<Buffer[] | null> {
+  const read = () => (file === '' ? null : sharedSecrets(file));
+  return withVariable('SESSION_SECRET_FILE', read, [Error]);
 }
 
-/** @throws ConfigError that names the variable */
-export async function readSharedSecrets(
-  config: Pick<Config, 'sessionSecretFile' | 'gateways' | 'gatewaysKeyFile'>,
-): Promise<SharedSecrets> {
-  const { sessionSecretFile, gateways, gatewaysKeyFile } = config;
-  const session = () => (sessionSecretFile === '' ? null : sharedSecrets(sessionSecretFile));
-  const keys = () => (gateways === null ? null : gatewayKeysOf(readGatewayKeys(gatewaysKeyFile)));
-  return {
-    session: await withVariable('SESSION_SECRET_FILE', session, [Error]),
-    gatewayKeys: await withVariable('GATEWAYS_KEY_FILE', keys, [Error]),
-  };
+/**
+ * The keys with which gateways identify themselves; null: there are none.
+ * @throws ConfigError that names the variable
+ */
+export function keysOfGateways({
+  gateways,
+  gatewaysKeyFile: file,
+}: Pick<Config, 'gateways' | 'gatewaysKeyFile'>): Promise<AccessKey[] | null> {
+  const read = () => (gateways === null ? null : gatewayKeysOf(readGatewayKeys(file)));
+  return withVariable('GATEWAYS_KEY_FILE', read, [Error]);
 }
 
 /** Those of sessions, which must be there. @throws ConfigError that names the variable */

@@ -9,22 +9,14 @@ import { fileProblem } from '../storage/sqlite-codes.js';
 const UNCHANGED = 'Nothing was changed.';
 
 /**
- * What the operator should do about a folder whose journal is damaged or incomplete. Single files
- * are never put back: a backup has other segments than the folder that it was made from.
- * @param good the last sequence that is proven; 0: none is.
+ * What the operator should do about a folder whose journal is damaged or incomplete. Only `doctor`
+ * names commands: which of them help depends on how far all can be read that there is.
  */
-export function adviceFor(folder: string, good: number): string {
-  const whole =
-    good > 0
-      ? `The commands up to ${good} are whole: npm run replay -- --data ${folder} repair ` +
-        `--truncate-after ${good} --to <a new folder> keeps them and loses the others. If a ` +
-        'backup goes further than that, use it instead:'
-      : 'No command in it can be proven. Use a backup:';
+export function adviceFor(folder: string): string {
   return (
-    `${UNCHANGED} Keep ${folder} as it is, and put no single file back into it. ${whole} npm run ` +
-    'restore -- --data <the backup> --to <a new folder>. What the backup lacks is added, as far ' +
-    `as it is whole, by npm run backup -- --data ${folder} --to <that new folder>, which says the ` +
-    'damage again. Then start on the new folder. npm run doctor says what each of these keeps.'
+    `${UNCHANGED} Keep ${folder} as it is, and put no single file back into it. What can be kept, ` +
+    `and by which command: npm run doctor -- --data ${folder} (--backup and --archive name what ` +
+    'else there is)'
   );
 }
 
@@ -66,8 +58,8 @@ export function damageOf(
   firstBad: number,
   cause?: unknown,
 ): JournalError {
-  const advice = adviceFor(dirname(path), firstBad - 1);
-  return new JournalError(`${path}${what}. ${advice}`, firstBad, cause, basename(path));
+  const message = `${path}${what}. ${adviceFor(dirname(path))}`;
+  return new JournalError(message, firstBad, cause, basename(path));
 }
 
 /** A commit has failed. `cause` is the error of SQLite or the operating system. */

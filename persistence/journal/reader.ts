@@ -15,7 +15,7 @@ import { damageOf, JournalError, JournalUnavailable, partsOf } from './errors.js
 import { FORMAT_VERSION, GENESIS, HEAD_FILE, type JournalPosition } from './format.js';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
 import { SegmentReader } from './segment-reader.js';
-import { listSegments, type Segment, segmentAt, segmentName } from './segments.js';
+import { listSegments, namesBefore, type Segment, segmentAt } from './segments.js';
 import { type JournalBatch, type JournalSource, positionAfter } from './store.js';
 
 type OpenSegment = (segment: Segment, isLast: boolean) => Promise<sqlite3.Database>;
@@ -300,12 +300,11 @@ export class JournalReader implements JournalSource {
 
   private missing(sequence: number): MissingSegments {
     const [first] = this.segments;
-    const before = first!.segment.number - 1;
-    const names = before === 1 ? segmentName(1) : `${segmentName(1)} to ${segmentName(before)}`;
+    const { count, names } = namesBefore(first!.segment.number);
     const { path } = segmentAt(this.folder, 1);
     return new MissingSegments(
       `${path} cannot be read now: sequence ${sequence} is in ${names}, which ` +
-        `${before === 1 ? 'is' : 'are'} not in the folder. Nothing was changed. Bring back what ` +
+        `${count === 1 ? 'is' : 'are'} not in the folder. Nothing was changed. Bring back what ` +
         `was archived: npm run archive -- --data ${this.folder} --to <the archive> --restore`,
     );
   }

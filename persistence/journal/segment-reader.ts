@@ -151,7 +151,11 @@ export class SegmentReader {
     let end = this.head.previous;
     for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end))
       end = next;
-    // The rest is empty, or begins with a bad row, which `batches` names.
+    const rest = await this.countAfter(end.sequence).catch(() => null);
+    if (rest === 0) return end;
+    // From the start again, as everybody reads who goes on from here: where the keys of SQLite's
+    // inner pages are wrong, which rows a read meets depends on where it begins.
+    end = this.head.previous;
     for await (const batch of this.batches(end)) end = positionAfter(batch);
     return end;
   }

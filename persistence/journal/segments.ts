@@ -80,6 +80,13 @@ export function archivedCount(folder: string): number {
   return readdirSync(folder).filter((name) => name.endsWith(ARCHIVED)).length;
 }
 
+/** The segments before another one, in words. */
+export function namesBefore(number: number): { count: number; names: string } {
+  const count = number - 1;
+  const last = segmentName(count);
+  return { count, names: count === 1 ? last : `${segmentName(1)} to ${last}` };
+}
+
 /** The segments in a folder, oldest first. Earlier ones may be in an archive. */
 export function listSegments(folder: string): Segment[] {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];

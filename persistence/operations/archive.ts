@@ -33,6 +33,7 @@ import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
 import {
   archivedMark,
+  listSegments,
   type Segment,
   segmentAt,
   segmentName,
@@ -113,54 +114,62 @@ async function oldestVouched(folder: string, reader: JournalReader): Promise<num
   return 0;
 }
 
-/** Brings back all segments that the folder lacks, the newest first; returns their names. */
-export async function restoreSegments({ folder, archive }: ArchiveRequest): Promise<string[]> {
+/** What an archive has that a folder lacks. */
+interface Unpacked {
+  /** Oldest first. */
+  segments: Segment[];
+  /** The names of those that no segment proves: what came after them is not there. */
+  unproven: string[];
+}
+
+/** Brings back all segments that the folder lacks and can prove, the newest first. */
+export async function restoreSegments({ folder, archive }: ArchiveRequest): Promise<Unpacked> {
   await checkFolder(folder);
-  const restored: string[] = [];
-  for (const number of archivedIn(archive)) {
-    const { path } = segmentAt(folder, number);
-    if (existsSync(path)) continue;
-    const hash = await readJournal(folder, async (reader) => reader.previousFileOf(number + 1));
-    await bringBack({ folder, archive, number, hash, to: path });
-    rmSync(archivedMark(path), { force: true });
-    await syncPath(folder);
-    restored.push(segmentName(number));
-  }
-  return restored;
+  const unpacked = await unpack({ folder, archive, into: folder });
+  for (const { path } of listSegments(folder)) rmSync(archivedMark(path), { force: true });
+  await syncPath(folder);
+  return unpacked;
 }
 
 /**
- * Runs `work` with the segments that the folder lacks, unpacked in a temporary folder, each proven
- * by the head of the next. It takes their room there until it ends.
+ * Runs `work` with the segments that the folder lacks and can prove, unpacked in a temporary
+ * folder. They take their room there until it ends.
  * @param archive null: none is named.
  */
 export async function withArchive<Result>(
   folder: string,
   archive: string | null,
-  work: (earlier: readonly Segment[]) => Promise<Result>,
+  work: (earlier: readonly Segment[], unproven: readonly string[]) => Promise<Result>,
 ): Promise<Result> {
-  if (archive === null) return work([]);
-  const temporary = mkdtempSync(join(tmpdir(), 'unpacked-segments-'));
-  const remove = () => rmSync(temporary, { recursive: true, force: true });
+  if (archive === null) return work([], []);
+  const into = mkdtempSync(join(tmpdir(), 'unpacked-segments-'));
+  const remove = () => rmSync(into, { recursive: true, force: true });
   process.once('exit', remove);
   try {
-    const earlier: Segment[] = [];
-    for (const number of archivedIn(archive)) {
-      if (existsSync(segmentAt(folder, number).path)) continue;
-      const hash = await readJournal(
-        folder,
-        async (reader) => reader.previousFileOf(number + 1),
-        earlier,
-      );
-      const segment = segmentAt(temporary, number);
-      await bringBack({ folder, archive, number, hash, to: segment.path });
-      earlier.unshift(segment);
-    }
-    return await work(earlier);
+    const { segments, unproven } = await unpack({ folder, archive, into });
+    return await work(segments, unproven);
   } finally {
     process.off('exit', remove);
     remove();
   }
+}
+
+/** Each segment is proven by the head of the next, in the folder or unpacked before it. */
+async function unpack({
+  folder,
+  archive,
+  into,
+}: ArchiveRequest & { into: string }): Promise<Unpacked> {
+  const segments: Segment[] = [];
+  const unproven: string[] = [];
+  for (const number of archivedIn(archive)) {
+    if (existsSync(segmentAt(folder, number).path)) continue;
+    const nextHash = async (reader: JournalReader) => reader.previousFileOf(number + 1);
+    const hash = await readJournal(folder, nextHash, into === folder ? [] : segments);
+    if (hash === null) unproven.push(segmentName(number));
+    else segments.unshift(await bringBack({ folder, archive, number, hash, into }));
+  }
+  return { segments, unproven };
 }
 
 /** The numbers of the segments in an archive, the newest first. */
@@ -177,17 +186,14 @@ interface Unpacking {
   folder: string;
   archive: string;
   number: number;
-  /** Of the file, from the head of the next segment; null: that is not there. */
-  hash: Buffer | null;
-  to: string;
+  /** Of the file. */
+  hash: Buffer;
+  into: string;
 }
 
-async function bringBack({ folder, archive, number, hash, to }: Unpacking): Promise<void> {
+async function bringBack({ folder, archive, number, hash, into }: Unpacking): Promise<Segment> {
+  const segment = segmentAt(into, number);
   const from = join(archive, `${segmentName(number)}${SUFFIX}`);
-  if (hash === null)
-    throw new OperationRefused(
-      `${from} cannot be checked: ${folder} lacks ${segmentName(number + 1)}, which has its hash`,
-    );
   const gunzip = createGunzip();
   const most = unpackedMost(from, archivedMark(segmentAt(folder, number).path));
   let bytes = 0;
@@ -195,10 +201,11 @@ async function bringBack({ folder, archive, number, hash, to }: Unpacking): Prom
     bytes += chunk.length;
     if (bytes > most) gunzip.destroy(changed(from));
   });
-  await copyThrough(from, to, gunzip, (copy) => {
+  await copyThrough(from, segment.path, gunzip, (copy) => {
     if (!fileHash(copy).equals(hash)) throw changed(from);
     chmodSync(copy, SEALED_MODE);
   });
+  return segment;
 }
 
 /** Far more than the rows of a journal shrink. */

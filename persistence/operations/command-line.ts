@@ -4,14 +4,16 @@ import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { FORMAT_VERSION } from '../journal/format.js';
 import { isPostgres, readAddress, readSecrets } from '../journal/postgres/address.js';
 import { FolderDisturbed } from '../journal/read-only.js';
+import { segmentName } from '../journal/segments.js';
 import type { JournalPlace } from '../journal/source.js';
 import { parsePoint, UsageError } from '../replay/input/arguments.js';
 import { programVersion } from '../storage/program-folder.js';
+import { SECRET_FILE } from '../storage/session-secret.js';
 import { archiveSegments, restoreSegments } from './archive.js';
 import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
 import { diagnose } from './doctor.js';
-import { OperationRefused } from './folders.js';
+import { hasSecret, OperationRefused } from './folders.js';
 import { noteBackup } from './last-backup.js';
 import { move } from './move.js';
 import { takeover } from './takeover.js';
@@ -38,7 +40,7 @@ export async function run(argv: readonly string[], streams: Streams): Promise<St
   }
 }
 
-const EXPECTED = [JournalError, JournalUnavailable, FolderDisturbed, OperationRefused, UsageError];
+const EXPECTED = [JournalError, JournalUnavailable, FolderDisturbed, UsageError];
 
 function isExpected(error: unknown): error is Error {
   const isOurs = EXPECTED.some((kind) => error instanceof kind);
@@ -85,7 +87,7 @@ function addBackup(program: Command, say: Say): void {
       const added = report.end.sequence - report.before;
       say(
         `${to} has all that is whole of ${data} after it, up to sequence ${report.end.sequence}: ` +
-          `${added} commands were copied.`,
+          `${added} commands were copied. ${hasSecret(to) ? SECRET_STAYS : NO_SECRET}`,
       );
       throw report.damage;
     });
@@ -125,9 +127,17 @@ function addArchive(program: Command, say: Say): void {
     .option('--restore', 'bring back all that the data folder lacks', false)
     .action(async ({ data, to, restore }: { data: string; to: string; restore: boolean }) => {
       const request = { folder: data, archive: to };
-      const names = await (restore ? restoreSegments(request) : archiveSegments(request));
-      const what = restore ? `brought back from ${to}` : `moved to ${to}`;
-      say(names.length === 0 ? `No segment was ${what}.` : `Segments ${what}: ${names.join(', ')}`);
+      const named = (what: string, names: string[]) =>
+        say(
+          names.length === 0 ? `No segment was ${what}.` : `Segments ${what}: ${names.join(', ')}`,
+        );
+      if (!restore) return named(`moved to ${to}`, await archiveSegments(request));
+      const { segments, unproven } = await restoreSegments(request);
+      named(
+        `brought back from ${to}`,
+        segments.map(({ number }) => segmentName(number)),
+      );
+      if (unproven.length > 0) named(`left there, because ${data} cannot prove them`, unproven);
     });
 }
 
@@ -242,6 +252,11 @@ function pointOf(text: string): CopyEnd {
 const NO_SECRET =
   'What comes after that was left out, and so was the session secret: every user signs in again, ' +
   'because the exchange will give out ids again that others had.';
+
+const SECRET_STAYS =
+  'The session secret that it had stays in it: users stay signed in. The exchange will give out ' +
+  'the ids again of users whose registration is not in it, so if there may be some, remove ' +
+  `${SECRET_FILE}: every user then signs in again.`;
 
 function reportText(what: string, report: CopyReport): string {
   const { before, end, snapshotSequence, isWhole } = report;

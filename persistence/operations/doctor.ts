@@ -3,23 +3,27 @@
  * next commands, the one that keeps most first, with what each loses.
  *
  * Always holds: nothing is created, changed or deleted. What is wrong is said in the words of a
- * start (judgement.ts). Whether an exchange starts is decided as a start decides it, which does not
- * read segments before the snapshot that it uses. Commands are not replayed.
+ * start (judgement.ts), and whether an exchange starts is decided as a start decides it. What a
+ * command is said to keep has been read as that command reads it, from where it begins. Commands of
+ * the journal are not replayed.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { JournalError, MixedSegments, partsOf } from '../journal/errors.js';
 import { HEAD_FILE, type JournalPosition } from '../journal/format.js';
 import { readMark } from '../journal/head-mark.js';
+import type { FoundJournal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
+import { type JournalReader, MissingSegments } from '../journal/reader.js';
 import { listSegments, type Segment, segmentName } from '../journal/segments.js';
-import { judgeFolder, UnmarkedJournal } from '../judgement.js';
+import type { JournalBatch } from '../journal/store.js';
+import { judgeFolder, SegmentsNeeded, UnmarkedJournal } from '../judgement.js';
 import { listSnapshots } from '../snapshot/folder.js';
 import { withArchive } from './archive.js';
 import { lastTimeOf } from './copy-journal.js';
 import { contains, OperationRefused } from './folders.js';
 
-export interface DoctorRequest {
+interface DoctorRequest {
   data: string;
   backup: string | null;
   archive: string | null;
@@ -31,307 +35,277 @@ export interface Diagnosis {
   text: string;
 }
 
-interface Examined {
+type Judged = FoundJournal | JournalError;
+
+interface Examined extends Readable {
   folder: string;
-  /** The last sequence that is proven; 0: none is. */
+  /** As a start judges it. */
+  asStart: Judged;
+  /** With everything checked, and with what is in the archive. */
+  asWhole: Judged;
+  /** In the archive, and proven by nothing in the folder. */
+  unproven: readonly string[];
+}
+
+/** What can be read of a journal, whatever is wrong with it. */
+interface Readable {
+  /** From the first segment that there is; 0: nothing. */
   good: number;
-  goodAtMs: number | null;
-  /** Had been committed: by journal.head, or by a snapshot that is ahead; null: unknown. */
-  acknowledged: number | null;
-  /** Of a whole journal; null: it is damaged. */
-  end: JournalPosition | null;
-  /** Where it ends for a start; null: a start refuses it. */
-  startsAt: number | null;
-  /** The proven part has the end of the backup: both are of one exchange. */
-  hasBackup: boolean;
-  /** What checks of everything find. */
-  problem: JournalError | null;
-  /** The first segments are in the archive alone, and a start needs them. */
-  needsArchive: boolean;
-  notice: string | null;
+  last: JournalBatch | null;
+  /** Whether it begins with the first command. */
+  hasFirst: boolean;
+  /** From the end of the backup on; null: it does not contain that. */
+  goodAfterBackup: number | null;
 }
 
-/** A command, with the last sequence that is there afterwards. */
-interface Step {
-  commands: string[];
-  keeps: number;
-}
-
+const NOTHING: Readable = { good: 0, last: null, hasFirst: false, goodAfterBackup: null };
 const NEW = '<a new folder>';
 
 /** @throws OperationRefused if a folder is not there, JournalUnavailable if one cannot be read. */
-export async function diagnose(request: DoctorRequest): Promise<Diagnosis> {
-  const { data, backup } = request;
-  const lines: string[] = [];
-  let { archive } = request;
-  if (archive !== null && !existsSync(archive)) {
-    lines.push(`There is no archive ${archive}: what is in it cannot be proven or brought back.`);
-    archive = null;
-  }
-  if (!existsSync(data) && backup !== null) return withoutData(data, await examine(backup, null));
-  const ofData = await examine(data, archive);
-  let ofBackup = backup === null ? null : await examine(backup, null);
-  if (ofBackup?.end) ofData.hasBackup = await containsEnd(data, ofBackup.end);
-  lines.push(...describe('The data folder', ofData));
-  if (ofBackup !== null) lines.push(...describe('The backup', ofBackup));
-  if (ofBackup !== null && (await isOfAnother(ofData, ofBackup))) {
-    lines.push(
-      '',
-      `${backup} is of another exchange, or of one that was restored to an earlier time.`,
+export async function diagnose({ data, backup, archive }: DoctorRequest): Promise<Diagnosis> {
+  if (!existsSync(data))
+    throw new OperationRefused(
+      `there is no folder ${data}. A start would make a new, empty exchange there: do not start ` +
+        `one. Bring the backup there: npm run restore -- --data ${backup ?? '<the backup>'} --to ${data}`,
     );
-    ofBackup = null;
+  const lines: string[] = [];
+  const there = archive !== null && existsSync(archive) ? archive : null;
+  if (there !== archive)
+    lines.push(`There is no archive ${archive}: what is in it cannot be proven or brought back.`);
+  let ofBackup = backup === null ? null : await examine(backup, null, null);
+  const ofData = await examine(data, there, ofBackup);
+  lines.push(...describe('The data folder', ofData));
+  if (ofBackup !== null) {
+    lines.push(...describe('The backup', ofBackup));
+    if (await isOfAnother(ofData, ofBackup)) {
+      lines.push('  It is of another exchange, or of one that was restored to an earlier time.');
+      ofBackup = null;
+    } else if (ofBackup.asWhole instanceof JournalError) ofBackup = null;
   }
-  lines.push('', ...advice({ data: ofData, backup: ofBackup, archive }));
-  return { starts: ofData.startsAt !== null, text: lines.join('\n') };
+  lines.push('', ...advice({ data: ofData, backup: ofBackup, archive: there }));
+  return { starts: !(ofData.asStart instanceof JournalError), text: lines.join('\n') };
 }
 
-function withoutData(data: string, backup: Examined): Diagnosis {
-  const lines = [
-    `There is no folder ${data}. A start would make a new, empty exchange there: do not start one.`,
-    ...describe('The backup', backup),
-    '',
-    ...(backup.end === null
-      ? ['The backup is damaged. Name another: --backup']
-      : [
-          `This keeps the commands up to ${backup.good}, and loses what came after them:`,
-          `    npm run restore -- --data ${backup.folder} --to ${data}`,
-        ]),
-  ];
-  return { starts: false, text: lines.join('\n') };
-}
-
-/** Whether the first batch that both folders have is another. Batches are copied as they are. */
-async function isOfAnother(data: Examined, backup: Examined): Promise<boolean> {
-  // Which of its segments are of the exchange is unknown.
-  if (data.problem instanceof MixedSegments) return false;
-  try {
-    const first = Math.max(await firstIn(data.folder), await firstIn(backup.folder));
-    const [a, b] = [await batchAt(data.folder, first), await batchAt(backup.folder, first)];
-    if (a === null || b === null || a.hash.equals(b.hash)) return false;
-    // The last batch of a copy may be a part.
-    return Math.max(a.lastSequence, b.lastSequence) <= Math.min(data.good, backup.good);
-  } catch (error) {
-    journalErrorOnly(error);
-    return false;
-  }
-}
-
-const firstIn = (folder: string) =>
-  readJournal(folder, (reader) => Promise.resolve(reader.firstSequence));
-const batchAt = (folder: string, sequence: number) =>
-  readJournal(folder, (reader) => reader.batchWith(sequence));
-
-async function examine(folder: string, archive: string | null): Promise<Examined> {
+async function examine(
+  folder: string,
+  archive: string | null,
+  backup: Examined | null,
+): Promise<Examined> {
   if (!existsSync(folder)) throw new OperationRefused(`there is no folder ${folder}`);
-  const asStart = await judged(folder, [], false).catch(journalErrorOnly);
-  const started = asStart instanceof JournalError ? null : asStart;
-  const startsAt = started?.end.sequence ?? null;
-  const notice = started?.notice ?? null;
-  const found = { folder, startsAt, notice, needsArchive: false, hasBackup: false };
+  const asStart = await judged(folder, [], false);
+  const look = async (earlier: readonly Segment[], unproven: readonly string[]) => {
+    const asWhole = await judged(folder, earlier, true);
+    const read = (reader: JournalReader) => readableIn(reader, asWhole, backup);
+    const readable = await readJournal(folder, read, earlier).catch(unlessDamage(NOTHING));
+    return { folder, asStart, asWhole, unproven, ...readable };
+  };
   try {
-    const { end } = await judgedWhole(folder, archive);
-    const good = end.sequence;
-    const goodAtMs = await timeAt(folder, good);
-    const acknowledged = acknowledgedIn(folder);
-    const needsArchive = started === null;
-    return { ...found, acknowledged, good, goodAtMs, end, problem: null, needsArchive };
+    return await withArchive(folder, archive, look);
   } catch (error) {
-    const problem = journalErrorOnly(error);
-    const good = Math.max(0, (problem.firstBadSequence ?? 1) - 1);
-    const marked = acknowledgedIn(folder);
-    // A mark that was put back from a copy says nothing of what came after it.
-    const acknowledged = startsAt ?? (marked !== null && marked > good ? marked : null);
-    return {
-      ...found,
-      acknowledged,
-      good,
-      goodAtMs: await timeAt(folder, good),
-      end: null,
-      problem,
-    };
+    if (!(error instanceof JournalError)) throw error;
+    // The archive is damaged, or the folder so much that it proves nothing of the archive.
+    return { ...(await look([], [])), asWhole: error };
   }
-}
-
-/** By journal.head and the snapshots; null: neither says anything. */
-function acknowledgedIn(folder: string): number | null {
-  const state = readMark(join(folder, HEAD_FILE));
-  const marked = state.state === 'read' ? [state.mark.sequence] : [];
-  const known = [...marked, ...listSnapshots(folder).map(({ sequence }) => sequence)];
-  return known.length === 0 ? null : Math.max(...known);
 }
 
 async function judged(folder: string, earlier: readonly Segment[], checkAll: boolean) {
-  return judgeFolder(folder, { acceptMissingMark: false, checkAll, earlier });
-}
-
-/** A damaged journal may not prove what is in the archive. */
-async function judgedWhole(folder: string, archive: string | null) {
   try {
-    return await withArchive(folder, archive, (earlier) => judged(folder, earlier, true));
+    return await judgeFolder(folder, { acceptMissingMark: false, checkAll, earlier });
   } catch (error) {
-    if (!(error instanceof OperationRefused)) throw error;
-    return judged(folder, [], true);
+    if (error instanceof JournalError) return error;
+    throw error;
   }
 }
 
-async function containsEnd(folder: string, end: JournalPosition): Promise<boolean> {
+function unlessDamage<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (error instanceof JournalError || error instanceof MissingSegments) return value;
+    throw error;
+  };
+}
+
+async function readableIn(
+  reader: JournalReader,
+  asWhole: Judged,
+  backup: Examined | null,
+): Promise<Readable> {
+  const lastFrom = (after: JournalPosition) =>
+    asWhole instanceof JournalError
+      ? lastAfter(reader, after)
+      : reader.batchWith(asWhole.end.sequence);
+  const before = (await reader.positionAt(reader.firstSequence - 1))!;
+  const last = await lastFrom(before);
+  const found = { good: last?.lastSequence ?? 0, last, hasFirst: reader.firstSequence === 1 };
+  if (backup === null || backup.asWhole instanceof JournalError)
+    return { ...found, goodAfterBackup: null };
+  const { end } = backup.asWhole;
+  const hasEnd = await contains(reader, end).catch(unlessDamage(false));
+  const more = hasEnd ? await lastFrom(end) : null;
+  return { ...found, goodAfterBackup: hasEnd ? (more?.lastSequence ?? end.sequence) : null };
+}
+
+/** The last batch that can be read in order, as `repair` and `backup` read. */
+async function lastAfter(reader: JournalReader, after: JournalPosition) {
+  let last: JournalBatch | null = null;
   try {
-    return await readJournal(folder, (reader) => contains(reader, end));
+    for await (const batch of reader.batches(after)) last = batch;
   } catch (error) {
-    journalErrorOnly(error);
-    return false;
+    unlessDamage(null)(error);
   }
+  return last;
 }
 
-function journalErrorOnly(error: unknown): JournalError {
-  if (error instanceof JournalError) return error;
-  throw error;
-}
-
-/** Of the command; null: it cannot be read. */
-async function timeAt(folder: string, sequence: number): Promise<number | null> {
-  if (sequence === 0) return null;
-  try {
-    return await readJournal(folder, async (reader) => {
-      const batch = await reader.batchWith(sequence);
-      return batch === null ? null : lastTimeOf(batch);
-    });
-  } catch {
-    // Said as the problem already.
-    return null;
-  }
+/** Whether one of the two has not the last batch that both must have. */
+async function isOfAnother(data: Examined, backup: Examined): Promise<boolean> {
+  const { asWhole, good, last, goodAfterBackup } = data;
+  if (last === null || backup.last === null || backup.asWhole instanceof JournalError) return false;
+  // Which segments of a mixture are of the exchange is unknown.
+  if (asWhole instanceof MixedSegments) return false;
+  if (good >= backup.good) return goodAfterBackup === null;
+  const end = { sequence: good, hash: last.hash, digest: last.digest };
+  return !(await readJournal(backup.folder, (reader) => contains(reader, end)));
 }
 
 function describe(what: string, examined: Examined): string[] {
-  const { folder, good, goodAtMs, acknowledged, problem, notice } = examined;
-  const at = goodAtMs === null ? '' : `, of ${new Date(goodAtMs).toISOString()}`;
+  const { folder, asStart, asWhole, good, last, unproven } = examined;
+  const at = last === null ? '' : `, of ${new Date(lastTimeOf(last)).toISOString()}`;
   const names = listSegments(folder).map(({ number }) => segmentName(number));
   const snapshots = listSnapshots(folder).map(({ sequence }) => sequence);
   const lines = [
     `${what} ${folder}`,
     `  good up to sequence ${good}${at}`,
-    `  acknowledged up to sequence ${acknowledged ?? `unknown (${HEAD_FILE} does not say)`}`,
+    `  acknowledged up to sequence ${acknowledgedIn(examined) ?? `unknown (${HEAD_FILE} does not say)`}`,
     `  journal: ${names.join(', ') || 'none'}`,
     `  snapshots of the sequences: ${snapshots.join(', ') || 'none'}`,
   ];
-  if (problem !== null) lines.push(`  problem: ${problemText(problem)}`);
-  if (notice !== null) lines.push(`  note: ${notice}`);
-  return lines;
-}
-
-/** As a start says it, without the commands, which are said with their losses below. */
-function problemText({ message, firstBadSequence }: JournalError): string {
-  const { what, remedy } = partsOf(message);
-  if (firstBadSequence === null || remedy === null) return message;
-  // What only the operator can know.
-  const unless = remedy.indexOf('Only if');
-  return unless < 0 ? what : `${what} ${remedy.slice(unless)}`;
-}
-
-interface Places {
-  data: Examined;
-  backup: Examined | null;
-  archive: string | null;
-}
-
-const archiveOption = (archive: string | null) => (archive === null ? '' : ` --archive ${archive}`);
-
-function advice(places: Places): string[] {
-  const { data, archive } = places;
-  const { folder, problem } = data;
-  if (data.needsArchive)
-    return [
-      'A start needs segments that are in the archive. This loses nothing:',
-      `  npm run archive -- --data ${folder} --to ${archive} --restore`,
-    ];
-  const from = archiveOption(archive);
-  if (problem === null) return [...healthy(places), NOT_REPLAYED(folder, from)];
-  if (data.startsAt !== null) return damagedBefore(data.startsAt, data);
-  if (problem.firstBadSequence === null) return ['Do what the problem says.'];
-  const steps = stepsFor(places);
-  if (steps.length === 0)
-    return [
-      problem instanceof MixedSegments
-        ? 'It is unknown which segments are of this exchange. A good backup of it shows it: --backup'
-        : `Nothing in ${folder} can be proven, and no good backup was named. Name one: --backup`,
-    ];
-  const lines = [`Keep ${folder} as it is, whatever you do. What is possible, the best first:`];
-  for (const { commands, keeps } of steps)
+  // As a start says it, without its advice to ask here.
+  if (asWhole instanceof JournalError)
     lines.push(
-      `  keeps the commands up to ${keeps} at least; ${lossText(data, keeps)}`,
-      ...commands,
+      `  problem: ${asWhole.firstBadSequence === null ? asWhole.message : partsOf(asWhole.message).what}`,
+    );
+  if (!(asStart instanceof JournalError) && asStart.notice !== null)
+    lines.push(`  note: ${asStart.notice}`);
+  if (unproven.length > 0)
+    lines.push(
+      `  note: the archive has ${unproven.join(', ')}, which the folder lacks and cannot prove: ` +
+        'the folder may be an older copy',
     );
   return lines;
 }
 
-const NOT_REPLAYED = (folder: string, from: string) =>
-  `The commands were not replayed. To prove all: npm run replay -- --data ${folder} verify${from}`;
+/** Had been committed: by the journal, by journal.head or by a snapshot; null: unknown. */
+function acknowledgedIn({ folder, asStart, asWhole, good }: Examined): number | null {
+  if (!(asStart instanceof JournalError)) return asStart.end.sequence;
+  if (!(asWhole instanceof JournalError)) return asWhole.end.sequence;
+  const state = readMark(join(folder, HEAD_FILE));
+  const marked = state.state === 'read' ? state.mark.sequence : 0;
+  const known = Math.max(marked, ...listSnapshots(folder).map(({ sequence }) => sequence));
+  // A mark that was put back from a copy says nothing of what came after it.
+  return known > good ? known : null;
+}
 
-function startOf(folder: string): string[] {
+interface Places {
+  data: Examined;
+  /** null: there is none that is good. */
+  backup: Examined | null;
+  archive: string | null;
+}
+
+function advice(places: Places): string[] {
+  const { data, archive } = places;
+  const { folder, asStart, asWhole } = data;
+  if (!(asStart instanceof JournalError)) return whenItStarts(places, asStart.end.sequence);
+  if (asStart instanceof SegmentsNeeded && archive !== null)
+    return [
+      'A start needs segments that are in the archive. This loses nothing. Then ask again:',
+      `  npm run archive -- --data ${folder} --to ${archive} --restore`,
+    ];
+  if (asWhole instanceof JournalError && asWhole.firstBadSequence === null)
+    return ['Do what the problem says.'];
+  const steps = stepsFor(places);
+  if (steps.length === 0) return [withoutSteps(data)];
   return [
+    `Keep ${folder} as it is, whatever you do. What is possible, the best first:`,
+    ...steps.flatMap(({ keeps, commands }) => [
+      `  keeps the commands up to ${keeps} at least; ${lossText(data, keeps)}`,
+      ...commands.map((command) => `    ${command}`),
+    ]),
+  ];
+}
+
+const archiveOption = (archive: string | null) => (archive === null ? '' : ` --archive ${archive}`);
+
+function whenItStarts({ data, backup, archive }: Places, end: number): string[] {
+  const { folder, asWhole, good } = data;
+  const from = archiveOption(archive);
+  const lines = [
     'The journal is as a start needs it, and nothing is lost. What else a start needs (the secret,',
     'room, ports, the clock), it checks itself:',
     `  DATA_FOLDER=${folder} npm start`,
   ];
+  if (asWhole instanceof JournalError)
+    return [
+      ...lines,
+      `It goes on at sequence ${end}. The damage is in an older part, which a start does not need: do`,
+      'not repair or restore, which would lose what came after it. If there is a copy of the damaged',
+      'file itself, put it back while the exchange is stopped. Until then a backup is not whole, and',
+      'archives stop there: copy the whole folder while the exchange is stopped.',
+    ];
+  if (backup !== null && backup.good < good)
+    lines.push(
+      `The backup lacks the last ${good - backup.good} commands. To add them:`,
+      `  npm run backup -- --data ${folder} --to ${backup.folder}${from}`,
+    );
+  const verify = `npm run replay -- --data ${folder} verify${from}`;
+  return [...lines, `The commands were not replayed. To prove all: ${verify}`];
 }
 
-function healthy({ data, backup, archive }: Places): string[] {
-  const { folder, good } = data;
-  const start = startOf(folder);
-  if (backup === null || backup.problem !== null || backup.good >= good) return start;
-  const from = archiveOption(archive);
-  return [
-    ...start,
-    `The backup lacks the last ${good - backup.good} commands. To add them:`,
-    `  npm run backup -- --data ${folder} --to ${backup.folder}${from}`,
-  ];
+function withoutSteps({ folder, asWhole, good, hasFirst }: Examined): string {
+  if (asWhole instanceof MixedSegments)
+    return 'It is unknown which segments are of this exchange. A good backup of it shows it: --backup';
+  return good > 0 && !hasFirst
+    ? 'The first commands are in the archive. Name it: --archive'
+    : `Nothing in ${folder} can be proven, and no good backup was named. Name one: --backup`;
 }
 
-/** In segments that a start does not read. A copy made by tools would end before the damage. */
-function damagedBefore(end: number, { folder, good, problem }: Examined): string[] {
-  const until =
-    problem!.firstBadSequence === null
-      ? 'Until then there is no backup of the whole journal'
-      : `Until then a backup ends at sequence ${good}, and archives stop there, too`;
-  return [
-    ...startOf(folder),
-    `It goes on at sequence ${end}. The damage is in an older part, which a start does not need: do`,
-    'not repair or restore, which would lose what came after it. If there is a copy of the damaged',
-    'file itself, put it back while the exchange is stopped.',
-    `${until}: copy the whole folder while the exchange is stopped.`,
-  ];
+interface Step {
+  /** The last sequence that is there afterwards. */
+  keeps: number;
+  commands: string[];
 }
 
 /** Into a new folder each; that with most commands first, a backup before a repair. */
 function stepsFor({ data, backup, archive }: Places): Step[] {
-  const { folder, good, problem, hasBackup } = data;
+  const { folder, asWhole, good, hasFirst, goodAfterBackup } = data;
   const from = archiveOption(archive);
   const steps: Step[] = [];
-  if (backup !== null && backup.problem === null && backup.good > 0)
+  if (backup !== null && backup.good > 0)
     steps.push({
-      keeps: hasBackup ? Math.max(backup.good, good) : backup.good,
+      keeps: goodAfterBackup ?? backup.good,
       commands: [
-        `    npm run restore -- --data ${backup.folder} --to ${NEW}`,
+        `npm run restore -- --data ${backup.folder} --to ${NEW}`,
         // It exits with 1, because the folder is damaged.
-        `    npm run backup -- --data ${folder} --to ${NEW}${from}   # adds what is whole after it`,
+        `npm run backup -- --data ${folder} --to ${NEW}${from}   # adds what is whole after it`,
       ],
     });
-  if (problem instanceof UnmarkedJournal)
+  const isUnknown = asWhole instanceof MixedSegments && goodAfterBackup === null;
+  if (asWhole instanceof UnmarkedJournal)
     steps.push({
       keeps: good,
-      commands: [`    ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder} npm start`],
+      commands: [`ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder} npm start`],
     });
-  else if (good > 0 && (hasBackup || !(problem instanceof MixedSegments)))
+  else if (good > 0 && hasFirst && !isUnknown)
     steps.push({
       keeps: good,
       commands: [
-        `    npm run replay -- --data ${folder} repair --truncate-after ${good} --to ${NEW}${from}`,
+        `npm run replay -- --data ${folder} repair --truncate-after ${good} --to ${NEW}${from}`,
       ],
     });
   return steps.sort((a, b) => b.keeps - a.keeps);
 }
 
-function lossText({ acknowledged }: Examined, keeps: number): string {
+function lossText(data: Examined, keeps: number): string {
+  const acknowledged = acknowledgedIn(data);
   if (acknowledged === null) return 'it is unknown whether more had been acknowledged';
   const lost = acknowledged - keeps;
   return lost > 0

@@ -16,6 +16,7 @@ import {
 import { join, resolve, sep } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../data-folder.js';
+
 import { JournalError } from '../journal/errors.js';
 import { GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
 import type { Journal } from '../journal/journal.js';
@@ -23,6 +24,8 @@ import { type JournalReader, openJournalReader } from '../journal/reader.js';
 import { listSegments } from '../journal/segments.js';
 import type { CommitLog } from '../journal/store.js';
 import { UNFINISHED_COPY } from '../judgement.js';
+
+import { UsageError } from '../replay/input/arguments.js';
 import { prepareSnapshotFolder, removeOldSnapshots, snapshotNameOf } from '../snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import { createPrivateFile, createPrivateFolder, FILE_MODE, syncPath } from '../storage/files.js';
@@ -31,7 +34,7 @@ import { parseSecrets, SECRET_FILE } from '../storage/session-secret.js';
 const SILENT = { warn: () => {} };
 
 /** The request cannot be carried out, and nothing was changed. */
-export class OperationRefused extends Error {
+export class OperationRefused extends UsageError {
   override name = 'OperationRefused';
 }
 
@@ -108,10 +111,13 @@ export function mustHaveGoodSecret(folder: string): void {
     );
 }
 
+export function hasSecret(folder: string): boolean {
+  return existsSync(join(folder, SECRET_FILE));
+}
+
 /** With the same secret, users stay signed in. */
 export async function copySecret(from: string, to: string): Promise<void> {
-  if (existsSync(join(from, SECRET_FILE)))
-    await copyFile(join(from, SECRET_FILE), join(to, SECRET_FILE));
+  if (hasSecret(from)) await copyFile(join(from, SECRET_FILE), join(to, SECRET_FILE));
 }
 
 /**

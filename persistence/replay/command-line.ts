@@ -253,10 +253,12 @@ function addCompare(program: Command, { streams, output, end }: Shell): void {
   program
     .command('compare <a> <b>')
     .description('find the first command in which two journals differ')
+    .option('--archive <folder>', 'has the segments that were moved there, of either')
     .option('--json', 'print JSON', false)
-    .action(async (a: string, b: string, { json }: { json: boolean }) => {
+    .action(async (a: string, b: string, options: { archive?: string; json: boolean }) => {
+      const { archive = null, json } = options;
       const progress = progressBar(streams.notices, true);
-      end(await compare({ folders: [a, b], json, output, progress }));
+      end(await compare({ folders: [a, b], archive, json, output, progress }));
     });
 }
 

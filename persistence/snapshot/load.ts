@@ -6,9 +6,8 @@
  * another journal or without its record in the journal is skipped with a warning for the next older
  * one, and in the end for an empty engine.
  */
-import { join } from 'node:path';
 import { Engine } from '../../engine/engine.js';
-import { adviceFor, JournalError, JournalUnavailable } from '../journal/errors.js';
+import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../journal/format.js';
 import type { JournalSource } from '../journal/store.js';
 import { type LoadedSnapshot, readSnapshot } from './file.js';
@@ -47,7 +46,8 @@ export async function loadNewestSnapshot(options: {
     if (loaded === null) continue;
     if (snapshot.sequence > endSequence && reader.mayLag)
       throw new JournalUnavailable(`the node has not received sequence ${snapshot.sequence} yet`);
-    if (snapshot.sequence > endSequence) throw aheadOfJournal(snapshot, endSequence);
+    if (snapshot.sequence > endSequence)
+      throw new JournalError(aheadOfJournal(snapshot, endSequence), endSequence + 1);
     const position = await reader.positionAt(snapshot.sequence);
     const problem = await problemWith(loaded, position, reader);
     if (problem === null) return { engine: loaded.engine, position: position! };
@@ -113,15 +113,10 @@ function warn(log: SnapshotLog, { name }: SnapshotName, problem: string): void {
 }
 
 /** An undamaged snapshot proves that the commands in it had been committed. */
-export function aheadOfJournal(
-  { path, sequence }: SnapshotName,
-  endSequence: number,
-): JournalError {
-  return new JournalError(
+export function aheadOfJournal({ path, sequence }: SnapshotName, endSequence: number): string {
+  return (
     `the journal ends at sequence ${endSequence}, but the snapshot ${path} was taken at ` +
-      `${sequence}, from commands that had been committed: acknowledged commands are missing ` +
-      `from the journal. ${adviceFor(join(path, '../..'), endSequence)} Only if the snapshot was ` +
-      'copied here from another folder, remove it.',
-    endSequence + 1,
+    `${sequence}, from commands that had been committed: acknowledged commands are missing ` +
+    'from the journal'
   );
 }

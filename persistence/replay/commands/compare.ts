@@ -8,7 +8,9 @@ import { readCommand, timeOf } from '../../../engine/interface/command-record.js
 import { RecordBuffer, WORD_BYTES, wordsOf } from '../../../engine/interface/records.js';
 import { readJournal } from '../../journal/read-only.js';
 import { recordsIn } from '../../journal/row.js';
+import type { Segment } from '../../journal/segments.js';
 import type { JournalSource } from '../../journal/store.js';
+import { withArchive } from '../../operations/archive.js';
 import {
   checkFolder,
   ExitStatus,
@@ -20,7 +22,12 @@ import { type JsonValue, timeText } from '../output/units.js';
 
 export interface CompareRequest extends Omit<Invocation, 'folder'> {
   folders: readonly [a: string, b: string];
+  /** Has the segments that one of them, or each, lacks. */
+  archive: string | null;
 }
+
+/** Of each of the two: segments that its folder lacks. */
+type Earlier = readonly [readonly Segment[], readonly Segment[]];
 
 /** The records at the first sequence that does not have the same in both; null: there is none. */
 interface Difference {
@@ -29,9 +36,17 @@ interface Difference {
 }
 
 export async function compare(request: CompareRequest): Promise<ExitStatus> {
-  const { folders, output, json, progress } = request;
+  const { folders, archive } = request;
   for (const folder of folders) await checkFolder(folder);
-  const difference = await firstDifference(folders);
+  const [a, b] = folders;
+  return withArchive(a, archive, (ofA) =>
+    withArchive(b, archive, (ofB) => compareWith(request, [ofA, ofB])),
+  );
+}
+
+async function compareWith(request: CompareRequest, earlier: Earlier): Promise<ExitStatus> {
+  const { folders, output, json, progress } = request;
+  const difference = await firstDifference(folders, earlier);
   const { sequence, records } = difference;
   const commands = sequence - 1;
   if (records.every((record) => record === null)) {
@@ -41,7 +56,12 @@ export async function compare(request: CompareRequest): Promise<ExitStatus> {
   }
   // The names of assets, markets and partners.
   const visit = (engine: Engine) => ({ proven: () => engine.sequence < sequence });
-  const { engine } = await replayJournal({ folder: folders[0], progress, visit });
+  const { engine } = await replayJournal({
+    folder: folders[0],
+    progress,
+    visit,
+    earlier: earlier[0],
+  });
   const [a, b] = records.map((record) => (record === null ? null : decoded(record, engine)));
   const fields = {
     same: false,
@@ -54,20 +74,27 @@ export async function compare(request: CompareRequest): Promise<ExitStatus> {
   return ExitStatus.DAMAGE;
 }
 
-function firstDifference([a, b]: CompareRequest['folders']): Promise<Difference> {
-  return readJournal(a, (first) =>
-    readJournal(b, async (second) => {
-      const sides = [recordsOf(first), recordsOf(second)];
-      for (let sequence = 1; ; sequence++) {
-        const next = await Promise.all(sides.map((side) => side.next()));
-        const records = next.map(({ value }) => value ?? null);
-        const [one, other] = records;
-        if (one && other && one.equals(other)) continue;
-        for (const side of sides) await side.return();
-        return { sequence, records };
-      }
-    }),
-  );
+function firstDifference(
+  [a, b]: CompareRequest['folders'],
+  [ofA, ofB]: Earlier,
+): Promise<Difference> {
+  const compareReaders = (first: JournalSource) =>
+    readJournal(
+      b,
+      async (second) => {
+        const sides = [recordsOf(first), recordsOf(second)];
+        for (let sequence = 1; ; sequence++) {
+          const next = await Promise.all(sides.map((side) => side.next()));
+          const records = next.map(({ value }) => value ?? null);
+          const [one, other] = records;
+          if (one && other && one.equals(other)) continue;
+          for (const side of sides) await side.return();
+          return { sequence, records };
+        }
+      },
+      ofB,
+    );
+  return readJournal(a, compareReaders, ofA);
 }
 
 async function* recordsOf(source: JournalSource): AsyncGenerator<Buffer, void, void> {

@@ -7,8 +7,6 @@ import { join } from 'node:path';
 import { HEAD_FILE } from '../../journal/format.js';
 import { readMark } from '../../journal/head-mark.js';
 import { repair as copyBeginning } from '../../operations/backup.js';
-import { OperationRefused } from '../../operations/folders.js';
-import { UsageError } from '../input/arguments.js';
 import { ExitStatus, type Invocation } from '../input/replay-journal.js';
 
 interface RepairRequest extends Invocation {
@@ -31,9 +29,6 @@ export async function repair(request: RepairRequest): Promise<ExitStatus> {
     const fields = { to, sequence: after, digest: end.digest, lost };
     output.report({ fields, head: reportText(to, after, lost) }, request.json);
     return ExitStatus.GOOD;
-  } catch (error) {
-    if (error instanceof OperationRefused) throw new UsageError(error.message);
-    throw error;
   } finally {
     progress.stop();
   }

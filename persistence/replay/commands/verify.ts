@@ -15,9 +15,7 @@ import { type JournalReader, MissingSegments } from '../../journal/reader.js';
 import { type Segment, segmentName } from '../../journal/segments.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
 import { withArchive } from '../../operations/archive.js';
-import { OperationRefused } from '../../operations/folders.js';
 import { fileHash } from '../../storage/files.js';
-import { UsageError } from '../input/arguments.js';
 import {
   checkFolder,
   ExitStatus,
@@ -68,7 +66,7 @@ export async function verify(request: VerifyRequest): Promise<ExitStatus> {
   await checkFolder(folder);
   const verified = await withArchive(folder, archive, (earlier) =>
     new Verification(request, earlier).run(),
-  ).catch(asUsage);
+  );
   const { findings } = verified;
   output.report(reportOf(verified), request.json);
   for (const finding of findings) output.notice(findingText(finding));
@@ -187,11 +185,6 @@ class Verification implements Visitor {
     const { sequence, entries } = history;
     return { sequence, good: history.findings.length === 0, entries };
   }
-}
-
-function asUsage(error: unknown): never {
-  if (error instanceof OperationRefused) throw new UsageError(error.message);
-  throw error;
 }
 
 /** The rows of a sealed segment may be right and the file still not be what was sealed. */

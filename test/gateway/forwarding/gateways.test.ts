@@ -129,6 +129,8 @@ test('orders go through both gateways, whose reads include the last answer', asy
   const history = await second.read(`/users/${ada.userId}/orders/history`, ada.token);
   expect(history.status).not.toBe(500);
   expect((await second.read('/leaderboard')).status).toBe(200);
+  const { text } = await direct.get('/metrics');
+  expect(Number(/^exchange_commit_seconds_count (\d+)$/m.exec(text)![1])).toBeGreaterThan(0);
 });
 
 test('a sequence that is not reached is 503 with Retry-After, and one that is none is 400', async () => {

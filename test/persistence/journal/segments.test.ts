@@ -41,9 +41,10 @@ import {
   query,
 } from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
+import { followAdvice } from '../../support/folders/advice.js';
 import { operate } from '../../support/folders/operations.js';
 import { Folders, journalErrorOf, readAll, start, write } from '../../support/journal-fixture.js';
-import { replayJson, replayTool, runTool, traceOf } from '../../support/replay-tool.js';
+import { replayJson, replayTool } from '../../support/replay-tool.js';
 
 const SEGMENT_BYTES = 25_000;
 const folders = new Folders();
@@ -234,22 +235,12 @@ describe('a kill', () => {
   });
 });
 
-/** Runs the commands that a message advises: the one to repair, or all others. */
-async function follow(
-  message: string,
-  places: Record<string, string>,
-  only?: 'repair',
-): Promise<void> {
-  const commands = [...message.matchAll(/npm run (\w+) -- (.*?--to <[^>]*>)/g)];
-  let done = 0;
-  for (const [, tool, rest] of commands) {
-    if ((tool === 'replay') !== (only === 'repair')) continue;
-    const args = rest!.replace(/<[^>]*>/g, (place) => places[place]!).split(' ');
-    const run = tool === 'replay' ? await runTool(...args) : await operate(tool!, ...args);
-    expect([run.status, run.err]).toEqual([0, '']);
-    done++;
-  }
-  expect(done).toBeGreaterThan(0);
+/** Does what `doctor` says first; returns the new folder. */
+async function mended(folder: string, ...more: string[]): Promise<string> {
+  const to = folders.make();
+  const { out } = await operate('doctor', '--data', folder, ...more);
+  expect(await followAdvice(out, to)).toMatchObject({ accepted: null });
+  return to;
 }
 
 describe('damage', () => {
@@ -303,9 +294,7 @@ describe('damage', () => {
     rmSync(segmentAt(folder, listSegments(folder).length).path);
     const error = await journalErrorOf(recoveredBy(folder));
     expect(error.message).toMatch(/had been committed/);
-    const to = folders.make();
-    await follow(error.message, { '<a new folder>': to }, 'repair');
-    expect((await recoveredBy(to)).notice).toBeNull();
+    expect((await recoveredBy(await mended(folder))).notice).toBeNull();
   });
 
   it('an older segment that a start does not read: doctor does not advise to repair', async () => {
@@ -345,12 +334,7 @@ describe('damage', () => {
     }
     const error = await journalErrorOf(recoveredBy(folder));
     expect(error.message).toContain('segments of two histories');
-    const to = folders.make();
-    await follow(error.message, {
-      '<the backup>': backup,
-      '<a new folder>': to,
-      '<that new folder>': to,
-    });
+    const to = await mended(folder, '--backup', backup);
     expect(await recoveredBy(to)).toEqual({ notice: null, digest: lastDigest() });
     expect(await readAll(to)).toEqual(batches);
   });
@@ -363,8 +347,7 @@ describe('damage', () => {
     const error = await journalErrorOf(recoveredBy(folder));
     const { firstSequence } = await outlineOf(original, 6);
     expect([error.file, error.firstBadSequence]).toEqual(['journal-000006.db', firstSequence]);
-    const to = folders.make();
-    await follow(error.message, { '<a new folder>': to }, 'repair');
+    const to = await mended(folder);
     expect((await recoveredBy(to)).digest).toBe((await readAll(to)).at(-1)!.digest);
     expect((await readAll(to)).at(-1)!.lastSequence).toBe(firstSequence - 1);
   });
@@ -377,6 +360,18 @@ describe('damage', () => {
     await journalErrorOf(recoveredBy(folder));
   });
 
+  it("in SQLite's structure of a sealed segment, whose rows are good, is found by verify", async () => {
+    const folder = folders.copy(original);
+    const { path } = segmentAt(folder, 2);
+    chmodSync(path, 0o600);
+    const bytes = readFileSync(path);
+    // The count of free pages, in the header.
+    bytes[39] = 1;
+    writeFileSync(path, bytes);
+    const { status, err } = await replayTool(folder, 'verify');
+    expect([status, err]).toEqual([1, expect.stringMatching(/000002\.db .*structure/)]);
+  });
+
   it('bytes after the end of a sealed file are found by its hash', async () => {
     const folder = folders.copy(original);
     const { path } = segmentAt(folder, 2);
@@ -385,77 +380,6 @@ describe('damage', () => {
     const run = await replayTool(folder, 'verify');
     expect(run.status).toBe(1);
     expect(run.err).toContain('SHA-256');
-  });
-});
-
-describe('verify', () => {
-  const zero = (folder: string, number: number) =>
-    change(folder, number, 'UPDATE batch SET records = zeroblob(length(records))');
-  /** The count of free pages, in the header: SQLite's structure is wrong, and every row is good. */
-  const structure = async (folder: string, number: number) => {
-    const { path } = segmentAt(folder, number);
-    chmodSync(path, 0o600);
-    const bytes = readFileSync(path);
-    bytes[39] = 1;
-    writeFileSync(path, bytes);
-  };
-  const lengthen = async (folder: string, number: number) => {
-    const { path } = segmentAt(folder, number);
-    chmodSync(path, 0o600);
-    appendFileSync(path, Buffer.alloc(4096));
-  };
-  type Damage = (folder: string, number: number) => Promise<unknown>;
-
-  it.each<[string, RegExp | null, [Damage, number][]]>([
-    ['nothing', null, []],
-    [
-      'the rows of two segments',
-      /000003\.db: the batch/,
-      [
-        [zero, 3],
-        [zero, 7],
-      ],
-    ],
-    [
-      'a file before a structure',
-      /000006\.db .*structure/,
-      [
-        [lengthen, 2],
-        [structure, 6],
-      ],
-    ],
-    [
-      'a structure before rows',
-      /000007\.db: the batch/,
-      [
-        [structure, 2],
-        [zero, 7],
-      ],
-    ],
-    [
-      'two files',
-      /000002\.db .*SHA-256/,
-      [
-        [lengthen, 5],
-        [lengthen, 2],
-      ],
-    ],
-    [
-      'a head and the rows before it',
-      /000002\.db: the batch/,
-      [
-        [(folder) => change(folder, 3, 'UPDATE head SET previousHash = zeroblob(32)'), 3],
-        [zero, 2],
-      ],
-    ],
-  ])('finds the first in the order of the segments: %s', async (_what, words, damages) => {
-    const folder = folders.copy(original);
-    for (const [damage, number] of damages) await damage(folder, number);
-    const before = traceOf(folder);
-    const run = await replayTool(folder, 'verify');
-    expect(run.status).toBe(words === null ? 0 : 1);
-    if (words !== null) expect(run.err).toMatch(words);
-    expect(traceOf(folder)).toEqual(before);
   });
 });
 
@@ -482,6 +406,8 @@ describe('an archive', () => {
     expect([whole.status, whole.err]).toEqual([0, '']);
     expect(whole.out).not.toContain('not read');
     expect(whole.out).toContain(`${batches.length} batches`);
+    const same = await replayTool(folder, 'compare', folder, original, '--archive', to);
+    expect([same.status, same.err]).toEqual([0, '']);
 
     // Trading goes on without them.
     const data = await DataFolder.lock({ folder });
@@ -527,6 +453,25 @@ describe('an archive', () => {
     rmSync(join(folder, 'snapshots'), { recursive: true });
     const error = await journalErrorOf(recoveredBy(folder));
     expect(error.message).toMatch(/journal\.db to journal-000003\.db are not in the folder/);
+  });
+
+  it('of a newer folder: what the folder cannot prove is left there', async () => {
+    const [newer, older, to] = [folders.copy(original), folders.copy(original), folders.make()];
+    await archive(newer, to);
+    for (const { number, path } of listSegments(older)) if (number > 2) rmSync(path);
+    rmSync(join(older, 'snapshots'), { recursive: true });
+    const { out } = await operate('doctor', '--data', older, '--archive', to);
+    expect(out).toContain('the archive has journal-000003.db, which the folder lacks');
+    const repaired = folders.make();
+    expect(await followAdvice(out, repaired)).not.toBeNull();
+    const { firstSequence } = await outlineOf(original, 3);
+    expect((await readAll(repaired)).at(-1)!.lastSequence).toBe(firstSequence - 1);
+    rmSync(segmentAt(older, 1).path);
+    const back = await archive(older, to, '--restore');
+    expect(back.out).toBe(
+      `Segments brought back from ${to}: journal.db\n` +
+        `Segments left there, because ${older} cannot prove them: journal-000003.db\n`,
+    );
   });
 
   it('moves nothing without a snapshot for which the journal vouches', async () => {

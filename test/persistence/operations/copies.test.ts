@@ -214,6 +214,23 @@ describe('a restore', () => {
     expect(existsSync(join(part, 'session-secret'))).toBe(false);
   });
 
+  it('keeps its secret when a damaged folder adds to it, and that is said', async () => {
+    const [damaged, copy, to] = [folders.copy(original), folders.make(), folders.make()];
+    const early = String((await readAll(original))[9]!.lastSequence);
+    await good(operate('restore', '--data', original, '--to', copy, '--at', early));
+    await flip(damaged, (await readAll(original)).at(-2)!.firstSequence, 'records');
+    const add = async (target: string) => {
+      const { status, out } = await operate('backup', '--data', damaged, '--to', target);
+      expect(status).toBe(1);
+      return out;
+    };
+    expect(await add(copy)).toContain('every user signs in again, because');
+    writeFileSync(join(copy, 'session-secret'), SECRET, { mode: 0o600 });
+    await good(operate('restore', '--data', copy, '--to', to));
+    expect(await add(to)).toContain('The session secret that it had stays in it');
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
+  });
+
   it('is traded on, and its backup continues', async () => {
     const to = folders.make();
     await good(operate('restore', '--data', original, '--to', to, '--at', '500'));

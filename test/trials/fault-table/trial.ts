@@ -17,9 +17,8 @@ import { backup as makeBackup } from '../../../persistence/operations/backup.js'
 import { diagnose } from '../../../persistence/operations/doctor.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
 import { SEED } from '../../support/extent.js';
-import { operate } from '../../support/folders/operations.js';
+import { followAdvice } from '../../support/folders/advice.js';
 import { ChildServer } from '../../support/programs.js';
-import { runTool } from '../../support/replay-tool.js';
 import { registerTraders, tradeOn } from '../disk/scenario.js';
 import { DAMAGES, type Sources } from './damages.js';
 
@@ -100,25 +99,15 @@ async function mustStart(folder: string, acceptMissingMark = false): Promise<num
   }
 }
 
-/** Does what follows the first "keeps"; returns how much must be kept, and where a start has it. */
+/** Does what is said first; returns how much must be kept, and where a start has it. */
 async function follow(text: string): Promise<{ keeps: number; sequence: number } | null> {
-  const [, kept, commands] = /keeps the commands up to (\d+).*\n((?: {4}.*\n?)+)/.exec(text) ?? [];
-  if (kept === undefined) return null;
   const folder = place(`new-${++made}`);
-  for (const line of commands!.trim().split('\n')) {
-    const accepted = /^ACCEPT_MISSING_MARK=on DATA_FOLDER=(\S+) npm start$/.exec(line)?.[1];
-    if (accepted !== undefined)
-      return { keeps: Number(kept), sequence: await mustStart(accepted, true) };
-    const [, tool, rest] = /npm run (\w+) -- ([^#]*)/.exec(line)!;
-    const args = rest!.replaceAll('<a new folder>', folder).trim().split(' ');
-    const run = tool === 'replay' ? await runTool(...args) : await operate(tool!, ...args);
-    const isAdded = run.status === 1 && run.out.includes('has all that is whole of');
-    if (run.status !== 0 && !isAdded)
-      throw new Error(`${line.trim()}: status ${run.status}: ${run.err}`);
-  }
-  const sequence = await mustStart(folder);
-  rmSync(folder, { recursive: true });
-  return { keeps: Number(kept), sequence };
+  const done = await followAdvice(text, folder);
+  if (done === null) return null;
+  const { keeps, accepted } = done;
+  const sequence = await mustStart(accepted ?? folder, accepted !== null);
+  rmSync(folder, { recursive: true, force: true });
+  return { keeps, sequence };
 }
 
 interface Cell {
@@ -147,7 +136,8 @@ async function outcomeOf({ folder, hasBackup, archive }: Cell, end: number): Pro
   }
   const done = await follow(text);
   if (done === null) {
-    if (/: --backup$|Do what the problem says/m.test(text)) return 'says what cannot be proven';
+    if (/: --(backup|archive)$|Do what the problem says/m.test(text))
+      return 'says what cannot be proven';
     throw new Error(`a dead end: ${text}`);
   }
   const { sequence } = done;
