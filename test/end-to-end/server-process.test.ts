@@ -1,6 +1,7 @@
 /**
  * The built program as a process: how it starts, what it prints, how it stops, and what it refuses.
  */
+
 import { spawn } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
 import { hostAndPort } from '../../gateway/http/listen-addresses.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { eventually } from '../support/eventually.js';
+import { freePort } from '../support/free-port.js';
 import { lockJournal } from '../support/journal-fixture.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
 import { PASSWORD } from '../support/server.js';
@@ -78,11 +80,12 @@ describe('a start', () => {
   });
 
   test("can reuse the port at once, with the previous exchange's clients still connected", async () => {
-    const first = spawnServer();
+    const PORT = `${await freePort()}`;
+    const first = spawnServer({ PORT });
     const api = await listening(first);
     expect((await api.get('/health')).status).toBe(200);
     await first.stop('SIGKILL');
-    const again = await listening(spawnServer({ PORT: new URL(api.url).port }));
+    const again = await listening(spawnServer({ PORT }));
     expect((await again.get('/health')).status).toBe(200);
   });
 

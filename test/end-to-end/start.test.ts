@@ -18,7 +18,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,6 +29,7 @@ import { affordableConnections, checkAddressSpace } from '../../gateway/start/pr
 import { openJournal } from '../../persistence/data-folder.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import { eventually } from '../support/eventually.js';
+import { freePort } from '../support/free-port.js';
 import { append } from '../support/journal-fixture.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
@@ -133,15 +133,6 @@ function trace(): Record<string, string> {
       return [name, statSync(path).isFile() ? readFileSync(path).toString('base64') : 'folder'];
     }),
   );
-}
-
-/** A port that nobody listens on, for a start whose output cannot say which it has. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 test('an exchange whose log and output are on a full disk serves and stops as any other', async () => {

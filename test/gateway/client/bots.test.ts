@@ -3,6 +3,7 @@
  * and started again at random together with the exchange, and end with books that equal the
  * exchange's to the micro-dollar.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,6 +16,7 @@ import * as client from '../../../gateway/client/index.js';
 import { Api } from '../../../gateway/client/index.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
+import { freePort } from '../../support/free-port.js';
 import { ChildServer } from '../../support/programs.js';
 
 const KILLS = extent(20, 2);
@@ -26,11 +28,12 @@ const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples/',
 
 const random = new Random(SEED);
 let folder: string;
-/** Of the first exchange; bots connect to the same address again, so the others keep it. */
-let port = 0;
+/** Bots connect to the same address again, so the exchange keeps it. */
+let port: number;
 let server: ChildServer;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'exchange-bots-'));
+  port = await freePort();
 });
 afterAll(async () => {
   for (const bot of bots) await bot.stop('SIGKILL');
@@ -78,9 +81,7 @@ async function startExchange(): Promise<void> {
     FEED_SPEED: `${SPEED}`,
     LOG_LEVEL: 'warn',
   });
-  const api = await server.listening();
-  port = Number(new URL(api.url).port);
-  await api.close();
+  await (await server.listening()).close();
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

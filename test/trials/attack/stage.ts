@@ -2,14 +2,14 @@
  * Where attacks take place: a temporary folder and an exchange in it.
  * Always holds: when a stage is closed, its processes have ended and its folder is gone.
  */
+
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { HOST } from '../../../bench/http/load/messages.js';
 import { ExchangeProcess, type StartOptions } from '../../../bench/measure/exchange-process.js';
 import { makeFolder, removeFolder } from '../../../bench/measure/machine.js';
 import type { Random } from '../../../bench/workload/random.js';
+import { freePort } from '../../support/free-port.js';
 import { environment } from '../soak/exchange.js';
 import { Trader } from './methods/client.js';
 import { Traffic } from './traffic.js';
@@ -130,22 +130,4 @@ export class Stage {
     for (const work of this.endings) work();
     removeFolder(this.folder);
   };
-}
-
-/** Below the ports of clients, so that none takes the port of an exchange between two starts. */
-const PORTS = { first: 20_000, count: 10_000 };
-let portsTried = process.pid;
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = PORTS.first + (++portsTried % PORTS.count);
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, HOST, () => resolve(true));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
 }
