@@ -85,8 +85,8 @@ export class Protocol {
   }
 
   /** Ends what is under way. */
-  stop(): void {
-    this.resumes.stop();
+  stop(): Promise<void> {
+    return this.resumes.stop();
   }
 
   /** Handles one message. uWebSockets.js reuses `bytes` after the call. */

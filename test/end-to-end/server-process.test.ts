@@ -11,9 +11,8 @@ import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
 import { hostAndPort } from '../../gateway/http/listen-addresses.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { eventually } from '../support/eventually.js';
-import { freePort } from '../support/free-port.js';
 import { lockJournal } from '../support/journal-fixture.js';
-import { type ChildServer, Exchanges } from '../support/programs.js';
+import { type ChildServer, Exchanges, freePort } from '../support/programs.js';
 import { PASSWORD } from '../support/server.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 

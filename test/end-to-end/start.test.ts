@@ -3,6 +3,7 @@
  * And starts with few resources, which must succeed. The built program, under real limits of the
  * operating system (prlimit of util-linux).
  */
+
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -29,8 +30,8 @@ import { affordableConnections, checkAddressSpace } from '../../gateway/start/pr
 import { openJournal } from '../../persistence/data-folder.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import { eventually } from '../support/eventually.js';
-import { freePort } from '../support/free-port.js';
 import { append } from '../support/journal-fixture.js';
+import { freePort } from '../support/programs.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));

@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -148,4 +149,26 @@ export async function programJson(folder: string, ...args: string[]): Promise<an
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export async function programLines(folder: string, ...args: string[]): Promise<any[]> {
   return linesOf(goodOutput(await replayProgram(folder, ...args, '--json')));
+}
+
+/** Below the ports of clients, so that none takes the port of an exchange between two starts. */
+const PORTS = { first: 20_000, count: 10_000 };
+let tried = process.pid;
+
+/**
+ * A port of 127.0.0.1 that nobody listens on. An exchange that chose its port itself cannot have it
+ * again while connections to it linger: uSockets sets SO_REUSEADDR only for a port that is given.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = PORTS.first + (++tried % PORTS.count);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }

@@ -36,7 +36,7 @@ interface ReplayOptions
 export class JournalReplays {
   private waiting: Waiting[] = [];
   private worker: Worker | null = null;
-  private isStopped = false;
+  private readonly stopped = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(private readonly options: ReplayOptions) {}
 
@@ -49,12 +49,19 @@ export class JournalReplays {
     }
   }
 
-  stop(): void {
-    this.isStopped = true;
-    const { worker } = this;
-    this.worker = null;
-    void worker?.terminate();
+  /**
+   * Resolves when no replay is under way. It ends by itself: a thread that is terminated while
+   * SQLite works for it takes the whole process with it.
+   */
+  async stop(): Promise<void> {
+    Atomics.store(this.stopped, 0, 1);
     for (const { done } of this.waiting.splice(0)) done('failed');
+    const { worker } = this;
+    if (worker !== null) await new Promise((resolve) => worker.once('exit', resolve));
+  }
+
+  private get isStopped(): boolean {
+    return Atomics.load(this.stopped, 0) === 1;
   }
 
   private next(): void {
@@ -68,6 +75,7 @@ export class JournalReplays {
       through: durableSequence(),
       commandsMax,
       charactersMax,
+      stopped: this.stopped,
     };
     let answers: ReplayAnswer | null = null;
     const worker = new Worker(compiledFile('gateway/stream/resume/replay-worker.js'), {
@@ -79,7 +87,8 @@ export class JournalReplays {
     });
     worker.on('error', (error) => log.warn({ err: error }, 'a replay for resume failed'));
     worker.on('exit', () => {
-      if (this.worker === worker) this.worker = null;
+      this.worker = null;
+      if (this.isStopped) answers = null;
       for (const [i, { done }] of group.entries()) {
         const texts = answers?.[i] ?? null;
         if (texts !== null) done({ texts, through: workerData.through });

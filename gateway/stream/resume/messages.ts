@@ -18,6 +18,8 @@ export interface ReplayTask {
   commandsMax: number;
   /** Characters of the messages of one account. */
   charactersMax: number;
+  /** Shared: 1 when the replay is to end early, without an answer. */
+  stopped: Int32Array;
 }
 
 /**

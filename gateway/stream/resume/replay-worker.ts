@@ -56,7 +56,7 @@ async function collect(
   reader: JournalSource,
   wanted: Collected[],
 ): Promise<void> {
-  const { folder, through, commandsMax } = task;
+  const { folder, through, commandsMax, stopped } = task;
   const notAfter = Math.min(...wanted.map(({ after }) => after));
   const start = await loadNewestSnapshot({ folder, reader, log: LOG, notAfter });
   const { engine, position } = start;
@@ -72,7 +72,7 @@ async function collect(
       collector.hub.observe();
       collector.reached();
     },
-    proven: ({ lastSequence }) => lastSequence < through,
+    proven: ({ lastSequence }) => lastSequence < through && Atomics.load(stopped, 0) === 0,
   });
   await follower.follow(reader);
 }

@@ -56,9 +56,9 @@ export class UserResumes {
     });
   }
 
-  stop(): void {
+  stop(): Promise<void> {
     this.isStopped = true;
-    this.replays.stop();
+    return this.replays.stop();
   }
 
   /** `subscription`: to `user`, and not in use until it is started here. */

@@ -91,10 +91,13 @@ async function signedIn(api: ApiClient, username: string): Promise<Trader> {
   return json;
 }
 
+/** Again in the next market, if this one ends meanwhile. */
 async function rest(api: ApiClient, { token }: Trader): Promise<void> {
   const order = { outcome: 'UP', amount: 5, price: 0.1, timeInForce: 'GTC' };
-  const answer = await api.post(`/markets/15m/${await activeMarket(api)}/buy`, order, token);
-  expect([answer.status, answer.json.status]).toEqual([200, 'resting']);
+  await eventually(async () => {
+    const answer = await api.post(`/markets/15m/${await activeMarket(api)}/buy`, order, token);
+    expect([answer.status, answer.json.status]).toEqual([200, 'resting']);
+  });
 }
 
 /** Where a standby listens while it waits. */

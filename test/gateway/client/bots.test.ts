@@ -16,8 +16,7 @@ import * as client from '../../../gateway/client/index.js';
 import { Api } from '../../../gateway/client/index.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
-import { freePort } from '../../support/free-port.js';
-import { ChildServer } from '../../support/programs.js';
+import { ChildServer, freePort } from '../../support/programs.js';
 
 const KILLS = extent(20, 2);
 /** A market lasts 7.5 s, and an idempotency key 30 s: longer than any downtime here. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { ExchangeProcess, type StartOptions } from '../../../bench/measure/exchange-process.js';
 import { makeFolder, removeFolder } from '../../../bench/measure/machine.js';
 import type { Random } from '../../../bench/workload/random.js';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../support/programs.js';
 import { environment } from '../soak/exchange.js';
 import { Trader } from './methods/client.js';
 import { Traffic } from './traffic.js';
