@@ -35,7 +35,7 @@ const SIZED_BY_TICKS = 25;
 const BASE_HALF_SPREAD_TICKS = 5;
 const MAX_HALF_SPREAD_TICKS = 300;
 /** Standard deviations of the fair value in half a spread, and more for each of the extra ones. */
-const USUAL_DEVIATIONS = 1.5;
+const USUAL_DEVIATIONS = 2;
 const DEVIATIONS_PER_EXTRA = 2;
 /** Shift of the quotes at the cap of the exposure. */
 const MAX_SKEW_TICKS = 30;
