@@ -37,7 +37,7 @@ function ofOrder(rule: typeof placeOrder): Rule {
   };
 }
 
-/** The frequent kinds are read from their records, */
+/** The rules of the frequent kinds read the record. */
 const FREQUENT = {
   advanceTime: () => Code.ok,
   observePrice,
@@ -50,7 +50,7 @@ const FREQUENT = {
   claim,
 } satisfies Partial<Record<CommandName, Rule>>;
 
-/** and the others as objects. A kind without a rule does not compile. */
+/** The other rules get the command as an object. A kind without a rule does not compile. */
 type RareKind = Exclude<CommandName, keyof typeof FREQUENT | 'batch'>;
 const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number } = {
   listAsset,

@@ -1,6 +1,8 @@
 /** What the house loses: to takers who know more than it does, and in an hour and a day. */
 
+/** After this time, half of a loss is forgotten. */
 const HALF_LIFE_MS = 1_800_000;
+/** However much is lost, the spread grows no further. */
 const MAX_EXTRA_DEVIATIONS = 6;
 
 interface Fill {
@@ -8,9 +10,6 @@ interface Fill {
   upTicks: number;
   /** Of UP: positive if the house bought, negative if it sold. */
   lots: number;
-}
-
-interface Marked extends Fill {
   atMs: number;
   /** The fair value's standard deviation until the fill is compared. */
   deviationTicks: number;
@@ -22,17 +21,17 @@ interface Marked extends Fill {
  * earnings are not saved for later losses.
  */
 export class FillLosses {
-  private readonly fills: Marked[] = [];
+  private readonly fills: Fill[] = [];
   private lostMicros = 0;
-  /** Of the same fills, the variance that chance gives to it. */
+  /** The variance that chance alone would give to the losses of the same fills. */
   private variance = 0;
   private fadedAtMs = 0;
 
-  filled(fill: Marked): void {
+  filled(fill: Fill): void {
     this.fills.push(fill);
   }
 
-  /** Compares the fills of before `beforeMs`. Those in another market are forgotten. */
+  /** Compares the fills up to `beforeMs`. Those in another market are forgotten. */
   mark(marketId: number, fairTicks: number, beforeMs: number): void {
     while (this.fills.length > 0 && this.fills[0]!.atMs <= beforeMs) {
       const fill = this.fills.shift()!;
@@ -45,7 +44,7 @@ export class FillLosses {
     }
   }
 
-  /** By how many standard deviations the losses are larger than chance explains, with one. */
+  /** How many standard deviations the losses are above what chance explains, which is one. */
   extraDeviations(nowMs: number): number {
     if (this.lostMicros === 0) return 0;
     const deviations = (this.lostMicros / Math.sqrt(this.variance)) * Math.sqrt(this.fade(nowMs));

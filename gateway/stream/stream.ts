@@ -203,7 +203,7 @@ export class StreamServer {
       // On a gateway, the leader may still have to answer.
       await this.until((connection) => connection.outstanding === 0, untilMs);
     }
-    await atMost(limitMs, this.protocol.stop());
+    await atMost(untilMs - elapsedMs(), this.protocol.stop());
     const isRead = (connection: Connection) => connection.backlogBytes === 0;
     await this.until(isRead, Math.min(untilMs, elapsedMs() + LAST_READS_MS));
     for (const connection of this.connections) connection.end(CLOSE.goingAway);

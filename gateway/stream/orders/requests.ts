@@ -99,8 +99,8 @@ export function orderRequest(
   const operations = message.op === 'order' ? [message.operation] : message.operations;
   const { commands, problems } = readOperations(assets, userId, operations);
   if (problems !== null) return invalidRequest(renamed(problems, nameOf(message)));
-  const atomic = message.op === 'batch' && message.atomic === true;
   const isBatch = message.op === 'batch';
+  const atomic = isBatch && message.atomic === true;
   return {
     id,
     clientSequence,

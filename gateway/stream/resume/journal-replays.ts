@@ -60,7 +60,7 @@ export class JournalReplays {
     if (worker !== null) await new Promise((resolve) => worker.once('exit', resolve));
   }
 
-  private get isStopped(): boolean {
+  get isStopped(): boolean {
     return Atomics.load(this.stopped, 0) === 1;
   }
 

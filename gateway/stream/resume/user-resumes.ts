@@ -42,7 +42,6 @@ interface Options {
 
 export class UserResumes {
   private readonly replays: JournalReplays;
-  private isStopped = false;
 
   constructor(private readonly options: Options) {
     const { config, journal, sequencer, log } = options.gateway;
@@ -57,7 +56,6 @@ export class UserResumes {
   }
 
   stop(): Promise<void> {
-    this.isStopped = true;
     return this.replays.stop();
   }
 
@@ -81,7 +79,7 @@ export class UserResumes {
     request: ResumeRequest,
     replayed: Replayed | NotReplayed,
   ): void {
-    if (this.isStopped) return;
+    if (this.replays.isStopped) return;
     if (typeof replayed === 'string') {
       this.whenDurable(() => {
         if (!connection.prepare(subscription, [])) return;
@@ -96,7 +94,7 @@ export class UserResumes {
     const pages = pagesOf([head, ...replayed.texts]);
     const go = () => {
       const page = pages.shift();
-      if (this.isStopped || !connection.prepare(subscription, page ?? [])) return;
+      if (this.replays.isStopped || !connection.prepare(subscription, page ?? [])) return;
       if (page === undefined) this.start(connection, subscription, replayed.through, request);
       else this.whenRead(connection, go);
     };

@@ -187,7 +187,7 @@ function changeOfHold(
   return [{ ...change, orderId: order.orderId, heldMicros }];
 }
 
-/** The shares of the losing outcome end when the position is settled, */
+/** The shares of the losing outcome end when the position is settled. */
 function lossesOf(event: EventRecord<'positionSettled'>): AccountChange[] {
   const { resolution, upLots, downLots } = event;
   return [
@@ -196,7 +196,7 @@ function lossesOf(event: EventRecord<'positionSettled'>): AccountChange[] {
   ];
 }
 
-/** and those of the winning one, of both when VOID, when they are paid. */
+/** Those of the winning outcome (when VOID, of both) end when they are paid. */
 function claimsOf(event: EventRecord<'claimed'>): AccountChange[] {
   const { upLots, downLots, payoutMicros } = event;
   const microsPerLot = upLots + downLots === 0 ? 0 : payoutMicros / (upLots + downLots);

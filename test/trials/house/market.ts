@@ -42,10 +42,9 @@ export class SimulatedMarket {
   readonly engine = new Engine();
   readonly random: Random;
   readonly intervalMs: number;
-  /** The trader's gain after fees, and what it paid and was filled for. */
+  /** The trader's gain after fees, and the fees. */
   gainMicros = 0;
   feeMicros = 0;
-  volumeMicros = 0;
   nowMs = WINDOW_START_MS;
   /** The price at the end of the step, which the exchange has not got before. */
   priceMicros = 95_000 * DOLLAR;
@@ -159,7 +158,6 @@ export class SimulatedMarket {
       const gainTicks = isLong ? up - values[at + upTicks]! : values[at + upTicks]! - up;
       this.gainMicros += gainTicks * values[at + sizeLots]! - values[at + feeMicros]!;
       this.feeMicros += values[at + feeMicros]!;
-      this.volumeMicros += values[at + sizeLots]! * values[at + upTicks]!;
     }
     this.maker.noteFills();
   }
