@@ -4,6 +4,7 @@
  * refuse.
  */
 import { Deadline, OrderEnd } from '../../engine/interface/domain.js';
+import { quotaOf } from '../http/call.js';
 import {
   ERROR_CODES,
   ERRORS,
@@ -16,7 +17,6 @@ import {
   scopeInsufficient,
   UNKNOWN_PARTNER_KEY,
 } from '../http/errors.js';
-import { quotaOf } from '../http/request-context.js';
 import type { Access, Route } from '../http/route.js';
 import type { Example, JsonSchema, Response } from './openapi.js';
 

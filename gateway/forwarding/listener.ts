@@ -23,7 +23,7 @@ import { parameterNames, type Route } from '../http/route.js';
 import { Router } from '../http/router.js';
 import { writeError } from '../http/write-error.js';
 import type { AnswerCounts } from '../observe/metrics.js';
-import { addressIn, ForwardedContext, rawRequest } from './forwarded-context.js';
+import { addressIn, ForwardedCall, rawRequest } from './forwarded-call.js';
 import {
   type ClientHead,
   clientHead,
@@ -208,7 +208,7 @@ export class GatewayListener {
     if (served !== null) request.readParameters(raw, served.names);
     const addressBytes = addressIn(head.address);
     this.inFlight++;
-    const context = new ForwardedContext({
+    const call = new ForwardedCall({
       gateway,
       route: served?.route ?? null,
       counts: served?.counts ?? this.unknown,
@@ -221,12 +221,12 @@ export class GatewayListener {
         this.ended();
       },
     });
-    link.began(context);
-    if (served === null) context.refuseNow(errorAnswer('route_not_found'));
-    else if (request.problems !== null) context.refuseNow(invalidRequest(request.problems));
+    link.began(call);
+    if (served === null) call.refuseNow(errorAnswer('route_not_found'));
+    else if (request.problems !== null) call.refuseNow(invalidRequest(request.problems));
     else {
       const received = new ReceivedBody(body, head.isTooLarge === true);
-      admit(context, served.route, received);
+      admit(call, served.route, received);
     }
   }
 
@@ -240,7 +240,7 @@ export class GatewayListener {
 class Link {
   private readonly collector: FrameCollector;
   /** Requests that are not answered, by number. */
-  private readonly contexts = new Map<number, ForwardedContext>();
+  private readonly calls = new Map<number, ForwardedCall>();
   private readonly clients: ForwardedClients;
   private isOpen = true;
   /** Whether the gateway sends nothing more. */
@@ -264,12 +264,12 @@ class Link {
     for (const frame of framesIn(message)) this.handle(frame);
   }
 
-  began(context: ForwardedContext): void {
-    this.contexts.set(context.number, context);
+  began(call: ForwardedCall): void {
+    this.calls.set(call.number, call);
   }
 
   ended(number: number): void {
-    this.contexts.delete(number);
+    this.calls.delete(number);
   }
 
   end(): void {
@@ -280,7 +280,7 @@ class Link {
   closed(): void {
     this.isOpen = false;
     this.collector.clear();
-    for (const context of this.contexts.values()) context.abort();
+    for (const call of this.calls.values()) call.abort();
     this.clients.allClosed();
   }
 

@@ -8,7 +8,7 @@ import { sharedBytes } from '../../persistence/storage/shared-bytes.js';
 import { acceptedCoding } from '../coding/accept-encoding.js';
 import type { Coded } from '../coding/answer-coder.js';
 import { bodyTag, namesTag } from '../coding/entity-tags.js';
-import type { RequestContext } from './request-context.js';
+import type { Call } from './call.js';
 
 /** Below, compression saves no packet, and a tag is made at once. */
 const SMALL_BYTES = 1_024;
@@ -18,7 +18,7 @@ const SMALL_BYTES = 1_024;
  * @param tag of the content; null: it is made of the body.
  */
 export function answerCoded(
-  call: RequestContext<unknown, unknown>,
+  call: Call,
   sequence: number,
   body: string | Uint8Array,
   tag: string | null = null,
@@ -40,11 +40,7 @@ export function answerCoded(
   }
 }
 
-function send(
-  call: RequestContext<unknown, unknown>,
-  sequence: number,
-  { tag, coding, bytes }: Coded,
-): void {
+function send(call: Call, sequence: number, { tag, coding, bytes }: Coded): void {
   if (tag !== null) call.addHeader('ETag', tag);
   call.addHeader('Vary', 'Accept-Encoding');
   if (bytes === null) {

@@ -6,8 +6,8 @@ import type { z } from 'zod';
 import type { Command } from '../../engine/interface/commands.js';
 import type { Session } from '../auth/sessions.js';
 import { NoQuery } from '../json/fields.js';
+import type { AnsweredRoute, Call } from './call.js';
 import type { ErrorCode } from './errors.js';
-import type { AnsweredRoute, RequestContext } from './request-context.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -48,11 +48,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
    * Reads the usual bodies from their bytes straight into a command, at a fraction of the cost of
    * the schemas. null: the schemas decide. Only on routes that need a session and no query.
    */
-  readCommand?(
-    context: RequestContext<unknown, unknown>,
-    body: Uint8Array,
-    session: Session,
-  ): Command | null;
+  readCommand?(call: Call, body: Uint8Array, session: Session): Command | null;
   /**
    * Reports fields of the body, or of the query if there is no body, that are required because of
    * other fields. Called if the schema refuses the request: it checks no rules across fields then.
@@ -81,7 +77,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   /** Whether a success sets or clears the session cookie. */
   setsCookie?: boolean;
   /** Only handlers that wait, for a hash or a signature, return a promise. */
-  handle(context: RequestContext<Body, Query>): void | Promise<void>;
+  handle(call: Call<Body, Query>): void | Promise<void>;
 }
 
 type Definition<Body, Query> = Omit<Route<Body, Query>, 'query'> & { query?: z.ZodType<Query> };

@@ -13,10 +13,10 @@ import type { AnswerCounts } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import { admit } from './admission.js';
 import { BODY_MS_MAX, ReceivedBody, Receiving } from './body.js';
+import { Call, quotaOf } from './call.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
-import { quotaOf, RequestContext } from './request-context.js';
 import { type Method, parameterNames, type Route } from './route.js';
 import { type Handler, type Refuse, Router, type ServerRouter } from './router.js';
 
@@ -28,7 +28,7 @@ const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE:
 export class HttpServer<Sockets extends ServerRouter = Router> {
   private readonly router: Sockets;
   private inFlight = 0;
-  private readonly receiving = new Receiving<RequestContext>();
+  private readonly receiving = new Receiving<Call>();
   private readonly unknownCounts: AnswerCounts;
   private slow = 0;
   private sweeper: NodeJS.Timeout | null = null;
@@ -85,10 +85,10 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
    */
   async drain(): Promise<void> {
     const stopped = this.router.stopListening();
-    for (let context = this.receiving.oldest; context !== null; context = this.receiving.oldest) {
-      this.receiving.delete(context);
-      context.closeAfterAnswer();
-      context.refuseUnavailable();
+    for (let call = this.receiving.oldest; call !== null; call = this.receiving.oldest) {
+      this.receiving.delete(call);
+      call.closeAfterAnswer();
+      call.refuseUnavailable();
     }
     await stopped;
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
@@ -131,26 +131,26 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
       .join(', ');
     const { siteOrigins } = this.gateway.config;
     this.router.on('any', BASE + path, (response, request) => {
-      const context = this.begin(response, request, null);
+      const call = this.begin(response, request, null);
       if (isPreflight(request, siteOrigins)) {
-        for (const header of preflightHeaders(allowed)) context.addHeader(...header);
-        context.answerEmpty(204);
+        for (const header of preflightHeaders(allowed)) call.addHeader(...header);
+        call.answerEmpty(204);
         return;
       }
-      context.addHeader('Allow', allowed);
-      context.refuseNow(errorAnswer('method_not_allowed'));
+      call.addHeader('Allow', allowed);
+      call.refuseNow(errorAnswer('method_not_allowed'));
     });
   }
 
-  private receive(context: RequestContext, response: uWS.HttpResponse, route: Route): void {
-    const { isChunked } = context.request;
-    if (isChunked) context.closeAfterAnswer();
-    this.receiving.add(context);
+  private receive(call: Call, response: uWS.HttpResponse, route: Route): void {
+    const { isChunked } = call.request;
+    if (isChunked) call.closeAfterAnswer();
+    this.receiving.add(call);
     const received = (body: ReceivedBody) => {
-      this.receiving.delete(context);
-      if (context.isOver) return;
-      if (body.isLate) this.refuseSlow(context);
-      else this.admit(context, route, body);
+      this.receiving.delete(call);
+      if (call.isOver) return;
+      if (body.isLate) this.refuseSlow(call);
+      else this.admit(call, route, body);
     };
     this.router.receive(response, (body) => {
       // While this request is unanswered, uWebSockets.js accepts no request behind it.
@@ -167,25 +167,23 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
   /** uWebSockets.js would close the connection a few seconds later without an answer. */
   private refuseSlowBodies(): void {
     const nowMs = elapsedMs();
-    for (let context = this.receiving.oldest; context !== null; context = this.receiving.oldest) {
-      if (nowMs - context.receivedMs < BODY_MS_MAX) break;
-      this.receiving.delete(context);
-      this.refuseSlow(context);
+    for (let call = this.receiving.oldest; call !== null; call = this.receiving.oldest) {
+      if (nowMs - call.receivedMs < BODY_MS_MAX) break;
+      this.receiving.delete(call);
+      this.refuseSlow(call);
     }
   }
 
-  private refuseSlow(context: RequestContext): void {
+  private refuseSlow(call: Call): void {
     this.slow++;
-    context.closeAfterAnswer();
-    context.refuseNow(
-      invalidRequest({ body: `did not end within ${BODY_MS_MAX / 1_000} seconds` }),
-    );
+    call.closeAfterAnswer();
+    call.refuseNow(invalidRequest({ body: `did not end within ${BODY_MS_MAX / 1_000} seconds` }));
   }
 
   /** An exception in a handler is a bug: memory may be half changed, so the process ends. */
-  private admit(context: RequestContext, route: Route, body: ReceivedBody): void {
+  private admit(call: Call, route: Route, body: ReceivedBody): void {
     try {
-      this.admitWith(context, route, body);
+      this.admitWith(call, route, body);
     } catch (error) {
       this.gateway.fail(error);
     }
@@ -196,11 +194,11 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     request: Request,
     route: Route | null,
     counts = this.unknownCounts,
-  ): RequestContext {
-    const context = new RequestContext(this.gateway, route, counts, request, response, this.onEnd);
-    response.onAborted(() => context.abort());
+  ): Call {
+    const call = new Call(this.gateway, route, counts, request, response, this.onEnd);
+    response.onAborted(() => call.abort());
     this.inFlight++;
-    return context;
+    return call;
   }
 
   /**
@@ -212,15 +210,15 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     request: Request,
     problems: FieldProblems,
   ): void => {
-    const context = this.begin(response, request, null);
+    const call = this.begin(response, request, null);
     setImmediate(() => {
-      context.closeAfterAnswer();
-      context.refuseNow(invalidRequest(problems));
+      call.closeAfterAnswer();
+      call.refuseNow(invalidRequest(problems));
     });
   };
 
-  private readonly onEnd = (context: RequestContext): void => {
-    this.receiving.delete(context);
+  private readonly onEnd = (call: Call): void => {
+    this.receiving.delete(call);
     this.inFlight--;
     if (this.inFlight === 0) this.idle?.();
   };

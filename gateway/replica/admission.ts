@@ -21,9 +21,9 @@ import {
 import type { RequestHead } from '../forwarding/frames.js';
 import { admit } from '../http/admission.js';
 import type { ReceivedBody } from '../http/body.js';
+import type { Call } from '../http/call.js';
 import { OUTCOME_UNKNOWN } from '../http/errors.js';
 import { IDEMPOTENCY_KEY } from '../http/request.js';
-import type { RequestContext } from '../http/request-context.js';
 import type { Route } from '../http/route.js';
 import type { LastAnswers } from './last-answers.js';
 
@@ -40,64 +40,64 @@ export interface ReplicaState {
 export class ReplicaAdmission {
   constructor(private readonly state: ReplicaState) {}
 
-  readonly admit = (context: RequestContext, route: Route, body: ReceivedBody): void => {
-    if (body.unread) context.closeAfterAnswer();
-    if (context.gateway.isStopping()) context.refuseUnavailable();
-    else if (this.isAnsweredHere(context, route)) admit(context, route, body);
-    else this.forward(context, route, body);
+  readonly admit = (call: Call, route: Route, body: ReceivedBody): void => {
+    if (body.unread) call.closeAfterAnswer();
+    if (call.gateway.isStopping()) call.refuseUnavailable();
+    else if (this.isAnsweredHere(call, route)) admit(call, route, body);
+    else this.forward(call, route, body);
   };
 
-  private isAnsweredHere(context: RequestContext, route: Route): boolean {
+  private isAnsweredHere(call: Call, route: Route): boolean {
     if (route.body !== undefined || route.isLeaders === true) return false;
     if (route.isOfProcess === true) return true;
     if (route.access === 'partner' || this.state.ageMs() > AGE_MS_MAX) return false;
-    const { request, gateway } = context;
+    const { request, gateway } = call;
     const token = tokenIn(request);
     if (token === '' || route.access === 'open') return true;
-    const session = gateway.sessions.check(token, context.engine);
+    const session = gateway.sessions.check(token, call.engine);
     if (typeof session === 'string') return false;
-    context.minSequence = this.state.lastAnswers.of(session.userId);
+    call.minSequence = this.state.lastAnswers.of(session.userId);
     return true;
   }
 
-  private forward(context: RequestContext, route: Route, body: ReceivedBody): void {
+  private forward(call: Call, route: Route, body: ReceivedBody): void {
     const isChange = route.body !== undefined;
     const head: RequestHead = {
       method: route.method,
       route: route.path,
-      parameters: context.request.rawParameters,
-      query: context.request.rawQuery,
-      address: Buffer.from(context.addressBytes).toString('hex'),
-      headers: context.request.headersToForward(context.isSecure),
+      parameters: call.request.rawParameters,
+      query: call.request.rawQuery,
+      address: Buffer.from(call.addressBytes).toString('hex'),
+      headers: call.request.headersToForward(call.isSecure),
       ...(body.tooLarge ? { isTooLarge: true } : {}),
     };
     const request: Forwardable = {
       head,
       body: body.bytes,
       isChange,
-      isRepeatable: !isChange || isKeyed(context, route),
+      isRepeatable: !isChange || isKeyed(call, route),
       waitMs: isChange ? CHANGE_MS : READ_MS,
     };
-    this.state.forwarder.send(request, this.answering(context, route));
+    this.state.forwarder.send(request, this.answering(call, route));
   }
 
-  private answering(context: RequestContext, route: Route): Answered {
-    const { waits, sequencer } = context.gateway;
+  private answering(call: Call, route: Route): Answered {
+    const { waits, sequencer } = call.gateway;
     const { lastAnswers } = this.state;
     return (answer, body) => {
       if (typeof answer !== 'string') {
         const { sequence, userId } = answer;
         lastAnswers.note(userId, sequence);
         const relay = () => {
-          if (!context.isOver) context.relay({ ...answer, body });
+          if (!call.isOver) call.relay({ ...answer, body });
         };
         if (isOfCredentials(route) && sequence > sequencer.durableSequence)
           waits.wait(sequence, relay);
         else relay();
-      } else if (context.isOver) return;
+      } else if (call.isOver) return;
       // A read executes nothing, whatever became of it.
-      else if (answer === 'unknown' && route.body !== undefined) context.refuseNow(OUTCOME_UNKNOWN);
-      else context.refuseOverloaded();
+      else if (answer === 'unknown' && route.body !== undefined) call.refuseNow(OUTCOME_UNKNOWN);
+      else call.refuseOverloaded();
     };
   }
 }
@@ -108,7 +108,7 @@ function isOfCredentials({ setsCookie, handlesCredentials }: Route): boolean {
 }
 
 /** Whether the leader executes the request once, however often it is sent. */
-function isKeyed({ request }: RequestContext, { idempotent }: Route): boolean {
+function isKeyed({ request }: Call, { idempotent }: Route): boolean {
   const { idempotencyKeys, idempotencyKey } = request;
   return idempotent === true && idempotencyKeys === 1 && IDEMPOTENCY_KEY.test(idempotencyKey);
 }

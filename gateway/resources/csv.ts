@@ -3,8 +3,8 @@
  * order of the page. The header Link names the next page.
  */
 import type { z } from 'zod';
+import type { Call } from '../http/call.js';
 import { answerCoded } from '../http/coded-answer.js';
-import type { RequestContext } from '../http/request-context.js';
 
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 
@@ -27,11 +27,7 @@ export interface Page {
 }
 
 /** Answers with a page of a list, as the client prefers it. `json`: the whole answer. */
-export function answerList(
-  call: RequestContext<unknown, unknown>,
-  page: Page,
-  json: () => string,
-): void {
+export function answerList(call: Call, page: Page, json: () => string): void {
   const { sequence, nextCursor } = page;
   call.addHeader('Vary', 'Accept');
   if (!prefersCsv(call.request.accept)) {

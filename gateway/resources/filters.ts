@@ -1,7 +1,7 @@
 /** The filters of an account's lists: a market and a range of time. */
 import { marketIdNumber } from '../../engine/interface/notation.js';
+import type { Call } from '../http/call.js';
 import { invalidRequest } from '../http/errors.js';
-import type { RequestContext } from '../http/request-context.js';
 
 interface FilterQuery {
   marketId?: string | undefined;
@@ -18,7 +18,7 @@ export interface Filter {
 }
 
 /** null: refused. */
-export function filterOf(call: RequestContext<unknown, FilterQuery>): Filter | null {
+export function filterOf(call: Call<unknown, FilterQuery>): Filter | null {
   const { marketId: marketName, fromMs = null, toMs = null } = call.query;
   const marketId = marketName === undefined ? null : marketIdNumber(call.engine, marketName);
   if (marketId === 0) {

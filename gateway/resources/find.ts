@@ -2,14 +2,11 @@
 import type { Engine } from '../../engine/engine.js';
 import { idNumber, marketIdNumber } from '../../engine/interface/notation.js';
 import type { AccountView } from '../../engine/interface/views.js';
+import type { Call } from '../http/call.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
-import type { RequestContext } from '../http/request-context.js';
 
 /** The account whose id is the path parameter; null: refused. */
-export function findAccount(
-  call: RequestContext<unknown, unknown>,
-  parameter: string,
-): AccountView | null {
+export function findAccount(call: Call, parameter: string): AccountView | null {
   const account = call.engine.account(idNumber('u', call.parameter(parameter)));
   if (account === null) call.refuseWhenDurable(errorAnswer('user_not_found'));
   return account;
@@ -31,7 +28,7 @@ export function marketNumber(engine: Engine, name: string): number {
 }
 
 /** Whether the asset is listed. If not, the request is refused. */
-export function isListed(call: RequestContext<unknown, unknown>, symbol: string): boolean {
+export function isListed(call: Call, symbol: string): boolean {
   if (call.engine.findAsset(symbol) >= 0) return true;
   call.refuseNow(invalidRequest({ asset: `is not listed; ${assetsText(call.engine)}` }));
   return false;

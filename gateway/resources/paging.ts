@@ -2,8 +2,9 @@
  * Pages of lists. A cursor is opaque to clients. It contains its list, filters included, and the
  * position of the last entry returned, so new entries do not shift a page.
  */
+
+import type { Call } from '../http/call.js';
 import { invalidRequest } from '../http/errors.js';
-import type { RequestContext } from '../http/request-context.js';
 
 export interface PageRequest {
   limit: number;
@@ -29,12 +30,12 @@ export interface Page<Entry> {
 
 /** A page of `entries`, which are in the list's order; null: refused, the cursor is invalid. */
 export function pageOf<Entry>(
-  context: RequestContext<unknown, PageRequest>,
+  call: Call<unknown, PageRequest>,
   entries: Entry[],
   order: ListOrder<Entry>,
 ): Page<Entry> | null {
-  const { limit } = context.query;
-  const after = startOf(context, order.list);
+  const { limit } = call.query;
+  const after = startOf(call, order.list);
   if (after === undefined) return null;
   let start = 0;
   if (after !== null) {
@@ -56,27 +57,24 @@ export function cursorOf(list: string, ...position: readonly number[]): string {
 }
 
 /** Where the page starts; null: at the first entry; undefined: refused, the cursor is invalid. */
-export function startOf(
-  context: RequestContext<unknown, PageRequest>,
-  list: string,
-): number | null | undefined {
-  const position = startPosition(context, list, POSITION);
+export function startOf(call: Call<unknown, PageRequest>, list: string): number | null | undefined {
+  const position = startPosition(call, list, POSITION);
   return position ? position[0]! : position;
 }
 
 /** The same of a position of several numbers, each with the pattern that its digits match. */
 export function startPosition(
-  context: RequestContext<unknown, PageRequest>,
+  call: Call<unknown, PageRequest>,
   list: string,
   patterns: readonly RegExp[],
 ): number[] | null | undefined {
-  const { cursor } = context.query;
+  const { cursor } = call.query;
   if (cursor === undefined) return null;
-  return numbersIn(list, cursor, patterns) ?? refuseCursor(context);
+  return numbersIn(list, cursor, patterns) ?? refuseCursor(call);
 }
 
-export function refuseCursor(context: RequestContext<unknown, unknown>): undefined {
-  context.refuseNow(invalidRequest({ cursor: 'is not a cursor of this list' }));
+export function refuseCursor(call: Call): undefined {
+  call.refuseNow(invalidRequest({ cursor: 'is not a cursor of this list' }));
 }
 
 /** The position in a cursor; null: it is not a cursor of this list. */

@@ -5,8 +5,8 @@
  */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { OrdersRequest } from '../../../persistence/history/account/orders.js';
+import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { answerList, type Columns, CSV_TYPE, columnsOf } from '../csv.js';
@@ -124,7 +124,7 @@ export const accountHistoryRoutes: Route[] = [
   }),
 ];
 
-type OrdersCall = RequestContext<unknown, PageRequest>;
+type OrdersCall = Call<unknown, PageRequest>;
 
 function answerResting(call: OrdersCall): void {
   const { engine, userId } = call;

@@ -1,8 +1,8 @@
 /** Accounts: profile, balance, positions, referral. */
 
 import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
+import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
@@ -146,7 +146,7 @@ function placeOf(position: OpenPosition): number {
   return position.marketId * 2 + (1 - position.outcome);
 }
 
-function positionsOf(call: RequestContext<unknown, unknown>, userId: number): OpenPosition[] {
+function positionsOf(call: Call, userId: number): OpenPosition[] {
   const { engine } = call;
   return engine
     .positions(userId)

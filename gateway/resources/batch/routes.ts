@@ -12,8 +12,8 @@ import type { z } from 'zod';
 import type { Batch } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
 import { beginsWithCancel, onlyCancels } from '../../commands/cancels.js';
+import type { Call } from '../../http/call.js';
 import { invalidRequest } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { NoQuery } from '../../json/fields.js';
 import * as examples from './examples.js';
@@ -92,7 +92,7 @@ function operationsNamedIn(body: Uint8Array): number {
  * Counts the operations. A batch that begins with a cancel was let in as one. If it holds anything
  * else, all of it counts as orders and must pass as they do.
  */
-function isAllowed(call: RequestContext<unknown, unknown>, batch: Batch): boolean {
+function isAllowed(call: Call, batch: Batch): boolean {
   if (call.quota === 'cancels' && !onlyCancels(batch)) {
     if (call.gateway.overload.refusesChange()) {
       call.refuseOverloaded();
@@ -104,7 +104,7 @@ function isAllowed(call: RequestContext<unknown, unknown>, batch: Batch): boolea
 }
 
 /** The command of a body that the schema parsed; null if it is invalid, and the client was told. */
-function parsedBatch(call: RequestContext<z.output<typeof BatchBody>, unknown>): Batch | null {
+function parsedBatch(call: Call<z.output<typeof BatchBody>, unknown>): Batch | null {
   const { body, engine, userId, idempotencyKey } = call;
   const { commands: operations, problems } = readOperations(engine, userId, body.operations);
   if (problems !== null) {

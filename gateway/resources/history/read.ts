@@ -4,7 +4,7 @@ import type {
   HistoryKind,
   RequestOf,
 } from '../../../persistence/history/requests.js';
-import type { RequestContext } from '../../http/request-context.js';
+import type { Call } from '../../http/call.js';
 
 /**
  * Reads the history. An answer is consistent at its sequence, which is not before the sequence that
@@ -15,7 +15,7 @@ import type { RequestContext } from '../../http/request-context.js';
  * answer then waits until the engine has reached its sequence.
  */
 export function readHistory<Kind extends HistoryKind>(
-  call: RequestContext<unknown, unknown>,
+  call: Call,
   request: RequestOf<Kind>,
   respond: (answer: HistoryAnswers[Kind], sequence: number) => void,
   refuse = () => call.refuseUnavailable(),

@@ -11,9 +11,9 @@ import {
 } from '../../../persistence/history/requests.js';
 import type { LeaderboardCursor } from '../../../persistence/leaderboard/leaderboard.js';
 import { hashTag } from '../../coding/entity-tags.js';
+import type { Call } from '../../http/call.js';
 import { answerCoded } from '../../http/coded-answer.js';
 import { errorAnswer } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
@@ -175,7 +175,7 @@ export const historyRoutes: Route[] = [
 
 /** Reads a page of a list. `answer` answers with it and `end`, its last fields. */
 function answerPage<Kind extends 'marketTrades' | 'userTrades' | 'pointsCredits'>(
-  call: RequestContext<unknown, PageRequest>,
+  call: Call<unknown, PageRequest>,
   list: string,
   request: { kind: Kind } & Omit<RequestOf<Kind>, 'kind' | keyof PageRequest>,
   answer: (page: NonNullable<HistoryAnswers[Kind]>, end: PageEnd) => void,
@@ -203,7 +203,7 @@ interface PageEnd {
 const LEADERBOARD_POSITION = [/^\d{1,9}$/, /^-?\d{1,16}$/];
 
 function leaderboardStart(
-  call: RequestContext<unknown, PageRequest>,
+  call: Call<unknown, PageRequest>,
   list: string,
 ): LeaderboardCursor | null | undefined {
   const position = startPosition(call, list, LEADERBOARD_POSITION);

@@ -5,9 +5,9 @@
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
+import type { Call } from '../../http/call.js';
 import { answerCoded } from '../../http/coded-answer.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { PagedQuery } from '../../json/fields.js';
@@ -117,7 +117,7 @@ const EVENT_POSITION = [/^\d{1,15}$/, /^\d{1,9}$/];
 
 /** Where the page starts; null: at the first event; undefined: refused, the cursor is invalid. */
 function eventsStart(
-  call: RequestContext<unknown, PageRequest>,
+  call: Call<unknown, PageRequest>,
   list: string,
 ): EventCursor | null | undefined {
   const position = startPosition(call, list, EVENT_POSITION);

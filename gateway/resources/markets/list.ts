@@ -12,7 +12,7 @@ import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import type { MarketRecord, Page } from '../../../persistence/history/requests.js';
 import { viewOfPast } from '../../../persistence/history/requests.js';
-import type { RequestContext } from '../../http/request-context.js';
+import type { Call } from '../../http/call.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest } from '../paging.js';
 import { SharedTexts } from './shared-texts.js';
@@ -24,7 +24,7 @@ interface MarketsWanted extends PageRequest {
   asset?: string | undefined;
 }
 
-type Call = RequestContext<unknown, MarketsWanted>;
+type MarketsCall = Call<unknown, MarketsWanted>;
 
 interface MarketsPage {
   markets: MarketView[];
@@ -33,7 +33,7 @@ interface MarketsPage {
 }
 
 /** Responds with a page of markets. `after`: the market before it; null for the first page. */
-export function answerMarkets(call: Call, after: number | null): void {
+export function answerMarkets(call: MarketsCall, after: number | null): void {
   const { engine, gateway, query } = call;
   // Empty: the page also needs markets of the history.
   const text = knownPages.get(engine, `${listName(query)}&${query.limit}&${after}`, () => {
@@ -56,7 +56,7 @@ export function answerMarkets(call: Call, after: number | null): void {
 const knownPages = new SharedTexts<string, string>();
 
 /** The requested markets of the engine, newest window first. */
-function knownMarkets({ engine, query }: Call, after: number | null): MarketView[] {
+function knownMarkets({ engine, query }: MarketsCall, after: number | null): MarketView[] {
   const markets: MarketView[] = [];
   for (const marketId of engine.marketIds().reverse()) {
     if (after !== null && marketId >= after) continue;
@@ -70,7 +70,7 @@ function knownMarkets({ engine, query }: Call, after: number | null): MarketView
 }
 
 /** Whether the engine has every market of the page. It forgets only resolved markets. */
-function isAllKnown({ engine, query }: Call, known: readonly MarketView[]): boolean {
+function isAllKnown({ engine, query }: MarketsCall, known: readonly MarketView[]): boolean {
   if (query.status === 'active' || query.status === 'ended') return true;
   const last = known[query.limit - 1];
   const isFollowed = known.length > query.limit;
@@ -79,7 +79,7 @@ function isAllKnown({ engine, query }: Call, known: readonly MarketView[]): bool
 
 /** `known` and the page's markets that the engine has forgotten, down to the page's end. */
 function merged(
-  { engine }: Call,
+  { engine }: MarketsCall,
   known: readonly MarketView[],
   page: Page<MarketRecord>,
 ): MarketView[] {
@@ -102,7 +102,7 @@ function cutPage(
   return { markets: markets.slice(0, limit), nextAfter: markets[limit - 1]!.marketId };
 }
 
-function pageText({ engine, query }: Call, { markets, nextAfter }: MarketsPage): string {
+function pageText({ engine, query }: MarketsCall, { markets, nextAfter }: MarketsPage): string {
   const { sequence } = engine;
   const texts = markets.map((market) => marketText(engine, market, sequence));
   const next = nextAfter === null ? 'null' : `"${cursorOf(listName(query), nextAfter)}"`;

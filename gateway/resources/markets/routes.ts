@@ -9,9 +9,9 @@ import {
 import type { MarketView } from '../../../engine/interface/views.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
 import { hashTag } from '../../coding/entity-tags.js';
+import type { Call } from '../../http/call.js';
 import { answerCoded } from '../../http/coded-answer.js';
 import { errorAnswer } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { isListed, marketNumber } from '../find.js';
 import { readHistory } from '../history/read.js';
@@ -155,7 +155,7 @@ export const marketRoutes: Route[] = [
 ];
 
 /** Only an active market is known in full without the history: the rest may have changed. */
-function answerWithoutHistory(call: RequestContext<unknown, unknown>, marketId: number): void {
+function answerWithoutHistory(call: Call, marketId: number): void {
   const { engine } = call;
   const market = engine.market(marketId);
   if (market?.status !== MarketStatus.ACTIVE) call.refuseUnavailable();
@@ -163,7 +163,7 @@ function answerWithoutHistory(call: RequestContext<unknown, unknown>, marketId: 
 }
 
 /** The market; null: there is none, and the request has been refused. */
-function findMarket(call: RequestContext<unknown, unknown>, id: string): MarketView | null {
+function findMarket(call: Call, id: string): MarketView | null {
   const market = call.engine.market(marketNumber(call.engine, id));
   if (market === null) call.refuseWhenDurable(errorAnswer('market_not_found'));
   return market;

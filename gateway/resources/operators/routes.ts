@@ -13,8 +13,8 @@ import { marketIdNumber, marketIdText } from '../../../engine/interface/notation
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
 import { areRules, FIRST_RULES } from '../../../engine/interface/rule-sets.js';
 import type { OperatorActionView } from '../../../engine/interface/views.js';
+import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { balanceFieldsOf, openPositions, positionOf } from '../accounts/views.js';
@@ -48,7 +48,6 @@ const USER_SUMMARIES = {
   'cancel-orders': 'Cancel all resting orders of a user',
 };
 
-type Call<Body> = RequestContext<Body>;
 type ActionName = (typeof ACTION_NAMES)[number];
 type PauseFields = { reason: string; marketId?: string | undefined; asset?: string | undefined };
 
@@ -206,7 +205,7 @@ export const operatorRoutes: Route[] = [
   ...operationRoutes.filter(({ path }) => path === '/metrics'),
 ];
 
-function pausedMarkets(engine: Call<unknown>['engine']): string[] {
+function pausedMarkets(engine: Call['engine']): string[] {
   return Array.from({ length: engine.assetCount }, (_, asset) => engine.activeMarket(asset))
     .filter((marketId) => engine.market(marketId)?.paused === true)
     .map((marketId) => marketIdText(engine, marketId));
@@ -215,7 +214,7 @@ function pausedMarkets(engine: Call<unknown>['engine']): string[] {
 const NO_SUCH_NAME = errorAnswer('user_not_found', {}, 'There is no user with this name.');
 const FROZEN_SHOWN = 100;
 
-function statusOf({ engine, gateway }: RequestContext<unknown, unknown>) {
+function statusOf({ engine, gateway }: Call) {
   const { standing, clock, sequencer, config, version, startedAtMs } = gateway;
   const { everything, assets } = engine.pauses();
   const { freeBytes, daysLeft } = standing;
@@ -294,7 +293,7 @@ const RESOLVED = errorAnswer(
 );
 
 /** A market that is VOID already is as it was asked to be. */
-function isVoid(engine: Call<unknown>['engine'], command: Command): boolean {
+function isVoid(engine: Call['engine'], command: Command): boolean {
   if (command.kind !== 'voidMarket') return false;
   return engine.market(command.marketId)?.resolution === Resolution.VOID;
 }
@@ -320,7 +319,7 @@ function run(call: Call<{ reason: string }>, command: Command): void {
   }
 }
 
-function actionOf(call: RequestContext<unknown, unknown>, action: OperatorActionView) {
+function actionOf(call: Call, action: OperatorActionView) {
   const { engine } = call;
   const { userId, marketId, asset, rules } = action;
   return {

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
+import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody, NoQuery, own } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
@@ -183,8 +183,6 @@ export const tradingRoutes: Route[] = [
     },
   }),
 ];
-
-type Call = RequestContext<unknown, unknown>;
 
 /**
  * Reads and executes the operation of a route. The path names its market, and its order if it has

@@ -7,8 +7,8 @@
 import type { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
+import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { PartnerQuery } from '../../json/fields.js';
@@ -86,10 +86,7 @@ export const partnerRoutes: Route[] = [
 /** The balance of a user that this partner did not register. */
 const UNKNOWN_BALANCE = { currency: 'USD', available: null, held: null, total: null } as const;
 
-function transfer(
-  call: RequestContext<z.output<typeof TransferBody>>,
-  kind: 'deposit' | 'withdraw',
-): void {
+function transfer(call: Call<z.output<typeof TransferBody>>, kind: 'deposit' | 'withdraw'): void {
   const { amount: amountMicros, reference } = call.body;
   const partner = call.partner!;
   const userId = idNumber('u', call.body.userId);

@@ -1,8 +1,8 @@
 import { clearedSessionCookie, sessionCookie } from '../../auth/cookie.js';
 import { resultFields } from '../../commands/receipt.js';
 import { HOUSE_USERNAME } from '../../house/house.js';
+import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
@@ -131,10 +131,7 @@ export const signInRoutes: Route[] = [
 ];
 
 /** null: the client has left, or the request has been refused because of too many others. */
-async function hashOrRefuse(
-  call: RequestContext<unknown, unknown>,
-  password: string,
-): Promise<string | null> {
+async function hashOrRefuse(call: Call, password: string): Promise<string | null> {
   const credential = await call.gateway.passwords.hash(password, call);
   if (call.isOver) return null;
   if (credential === null) refuseBusy(call);
@@ -145,11 +142,7 @@ async function hashOrRefuse(
  * Whether the password is the user's. If not, the request has been refused. For a user who does not
  * exist (0), this takes as long as for a wrong password.
  */
-async function isPasswordOf(
-  call: RequestContext<unknown, unknown>,
-  userId: number,
-  password: string,
-): Promise<boolean> {
+async function isPasswordOf(call: Call, userId: number, password: string): Promise<boolean> {
   const { engine, gateway } = call;
   const credential = engine.credential(userId) ?? '';
   const fits = await gateway.passwords.verify(password, credential, call);
@@ -164,16 +157,12 @@ async function isPasswordOf(
 }
 
 /** Refuses because too many passwords are being hashed, or the exchange is stopping. */
-function refuseBusy(call: RequestContext<unknown, unknown>): void {
+function refuseBusy(call: Call): void {
   call.addHeader('Retry-After', '1');
   call.refuseUnavailable();
 }
 
-async function answerSignedIn(
-  call: RequestContext<unknown, unknown>,
-  userId: number,
-  status: number,
-): Promise<void> {
+async function answerSignedIn(call: Call, userId: number, status: number): Promise<void> {
   const { engine, gateway } = call;
   const { sequence } = engine;
   const { username } = engine.account(userId)!;

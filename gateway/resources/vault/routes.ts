@@ -4,8 +4,8 @@ import { MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
+import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
-import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { type Decimal, micros } from '../../json/decimal.js';
 import { EmptyBody, PagedQuery } from '../../json/fields.js';
@@ -150,7 +150,7 @@ function aprOf(engine: Engine): Decimal | null {
  * null: refused, because no deposit has this id. With an idempotency key, the engine refuses the id
  * 0 instead, so that the refusal is stored.
  */
-function depositIdOf(call: RequestContext<unknown, unknown>): number | null {
+function depositIdOf(call: Call): number | null {
   const depositId = idNumber('d', call.parameter('depositId'));
   if (depositId !== 0 || call.idempotencyKey !== null) return depositId;
   call.refuseWhenDurable(errorAnswer('deposit_not_found'));

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import type { RequestContext } from '../../../gateway/http/request-context.js';
+import type { Call } from '../../../gateway/http/call.js';
 import { FollowedSequencer } from '../../../gateway/replica/followed-sequencer.js';
 import { readHistory } from '../../../gateway/resources/history/read.js';
 import { SequenceWaits } from '../../../gateway/time/sequence-waits.js';
@@ -35,7 +35,7 @@ function replica(historyAt: number, limitMs: number) {
   const refuseUnavailable = () => answers.push('unavailable');
   const read = (minSequence = 0) => {
     const call = { gateway, isOver: false, minSequence, refuseUnavailable };
-    readHistory(call as unknown as RequestContext, REQUEST, (_order, sequence) => {
+    readHistory(call as unknown as Call, REQUEST, (_order, sequence) => {
       const release = () => answers.push(`${sequence} at ${sequencer.durableSequence}`);
       sequencer.releaseAt(sequence, { release });
     });

@@ -143,8 +143,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'another site’s page changes something with the cookie',
     file: 'gateway/http/admission.ts',
-    from: 'return !isSameSite(context.request, context.gateway.config.siteOrigins);',
-    to: 'return false && !isSameSite(context.request, context.gateway.config.siteOrigins);',
+    from: 'return !isSameSite(call.request, call.gateway.config.siteOrigins);',
+    to: 'return false && !isSameSite(call.request, call.gateway.config.siteOrigins);',
     noticedBy: 'gateway/limits/auth-sessions',
   },
   {

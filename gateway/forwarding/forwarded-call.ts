@@ -4,9 +4,9 @@
  * goes there, as a frame.
  */
 import { type AddressKey, addressKey } from '../fair-use/addresses.js';
+import { Call } from '../http/call.js';
 import type { Gateway } from '../http/gateway.js';
 import type { RawRequest, Request } from '../http/request.js';
-import { RequestContext } from '../http/request-context.js';
 import type { Route } from '../http/route.js';
 import { textBuffers } from '../json/text-buffers.js';
 import type { AnswerCounts } from '../observe/metrics.js';
@@ -41,10 +41,10 @@ interface ForwardedOptions {
   addressBytes: Uint8Array;
   /** Sends a frame to the gateway. */
   reply: (frame: Uint8Array) => void;
-  onEnd: (context: RequestContext) => void;
+  onEnd: (call: Call) => void;
 }
 
-export class ForwardedContext extends RequestContext {
+export class ForwardedCall extends Call {
   readonly number: number;
   private sequence = 0;
 

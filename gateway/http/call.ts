@@ -1,5 +1,5 @@
 /**
- * One API request from arrival to answer: the request, who sent it, and the response. A context is
+ * One API request from arrival to answer: the request, who sent it, and the response. A call is
  * also a target of the release queue: an answer that shows the exchange's state is sent once
  * everything up to the sequence it is true at is durable.
  *
@@ -69,8 +69,8 @@ export interface RelayedText {
 }
 export type RelayedAnswer = RelayedText & { body: Uint8Array };
 
-export class RequestContext<Body = unknown, Query = unknown>
-  implements ReleaseTarget, Recipient, Submission, Receivable<RequestContext>
+export class Call<Body = unknown, Query = unknown>
+  implements ReleaseTarget, Recipient, Submission, Receivable<Call>
 {
   /** null: nobody is signed in. */
   session: Session | null = null;
@@ -100,8 +100,8 @@ export class RequestContext<Body = unknown, Query = unknown>
   private rateLimitHeaders = '';
   readonly receivedMs = elapsedMs();
   isReceiving = false;
-  older: RequestContext | null = null;
-  newer: RequestContext | null = null;
+  older: Call | null = null;
+  newer: Call | null = null;
   /** When the command was applied; 0: not yet. */
   private appliedMs = 0;
   private closeConnection = false;
@@ -114,10 +114,10 @@ export class RequestContext<Body = unknown, Query = unknown>
     private readonly route: AnsweredRoute | null,
     private readonly counts: AnswerCounts,
     readonly request: Request,
-    /** null: a gateway forwarded the request (forwarding/forwarded-context.ts). */
+    /** null: a gateway forwarded the request (forwarding/forwarded-call.ts). */
     private readonly response: HttpResponse | null,
     /** Called once, when the request is over. */
-    private readonly onEnd: (context: RequestContext) => void,
+    private readonly onEnd: (call: Call) => void,
   ) {
     this.quota = route === null ? null : quotaOf(route);
   }
@@ -389,12 +389,12 @@ export class RequestContext<Body = unknown, Query = unknown>
         this.isAborted ? 'the client left before the answer' : 'answered',
       );
     }
-    this.onEnd(this as unknown as RequestContext);
+    this.onEnd(this as unknown as Call);
   }
 }
 
-/** The context whose answer is being written; avoids a closure per answer. */
-let writing: RequestContext | null = null;
+/** The call whose answer is being written; avoids a closure per answer. */
+let writing: Call | null = null;
 function writeNow(): void {
   writing!.write();
   writing = null;
