@@ -11,7 +11,7 @@ import {
   MAX_TRANSFER_MICROS,
 } from '../engine/interface/limits.js';
 import { FOLLOWER_LAG_COMMANDS } from '../persistence/follower/follower.js';
-import { isPostgres } from '../persistence/journal/postgres/address.js';
+import { isPostgres } from '../persistence/replication/postgres/address.js';
 import type { AccessKey } from './auth/access-keys.js';
 import type { ConnectionLimits } from './fair-use/connections.js';
 import type { FairUseRates } from './fair-use/fair-use.js';

@@ -8,8 +8,8 @@
 import type { Engine } from '../engine/engine.js';
 import type { CommandOf } from '../engine/interface/commands.js';
 import { Follower } from '../persistence/follower/follower.js';
-import type { JournalPlace } from '../persistence/journal/source.js';
-import type { ReplicatedFolder } from '../persistence/replicated-folder.js';
+import type { ReplicatedFolder } from '../persistence/replication/replicated-folder.js';
+import type { JournalPlace } from '../persistence/replication/source.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
 import { type AccessKey, AccessKeys } from './auth/access-keys.js';

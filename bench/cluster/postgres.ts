@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import type { PostgresAddress } from '../../persistence/journal/postgres/address.js';
+import type { PostgresAddress } from '../../persistence/replication/postgres/address.js';
 
 const run = promisify(execFile);
 const CONNECT_MS = 3_000;

@@ -12,7 +12,7 @@ import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
-import { openJournal } from '../../persistence/data-folder.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
 import { buyOrder, observedPrice, registration, WINDOW_START_MS } from '../workload/open-market.js';
 

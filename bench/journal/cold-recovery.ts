@@ -4,7 +4,7 @@
  */
 import '../../persistence/compiler-flags.js';
 import { Engine } from '../../engine/engine.js';
-import { recover } from '../../persistence/recovery.js';
+import { recover } from '../../persistence/recovery/recovery.js';
 import { readJournal } from '../measure/journal.js';
 
 const [, , folder, digest] = process.argv;

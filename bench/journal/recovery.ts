@@ -4,9 +4,20 @@ import { statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Engine } from '../../engine/engine.js';
 import { GENESIS } from '../../persistence/journal/format.js';
-import { JournalFollower, recover, recoverFromSnapshot } from '../../persistence/recovery.js';
-import { readSnapshot, takeSnapshot, writeSnapshot } from '../../persistence/snapshot/file.js';
-import { prepareSnapshotFolder, snapshotNameOf } from '../../persistence/snapshot/folder.js';
+import {
+  JournalFollower,
+  recover,
+  recoverFromSnapshot,
+} from '../../persistence/recovery/recovery.js';
+import {
+  readSnapshot,
+  takeSnapshot,
+  writeSnapshot,
+} from '../../persistence/recovery/snapshot/file.js';
+import {
+  prepareSnapshotFolder,
+  snapshotNameOf,
+} from '../../persistence/recovery/snapshot/folder.js';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
 import { readJournal } from '../measure/journal.js';
 import { folderBytes, inFolder } from '../measure/machine.js';

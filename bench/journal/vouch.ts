@@ -1,12 +1,12 @@
 /** Snapshots made outside an exchange: the journal vouches for them afterwards. */
 import { Engine } from '../../engine/engine.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
-import { openJournal } from '../../persistence/data-folder.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
-import { recover } from '../../persistence/recovery.js';
-import { readSnapshot } from '../../persistence/snapshot/file.js';
-import { listSnapshots } from '../../persistence/snapshot/folder.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
+import { recover } from '../../persistence/recovery/recovery.js';
+import { readSnapshot } from '../../persistence/recovery/snapshot/file.js';
+import { listSnapshots } from '../../persistence/recovery/snapshot/folder.js';
 
 /** Appends one batch that vouches for every snapshot in the folder; returns the journal's end. */
 export async function vouchForSnapshots(folder: string): Promise<number> {

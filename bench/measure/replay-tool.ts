@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
 
-const TOOL = compiledFile('persistence/replay/main.js');
+const TOOL = compiledFile('persistence/tools/replay/main.js');
 
 /** What `verify` and `audit` find: damage, or money that was not conserved. */
 export async function replayProblems(folder: string): Promise<string[]> {

@@ -9,9 +9,13 @@ import {
 } from '../../engine/interface/limits.js';
 import { Sessions } from '../../gateway/auth/sessions.js';
 import { quoteText } from '../../gateway/resources/markets/views.js';
-import { Leaderboards } from '../../persistence/leaderboard/leaderboard.js';
-import { recover } from '../../persistence/recovery.js';
-import { readSnapshot, takeSnapshot, writeSnapshot } from '../../persistence/snapshot/file.js';
+import { Leaderboards } from '../../persistence/history/leaderboard/leaderboard.js';
+import { recover } from '../../persistence/recovery/recovery.js';
+import {
+  readSnapshot,
+  takeSnapshot,
+  writeSnapshot,
+} from '../../persistence/recovery/snapshot/file.js';
 import { LARGE_AT_MS, largeExchange } from '../journal/large-exchange.js';
 import { readJournal } from '../measure/journal.js';
 import { inFolder } from '../measure/machine.js';

@@ -1,9 +1,10 @@
 /**
  * The journal alone: appends of a given size, one in flight, to SQLite and to PostgreSQL in turns.
  */
-import { openJournal } from '../../persistence/data-folder.js';
-import { PostgresJournal } from '../../persistence/journal/postgres/postgres-journal.js';
+
 import type { CommitLog } from '../../persistence/journal/store.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
+import { PostgresJournal } from '../../persistence/replication/postgres/postgres-journal.js';
 import type { PostgresCluster } from '../cluster/postgres.js';
 import { inFolder } from '../measure/machine.js';
 import { type Part, tableOf } from '../measure/report.js';

@@ -1,6 +1,6 @@
 /** The engine with its journal, on SQLite and on PostgreSQL: durable commands per second. */
-import { openJournal } from '../../persistence/data-folder.js';
-import { PostgresJournal } from '../../persistence/journal/postgres/postgres-journal.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
+import { PostgresJournal } from '../../persistence/replication/postgres/postgres-journal.js';
 import type { PostgresCluster } from '../cluster/postgres.js';
 import { inFolder } from '../measure/machine.js';
 import { type Part, tableOf } from '../measure/report.js';

@@ -7,9 +7,9 @@
  * plan's digest.
  */
 import { Engine } from '../../engine/engine.js';
-import { openJournal } from '../../persistence/data-folder.js';
 import type { Durability } from '../../persistence/journal/open-segment.js';
 import type { CommitLog } from '../../persistence/journal/store.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
 import { Samples } from '../measure/samples.js';
 import type { Workload } from './workload.js';

@@ -1,6 +1,6 @@
 /** What every route works with: the exchange, its configuration, and the state of the process. */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
-import type { JournalPlace } from '../../persistence/journal/source.js';
+import type { JournalPlace } from '../../persistence/replication/source.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
 import type { AccessKeys } from '../auth/access-keys.js';
 import type { Passwords } from '../auth/passwords.js';

@@ -9,8 +9,8 @@
  */
 import { Follower } from '../../persistence/follower/follower.js';
 import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';
-import type { JournalPlace } from '../../persistence/journal/source.js';
-import { JournalTail } from '../../persistence/journal-tail.js';
+import { JournalTail } from '../../persistence/replication/journal-tail.js';
+import type { JournalPlace } from '../../persistence/replication/source.js';
 import { createPrivateFolder } from '../../persistence/storage/files.js';
 import { Sessions } from '../auth/sessions.js';
 import type { Config } from '../config.js';

@@ -3,19 +3,19 @@
  * recovered from, and then written to.
  */
 import type { Engine } from '../../engine/engine.js';
-import { DataFolder } from '../../persistence/data-folder.js';
 import { hashFileInThread } from '../../persistence/follower/hash-thread.js';
 import { JournalUnavailable } from '../../persistence/journal/errors.js';
+import type { CommitLog } from '../../persistence/journal/store.js';
+import { DataFolder } from '../../persistence/recovery/data-folder.js';
+import type { StartOptions } from '../../persistence/recovery/recovery.js';
 import {
   type PostgresAddress,
   readAddress,
   readSecrets,
-} from '../../persistence/journal/postgres/address.js';
-import type { Leader } from '../../persistence/journal/postgres/postgres-journal.js';
-import type { JournalPlace } from '../../persistence/journal/source.js';
-import type { CommitLog } from '../../persistence/journal/store.js';
-import type { StartOptions } from '../../persistence/recovery.js';
-import { ReplicatedFolder } from '../../persistence/replicated-folder.js';
+} from '../../persistence/replication/postgres/address.js';
+import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
+import { ReplicatedFolder } from '../../persistence/replication/replicated-folder.js';
+import type { JournalPlace } from '../../persistence/replication/source.js';
 import type { ReplicatedJournal } from '../config.js';
 import { ConfigError, withVariable } from './config-error.js';
 import { type StandbyOptions, standBy } from './standby.js';

@@ -10,14 +10,17 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Follower } from '../../persistence/follower/follower.js';
 import { JournalError } from '../../persistence/journal/errors.js';
-import type { PostgresAddress } from '../../persistence/journal/postgres/address.js';
+import { JournalTail } from '../../persistence/replication/journal-tail.js';
+import type { PostgresAddress } from '../../persistence/replication/postgres/address.js';
 import {
   type Leader,
   PostgresJournal,
-} from '../../persistence/journal/postgres/postgres-journal.js';
-import type { JournalPlace } from '../../persistence/journal/source.js';
-import { JournalTail } from '../../persistence/journal-tail.js';
-import { lockReplicatedFolder, ReplicatedFolder } from '../../persistence/replicated-folder.js';
+} from '../../persistence/replication/postgres/postgres-journal.js';
+import {
+  lockReplicatedFolder,
+  ReplicatedFolder,
+} from '../../persistence/replication/replicated-folder.js';
+import type { JournalPlace } from '../../persistence/replication/source.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
 import type { Config } from '../config.js';
 import { hostAndPort } from '../http/listen-addresses.js';

@@ -10,10 +10,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
 import { removedEnd } from '../journal/errors.js';
-import { openSource } from '../journal/source.js';
 import type { JournalSource } from '../journal/store.js';
-import { JournalFollower } from '../recovery.js';
-import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
+import { JournalFollower } from '../recovery/recovery.js';
+import { loadNewestSnapshot, type StartingPoint } from '../recovery/snapshot/load.js';
+import { openSource } from '../replication/source.js';
 import { GATHER_MS, type SessionOptions } from './session.js';
 import { FollowerSnapshots } from './snapshots.js';
 

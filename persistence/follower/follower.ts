@@ -9,7 +9,7 @@
  * RESTARTS_WITHIN_MS, and continues where it was.
  */
 import { Worker } from 'node:worker_threads';
-import type { JournalPlace } from '../journal/source.js';
+import type { JournalPlace } from '../replication/source.js';
 import { compiledFile } from '../storage/program-folder.js';
 import { HistoryClient } from './history-client.js';
 import { CommitMarks, LagBound } from './lag.js';

@@ -9,8 +9,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { JournalUnavailable } from '../journal/errors.js';
-import { type JournalPlace, openSource } from '../journal/source.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
+import { type JournalPlace, openSource } from '../replication/source.js';
 import { GIVEN_UP, type WaitingRead } from './reads.js';
 
 const LAG_MS_MAX = 1_000;

@@ -20,7 +20,7 @@ import { HistoryDamage } from '../history/rows.js';
 import { removeHistory } from '../history/store.js';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { MissingSegments } from '../journal/reader.js';
-import { prepareSnapshotFolder } from '../snapshot/folder.js';
+import { prepareSnapshotFolder } from '../recovery/snapshot/folder.js';
 import { EndCheck } from './end-check.js';
 import type { FromFollower } from './messages.js';
 import type { WaitingRead } from './reads.js';

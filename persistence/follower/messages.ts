@@ -1,7 +1,7 @@
 /** The messages between the trading thread and the follower's thread. */
 
 import type { HistoryReply, HistoryRequest } from '../history/requests.js';
-import type { JournalPlace } from '../journal/source.js';
+import type { JournalPlace } from '../replication/source.js';
 
 export interface FollowerData {
   folder: string;

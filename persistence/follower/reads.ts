@@ -9,6 +9,7 @@
  */
 import type { Engine } from '../../engine/engine.js';
 import { type PreparedAnswer, prepareAnswer } from '../history/answers.js';
+import type { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import { type HistoryReads, isStored } from '../history/reads.js';
 import type {
   HistoryAnswers,
@@ -18,7 +19,6 @@ import type {
   LeaderboardPage,
   RequestOf,
 } from '../history/requests.js';
-import type { Leaderboards } from '../leaderboard/leaderboard.js';
 
 /** They read many rows: pages of markets, and what is put together from several lists. */
 const LONG: ReadonlySet<HistoryKind> = new Set([

@@ -22,19 +22,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
 import type { Work } from '../../engine/storage/pieces.js';
 import { type CheckedHistory, checkHistory } from '../history/check.js';
+import { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads } from '../history/reads.js';
 import { HistoryDamage } from '../history/rows.js';
 import { addPastMarket, type CommittedLists, HistoryStore } from '../history/store.js';
+import { inTurns } from '../history/turns.js';
 import { JournalUnavailable, removedEnd } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
-import { type JournalPlace, openSource } from '../journal/source.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
-import { Leaderboards } from '../leaderboard/leaderboard.js';
-import { JournalFollower } from '../recovery.js';
-import { listSnapshots } from '../snapshot/folder.js';
-import { loadNewestSnapshot, type ReadSnapshot, type StartingPoint } from '../snapshot/load.js';
-import { inTurns } from '../turns.js';
+import { JournalFollower } from '../recovery/recovery.js';
+import { listSnapshots } from '../recovery/snapshot/folder.js';
+import {
+  loadNewestSnapshot,
+  type ReadSnapshot,
+  type StartingPoint,
+} from '../recovery/snapshot/load.js';
+import { type JournalPlace, openSource } from '../replication/source.js';
 import { JournalBatches } from './journal-batches.js';
 import type { ProgressBoard } from './progress-board.js';
 import { FollowerReads, type WaitingRead } from './reads.js';

@@ -21,13 +21,13 @@
 import type { Engine } from '../../engine/engine.js';
 import type { CommandOf } from '../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../engine/interface/records.js';
+import { inTurns } from '../history/turns.js';
 import { JournalError } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
-import { copyState, type SnapshotContent } from '../snapshot/file.js';
-import { listSnapshots, removeOldSnapshots } from '../snapshot/folder.js';
-import type { SnapshotWriting } from '../snapshot/thread.js';
-import { vouchAt } from '../snapshot/vouched.js';
-import { inTurns } from '../turns.js';
+import { copyState, type SnapshotContent } from '../recovery/snapshot/file.js';
+import { listSnapshots, removeOldSnapshots } from '../recovery/snapshot/folder.js';
+import type { SnapshotWriting } from '../recovery/snapshot/thread.js';
+import { vouchAt } from '../recovery/snapshot/vouched.js';
 import type { FollowerLog } from './messages.js';
 import type { ProgressBoard } from './progress-board.js';
 

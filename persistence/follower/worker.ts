@@ -4,8 +4,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HistoryReply } from '../history/requests.js';
-import { readSnapshot } from '../snapshot/file.js';
-import { writeSnapshotInThread } from '../snapshot/thread.js';
+import { readSnapshot } from '../recovery/snapshot/file.js';
+import { writeSnapshotInThread } from '../recovery/snapshot/thread.js';
 import { lowerPriority } from '../storage/thread-priority.js';
 import { FollowerLoop } from './loop.js';
 import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './messages.js';

@@ -6,9 +6,9 @@
  * history is at the same sequence; the rest is read later, in a transaction begun at that sequence.
  */
 import type { Engine } from '../../engine/engine.js';
-import { bytesOf, contentHashOf, marketListBytes, marketParts } from '../market-json/market.js';
 import { ledgerEnd, readLedger } from './account/ledger.js';
 import { ordersEnd, readNamedOrder, readOrder, readOrders } from './account/orders.js';
+import { bytesOf, contentHashOf, marketListBytes, marketParts } from './market-json/market.js';
 import type { HistoryReads, StoredKind, StoredRequest } from './reads.js';
 import { type HistoryAnswers, PAGE_END_BYTES, type RequestOf, viewOfPast } from './requests.js';
 

@@ -18,8 +18,8 @@ import {
 } from '../../engine/interface/domain.js';
 import { EventSlot } from '../../engine/interface/events.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
-import { EVEN_HALF_TICKS, upHalfTicks } from '../market-json/market.js';
 import { checksumOf, MARKET, type RowOf } from './format.js';
+import { EVEN_HALF_TICKS, upHalfTicks } from './market-json/market.js';
 import { RecordBuffer } from './records.js';
 
 const MARK_MS = 5_000;

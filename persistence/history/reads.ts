@@ -15,8 +15,6 @@ import {
 } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import type { Assets } from '../../engine/interface/notation.js';
-import { MarketJsonCache } from '../market-json/cache.js';
-import { bytesOf, type HashedParts, marketParts } from '../market-json/market.js';
 import { closeDatabase, execute, openDatabase, query } from '../storage/sqlite.js';
 import {
   CLOSED_POSITION,
@@ -32,6 +30,8 @@ import {
 import { ListReader } from './list-reader.js';
 import type { ListCounts } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
+import { MarketJsonCache } from './market-json/cache.js';
+import { bytesOf, type HashedParts, marketParts } from './market-json/market.js';
 import {
   type ClosedPosition,
   type HistoryAnswers,

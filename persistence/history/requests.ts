@@ -11,12 +11,6 @@ import {
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
 import type { AccountView, MarketView } from '../../engine/interface/views.js';
-import type {
-  LeaderboardCursor,
-  MetricName,
-  PeriodName,
-  RankedEntry,
-} from '../leaderboard/leaderboard.js';
 import type { LedgerPage, LedgerRequest } from './account/ledger.js';
 import type { OrderRecord, OrdersPage, OrdersRequest } from './account/orders.js';
 import type {
@@ -28,6 +22,12 @@ import type {
   RowOf,
   USER_TRADE,
 } from './format.js';
+import type {
+  LeaderboardCursor,
+  MetricName,
+  PeriodName,
+  RankedEntry,
+} from './leaderboard/leaderboard.js';
 import type { MarketEventsPage, MarketEventsRequest, MarketTicks } from './market-events.js';
 
 /** Entries of a time or a market only; both times included. null or missing: no bound. */

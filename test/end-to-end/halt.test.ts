@@ -18,7 +18,7 @@ import { type Exchange, startExchange } from '../../gateway/exchange.js';
 import type { PriceFeed } from '../../gateway/inputs/feeds/price-feed.js';
 import { createLog } from '../../gateway/observe/log.js';
 import { TradingHalted } from '../../gateway/observe/watched-sequencer.js';
-import { openJournal } from '../../persistence/data-folder.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { ManualClock } from '../support/clock.js';
 import { eventually } from '../support/eventually.js';
 import {

@@ -13,7 +13,7 @@ import { buildDocument } from '../../gateway/contract/document.js';
 import type { Operation } from '../../gateway/contract/openapi.js';
 import { ROUTES } from '../../gateway/resources/routes.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
-import { recoverFromSnapshot, type SnapshotRecovery } from '../../persistence/recovery.js';
+import { recoverFromSnapshot, type SnapshotRecovery } from '../../persistence/recovery/recovery.js';
 import { eventually } from '../support/eventually.js';
 import { SEED } from '../support/extent.js';
 import { isVouchedFor } from '../support/folders/vouched.js';

@@ -18,7 +18,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { sharedSecrets } from '../../gateway/auth/secret.js';
 import { readConfig } from '../../gateway/config.js';
 import { readGatewayKeys } from '../../gateway/forwarding/key.js';
-import { readAddress } from '../../persistence/journal/postgres/address.js';
+import { readAddress } from '../../persistence/replication/postgres/address.js';
 import { extent } from '../support/extent.js';
 import { TestServer } from '../support/server.js';
 import { ROOT } from '../support/sources.js';

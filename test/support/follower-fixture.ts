@@ -5,7 +5,6 @@
  */
 import { Engine } from '../../engine/engine.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
-import { openJournal } from '../../persistence/data-folder.js';
 import { FollowerLoop } from '../../persistence/follower/loop.js';
 import type { FollowerLog } from '../../persistence/follower/messages.js';
 import { ProgressBoard } from '../../persistence/follower/progress-board.js';
@@ -18,14 +17,15 @@ import type {
 } from '../../persistence/history/requests.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
-import type { JournalPlace } from '../../persistence/journal/source.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
 import {
   readSnapshot,
   type SnapshotContent,
   writeSnapshot,
-} from '../../persistence/snapshot/file.js';
-import { snapshotNameOf } from '../../persistence/snapshot/folder.js';
-import type { SnapshotWriting } from '../../persistence/snapshot/thread.js';
+} from '../../persistence/recovery/snapshot/file.js';
+import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
+import type { SnapshotWriting } from '../../persistence/recovery/snapshot/thread.js';
+import type { JournalPlace } from '../../persistence/replication/source.js';
 import type { TimedCommand } from './history-oracle.js';
 import { append } from './journal-fixture.js';
 

@@ -9,7 +9,7 @@ import { decodeEvents, type EventRecord } from '../../engine/interface/events.js
 import { ResultHead } from '../../engine/interface/results.js';
 import { Scheduler } from '../../gateway/inputs/scheduler.js';
 import type { Clock } from '../../gateway/time/clock.js';
-import { openJournal } from '../../persistence/data-folder.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 
 export const silentLog = pino({ level: 'silent' });

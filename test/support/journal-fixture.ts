@@ -10,14 +10,19 @@ import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdOf } from '../../engine/interface/domain.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
-import { openJournal } from '../../persistence/data-folder.js';
 import { JournalError } from '../../persistence/journal/errors.js';
 import type { BatchContent, JournalPosition } from '../../persistence/journal/format.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../persistence/journal/store.js';
-import { type RecoveryReport, Replay, recover, withCommand } from '../../persistence/recovery.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
+import {
+  type RecoveryReport,
+  Replay,
+  recover,
+  withCommand,
+} from '../../persistence/recovery/recovery.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
 
 export const START_MS = 1_763_700_300_000;

@@ -117,7 +117,7 @@ export class Exchanges {
 }
 
 export const TOOL = fileURLToPath(
-  new URL('../../dist/persistence/replay/main.js', import.meta.url),
+  new URL('../../dist/persistence/tools/replay/main.js', import.meta.url),
 );
 
 /** Runs a command of the tool on a data folder, with the built program. */

@@ -17,8 +17,8 @@ import type {
   MarketView,
   OrderView,
 } from '../../engine/interface/views.js';
-import { openJournal } from '../../persistence/data-folder.js';
 import type { Journal } from '../../persistence/journal/journal.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 import { replay } from './journal-fixture.js';
 

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { run } from '../../persistence/replay/command-line.js';
+import { run } from '../../persistence/tools/replay/command-line.js';
 
 export interface ToolRun {
   status: number;

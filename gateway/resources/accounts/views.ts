@@ -7,7 +7,7 @@ import {
   halfTicksText,
   resolvedHalfTicks,
   upHalfTicks,
-} from '../../../persistence/market-json/market.js';
+} from '../../../persistence/history/market-json/market.js';
 import { averagePriceMicros, type Decimal, lots, micros } from '../../json/decimal.js';
 import { jsonText, type Writable } from '../../json/serializer.js';
 import type { OwnReferral, Position, Profile } from './schemas.js';

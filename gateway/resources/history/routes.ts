@@ -4,12 +4,12 @@
  * If that takes too long, the response is `unavailable`, never an old list.
  */
 import { marketIdNumber } from '../../../engine/interface/notation.js';
+import type { LeaderboardCursor } from '../../../persistence/history/leaderboard/leaderboard.js';
 import {
   type HistoryAnswers,
   PAGE_END_BYTES,
   type RequestOf,
 } from '../../../persistence/history/requests.js';
-import type { LeaderboardCursor } from '../../../persistence/leaderboard/leaderboard.js';
 import { hashTag } from '../../coding/entity-tags.js';
 import type { Call } from '../../http/call.js';
 import { answerCoded } from '../../http/coded-answer.js';

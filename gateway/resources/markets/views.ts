@@ -2,7 +2,10 @@
 import { Side } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import type { MarketView, QuoteView } from '../../../engine/interface/views.js';
-import { marketParts, marketText as writeMarket } from '../../../persistence/market-json/market.js';
+import {
+  marketParts,
+  marketText as writeMarket,
+} from '../../../persistence/history/market-json/market.js';
 import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../json/decimal.js';
 import { jsonText, type Writable } from '../../json/serializer.js';
 import type { Quote } from './schemas.js';

@@ -1,5 +1,5 @@
 /** What the trading thread and the thread that replays the journal say to each other. */
-import type { JournalPlace } from '../../../persistence/journal/source.js';
+import type { JournalPlace } from '../../../persistence/replication/source.js';
 
 /** An account whose messages after sequence `after` are wanted. */
 export interface ReplayWish {

@@ -7,11 +7,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Engine } from '../../../engine/engine.js';
 import { JournalReader } from '../../../persistence/journal/reader.js';
-import { openSource } from '../../../persistence/journal/source.js';
 import type { JournalSource } from '../../../persistence/journal/store.js';
-import { JournalFollower } from '../../../persistence/recovery.js';
-import { listSnapshots } from '../../../persistence/snapshot/folder.js';
-import { loadNewestSnapshot } from '../../../persistence/snapshot/load.js';
+import { JournalFollower } from '../../../persistence/recovery/recovery.js';
+import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
+import { loadNewestSnapshot } from '../../../persistence/recovery/snapshot/load.js';
+import { openSource } from '../../../persistence/replication/source.js';
 import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
 import { Hub } from '../hub.js';
 import { STREAM_LIMITS } from '../limits.js';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { readConfig } from '../../../gateway/config.js';
-import { readAddress } from '../../../persistence/journal/postgres/address.js';
+import { readAddress } from '../../../persistence/replication/postgres/address.js';
 import { type Message, StreamClient } from '../../gateway/stream/support.js';
 import { eventually } from '../../support/eventually.js';
 import type { ChildServer } from '../../support/programs.js';

@@ -31,7 +31,7 @@ import { Machines } from './machines.js';
 const COMMANDS = 30;
 /** One after the other, all while a key lives: each leader but the first was a standby. */
 const PLANNED = extent(3, 1);
-const OPERATIONS = join(import.meta.dirname, '../../../dist/persistence/operations/main.js');
+const OPERATIONS = join(import.meta.dirname, '../../../dist/persistence/tools/operations/main.js');
 let machines: Machines;
 beforeAll(async () => {
   machines = await Machines.start();

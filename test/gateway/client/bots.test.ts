@@ -23,7 +23,7 @@ const KILLS = extent(20, 2);
 const SPEED = 120;
 const LIMIT_MS = 120_000 + KILLS * 15_000;
 const PASSWORD = 'an example, not a secret';
-const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples/', import.meta.url));
+const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples', import.meta.url));
 
 const random = new Random(SEED);
 let folder: string;

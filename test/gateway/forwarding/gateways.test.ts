@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Api, buy } from '../../../gateway/client/index.js';
-import { listSnapshots, type SnapshotName } from '../../../persistence/snapshot/folder.js';
+import { listSnapshots, type SnapshotName } from '../../../persistence/recovery/snapshot/folder.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
 import { type ChildServer, Exchanges } from '../../support/programs.js';

@@ -6,7 +6,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { Replay } from '../../../persistence/recovery.js';
+import { Replay } from '../../../persistence/recovery/recovery.js';
 import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 
 let server: TestServer;

@@ -22,7 +22,7 @@ import { Visitor } from './browser.js';
 const RUN_MS = extent(600_000, 15_000);
 const SAMPLE_EVERY_MS = 200;
 const BALANCES_MIN = 5;
-const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples/', import.meta.url));
+const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples', import.meta.url));
 
 const random = new Random(SEED);
 const bots: ChildProcess[] = [];

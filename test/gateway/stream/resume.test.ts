@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
-import { archiveSegments } from '../../../persistence/operations/archive.js';
+import { archiveSegments } from '../../../persistence/tools/operations/archive.js';
 import { eventually } from '../../support/eventually.js';
 import { MARKET, TestServer, type Trader } from '../../support/server.js';
 import { randomCommand, type Trading } from './commands.js';

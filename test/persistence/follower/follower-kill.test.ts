@@ -14,14 +14,14 @@ import { readCommand, timeOf } from '../../../engine/interface/command-record.js
 import { checkRecord } from '../../../engine/interface/record-check.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { recoverFromSnapshot } from '../../../persistence/recovery.js';
+import { recoverFromSnapshot } from '../../../persistence/recovery/recovery.js';
 import { eventually } from '../../support/eventually.js';
 import { extent } from '../../support/extent.js';
 import { jsonOf, Log, startFollower } from '../../support/follower-fixture.js';
 import { expectedHistory, shownMarket, type TimedCommand } from '../../support/history-oracle.js';
 import { Folders, readAll, START_MS } from '../../support/journal-fixture.js';
 
-const BUILT = new URL('../../../dist/persistence/', import.meta.url).href;
+const BUILT = new URL('../../../dist/persistence', import.meta.url).href;
 
 const KILLS = extent(80, 6);
 const folders = new Folders();

@@ -11,7 +11,6 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
-import { openJournal } from '../../../persistence/data-folder.js';
 import type { Follower, FollowerOptions } from '../../../persistence/follower/follower.js';
 import { ProgressBoard } from '../../../persistence/follower/progress-board.js';
 import { BALANCE_ENTRIES } from '../../../persistence/history/format.js';
@@ -23,7 +22,8 @@ import type {
 } from '../../../persistence/history/requests.js';
 import type { Journal } from '../../../persistence/journal/journal.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { recoverFromSnapshot } from '../../../persistence/recovery.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
+import { recoverFromSnapshot } from '../../../persistence/recovery/recovery.js';
 import { Sequencer } from '../../../persistence/sequencer.js';
 import { eventually } from '../../support/eventually.js';
 import { Log } from '../../support/follower-fixture.js';

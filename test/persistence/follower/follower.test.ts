@@ -10,19 +10,19 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
-import { openJournal } from '../../../persistence/data-folder.js';
 import { CommitMarks, LagBound } from '../../../persistence/follower/lag.js';
 import type { WriteSnapshot } from '../../../persistence/follower/snapshots.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { recoverFromSnapshot } from '../../../persistence/recovery.js';
-import { readSnapshot } from '../../../persistence/snapshot/file.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
+import { recoverFromSnapshot } from '../../../persistence/recovery/recovery.js';
+import { readSnapshot } from '../../../persistence/recovery/snapshot/file.js';
 import {
   listSnapshots,
   prepareSnapshotFolder,
   snapshotNameOf,
-} from '../../../persistence/snapshot/folder.js';
+} from '../../../persistence/recovery/snapshot/folder.js';
 import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
 import { registration } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';

@@ -10,9 +10,9 @@ import {
   type HistoryLink,
 } from '../../../persistence/follower/history-client.js';
 import { FollowerReads, GIVEN_UP } from '../../../persistence/follower/reads.js';
+import { Leaderboards } from '../../../persistence/history/leaderboard/leaderboard.js';
 import type { HistoryReads } from '../../../persistence/history/reads.js';
 import type { HistoryReply, HistoryRequest } from '../../../persistence/history/requests.js';
-import { Leaderboards } from '../../../persistence/leaderboard/leaderboard.js';
 import { eventually } from '../../support/eventually.js';
 
 const RANK: HistoryRequest & { kind: 'rank' } = {

@@ -24,20 +24,23 @@ import {
   recover,
   recoverFromSnapshot,
   type SnapshotRecovery,
-} from '../../../persistence/recovery.js';
+} from '../../../persistence/recovery/recovery.js';
 import {
   copyState,
   readSnapshot,
   takeSnapshot,
   writeSnapshot,
-} from '../../../persistence/snapshot/file.js';
+} from '../../../persistence/recovery/snapshot/file.js';
 import {
   listSnapshots,
   prepareSnapshotFolder,
   removeOldSnapshots,
   snapshotNameOf,
-} from '../../../persistence/snapshot/folder.js';
-import { SNAPSHOT_HEADER_BYTES, SnapshotError } from '../../../persistence/snapshot/format.js';
+} from '../../../persistence/recovery/snapshot/folder.js';
+import {
+  SNAPSHOT_HEADER_BYTES,
+  SnapshotError,
+} from '../../../persistence/recovery/snapshot/format.js';
 import { registration } from '../../support/engine-support.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
 import { journalOf, Log } from '../../support/follower-fixture.js';

@@ -7,7 +7,6 @@ import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { assetOfMarket, MarketStatus, Resolution } from '../../../engine/interface/domain.js';
-import { openJournal } from '../../../persistence/data-folder.js';
 import { checkHistory } from '../../../persistence/history/check.js';
 import {
   COUNTED,
@@ -31,7 +30,8 @@ import {
 } from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
-import { listSnapshots } from '../../../persistence/snapshot/folder.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
+import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import {
   closeDatabase,

@@ -10,8 +10,8 @@ import {
   Leaderboards,
   type MetricName,
   type PeriodName,
-} from '../../../persistence/leaderboard/leaderboard.js';
-import { type Ranked, RankedUsers } from '../../../persistence/leaderboard/order.js';
+} from '../../../persistence/history/leaderboard/leaderboard.js';
+import { type Ranked, RankedUsers } from '../../../persistence/history/leaderboard/order.js';
 import { at, buy, eventsOf, openMarket, price } from '../../support/engine-support.js';
 import { dayOfCommands } from '../../support/history-oracle.js';
 

@@ -3,7 +3,7 @@
  * used text.
  */
 import { expect, test } from 'vitest';
-import { MarketJsonCache } from '../../../persistence/market-json/cache.js';
+import { MarketJsonCache } from '../../../persistence/history/market-json/cache.js';
 
 const partsOf = (bytes: number) => ({
   asset: 0,

@@ -7,10 +7,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { CancelReason } from '../../../engine/interface/domain.js';
-import { openJournal } from '../../../persistence/data-folder.js';
 import { CAUSES } from '../../../persistence/history/account/changes.js';
 import type { LedgerLine, LedgerPage } from '../../../persistence/history/account/ledger.js';
 import { OrderState, type OrdersPage } from '../../../persistence/history/account/orders.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { SEED } from '../../support/extent.js';
 import { startFollower, type TestFollower, writeCommands } from '../../support/follower-fixture.js';
 import type { TimedCommand } from '../../support/history-oracle.js';

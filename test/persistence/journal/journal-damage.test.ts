@@ -22,12 +22,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
-import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import { bytesOf, TABLE_SQL } from '../../../persistence/journal/format.js';
 import { BEHIND_MAX, HeadMark } from '../../../persistence/journal/head-mark.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
 import { extent } from '../../support/extent.js';
 import {

@@ -8,8 +8,8 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openJournal } from '../../../persistence/data-folder.js';
 import { listSegments } from '../../../persistence/journal/segments.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { Folders, journalErrorOf, readAll, start } from '../../support/journal-fixture.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -19,7 +19,7 @@ const DIST = `${ROOT}dist`;
 const PROGRAM = `
   import { writeSync } from 'node:fs';
   import { Engine } from '${pathToFileURL(`${DIST}/engine/engine.js`)}';
-  import { openJournal } from '${pathToFileURL(`${DIST}/persistence/data-folder.js`)}';
+  import { openJournal } from '${pathToFileURL(`${DIST}/persistence/recovery/data-folder.js`)}';
   import { openJournalReader } from '${pathToFileURL(`${DIST}/persistence/journal/reader.js`)}';
   import { recover } from '${pathToFileURL(`${DIST}/persistence/recovery.js`)}';
   import { Sequencer } from '${pathToFileURL(`${DIST}/persistence/sequencer.js`)}';

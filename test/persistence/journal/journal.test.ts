@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { DataFolder, openJournal } from '../../../persistence/data-folder.js';
 import {
   endOfJoined,
   JOINED_ROWS_SQL,
@@ -22,7 +21,8 @@ import {
 import { configure } from '../../../persistence/journal/open-segment.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { logBytes } from '../../../persistence/journal/segments.js';
-import { recover } from '../../../persistence/recovery.js';
+import { DataFolder, openJournal } from '../../../persistence/recovery/data-folder.js';
+import { recover } from '../../../persistence/recovery/recovery.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import {
   append,

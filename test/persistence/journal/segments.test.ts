@@ -25,15 +25,18 @@ import sqlite3 from 'sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
-import { DataFolder, openJournal } from '../../../persistence/data-folder.js';
 import { openSegment } from '../../../persistence/journal/open-segment.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { SegmentReader } from '../../../persistence/journal/segment-reader.js';
 import { listSegments, segmentAt } from '../../../persistence/journal/segments.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
-import { Replay } from '../../../persistence/recovery.js';
-import { takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
-import { prepareSnapshotFolder, snapshotNameOf } from '../../../persistence/snapshot/folder.js';
+import { DataFolder, openJournal } from '../../../persistence/recovery/data-folder.js';
+import { Replay } from '../../../persistence/recovery/recovery.js';
+import { takeSnapshot, writeSnapshot } from '../../../persistence/recovery/snapshot/file.js';
+import {
+  prepareSnapshotFolder,
+  snapshotNameOf,
+} from '../../../persistence/recovery/snapshot/folder.js';
 import {
   closeDatabase,
   finalize,

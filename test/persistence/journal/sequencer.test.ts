@@ -4,11 +4,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { RecordError } from '../../../engine/interface/records.js';
-import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import type { Journal } from '../../../persistence/journal/journal.js';
 import type { CommitDone } from '../../../persistence/journal/store.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import {
   type ReleaseTarget,
   Sequencer,

@@ -11,9 +11,9 @@ import { HISTORY_VERSION, LISTS, SCHEMA } from '../../../persistence/history/for
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
 import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
-import { Replay } from '../../../persistence/recovery.js';
-import { takeSnapshot } from '../../../persistence/snapshot/file.js';
-import { SNAPSHOT_VERSION } from '../../../persistence/snapshot/format.js';
+import { Replay } from '../../../persistence/recovery/recovery.js';
+import { takeSnapshot } from '../../../persistence/recovery/snapshot/file.js';
+import { SNAPSHOT_VERSION } from '../../../persistence/recovery/snapshot/format.js';
 import { Folders, readAll } from '../../support/journal-fixture.js';
 import { ReplayExchange } from '../../support/replay-exchange.js';
 

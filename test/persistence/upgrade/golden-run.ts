@@ -7,8 +7,8 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { listSnapshots } from '../../../persistence/snapshot/folder.js';
-import { vouchedHash } from '../../../persistence/snapshot/vouched.js';
+import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
+import { vouchedHash } from '../../../persistence/recovery/snapshot/vouched.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
 import {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import type { Engine } from '../../../engine/engine.js';
-import { readSnapshot } from '../../../persistence/snapshot/file.js';
+import { readSnapshot } from '../../../persistence/recovery/snapshot/file.js';
 
 /**
  * Moves 40 cents from one user's balance to another's, and makes the file's checksum right. No

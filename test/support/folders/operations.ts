@@ -1,5 +1,5 @@
 /** The operator's program, run in this process. */
-import { run } from '../../../persistence/operations/command-line.js';
+import { run } from '../../../persistence/tools/operations/command-line.js';
 
 export interface Operation {
   status: number;

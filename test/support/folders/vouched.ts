@@ -1,7 +1,7 @@
 /** Whether the journal of a folder vouches for a snapshot in it, so that a start can use it. */
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { listSnapshots } from '../../../persistence/snapshot/folder.js';
-import { vouchedHash } from '../../../persistence/snapshot/vouched.js';
+import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
+import { vouchedHash } from '../../../persistence/recovery/snapshot/vouched.js';
 
 /** @param count of how many, counted from the newest. */
 export async function isVouchedFor(folder: string, count = 1): Promise<boolean> {

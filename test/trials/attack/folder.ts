@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { readJournal } from '../../../bench/measure/journal.js';
 import { replayProblems } from '../../../bench/measure/replay-tool.js';
 import { Engine } from '../../../engine/engine.js';
-import { Replay } from '../../../persistence/recovery.js';
+import { Replay } from '../../../persistence/recovery/recovery.js';
 import { mustHold } from './promises.js';
 
 /** The files that are not empty, by their path in the folder. */

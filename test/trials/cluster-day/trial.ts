@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from '../../../bench/cluster/cluster.js';
 import { Random } from '../../../bench/workload/random.js';
-import { move } from '../../../persistence/operations/move.js';
+import { move } from '../../../persistence/tools/operations/move.js';
 import { eventually } from '../../support/eventually.js';
 import { SEED } from '../../support/extent.js';
 import { programJson } from '../../support/programs.js';

@@ -6,8 +6,8 @@
 import type { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
-import { openSource } from '../../../persistence/journal/source.js';
-import { Replay, withCommand } from '../../../persistence/recovery.js';
+import { Replay, withCommand } from '../../../persistence/recovery/recovery.js';
+import { openSource } from '../../../persistence/replication/source.js';
 import { answerOf } from '../soak/answers.js';
 import type { Acknowledgement } from './load.js';
 

@@ -18,13 +18,16 @@ import { type Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { OrderResult, ResultHead } from '../../../engine/interface/results.js';
-import { openJournal } from '../../../persistence/data-folder.js';
 import { hashFileInThread } from '../../../persistence/follower/hash-thread.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
 import type { Journal } from '../../../persistence/journal/journal.js';
 import { listSegments } from '../../../persistence/journal/segments.js';
-import { takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
-import { prepareSnapshotFolder, snapshotNameOf } from '../../../persistence/snapshot/folder.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
+import { takeSnapshot, writeSnapshot } from '../../../persistence/recovery/snapshot/file.js';
+import {
+  prepareSnapshotFolder,
+  snapshotNameOf,
+} from '../../../persistence/recovery/snapshot/folder.js';
 
 const USERS = 10_000;
 const FUNDS_MICROS = 500_000 * MICROS_PER_DOLLAR;

@@ -100,14 +100,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     mistake: 'a replay that leads elsewhere goes on',
-    file: 'persistence/recovery.ts',
+    file: 'persistence/recovery/recovery.ts',
     from: 'if (digest !== batch.digest) throw otherDigest(batch, digest);',
     to: '',
     noticedBy: 'persistence/journal/journal-damage',
   },
   {
     mistake: 'a snapshot is used that the journal does not vouch for',
-    file: 'persistence/snapshot/load.ts',
+    file: 'persistence/recovery/snapshot/load.ts',
     from: 'if (vouched === hash) return null;',
     to: 'return null;',
     noticedBy: 'persistence/follower/snapshot',

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../../../bench/cluster/cluster.js';
 import { until } from '../../../bench/cluster/until.js';
 import type { Random } from '../../../bench/workload/random.js';
-import { takeover } from '../../../persistence/operations/takeover.js';
+import { takeover } from '../../../persistence/tools/operations/takeover.js';
 import { FAULTS } from '../cluster-kill/faults.js';
 
 export const HOUR_MS = 3_600_000;

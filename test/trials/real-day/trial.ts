@@ -20,14 +20,14 @@ import type { Engine } from '../../../engine/engine.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
 import { changesOf } from '../../../persistence/history/account/changes.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
-import { ExplainedAccount } from '../../../persistence/replay/commands/explain.js';
+import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
+import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+import { ExplainedAccount } from '../../../persistence/tools/replay/commands/explain.js';
 import {
   replayJournal as replayForVerb,
   type Visitor,
-} from '../../../persistence/replay/input/replay-journal.js';
-import { Output } from '../../../persistence/replay/output/output.js';
-import { listSnapshots } from '../../../persistence/snapshot/folder.js';
-import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+} from '../../../persistence/tools/replay/input/replay-journal.js';
+import { Output } from '../../../persistence/tools/replay/output/output.js';
 import { SEED } from '../../support/extent.js';
 import { readAll, tamper } from '../../support/journal-fixture.js';
 import { ChildServer, programJson, replayProgram } from '../../support/programs.js';

@@ -12,8 +12,8 @@ import {
   type JournalPosition,
 } from '../../../persistence/journal/format.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
+import { type SnapshotContent, takeSnapshot } from '../../../persistence/recovery/snapshot/file.js';
 import type { SequencerLog } from '../../../persistence/sequencer.js';
-import { type SnapshotContent, takeSnapshot } from '../../../persistence/snapshot/file.js';
 import type { World } from './world.js';
 
 /** The chances of an append that fails, and of one that takes very long. */

@@ -8,7 +8,7 @@
  */
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
-import { Replay } from '../../../persistence/recovery.js';
+import { Replay } from '../../../persistence/recovery/recovery.js';
 import { Sequencer, SubmitRefused } from '../../../persistence/sequencer.js';
 import type { SimulatedDisk } from './disk.js';
 import type { World } from './world.js';

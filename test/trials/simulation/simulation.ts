@@ -17,7 +17,7 @@ import { MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
-import { Replay, withCommand } from '../../../persistence/recovery.js';
+import { Replay, withCommand } from '../../../persistence/recovery/recovery.js';
 import { Client, type Deliver } from './client.js';
 import { SimulatedDisk } from './disk.js';
 import { Broken, SimulatedExchange } from './exchange.js';

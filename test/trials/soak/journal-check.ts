@@ -9,7 +9,7 @@ import { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { ResultHead } from '../../../engine/interface/results.js';
-import { Replay, withCommand } from '../../../persistence/recovery.js';
+import { Replay, withCommand } from '../../../persistence/recovery/recovery.js';
 import { answerOf, hasReceipt } from './answers.js';
 import { type AttemptRecord, answerHash, TradeSum } from './record.js';
 import { ProblemList } from './tally.js';

@@ -4,8 +4,8 @@ import { LARGE_AT_MS, largeExchange } from '../../../bench/journal/large-exchang
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
-import { openJournal } from '../../../persistence/data-folder.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
 
 const BATCH_COMMANDS = 2_000;
 

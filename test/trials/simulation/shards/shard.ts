@@ -11,7 +11,7 @@
 import { Engine } from '../../../../engine/engine.js';
 import type { Command } from '../../../../engine/interface/commands.js';
 import { JournalError } from '../../../../persistence/journal/errors.js';
-import { Replay, withCommand } from '../../../../persistence/recovery.js';
+import { Replay, withCommand } from '../../../../persistence/recovery/recovery.js';
 import { SimulatedDisk } from '../disk.js';
 import { type Reply, SimulatedExchange } from '../exchange.js';
 import type { World } from '../world.js';

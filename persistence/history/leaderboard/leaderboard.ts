@@ -1,0 +1,223 @@
+/**
+ * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week
+ * of the exchange's time, from the follower's engine.
+ *
+ * A user is listed after their first trade, settlement or points in the period. Higher values come
+ * first, equal values in order of registration. A rank is 1 plus the number of users with a higher
+ * value, so equal values share one.
+ *
+ * Always holds: a board is up to date when it answers. Before its first request it costs nothing;
+ * then each user who changes is noted, and moved at the next request.
+ *
+ * To rank millions of users takes half a second. `prepare` does it in turns, in which the engine
+ * goes on: users who change meanwhile are noted and moved at the end.
+ */
+import type { Engine } from '../../../engine/engine.js';
+import { dayOf, Metric, Period, weekOf } from '../../../engine/state/accounts.js';
+import { atOnce, type Work } from '../../../engine/storage/pieces.js';
+import { inTurns } from '../turns.js';
+import { type Ranked, RankedUsers } from './order.js';
+
+export type MetricName = keyof typeof Metric;
+export type PeriodName = keyof typeof Period;
+
+type RankedEngine = Pick<Engine, 'userCount' | 'nowMs' | 'standing'>;
+
+/** The last entry of a page. */
+export type LeaderboardCursor = Ranked;
+
+export interface RankedEntry extends Ranked {
+  rank: number;
+}
+
+export class Leaderboards {
+  private readonly boards = new Map<string, Board>();
+  private readonly inUse: Board[] = [];
+
+  constructor(private readonly engine: RankedEngine) {}
+
+  /** Called for each user whose values a command may have changed. */
+  changed(userId: number): void {
+    for (let i = 0; i < this.inUse.length; i++) this.inUse[i]!.changed(userId);
+  }
+
+  /** Whether the board can answer in a moment. */
+  isReady(metric: MetricName, period: PeriodName): boolean {
+    return this.board(metric, period).isReady;
+  }
+
+  /** Makes a board ready, in turns, unless that is under way. `done` is called when it is. */
+  prepare(
+    metric: MetricName,
+    period: PeriodName,
+    done: () => void,
+    failed: (error: unknown) => void,
+  ): void {
+    const board = this.board(metric, period);
+    if (!board.isPrepared) board.prepare().then(done).catch(failed);
+  }
+
+  /** Up to `limit` entries after the cursor; null: from the top. The board is ready, or small. */
+  page(
+    metric: MetricName,
+    period: PeriodName,
+    limit: number,
+    after: LeaderboardCursor | null,
+  ): RankedEntry[] {
+    return this.upToDate(metric, period).page(limit, after);
+  }
+
+  /** null: not listed. */
+  rankOf(userId: number, metric: MetricName, period: PeriodName): number | null {
+    return this.upToDate(metric, period).rankOf(userId);
+  }
+
+  private upToDate(metric: MetricName, period: PeriodName): Board {
+    const board = this.board(metric, period);
+    atOnce(board.refresh());
+    return board;
+  }
+
+  private board(metric: MetricName, period: PeriodName): Board {
+    const key = `${metric} ${period}`;
+    let board = this.boards.get(key);
+    if (board === undefined) {
+      board = new Board(this.engine, Metric[metric], Period[period]);
+      this.boards.set(key, board);
+      this.inUse.push(board);
+    }
+    return board;
+  }
+}
+
+/** If more than one user in this many has changed, sorting is faster than moving each. */
+const REBUILD_DIVISOR = 16;
+const REBUILD_AT_LEAST = 1_000;
+/** Fewer users are ranked, or moved, without a turn of their own. */
+const FEW_USERS = 2_000;
+const FEW_MOVES = 500;
+/** What is done without a pause. */
+const USERS_IN_PIECE = 512;
+const MOVES_IN_PIECE = 256;
+
+class Board {
+  private readonly ranked = new RankedUsers();
+  private changedIds: number[] = [];
+  private isNoted = new Uint8Array(0);
+  /** Whether the board must be rebuilt; then changes are not noted. */
+  private isStale = true;
+  /**
+   * It is being made ready: changes are noted, however many they are. If they made it stale, a load
+   * that changes enough users while all are ranked would have them ranked again and again.
+   */
+  isPrepared = false;
+  private periodNumber = 0;
+
+  constructor(
+    private readonly engine: RankedEngine,
+    private readonly metric: Metric,
+    private readonly period: Period,
+  ) {}
+
+  changed(userId: number): void {
+    if (this.isStale || this.isNoted[userId] === 1) return;
+    if (userId >= this.isNoted.length) {
+      const isNoted = new Uint8Array(Math.max(userId + 1, this.isNoted.length * 2));
+      isNoted.set(this.isNoted);
+      this.isNoted = isNoted;
+    }
+    this.isNoted[userId] = 1;
+    this.changedIds.push(userId);
+    const most = REBUILD_AT_LEAST + this.ranked.size / REBUILD_DIVISOR;
+    if (this.changedIds.length > most && !this.isPrepared) this.becomeStale();
+  }
+
+  get isReady(): boolean {
+    if (this.isPrepared) return false;
+    const isStale = this.isStale || this.periodNumber !== this.currentPeriod();
+    return isStale ? this.engine.userCount < FEW_USERS : this.changedIds.length < FEW_MOVES;
+  }
+
+  async prepare(): Promise<void> {
+    this.isPrepared = true;
+    try {
+      await inTurns(this.refresh());
+    } finally {
+      this.isPrepared = false;
+    }
+  }
+
+  /** Brings the board up to date in pieces, in between which the engine may go on. */
+  *refresh(): Work<void> {
+    for (;;) {
+      const periodNumber = this.currentPeriod();
+      if (periodNumber !== this.periodNumber) this.becomeStale();
+      this.periodNumber = periodNumber;
+      if (this.isStale) yield* this.rebuild();
+      else if (this.changedIds.length > 0) {
+        this.moveSome();
+        if (this.changedIds.length > 0) yield;
+      } else return;
+    }
+  }
+
+  private moveSome(): void {
+    for (const userId of this.changedIds.splice(-MOVES_IN_PIECE)) {
+      this.isNoted[userId] = 0;
+      this.ranked.set(userId, this.engine.standing(userId, this.metric, this.period));
+    }
+  }
+
+  page(limit: number, after: LeaderboardCursor | null): RankedEntry[] {
+    const skipped = after === null ? 0 : this.countUpTo(after);
+    let before = { rank: 0, value: Number.NaN };
+    return this.ranked.slice(skipped, limit).map(({ userId, value }, i) => {
+      const first = i === 0 ? this.ranked.rankOfValue(value) : skipped + i + 1;
+      before = { rank: value === before.value ? before.rank : first, value };
+      return { rank: before.rank, userId, value };
+    });
+  }
+
+  rankOf(userId: number): number | null {
+    return this.ranked.rankOf(userId);
+  }
+
+  /** If the cursor's user has moved since, their former place counts. */
+  private countUpTo({ userId, value }: LeaderboardCursor): number {
+    const isThere = this.ranked.valueOf(userId) === value;
+    return this.ranked.countBefore(userId, value) + Number(isThere);
+  }
+
+  private currentPeriod(): number {
+    switch (this.period) {
+      case Period.all:
+        return 0;
+      case Period.day:
+        return dayOf(this.engine.nowMs);
+      case Period.week:
+        return weekOf(this.engine.nowMs);
+    }
+  }
+
+  private becomeStale(): void {
+    this.isStale = true;
+    this.changedIds = [];
+    this.isNoted.fill(0);
+  }
+
+  private *rebuild(): Work<void> {
+    const { engine, metric, period } = this;
+    this.isStale = false;
+    const userIds = new Int32Array(engine.userCount);
+    const values = new Float64Array(engine.userCount);
+    let count = 0;
+    for (let userId = 1; userId <= userIds.length; userId++) {
+      if (userId % USERS_IN_PIECE === 0) yield;
+      const value = engine.standing(userId, metric, period);
+      if (value === null) continue;
+      userIds[count] = userId;
+      values[count++] = value;
+    }
+    yield* this.ranked.rebuild(userIds.subarray(0, count), values.subarray(0, count));
+  }
+}

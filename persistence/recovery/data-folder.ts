@@ -1,0 +1,120 @@
+/**
+ * A data folder that this process alone holds: locked, judged, recovered from, then written to.
+ *
+ * Always holds: nothing in the folder is changed before {@link DataFolder.openJournal}, except that
+ * what a killed process wrote is synced before it counts as committed. The judgement leaves no
+ * trace: closing a connection that can write would fold journal.db-wal into journal.db and drop a
+ * torn end.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { Engine } from '../../engine/engine.js';
+import { type FolderLock, hasLock, lockFolder } from '../journal/folder-lock.js';
+import { type FoundJournal, Journal } from '../journal/journal.js';
+import type { Durability } from '../journal/open-segment.js';
+import { readJournal } from '../journal/read-only.js';
+import type { JournalReader } from '../journal/reader.js';
+import { listSegments } from '../journal/segments.js';
+import { createPrivateFolder, syncPath } from '../storage/files.js';
+import { judgeFolder } from './judgement.js';
+import { recoverFromSnapshot, type StartOptions } from './recovery.js';
+
+/** In a mode: the group or everybody may write. */
+const OTHERS_WRITE = 0o022;
+
+export interface DataFolderOptions {
+  /** Created (mode 0700) if there is none. */
+  folder: string;
+  durability?: Durability;
+  /**
+   * Treat a journal without journal.head as complete. Default false: its end may be missing, as in
+   * a copy of journal.db made without journal.db-wal.
+   */
+  acceptMissingMark?: boolean;
+  /** Go on with a copy that was interrupted. */
+  acceptUnfinished?: boolean;
+  /** The size at which a segment of the journal is full. Default: 1 GiB. */
+  segmentBytes?: number | undefined;
+  /** SHA-256 of a full segment. Default: in this thread, which blocks. */
+  hashFile?: ((path: string) => Promise<Buffer>) | undefined;
+}
+
+/**
+ * Opens a folder's journal, or creates one; the lock is held until the journal is closed.
+ * @throws JournalError when the folder is in use or refused; then nothing has been changed.
+ */
+export async function openJournal(options: DataFolderOptions): Promise<Journal> {
+  const data = await DataFolder.lock(options);
+  try {
+    return await data.openJournal();
+  } catch (error) {
+    await data.release();
+    throw error;
+  }
+}
+
+export class DataFolder {
+  private isLocked = true;
+
+  private constructor(
+    private readonly options: DataFolderOptions,
+    private readonly folderLock: FolderLock,
+    private readonly found: FoundJournal,
+  ) {}
+
+  /** @throws JournalError when the folder is in use or refused; it is then unchanged. */
+  static async lock(options: DataFolderOptions): Promise<DataFolder> {
+    const { folder, acceptMissingMark = false, acceptUnfinished = false } = options;
+    const judge = () => judgeFolder(folder, { acceptMissingMark, acceptUnfinished });
+    await createPrivateFolder(folder);
+    // Without a lock file the folder is not in use. If it is refused, no lock file is created.
+    if (!hasLock(folder)) await judge();
+    const folderLock = await lockFolder(folder);
+    try {
+      for (const { path } of listSegments(folder))
+        if (existsSync(`${path}-wal`)) await syncPath(`${path}-wal`);
+      return new DataFolder(options, folderLock, await judge());
+    } catch (error) {
+      await folderLock.release();
+      throw error;
+    }
+  }
+
+  /** What the operator should know about the folder; null: it was as the exchange left it. */
+  get notice(): string | null {
+    const { folder } = this.options;
+    const { notice } = this.found;
+    if ((statSync(folder).mode & OTHERS_WRITE) === 0) return notice;
+    const open = `others than its owner may change the data folder: chmod 700 ${folder}`;
+    return notice === null ? open : `${notice}; ${open}`;
+  }
+
+  /**
+   * The engine at the end of the journal. Called before {@link openJournal}.
+   * @throws JournalError when the journal does not lead to the state that the exchange had.
+   */
+  async recover(options: StartOptions): Promise<Engine> {
+    if (this.found.isNew) {
+      const engine = new Engine();
+      options.makeRoom?.(engine);
+      return engine;
+    }
+    const { folder } = this.options;
+    const recover = (reader: JournalReader) => recoverFromSnapshot({ ...options, folder, reader });
+    return (await readJournal(folder, recover)).engine;
+  }
+
+  /** Opens the journal, which holds the lock from now on. Called once. */
+  async openJournal(): Promise<Journal> {
+    const { folder, durability = 'full', segmentBytes, hashFile } = this.options;
+    const options = { folder, durability, segmentBytes, hashFile };
+    const journal = await Journal.open(options, this.found, this.folderLock);
+    this.isLocked = false;
+    return journal;
+  }
+
+  async release(): Promise<void> {
+    if (!this.isLocked) return;
+    this.isLocked = false;
+    await this.folderLock.release();
+  }
+}

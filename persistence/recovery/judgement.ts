@@ -1,0 +1,366 @@
+/**
+ * The judgement of a data folder: whether an exchange may start on it. `replay verify` uses it too,
+ * with all segments. An exchange may start on a folder when
+ *   1. it has a journal, or nothing in it shows that it had one;
+ *   2. the journal is of the present version, and the hash of every batch is right: of all in a
+ *      journal of one segment, of those in the segments from the newest vouched snapshot on in a
+ *      longer one;
+ *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
+ *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
+ *   5. journal.head can be read, or the operator has accepted that it cannot;
+ *   6. it is not a copy that was interrupted.
+ * The replay that follows (recovery.ts) checks whether the commands lead to the digests.
+ *
+ * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
+ */
+import { existsSync, readFileSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { HISTORY_FILE } from '../history/format.js';
+import { HistoryDamage } from '../history/rows.js';
+import { historyPath, readProgress } from '../history/store.js';
+import { adviceFor, damageOf, JournalError, unreadable } from '../journal/errors.js';
+import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from '../journal/format.js';
+import { BEHIND_MAX, type MarkState, readMark } from '../journal/head-mark.js';
+import type { FoundJournal } from '../journal/journal.js';
+import { readJournal } from '../journal/read-only.js';
+import type { JournalReader } from '../journal/reader.js';
+import {
+  archivedMark,
+  listSegments,
+  namesBefore,
+  type Segment,
+  segmentAt,
+} from '../journal/segments.js';
+import { withFile } from '../storage/files.js';
+import { openReadOnly } from '../storage/read-only.js';
+import { closeDatabase, query } from '../storage/sqlite.js';
+import { hasRows } from '../storage/write-ahead-log.js';
+import { checksumIn } from './snapshot/file.js';
+import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
+import { aheadOfJournal, isUndamaged } from './snapshot/load.js';
+import { vouchedHash } from './snapshot/vouched.js';
+
+export interface JudgementOptions {
+  /** Treat a journal whose journal.head is missing or unreadable as complete. */
+  acceptMissingMark: boolean;
+  /** Check all segments of the journal, also those that a start does not need. */
+  checkAll?: boolean;
+  /** Accept a copy that is not finished, to go on with it. */
+  acceptUnfinished?: boolean;
+  /** Segments that the folder lacks, unpacked elsewhere. */
+  earlier?: readonly Segment[];
+  /** That the journal must have. Default: the present one. */
+  version?: number;
+}
+
+/** The journal itself is valid, but without journal.head its end could be missing. */
+export class UnmarkedJournal extends JournalError {
+  override name = 'UnmarkedJournal';
+}
+
+/** The first segments are elsewhere, and a start needs them. */
+export class SegmentsNeeded extends JournalError {
+  override name = 'SegmentsNeeded';
+}
+
+/** Files made from the journal, which show how far it reached at least. */
+interface DerivedFiles {
+  snapshots: readonly SnapshotName[];
+  /** The end of history.db; 0: there is none, or it is damaged. */
+  historySequence: number;
+}
+
+/**
+ * @throws JournalError that says what is wrong, from which sequence on, and what to do;
+ *   FolderDisturbed when an exchange was started meanwhile (never under the folder's lock).
+ */
+export async function judgeFolder(
+  folder: string,
+  options: JudgementOptions,
+): Promise<FoundJournal> {
+  if (options.acceptUnfinished !== true) refuseUnfinished(folder);
+  // Before the journal, which a running exchange extends: so it is never behind these files.
+  const derived = await derivedFilesOf(folder);
+  if (!(await hasJournal(folder, derived, options))) {
+    return { isNew: true, end: GENESIS, notice: 'a new journal was created' };
+  }
+  // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
+  // process.
+  const { path: lastPath } = listSegments(folder).at(-1)!;
+  const writeVersion = writeVersionOf(lastPath);
+  return readJournal(
+    folder,
+    async (reader) => {
+      const snapshotSequence = await provenSnapshot(folder, reader);
+      const needed = options.checkAll === true ? null : snapshotSequence;
+      const from = (needed ?? reader.firstSequence - 1) + 1;
+      const end = await reader.provenEnd(from);
+      await reader.checkJoints();
+      await reader.checkStructure(end.sequence, from);
+      if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
+      await checkDerivedFiles(folder, derived, end.sequence);
+      const notices = [
+        await markNotice(folder, reader, end, options.acceptMissingMark),
+        missingNotice(folder, reader, snapshotSequence, options.checkAll === true),
+      ];
+      const notice = notices.filter((each) => each !== null).join('; ');
+      return { isNew: false, end, notice: notice === '' ? null : notice };
+    },
+    options.earlier,
+    options.version,
+  );
+}
+
+/** In a folder while it is made (operations/folders.ts). */
+export const UNFINISHED_COPY = 'unfinished-copy';
+
+/**
+ * The journal of an unfinished folder may be good, but end too early.
+ * @throws JournalError
+ */
+export function refuseUnfinished(folder: string): void {
+  const copy = join(folder, UNFINISHED_COPY);
+  if (existsSync(copy))
+    throw new JournalError(
+      `${folder} is a copy that was interrupted, so commands are missing at its end. Nothing was ` +
+        'changed. Make it again: a backup into the same folder goes on, anything else needs a new ' +
+        `one. Only to accept the loss of what was not copied, remove ${copy}.`,
+      null,
+    );
+}
+
+/**
+ * The newest snapshot for which the journal vouches, if it has several segments: a start does not
+ * check those before it. The recovery does not read them, and checks the snapshot itself. null: all
+ * are checked.
+ */
+async function provenSnapshot(folder: string, reader: JournalReader): Promise<number | null> {
+  if (reader.numbers.length === 1 && reader.firstSequence === 1) return null;
+  for (const { sequence, path } of listSnapshots(folder)) {
+    if (sequence < reader.firstSequence - 1) break;
+    const position = await reader.positionAt(sequence).catch(unlessJournal);
+    if (position === null) continue;
+    const vouched = await vouchedHash(reader, position).catch(unlessJournal);
+    if (vouched !== null && vouched === checksumIn(path)) return sequence;
+  }
+  return null;
+}
+
+/** A damaged journal vouches for nothing. The damage is found when its segment is checked. */
+function unlessJournal(error: unknown): null {
+  if (error instanceof JournalError) return null;
+  throw error;
+}
+
+/**
+ * What a start without earlier segments cannot prove.
+ * @throws JournalError when it cannot start without them.
+ */
+function missingNotice(
+  folder: string,
+  reader: JournalReader,
+  snapshotSequence: number | null,
+  checkAll: boolean,
+): string | null {
+  const [first] = reader.numbers;
+  if (first === 1) return null;
+  for (let number = 1; checkAll && number < first!; number++) {
+    const { path } = segmentAt(folder, number);
+    if (!existsSync(archivedMark(path)))
+      throw damageOf(path, ' is missing, and it was not moved to an archive', 1);
+  }
+  const { count, names: before } = namesBefore(first!);
+  const names = `the journal's ${count === 1 ? `segment ${before} is` : `segments ${before} are`}`;
+  if (snapshotSequence === null) {
+    throw new SegmentsNeeded(
+      `${names} not in the folder. Nothing was changed. Bring back what was archived: ` +
+        `npm run archive -- --data ${folder} --to <the archive> --restore`,
+      null,
+    );
+  }
+  return (
+    `${names} not in the folder. Until they are back, it cannot be proven that the commands up to ` +
+    `${reader.firstSequence - 1} lead to the snapshot of sequence ${snapshotSequence}, for which ` +
+    'the journal vouches, and a history that is lost cannot be rebuilt'
+  );
+}
+
+/** Whether the folder has a journal. @throws JournalError when it had one and it is gone. */
+export async function findJournal(folder: string): Promise<boolean> {
+  return hasJournal(folder, await derivedFilesOf(folder), { acceptMissingMark: false });
+}
+
+async function hasJournal(
+  folder: string,
+  derived: DerivedFiles,
+  { acceptMissingMark }: JudgementOptions,
+): Promise<boolean> {
+  for (const { path } of listSegments(folder).reverse())
+    if (sizeOf(path) > 0 && (await hasTables(path))) return true;
+  const path = join(folder, JOURNAL_FILE);
+  const what = evidenceOf(folder, derived, acceptMissingMark);
+  if (what === null) return false;
+  throw damageOf(path, ` is gone or empty, but ${what}`, 1);
+}
+
+/** A file without tables is not a journal yet: a new journal gets its tables in one transaction. */
+async function hasTables(path: string): Promise<boolean> {
+  try {
+    const { database } = await openReadOnly(path);
+    try {
+      return (await query(database, 'SELECT 1 FROM sqlite_schema')).length > 0;
+    } finally {
+      await closeDatabase(database);
+    }
+  } catch (error) {
+    throw 'syscall' in (error as Error) ? error : unreadable(path, 1, error);
+  }
+}
+
+/** More than the tables of a new journal take in its log. */
+const TABLES_LOG_BYTES_MAX = 32 * 1024;
+
+/** What shows that there was a journal; null: nothing does. */
+function evidenceOf(
+  folder: string,
+  { snapshots, historySequence }: DerivedFiles,
+  acceptMissingMark: boolean,
+): string | null {
+  const state = readMark(join(folder, HEAD_FILE));
+  const logBytes = sizeOf(join(folder, `${JOURNAL_FILE}-wal`));
+  if (logBytes > 0 && !isUnfinished(folder, state, logBytes)) return 'its -wal file is there';
+  const newest = snapshots[0];
+  if (state.state === 'read' && state.mark.sequence > 0) {
+    return `commands up to ${state.mark.sequence} had been committed and acknowledged (${HEAD_FILE})`;
+  }
+  if (newest !== undefined) {
+    return (
+      `the snapshot ${newest.path} was taken at sequence ${newest.sequence}, from commands ` +
+      'that had been committed. Only if no journal belongs here, remove the folder snapshots'
+    );
+  }
+  if (historySequence > 0) {
+    return (
+      `${HISTORY_FILE} was made from commands up to ${historySequence}, which had been ` +
+      `committed. Only if no journal belongs here, remove ${HISTORY_FILE}`
+    );
+  }
+  if (state.state !== 'unreadable' || acceptMissingMark) return null;
+  return (
+    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. If there never was a ` +
+    'journal here, start once with ACCEPT_MISSING_MARK=on'
+  );
+}
+
+/**
+ * Whether the machine lost power while the journal was made: its tables are in the log, and are
+ * moved into the file, which is synced, before the first command is committed.
+ */
+function isUnfinished(folder: string, state: MarkState, logBytes: number): boolean {
+  const isMarked =
+    state.state !== 'missing' && !(state.state === 'read' && state.mark.sequence === 0);
+  const path = join(folder, JOURNAL_FILE);
+  if (logBytes > TABLES_LOG_BYTES_MAX || isMarked || !existsSync(path)) return false;
+  // The first commands fit into so small a log, too.
+  return !hasRows(readFileSync(`${path}-wal`));
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+async function derivedFilesOf(folder: string): Promise<DerivedFiles> {
+  return { snapshots: listSnapshots(folder), historySequence: await historySequence(folder) };
+}
+
+/** A history that is damaged or of another version is rebuilt, and proves nothing. */
+async function historySequence(folder: string): Promise<number> {
+  const path = historyPath(folder);
+  if (!existsSync(path)) return 0;
+  try {
+    const { database } = await openReadOnly(path);
+    try {
+      return (await readProgress(database)).sequence;
+    } finally {
+      await closeDatabase(database);
+    }
+  } catch (error) {
+    const isDamage =
+      error instanceof HistoryDamage || (error as { errno?: number }).errno !== undefined;
+    if (!isDamage) throw error;
+    return 0;
+  }
+}
+
+/** In the header of an SQLite file. SQLite does not write to files of a later write version. */
+const WRITE_VERSION_AT = 18;
+const WRITE_VERSION_MAX = 2;
+
+function writeVersionOf(path: string): number {
+  const byte = Buffer.alloc(1);
+  withFile(path, 'r', (file) => readSync(file, byte, 0, 1, WRITE_VERSION_AT));
+  return byte[0]!;
+}
+
+function notWritable(path: string, end: number): JournalError {
+  return damageOf(
+    path,
+    ` has all rows up to sequence ${end} as they were written, but the structure of its header is ` +
+      `damaged: because of byte ${WRITE_VERSION_AT}, SQLite would not write to it`,
+    end + 1,
+  );
+}
+
+async function checkDerivedFiles(
+  folder: string,
+  { snapshots, historySequence }: DerivedFiles,
+  end: number,
+): Promise<void> {
+  for (const snapshot of snapshots) {
+    if (snapshot.sequence > end && (await isUndamaged(snapshot)))
+      throw new JournalError(
+        `${aheadOfJournal(snapshot, end)}. Only if the snapshot was copied here from another ` +
+          `folder, remove it. ${adviceFor(folder)}`,
+        end + 1,
+      );
+  }
+  if (historySequence <= end) return;
+  throw new JournalError(
+    `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ` +
+      `${historySequence}, which had been committed: acknowledged commands are missing from ` +
+      `the journal. Only if ${HISTORY_FILE} was copied here from another folder, remove it. ` +
+      adviceFor(folder),
+    end + 1,
+  );
+}
+
+/** How the head mark differs from the end of the journal; null: it does not. */
+async function markNotice(
+  folder: string,
+  reader: JournalReader,
+  end: JournalPosition,
+  acceptMissingMark: boolean,
+): Promise<string | null> {
+  const { markState } = reader;
+  const behind = markState.state === 'read' ? end.sequence - markState.mark.sequence : 0;
+  const isOld = ((await reader.batchesAfterMark()) ?? 0) > BEHIND_MAX;
+  if (markState.state === 'read' && !isOld)
+    return behind === 0
+      ? null
+      : `journal.head was ${behind} commands behind the journal, as a crash can leave it`;
+  const state = markState.state === 'read' ? 'outdated' : markState.state;
+  if (acceptMissingMark)
+    return `journal.head was ${state}; the journal was accepted as complete, with its end at ${end.sequence}`;
+  const older = isOld
+    ? ` (it is ${behind} commands behind, and no crash leaves it more than ${BEHIND_MAX} commits ` +
+      'behind: it was put back from a copy)'
+    : '';
+  throw new UnmarkedJournal(
+    `${join(folder, HEAD_FILE)} is ${state}${older}, so it is unknown whether the journal, which ` +
+      `ends at sequence ${end.sequence}, is complete. Only if this journal is known to be ` +
+      `complete, start on it once with ACCEPT_MISSING_MARK=on. ${adviceFor(folder)}`,
+    end.sequence + 1,
+    undefined,
+    HEAD_FILE,
+  );
+}

@@ -1,0 +1,321 @@
+/**
+ * An engine fed by a journal: at a start, in the follower's thread, on a standby, in the replay
+ * tool.
+ *
+ * Always holds: after each batch the engine has the sequence and the digest that the exchange had.
+ * Otherwise a {@link JournalError} says where they differ, and the engine must not be used any
+ * more. The engine at the end is the same from a snapshot and from the first command.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Engine } from '../../engine/engine.js';
+import { kindAt, readCommand, timeOf } from '../../engine/interface/command-record.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { checkRecord } from '../../engine/interface/record-check.js';
+import { KIND_NAMES, RecordBuffer, RecordError } from '../../engine/interface/records.js';
+import { JournalError } from '../journal/errors.js';
+import { GENESIS, type JournalPosition } from '../journal/format.js';
+import { type JournalBatch, type JournalSource, positionAfter } from '../journal/store.js';
+import { loadNewestSnapshot } from './snapshot/load.js';
+
+interface RecoveryOptions {
+  reader: JournalSource;
+  /** Empty, or at `after`. */
+  engine: Engine;
+  /** The position of an engine that is not empty: the end of a batch. */
+  after?: JournalPosition;
+  /** Milliseconds on any clock that does not go back. */
+  elapsedMs: () => number;
+}
+
+export interface RecoveryReport {
+  batches: number;
+  commands: number;
+  durationMs: number;
+  /** The end of the journal, and the engine's position. */
+  end: JournalPosition;
+}
+
+/** Where recovery reports its progress; fields first, as pino has it. */
+export interface RecoveryLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** What a start asks of its recovery. */
+export interface StartOptions {
+  log: RecoveryLog;
+  /** Milliseconds on any clock that does not go back. */
+  elapsedMs: () => number;
+  /** Called once, before the first command is replayed, so that no table grows meanwhile. */
+  makeRoom?: (engine: Engine) => void;
+}
+
+export interface SnapshotRecovery extends Omit<RecoveryReport, 'durationMs'> {
+  engine: Engine;
+  /** Of the snapshot that was used; 0: none. */
+  snapshotSequence: number;
+  /** Time taken to read the snapshot, and to replay the rest. */
+  loadMs: number;
+  replayMs: number;
+}
+
+/**
+ * The engine at the end of the journal, from the newest usable snapshot or the first command.
+ * @throws JournalError when the journal is damaged, or an undamaged snapshot is ahead of it.
+ */
+export async function recoverFromSnapshot(
+  options: StartOptions & { folder: string; reader: JournalSource },
+): Promise<SnapshotRecovery> {
+  const { folder, reader, log, elapsedMs, makeRoom } = options;
+  const startedMs = elapsedMs();
+  const { engine, position: after } = await loadNewestSnapshot({ folder, reader, log });
+  makeRoom?.(engine);
+  const loadMs = elapsedMs() - startedMs;
+  const report = await recover({ reader, engine, after, elapsedMs });
+  const { batches, commands, durationMs: replayMs, end } = report;
+  const snapshotSequence = after.sequence;
+  const times = { loadMs: Math.round(loadMs), replayMs: Math.round(replayMs) };
+  log.info(
+    { sequence: engine.sequence, snapshotSequence, ...times, batches, commands },
+    snapshotSequence === 0
+      ? 'recovered from the whole journal'
+      : 'recovered from a snapshot and the rest of the journal',
+  );
+  return { engine, end, snapshotSequence, loadMs, replayMs, batches, commands };
+}
+
+/**
+ * Applies every batch of the journal that the engine has not seen.
+ * @throws JournalError naming the first sequence that is damaged or leads to another digest.
+ */
+export async function recover(options: RecoveryOptions): Promise<RecoveryReport> {
+  const { reader, engine, after = GENESIS, elapsedMs } = options;
+  const startedMs = elapsedMs();
+  let batches = 0;
+  const follower = new JournalFollower(engine, after, {
+    proven: () => {
+      batches++;
+      return true;
+    },
+  });
+  await follower.follow(reader);
+  const { position: end } = follower;
+  const commands = end.sequence - after.sequence;
+  return { batches, commands, durationMs: elapsedMs() - startedMs, end };
+}
+
+/** Called before a command is applied. */
+export type Applying = (atMs: number) => void;
+/** Called after a command was applied; the engine has its result and events. */
+export type Applied = (records: RecordBuffer, at: number) => void;
+
+/** An {@link Applied} for those who want the command as an object. */
+export function withCommand(applied: (command: Command, atMs: number) => void): Applied {
+  return (records, at) => applied(readCommand(records, at), timeOf(records, at));
+}
+
+/** What the owner of a {@link JournalFollower} is told. Nothing is applied before it answers. */
+export interface Watch {
+  /** Before each batch. False: it is not applied, and `follow` ends. */
+  mayApply?: () => boolean | Promise<boolean>;
+  applying?: Applying;
+  applied?: Applied;
+  /** After each batch, whose digest is right. False: `follow` ends. */
+  proven?: (batch: JournalBatch) => boolean | Promise<boolean>;
+}
+
+/** An engine that has executed fewer commands is small: to reserve its tables takes 20 ms. */
+const SMALL_COMMANDS = 20_000;
+/** Commands that are applied without a look at the time of the turn. */
+const PIECE_COMMANDS = 16;
+/**
+ * The work between two turns of the event loop, a few milliseconds: numbers in the events, which
+ * tell how much a command has done, and as much as a small event for each command. A command that
+ * settles a market makes hundreds of events, and a batch may have hundreds of such commands.
+ */
+const TURN_WORK = 20_000;
+const COMMAND_WORK = 8;
+
+/**
+ * An engine that follows a journal. Between its turns the thread answers messages, also within a
+ * batch: what is read then is durable and chained, but its digest is compared at the batch's end.
+ */
+export class JournalFollower {
+  /** Within a batch: its end is not proven. */
+  isWithinBatch = false;
+  private readonly replay: Replay;
+  private hasRoom = false;
+  /** Since the turn began. */
+  private work = 0;
+
+  /**
+   * @param position where the engine is: the end of a batch.
+   * @throws JournalError when it is not.
+   */
+  constructor(
+    private readonly engine: Engine,
+    public position: JournalPosition,
+    private readonly watch: Watch = {},
+  ) {
+    checkStart(engine, position);
+    const { applied, applying } = watch;
+    this.replay = new Replay(
+      engine,
+      (records, at) => {
+        this.work += COMMAND_WORK + engine.events.length;
+        applied?.(records, at);
+      },
+      applying,
+    );
+  }
+
+  /**
+   * Applies what a journal has after the position, up to its end or until the owner ends it.
+   * @throws JournalError at the first sequence that is damaged or leads to another digest.
+   */
+  async follow(source: JournalSource): Promise<void> {
+    const { mayApply, proven } = this.watch;
+    for await (const batch of source.batches(this.position)) {
+      if (!this.hasRoom && this.engine.sequence >= SMALL_COMMANDS) await this.makeRoom();
+      if (mayApply !== undefined && !(await mayApply())) return;
+      await this.apply(batch);
+      if (proven !== undefined && !(await proven(batch))) return;
+    }
+  }
+
+  private async apply(batch: JournalBatch): Promise<void> {
+    this.isWithinBatch = true;
+    this.replay.begin(batch);
+    while (!this.replay.applyNext(PIECE_COMMANDS)) if (this.work >= TURN_WORK) await this.turn();
+    this.isWithinBatch = false;
+    this.position = positionAfter(batch);
+    if (this.work >= TURN_WORK) await this.turn();
+  }
+
+  private async turn(): Promise<void> {
+    await nextTurn();
+    this.work = 0;
+  }
+
+  /** So that no table is moved once it is large. */
+  private async makeRoom(): Promise<void> {
+    this.hasRoom = true;
+    for (const _ of this.engine.reserveInPieces()) await nextTurn();
+  }
+}
+
+function checkStart(engine: Engine, after: JournalPosition): void {
+  const digestFits = after.digest === null || after.digest === engine.digest();
+  if (engine.sequence === after.sequence && digestFits) return;
+  throw new JournalError(
+    `the engine is at sequence ${engine.sequence} with the digest ${engine.digest()}, not at ` +
+      `${after.sequence} with ${after.digest}: the snapshot that it started from does not ` +
+      'belong to this journal',
+    after.sequence + 1,
+  );
+}
+
+export class Replay {
+  private readonly records = new RecordBuffer();
+  /** The batch that is being applied, and where its next record is. */
+  private batch: JournalBatch | null = null;
+  private at = 0;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly applied: Applied = () => {},
+    private readonly applying: Applying = () => {},
+  ) {}
+
+  /** @throws JournalError at the first command that cannot be applied, or at another digest. */
+  apply(batch: JournalBatch): void {
+    this.begin(batch);
+    this.applyNext(Number.POSITIVE_INFINITY);
+  }
+
+  /** Begins a batch that is applied in pieces. @throws JournalError if it is not the next one. */
+  begin(batch: JournalBatch): void {
+    const { engine } = this;
+    const { firstSequence } = batch;
+    if (this.batch !== null) throw new Error('a batch is still being applied');
+    if (firstSequence !== engine.sequence + 1) {
+      const what = `the batch at ${firstSequence} does not follow ${engine.sequence}`;
+      throw new JournalError(what, engine.sequence + 1);
+    }
+    this.load(batch);
+    this.batch = batch;
+    this.at = 0;
+  }
+
+  /**
+   * Applies at most that many commands of the batch that has begun, and checks the digest after its
+   * last. Returns whether the batch is done.
+   * @throws JournalError at the first command that cannot be applied, or at another digest.
+   */
+  applyNext(commands: number): boolean {
+    const { engine, records } = this;
+    const batch = this.batch!;
+    const { lastSequence } = batch;
+    const until = Math.min(lastSequence, engine.sequence + commands);
+    for (let sequence = engine.sequence + 1; sequence <= until; sequence++) {
+      if (this.at === records.length)
+        throw mismatch(sequence, `is missing from its row, which should end at ${lastSequence}`);
+      this.at = this.applyOne(this.at, sequence);
+    }
+    if (until < lastSequence) return false;
+    if (this.at !== records.length)
+      throw mismatch(lastSequence + 1, `is in a row that should end before it`);
+    const digest = engine.digest();
+    if (digest !== batch.digest) throw otherDigest(batch, digest);
+    this.batch = null;
+    return true;
+  }
+
+  private load(batch: JournalBatch): void {
+    try {
+      this.records.load(batch.records);
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error;
+      throw mismatch(batch.firstSequence, `cannot be decoded: ${error.message}`, error);
+    }
+  }
+
+  /** Checks and applies the command at `at`, and returns where the next one starts. */
+  private applyOne(at: number, sequence: number): number {
+    const { engine, records } = this;
+    try {
+      const next = checkRecord(records, at);
+      this.applying(timeOf(records, at));
+      engine.applyRecord(records, at);
+      this.applied(records, at);
+      return next;
+    } catch (error) {
+      const { message } = error as Error;
+      if (error instanceof RecordError)
+        throw mismatch(sequence, `cannot be decoded: ${message}`, error);
+      const kind = KIND_NAMES[kindAt(records, at)];
+      throw mismatch(sequence, `(${kind}) cannot be applied: ${message}`, error);
+    }
+  }
+}
+
+function mismatch(sequence: number, what: string, cause?: unknown): JournalError {
+  return new JournalError(
+    `the journal's command at sequence ${sequence} ${what}. Its row is undamaged, so it was ` +
+      'written by another or a faulty version of this program: replay it with the version that ' +
+      'wrote it.',
+    sequence,
+    cause,
+  );
+}
+
+function otherDigest(batch: JournalBatch, digest: string): JournalError {
+  return new JournalError(
+    `after sequence ${batch.lastSequence} the engine's digest is ${digest}, but the exchange ` +
+      `that wrote the journal had ${batch.digest}: one of the commands from ` +
+      `${batch.firstSequence} on had another result then. This is another version of the ` +
+      'program, or one of the two runs had faulty memory: replay it with the version that ' +
+      'wrote it.',
+    batch.firstSequence,
+  );
+}

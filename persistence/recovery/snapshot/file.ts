@@ -1,0 +1,264 @@
+/**
+ * Writing and reading one snapshot file (format.ts). All of it blocks, and none runs on the trading
+ * thread.
+ *
+ * Always holds: a file with a snapshot's name is complete, on disk, and was read back: its checksum
+ * was right, and the engine restored from it had the right digest. Until then its name is
+ * temporary.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { fstatSync, fsyncSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Engine } from '../../../engine/engine.js';
+import { StateWriter } from '../../../engine/storage/archive.js';
+import { atOnce, type Work } from '../../../engine/storage/pieces.js';
+import { FORMAT_VERSION, type JournalPosition } from '../../journal/format.js';
+import { withFile } from '../../storage/files.js';
+import { sharedBytes } from '../../storage/shared-bytes.js';
+import {
+  decodeSnapshotHeader,
+  encodeSnapshotHeader,
+  SNAPSHOT_HEADER_BYTES,
+  SNAPSHOT_SUM_BYTES,
+  SnapshotError,
+  type SnapshotHeader,
+} from './format.js';
+
+/** What is copied without a pause. */
+const COPIED_BYTES = 256 * 1024;
+/** The state is hashed, written and read in pieces of this size. */
+const PIECE_BYTES = 8 * 1024 * 1024;
+/** It is collected in pieces that double up to that size: a small state takes little memory. */
+const FIRST_PIECE_BYTES = 256 * 1024;
+
+/** The engine's state at one moment, in memory: quick to copy, and written by another thread. */
+export interface SnapshotContent {
+  header: SnapshotHeader;
+  pieces: Uint8Array[];
+}
+
+export interface LoadedSnapshot {
+  header: SnapshotHeader;
+  /** Its checksum: SHA-256 over everything before it, 64 hex digits. */
+  hash: string;
+  engine: Engine;
+}
+
+/** Copies the state of the engine, which must be at `position`. */
+export function takeSnapshot(engine: Engine, position: JournalPosition): SnapshotContent {
+  return atOnce(copyState(engine, position));
+}
+
+/** The same in pieces, between which the engine may be read but no command be applied. */
+export function* copyState(engine: Engine, position: JournalPosition): Work<SnapshotContent> {
+  const collector = new PieceCollector();
+  const writer = new StateWriter(
+    (bytes) => collector.add(bytes),
+    (bytes) => collector.addLater(bytes),
+  );
+  const pieces = engine.archiveInPieces(writer);
+  while (pieces.next().done !== true) {
+    yield;
+    yield* collector.copyLater();
+  }
+  writer.finish();
+  yield* collector.copyLater();
+  const header = {
+    version: FORMAT_VERSION,
+    sequence: engine.sequence,
+    atMs: engine.nowMs,
+    digest: engine.digest(),
+    hash: position.hash,
+    stateBytes: collector.totalBytes,
+  };
+  if (header.sequence !== position.sequence || header.digest !== position.digest) {
+    throw new Error(
+      `the engine is at sequence ${header.sequence}, the journal at ${position.sequence}`,
+    );
+  }
+  return { header, pieces: collector.finish() };
+}
+
+/**
+ * Writes the file under a temporary name, reads it back, renames it, and syncs the folder. Returns
+ * its hash, for which the journal is to vouch.
+ */
+export function writeSnapshot(path: string, content: SnapshotContent): string {
+  const temporary = temporaryPath(path);
+  try {
+    writeWhole(temporary, content);
+    const { hash } = readSnapshot(temporary);
+    renameSync(temporary, path);
+    withFile(dirname(path), 'r', fsyncSync);
+    return hash;
+  } catch (error) {
+    removeUnfinished(path);
+    throw error;
+  }
+}
+
+/** Removes the temporary file of a snapshot that is no longer being written. */
+export function removeUnfinished(path: string): void {
+  rmSync(temporaryPath(path), { force: true });
+}
+
+function temporaryPath(path: string): string {
+  return `${path}.tmp`;
+}
+
+/**
+ * Reads a whole snapshot and restores its engine. @throws SnapshotError that says what is wrong.
+ */
+export function readSnapshot(path: string): LoadedSnapshot {
+  return withFile(path, 'r', (file) => {
+    const fileBytes = fstatSync(file).size;
+    const head = readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES));
+    const header = decodeSnapshotHeader(head, fileBytes);
+    const state = readExactly(file, header.stateBytes);
+    const sum = readExactly(file, SNAPSHOT_SUM_BYTES);
+    if (!hashInPieces(createHash('sha256').update(head), state).digest().equals(sum)) {
+      throw new SnapshotError('its checksum does not match: it is damaged');
+    }
+    return { header, hash: sum.toString('hex'), engine: restore(header, state) };
+  });
+}
+
+/** The checksum at the end of a file, whatever its content is; null: the file is too short. */
+export function checksumIn(path: string): string | null {
+  return withFile(path, 'r', (file) => {
+    const at = fstatSync(file).size - SNAPSHOT_SUM_BYTES;
+    if (at < 0) return null;
+    const sum = Buffer.alloc(SNAPSHOT_SUM_BYTES);
+    return readSync(file, sum, 0, sum.length, at) === sum.length ? sum.toString('hex') : null;
+  });
+}
+
+function restore(header: SnapshotHeader, state: Buffer): Engine {
+  let engine: Engine;
+  try {
+    engine = Engine.restore(state);
+  } catch (error) {
+    const what = `no engine can be restored from it: ${(error as Error).message}`;
+    throw new SnapshotError(what, { cause: error });
+  }
+  const { sequence, atMs, digest } = header;
+  if (engine.sequence !== sequence || engine.nowMs !== atMs || engine.digest() !== digest) {
+    throw new SnapshotError(
+      `the engine in it is at sequence ${engine.sequence} with the digest ${engine.digest()}`,
+    );
+  }
+  return engine;
+}
+
+function writeWhole(path: string, { header, pieces }: SnapshotContent): void {
+  withFile(path, 'w', (file) => {
+    const hash = createHash('sha256');
+    for (const piece of [encodeSnapshotHeader(header), ...pieces]) {
+      hash.update(piece);
+      writeExactly(file, piece);
+    }
+    writeExactly(file, hash.digest());
+    fsyncSync(file);
+  });
+}
+
+function writeExactly(file: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+}
+
+/** In pieces, because one read returns at most 2 GiB. */
+function readExactly(file: number, count: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(count);
+  for (let at = 0; at < count; ) {
+    const got = readSync(file, bytes, at, Math.min(PIECE_BYTES, count - at), null);
+    if (got === 0) throw new SnapshotError('it is cut short');
+    at += got;
+  }
+  return bytes;
+}
+
+function hashInPieces(hash: Hash, bytes: Buffer): Hash {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+    hash.update(bytes.subarray(at, at + PIECE_BYTES));
+  return hash;
+}
+
+/** Bytes that have their place, in a piece from `at` on, and are not copied yet. */
+interface Later {
+  source: Uint8Array;
+  piece: number;
+  at: number;
+}
+
+/**
+ * Copies the bytes of an archive into large pieces, in memory that the thread that writes them
+ * shares (storage/shared-bytes.ts). A piece gets its memory when the first bytes are copied to it:
+ * clean memory for a large table takes longer than to copy it.
+ */
+class PieceCollector {
+  totalBytes = 0;
+  private readonly pieces: (Uint8Array<SharedArrayBuffer> | null)[] = [null];
+  /** Of the last piece: its length, and how much of it has been given away. */
+  private length = FIRST_PIECE_BYTES;
+  private used = 0;
+  private later: Later[] = [];
+
+  /** For bytes that are valid only during the call. */
+  add(bytes: Uint8Array): void {
+    this.place(bytes, (source, piece, at) => this.memoryOf(piece).set(source, at));
+  }
+
+  /** For bytes that stay valid until {@link copyLater} is done. */
+  addLater(bytes: Uint8Array): void {
+    this.place(bytes, (source, piece, at) => this.later.push({ source, piece, at }));
+  }
+
+  *copyLater(): Work<void> {
+    for (const { source, piece, at } of this.later) {
+      const target = this.memoryOf(piece);
+      for (let from = 0; from < source.length; from += COPIED_BYTES) {
+        target.set(source.subarray(from, from + COPIED_BYTES), at + from);
+        yield;
+      }
+    }
+    this.later = [];
+  }
+
+  /** All pieces, once nothing is left to copy. */
+  finish(): Uint8Array<SharedArrayBuffer>[] {
+    const whole = this.pieces.slice(0, -1).map((_, piece) => this.memoryOf(piece));
+    if (this.used === 0) return whole;
+    return [...whole, this.memoryOf(whole.length).subarray(0, this.used)];
+  }
+
+  private place(
+    bytes: Uint8Array,
+    take: (source: Uint8Array, piece: number, at: number) => void,
+  ): void {
+    this.totalBytes += bytes.length;
+    for (let from = 0; from < bytes.length; ) {
+      const count = Math.min(this.length - this.used, bytes.length - from);
+      take(bytes.subarray(from, from + count), this.pieces.length - 1, this.used);
+      this.used += count;
+      from += count;
+      if (this.used === this.length) this.next();
+    }
+  }
+
+  private next(): void {
+    this.pieces.push(null);
+    this.length = pieceBytes(this.pieces.length - 1);
+    this.used = 0;
+  }
+
+  private memoryOf(piece: number): Uint8Array<SharedArrayBuffer> {
+    const memory = this.pieces[piece] ?? sharedBytes(pieceBytes(piece));
+    this.pieces[piece] = memory;
+    return memory;
+  }
+}
+
+/** Pieces double up to the full size. */
+function pieceBytes(piece: number): number {
+  return Math.min(PIECE_BYTES, FIRST_PIECE_BYTES * 2 ** piece);
+}

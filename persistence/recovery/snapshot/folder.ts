@@ -1,0 +1,61 @@
+/**
+ * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits.
+ * Three are kept, in case the newest is damaged, and the newest that the journal vouches for.
+ */
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createPrivateFolder, syncPath } from '../../storage/files.js';
+
+const KEPT = 3;
+const NAME = /^snapshot-(\d{16})\.bin$/;
+const TEMPORARY = /^snapshot-\d{16}\.bin\.tmp$/;
+
+export interface SnapshotName {
+  sequence: number;
+  name: string;
+  path: string;
+}
+
+function folderOf(dataFolder: string): string {
+  return join(dataFolder, 'snapshots');
+}
+
+export function snapshotNameOf(dataFolder: string, sequence: number): SnapshotName {
+  const name = `snapshot-${String(sequence).padStart(16, '0')}.bin`;
+  return { sequence, name, path: join(folderOf(dataFolder), name) };
+}
+
+/** Newest first; none where there is no folder. */
+export function listSnapshots(dataFolder: string): SnapshotName[] {
+  return namesIn(folderOf(dataFolder))
+    .map((name) => NAME.exec(name))
+    .filter((match) => match !== null)
+    .map((match) => snapshotNameOf(dataFolder, Number(match[1])))
+    .sort((a, b) => b.sequence - a.sequence);
+}
+
+/** Creates the folder, and removes temporary files that a crash left. For the writer only. */
+export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
+  const folder = folderOf(dataFolder);
+  await createPrivateFolder(folder);
+  await syncPath(dataFolder);
+  for (const name of namesIn(folder))
+    if (TEMPORARY.test(name)) rmSync(join(folder, name), { force: true });
+}
+
+/**
+ * Removes all but the newest up to `sequence`, and never the one at `vouchedSequence`. Those ahead
+ * of the journal do not count.
+ */
+export function removeOldSnapshots(
+  dataFolder: string,
+  { sequence, vouchedSequence }: { sequence: number; vouchedSequence: number },
+): void {
+  const snapshots = listSnapshots(dataFolder).filter((snapshot) => snapshot.sequence <= sequence);
+  for (const old of snapshots.slice(KEPT))
+    if (old.sequence !== vouchedSequence) rmSync(old.path, { force: true });
+}
+
+function namesIn(folder: string): string[] {
+  return statSync(folder, { throwIfNoEntry: false }) === undefined ? [] : readdirSync(folder);
+}

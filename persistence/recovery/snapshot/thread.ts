@@ -1,0 +1,48 @@
+/**
+ * Writes snapshots in their own thread: to read one back restores an engine, which takes seconds
+ * with a million users, and the follower must continue.
+ */
+import { Worker } from 'node:worker_threads';
+import { compiledFile } from '../../storage/program-folder.js';
+import { removeUnfinished, type SnapshotContent } from './file.js';
+import { snapshotNameOf } from './folder.js';
+import type { SnapshotHeader } from './format.js';
+
+export interface SnapshotTask {
+  folder: string;
+  header: SnapshotHeader;
+  pieces: Uint8Array[];
+}
+
+/** The thread's one message: the snapshot's hash, or why there is no snapshot. */
+export type SnapshotResult = { hash: string } | { problem: string };
+
+export interface SnapshotWriting {
+  /**
+   * Resolves with the snapshot's hash when it is on disk under its name; rejects when it could not
+   * be written.
+   */
+  done: Promise<string>;
+  /** Terminates the thread, and removes the temporary file. */
+  cancel(): Promise<void>;
+}
+
+/** The other thread shares the memory of the content, which must not change any more. */
+export function writeSnapshotInThread(folder: string, content: SnapshotContent): SnapshotWriting {
+  const workerData: SnapshotTask = { folder, ...content };
+  const worker = new Worker(compiledFile('persistence/recovery/snapshot/worker.js'), {
+    workerData,
+  });
+  const done = new Promise<string>((resolve, reject) => {
+    worker.on('message', (result: SnapshotResult) =>
+      'hash' in result ? resolve(result.hash) : reject(new Error(result.problem)),
+    );
+    worker.on('error', reject);
+    worker.on('exit', () => reject(new Error('the thread that writes it has ended')));
+  });
+  const cancel = async () => {
+    await worker.terminate();
+    removeUnfinished(snapshotNameOf(folder, content.header.sequence).path);
+  };
+  return { done, cancel };
+}

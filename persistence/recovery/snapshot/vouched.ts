@@ -1,0 +1,42 @@
+/**
+ * What the journal says about a snapshot. After the follower has written one, the exchange journals
+ * its hash (`vouchForSnapshot`), so that the journal's chain covers the file: whoever changes the
+ * file and makes its own checksum right would have to change the journal, too.
+ */
+import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
+import { CommandKind, type CommandOf } from '../../../engine/interface/commands.js';
+import { RecordBuffer } from '../../../engine/interface/records.js';
+import type { JournalPosition } from '../../journal/format.js';
+import { recordsIn } from '../../journal/row.js';
+import type { JournalBatch } from '../../journal/store.js';
+
+/** The part of a journal's reader that is needed. */
+interface Batches {
+  batches(after: JournalPosition): AsyncIterable<JournalBatch>;
+}
+
+/** The command at `at` if it vouches for a snapshot; otherwise null. */
+export function vouchAt(records: RecordBuffer, at: number): CommandOf<'vouchForSnapshot'> | null {
+  if (kindAt(records, at) !== CommandKind.vouchForSnapshot) return null;
+  return readCommand(records, at) as CommandOf<'vouchForSnapshot'>;
+}
+
+/**
+ * The hash that the journal first states for the snapshot at `position`; null: none. A snapshot's
+ * hash is journalled seconds after it was taken, so a few batches are read, or, without one, all
+ * to the journal's end.
+ * @throws JournalError when the journal is damaged there.
+ */
+export async function vouchedHash(
+  reader: Batches,
+  position: JournalPosition,
+): Promise<string | null> {
+  const records = new RecordBuffer();
+  for await (const batch of reader.batches(position)) {
+    for (const at of recordsIn(batch, records)) {
+      const vouch = vouchAt(records, at);
+      if (vouch?.snapshotSequence === position.sequence) return vouch.snapshotHash;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,296 @@
+/**
+ * Follows a journal on PostgreSQL with an engine in this thread: this keeps a standby warm and lets
+ * a replica serve reads. The engine starts from the newest usable snapshot of the node's own folder
+ * and is at the end of what is there when {@link JournalTail.open} returns.
+ *
+ * It reads from a standby of the cluster, if there is one: a standby shows only what is on two
+ * machines. A lost connection, another leader, another primary and a node that has fallen behind
+ * are all survived: it looks for the node that has most and goes on from its own position.
+ *
+ * Always holds: the engine has the batches of one chain of hashes, and after each the digest that
+ * the leader had. Only a journal that cannot be read now is tried again. If the journal leads
+ * elsewhere, if the cluster lost what this engine has, or if a watcher throws, which is a bug, the
+ * tail ends and `onFatal` is called: the process must end. Its next start begins with a snapshot.
+ *
+ * A batch may have tens of thousands of commands. A read between two turns of the follower sees a
+ * state in the middle of a batch: it is durable and chained, but its digest is only compared at the
+ * end of the batch.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Engine } from '../../engine/engine.js';
+import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import type { JournalPosition } from '../journal/format.js';
+import type { JournalBatch, JournalSource } from '../journal/store.js';
+import {
+  type Applied,
+  JournalFollower,
+  type RecoveryLog,
+  recoverFromSnapshot,
+} from '../recovery/recovery.js';
+import type { PostgresAddress } from './postgres/address.js';
+import { type JournalHead, PostgresSource } from './postgres/postgres-source.js';
+
+const POLL_EVERY_MS = 5;
+/** The pause after a failed read, before a node is looked for. */
+const RETRY_AFTER_MS = 50;
+/** A node whose last news is older than this is compared with the others. */
+const STALE_MS = 2_000;
+
+export interface TailOptions {
+  /** Of this node, with its snapshots; it may be empty. */
+  folder: string;
+  address: PostgresAddress;
+  log: RecoveryLog;
+  /** Milliseconds on any clock that does not go back. */
+  elapsedMs: () => number;
+  /** The pause between two looks at the journal. Default: 5 ms. */
+  pollEveryMs?: number;
+}
+
+export interface TailWatcher {
+  /** After each command: the engine has its result and its events, until the next one. */
+  applied?: Applied;
+  /** After the last command of each batch. Its bytes are valid until the call returns. */
+  batchApplied?: (batch: JournalBatch) => void;
+  /** After each look at the journal: who leads, and where. Also without anything new. */
+  seen?: (head: JournalHead) => void;
+  /** Once: the engine must not be used any more, and the process must end. */
+  onFatal: (error: Error) => void;
+}
+
+export class JournalTail {
+  readonly engine: Engine;
+  /** null between two nodes. */
+  private source: PostgresSource | null;
+  /** Whether it has been seen that the source has the batch at the engine's end. */
+  private isProven = true;
+  private readonly follower: JournalFollower;
+  private watcher: TailWatcher | null = null;
+  private lastHead: JournalHead;
+  /** When the last head was asked for. */
+  private headAtMs: number;
+  private lastTrouble: string | null = null;
+  private stopping = false;
+  private readonly stopped = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  private constructor(
+    private readonly options: TailOptions,
+    start: { source: PostgresSource; engine: Engine; end: JournalPosition; head: JournalHead },
+  ) {
+    this.engine = start.engine;
+    this.source = start.source;
+    this.follower = new JournalFollower(start.engine, start.end, {
+      applied: (records, at) => this.watcher?.applied?.(records, at),
+      proven: (batch) => {
+        if (this.watcher === null) return true;
+        this.watcher.batchApplied?.(batch);
+        return !this.stopping;
+      },
+    });
+    this.lastHead = start.head;
+    this.headAtMs = options.elapsedMs();
+  }
+
+  /**
+   * An engine at the end of what is there, which does not follow yet.
+   * @throws JournalUnavailable without a node, JournalError without a journal or for damage.
+   */
+  static async open(options: TailOptions): Promise<JournalTail> {
+    const { folder, address, log, elapsedMs } = options;
+    const source = await PostgresSource.open(address, 'standby');
+    try {
+      const recovered = await recoverFromSnapshot({ folder, reader: source, log, elapsedMs });
+      const { engine, end } = recovered;
+      return new JournalTail(options, { source, engine, end, head: await source.head() });
+    } catch (error) {
+      await source.close();
+      throw error;
+    }
+  }
+
+  /** Follows from here on, until {@link close}. Called once. */
+  start(watcher: TailWatcher): void {
+    this.watcher = watcher;
+    this.running = this.run(watcher);
+  }
+
+  /** The last sequence that the engine has; all up to it is durable. */
+  get sequence(): number {
+    return this.engine.sequence;
+  }
+
+  /** The end of the last whole batch. */
+  get end(): JournalPosition {
+    return this.follower.position;
+  }
+
+  /** What the last look at the journal found. */
+  get head(): JournalHead {
+    return this.lastHead;
+  }
+
+  /**
+   * How old the engine's state can be: everything acknowledged that long ago, or earlier, is in it.
+   * It grows while no leader writes or renews its lease, and while no node answers. The clocks of
+   * the nodes are compared, so they must be synchronized.
+   */
+  get ageMs(): number {
+    return this.lastHead.ageMs + this.options.elapsedMs() - this.headAtMs;
+  }
+
+  /** Why it cannot read now (it retries), null: it can. */
+  get trouble(): string | null {
+    return this.lastTrouble;
+  }
+
+  /** Ends, at the end of a batch. */
+  async close(): Promise<void> {
+    this.stopping = true;
+    this.stopped.abort();
+    await this.running;
+    await this.release();
+  }
+
+  /**
+   * Ends as {@link close} does, and applies what `reader` has beyond it: the rest of the journal
+   * for a new leader, whose epoch must be replicated. Returns the end.
+   * @throws JournalError when it does not continue what the engine has.
+   */
+  async finish(reader: JournalSource): Promise<JournalPosition> {
+    await this.close();
+    await this.checkPosition(reader);
+    this.watcher = null;
+    await this.follower.follow(reader);
+    return this.end;
+  }
+
+  private async run(watcher: TailWatcher): Promise<void> {
+    while (!this.stopping) {
+      let waitMs = this.options.pollEveryMs ?? POLL_EVERY_MS;
+      try {
+        await this.look(watcher);
+        this.worksAgain();
+      } catch (error) {
+        if (!(error instanceof JournalUnavailable)) {
+          this.stopping = true;
+          watcher.onFatal(error as Error);
+          return;
+        }
+        this.failed(error);
+        await this.release();
+        waitMs = RETRY_AFTER_MS;
+      }
+      if (!this.stopping) await this.pause(waitMs);
+    }
+  }
+
+  /** Reads and applies what is new. */
+  private async look(watcher: TailWatcher): Promise<void> {
+    const { elapsedMs } = this.options;
+    const source = this.source ?? this.use(await this.openAgain());
+    const askedMs = elapsedMs();
+    const head = await source.head();
+    if (head.lastSequence < this.end.sequence) {
+      const { lastSequence } = head;
+      const { sequence } = this.end;
+      throw new JournalUnavailable(`the node ends at ${lastSequence}, before ${sequence}`);
+    }
+    if (!this.isProven) {
+      await this.checkPosition(source);
+      this.isProven = true;
+    }
+    if (head.lastSequence > this.end.sequence) {
+      await this.follow(source);
+      if (!this.stopping) await this.mustBeAt(head.lastSequence, source);
+    }
+    if (this.stopping) return;
+    this.lastHead = head;
+    this.headAtMs = askedMs;
+    watcher.seen?.(head);
+    if (head.ageMs > STALE_MS) await this.lookElsewhere(head);
+  }
+
+  /** @throws JournalError that says so if the journal was cut before the position. */
+  private async follow(source: JournalSource): Promise<void> {
+    try {
+      await this.follower.follow(source);
+    } catch (error) {
+      if (error instanceof JournalError) await this.checkPosition(source);
+      throw error;
+    }
+  }
+
+  /**
+   * A journal that is longer than what the engine has, without a batch that begins after that, was
+   * cut and written again: a batch of other commands lies over the engine's end.
+   */
+  private async mustBeAt(lastSequence: number, source: JournalSource): Promise<void> {
+    const { sequence } = this.end;
+    if (sequence >= lastSequence) return;
+    await this.checkPosition(source);
+    throw new JournalError(
+      `the cluster says that its journal ends at ${lastSequence}, but has no batch after ${sequence}`,
+      sequence,
+    );
+  }
+
+  /** Another node may have more: this one may have lost its primary. */
+  private async lookElsewhere({ lastSequence, ageMs }: JournalHead): Promise<void> {
+    const other = await this.openAgain();
+    const head = await other.head().catch(() => null);
+    if (head === null || head.lastSequence < lastSequence || head.ageMs >= ageMs) {
+      await other.close();
+      // No leader renews its lease: none of them knows more, so there is no hurry.
+      await this.pause(RETRY_AFTER_MS);
+      return;
+    }
+    await this.release();
+    this.use(other);
+  }
+
+  private use(source: PostgresSource): PostgresSource {
+    this.source = source;
+    this.isProven = false;
+    return source;
+  }
+
+  private openAgain(): Promise<PostgresSource> {
+    return PostgresSource.open(this.options.address, 'standby');
+  }
+
+  /** @throws JournalError when the journal no longer has what the engine has. */
+  private async checkPosition(reader: JournalSource): Promise<void> {
+    const { sequence, hash } = this.end;
+    const there = await reader.positionAt(sequence);
+    if (there?.hash.equals(hash)) return;
+    throw new JournalError(
+      `the cluster has another batch at sequence ${sequence} than this process has applied, or ` +
+        'none: a node was promoted that had not received everything, or the tables were restored. ' +
+        'Start this process again: it begins with a snapshot that the journal proves.',
+      sequence,
+    );
+  }
+
+  private failed({ message }: JournalUnavailable): void {
+    if (this.lastTrouble === null)
+      this.options.log.warn({ problem: message }, 'the journal cannot be followed now; retrying');
+    this.lastTrouble = message;
+  }
+
+  private worksAgain(): void {
+    if (this.lastTrouble === null) return;
+    this.lastTrouble = null;
+    this.options.log.info({ sequence: this.sequence }, 'the journal is followed again');
+  }
+
+  private async pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.stopped.signal }).catch(() => {});
+  }
+
+  private async release(): Promise<void> {
+    const { source } = this;
+    this.source = null;
+    await source?.close();
+  }
+}

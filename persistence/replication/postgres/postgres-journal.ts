@@ -1,0 +1,389 @@
+/**
+ * The journal that a leader writes to PostgreSQL: one statement per batch, one at a time.
+ *
+ * Always holds: a batch is reported as committed only when the statement that inserted it has
+ * returned one row, which PostgreSQL does when a quorum of standbys has it on disk. Each statement
+ * returns the settings under which it was committed, and a batch that took long is reported only
+ * after a later statement has returned them again: a change of the settings lets the statements
+ * that wait go on. After the first failure nothing is written any more. What became of a batch
+ * whose connection was lost is unknown: it is never reported, and the next leader reads what is
+ * there before it answers anything.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { JournalError } from '../../journal/errors.js';
+import {
+  type BatchContent,
+  hashOf,
+  type JournalPosition,
+  MAX_ROW_BYTES,
+} from '../../journal/format.js';
+import type { CommitDone, CommitLog } from '../../journal/store.js';
+import { describeAddress, type PostgresAddress } from './address.js';
+import { endOf, PostgresSource } from './postgres-source.js';
+import {
+  APPEND_SQL,
+  LEADER_SQL,
+  RENEW_SQL,
+  RESIGN_SQL,
+  SCHEMA_SQL,
+  TAKE_OVER_SQL,
+  WAITING_SQL,
+} from './schema.js';
+import {
+  connect,
+  type DurabilitySettings,
+  durabilityProblem,
+  hasTables,
+  proveDurability,
+} from './server.js';
+
+/** How long a leader may be silent before another may take over without being told to. */
+export const LEASE_MS = 5_000;
+/** Readers see by it how old their state is, and the leader sees whether it is to hand over. */
+const RENEW_EVERY_MS = 250;
+/** When a statement has no answer for this long, the other nodes are asked who leads. */
+const UNANSWERED_MS = 2_000;
+/** Asking for a lease that is not over changes nothing and costs one look at a row. */
+const ASK_EVERY_MS = 20;
+const REGISTER_EVERY_MS = 1_000;
+/** A warning of PostgreSQL: the wait for the standbys was cut short. One machine has the commit. */
+const NOT_REPLICATED = '01000';
+
+export interface PostgresJournalOptions {
+  address: PostgresAddress;
+  /** Accept a cluster of one node; for development. */
+  isUnreplicated: boolean;
+  /** Do not wait until the lease of the present leader is over. */
+  isForced?: boolean;
+  /** Called while another leader's lease runs, and again when another one leads or serves. */
+  onWaiting?: (leader: Leader) => void;
+  /** Says in the journal, while it waits, that it is ready to take over. */
+  standby?: Standby;
+  /** Ends the waiting: then `takeOver` rejects. */
+  signal?: AbortSignal;
+}
+
+/** Who leads. */
+export interface Leader {
+  epoch: number;
+  /** Where it takes commands of clients; empty until it does. */
+  serving: string;
+}
+
+export interface Standby {
+  id: string;
+  /** Where it will take commands, for operators to read. */
+  address: string;
+  sequence: () => number;
+}
+
+export class PostgresJournal implements CommitLog {
+  private failure: JournalError | null = null;
+  private writing = false;
+  private closing = false;
+  private lost: ((error: JournalError) => void) | null = null;
+  private asked: ((standbyId: string) => void) | null = null;
+  private renewal: NodeJS.Timeout | null = null;
+  /** The renewal that has been sent; null: none. */
+  private renewing: Promise<void> | null = null;
+  private waiting = 0;
+  /** What each renewal says. */
+  private said = { address: '', serving: '' };
+  private isWatching = false;
+
+  private constructor(
+    private readonly options: PostgresJournalOptions,
+    private readonly client: pg.Client,
+    readonly epoch: number,
+    private position: JournalPosition,
+  ) {
+    client.on('error', (error) => this.fail(connectionLost(error)));
+    client.on('end', () => this.fail(connectionLost(new Error('the connection has ended'))));
+    client.on('notice', ({ code, message }) => {
+      if (code === NOT_REPLICATED) this.fail(notReplicated(message ?? code));
+    });
+    this.renewLater();
+  }
+
+  /**
+   * Becomes the leader: proves the settings, creates the tables if there are none, waits for the
+   * lease of the leader before, and raises the epoch. Returns when that is replicated, so
+   * everything before it is, too.
+   * @throws JournalError, JournalUnavailable
+   */
+  static async takeOver(options: PostgresJournalOptions): Promise<PostgresJournal> {
+    const { address, isUnreplicated } = options;
+    const client = await connect(address, 'primary');
+    try {
+      await proveDurability(client, isUnreplicated);
+      if (!(await hasTables(client))) await client.query(SCHEMA_SQL);
+      // A standby that tries again finds what it had won without learning of it.
+      const leader = options.standby?.id ?? randomUUID();
+      let warning: string | null = null;
+      client.on('notice', ({ code, message }) => {
+        if (code === NOT_REPLICATED) warning = message ?? code;
+      });
+      const writer = await leadership(client, leader, options);
+      if (warning !== null) throw notReplicated(warning);
+      const end = await endOf(client, describeAddress(address));
+      const { epoch, lastSequence, hash } = writer;
+      if (end.sequence !== lastSequence || !end.hash.equals(hash)) {
+        throw new JournalError(
+          `the journal's last row ends at ${end.sequence}, but the writer's row says ${lastSequence}: ` +
+            'one of the two tables was changed by hand or restored alone. Restore both together.',
+          end.sequence + 1,
+        );
+      }
+      return new PostgresJournal(options, client, epoch, end);
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  get end(): JournalPosition {
+    return this.position;
+  }
+
+  /** How many standbys wait to take over, as of the last renewal. */
+  get standbys(): number {
+    return this.waiting;
+  }
+
+  /** `lost` is called once, when this is no longer the leader or can no longer know. */
+  whenLost(lost: (error: JournalError) => void): void {
+    if (this.failure !== null && !this.closing) lost(this.failure);
+    else this.lost = lost;
+  }
+
+  /** `asked` is called once, when a standby is to take over: this one must then close. */
+  whenAskedToHandOver(asked: (standbyId: string) => void): void {
+    this.asked = asked;
+  }
+
+  /** Says where this leader takes the requests of gateways, as `host:port`. */
+  advertise(address: string): void {
+    this.said = { ...this.said, address };
+    this.renewNow();
+  }
+
+  /** Says where this leader serves clients, which it does from now on. */
+  serves(serving: string): void {
+    this.said = { ...this.said, serving };
+    this.renewNow();
+  }
+
+  append(batch: BatchContent, done: CommitDone): void {
+    this.checkNext(batch);
+    const { firstSequence, lastSequence, records, digest } = batch;
+    const hash = hashOf(batch, this.position.hash);
+    this.writing = true;
+    const values = [this.epoch, firstSequence, lastSequence, records, digest, hash, LEASE_MS];
+    const unanswered = this.watch();
+    this.client.query({ name: 'append', text: APPEND_SQL, values }).then(
+      async ({ rows }) => {
+        clearTimeout(unanswered);
+        this.checkRow(rows[0]);
+        // Sent after the batch, so its answer shows the settings after the commit.
+        if (this.failure === null && this.renewing !== null) await this.renewing;
+        this.writing = false;
+        if (this.failure === null) this.position = { sequence: lastSequence, hash, digest };
+        done(this.failure);
+      },
+      (error: Error) => {
+        clearTimeout(unanswered);
+        this.writing = false;
+        this.fail(unknownFate(error));
+        done(this.failure);
+      },
+    );
+  }
+
+  /** Ends the lease, so that another leader need not wait. Not while a batch is being written. */
+  async close(): Promise<void> {
+    if (this.writing)
+      throw new Error('the journal cannot be closed while a batch is being written');
+    const wasGood = this.failure === null;
+    this.closing = true;
+    this.failure ??= new JournalError('the journal is closed', null);
+    if (this.renewal !== null) clearTimeout(this.renewal);
+    const resigned = wasGood ? this.client.query(RESIGN_SQL, [this.epoch]) : Promise.resolve();
+    const waited = new AbortController();
+    // Without an answer the lease runs out.
+    const late = delay(LEASE_MS, undefined, { signal: waited.signal });
+    await Promise.race([resigned, late]).catch(() => {});
+    waited.abort();
+    await late.catch(() => {});
+    await this.client.end().catch(() => {});
+  }
+
+  private checkNext({ firstSequence, lastSequence, records }: BatchContent): void {
+    if (this.failure !== null) throw this.failure;
+    if (this.writing) throw new Error('a batch is still being written');
+    const isNext = firstSequence === this.position.sequence + 1 && lastSequence >= firstSequence;
+    if (!isNext || !Number.isSafeInteger(lastSequence)) {
+      throw new RangeError(
+        `${firstSequence} to ${lastSequence} does not follow ${this.position.sequence}`,
+      );
+    }
+    if (records.length > MAX_ROW_BYTES) throw new RangeError(`a batch of ${records.length} bytes`);
+  }
+
+  private renewLater(): void {
+    this.renewal = setTimeout(() => this.renew(), RENEW_EVERY_MS);
+    this.renewal.unref();
+  }
+
+  /** An append renews the lease, too; this is for the time in which nothing happens. */
+  private renew(): void {
+    if (this.renewal !== null) clearTimeout(this.renewal);
+    const sent = this.said;
+    this.renewing = this.renewed(sent).then(() => {
+      this.renewing = null;
+      if (this.failure !== null) return;
+      if (this.said === sent) this.renewLater();
+      else this.renew();
+    });
+  }
+
+  private renewNow(): void {
+    if (this.failure === null && this.renewing === null) this.renew();
+  }
+
+  private async renewed({ address, serving }: PostgresJournal['said']): Promise<void> {
+    const unanswered = this.watch();
+    try {
+      const values = [this.epoch, LEASE_MS, address, serving];
+      const { rows } = await this.client.query({ name: 'renew', text: RENEW_SQL, values });
+      this.checkRow(rows[0]);
+      this.waiting = Number(rows[0]?.standbys ?? 0);
+      const successor = rows[0]?.successor ?? '';
+      if (successor !== '' && this.failure === null) {
+        this.asked?.(successor);
+        this.asked = null;
+      }
+    } catch (error) {
+      this.fail(connectionLost(error as Error));
+    }
+    clearTimeout(unanswered);
+  }
+
+  /** Of an append or a renewal. */
+  private checkRow(row: DurabilitySettings | undefined): void {
+    if (row === undefined) {
+      this.fail(takenOver(this.epoch));
+      return;
+    }
+    const problem = durabilityProblem(row, this.options.isUnreplicated);
+    if (problem !== null) this.fail(problem);
+  }
+
+  /**
+   * A statement that waits for standbys is no failure. But if the connection leads to a node that
+   * was cut off, another exchange may have taken over on another node.
+   */
+  private watch(): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      if (this.failure !== null || this.isWatching) return;
+      this.isWatching = true;
+      void this.askOthers().finally(() => {
+        this.isWatching = false;
+      });
+      timer.refresh();
+    }, UNANSWERED_MS);
+    timer.unref();
+    return timer;
+  }
+
+  private async askOthers(): Promise<void> {
+    try {
+      const source = await PostgresSource.open(this.options.address, 'standby');
+      const { epoch } = await source.head().finally(() => source.close());
+      if (epoch > this.epoch) this.fail(takenOver(this.epoch));
+    } catch {
+      // Nobody knows more.
+    }
+  }
+
+  private fail(error: JournalError): void {
+    if (this.failure !== null) return;
+    this.failure = error;
+    if (this.renewal !== null) clearTimeout(this.renewal);
+    // A statement without an answer ends with its connection.
+    if (this.isWatching) void this.client.end().catch(() => {});
+    this.lost?.(error);
+  }
+}
+
+interface Writer {
+  epoch: number;
+  lastSequence: number;
+  hash: Buffer;
+}
+
+/** Raises the epoch as soon as the lease of the leader before is over. */
+async function leadership(
+  client: pg.Client,
+  leader: string,
+  { isForced = false, onWaiting, standby, signal }: PostgresJournalOptions,
+): Promise<Writer> {
+  const ask = async (text: string, values: unknown[], isWaiting: boolean) => {
+    // Missing from the types of pg. A process that waits its turn does not wait for a silent node:
+    // it may be paused, and another one the primary.
+    const query: pg.QueryConfig & { query_timeout?: number } = { text, values };
+    if (isWaiting) query.query_timeout = UNANSWERED_MS;
+    return (await client.query(query)).rows;
+  };
+  let known: Leader | null = null;
+  for (let asks = 0; ; asks++) {
+    const values = [leader, LEASE_MS, isForced, standby?.id ?? ''];
+    const [writer] = await ask(TAKE_OVER_SQL, values, standby !== undefined || asks > 0);
+    // int8 comes as text.
+    if (writer !== undefined) {
+      const { epoch, last_sequence: last, hash } = writer;
+      return { epoch: Number(epoch), lastSequence: Number(last), hash };
+    }
+    if (asks % (REGISTER_EVERY_MS / ASK_EVERY_MS) === 0) {
+      if (standby !== undefined) {
+        const { id, address, sequence } = standby;
+        await ask(WAITING_SQL, [id, address, sequence()], true);
+      }
+      const [row] = await ask(LEADER_SQL, [], true);
+      const leads = { epoch: Number(row.epoch), serving: row.serving };
+      if (leads.epoch !== known?.epoch || leads.serving !== known.serving) onWaiting?.(leads);
+      known = leads;
+    }
+    await delay(ASK_EVERY_MS, undefined, { ...(signal === undefined ? {} : { signal }) });
+  }
+}
+
+function takenOver(epoch: number): JournalError {
+  return new JournalError(
+    `another exchange has taken over the journal from this one, which led in epoch ${epoch}. ` +
+      'Commands that were not acknowledged may be lost; no other is.',
+    null,
+  );
+}
+
+function unknownFate(error: Error): JournalError {
+  return new JournalError(
+    `the journal could not be written: ${error.message}. It is unknown whether the last batch is ` +
+      'there; nothing of it was acknowledged. The next start reads what is there.',
+    null,
+    error,
+  );
+}
+
+function connectionLost(error: Error): JournalError {
+  return new JournalError(`the connection to the journal is lost: ${error.message}`, null, error);
+}
+
+function notReplicated(message: string): JournalError {
+  return new JournalError(
+    `PostgreSQL has stopped waiting for the standbys (${message}): the last batch may be on one ` +
+      'machine only. Nothing of it was acknowledged.',
+    null,
+  );
+}

@@ -1,0 +1,188 @@
+/**
+ * Reads a journal on PostgreSQL, also while a leader writes it. PostgreSQL shows a commit to others
+ * only when the leader's statement has returned, so when it is replicated.
+ *
+ * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
+ * a {@link JournalError} that names it.
+ */
+import type pg from 'pg';
+import { JournalError, JournalUnavailable } from '../../journal/errors.js';
+import { GENESIS, type JournalPosition } from '../../journal/format.js';
+import { rowProblem } from '../../journal/row.js';
+import type { JournalBatch, JournalSource } from '../../journal/store.js';
+import { describeAddress, type PostgresAddress } from './address.js';
+import { BEFORE_SQL, HEAD_SQL, PAGE_SQL } from './schema.js';
+import { connect, hasTables, type NodeKind } from './server.js';
+
+const PAGE_ROWS = 256;
+const PAGE_BYTES = 2 * 1024 * 1024;
+
+/** Who leads, and how far the node that was asked is. */
+export interface JournalHead {
+  epoch: number;
+  lastSequence: number;
+  /** Where the leader takes commands, as `host:port`; null: it does not yet, or has resigned. */
+  address: string | null;
+  /** Everything committed that long ago, or earlier, is there. */
+  ageMs: number;
+  /** How long the leader's lease still runs; negative: it is over. */
+  leaseLeftMs: number;
+}
+
+export class PostgresSource implements JournalSource {
+  private constructor(
+    private readonly client: pg.Client,
+    private readonly name: string,
+    readonly mayLag: boolean,
+  ) {}
+
+  /** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
+  static async open(address: PostgresAddress, kind: NodeKind): Promise<PostgresSource> {
+    const client = await connect(address, kind);
+    const name = describeAddress(address);
+    try {
+      if (await hasTables(client)) return new PostgresSource(client, name, kind === 'standby');
+      throw new JournalError(`there is no journal at ${name}`, null);
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error instanceof JournalError ? error : unavailable(name, error);
+    }
+  }
+
+  /** One row, so it may be asked hundreds of times a second. @throws JournalUnavailable */
+  async head(): Promise<JournalHead> {
+    const [row] = await queryOf(this.client, this.name, HEAD_SQL, []);
+    if (row === undefined)
+      throw new JournalUnavailable(`the journal at ${this.name} has no row in writer`, null);
+    const { epoch, lastSequence, address, ageMs, leaseLeftMs } = row;
+    return {
+      epoch: Number(epoch),
+      lastSequence: Number(lastSequence),
+      address: address === '' ? null : (address as string),
+      ageMs: Math.max(0, ageMs as number),
+      leaseLeftMs: leaseLeftMs as number,
+    };
+  }
+
+  end(): Promise<JournalPosition> {
+    return endOf(this.client, this.name);
+  }
+
+  async positionAt(sequence: number): Promise<JournalPosition | null> {
+    if (sequence === 0) return GENESIS;
+    const position = await positionBefore(this.client, this.name, sequence);
+    return position.sequence === sequence ? position : null;
+  }
+
+  async batchWith(sequence: number): Promise<JournalBatch | null> {
+    const batch = await batchBefore(this.client, this.name, sequence);
+    return batch === null || batch.lastSequence < sequence ? null : batch;
+  }
+
+  async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
+    let { sequence, hash } = after;
+    let next = this.page(sequence + 1);
+    try {
+      for (;;) {
+        const page = await next;
+        if (page.length === 0) break;
+        next = this.page(page.at(-1)!.lastSequence + 1);
+        next.catch(() => {});
+        for (const batch of page) {
+          check(batch, { sequence, hash }, this.name);
+          ({ lastSequence: sequence, hash } = batch);
+          yield batch;
+        }
+      }
+    } finally {
+      // No read is under way when the caller goes on.
+      await next.catch(() => {});
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.client.end().catch(() => {});
+  }
+
+  private page(from: number): Promise<JournalBatch[]> {
+    return rowsOf(this.client, this.name, PAGE_SQL, [from, PAGE_ROWS, PAGE_BYTES]);
+  }
+}
+
+/** The journal's end, from its last two rows. @throws JournalError if they are not chained. */
+export function endOf(client: pg.Client, name: string): Promise<JournalPosition> {
+  return positionBefore(client, name, Number.MAX_SAFE_INTEGER);
+}
+
+/** The position after the last row that begins at or before a sequence. Reads two rows. */
+async function positionBefore(
+  client: pg.Client,
+  name: string,
+  sequence: number,
+): Promise<JournalPosition> {
+  const row = await batchBefore(client, name, sequence);
+  if (row === null) return GENESIS;
+  return { sequence: row.lastSequence, hash: row.hash, digest: row.digest };
+}
+
+/** The last row that begins at or before a sequence, checked; null: there is none. */
+async function batchBefore(
+  client: pg.Client,
+  name: string,
+  sequence: number,
+): Promise<JournalBatch | null> {
+  const [row, previous] = await rowsOf(client, name, BEFORE_SQL, [sequence, 2]);
+  if (row === undefined) return null;
+  const before =
+    previous === undefined ? GENESIS : { sequence: previous.lastSequence, hash: previous.hash };
+  check(row, before, name);
+  return row;
+}
+
+function check(
+  batch: JournalBatch,
+  after: Pick<JournalPosition, 'sequence' | 'hash'>,
+  name: string,
+): void {
+  const problem = rowProblem(batch, after);
+  if (problem === null) return;
+  const first = after.sequence + 1;
+  throw new JournalError(
+    `the journal at ${name}: the batch at sequence ${first} ${problem}. Nothing was changed. ` +
+      'Take a copy of the cluster, and restore the database from a backup or a standby.',
+    first,
+  );
+}
+
+async function rowsOf(
+  client: pg.Client,
+  name: string,
+  sql: string,
+  values: readonly number[],
+): Promise<JournalBatch[]> {
+  const rows = (await queryOf(client, name, sql, values)) as unknown as JournalBatch[];
+  // int8 comes as text.
+  return rows.map((row) => ({
+    ...row,
+    firstSequence: Number(row.firstSequence),
+    lastSequence: Number(row.lastSequence),
+  }));
+}
+
+async function queryOf(
+  client: pg.Client,
+  name: string,
+  sql: string,
+  values: readonly number[],
+): Promise<Record<string, unknown>[]> {
+  try {
+    return (await client.query(sql, [...values])).rows;
+  } catch (error) {
+    throw unavailable(name, error);
+  }
+}
+
+function unavailable(name: string, error: unknown): JournalUnavailable {
+  const { message } = error as Error;
+  return new JournalUnavailable(`the journal at ${name} cannot be read now: ${message}`, error);
+}

@@ -1,0 +1,199 @@
+/**
+ * Connections to the cluster of a journal, and the proof that what it commits is on two machines.
+ */
+import pg from 'pg';
+import { JournalError, JournalUnavailable } from '../../journal/errors.js';
+import { FORMAT_VERSION } from '../../journal/format.js';
+import { describeAddress, type PostgresAddress, readSecrets } from './address.js';
+import { SETTINGS_SQL, TABLES_SQL } from './schema.js';
+
+const CONNECT_MS = 3_000;
+/** Times without an answer, after which a connection counts as lost. */
+const KEEP_ALIVE_MS = 5_000;
+
+/** After the first good answer, how long the others may still come. */
+const GRACE_MS = 250;
+/** How long a reader waits for an answer before it counts its node as gone. */
+const READ_MS = 3_000;
+
+/**
+ * Which node: the one that takes writes; any that answers; or, of the standbys, the one that has
+ * most, and only without any the primary.
+ */
+export type NodeKind = 'primary' | 'standby' | 'any';
+
+/** A node that has answered. */
+interface Answering {
+  client: pg.Client;
+  isStandby: boolean;
+  /** A primary's timeline, which grows with each promotion: of two primaries the older is gone. */
+  timeline: number;
+  /** How far a standby is: bytes of the write-ahead log. */
+  receivedBytes: number;
+}
+
+const ASK_SQL = `
+  SELECT pg_is_in_recovery() AS "isStandby",
+    CASE WHEN pg_is_in_recovery() THEN '0'
+      ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS timeline,
+    coalesce(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0'), 0)::float8 AS "receivedBytes"`;
+
+/**
+ * A connection to the best node of that kind. All are asked at a time, so one that does not answer
+ * costs no time. Only a writer's connection waits for an answer without limit.
+ * @throws JournalUnavailable when there is none.
+ */
+export async function connect(address: PostgresAddress, kind: NodeKind): Promise<pg.Client> {
+  const problems: string[] = [];
+  const found: Answering[] = [];
+  let isOver = false;
+  let enough = () => {};
+  const isEnough = new Promise<void>((resolve) => (enough = resolve));
+  const suits = ({ isStandby }: Answering) => kind === 'any' || isStandby === (kind === 'standby');
+  const asked = address.nodes.map(async (node) => {
+    const name = `${node.host}:${node.port}`;
+    try {
+      const answering = await ask(clientOf(address, node, kind === 'primary' ? 0 : READ_MS));
+      if (isOver) return await end(answering);
+      found.push(answering);
+      if (!suits(answering)) problems.push(`${name} is a standby`);
+      else if (kind === 'any') enough();
+      else setTimeout(enough, GRACE_MS);
+    } catch (error) {
+      problems.push(`${name}: ${(error as Error).message}`);
+    }
+  });
+  await Promise.race([isEnough, Promise.all(asked)]);
+  isOver = true;
+  const usable = kind === 'standby' ? found : found.filter(suits);
+  const [best] = usable.sort(byMerit);
+  for (const other of found) if (other !== best) void end(other);
+  if (best !== undefined) return best.client;
+  throw new JournalUnavailable(
+    `no node of ${describeAddress(address)} takes writes: ${problems.join('; ')}`,
+    null,
+  );
+}
+
+/** Standbys before primaries, then the one that has most, then the younger timeline. */
+function byMerit(a: Answering, b: Answering): number {
+  return (
+    Number(b.isStandby) - Number(a.isStandby) ||
+    b.receivedBytes - a.receivedBytes ||
+    b.timeline - a.timeline
+  );
+}
+
+async function ask(client: pg.Client): Promise<Answering> {
+  // An error of an idle connection has no caller; the next query reports it.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    // Missing from the types of pg.
+    const query: pg.QueryConfig & { query_timeout: number } = {
+      text: ASK_SQL,
+      query_timeout: READ_MS,
+    };
+    const { rows } = await client.query(query);
+    const { isStandby, timeline, receivedBytes } = rows[0];
+    return { client, isStandby, timeline: Number.parseInt(timeline, 16), receivedBytes };
+  } catch (error) {
+    void client.end().catch(() => {});
+    throw error;
+  }
+}
+
+function end({ client }: Answering): Promise<void> {
+  return client.end().catch(() => {});
+}
+
+function clientOf(
+  address: PostgresAddress,
+  { host, port }: { host: string; port: number },
+  queryMs: number,
+): pg.Client {
+  const { user, database } = address;
+  const { password, authority } = readSecrets(address);
+  return new pg.Client({
+    host,
+    port,
+    user,
+    database,
+    ...(password === null ? {} : { password }),
+    ...(authority === null ? {} : { ssl: { ca: authority, rejectUnauthorized: true } }),
+    application_name: 'quarter-hour-exchange',
+    connectionTimeoutMillis: CONNECT_MS,
+    ...(queryMs === 0 ? {} : { query_timeout: queryMs }),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  });
+}
+
+/** What SETTINGS_SQL returns: the values of the server's settings. */
+export type DurabilitySettings = Record<string, unknown>;
+
+/** FIRST or ANY, with a number of standbys of at least one. */
+const QUORUM = /^\s*(?:ANY|FIRST)?\s*[1-9]\d*\s*\(.+\)\s*$/i;
+
+/** Settings without which a commit could be lost although it was acknowledged. */
+const REQUIRED: readonly [name: string, isGood: (value: string) => boolean, why: string][] = [
+  ['fsync', (value) => value === 'on', 'a power cut could lose what was acknowledged'],
+  ['full_page_writes', (value) => value === 'on', 'a power cut could tear pages'],
+  [
+    'synchronous_commit',
+    (value) => value === 'on' || value === 'remote_apply',
+    'a commit would be acknowledged before it is on disk',
+  ],
+  [
+    'synchronous_standby_names',
+    (value) => QUORUM.test(value),
+    'a commit would be on one machine only: name the standbys, as in ANY 1 (b, c)',
+  ],
+];
+
+/**
+ * The first setting under which an acknowledged command could be lost; null: there is none.
+ * `isUnreplicated` permits a cluster of one node.
+ */
+export function durabilityProblem(
+  settings: DurabilitySettings,
+  isUnreplicated: boolean,
+): JournalError | null {
+  for (const [name, isGood, why] of REQUIRED) {
+    if (isUnreplicated && name === 'synchronous_standby_names') continue;
+    const value = String(settings[name]);
+    if (!isGood(value)) return unsafe(name, value, why);
+  }
+  return null;
+}
+
+/** @throws JournalError with the first setting under which a command could be lost. */
+export async function proveDurability(client: pg.Client, isUnreplicated: boolean): Promise<void> {
+  const { rows } = await client.query(SETTINGS_SQL);
+  const problem = durabilityProblem(rows[0], isUnreplicated);
+  if (problem !== null) throw problem;
+}
+
+function unsafe(name: string, value: string, why: string): JournalError {
+  return new JournalError(
+    `PostgreSQL has ${name} = '${value}', so ${why}. Nothing is acknowledged under it. Change the ` +
+      'setting, or, for development alone, start with UNREPLICATED=on if it is the standbys that ' +
+      'are missing.',
+    null,
+  );
+}
+
+/** Whether the journal's tables are there. @throws JournalError for those of another version. */
+export async function hasTables(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(TABLES_SQL);
+  if (rows.length === 0) return false;
+  if (rows.length !== 2) throw new JournalError('the database has only a part of a journal', null);
+  const { rows: writers } = await client.query('SELECT version FROM writer');
+  const version = writers[0]?.version;
+  if (version === FORMAT_VERSION) return true;
+  throw new JournalError(
+    `the journal in the database is of version ${version}; this program reads and writes version ` +
+      `${FORMAT_VERSION}. Nothing was changed.`,
+    null,
+  );
+}

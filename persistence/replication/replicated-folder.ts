@@ -1,0 +1,143 @@
+/**
+ * The data folder of an exchange whose journal is on PostgreSQL: it has no journal. Snapshots and
+ * the history can be made again from the journal; the secret of the sessions cannot.
+ *
+ * Always holds: the engine is rebuilt only after this process leads and its epoch is replicated, so
+ * what it reads can not be lost any more; nothing is written to the journal before that. A standby
+ * follows the journal with a warm engine until it leads, and then needs only the rest.
+ */
+import type { Engine } from '../../engine/engine.js';
+import { JournalError } from '../journal/errors.js';
+import { type FolderLock, lockFolder } from '../journal/folder-lock.js';
+import { listSegments } from '../journal/segments.js';
+import type { CommitLog } from '../journal/store.js';
+import { recoverFromSnapshot, type StartOptions } from '../recovery/recovery.js';
+import { createPrivateFolder } from '../storage/files.js';
+import type { JournalTail } from './journal-tail.js';
+import { PostgresJournal, type PostgresJournalOptions } from './postgres/postgres-journal.js';
+import { openSource } from './source.js';
+
+export interface ReplicatedFolderOptions extends PostgresJournalOptions {
+  folder: string;
+  /** Called once, when this process no longer leads, or can no longer know; it must end. */
+  onLost: (error: Error) => void;
+}
+
+/**
+ * Locks the folder, and creates it if there is none.
+ * @throws JournalError for one with a journal of its own, or in use.
+ */
+export async function lockReplicatedFolder(folder: string): Promise<FolderLock> {
+  await createPrivateFolder(folder);
+  // The first segments may be in an archive.
+  if (listSegments(folder).length > 0) {
+    throw new JournalError(
+      `the data folder ${folder} has a journal of its own, which would be ignored. Use another ` +
+        'folder, or start without JOURNAL.',
+      null,
+    );
+  }
+  return lockFolder(folder);
+}
+
+export class ReplicatedFolder {
+  /** The operator need not know anything about it. */
+  readonly notice = null;
+  private isHeld = true;
+
+  private constructor(
+    private readonly options: ReplicatedFolderOptions,
+    private readonly folderLock: FolderLock,
+    private readonly journal: PostgresJournal,
+    /** Of a standby; null: the engine is rebuilt. */
+    private readonly tail: JournalTail | null,
+  ) {}
+
+  /**
+   * Locks the folder and becomes the journal's leader, as soon as there is no other.
+   * @throws JournalError, JournalUnavailable
+   */
+  static async lock(options: ReplicatedFolderOptions): Promise<ReplicatedFolder> {
+    const folderLock = await lockReplicatedFolder(options.folder);
+    try {
+      const journal = await PostgresJournal.takeOver(options);
+      return ReplicatedFolder.leading(options, folderLock, journal, null);
+    } catch (error) {
+      await folderLock.release();
+      throw error;
+    }
+  }
+
+  /** The folder of a process that leads already. */
+  static leading(
+    options: ReplicatedFolderOptions,
+    folderLock: FolderLock,
+    journal: PostgresJournal,
+    tail: JournalTail | null,
+  ): ReplicatedFolder {
+    journal.whenLost(options.onLost);
+    return new ReplicatedFolder(options, folderLock, journal, tail);
+  }
+
+  /** The engine at the end of the journal. @throws JournalError */
+  async recover(options: StartOptions): Promise<Engine> {
+    const { folder, address } = this.options;
+    const { tail } = this;
+    const reader = await openSource({ postgres: address });
+    try {
+      if (tail === null) return (await recoverFromSnapshot({ ...options, folder, reader })).engine;
+      options.makeRoom?.(tail.engine);
+      await tail.finish(reader);
+      return tail.engine;
+    } finally {
+      await reader.close();
+    }
+  }
+
+  get epoch(): number {
+    return this.journal.epoch;
+  }
+
+  /** Those that wait to take over, as of the last renewal of the lease. */
+  get standbys(): number {
+    return this.journal.standbys;
+  }
+
+  /** Says in the journal where this leader takes the requests of gateways, as `host:port`. */
+  advertise(address: string): void {
+    this.journal.advertise(address);
+  }
+
+  /** Says in the journal where this leader serves clients. */
+  serves(address: string): void {
+    this.journal.serves(address);
+  }
+
+  /** `asked` is called once, when a standby is to take over: the journal must then be closed. */
+  whenAskedToHandOver(asked: (standbyId: string) => void): void {
+    this.journal.whenAskedToHandOver(asked);
+  }
+
+  /** Called once. The folder's lock is released when the journal is closed. */
+  openJournal(): Promise<CommitLog> {
+    const { journal } = this;
+    const release = () => this.release();
+    return Promise.resolve({
+      get end() {
+        return journal.end;
+      },
+      append: (batch, done) => journal.append(batch, done),
+      close: release,
+    });
+  }
+
+  async release(): Promise<void> {
+    if (!this.isHeld) return;
+    this.isHeld = false;
+    try {
+      await this.journal.close();
+    } finally {
+      await this.folderLock.release();
+    }
+  }
+}

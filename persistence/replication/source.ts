@@ -1,0 +1,18 @@
+/** Where a journal is, as a message to a thread can say it, and how to read it there. */
+
+import { openJournalReader } from '../journal/reader.js';
+import type { JournalSource } from '../journal/store.js';
+import type { PostgresAddress } from './postgres/address.js';
+import { PostgresSource } from './postgres/postgres-source.js';
+
+/** In a data folder, or on PostgreSQL: read from the primary, or from a standby if there is one. */
+export type JournalPlace =
+  | { readonly folder: string }
+  | { readonly postgres: PostgresAddress; readonly prefersStandby?: boolean };
+
+/** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
+export function openSource(place: JournalPlace): Promise<JournalSource> {
+  return 'postgres' in place
+    ? PostgresSource.open(place.postgres, place.prefersStandby === true ? 'standby' : 'primary')
+    : openJournalReader(place.folder);
+}

@@ -1,0 +1,236 @@
+/**
+ * Backup and restore of a data folder, both as copies of its journal.
+ *
+ * Always holds: a backup is a data folder on which an exchange could start, up to a sequence that
+ * was durable when the backup began or later. A backup into a folder that has one of the same
+ * exchange adds what is missing; one of another exchange is refused.
+ */
+
+import { JournalError, JournalNotWritten } from '../../journal/errors.js';
+import type { JournalPosition } from '../../journal/format.js';
+import type { Journal } from '../../journal/journal.js';
+import { readJournal } from '../../journal/read-only.js';
+import type { JournalReader } from '../../journal/reader.js';
+import { listSegments } from '../../journal/segments.js';
+import { judgeFolder, refuseUnfinished } from '../../recovery/judgement.js';
+import { checkFolder } from '../replay/input/replay-journal.js';
+import { withArchive } from './archive.js';
+import { type CopyEnd, copyJournal, lastTimeOf } from './copy-journal.js';
+import {
+  closeCopy,
+  contains,
+  copySecret,
+  copySnapshot,
+  finishCopy,
+  mustBeApart,
+  mustBeNew,
+  mustBeNewOrCopy,
+  mustHaveGoodSecret,
+  OperationRefused,
+  openCopy,
+  orNothing,
+  startAt,
+} from './folders.js';
+
+interface FolderCopy {
+  from: string;
+  to: string;
+  /** Has the segments that `from` lacks; null: it is whole. */
+  archive?: string | null;
+  copied?: (sequence: number) => void;
+}
+
+export interface CopyReport {
+  /** Where the copy was before and is now. */
+  before: number;
+  end: JournalPosition;
+  /** Of the snapshot in the copy; 0: none. */
+  snapshotSequence: number;
+  /**
+   * Whether nothing was left out. A shorter copy has no secret: the exchange on it gives out ids
+   * again, and a token of a user who was left out must not be that of the next one with the id.
+   */
+  isWhole: boolean;
+  /** What is wrong with the original, of which the copy has all that is whole; null: nothing. */
+  damage: JournalError | null;
+}
+
+/**
+ * A damaged folder adds to a copy that there is already what is whole after its end.
+ * @throws OperationRefused, or JournalError if the copy is damaged, or it is new and `from` is.
+ */
+export async function backup(request: FolderCopy): Promise<CopyReport> {
+  const { from, to, archive, copied } = request;
+  mustBeNewOrCopy(to);
+  mustHaveGoodSecret(from);
+  const before = listSegments(to).length === 0 ? null : await endOf(to);
+  try {
+    await checkFolder(from);
+    return await reading(from, archive, async (reader) => {
+      const { sequence } = await reader.end();
+      return copyFolder({ from, to, upTo: { sequence }, endSequence: sequence, reader, copied });
+    });
+  } catch (error) {
+    if (before === null || !isDamage(error)) throw error;
+    // It may be the copy that is damaged.
+    await judgeFolder(to, { acceptMissingMark: false, acceptUnfinished: true });
+    return addWhole(request, before, error);
+  }
+}
+
+/** Of a journal's contents: a folder may also be in use, or unfinished. */
+function isDamage(error: unknown): error is JournalError {
+  return error instanceof JournalError && error.firstBadSequence !== null;
+}
+
+async function endOf(folder: string): Promise<JournalPosition> {
+  return readJournal(folder, (reader) => reader.end());
+}
+
+async function addWhole(
+  { from, to, archive, copied }: FolderCopy,
+  { sequence: before }: JournalPosition,
+  damage: JournalError,
+): Promise<CopyReport> {
+  const all = { from, to, upTo: null, endSequence: Number.POSITIVE_INFINITY, copied };
+  try {
+    await reading(from, archive, (reader) => copyFolder({ ...all, reader }));
+  } catch (error) {
+    // Where the copy ends is not in what can be read: there is nothing to add.
+    if (!isDamage(error) && !(error instanceof OperationRefused)) throw error;
+  }
+  return { before, end: await endOf(to), snapshotSequence: 0, isWhole: true, damage };
+}
+
+/**
+ * Copies a folder into a new one, up to a sequence or a time; null: all of it.
+ * @param request.orEarlier a journal that ends before that is copied to its end.
+ * @throws OperationRefused, or JournalError if the journal is damaged before that.
+ */
+export async function restore(
+  request: FolderCopy & { at: CopyEnd; orEarlier: boolean },
+): Promise<CopyReport> {
+  const { from, to, at, archive, orEarlier, copied } = request;
+  await checkFolder(from);
+  mustBeNew(to);
+  return reading(from, archive, async (reader) => {
+    const { sequence } = await reader.end();
+    if (!orEarlier) await mustReach(reader, at, sequence);
+    return copyFolder({ from, to, upTo: at, endSequence: sequence, reader, copied });
+  });
+}
+
+/**
+ * Copies the good beginning of a journal, whatever comes after it, into a new folder.
+ * @throws OperationRefused when the journal ends earlier, JournalError if it is damaged before.
+ */
+export async function repair(request: FolderCopy & { after: number }): Promise<CopyReport> {
+  const { from, to, after, archive, copied } = request;
+  await checkFolder(from);
+  mustBeNew(to);
+  return reading(from, archive, (reader) => {
+    const upTo = { sequence: after };
+    // What comes after is lost, and it is not known how much that was.
+    const endSequence = Number.POSITIVE_INFINITY;
+    return orNothing(to, async () => {
+      const report = await copyFolder({ from, to, upTo, endSequence, reader, copied });
+      const { sequence } = report.end;
+      if (sequence >= after) return report;
+      throw new OperationRefused(
+        `the journal ends at sequence ${sequence}, before ${after}. Nothing was changed`,
+      );
+    });
+  });
+}
+
+function reading<Result>(
+  folder: string,
+  archive: string | null | undefined,
+  work: (reader: JournalReader) => Promise<Result>,
+): Promise<Result> {
+  return withArchive(folder, archive ?? null, (earlier) => readJournal(folder, work, earlier));
+}
+
+/** @throws OperationRefused when the journal ends before the point. */
+async function mustReach(reader: JournalReader, at: CopyEnd, endSequence: number): Promise<void> {
+  if (at === null) return;
+  const last = endSequence === 0 ? null : await reader.batchWith(endSequence);
+  const endMs = last === null ? 0 : lastTimeOf(last);
+  const isThere = 'sequence' in at ? at.sequence <= endSequence : at.atMs <= endMs;
+  if (isThere) return;
+  const point = 'sequence' in at ? at.sequence : new Date(at.atMs).toISOString();
+  throw new OperationRefused(
+    `the journal ends at sequence ${endSequence}, ${new Date(endMs).toISOString()}, before ` +
+      `${point}. Nothing was changed. Name an earlier point, or take what is there: --or-earlier`,
+  );
+}
+
+interface CopyRequest {
+  from: string;
+  to: string;
+  upTo: CopyEnd;
+  /** Where the original ends, as far as the copy is concerned. */
+  endSequence: number;
+  reader: JournalReader;
+  copied: ((sequence: number) => void) | undefined;
+}
+
+async function copyFolder(request: CopyRequest): Promise<CopyReport> {
+  const { from, to } = request;
+  mustBeApart(from, to);
+  refuseUnfinished(from);
+  return orNothing(to, () => copyInto(request));
+}
+
+async function copyInto(request: CopyRequest): Promise<CopyReport> {
+  const { from, to, upTo, endSequence, reader, copied } = request;
+  const target = await openCopy(to);
+  const before = target.end.sequence;
+  try {
+    await mustBeOf(reader, target, to);
+    await copyJournal({
+      source: reader,
+      target,
+      upTo,
+      engineAt: (sequence) => startAt(from, reader, sequence),
+      ...(copied === undefined ? {} : { copied }),
+    });
+  } catch (error) {
+    throw error instanceof JournalNotWritten ? notCopied(to, error) : error;
+  } finally {
+    await closeCopy(to, target);
+  }
+  const isWhole = target.end.sequence >= endSequence;
+  if (isWhole) await copySecret(from, to);
+  const snapshotSequence = await copySnapshot(from, to);
+  await finishCopy(to);
+  return { before, end: target.end, snapshotSequence, isWhole, damage: null };
+}
+
+/** The message of an exchange that trades would be of no use. */
+function notCopied(to: string, { cause }: JournalNotWritten): JournalError {
+  return new JournalError(
+    `the copy in ${to} could not be written: ${(cause as Error).message}. A new copy is removed; ` +
+      'an earlier backup is as it was, or longer. Free or repair the disk, and copy again',
+    null,
+    cause,
+  );
+}
+
+async function mustBeOf(reader: JournalReader, target: Journal, to: string): Promise<void> {
+  const { firstSequence } = reader;
+  const next = target.end.sequence + 1;
+  if (next < firstSequence)
+    throw new OperationRefused(
+      `the commands ${next} to ${firstSequence - 1} are needed, and were moved to an archive. ` +
+        'Nothing was changed. Name it: --archive <the archive>',
+    );
+  if (await contains(reader, target.end)) return;
+  // A damaged journal may lack the segment that had it.
+  await reader.checkJoints();
+  throw new OperationRefused(
+    `${to} has a journal that this one does not continue, from sequence ${target.end.sequence} ` +
+      'at the latest: it is a copy of another exchange, or of this one from before a restore. ' +
+      'Name a new folder',
+  );
+}

@@ -1,0 +1,272 @@
+/** The command line of the operator's program: its subcommands, their options, the exit status. */
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { JournalError, JournalUnavailable } from '../../journal/errors.js';
+import { FORMAT_VERSION } from '../../journal/format.js';
+import { FolderDisturbed } from '../../journal/read-only.js';
+import { segmentName } from '../../journal/segments.js';
+import { isPostgres, readAddress, readSecrets } from '../../replication/postgres/address.js';
+import type { JournalPlace } from '../../replication/source.js';
+import { programVersion } from '../../storage/program-folder.js';
+import { SECRET_FILE } from '../../storage/session-secret.js';
+import { parsePoint, UsageError } from '../replay/input/arguments.js';
+import { archiveSegments, restoreSegments } from './archive.js';
+import { backup, type CopyReport, restore } from './backup.js';
+import type { CopyEnd } from './copy-journal.js';
+import { diagnose } from './doctor.js';
+import { hasSecret, OperationRefused } from './folders.js';
+import { noteBackup } from './last-backup.js';
+import { move } from './move.js';
+import { takeover } from './takeover.js';
+import { upgrade } from './upgrade.js';
+
+interface Streams {
+  answers: Pick<NodeJS.WriteStream, 'write'>;
+  notices: Pick<NodeJS.WriteStream, 'write'>;
+}
+
+const Status = { GOOD: 0, DAMAGE: 1, REFUSED: 2 } as const;
+type Status = (typeof Status)[keyof typeof Status];
+
+/** Runs the program. `argv` does not include the names of node and the script. */
+export async function run(argv: readonly string[], streams: Streams): Promise<Status> {
+  try {
+    await programOf(streams).parseAsync([...argv], { from: 'user' });
+    return Status.GOOD;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? Status.GOOD : Status.REFUSED;
+    if (!isExpected(error)) throw error;
+    streams.notices.write(`error: ${error.message}\n`);
+    return error instanceof JournalError ? Status.DAMAGE : Status.REFUSED;
+  }
+}
+
+const EXPECTED = [JournalError, JournalUnavailable, FolderDisturbed, UsageError];
+
+function isExpected(error: unknown): error is Error {
+  const isOurs = EXPECTED.some((kind) => error instanceof kind);
+  return isOurs || (error instanceof Error && 'syscall' in error);
+}
+
+/** Writes a line of the answer. */
+type Say = (text: string) => void;
+
+function programOf({ answers, notices }: Streams): Command {
+  const program = new Command('operations')
+    .version(programVersion())
+    .description('Copies and restores the data of an exchange, and changes its leader.')
+    .showHelpAfterError('(--help shows the usage)')
+    .configureOutput({
+      writeOut: (text) => void answers.write(text),
+      writeErr: (text) => void notices.write(text),
+    })
+    .exitOverride();
+  const say: Say = (text) => void answers.write(`${text}\n`);
+  addBackup(program, say);
+  addRestore(program, say);
+  addArchive(program, say);
+  addUpgrade(program, say);
+  addCopy(program, say);
+  addTakeover(program, say);
+  addDoctor(program, say);
+  return program;
+}
+
+function addBackup(program: Command, say: Say): void {
+  program
+    .command('backup')
+    .description('copy a data folder, also while the exchange trades; again: add what is new')
+    .requiredOption('--data <folder>', "the exchange's data folder")
+    .requiredOption('--to <folder>', 'the backup: a new folder, or an earlier backup')
+    .option('--archive <folder>', 'has the segments that were moved there')
+    .action(async ({ data, to, archive }: { data: string; to: string; archive?: string }) => {
+      const report = await backup({ from: data, to, archive: archive ?? null });
+      if (report.damage === null) {
+        say(reportText(`${to} is a backup of ${data}`, report));
+        return noteBackup(data, report.end.sequence);
+      }
+      const added = report.end.sequence - report.before;
+      say(
+        `${to} has all that is whole of ${data} after it, up to sequence ${report.end.sequence}: ` +
+          `${added} commands were copied. ${hasSecret(to) ? SECRET_STAYS : NO_SECRET}`,
+      );
+      throw report.damage;
+    });
+}
+
+interface RestoreOptions {
+  data: string;
+  to: string;
+  at?: CopyEnd;
+  archive?: string;
+  orEarlier: boolean;
+}
+
+function addRestore(program: Command, say: Say): void {
+  program
+    .command('restore')
+    .description('copy a backup into a new folder, up to a sequence or a time')
+    .requiredOption('--data <folder>', 'the backup, or any data folder')
+    .requiredOption('--to <folder>', 'a new folder')
+    .option('--at <point>', 'the last sequence, or time (default: the end)', pointOf)
+    .option('--archive <folder>', 'has the segments that were moved there')
+    .option('--or-earlier', 'if the journal ends before that, restore all of it', false)
+    .action(async ({ data, to, at = null, archive, orEarlier }: RestoreOptions) => {
+      const report = await restore({ from: data, to, at, archive: archive ?? null, orEarlier });
+      say(reportText(`${to} is restored from ${data}`, report));
+    });
+}
+
+function addArchive(program: Command, say: Say): void {
+  program
+    .command('archive')
+    .description(
+      'move sealed segments of the journal to an archive, also while the exchange trades',
+    )
+    .requiredOption('--data <folder>', "the exchange's data folder")
+    .requiredOption('--to <folder>', 'the archive')
+    .option('--restore', 'bring back all that the data folder lacks', false)
+    .action(async ({ data, to, restore }: { data: string; to: string; restore: boolean }) => {
+      const request = { folder: data, archive: to };
+      const named = (what: string, names: string[]) =>
+        say(
+          names.length === 0 ? `No segment was ${what}.` : `Segments ${what}: ${names.join(', ')}`,
+        );
+      if (!restore) return named(`moved to ${to}`, await archiveSegments(request));
+      const { segments, unproven } = await restoreSegments(request);
+      named(
+        `brought back from ${to}`,
+        segments.map(({ number }) => segmentName(number)),
+      );
+      if (unproven.length > 0) named(`left there, because ${data} cannot prove them`, unproven);
+    });
+}
+
+/** Exit status 1: an exchange does not start. */
+class NotWell extends JournalError {}
+
+function addDoctor(program: Command, say: Say): void {
+  program
+    .command('doctor')
+    .description('say what is there, up to where it is good, and what to do; change nothing')
+    .requiredOption('--data <folder>', "the exchange's data folder")
+    .option('--backup <folder>', 'its backup')
+    .option('--archive <folder>', 'has the segments that were moved there')
+    .action(async ({ data, backup, archive }: Record<'data' | 'backup' | 'archive', string>) => {
+      const request = { data, backup: backup ?? null, archive: archive ?? null };
+      const { starts, text } = await diagnose(request);
+      say(text);
+      if (!starts) throw new NotWell(`no exchange starts on ${data}`, null);
+    });
+}
+
+function addUpgrade(program: Command, say: Say): void {
+  program
+    .command('upgrade')
+    .description('make a folder of the present version from one of the version before it')
+    .requiredOption('--data <folder>', "a stopped exchange's data folder; it is only read")
+    .requiredOption('--to <folder>', 'a new folder')
+    .action(async ({ data, to }: { data: string; to: string }) => {
+      const { sequence, digest } = await upgrade(data, to);
+      say(
+        `${to} is ${data}, upgraded to version ${FORMAT_VERSION}. The journal was replayed to its ` +
+          `end at sequence ${sequence}, digest ${digest}; the next command records the upgrade. ` +
+          `${data} was not changed.`,
+      );
+    });
+}
+
+interface CopyOptions {
+  from: string;
+  to: string;
+  passwordFile?: string | undefined;
+  caFile?: string | undefined;
+  unreplicated: boolean;
+}
+
+function addCopy(program: Command, say: Say): void {
+  program
+    .command('copy')
+    .description('copy a whole journal between a data folder and PostgreSQL, while it is stopped')
+    .requiredOption('--from <place>', 'a data folder, or postgres://user@host:port/database')
+    .requiredOption('--to <place>', 'a new folder, or an empty database')
+    .option('--password-file <path>', 'the password of the database, mode 0600')
+    .option('--ca-file <path>', 'the certificate of the authority of the database, PEM')
+    .option('--unreplicated', 'accept a database without standbys', false)
+    .action(async ({ from, to, passwordFile, caFile, unreplicated }: CopyOptions) => {
+      const place = (text: string) => placeOf(text, { passwordFile, caFile });
+      const isUnreplicated = unreplicated;
+      const end = await move({ from: place(from), to: place(to), isUnreplicated });
+      say(`${to} has the journal of ${from} up to sequence ${end.sequence}, digest ${end.digest}.`);
+    });
+}
+
+/** How long a planned takeover may take. */
+const TAKEOVER_MS = 20_000;
+
+interface TakeoverCommand {
+  journal: string;
+  passwordFile?: string | undefined;
+  caFile?: string | undefined;
+}
+
+function addTakeover(program: Command, say: Say): void {
+  program
+    .command('takeover')
+    .description('ask the leader of a journal on PostgreSQL to hand over to a standby that waits')
+    .requiredOption('--journal <address>', 'postgres://user@host:port,host:port/database')
+    .option('--password-file <path>', 'the password of the database, mode 0600')
+    .option('--ca-file <path>', 'the certificate of the authority of the database, PEM')
+    .action(async ({ journal, passwordFile, caFile }: TakeoverCommand) => {
+      const place = placeOf(journal, { passwordFile, caFile });
+      if (!('postgres' in place))
+        throw new OperationRefused('--journal must begin with postgres://');
+      const done = await takeover({ address: place.postgres, limitMs: TAKEOVER_MS });
+      say(`${done.serving} leads in epoch ${done.epoch}, ${done.tookMs} ms after the request.`);
+    });
+}
+
+function placeOf(
+  text: string,
+  { passwordFile, caFile }: Pick<CopyOptions, 'passwordFile' | 'caFile'>,
+): JournalPlace {
+  if (!isPostgres(text)) return { folder: text };
+  const files = { passwordFile: passwordFile ?? null, authorityFile: caFile ?? null };
+  readSecrets(files);
+  try {
+    return { postgres: readAddress(text, files) };
+  } catch (error) {
+    throw new OperationRefused(`the address ${(error as Error).message}`);
+  }
+}
+
+/** Makes commander report an invalid value with its option. */
+function pointOf(text: string): CopyEnd {
+  try {
+    return parsePoint(text);
+  } catch (error) {
+    if (error instanceof UsageError) throw new InvalidArgumentError(`${error.message}.`);
+    throw error;
+  }
+}
+
+const NO_SECRET =
+  'What comes after that was left out, and so was the session secret: every user signs in again, ' +
+  'because the exchange will give out ids again that others had.';
+
+const SECRET_STAYS =
+  'The session secret that it had stays in it: users stay signed in. The exchange will give out ' +
+  'the ids again of users whose registration is not in it, so if there may be some, remove ' +
+  `${SECRET_FILE}: every user then signs in again.`;
+
+function reportText(what: string, report: CopyReport): string {
+  const { before, end, snapshotSequence, isWhole } = report;
+  const { sequence, digest } = end;
+  const snapshot =
+    snapshotSequence === 0
+      ? 'It has no snapshot: a start replays its whole journal.'
+      : `It has the snapshot of sequence ${snapshotSequence}.`;
+  return (
+    `${what} up to sequence ${sequence}, digest ${digest ?? 'none'}: ` +
+    `${sequence - before} commands were copied. ${snapshot}${isWhole ? '' : ` ${NO_SECRET}`}`
+  );
+}

@@ -1,0 +1,127 @@
+/**
+ * Copies a journal batch by batch, through the two interfaces of store.ts alone.
+ *
+ * Always holds: the reader proves each batch's hash before it is appended, and the writer's own
+ * hash after it is the same, so the copy has the original's chain. A copy that ends within a batch
+ * has the original's commands up to there; the digest of its last batch is computed by a replay.
+ */
+import { timeOf } from '../../../engine/interface/command-record.js';
+import { checkRecord } from '../../../engine/interface/record-check.js';
+import { RecordBuffer, RecordError, WORD_BYTES } from '../../../engine/interface/records.js';
+import { JournalError } from '../../journal/errors.js';
+import type { BatchContent, JournalPosition } from '../../journal/format.js';
+import type { CommitLog, JournalBatch, JournalSource } from '../../journal/store.js';
+import { Replay } from '../../recovery/recovery.js';
+import type { StartingPoint } from '../../recovery/snapshot/load.js';
+
+/** The last command of a copy: a sequence, or the last one not after a time. null: all. */
+export type CopyEnd = { readonly sequence: number } | { readonly atMs: number } | null;
+
+interface CopyRequest {
+  source: JournalSource;
+  target: CommitLog;
+  /** Default: all. */
+  upTo?: CopyEnd;
+  /** Starts a replay at or before a position of the source. For an end within a batch. */
+  engineAt: (sequence: number) => Promise<StartingPoint>;
+  /** Called after each batch. */
+  copied?: (sequence: number) => void;
+}
+
+/**
+ * Copies what follows the target's end, which must be a position of the source.
+ * @throws JournalError when the source is damaged before the copy's end.
+ */
+export async function copyJournal(request: CopyRequest): Promise<JournalPosition> {
+  const { source, target, upTo = null, copied } = request;
+  for await (const batch of source.batches(target.end)) {
+    const count = countUpTo(batch, upTo);
+    if (count === 0) break;
+    if (count < batch.lastSequence - batch.firstSequence + 1) {
+      await append(target, await beginningOf(batch, count, request));
+      copied?.(target.end.sequence);
+      break;
+    }
+    await append(target, batch);
+    if (!target.end.hash.equals(batch.hash))
+      throw new Error(`the copy has another hash after sequence ${batch.lastSequence}`);
+    copied?.(batch.lastSequence);
+    // The next batch may be damaged, and is not needed.
+    if (upTo !== null && 'sequence' in upTo && upTo.sequence === batch.lastSequence) break;
+  }
+  return target.end;
+}
+
+/** For a copy of a whole journal, which needs no replay. */
+export function neverWithinABatch(): never {
+  throw new Error('a whole journal ends at a batch');
+}
+
+/** Resolves when the batch is committed. */
+export function append(target: CommitLog, batch: BatchContent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    target.append(batch, (error) => (error === null ? resolve() : reject(error)));
+  });
+}
+
+/** The time of a batch's last command. */
+export function lastTimeOf(batch: JournalBatch): number {
+  return timeOf(scratch, recordsOf(batch).starts.at(-1)!);
+}
+
+/** How many of the batch's commands are not after the end. */
+function countUpTo(batch: JournalBatch, upTo: CopyEnd): number {
+  const { firstSequence, lastSequence } = batch;
+  const all = lastSequence - firstSequence + 1;
+  if (upTo === null) return all;
+  if ('sequence' in upTo) return Math.max(0, Math.min(all, upTo.sequence - firstSequence + 1));
+  let count = 0;
+  for (const at of recordsOf(batch).starts) {
+    if (timeOf(scratch, at) > upTo.atMs) break;
+    count++;
+  }
+  return count;
+}
+
+const scratch = new RecordBuffer();
+
+/** Loads the batch's records, and finds where each starts and where the last one ends. */
+function recordsOf(batch: JournalBatch): { starts: number[]; end: number } {
+  const starts: number[] = [];
+  let at = 0;
+  try {
+    scratch.load(batch.records);
+    while (at < scratch.length) {
+      starts.push(at);
+      at = checkRecord(scratch, at);
+    }
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error;
+    const what = `the batch at sequence ${batch.firstSequence} cannot be decoded: ${error.message}`;
+    throw new JournalError(what, batch.firstSequence, error);
+  }
+  return { starts, end: at };
+}
+
+/** A batch of the first `count` commands of another, with the digest that a replay reaches. */
+async function beginningOf(
+  batch: JournalBatch,
+  count: number,
+  { source, engineAt }: CopyRequest,
+): Promise<BatchContent> {
+  const { firstSequence } = batch;
+  const { engine, position } = await engineAt(firstSequence - 1);
+  const replay = new Replay(engine);
+  for await (const before of source.batches(position)) {
+    if (before.firstSequence === firstSequence) break;
+    replay.apply(before);
+  }
+  const { starts } = recordsOf(batch);
+  for (const at of starts.slice(0, count)) engine.applyRecord(scratch, at);
+  return {
+    firstSequence,
+    lastSequence: firstSequence + count - 1,
+    records: batch.records.subarray(0, starts[count]! * WORD_BYTES),
+    digest: engine.digest(),
+  };
+}

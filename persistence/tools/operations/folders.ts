@@ -1,0 +1,179 @@
+/**
+ * Copies of a data folder: of its journal, the secret that signs sessions, and the newest snapshot
+ * for which the copied journal vouches. Everything else is rebuilt.
+ *
+ * Always holds: the original is only read, also while an exchange trades on it.
+ */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { join, resolve, sep } from 'node:path';
+import { Engine } from '../../../engine/engine.js';
+import { JournalError } from '../../journal/errors.js';
+import { GENESIS, HEAD_FILE, type JournalPosition } from '../../journal/format.js';
+import type { Journal } from '../../journal/journal.js';
+import { type JournalReader, openJournalReader } from '../../journal/reader.js';
+import { listSegments } from '../../journal/segments.js';
+import type { CommitLog } from '../../journal/store.js';
+import { openJournal } from '../../recovery/data-folder.js';
+import { UNFINISHED_COPY } from '../../recovery/judgement.js';
+import {
+  prepareSnapshotFolder,
+  removeOldSnapshots,
+  snapshotNameOf,
+} from '../../recovery/snapshot/folder.js';
+import { loadNewestSnapshot, type StartingPoint } from '../../recovery/snapshot/load.js';
+import {
+  createPrivateFile,
+  createPrivateFolder,
+  FILE_MODE,
+  syncPath,
+} from '../../storage/files.js';
+import { parseSecrets, SECRET_FILE } from '../../storage/session-secret.js';
+import { UsageError } from '../replay/input/arguments.js';
+
+const SILENT = { warn: () => {} };
+
+/** The request cannot be carried out, and nothing was changed. */
+export class OperationRefused extends UsageError {
+  override name = 'OperationRefused';
+}
+
+/** @throws OperationRefused unless there is no such folder, or an empty one. */
+export function mustBeNew(folder: string): void {
+  if (!existsSync(folder) || readdirSync(folder).length === 0) return;
+  throw new OperationRefused(`${folder} is not empty: name a new folder`);
+}
+
+/** @throws OperationRefused unless there is no such folder, an empty one, or one with a copy. */
+export function mustBeNewOrCopy(folder: string): void {
+  if (listSegments(folder).length === 0 && !existsSync(join(folder, UNFINISHED_COPY)))
+    mustBeNew(folder);
+}
+
+/** What fails leaves nothing: a folder that was new is removed, or emptied if it was there. */
+export async function orNothing<Result>(
+  folder: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const wasThere = existsSync(folder);
+  const wasNew = !wasThere || readdirSync(folder).length === 0;
+  try {
+    return await work();
+  } catch (error) {
+    const made = wasThere ? readdirSync(folder).map((name) => join(folder, name)) : [folder];
+    if (wasNew) for (const path of made) rmSync(path, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** @throws OperationRefused if one of the folders is within the other. */
+export function mustBeApart(from: string, to: string): void {
+  const [a, b] = [resolve(from) + sep, resolve(to) + sep];
+  if (!a.startsWith(b) && !b.startsWith(a)) return;
+  throw new OperationRefused(`${from} and ${to} are not apart: name a folder elsewhere`);
+}
+
+/**
+ * Opens the journal of a copy. A file keeps exchanges from starting on it until
+ * {@link finishCopy}: a folder that has a journal was finished, or has that file. Commits are not
+ * synced one by one: the copy counts when {@link closeCopy} has synced all of it.
+ */
+export async function openCopy(folder: string): Promise<Journal> {
+  await createPrivateFolder(folder);
+  if (listSegments(folder).length === 0) {
+    await createPrivateFile(join(folder, UNFINISHED_COPY));
+    await syncPath(folder);
+  }
+  return openJournal({ folder, durability: 'normal', acceptUnfinished: true });
+}
+
+export async function closeCopy(folder: string, journal: Pick<CommitLog, 'close'>): Promise<void> {
+  await journal.close();
+  for (const { path } of listSegments(folder)) await syncPath(path);
+  await syncPath(join(folder, HEAD_FILE));
+  await syncPath(folder);
+}
+
+/** Everything is in the copy: an exchange may start on it. */
+export async function finishCopy(folder: string): Promise<void> {
+  await syncPath(folder);
+  rmSync(join(folder, UNFINISHED_COPY), { force: true });
+  await syncPath(folder);
+}
+
+/** @throws OperationRefused for a file that is none: it must not replace a good one */
+export function mustHaveGoodSecret(folder: string): void {
+  const path = join(folder, SECRET_FILE);
+  if (existsSync(path) && parseSecrets(readFileSync(path, 'utf8')) === null)
+    throw new OperationRefused(
+      `${path} is damaged. If a backup has one, put it back, with mode 0600: otherwise all sessions ` +
+        'and named tokens end. Nothing was copied',
+    );
+}
+
+export function hasSecret(folder: string): boolean {
+  return existsSync(join(folder, SECRET_FILE));
+}
+
+/** With the same secret, users stay signed in. */
+export async function copySecret(from: string, to: string): Promise<void> {
+  if (hasSecret(from)) await copyFile(join(from, SECRET_FILE), join(to, SECRET_FILE));
+}
+
+/**
+ * Copies the newest snapshot that the copied journal proves, so that a start on the copy replays
+ * little. Returns its sequence; 0: there is none, and a start replays the whole journal.
+ */
+export async function copySnapshot(from: string, to: string): Promise<number> {
+  const reader = await openJournalReader(to);
+  try {
+    const { sequence: end } = await reader.end();
+    const { sequence } = (await startAt(from, reader, end)).position;
+    if (sequence === 0) return 0;
+    await prepareSnapshotFolder(to);
+    await copyFile(snapshotNameOf(from, sequence).path, snapshotNameOf(to, sequence).path);
+    await syncPath(join(to, 'snapshots'));
+    removeOldSnapshots(to, { sequence, vouchedSequence: sequence });
+    return sequence;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** An engine from the newest good snapshot not after `sequence`; without one, an empty engine. */
+export async function startAt(
+  folder: string,
+  reader: JournalReader,
+  sequence: number,
+): Promise<StartingPoint> {
+  try {
+    return await loadNewestSnapshot({ folder, reader, log: SILENT, notAfter: sequence });
+  } catch (error) {
+    // A journal that is damaged further on vouches for nothing.
+    if (!(error instanceof JournalError)) throw error;
+    return { engine: new Engine(), position: GENESIS };
+  }
+}
+
+/** Whether a position is one of the journal's. */
+export async function contains(
+  reader: JournalReader,
+  { sequence, hash }: JournalPosition,
+): Promise<boolean> {
+  return (await reader.positionAt(sequence))?.hash.equals(hash) ?? false;
+}
+
+async function copyFile(from: string, to: string): Promise<void> {
+  const temporary = `${to}.tmp`;
+  copyFileSync(from, temporary);
+  chmodSync(temporary, FILE_MODE);
+  await syncPath(temporary);
+  renameSync(temporary, to);
+}

@@ -1,0 +1,128 @@
+/**
+ * Moves an exchange between a data folder and PostgreSQL, while it is stopped: a copy of the whole
+ * journal, batch by batch, with the same hashes and digests. The original stays as it is.
+ *
+ * Always holds: nobody writes to the original meanwhile, because its lock or its lease is held
+ * here; the copy ends with the original's hash, or is refused.
+ */
+import { hasLock, lockFolder } from '../../journal/folder-lock.js';
+import type { JournalPosition } from '../../journal/format.js';
+import { readJournal } from '../../journal/read-only.js';
+import type { CommitLog, JournalSource } from '../../journal/store.js';
+import { refuseUnfinished } from '../../recovery/judgement.js';
+import type { PostgresAddress } from '../../replication/postgres/address.js';
+import { LEASE_MS, PostgresJournal } from '../../replication/postgres/postgres-journal.js';
+import { PostgresSource } from '../../replication/postgres/postgres-source.js';
+import type { JournalPlace } from '../../replication/source.js';
+import { checkFolder } from '../replay/input/replay-journal.js';
+import { copyJournal, neverWithinABatch } from './copy-journal.js';
+import {
+  closeCopy,
+  copySecret,
+  finishCopy,
+  mustBeNew,
+  OperationRefused,
+  openCopy,
+  orNothing,
+} from './folders.js';
+
+interface Move {
+  from: JournalPlace;
+  to: JournalPlace;
+  /** Accept a PostgreSQL without standbys. */
+  isUnreplicated: boolean;
+}
+
+/** Returns the end of both journals. @throws OperationRefused, JournalError, JournalUnavailable */
+export async function move({ from, to, isUnreplicated }: Move): Promise<JournalPosition> {
+  if ('folder' in from) await checkFolder(from.folder);
+  if ('folder' in to) mustBeNew(to.folder);
+  const copy = () => moveInto({ from, to, isUnreplicated });
+  return 'folder' in to ? orNothing(to.folder, copy) : copy();
+}
+
+async function moveInto({ from, to, isUnreplicated }: Move): Promise<JournalPosition> {
+  return whileStopped(from, isUnreplicated, async (source) => {
+    const target = await openTarget(to, isUnreplicated);
+    try {
+      await mustContinue(source, target);
+      await copyJournal({ source, target, engineAt: neverWithinABatch });
+    } finally {
+      await closeTarget(to, target);
+    }
+    if ('folder' in from && 'folder' in to) await copySecret(from.folder, to.folder);
+    if ('folder' in to) await finishCopy(to.folder);
+    return target.end;
+  });
+}
+
+/** Runs `work` on a journal to which nobody writes. */
+async function whileStopped(
+  place: JournalPlace,
+  isUnreplicated: boolean,
+  work: (source: JournalSource) => Promise<JournalPosition>,
+): Promise<JournalPosition> {
+  if ('folder' in place) {
+    const lock = hasLock(place.folder) ? await lockFolder(place.folder) : null;
+    try {
+      return await readJournal(place.folder, (reader) => {
+        refuseUnfinished(place.folder);
+        return work(reader);
+      });
+    } finally {
+      await lock?.release();
+    }
+  }
+  const address: PostgresAddress = place.postgres;
+  const source = await PostgresSource.open(address, 'primary');
+  try {
+    // Whoever leads would go on writing: the lease must be over, and is held here.
+    const lease = await leaseOf(address, isUnreplicated);
+    try {
+      return await work(source);
+    } finally {
+      await lease.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+function openTarget(to: JournalPlace, isUnreplicated: boolean): Promise<CommitLog> {
+  return 'folder' in to ? openCopy(to.folder) : leaseOf(to.postgres, isUnreplicated);
+}
+
+/**
+ * The lease of a leader that has stopped or was lost is waited for, and not that of one that goes
+ * on. @throws OperationRefused
+ */
+async function leaseOf(
+  address: PostgresAddress,
+  isUnreplicated: boolean,
+): Promise<PostgresJournal> {
+  const signal = AbortSignal.timeout(2 * LEASE_MS);
+  try {
+    return await PostgresJournal.takeOver({ address, isUnreplicated, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new OperationRefused(
+      'an exchange leads the journal on PostgreSQL. Nothing was changed. Stop it first',
+    );
+  }
+}
+
+async function closeTarget(to: JournalPlace, target: CommitLog): Promise<void> {
+  if ('folder' in to) await closeCopy(to.folder, target);
+  else await target.close();
+}
+
+/** A journal that is not empty must be the beginning of the original, as after a broken copy. */
+async function mustContinue(source: JournalSource, target: CommitLog): Promise<void> {
+  const { sequence, hash } = target.end;
+  const there = await source.positionAt(sequence);
+  if (there?.hash.equals(hash) === true) return;
+  throw new OperationRefused(
+    `there is a journal up to sequence ${sequence} already, and it is not the beginning of this ` +
+      'one. Nothing was changed. Use an empty database',
+  );
+}

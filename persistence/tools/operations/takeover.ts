@@ -1,0 +1,70 @@
+/**
+ * A planned takeover: asks the leader of a journal on PostgreSQL to hand over to a standby that
+ * waits, and reports when that one serves.
+ *
+ * Always holds: nothing is asked without a standby that has said within seconds that it waits. A
+ * request that is not met is withdrawn.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PostgresAddress } from '../../replication/postgres/address.js';
+import {
+  HAND_OVER_SQL,
+  LEADER_SQL,
+  STANDBYS_SQL,
+  WITHDRAW_SQL,
+} from '../../replication/postgres/schema.js';
+import { connect, hasTables } from '../../replication/postgres/server.js';
+import { OperationRefused } from './folders.js';
+
+const LOOK_EVERY_MS = 20;
+
+export interface Takeover {
+  epoch: number;
+  /** Where the new leader serves. */
+  serving: string;
+  /** From the request until it served. */
+  tookMs: number;
+}
+
+export interface TakeoverOptions {
+  address: PostgresAddress;
+  /** The leader has so long to hand over, and the standby to serve. */
+  limitMs: number;
+}
+
+/** @throws OperationRefused, JournalError, JournalUnavailable */
+export async function takeover(options: TakeoverOptions): Promise<Takeover> {
+  const { address, limitMs } = options;
+  const client = await connect(address, 'primary');
+  try {
+    if (!(await hasTables(client))) throw new OperationRefused('there is no journal yet');
+    const leader = async () => {
+      const { rows } = await client.query(LEADER_SQL);
+      const { epoch, serving, atMs } = rows[0];
+      return { epoch: Number(epoch), serving: String(serving), atMs: Number(atMs) };
+    };
+    const { epoch, atMs: startedMs } = await leader();
+    const { rows: standbys } = await client.query(STANDBYS_SQL);
+    if (standbys.length === 0) {
+      throw new OperationRefused(
+        'no standby is waiting: start one with ROLE=standby, and ask again when it says that its ' +
+          'engine is warm. Nothing was changed.',
+      );
+    }
+    await client.query(HAND_OVER_SQL, [epoch, standbys[0].id]);
+    for (let tookMs = 0; tookMs < limitMs; ) {
+      const now = await leader();
+      tookMs = Math.round(now.atMs - startedMs);
+      if (now.epoch > epoch && now.serving !== '')
+        return { epoch: now.epoch, serving: now.serving, tookMs };
+      await delay(LOOK_EVERY_MS);
+    }
+    await client.query(WITHDRAW_SQL, [epoch]);
+    throw new OperationRefused(
+      `the standby at ${standbys[0].address} does not serve after ${limitMs / 1_000} s. The request ` +
+        'was withdrawn; see the logs of both.',
+    );
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

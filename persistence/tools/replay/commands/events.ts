@@ -1,0 +1,168 @@
+/** `events`: the commands of a part of the journal, with their results and events. */
+import type { Engine } from '../../../../engine/engine.js';
+import { readCommand, timeOf } from '../../../../engine/interface/command-record.js';
+import type { Command } from '../../../../engine/interface/commands.js';
+import { decodeEvents, type EventRecord } from '../../../../engine/interface/events.js';
+import { marketIdNumber } from '../../../../engine/interface/notation.js';
+import type { RecordBuffer } from '../../../../engine/interface/records.js';
+import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
+import {
+  ExitStatus,
+  type Invocation,
+  noticeUnmarked,
+  replayJournal,
+  type Visitor,
+} from '../input/replay-journal.js';
+import {
+  answerOf,
+  answerText,
+  commandObject,
+  commandText,
+  eventObject,
+  eventText,
+  senderText,
+} from '../output/fields.js';
+import { timeText } from '../output/units.js';
+
+interface EventsRequest extends Invocation {
+  /** Both included. */
+  from: Point;
+  to: Point | null;
+  userId: number | null;
+  market: string | null;
+}
+
+class EventsVisitor implements Visitor {
+  /** 0 until its asset is listed. */
+  private marketId = 0;
+  private isMarketKnown = false;
+  private isPast = false;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly request: EventsRequest,
+  ) {}
+
+  applied(records: RecordBuffer, at: number): void {
+    const { engine, request } = this;
+    const { from, to } = request;
+    const atMs = timeOf(records, at);
+    this.findMarket();
+    if (this.isPast || compare(engine.sequence, atMs, from) < 0) return;
+    this.isPast = to !== null && compare(engine.sequence, atMs, to) > 0;
+    if (this.isPast) return;
+    const command = readCommand(records, at);
+    const events = decodeEvents(engine.events).filter((event) => this.isWantedEvent(event));
+    if (events.length === 0 && !this.isWantedCommand(command)) return;
+    if (request.json) this.writeJson(command, atMs, events);
+    else this.writeText(command, atMs, events);
+  }
+
+  async proven(): Promise<boolean> {
+    const { request, engine } = this;
+    await request.output.release();
+    const isLast =
+      request.to !== null && 'sequence' in request.to && engine.sequence >= request.to.sequence;
+    return !this.isPast && !isLast;
+  }
+
+  /** @throws UsageError if the user or the market does not exist at the end of what was read. */
+  checkRequest(): void {
+    const { engine, request } = this;
+    if (request.userId !== null && engine.account(request.userId) === null)
+      throw unknownUser(request.userId, engine.userCount, engine.sequence);
+    if (request.market !== null && !this.isMarketKnown)
+      throw new UsageError(`no market ${request.market} had opened by sequence ${engine.sequence}`);
+  }
+
+  private findMarket(): void {
+    const { engine, request } = this;
+    if (request.market === null || this.isMarketKnown) return;
+    if (this.marketId === 0) this.marketId = marketIdNumber(engine, request.market);
+    this.isMarketKnown = engine.hasMarket(this.marketId);
+  }
+
+  private isWantedCommand(command: Command): boolean {
+    const { userId, market } = this.request;
+    if (userId !== null && !isCommandOf(command, userId)) return false;
+    // The command that pauses an asset names market 0, too.
+    return market === null || (this.marketId !== 0 && isCommandIn(command, this.marketId));
+  }
+
+  private isWantedEvent(event: EventRecord): boolean {
+    const { userId, market } = this.request;
+    if (userId !== null && !isEventOf(event, userId)) return false;
+    return market === null || isEventIn(event, this.marketId);
+  }
+
+  private writeJson(command: Command, atMs: number, events: EventRecord[]): void {
+    const { engine, request } = this;
+    request.output.json({
+      sequence: engine.sequence,
+      atMs,
+      time: timeText(atMs),
+      sender: senderText(command),
+      command: commandObject(command, engine),
+      answer: answerOf(engine, command),
+      events: events.map((event) => eventObject(event, engine)),
+    });
+  }
+
+  private writeText(command: Command, atMs: number, events: EventRecord[]): void {
+    const { engine, request } = this;
+    const answer = answerText(answerOf(engine, command));
+    request.output.line(
+      `${`${engine.sequence}`.padStart(10)}  ${timeText(atMs)}  ${commandText(command, engine)} by ${senderText(command)}: ${answer}`,
+    );
+    for (const event of events)
+      request.output.line(`${''.padStart(38)}${eventText(event, engine)}`);
+  }
+}
+
+/** Below 0: the command comes before the point; above 0: after it. */
+function compare(sequence: number, atMs: number, point: Point): number {
+  return 'sequence' in point ? sequence - point.sequence : atMs - point.atMs;
+}
+
+export async function events(request: EventsRequest): Promise<ExitStatus> {
+  const { folder, progress, from, to } = request;
+  checkOrder(from, to);
+  const visit = (engine: Engine, endSequence: number | null) => {
+    checkPoint(from, endSequence);
+    checkPoint(to, endSequence);
+    return new EventsVisitor(engine, request);
+  };
+  const replayed = await replayJournal({ folder, progress, visit });
+  replayed.visitor.checkRequest();
+  if (replayed.atEnd) noticeUnmarked(replayed, request.output);
+  return ExitStatus.GOOD;
+}
+
+function checkOrder(from: Point, to: Point | null): void {
+  if (to === null) return;
+  const isReversed =
+    'sequence' in from && 'sequence' in to
+      ? from.sequence > to.sequence
+      : 'atMs' in from && 'atMs' in to && from.atMs > to.atMs;
+  if (isReversed) throw new UsageError('--from is after --to');
+}
+
+function isCommandOf(command: Command, userId: number): boolean {
+  return 'userId' in command && command.userId === userId;
+}
+
+function isCommandIn(command: Command, marketId: number): boolean {
+  if (command.kind === 'batch')
+    return command.operations.some((operation) => isCommandIn(operation, marketId));
+  return 'marketId' in command && command.marketId === marketId;
+}
+
+function isEventOf(event: EventRecord, userId: number): boolean {
+  if (event.type === 'trade') return event.takerId === userId || event.makerId === userId;
+  if ('referrerId' in event && event.referrerId === userId) return true;
+  return 'userId' in event && event.userId === userId;
+}
+
+function isEventIn(event: EventRecord, marketId: number): boolean {
+  return 'marketId' in event && event.marketId === marketId;
+}

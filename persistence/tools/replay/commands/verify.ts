@@ -1,0 +1,285 @@
+/**
+ * `verify`: checks that everything in the data folder is what the exchange wrote. First it judges
+ * the folder as a starting exchange does (judgement.ts): what the exchange would refuse is damage,
+ * with the same message. It replays the journal and compares snapshots and history with it.
+ */
+import { Engine } from '../../../../engine/engine.js';
+import { kindAt, readCommand } from '../../../../engine/interface/command-record.js';
+import { CommandKind } from '../../../../engine/interface/commands.js';
+import type { RecordBuffer } from '../../../../engine/interface/records.js';
+import { HISTORY_FILE } from '../../../history/format.js';
+import { JournalError } from '../../../journal/errors.js';
+import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../../journal/format.js';
+import { readJournal } from '../../../journal/read-only.js';
+import { type JournalReader, MissingSegments } from '../../../journal/reader.js';
+import { type Segment, segmentName } from '../../../journal/segments.js';
+import { judgeFolder, UnmarkedJournal } from '../../../recovery/judgement.js';
+import { fileHash } from '../../../storage/files.js';
+import { withArchive } from '../../operations/archive.js';
+import {
+  checkFolder,
+  ExitStatus,
+  type Invocation,
+  replayJournal,
+  type Visitor,
+} from '../input/replay-journal.js';
+import { type Finding, findingOf, findingText } from '../output/findings.js';
+import { type Columns, type Report, tableOf } from '../output/report.js';
+import { timeText } from '../output/units.js';
+import { HistoryComparison } from '../proofs/history.js';
+import { SnapshotComparison, type SnapshotVerdict } from '../proofs/snapshots.js';
+
+/** The last verified batch of the journal, and whether there is damage after it. */
+type JournalVerdict = {
+  whole: boolean;
+  sequence: number;
+  atMs: number;
+  digest: string | null;
+  batches: number;
+};
+
+type HistoryVerdict = {
+  sequence: number;
+  good: boolean;
+  /** Compared list entries and rows; null: the journal is damaged before the history's end. */
+  entries: number | null;
+};
+
+interface Verified {
+  journal: JournalVerdict;
+  /** The snapshot with which the replay began, without archived segments; 0: all was replayed. */
+  beganAt: number;
+  snapshots: readonly SnapshotVerdict[];
+  history: HistoryVerdict | null;
+  findings: readonly Finding[];
+  engine: Engine;
+}
+
+interface VerifyRequest extends Invocation {
+  /** With the segments that the folder lacks; null: what is in the folder is verified. */
+  archive: string | null;
+}
+
+export async function verify(request: VerifyRequest): Promise<ExitStatus> {
+  const { output } = request;
+  const { folder, archive } = request;
+  await checkFolder(folder);
+  const verified = await withArchive(folder, archive, (earlier) =>
+    new Verification(request, earlier).run(),
+  );
+  const { findings } = verified;
+  output.report(reportOf(verified), request.json);
+  for (const finding of findings) output.notice(findingText(finding));
+  return findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
+}
+
+class Verification implements Visitor {
+  private snapshots: SnapshotComparison | null = null;
+  private history: HistoryComparison | null = null;
+  private historyFinding: Finding | null = null;
+  private readonly findings: Finding[] = [];
+  /** Empty until the journal is read. */
+  private engine = new Engine();
+  private position: JournalPosition = GENESIS;
+  private atMs = 0;
+  private batches = 0;
+  /** The first segments are in an archive, and the replay began with this snapshot; 0: not so. */
+  private beganAt = 0;
+
+  constructor(
+    private readonly request: VerifyRequest,
+    private readonly earlier: readonly Segment[],
+  ) {}
+
+  async run(): Promise<Verified> {
+    try {
+      return await this.verifyAll();
+    } finally {
+      await this.history?.close();
+    }
+  }
+
+  private async verifyAll(): Promise<Verified> {
+    const whole = await this.replay();
+    // Without a readable journal, snapshots are still checked by themselves.
+    const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
+    comparison.finish();
+    const history = this.judgeHistory(whole);
+    const { atMs, batches } = this;
+    const { sequence, digest } = this.position;
+    return {
+      journal: { whole, sequence, atMs, digest, batches },
+      beganAt: this.beganAt,
+      snapshots: comparison.verdicts,
+      history,
+      findings: [...this.findings, ...comparison.findings()],
+      engine: this.engine,
+    };
+  }
+
+  applying(atMs: number): void {
+    this.history?.applying(atMs);
+  }
+
+  applied(records: RecordBuffer, at: number): void {
+    this.history?.applied();
+    // Most commands are orders: to make an object of each takes longer than to execute it.
+    if (kindAt(records, at) === CommandKind.vouchForSnapshot)
+      this.snapshots!.applied(readCommand(records, at));
+  }
+
+  async proven(position: JournalPosition): Promise<boolean> {
+    this.position = position;
+    this.atMs = this.engine.nowMs;
+    this.batches++;
+    this.snapshots!.compare(this.engine, position);
+    await this.history?.proven(position);
+    return true;
+  }
+
+  /** Whether an exchange would accept the journal and the replay reaches its digests. */
+  private async replay(): Promise<boolean> {
+    const refusal = await journalErrorOf(this.judge());
+    const damage = await journalErrorOf(this.replayAll().catch(unlessMissing));
+    if (refusal !== null) this.findings.push(findingOf(refusal));
+    if (damage !== null && damage.message !== refusal?.message)
+      this.findings.push(findingOf(damage));
+    return damage === null && (refusal === null || refusal instanceof UnmarkedJournal);
+  }
+
+  private async judge(): Promise<void> {
+    const { folder } = this.request;
+    const { earlier } = this;
+    await judgeFolder(folder, { acceptMissingMark: false, checkAll: true, earlier });
+    await readJournal(folder, (reader) => checkSealed(folder, reader), earlier);
+  }
+
+  private async replayAll(): Promise<void> {
+    const { folder, progress } = this.request;
+    const visit = async (engine: Engine, _: number | null, start: JournalPosition) => {
+      this.engine = engine;
+      this.position = start;
+      this.snapshots = new SnapshotComparison(folder, start.sequence);
+      if (start.sequence > 0) {
+        this.beganAt = start.sequence;
+        this.snapshots.compare(engine, start);
+        return this;
+      }
+      const history = await HistoryComparison.open(folder, engine);
+      if (history instanceof HistoryComparison) this.history = history;
+      else this.historyFinding = history;
+      return this;
+    };
+    await replayJournal({ folder, progress, visit, earlier: this.earlier, mayBeginLater: true });
+  }
+
+  private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {
+    const { history, historyFinding } = this;
+    if (historyFinding !== null) {
+      this.findings.push(historyFinding);
+      return { sequence: 0, good: false, entries: null };
+    }
+    if (history === null) return null;
+    history.finish(this.position.sequence, journalIsWhole);
+    this.findings.push(...history.findings);
+    const { sequence, entries } = history;
+    return { sequence, good: history.findings.length === 0, entries };
+  }
+}
+
+/** The rows of a sealed segment may be right and the file still not be what was sealed. */
+async function checkSealed(folder: string, reader: JournalReader): Promise<void> {
+  for (const { segment, firstSequence, fileHash: sealed } of reader.outline()) {
+    if (sealed === null || fileHash(segment.path).equals(sealed)) continue;
+    throw new JournalError(
+      `${segment.path} has all rows as they were written, but another SHA-256 than when it was ` +
+        `sealed. Nothing was changed. npm run backup -- --data ${folder} --to <a new folder> ` +
+        'copies all rows into files without the damage. Then start on the new folder.',
+      firstSequence,
+      undefined,
+      segmentName(segment.number),
+    );
+  }
+}
+
+/** The judgement has said that segments are missing, and checked the others. */
+function unlessMissing(error: unknown): void {
+  if (!(error instanceof MissingSegments)) throw error;
+}
+
+async function journalErrorOf(work: Promise<void>): Promise<JournalError | null> {
+  try {
+    await work;
+    return null;
+  } catch (error) {
+    if (error instanceof JournalError) return error;
+    throw error;
+  }
+}
+
+/** A file, and what is said about it. */
+type Row = readonly [file: string, verdict: string, what: string];
+
+function reportOf(verified: Verified): Report {
+  const { journal, beganAt, snapshots, history, findings, engine } = verified;
+  const { whole, sequence, atMs, digest, batches } = journal;
+  const upTo =
+    sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
+  const rows: Row[] = [
+    [
+      JOURNAL_FILE,
+      whole ? 'good' : 'DAMAGED',
+      `${whole ? '' : 'good up to '}${upTo}, ${batches} batches`,
+    ],
+  ];
+  if (beganAt > 0) {
+    const what = `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}`;
+    rows.push(['archived', 'not read', `${what}: --archive <the archive> proves them`]);
+  }
+  rows.push(...snapshots.map(snapshotRow));
+  if (history !== null) rows.push(historyRow(history));
+  const count = `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}`;
+  return {
+    fields: {
+      good: findings.length === 0,
+      journal,
+      beganAt,
+      snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
+        file: `snapshots/${snapshot.name}`,
+        sequence: snapshot.sequence,
+        good: problem === null,
+        compared,
+        vouched,
+      })),
+      history,
+      findings,
+    },
+    tables: [tableOf({ name: null, title: TITLE, columns: COLUMNS, rows, names: engine })],
+    foot: findings.length === 0 ? 'No damage was found.\n' : `Damage was found: ${count}.\n`,
+  };
+}
+
+const TITLE = 'Verified by replaying the journal';
+const COLUMNS: Columns<Row> = [
+  [null, 'file', ([file]) => file],
+  [null, '', ([, verdict]) => verdict],
+  [null, '', ([, , what]) => what],
+];
+
+function snapshotRow({ snapshot, problem, compared, vouched }: SnapshotVerdict): Row {
+  const outcome = compared
+    ? `matches the replay${vouched ? '' : '; the journal does not vouch for it, so a start does not use it'}`
+    : 'whole, but not compared: the journal ends before it';
+  const verdict = problem === null ? 'good' : 'DAMAGED';
+  const what = `sequence ${snapshot.sequence}, ${problem ?? outcome}`;
+  return [`snapshots/${snapshot.name}`, verdict, what];
+}
+
+function historyRow({ sequence, good, entries }: HistoryVerdict): Row {
+  const compared =
+    entries === null
+      ? 'not compared: the journal is damaged before the end of the history'
+      : `${entries} entries match the replay`;
+  if (!good) return [HISTORY_FILE, 'DAMAGED', 'see below'];
+  return [HISTORY_FILE, 'good', `sequence ${sequence}, ${compared}`];
+}

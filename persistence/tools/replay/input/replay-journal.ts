@@ -1,0 +1,153 @@
+/**
+ * Replays a journal from its first batch, with the exchange's own reader and recovery code.
+ *
+ * Always holds: `proven` is called after each batch whose hash chain, records and digest are
+ * verified. Only then may anything from that batch be printed.
+ */
+import { statSync } from 'node:fs';
+import { Engine } from '../../../../engine/engine.js';
+import { JournalError } from '../../../journal/errors.js';
+import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../../journal/format.js';
+import type { MarkState } from '../../../journal/head-mark.js';
+import { readJournal } from '../../../journal/read-only.js';
+import type { JournalReader } from '../../../journal/reader.js';
+import type { Segment } from '../../../journal/segments.js';
+import { findJournal } from '../../../recovery/judgement.js';
+import { type Applied, JournalFollower } from '../../../recovery/recovery.js';
+import { oldestSnapshot, type StartingPoint } from '../../../recovery/snapshot/load.js';
+import type { Output } from '../output/output.js';
+import { UsageError } from './arguments.js';
+
+export interface Visitor {
+  /** Before each command, with the engine in the state before it. Must not throw. */
+  applying?(atMs: number): void;
+  /** After each command, with its result and events in the engine. Must not throw. */
+  applied?(...record: Parameters<Applied>): void;
+  /** After each verified batch. Returns false to stop. */
+  proven?(position: JournalPosition): boolean | Promise<boolean>;
+}
+
+export interface Progress {
+  start(total: number): void;
+  reached(sequence: number): void;
+  stop(): void;
+}
+
+export const ExitStatus = { GOOD: 0, DAMAGE: 1, USAGE: 2 } as const;
+export type ExitStatus = (typeof ExitStatus)[keyof typeof ExitStatus];
+
+/** The parameters of every subcommand. */
+export interface Invocation {
+  folder: string;
+  json: boolean;
+  output: Output;
+  progress: Progress;
+}
+
+interface ReplayRequest<V extends Visitor> {
+  folder: string;
+  progress: Progress;
+  /** Segments that the folder lacks, unpacked elsewhere. */
+  earlier?: readonly Segment[];
+  /** Without the first segments, begin with the oldest snapshot that the journal vouches for. */
+  mayBeginLater?: boolean;
+  /**
+   * May throw a UsageError. `endSequence`: the end of the journal; null: the end is damaged.
+   * `start`: where the engine is.
+   */
+  visit: (engine: Engine, endSequence: number | null, start: JournalPosition) => V | Promise<V>;
+}
+
+export interface Replayed<V extends Visitor = Visitor> {
+  engine: Engine;
+  visitor: V;
+  position: JournalPosition;
+  batches: number;
+  /** Whether the journal was read to its end, which is where the head mark says. */
+  atEnd: boolean;
+  markState: MarkState;
+}
+
+/**
+ * @throws JournalError that names the first damaged sequence, UsageError when there is no journal,
+ *   FolderDisturbed when an exchange was started while the tool read the folder.
+ */
+export async function replayJournal<V extends Visitor>(
+  request: ReplayRequest<V>,
+): Promise<Replayed<V>> {
+  const { folder, progress, visit, mayBeginLater = false, earlier = [] } = request;
+  await checkFolder(folder);
+  try {
+    return await readJournal(
+      folder,
+      async (reader) => {
+        const end = await endOf(reader);
+        if (end !== null) progress.start(end.sequence);
+        const start = mayBeginLater ? await startOf(folder, reader) : null;
+        const { engine, position } = start ?? { engine: new Engine(), position: GENESIS };
+        const visitor = await visit(engine, end?.sequence ?? null, position);
+        const walked = await walk(reader, engine, visitor, { progress, after: position });
+        return { ...walked, engine, visitor, markState: reader.markState };
+      },
+      earlier,
+    );
+  } finally {
+    progress.stop();
+  }
+}
+
+/** null: the first command, or without a snapshot for which the journal vouches. */
+async function startOf(folder: string, reader: JournalReader): Promise<StartingPoint | null> {
+  return reader.firstSequence === 1 ? null : oldestSnapshot(folder, reader);
+}
+
+/** @throws UsageError when there is none, or one without a journal; JournalError if it had one. */
+export async function checkFolder(folder: string): Promise<void> {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);
+  if (!stats.isDirectory()) throw new UsageError(`${folder} is not a folder`);
+  if (await findJournal(folder)) return;
+  throw new UsageError(
+    `${folder} holds no journal (${JOURNAL_FILE}). Name the data folder of the exchange.`,
+  );
+}
+
+/** null: the end is damaged. The replay then finds the first damage, which may be earlier. */
+async function endOf(reader: JournalReader): Promise<JournalPosition | null> {
+  try {
+    return await reader.end();
+  } catch (error) {
+    if (error instanceof JournalError) return null;
+    throw error;
+  }
+}
+
+async function walk(
+  reader: JournalReader,
+  engine: Engine,
+  visitor: Visitor,
+  { progress, after }: { progress: Progress; after: JournalPosition },
+): Promise<Pick<Replayed, 'position' | 'batches' | 'atEnd'>> {
+  let batches = 0;
+  let atEnd = true;
+  const follower: JournalFollower = new JournalFollower(engine, after, {
+    applying: (atMs) => visitor.applying?.(atMs),
+    applied: (records, at) => visitor.applied?.(records, at),
+    proven: async ({ lastSequence }) => {
+      batches++;
+      progress.reached(lastSequence);
+      atEnd = (await visitor.proven?.(follower.position)) ?? true;
+      return atEnd;
+    },
+  });
+  await follower.follow(reader);
+  return { position: follower.position, batches, atEnd };
+}
+
+/** Tells the operator if nothing confirms the end of the journal. */
+export function noticeUnmarked({ markState, position }: Replayed, output: Output): void {
+  if (markState.state === 'read') return;
+  output.notice(
+    `journal.head is ${markState.state}, so it is unknown whether the journal, read up to sequence ${position.sequence}, is complete`,
+  );
+}

@@ -1,0 +1,24 @@
+/** The replay tool as a program: `npm run replay -- --help`. */
+import '../../compiler-flags.js';
+import { run } from './command-line.js';
+
+/** The status that a shell reports for a program that SIGPIPE ended. */
+const READER_GONE = 141;
+
+// Exits through `exit`, whose listeners remove temporary files.
+for (const [signal, number] of [
+  ['SIGINT', 2],
+  ['SIGTERM', 15],
+] as const) {
+  process.once(signal, () => process.exit(128 + number));
+}
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(READER_GONE);
+  throw error;
+});
+
+process.exitCode = await run(process.argv.slice(2), {
+  answers: process.stdout,
+  notices: process.stderr,
+});

@@ -1,0 +1,38 @@
+/** What is wrong with a data folder: where, what, and what the operator should do. */
+import { type JournalError, partsOf } from '../../../journal/errors.js';
+import { JOURNAL_FILE } from '../../../journal/format.js';
+import { UnmarkedJournal } from '../../../recovery/judgement.js';
+
+export type Finding = {
+  file: string;
+  /** Where in the file, such as "sequence 17" or "table pointsCredit, userId 3". */
+  place: string;
+  what: string;
+  remedy: string;
+};
+
+const LEAVE_IT =
+  'Keep a copy of the folder as it is, and do not start an exchange on it before the cause is known.';
+
+export function findingOf(error: JournalError): Finding {
+  const { what, remedy } = partsOf(error.message);
+  const isWhole = error instanceof UnmarkedJournal || error.firstBadSequence === null;
+  return {
+    file: error.file ?? JOURNAL_FILE,
+    place: isWhole ? 'as a whole' : `sequence ${error.firstBadSequence}`,
+    what,
+    remedy: remedy ?? LEAVE_IT,
+  };
+}
+
+/** The journal is sound but the accounts do not balance: a fault of the program, not the disk. */
+export function bookFinding(place: string, what: string): Finding {
+  const remedy =
+    'The journal is intact, so this is a fault of the program. Stop trading, keep a copy of the folder, and report ' +
+    'the sequence.';
+  return { file: JOURNAL_FILE, place, what, remedy };
+}
+
+export function findingText({ file, place, what, remedy }: Finding): string {
+  return `DAMAGE in ${file}, ${place}: ${what}\n  What to do: ${remedy}\n`;
+}

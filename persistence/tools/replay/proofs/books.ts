@@ -1,0 +1,285 @@
+/**
+ * A second set of books, kept from events alone: what each market took in and paid out, and the
+ * exchange's funds. After every batch they must agree with the funds that the engine keeps.
+ *
+ * The vault's part of a market's fees leaves the escrow at the resolution, but `feesShared` comes
+ * later, when the last position is settled. Between the two, the books do not know that part, so
+ * they allow the market's escrow and the yield due to differ by it.
+ */
+import type { Engine } from '../../../../engine/engine.js';
+import {
+  MarketStatus,
+  MatchType,
+  Resolution,
+  ticksIn,
+} from '../../../../engine/interface/domain.js';
+import type { EventRecord } from '../../../../engine/interface/events.js';
+import { MICROS_PER_SET } from '../../../../engine/interface/limits.js';
+import type { FundsView } from '../../../../engine/interface/views.js';
+import { addSaturating } from '../../../../engine/storage/arithmetic.js';
+import { changesOf } from '../../../history/account/changes.js';
+import { marketName } from '../output/fields.js';
+import { dollarsText } from '../output/units.js';
+
+export class MarketBook {
+  /** Everything is paid, and the engine has removed the market. */
+  closed = false;
+  status: MarketStatus = MarketStatus.ACTIVE;
+  resolution: Resolution = Resolution.NONE;
+  endPriceMicros = 0;
+  trades = 0;
+  volumeMicros = 0;
+  feesMicros = 0;
+  /** Whether the three parts below are final. */
+  feesShared = false;
+  vaultMicros = 0;
+  referrersMicros = 0;
+  treasuryMicros = 0;
+  refundedMicros = 0;
+  /** Complete sets: outstanding until the resolution, and their maximum. */
+  setLots = 0;
+  mostSetLots = 0;
+  claimedMicros = 0;
+  automaticMicros = 0;
+  collateralMicros = 0;
+  /** Fees less what left the escrow; the vault's part leaves with `feesShared`. */
+  escrowMicros = 0;
+
+  constructor(
+    readonly marketId: number,
+    public startPriceMicros: number,
+  ) {}
+}
+
+export class Books {
+  readonly markets = new Map<number, MarketBook>();
+  private readonly open = new Map<number, MarketBook>();
+  private netDepositsMicros = 0;
+  private availableMicros = 0;
+  private heldMicros = 0;
+  private stakedMicros = 0;
+  private yieldPaidMicros = 0;
+  private vaultRemainderMicros = 0;
+  private vaultSharesMicros = 0;
+  private treasuryMicros = 0;
+
+  add(event: EventRecord): void {
+    for (const change of changesOf(event)) {
+      this.availableMicros += change.availableMicros;
+      this.heldMicros += change.heldMicros;
+    }
+    switch (event.type) {
+      case 'deposited':
+        this.netDepositsMicros += event.amountMicros;
+        break;
+      case 'withdrawn':
+        this.netDepositsMicros -= event.amountMicros;
+        break;
+      case 'staked':
+        this.stakedMicros += event.amountMicros;
+        break;
+      case 'unstaked':
+        this.stakedMicros -= event.amountMicros;
+        this.yieldPaidMicros += event.yieldMicros;
+        break;
+      case 'yieldClaimed':
+        this.yieldPaidMicros += event.yieldMicros;
+        break;
+      case 'vaultRemainder':
+        this.vaultRemainderMicros += event.amountMicros;
+        this.treasuryMicros += event.amountMicros;
+        break;
+      case 'marketOpened':
+        this.openMarket(event.marketId, event.startPriceMicros);
+        break;
+      case 'startPriceFixed':
+        this.market(event.marketId).startPriceMicros = event.startPriceMicros;
+        break;
+      case 'marketEnded':
+        this.market(event.marketId).status = MarketStatus.ENDED;
+        break;
+      case 'marketResolved': {
+        const market = this.market(event.marketId);
+        market.status = MarketStatus.RESOLVED;
+        market.resolution = event.resolution as Resolution;
+        market.endPriceMicros = event.endPriceMicros;
+        break;
+      }
+      case 'trade':
+        this.addTrade(event);
+        break;
+      case 'referralEarned': {
+        const market = this.market(event.marketId);
+        market.referrersMicros += event.amountMicros;
+        market.escrowMicros -= event.amountMicros;
+        break;
+      }
+      case 'feesShared':
+        this.shareFees(event);
+        break;
+      case 'claimed':
+        this.addPayout(event);
+        break;
+      case 'marketClosed':
+        this.market(event.marketId).closed = true;
+        break;
+      case 'assetListed':
+      case 'priceObserved':
+      case 'priceHeld':
+      case 'userRegistered':
+      case 'credentialSet':
+      case 'orderPlaced':
+      case 'orderNamed':
+      case 'orderCancelled':
+      case 'orderAmended':
+      case 'positionSettled':
+      case 'pointsCredited':
+      case 'referralCodeSet':
+      case 'tokenCreated':
+      case 'tokenRevoked':
+      case 'tokenExpired':
+      case 'cancelAfterFired':
+      case 'marketPaused':
+      case 'userFrozen':
+      case 'rulesChanged':
+        break;
+    }
+  }
+
+  /** Compares the books with the engine. A market that is closed and empty is not checked again. */
+  problems(engine: Engine): string[] {
+    const funds = engine.funds();
+    return [...this.fundProblems(funds), ...this.marketProblems(engine, funds)];
+  }
+
+  private fundProblems(funds: FundsView): string[] {
+    const problems: string[] = [];
+    const expect = (name: string, actualMicros: number, expectedMicros: number) => {
+      if (actualMicros !== expectedMicros)
+        problems.push(differs(name, actualMicros, expectedMicros));
+    };
+    expect('available funds of users', funds.availableMicros, this.availableMicros);
+    expect('held funds of users', funds.heldMicros, this.heldMicros);
+    expect('stakes in the vault', funds.stakedMicros, this.stakedMicros);
+    expect('treasury', funds.treasuryMicros, this.treasuryMicros);
+    expect('deposits less withdrawals', funds.netDepositsMicros, this.netDepositsMicros);
+    const pots = Object.entries(funds).filter(([name]) => name !== 'netDepositsMicros');
+    const sum = pots.reduce((total, [, micros]) => total + micros, 0);
+    if (sum !== funds.netDepositsMicros) {
+      problems.push(
+        `money is not conserved: all funds are ${dollarsText(sum)}, deposits less withdrawals are ${dollarsText(funds.netDepositsMicros)}`,
+      );
+    }
+    for (const [name, micros] of pots) if (micros < 0) problems.push(`${name} is negative`);
+    return problems;
+  }
+
+  private marketProblems(engine: Engine, funds: FundsView): string[] {
+    const problems: string[] = [];
+    let collateral = 0;
+    let escrow = 0;
+    let unshared = 0;
+    for (const market of this.open.values()) {
+      const held = engine.marketFunds(market.marketId);
+      const problem = marketProblem(engine, market);
+      if (problem !== null) problems.push(`${marketName(market.marketId, engine)}: ${problem}`);
+      else if (market.closed) this.open.delete(market.marketId);
+      if (held === null) continue;
+      collateral += held.collateralMicros;
+      escrow += held.feeEscrowMicros;
+      unshared += market.escrowMicros - held.feeEscrowMicros;
+    }
+    if (collateral !== funds.collateralMicros)
+      problems.push("the markets' collateral does not add up to the total");
+    if (escrow !== funds.feeEscrowMicros)
+      problems.push("the markets' fee escrow does not add up to the total");
+    const yieldDue =
+      this.vaultSharesMicros + unshared - this.yieldPaidMicros - this.vaultRemainderMicros;
+    if (yieldDue !== funds.yieldDueMicros)
+      problems.push(differs('yield due', funds.yieldDueMicros, yieldDue));
+    return problems;
+  }
+
+  private openMarket(marketId: number, startPriceMicros: number): void {
+    const market = new MarketBook(marketId, startPriceMicros);
+    this.markets.set(marketId, market);
+    this.open.set(marketId, market);
+  }
+
+  private market(marketId: number): MarketBook {
+    const market = this.markets.get(marketId);
+    if (market === undefined)
+      throw new Error(`an event names the market ${marketId}, which never opened`);
+    return market;
+  }
+
+  private addTrade(trade: EventRecord<'trade'>): void {
+    const market = this.market(trade.marketId);
+    market.trades++;
+    const valueMicros = trade.sizeLots * ticksIn(trade.takerOutcome, trade.upTicks);
+    market.volumeMicros = addSaturating(market.volumeMicros, valueMicros);
+    market.feesMicros += trade.feeMicros;
+    market.escrowMicros += trade.feeMicros;
+    if (trade.matchType === MatchType.TRANSFER) return;
+    const lots = trade.matchType === MatchType.MINT ? trade.sizeLots : 0 - trade.sizeLots;
+    market.setLots += lots;
+    market.mostSetLots = Math.max(market.mostSetLots, market.setLots);
+    market.collateralMicros += lots * MICROS_PER_SET;
+  }
+
+  private shareFees(event: EventRecord<'feesShared'>): void {
+    const market = this.market(event.marketId);
+    market.feesShared = true;
+    market.vaultMicros = event.vaultMicros;
+    market.treasuryMicros = event.treasuryMicros;
+    market.escrowMicros -= event.vaultMicros + event.treasuryMicros;
+    this.vaultSharesMicros += event.vaultMicros;
+    this.treasuryMicros += event.treasuryMicros;
+  }
+
+  private addPayout(event: EventRecord<'claimed'>): void {
+    const market = this.market(event.marketId);
+    if (event.automatic === 1) market.automaticMicros += event.payoutMicros;
+    else market.claimedMicros += event.payoutMicros;
+    market.refundedMicros += event.refundMicros;
+    market.collateralMicros -= event.payoutMicros;
+    market.escrowMicros -= event.refundMicros;
+  }
+}
+
+function differs(name: string, actualMicros: number, expectedMicros: number): string {
+  return `${name}: ${dollarsText(actualMicros)}, but the events give ${dollarsText(expectedMicros)}`;
+}
+
+/** Compares the engine's funds of one market with its book, and the book with itself. */
+function marketProblem(engine: Engine, book: MarketBook): string | null {
+  if (book.closed) return closedProblem(book);
+  const held = engine.marketFunds(book.marketId);
+  const view = engine.market(book.marketId);
+  if (held === null || view === null) return 'the engine has removed it before it was closed';
+  if (held.collateralMicros !== book.collateralMicros)
+    return `collateral is ${dollarsText(held.collateralMicros)}, but the events give ${dollarsText(book.collateralMicros)}`;
+  const setsMicros = view.openInterestLots * MICROS_PER_SET;
+  if (book.resolution === Resolution.NONE && book.collateralMicros !== setsMicros)
+    return 'collateral is not the value of its complete sets';
+  const unsharedMicros = book.escrowMicros - held.feeEscrowMicros;
+  const mayBeUnshared = book.resolution !== Resolution.NONE && !book.feesShared;
+  if (unsharedMicros !== 0 && !(mayBeUnshared && unsharedMicros > 0))
+    return `fee escrow is ${dollarsText(held.feeEscrowMicros)}, but the events give ${dollarsText(book.escrowMicros)}`;
+  return null;
+}
+
+function closedProblem(book: MarketBook): string | null {
+  if (book.collateralMicros !== 0)
+    return `it was closed with collateral of ${dollarsText(book.collateralMicros)}`;
+  if (book.escrowMicros !== 0)
+    return `it was closed with fees of ${dollarsText(book.escrowMicros)} in escrow`;
+  const shared =
+    book.vaultMicros + book.referrersMicros + book.treasuryMicros + book.refundedMicros;
+  if (shared !== book.feesMicros)
+    return `fees of ${dollarsText(book.feesMicros)} were paid, but ${dollarsText(shared)} were shared or refunded`;
+  const paid = book.claimedMicros + book.automaticMicros;
+  if (paid !== book.setLots * MICROS_PER_SET)
+    return `${dollarsText(paid)} were paid out, but its sets are worth ${dollarsText(book.setLots * MICROS_PER_SET)}`;
+  return null;
+}

@@ -1,0 +1,255 @@
+/**
+ * Compares the history with the replay: history.db must be what the projection makes of the journal
+ * up to the history's sequence. The exchange's own projection writes a second history into a
+ * temporary folder, and the two are compared row by row, lists by entry, because their runs depend
+ * on when the exchange wrote them.
+ *
+ * A running exchange goes on writing. So the history is read in one transaction, begun when the
+ * replay has reached the history's first known sequence, and the replay goes on to that
+ * transaction's.
+ */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type sqlite3 from 'sqlite3';
+import type { Engine } from '../../../../engine/engine.js';
+import { HISTORY_FILE } from '../../../history/format.js';
+import { emptyHistoryState, Projection } from '../../../history/projection.js';
+import { HistoryStore, historyPath } from '../../../history/store.js';
+import { GENESIS, type JournalPosition } from '../../../journal/format.js';
+import { FolderDisturbed } from '../../../journal/read-only.js';
+import { openReadOnly, type ReadOnlyDatabase } from '../../../storage/read-only.js';
+import { closeDatabase, execute, query } from '../../../storage/sqlite.js';
+import { UsageError } from '../input/arguments.js';
+import type { Finding } from '../output/findings.js';
+import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-rows.js';
+
+/** Entries that the projection keeps in memory before it writes them. */
+const PENDING_ENTRIES = 100_000;
+/** The most differences named per table, and faults of SQLite's structure. */
+const NAMED = 5;
+
+export class HistoryComparison {
+  readonly findings: Finding[] = [];
+  entries: number | null = null;
+  /** The sequence that the history has reached, by its own account. */
+  sequence = 0;
+  private readonly projection: Projection;
+  /** Runs at the exit of the process, too. */
+  private readonly removeTemporary = (): void =>
+    rmSync(this.temporary, { recursive: true, force: true });
+  private inTransaction = false;
+  private isDone = false;
+
+  private constructor(
+    engine: Engine,
+    private readonly temporary: string,
+    private readonly store: HistoryStore,
+    private readonly history: ReadOnlyDatabase,
+  ) {
+    this.projection = new Projection(engine, emptyHistoryState(), () => {});
+    process.once('exit', this.removeTemporary);
+  }
+
+  /** null: there is no history, which is not damage. An unreadable history is a finding. */
+  static async open(folder: string, engine: Engine): Promise<HistoryComparison | Finding | null> {
+    const path = historyPath(folder);
+    if (!existsSync(path)) return null;
+    let history: ReadOnlyDatabase | undefined;
+    const temporary = mkdtempSync(join(tmpdir(), 'replayed-history-'));
+    try {
+      const store = await HistoryStore.open(temporary);
+      history = await openReadOnly(path);
+      const comparison = new HistoryComparison(engine, temporary, store, history);
+      await comparison.readSequence();
+      if (comparison.sequence === 0) await comparison.compare(GENESIS);
+      return comparison;
+    } catch (error) {
+      if (history !== undefined) await closeDatabase(history.database);
+      rmSync(temporary, { recursive: true, force: true });
+      return unreadable(error);
+    }
+  }
+
+  applying(atMs: number): void {
+    if (!this.isDone) this.projection.applying(atMs);
+  }
+
+  applied(): void {
+    if (!this.isDone) this.projection.applied();
+  }
+
+  async proven(position: JournalPosition): Promise<void> {
+    if (this.isDone) return;
+    const isThere = position.sequence >= this.sequence;
+    if (isThere || this.projection.pendingEntries >= PENDING_ENTRIES) await this.commit(position);
+    if (!isThere) return;
+    try {
+      if (!this.inTransaction) await this.begin();
+      if (position.sequence >= this.sequence) await this.compare(position);
+    } catch (error) {
+      if (this.history.wasDisturbed())
+        throw new FolderDisturbed('an exchange was started meanwhile: run the command again');
+      this.isDone = true;
+      this.findings.push(unreadable(error));
+    }
+  }
+
+  /**
+   * At the end of the journal. (The judgement refuses an undamaged history that is ahead of it.)
+   */
+  finish(endSequence: number, journalIsWhole: boolean): void {
+    if (this.isDone || !journalIsWhole) return;
+    this.find(
+      'table progress, id 1',
+      `it claims sequence ${this.sequence}, but the journal ends at ${endSequence}`,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+    await closeDatabase(this.history.database);
+    process.off('exit', this.removeTemporary);
+    this.removeTemporary();
+  }
+
+  private async begin(): Promise<void> {
+    await execute(this.history.database, 'BEGIN');
+    this.inTransaction = true;
+    await this.readSequence();
+  }
+
+  private async readSequence(): Promise<void> {
+    const sql = 'SELECT sequence FROM progress';
+    const rows = await query<{ sequence: number }>(this.history.database, sql);
+    if (rows.length !== 1)
+      throw new Error(`the table progress has ${rows.length} rows instead of one`);
+    this.sequence = rows[0]!.sequence;
+  }
+
+  private async commit({ sequence, hash }: JournalPosition): Promise<void> {
+    try {
+      await this.store.commit(this.projection.drain(), { sequence, hash });
+    } catch (error) {
+      throw new UsageError(
+        `the history for the comparison cannot be written to ${this.temporary}: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  private async compare(position: JournalPosition): Promise<void> {
+    this.isDone = true;
+    if (position.sequence !== this.sequence) {
+      this.find('table progress, id 1', `it claims sequence ${this.sequence}, where no batch ends`);
+      return;
+    }
+    await this.compareSchema();
+    if (this.findings.length > 0) return;
+    this.entries = 0;
+    for (const table of COMPARED) await this.compareTable(table);
+    if (this.findings.length === 0) await this.checkStructure();
+  }
+
+  private async compareSchema(): Promise<void> {
+    const schemaOf = async (database: sqlite3.Database) =>
+      JSON.stringify([
+        await query(database, 'PRAGMA application_id'),
+        await query(database, 'PRAGMA user_version'),
+        await query(database, 'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL'),
+      ]);
+    const found = await schemaOf(this.history.database);
+    if (found !== (await schemaOf(this.store.database)))
+      this.find('sqlite_schema', 'its tables are not those of this version');
+  }
+
+  private async compareTable(table: ComparedTable): Promise<void> {
+    const found = table.open(this.history.database);
+    const expected = table.open(this.store.database);
+    let differing = 0;
+    const differs = (row: Row, what: string) => {
+      differing++;
+      if (differing <= NAMED) this.find(placeOf(table, row), what);
+    };
+    for (;;) {
+      const [left, right] = [await found.head(), await expected.head()];
+      if (left === null && right === null) break;
+      if (right instanceof DamagedEntry)
+        throw new UsageError(
+          `the history for the comparison in ${this.temporary} cannot be read back: ${right.what}`,
+        );
+      const leftRow = left instanceof DamagedEntry ? left.entry : left;
+      const order = compareKeys(table, leftRow, right);
+      if (left instanceof DamagedEntry && order <= 0) {
+        if (left.what !== '') differs(left.entry, left.what);
+      } else if (order < 0) differs(leftRow!, `the journal does not lead to this ${table.of}`);
+      else if (order > 0) differs(right!, `the ${table.of} is missing`);
+      else {
+        this.entries!++;
+        const what = differenceOf(leftRow!, right!);
+        if (what !== null) differs(leftRow!, what);
+      }
+      if (order <= 0) found.next();
+      if (order >= 0) expected.next();
+    }
+    const unnamed = differing - NAMED;
+    if (unnamed > 0) this.find(`table ${table.name}`, `${unnamed} more differ`);
+  }
+
+  /**
+   * SQLite reads the keys of runs from their index, so the comparison misses damage to the table's.
+   */
+  private async checkStructure(): Promise<void> {
+    const sql = `PRAGMA integrity_check(${NAMED})`;
+    const problems = await query<{ integrity_check: string }>(this.history.database, sql);
+    for (const { integrity_check: problem } of problems) {
+      if (problem !== 'ok') this.find('the structure of SQLite', problem);
+    }
+  }
+
+  private find(place: string, what: string): void {
+    this.findings.push(historyFinding(place, what));
+  }
+}
+
+function historyFinding(place: string, what: string): Finding {
+  const remedy =
+    'Nothing is lost. Stop the exchange and remove history.db, history.db-wal and history.db-shm. The next start rebuilds ' +
+    'the history from the journal.';
+  return { file: HISTORY_FILE, place, what, remedy };
+}
+
+/** Turns SQLite's error about a damaged database into a finding. Throws any other error. */
+function unreadable(error: unknown): Finding {
+  if (error instanceof UsageError || !(error instanceof Error) || 'syscall' in error) throw error;
+  return historyFinding('as a whole', `it cannot be read: ${error.message}`);
+}
+
+/** Below 0: the left row comes first or is alone. */
+function compareKeys({ keys }: ComparedTable, left: Row | null, right: Row | null): number {
+  if (left === null) return 1;
+  if (right === null) return -1;
+  for (const key of keys) {
+    const difference = Number(left[key]) - Number(right[key]);
+    // A key that is not a number is damage in the history.
+    if (difference !== 0) return Number.isNaN(difference) ? -1 : difference;
+  }
+  return 0;
+}
+
+/** Names the first column that differs; null: the rows are equal. */
+function differenceOf(found: Row, expected: Row): string | null {
+  for (const [column, value] of Object.entries(expected)) {
+    const other = found[column];
+    if (Buffer.isBuffer(value)) {
+      if (!Buffer.isBuffer(other) || !value.equals(other))
+        return `${column} is not what the journal leads to`;
+    } else if (other !== value) {
+      return `${column} is ${String(other)}, but the journal leads to ${value}`;
+    }
+  }
+  return null;
+}
+
+function placeOf({ name, keys }: ComparedTable, row: Row): string {
+  return `table ${name}, ${keys.map((key) => `${key} ${String(row[key])}`).join(', ')}`;
+}

@@ -1,0 +1,150 @@
+/**
+ * Compares snapshots with the replay: each file must be, byte for byte and checksum included, what
+ * the engine would write at its sequence. And if the journal vouches for it, for these bytes.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readSync } from 'node:fs';
+import type { Engine } from '../../../../engine/engine.js';
+import type { Command } from '../../../../engine/interface/commands.js';
+import type { JournalPosition } from '../../../journal/format.js';
+import { readSnapshot, takeSnapshot } from '../../../recovery/snapshot/file.js';
+import { listSnapshots, type SnapshotName } from '../../../recovery/snapshot/folder.js';
+import { encodeSnapshotHeader, SnapshotError } from '../../../recovery/snapshot/format.js';
+import { withFile } from '../../../storage/files.js';
+import type { Finding } from '../output/findings.js';
+
+export interface SnapshotVerdict {
+  snapshot: SnapshotName;
+  /** null: no problem. */
+  problem: string | null;
+  /** Whether the replay reached its sequence and compared it. */
+  compared: boolean;
+  /** Whether the journal vouches for it. If not, a start does not use it. */
+  vouched: boolean;
+}
+
+export class SnapshotComparison {
+  readonly verdicts: SnapshotVerdict[] = [];
+  private readonly waiting: SnapshotName[];
+  /** The hash of each compared file, by its sequence. */
+  private readonly hashes = new Map<number, string>();
+
+  /** @param from the replay begins there: what is older is not compared. */
+  constructor(folder: string, from = 0) {
+    this.waiting = listSnapshots(folder)
+      .filter(({ sequence }) => sequence >= from)
+      .reverse();
+  }
+
+  compare(engine: Engine, position: JournalPosition): void {
+    while (this.waiting.length > 0 && this.waiting[0]!.sequence <= position.sequence) {
+      const snapshot = this.waiting.shift()!;
+      this.judge(snapshot, true, () =>
+        snapshot.sequence === position.sequence
+          ? this.problemWith(snapshot, engine, position)
+          : 'no batch of the journal ends at its sequence, so it belongs to another journal',
+      );
+    }
+  }
+
+  /** Called after every command: a vouch for a file that was compared must name its hash. */
+  applied(command: Command): void {
+    if (command.kind !== 'vouchForSnapshot') return;
+    const { snapshotSequence, snapshotHash } = command;
+    const verdict = this.verdicts.find(({ snapshot }) => snapshot.sequence === snapshotSequence);
+    if (verdict === undefined || verdict.vouched) return;
+    verdict.vouched = true;
+    const hash = this.hashes.get(snapshotSequence);
+    if (verdict.problem === null && hash !== snapshotHash)
+      verdict.problem = `its SHA-256 is ${hash}, but the journal vouches for ${snapshotHash}`;
+  }
+
+  /** At the end of the journal. (The judgement refuses an undamaged snapshot ahead of it.) */
+  finish(): void {
+    for (const snapshot of this.waiting.splice(0))
+      this.judge(snapshot, false, () => ownProblem(snapshot));
+  }
+
+  /** A running exchange removes old snapshots: one that is gone has no verdict. */
+  private judge(snapshot: SnapshotName, compared: boolean, problemOf: () => string | null): void {
+    if (!existsSync(snapshot.path)) return;
+    try {
+      this.verdicts.push({ snapshot, problem: problemOf(), compared, vouched: false });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+
+  private problemWith(
+    snapshot: SnapshotName,
+    engine: Engine,
+    position: JournalPosition,
+  ): string | null {
+    const { header, pieces } = takeSnapshot(engine, position);
+    const expected = [encodeSnapshotHeader(header), ...pieces];
+    const hash = createHash('sha256');
+    for (const piece of expected) hash.update(piece);
+    const sum = hash.digest();
+    this.hashes.set(snapshot.sequence, sum.toString('hex'));
+    const differsAt = firstDifference(snapshot.path, [...expected, sum]);
+    if (differsAt === null) return null;
+    // The file's own damage says more than the first differing byte.
+    return (
+      ownProblem(snapshot) ?? `it is whole, but differs from the replay from byte ${differsAt} on`
+    );
+  }
+
+  findings(): Finding[] {
+    return this.verdicts
+      .filter(({ problem }) => problem !== null)
+      .map(({ snapshot, problem }) => ({
+        file: `snapshots/${snapshot.name}`,
+        place: `sequence ${snapshot.sequence}`,
+        what: problem!,
+        remedy:
+          'Remove the file or move it away. The exchange then starts from an older snapshot or from the whole journal, ' +
+          'which takes longer and has the same result.',
+      }));
+  }
+}
+
+/** Checks the file by itself; null: no problem. */
+function ownProblem({ path, sequence }: SnapshotName): string | null {
+  try {
+    const { header } = readSnapshot(path);
+    return header.sequence === sequence
+      ? null
+      : `its content is of sequence ${header.sequence}, not of the one in its name`;
+  } catch (error) {
+    if (error instanceof SnapshotError) return error.message;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== undefined && code !== 'ENOENT')
+      return `it cannot be read: ${(error as Error).message}`;
+    throw error;
+  }
+}
+
+/** The offset of the first byte that differs; null: the file is exactly these pieces. */
+function firstDifference(path: string, pieces: readonly Uint8Array[]): number | null {
+  return withFile(path, 'r', (file) => {
+    let at = 0;
+    for (const piece of pieces) {
+      const bytes = Buffer.alloc(piece.length);
+      const length = readUpTo(file, bytes);
+      for (let i = 0; i < length; i++) if (bytes[i] !== piece[i]) return at + i;
+      at += length;
+      if (length < piece.length) return at;
+    }
+    return readUpTo(file, Buffer.alloc(1)) === 0 ? null : at;
+  });
+}
+
+function readUpTo(file: number, bytes: Buffer): number {
+  let count = 0;
+  while (count < bytes.length) {
+    const got = readSync(file, bytes, count, bytes.length - count, null);
+    if (got === 0) break;
+    count += got;
+  }
+  return count;
+}

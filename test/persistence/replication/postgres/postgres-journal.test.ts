@@ -1,0 +1,304 @@
+/**
+ * The journal on a real cluster of three nodes of PostgreSQL: what is committed, who may commit,
+ * and what happens when nodes are away.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { PostgresCluster } from '../../../../bench/cluster/postgres.js';
+import type { BatchContent } from '../../../../persistence/journal/format.js';
+import type { JournalBatch } from '../../../../persistence/journal/store.js';
+import { PostgresJournal } from '../../../../persistence/replication/postgres/postgres-journal.js';
+import { PostgresSource } from '../../../../persistence/replication/postgres/postgres-source.js';
+import { eventually } from '../../../support/eventually.js';
+
+let cluster: PostgresCluster;
+beforeAll(async () => {
+  cluster = await PostgresCluster.start();
+}, 120_000);
+afterAll(() => cluster?.stop());
+beforeEach(() => cluster.dropJournal());
+
+const takeOver = (isForced = false, onWaiting = () => {}) =>
+  PostgresJournal.takeOver({
+    address: cluster.address,
+    isUnreplicated: false,
+    isForced,
+    onWaiting,
+  });
+
+/** A batch of `count` commands after the journal's end. The records are any bytes. */
+function batchAfter(journal: PostgresJournal, count = 3): BatchContent {
+  const firstSequence = journal.end.sequence + 1;
+  const records = Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 7 + firstSequence) % 256));
+  const lastSequence = firstSequence + count - 1;
+  return { firstSequence, lastSequence, records, digest: 'ab'.repeat(8) };
+}
+
+function append(journal: PostgresJournal, batch = batchAfter(journal)): Promise<Error | null> {
+  return new Promise((resolve) => journal.append(batch, resolve));
+}
+
+async function readAll(): Promise<JournalBatch[]> {
+  const source = await PostgresSource.open(cluster.address, 'primary');
+  const batches: JournalBatch[] = [];
+  for await (const batch of source.batches()) batches.push(batch);
+  await source.close();
+  return batches;
+}
+
+test('what is appended is read back, byte for byte, and chained', async () => {
+  const journal = await takeOver();
+  const written: BatchContent[] = [];
+  for (let i = 0; i < 5; i++) {
+    const batch = batchAfter(journal, i + 1);
+    expect(await append(journal, batch)).toBeNull();
+    written.push(batch);
+  }
+  const { end } = journal;
+  await journal.close();
+  const batches = await readAll();
+  expect(batches.map(({ hash: _, ...batch }) => batch)).toEqual(written);
+  expect(batches.at(-1)!.hash).toEqual(end.hash);
+  const again = await takeOver();
+  expect(again.end).toEqual(end);
+  expect(again.epoch).toBe(journal.epoch + 1);
+  await again.close();
+});
+
+describe('the older leader', () => {
+  test('is fenced: its append inserts nothing, and it ends', async () => {
+    const old = await takeOver();
+    expect(await append(old)).toBeNull();
+    const young = await takeOver(true);
+    expect((await append(old))?.message).toContain('another exchange has taken over');
+    expect(await append(young)).toBeNull();
+    await young.close();
+    await old.close();
+    expect((await readAll()).map(({ firstSequence }) => firstSequence)).toEqual([1, 4]);
+  });
+
+  test('notices without an append, when it renews its lease', async () => {
+    const old = await takeOver();
+    let lost: Error | null = null;
+    old.whenLost((error) => (lost = error));
+    const young = await takeOver(true);
+    await eventually(() => lost !== null);
+    await young.close();
+    await old.close();
+  });
+
+  test('is waited for: another leads when its lease is over, not before', async () => {
+    const old = await takeOver();
+    let waited = false;
+    const options = { address: cluster.address, isUnreplicated: false };
+    const young = PostgresJournal.takeOver({ ...options, onWaiting: () => (waited = true) });
+    await eventually(() => waited);
+    expect(await append(old)).toBeNull();
+    await old.close();
+    await (await young).close();
+  });
+});
+
+test('a process that has just started leaves the lead to a warm standby', async () => {
+  const old = await takeOver();
+  const options = { address: cluster.address, isUnreplicated: false };
+  const waiting: number[] = [];
+  const cold = PostgresJournal.takeOver({
+    ...options,
+    onWaiting: ({ epoch }) => waiting.push(epoch),
+  });
+  await eventually(() => waiting.length === 1);
+  const standby = { id: 'warm', address: '10.0.0.2:3000', sequence: () => 0 };
+  let isRegistered = false;
+  const onWaiting = () => {
+    isRegistered = true;
+  };
+  const warm = PostgresJournal.takeOver({ ...options, standby, onWaiting });
+  await eventually(() => isRegistered);
+  await old.close();
+  const first = await Promise.race([cold.then(() => 'cold'), warm.then(() => 'warm')]);
+  expect(first).toBe('warm');
+  const leads = await warm;
+  leads.serves('http://10.0.0.2:3000');
+  // The loser is told who leads now.
+  await eventually(() => waiting.at(-1) === leads.epoch);
+  await leads.close();
+  await (await cold).close();
+});
+
+test('the same batch twice is inserted once', async () => {
+  const journal = await takeOver();
+  const batch = batchAfter(journal);
+  expect(await append(journal, batch)).toBeNull();
+  await journal.close();
+  const again = await takeOver();
+  await cluster.query(cluster.nodes[0]!, `UPDATE writer SET last_sequence = last_sequence`);
+  expect(() => again.append(batch, () => {})).toThrow('does not follow');
+  await again.close();
+  expect(await readAll()).toHaveLength(1);
+});
+
+test('with one standby away commits go on; with both they wait, and nothing is visible', async () => {
+  const [, b, c] = cluster.nodes as [
+    never,
+    PostgresCluster['nodes'][0],
+    PostgresCluster['nodes'][0],
+  ];
+  const journal = await takeOver();
+  await cluster.stopNode(b);
+  expect(await append(journal)).toBeNull();
+  await cluster.stopNode(c);
+  let answered: Error | null | undefined;
+  const waiting = append(journal).then((error) => (answered = error));
+  const source = await PostgresSource.open(cluster.address, 'primary');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(answered).toBeUndefined();
+  expect((await source.end()).sequence).toBe(3);
+  await cluster.startNode(b);
+  await waiting;
+  expect(answered).toBeNull();
+  expect((await source.end()).sequence).toBe(6);
+  await source.close();
+  await cluster.startNode(c);
+  await journal.close();
+});
+
+/** Cancels waits for the standbys until `waiting` has ended: the first may be another's. */
+async function cutShort(
+  node: PostgresCluster['nodes'][0],
+  waiting: Promise<unknown>,
+): Promise<void> {
+  const cancel = `SELECT pg_cancel_backend(pid) AS done FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+  let hasEnded = false;
+  void waiting.then(() => (hasEnded = true));
+  await eventually(async () => {
+    await cluster.query(node, cancel);
+    return hasEnded;
+  });
+}
+
+test('a wait that is cut short is no commit', async () => {
+  const [a, b, c] = cluster.nodes as [
+    PostgresCluster['nodes'][0],
+    PostgresCluster['nodes'][0],
+    PostgresCluster['nodes'][0],
+  ];
+  const journal = await takeOver();
+  for (const node of [b, c]) await cluster.stopNode(node);
+  const waiting = append(journal);
+  await cutShort(a, waiting);
+  expect((await waiting)?.message).toMatch(/standbys|unknown/);
+  for (const node of [b, c]) await cluster.startNode(node);
+  await journal.close();
+});
+
+test('a takeover whose wait is cut short does not lead', async () => {
+  const [a, ...standbys] = cluster.nodes as [
+    PostgresCluster['nodes'][0],
+    ...PostgresCluster['nodes'],
+  ];
+  await (await takeOver()).close();
+  for (const node of standbys) await cluster.stopNode(node);
+  const outcome = takeOver().then(
+    (journal) => journal.close().then(() => 'it leads'),
+    ({ message }: Error) => message,
+  );
+  await cutShort(a, outcome);
+  expect(await outcome).toMatch('stopped waiting for the standbys');
+  for (const node of standbys) await cluster.startNode(node);
+});
+
+describe('a cluster under which a commit could be lost is refused', () => {
+  test.each([
+    ['synchronous_commit', 'off', 'local'],
+    ['synchronous_standby_names', '', ''],
+  ])('%s', async (name, ...values) => {
+    const [a] = cluster.nodes;
+    for (const value of values) {
+      await cluster.query(a!, `ALTER ROLE postgres SET ${name} = '${value}'`).catch(() => {});
+      await cluster.query(a!, `ALTER SYSTEM SET ${name} = '${value}'`);
+      await cluster.query(a!, 'SELECT pg_reload_conf()');
+      await eventually(async () => {
+        const outcome = await takeOver().then(
+          (journal) => journal.close().then(() => 'it leads'),
+          ({ message }: Error) => message,
+        );
+        expect(outcome).toContain(`PostgreSQL has ${name} = '${value}'`);
+      });
+    }
+    await cluster.query(a!, `ALTER ROLE postgres RESET ${name}`).catch(() => {});
+    await cluster.query(
+      a!,
+      `ALTER SYSTEM SET ${name} = '${name === 'synchronous_commit' ? 'on' : 'ANY 1 (b, c)'}'`,
+    );
+    await cluster.query(a!, 'SELECT pg_reload_conf()');
+  });
+});
+
+describe('settings that no longer hold end a leader', () => {
+  const set = async (names: string) => {
+    const [a] = cluster.nodes;
+    await cluster.query(a!, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+    await cluster.query(a!, 'SELECT pg_reload_conf()');
+  };
+  afterEach(() => set('ANY 1 (b, c)'));
+
+  test('that has nothing to write', async () => {
+    const journal = await takeOver();
+    let lost: Error | null = null;
+    journal.whenLost((error) => (lost = error));
+    await set('');
+    await eventually(() => lost !== null);
+    expect(lost!.message).toContain("PostgreSQL has synchronous_standby_names = ''");
+    await expect(append(journal)).rejects.toThrow('synchronous_standby_names');
+    await journal.close();
+  });
+
+  test('that waits for standbys, although PostgreSQL then commits', async () => {
+    const [a, ...standbys] = cluster.nodes;
+    const journal = await takeOver();
+    for (const node of standbys) await cluster.stopNode(node);
+    const answer = append(journal);
+    await eventually(async () => {
+      const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+      return (await cluster.query(a!, waiting)).length > 0;
+    });
+    // The lease is renewed by a statement that is sent behind the one that waits.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    await set('');
+    expect((await answer)?.message).toContain("PostgreSQL has synchronous_standby_names = ''");
+    for (const node of standbys) await cluster.startNode(node);
+    await journal.close();
+  });
+});
+
+test('an exchange that waits for the lease does not wait for a primary that is paused', async () => {
+  const journal = await takeOver();
+  let isWaiting = false;
+  const onWaiting = () => {
+    isWaiting = true;
+  };
+  const outcome = takeOver(false, onWaiting).then(
+    () => 'it leads',
+    ({ message }: Error) => message,
+  );
+  await eventually(() => isWaiting);
+  const [a] = cluster.nodes;
+  cluster.signalNode(a!, 'SIGSTOP');
+  try {
+    expect(await outcome).toContain('timeout');
+  } finally {
+    cluster.signalNode(a!, 'SIGCONT');
+  }
+  await journal.close();
+});
+
+test('a row that was changed is named', async () => {
+  const journal = await takeOver();
+  for (let i = 0; i < 4; i++) expect(await append(journal)).toBeNull();
+  await journal.close();
+  await cluster.query(
+    cluster.nodes[0]!,
+    `UPDATE batch SET records = set_byte(records, 5, (get_byte(records, 5) + 1) % 256) WHERE first_sequence = 7`,
+  );
+  await expect(readAll()).rejects.toThrow('the batch at sequence 7 is not what was written');
+});

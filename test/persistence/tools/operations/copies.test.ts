@@ -1,0 +1,374 @@
+/**
+ * Backup while trading, restore to a sequence or a time, repair of a damaged journal, and the first
+ * difference of two. Every copy must pass `replay verify` and lead to the state of its time.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { listSnapshots } from '../../../../persistence/recovery/snapshot/folder.js';
+import { lastBackup } from '../../../../persistence/tools/operations/last-backup.js';
+import { eventually } from '../../../support/eventually.js';
+import { type Operation, operate } from '../../../support/folders/operations.js';
+import { isVouchedFor } from '../../../support/folders/vouched.js';
+import { Folders, flip, readAll, start, tamper } from '../../../support/journal-fixture.js';
+import { ReplayExchange } from '../../../support/replay-exchange.js';
+import { replayJson, replayTool, traceOf } from '../../../support/replay-tool.js';
+import { TestServer } from '../../../support/server.js';
+
+const SECRET = 's'.repeat(43);
+const folders = new Folders();
+const originals = new Folders();
+/** A folder of an exchange that was stopped. Tests only read it. */
+let original: string;
+let exchange: ReplayExchange;
+
+beforeAll(async () => {
+  original = originals.make();
+  exchange = await ReplayExchange.open(original, 'copies');
+  await exchange.run(900);
+  await exchange.sequencer.close();
+  writeFileSync(join(original, 'session-secret'), SECRET, { mode: 0o600 });
+});
+afterEach(() => folders.removeAll());
+afterAll(() => originals.removeAll());
+
+async function good(run: Promise<Operation>): Promise<string> {
+  const { status, out, err } = await run;
+  expect(err).toBe('');
+  expect(status).toBe(0);
+  return out;
+}
+
+async function expectVerified(folder: string, sequence: number): Promise<void> {
+  const { good, journal } = await replayJson(folder, 'verify');
+  expect(good).toBe(true);
+  expect(journal.sequence).toBe(sequence);
+}
+
+describe('a backup', () => {
+  it('does not replace a good secret with a damaged one', async () => {
+    const [from, to] = [folders.copy(original), folders.make()];
+    await good(operate('backup', '--data', from, '--to', to));
+    writeFileSync(join(from, 'session-secret'), 'garbage');
+    const { status, err } = await operate('backup', '--data', from, '--to', to);
+    expect(status).toBe(2);
+    expect(err).toContain('session-secret is damaged');
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
+  });
+
+  it('is the same journal, with the secret, and nothing in the original changes', async () => {
+    const to = folders.make();
+    // The note for the running exchange.
+    const trace = () => traceOf(original).filter((line) => !/^(\.|last-backup) /.test(line));
+    const before = trace();
+    const out = await good(operate('backup', '--data', original, '--to', to));
+    expect(out).toContain(`up to sequence ${exchange.engine.sequence}`);
+    expect(trace()).toEqual(before);
+    expect(lastBackup(original)).toEqual({
+      sequence: exchange.engine.sequence,
+      atMs: expect.any(Number),
+    });
+    expect(existsSync(join(to, 'last-backup'))).toBe(false);
+    await expectVerified(to, exchange.engine.sequence);
+    expect(await readAll(to)).toEqual(await readAll(original));
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
+    expect(statSync(join(to, 'session-secret')).mode & 0o777).toBe(0o600);
+    const { out: compared, status } = await replayTool(original, 'compare', original, to);
+    expect(compared).toContain('have the same');
+    expect(status).toBe(0);
+  });
+
+  it('while the exchange trades has a durable end, and the second one adds what is new', async () => {
+    const folder = folders.make();
+    const to = folders.make();
+    const live = await ReplayExchange.open(folder, 'live');
+    let stopped = false;
+    const trading = (async () => {
+      await live.run(300);
+      while (!stopped) {
+        for (let i = 0; i < 7; i++) live.trade();
+        await live.settle();
+      }
+    })();
+    await eventually(() => live.sequencer.durableSequence > 100);
+    let last = 0;
+    for (let i = 0; i < 4; i++) {
+      const durable = live.sequencer.durableSequence;
+      const out = await good(operate('backup', '--data', folder, '--to', to));
+      const [, end, copied] = /up to sequence (\d+), .*: (\d+) commands/.exec(out)!.map(Number);
+      expect(end).toBeGreaterThanOrEqual(durable);
+      expect(copied).toBe(end! - last);
+      last = end!;
+      await expectVerified(to, last);
+      await eventually(() => live.sequencer.durableSequence > last);
+    }
+    stopped = true;
+    await trading;
+    await live.sequencer.close();
+    await good(operate('backup', '--data', folder, '--to', to));
+    expect(await readAll(to)).toEqual(await readAll(folder));
+  });
+
+  it('that was interrupted is refused by a start and by a restore, and goes on when it is made again', async () => {
+    const to = folders.make();
+    const { lastSequence } = (await readAll(original))[20]!;
+    const args = ['--data', original, '--to', to, '--at', String(lastSequence)];
+    await good(operate('restore', ...args));
+    writeFileSync(join(to, 'unfinished-copy'), '');
+    const refused = 'is a copy that was interrupted';
+    await expect(TestServer.start({}, to)).rejects.toThrow(refused);
+    const restored = await operate('restore', '--data', to, '--to', folders.make());
+    expect([restored.status, restored.err]).toEqual([1, expect.stringContaining(refused)]);
+    const verified = await replayTool(to, 'verify');
+    expect([verified.status, verified.err]).toEqual([1, expect.stringContaining(refused)]);
+    const out = await good(operate('backup', '--data', original, '--to', to));
+    expect(out).toContain(`up to sequence ${exchange.engine.sequence}`);
+    await expectVerified(to, exchange.engine.sequence);
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
+  });
+
+  it('of another exchange is not continued', async () => {
+    const other = folders.make();
+    const stranger = await ReplayExchange.open(other, 'stranger');
+    await stranger.run(50);
+    await stranger.sequencer.close();
+    const before = await readAll(other);
+    const run = await operate('backup', '--data', original, '--to', other);
+    expect(run.status).toBe(2);
+    expect(run.err).toMatch(/a copy of another exchange/);
+    expect(await readAll(other)).toEqual(before);
+  });
+
+  it('of a damaged journal says where the damage is', async () => {
+    const folder = folders.copy(original);
+    const batches = await readAll(original);
+    const bad = batches[20]!.firstSequence;
+    await flip(folder, bad, 'records');
+    const to = folders.make();
+    const run = await operate('backup', '--data', folder, '--to', to);
+    expect(run.status).toBe(1);
+    expect(run.err).toContain(`the batch at sequence ${bad}`);
+    expect(existsSync(to)).toBe(false);
+  });
+
+  it('has the newest snapshot that it proves, and an exchange starts on it', async () => {
+    const folder = folders.make();
+    const before = await ReplayExchange.open(folder, 'served');
+    await before.run(200);
+    await before.sequencer.close();
+    const server = await TestServer.start({ snapshotEveryCommands: 20 }, folder, before.nowMs);
+    for (let i = 0; i < 30; i++) {
+      server.submit({ kind: 'advanceTime' });
+      await server.durable();
+    }
+    await eventually(() => isVouchedFor(folder));
+    await server.durable();
+    const to = folders.make();
+    const out = await good(operate('backup', '--data', folder, '--to', to));
+    const [newest] = listSnapshots(to);
+    expect(out).toContain(`snapshot of sequence ${newest!.sequence}`);
+    await server.close();
+    const { end, engine } = await start(to);
+    expect(engine.digest()).toBe(end.digest);
+    const restarted = await TestServer.start({}, to, before.nowMs);
+    await restarted.close();
+    expect((await replayJson(to, 'verify')).good).toBe(true);
+  });
+});
+
+describe('a restore', () => {
+  it('to a sequence within a batch has the state of that moment', async () => {
+    const ends = new Set((await readAll(original)).map(({ lastSequence }) => lastSequence));
+    const within = exchange.checkpoints.filter(({ sequence }) => !ends.has(sequence));
+    expect(within.length).toBeGreaterThan(0);
+    for (const { sequence, digest, funds } of within.slice(0, 2)) {
+      const to = folders.make();
+      const args = ['--data', original, '--to', to, '--at', String(sequence)];
+      expect(await good(operate('restore', ...args))).toContain(digest);
+      await expectVerified(to, sequence);
+      const { engine } = await start(to);
+      expect([engine.sequence, engine.digest()]).toEqual([sequence, digest]);
+      expect(engine.funds()).toEqual(funds);
+    }
+  });
+
+  it('to a time has the last command not after it', async () => {
+    const { times } = exchange;
+    const sequence = Math.floor(times.length / 2);
+    for (const atMs of [times[sequence]!, times[sequence]! + 1]) {
+      const last = times.findLastIndex((time) => time <= atMs);
+      const to = folders.make();
+      const at = new Date(atMs).toISOString();
+      await good(operate('restore', '--data', original, '--to', to, '--at', at));
+      await expectVerified(to, last);
+    }
+  });
+
+  it('has the secret if nothing is left out; else a token of one user could become that of another', async () => {
+    const [whole, part] = [folders.make(), folders.make()];
+    const { sequence } = exchange.engine;
+    await good(operate('restore', '--data', original, '--to', whole, '--at', String(sequence)));
+    expect(readFileSync(join(whole, 'session-secret'), 'utf8')).toBe(SECRET);
+    const args = ['--data', original, '--to', part, '--at', String(sequence - 1)];
+    expect(await good(operate('restore', ...args))).toContain('every user signs in again');
+    expect(existsSync(join(part, 'session-secret'))).toBe(false);
+  });
+
+  it('keeps its secret when a damaged folder adds to it, and that is said', async () => {
+    const [damaged, copy, to] = [folders.copy(original), folders.make(), folders.make()];
+    const early = String((await readAll(original))[9]!.lastSequence);
+    await good(operate('restore', '--data', original, '--to', copy, '--at', early));
+    await flip(damaged, (await readAll(original)).at(-2)!.firstSequence, 'records');
+    const add = async (target: string) => {
+      const { status, out } = await operate('backup', '--data', damaged, '--to', target);
+      expect(status).toBe(1);
+      return out;
+    };
+    expect(await add(copy)).toContain('every user signs in again, because');
+    writeFileSync(join(copy, 'session-secret'), SECRET, { mode: 0o600 });
+    await good(operate('restore', '--data', copy, '--to', to));
+    expect(await add(to)).toContain('The session secret that it had stays in it');
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
+  });
+
+  it('is traded on, and its backup continues', async () => {
+    const to = folders.make();
+    await good(operate('restore', '--data', original, '--to', to, '--at', '500'));
+    const again = await ReplayExchange.open(to, 'again');
+    for (let i = 0; i < 40; i++) again.trade();
+    await again.settle();
+    await again.sequencer.close();
+    await expectVerified(to, 540);
+    const { status, out } = await replayTool(to, 'compare', original, to, '--json');
+    expect(status).toBe(1);
+    expect(JSON.parse(out).difference.sequence).toBe(501);
+  });
+
+  it('refuses a folder with files, and a point beyond the end', async () => {
+    const to = folders.make();
+    mkdirSync(to, { recursive: true });
+    writeFileSync(join(to, 'notes'), '');
+    const used = await operate('restore', '--data', original, '--to', to);
+    expect([used.status, used.err]).toEqual([2, expect.stringContaining('is not empty')]);
+    const beyond = folders.make();
+    const { sequence } = exchange.engine;
+    const endMs = exchange.times[sequence]!;
+    for (const at of ['1000000', new Date(endMs + 1).toISOString()]) {
+      const args = ['--data', original, '--to', beyond, '--at', at];
+      const { status, err } = await operate('restore', ...args);
+      expect([status, err]).toEqual([2, expect.stringContaining(`ends at sequence ${sequence}, `)]);
+      expect(existsSync(beyond)).toBe(false);
+      await good(operate('restore', ...args, '--or-earlier'));
+      await expectVerified(beyond, sequence);
+      rmSync(beyond, { recursive: true });
+    }
+    await good(
+      operate('restore', '--data', original, '--to', beyond, '--at', new Date(endMs).toISOString()),
+    );
+    rmSync(beyond, { recursive: true });
+    const odd = await operate('restore', '--data', original, '--to', beyond, '--at', 'noon');
+    expect([odd.status, odd.err]).toEqual([2, expect.stringContaining('neither a sequence')]);
+  });
+});
+
+describe('a repair', () => {
+  it('keeps the good beginning in a new folder, and never touches the damaged one', async () => {
+    const folder = folders.copy(original);
+    const bad = (await readAll(original))[30]!.firstSequence;
+    await flip(folder, bad, 'records');
+    const before = traceOf(folder);
+    const to = folders.make();
+    const keep = bad - 1;
+    const args = ['repair', '--truncate-after', String(keep), '--to', to];
+    const { status, out, err } = await replayTool(folder, ...args);
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toContain(`It lacks ${exchange.engine.sequence - keep} commands`);
+    expect(traceOf(folder)).toEqual(before);
+    await expectVerified(to, keep);
+    expect(existsSync(join(to, 'session-secret'))).toBe(false);
+    const beyond = folders.make();
+    const more = ['repair', '--truncate-after', String(bad), '--to', beyond];
+    const refused = await replayTool(folder, ...more);
+    expect(refused.status).toBe(1);
+    expect(refused.err).toContain(`sequence ${bad}`);
+  });
+
+  it('keeps a journal that has lost its end, as it is', async () => {
+    const folder = folders.copy(original);
+    const last = (await readAll(original)).at(-3)!.lastSequence;
+    await tamper(folder, `DELETE FROM batch WHERE firstSequence > ${last}`);
+    const to = folders.make();
+    const args = ['repair', '--truncate-after', String(last), '--to', to];
+    expect((await replayTool(folder, ...args)).status).toBe(0);
+    await expectVerified(to, last);
+  });
+
+  it('refuses the folder itself, and a sequence that the journal does not have', async () => {
+    const folder = folders.copy(original);
+    const into = ['repair', '--truncate-after', '100', '--to', folder];
+    expect(await replayTool(folder, ...into)).toMatchObject({ status: 2 });
+    const to = folders.make();
+    mkdirSync(to, { recursive: true });
+    const keeping = (after: string) => ['repair', '--truncate-after', after, '--to', to];
+    expect(await replayTool(folder, ...keeping('999999'))).toMatchObject({ status: 2 });
+    // What fails leaves nothing, so the corrected command works.
+    expect(await replayTool(folder, ...keeping('100'))).toMatchObject({ status: 0 });
+  });
+});
+
+it.each([
+  ['backup', '--to', 'TO'],
+  ['restore', '--to', 'TO'],
+  ['archive', '--to', 'TO'],
+  ['upgrade', '--to', 'TO'],
+])('%s of a folder that is not there, or has no journal, is a wrong request', async (...args) => {
+  const nothing = folders.make();
+  for (const make of [false, true]) {
+    if (make) mkdirSync(nothing, { recursive: true });
+    const to = folders.make();
+    const run = await operate(...args.map((arg) => arg.replace('TO', to)), '--data', nothing);
+    const why = make ? 'holds no journal' : 'there is no folder';
+    expect([run.status, run.err]).toEqual([2, expect.stringContaining(why)]);
+    expect(existsSync(to)).toBe(false);
+  }
+});
+
+describe('compare', () => {
+  it('names the first command that differs', async () => {
+    const folder = folders.make();
+    await good(operate('restore', '--data', original, '--to', folder, '--at', '400'));
+    const rest = await readAll(folder);
+    const other = folders.copy(folder);
+    const pay = async (to: string, amountMicros: number) => {
+      const one = await ReplayExchange.open(to, 'pay');
+      one.nowMs = one.engine.nowMs;
+      one.submit({
+        kind: 'deposit',
+        userId: 1,
+        amountMicros,
+        partner: 'acme',
+        reference: 'the-same',
+      });
+      await one.settle();
+      await one.sequencer.close();
+    };
+    await pay(folder, 1_000_000);
+    await pay(other, 1_400_000);
+    expect(rest.at(-1)!.lastSequence).toBe(400);
+    const { status, out } = await replayTool(folder, 'compare', folder, other);
+    expect(status).toBe(1);
+    expect(out).toContain('differ from sequence 401 on');
+    expect(out).toMatch(/deposit userId u1, amount \$1\.00.*\n.*deposit userId u1, amount \$1\.40/);
+    const json = JSON.parse((await replayTool(folder, 'compare', folder, other, '--json')).out);
+    expect(json).toMatchObject({ same: false, commands: 400, difference: { sequence: 401 } });
+  });
+
+  it('of a journal and its beginning names the first that is missing', async () => {
+    const to = folders.make();
+    await good(operate('restore', '--data', original, '--to', to, '--at', '300'));
+    const { out, status } = await replayTool(to, 'compare', to, original);
+    expect(status).toBe(1);
+    expect(out).toContain('differ from sequence 301 on');
+    expect(out).toContain(`${to}: has ended`);
+  });
+});

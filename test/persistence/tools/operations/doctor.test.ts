@@ -1,0 +1,155 @@
+/**
+ * What `doctor` says of a whole folder, a damaged one, and one whose start needs the archive. The
+ * trial `fault-table` does what it says, for every file and damage.
+ */
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { followAdvice } from '../../../support/folders/advice.js';
+import { operate } from '../../../support/folders/operations.js';
+import { Folders, readAll, tamper, writeJournal } from '../../../support/journal-fixture.js';
+import { ReplayExchange } from '../../../support/replay-exchange.js';
+import { traceOf } from '../../../support/replay-tool.js';
+
+const folders = new Folders();
+let data: string;
+let end: number;
+/** Of the first half. */
+let backup: string;
+let backupEnd: number;
+
+beforeAll(async () => {
+  [data, backup] = [folders.make(), folders.make()];
+  const exchange = await ReplayExchange.open(data, 'doctor');
+  await exchange.run(200);
+  backupEnd = exchange.sequencer.durableSequence;
+  await operate('backup', '--data', data, '--to', backup);
+  for (let i = 0; i < 50; i++) exchange.trade();
+  await exchange.settle();
+  await exchange.sequencer.close();
+  end = exchange.engine.sequence;
+});
+afterAll(() => folders.removeAll());
+
+it('a whole folder: how to start, and what the backup lacks', async () => {
+  const before = traceOf(data);
+  const { status, out } = await operate('doctor', '--data', data, '--backup', backup);
+  expect(status).toBe(0);
+  expect(out).toContain(`good up to sequence ${end}, of 20`);
+  expect(out).toContain(`DATA_FOLDER=${data} npm start`);
+  expect(out).toContain(`lacks the last ${end - backupEnd} commands`);
+  expect(traceOf(data)).toEqual(before);
+});
+
+it('a damaged folder: what can be kept, that which keeps most first', async () => {
+  const folder = folders.copy(data);
+  const bad = backupEnd - 10;
+  await tamper(
+    folder,
+    `UPDATE batch SET records = zeroblob(length(records)) WHERE firstSequence = (SELECT max(firstSequence) FROM batch WHERE firstSequence <= ${bad})`,
+  );
+  const { status, out, err } = await operate('doctor', '--data', folder, '--backup', backup);
+  expect(status).toBe(1);
+  expect(err).toContain('no exchange starts');
+  const [, good] = /good up to sequence (\d+)/.exec(out)!.map(Number);
+  expect(good).toBeLessThan(bad);
+  const keeps = [...out.matchAll(/keeps the commands up to (\d+)/g)].map(([, n]) => Number(n));
+  expect(keeps).toEqual([backupEnd, good]);
+  expect(out).toContain(`loses at most ${end - backupEnd} that had been acknowledged`);
+});
+
+it('without journal.head: the journal can be accepted as it is', async () => {
+  const folder = folders.copy(data);
+  rmSync(join(folder, 'journal.head'));
+  const { status, out } = await operate('doctor', '--data', folder);
+  expect(status).toBe(1);
+  expect(out).toContain('acknowledged up to sequence unknown');
+  expect(out).toContain(`ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder} npm start`);
+});
+
+it('nothing is left: says so', async () => {
+  const folder = folders.copy(data);
+  for (const name of ['journal.db', 'journal.db-wal']) rmSync(join(folder, name), { force: true });
+  const { status, out } = await operate('doctor', '--data', folder);
+  expect(status).toBe(1);
+  expect(out).toContain('no good backup was named. Name one: --backup');
+});
+
+it('a backup into a damaged copy says nothing of the original', async () => {
+  const copy = folders.copy(backup);
+  await tamper(
+    copy,
+    'UPDATE batch SET records = zeroblob(length(records)) WHERE firstSequence = 1',
+  );
+  const { status, out, err } = await operate('backup', '--data', data, '--to', copy);
+  expect([status, out]).toEqual([1, '']);
+  expect(err).toContain(`error: ${copy}/journal.db: the batch at sequence 1 is not`);
+});
+
+it('the backup of another exchange is of no use', async () => {
+  const other = folders.make();
+  const exchange = await ReplayExchange.open(other, 'another');
+  await exchange.run(100);
+  await exchange.sequencer.close();
+  const folder = folders.copy(data);
+  rmSync(join(folder, 'journal.head'));
+  const { out } = await operate('doctor', '--data', folder, '--backup', other);
+  expect(out).toContain('It is of another exchange');
+  expect(out).not.toContain('npm run restore');
+});
+
+it('a folder that is gone is refused, and its backup can be brought there', async () => {
+  const gone = join(data, 'gone');
+  const { status, err } = await operate('doctor', '--data', gone, '--backup', backup);
+  expect([status, err]).toEqual([2, expect.stringContaining('do not start one')]);
+  expect(err).toContain(`npm run restore -- --data ${backup} --to ${gone}`);
+});
+
+/**
+ * SQLite finds rows by the keys of its inner pages. Where one is wrong, a read that begins at
+ * another row meets other rows.
+ */
+it('an inner page with a wrong key: what is said to be kept can be read by those who copy it', async () => {
+  const folder = folders.make();
+  await writeJournal(folder, { batchCount: 1_500, batchSize: 1 });
+  const path = join(folder, 'journal.db');
+  const whole = readFileSync(path);
+  let refused = 0;
+  for (const at of innerKeys(whole)) {
+    const bytes = Buffer.from(whole);
+    bytes[at]! ^= 1;
+    writeFileSync(path, bytes);
+    const { status, out } = await operate('doctor', '--data', folder);
+    if (status === 0) continue;
+    refused++;
+    const to = folders.make();
+    const done = await followAdvice(out, to);
+    expect((await readAll(to)).at(-1)!.lastSequence).toBe(done!.keeps);
+  }
+  expect(refused).toBeGreaterThan(2);
+});
+
+/** Where the last bytes of the keys in inner pages of tables are. */
+function innerKeys(file: Buffer): number[] {
+  const PAGE = 4096;
+  const found: number[] = [];
+  for (let page = PAGE; page < file.length; page += PAGE) {
+    if (file[page] !== 5) continue;
+    const cells = file.readUInt16BE(page + 3);
+    for (let i = 0; i < cells; i++) {
+      // A page number of four bytes, and the key as a varint.
+      let at = page + file.readUInt16BE(page + 12 + 2 * i) + 4;
+      while (file[at]! >= 0x80) at++;
+      found.push(at);
+    }
+  }
+  return found.slice(0, 8);
+}
+
+it('a mark put back from a copy does not say what had been acknowledged', async () => {
+  const folder = folders.copy(data);
+  copyFileSync(join(backup, 'journal.head'), join(folder, 'journal.head'));
+  await tamper(folder, `UPDATE batch SET digest = 'x' WHERE firstSequence > ${backupEnd}`);
+  const { out } = await operate('doctor', '--data', folder);
+  expect(out).not.toContain('loses nothing acknowledged');
+});

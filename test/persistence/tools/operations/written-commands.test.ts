@@ -1,0 +1,76 @@
+/**
+ * The commands of OPERATIONS.md, run by npm as they are written there, each on the folders of an
+ * exchange that has traded: `data`, `backup` and `archive`. Those for PostgreSQL and for a journal
+ * of another version have tests of their own.
+ */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, cpSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { operate } from '../../../support/folders/operations.js';
+import { Folders } from '../../../support/journal-fixture.js';
+import { MARKET, TestServer, WINDOW_START_MS } from '../../../support/server.js';
+import { ROOT } from '../../../support/sources.js';
+
+const ELSEWHERE = /postgres:|trials|upgrade/;
+const written = readFileSync(join(ROOT, 'persistence/OPERATIONS.md'), 'utf8');
+const commands = [
+  ...new Set(
+    [...written.matchAll(/`(npm run \w+ -- [^`]+)`/g)].map(([, text]) =>
+      text!.replace(/\s+/g, ' '),
+    ),
+  ),
+].filter((command) => !ELSEWHERE.test(command));
+
+const folders = new Folders();
+let made: string;
+
+beforeAll(async () => {
+  made = folders.make();
+  const server = await TestServer.withMarket({ segmentBytes: 20_000, snapshotEveryCommands: 200 });
+  const ids = [];
+  for (let i = 0; i < 12; i++) ids.push(await server.register(`trader-${i}`));
+  const operations = Array.from({ length: 100 }, () => ({
+    op: 'buy',
+    marketId: MARKET,
+    outcome: 'UP',
+    shares: 1,
+    price: 0.1,
+    timeInForce: 'GTC',
+  }));
+  for (const { token } of ids)
+    for (let i = 0; i < 10; i++) await server.api.post('/batch', { operations }, token);
+  await server.passTime(WINDOW_START_MS + 20 * 60_000, 95_000);
+  for (let i = 0; i < 1_100; i++) server.submit({ kind: 'advanceTime' });
+  await server.followed();
+  await server.close();
+  cpSync(server.folder, join(made, 'data'), { recursive: true });
+  await server.stop();
+  const [data, backup, archive] = ['data', 'backup', 'archive'].map((name) => join(made, name));
+  expect((await operate('backup', '--data', data!, '--to', backup!)).err).toBe('');
+  const copy = join(folders.make(), 'data');
+  cpSync(data!, copy, { recursive: true });
+  expect((await operate('archive', '--data', copy, '--to', archive!)).err).toBe('');
+});
+afterAll(() => folders.removeAll());
+
+/** A folder in which npm finds the scripts, and the tools those folders. */
+function place(): string {
+  const folder = folders.make();
+  cpSync(made, folder, { recursive: true });
+  copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  for (const name of ['node_modules', 'dist', 'build.ts'])
+    symlinkSync(join(ROOT, name), join(folder, name));
+  return folder;
+}
+
+test('there are commands to run', () => expect(commands.length).toBeGreaterThan(7));
+
+test.each(commands)('%s', (command) => {
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', command], {
+    cwd: place(),
+    encoding: 'utf8',
+    maxBuffer: 2 ** 30,
+  });
+  expect(status, `${stdout}${stderr}`).toBe(0);
+});

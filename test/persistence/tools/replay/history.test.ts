@@ -1,0 +1,501 @@
+/**
+ * `verify` on history.db: it matches the replay up to where it claims to reach, or each difference
+ * is named.
+ */
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Engine } from '../../../../engine/engine.js';
+import type {
+  FollowerOptions,
+  Follower as FollowerThread,
+} from '../../../../persistence/follower/follower.js';
+import {
+  LISTS,
+  type ListLayout,
+  type ListName,
+  runChecksum,
+} from '../../../../persistence/history/format.js';
+import { emptyHistoryState, Projection } from '../../../../persistence/history/projection.js';
+import {
+  type RunRow,
+  RunWriter,
+  readRun,
+  selectRuns,
+} from '../../../../persistence/history/rows.js';
+import { HistoryStore } from '../../../../persistence/history/store.js';
+import type { JournalBatch } from '../../../../persistence/journal/store.js';
+import { Replay } from '../../../../persistence/recovery/recovery.js';
+import { ByteWriter } from '../../../../persistence/storage/bytes.js';
+import {
+  closeDatabase,
+  execute,
+  openDatabase,
+  query,
+} from '../../../../persistence/storage/sqlite.js';
+import { eventually } from '../../../support/eventually.js';
+import { Folders, flip, readAll } from '../../../support/journal-fixture.js';
+import { ReplayExchange } from '../../../support/replay-exchange.js';
+import { replayJson, replayTool, traceOf } from '../../../support/replay-tool.js';
+
+const folders = new Folders();
+/** A folder with a history up to the end of the journal. Tests work on copies. */
+let whole: string;
+/** The same, without a history. */
+let without: string;
+let batches: JournalBatch[];
+
+beforeAll(async () => {
+  without = folders.make();
+  const exchange = await ReplayExchange.open(without, 'history');
+  await exchange.run(900);
+  await exchange.sequencer.close();
+  batches = await readAll(without);
+  whole = folders.copy(without);
+  await writeHistory(whole, batches.length);
+});
+afterAll(() => folders.removeAll());
+
+/**
+ * Projects the first batches into history.db, in transactions of the given size, as the exchange
+ * does.
+ */
+async function writeHistory(folder: string, batchCount: number, batchesAtOnce = 7): Promise<void> {
+  const engine = new Engine();
+  const projection = new Projection(engine, emptyHistoryState(), () => {});
+  const replay = new Replay(
+    engine,
+    () => projection.applied(),
+    (atMs) => projection.applying(atMs),
+  );
+  const store = await HistoryStore.open(folder);
+  for (const [i, batch] of batches.slice(0, batchCount).entries()) {
+    replay.apply(batch);
+    const isLast = i === batchCount - 1;
+    if (i % batchesAtOnce === 0 || isLast) {
+      await store.commit(projection.drain(), { sequence: batch.lastSequence, hash: batch.hash });
+    }
+  }
+  await store.close();
+}
+
+async function change(folder: string, sql: string): Promise<void> {
+  const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+  await execute(database, sql);
+  await closeDatabase(database);
+}
+
+/** The number of list entries and of rows of the other tables. */
+async function countEntries(folder: string): Promise<number> {
+  const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+  let count = 0;
+  const counted = [
+    ...LISTS.map(({ name }) => [name, 'coalesce(sum(count), 0)']),
+    ...['market', 'marketPrices', 'progress'].map((name) => [name, 'count(*)']),
+  ];
+  for (const [name, sum] of counted) {
+    const [row] = await query<{ n: number }>(database, `SELECT ${sum} AS n FROM ${name}`);
+    expect(row!.n, name).toBeGreaterThanOrEqual(0);
+    count += row!.n;
+  }
+  await closeDatabase(database);
+  return count;
+}
+
+/** Overwrites an entry and rewrites the run around it as the exchange would. */
+async function changeEntry(
+  folder: string,
+  layout: ListLayout & { name: ListName },
+  column: string,
+): Promise<{ id: number; ordinal: number }> {
+  const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+  const [run] = await query<RunRow>(database, `${selectRuns(layout)} WHERE count > 1 LIMIT 1`);
+  const { id, firstOrdinal, count } = run!;
+  const entries: Record<string, number>[] = readRun<ListLayout>(layout, run!);
+  entries[1]![column]! += 1;
+  const writer = new RunWriter(layout);
+  const bytes = new ByteWriter(1_024);
+  writer.begin();
+  for (const entry of entries) {
+    writer.append(
+      bytes,
+      Float64Array.from(layout.columns, (name) => entry[name]!),
+      0,
+    );
+  }
+  const written = bytes.buffer.subarray(0, bytes.length);
+  await query(
+    database,
+    `UPDATE ${layout.name} SET entries = ?, checksum = ? WHERE ${layout.key} = ? AND firstOrdinal = ?`,
+    [written, runChecksum(layout.tag, [id, firstOrdinal, count], written), id, firstOrdinal],
+  );
+  await closeDatabase(database);
+  return { id, ordinal: firstOrdinal + 1 };
+}
+
+describe('a history that matches the journal', () => {
+  it('is good up to its end, entry by entry, and is not changed', async () => {
+    const folder = folders.copy(whole);
+    const entries = await countEntries(folder);
+    const before = traceOf(folder);
+    const report = await replayJson(folder, 'verify');
+    const { lastSequence } = batches.at(-1)!;
+    expect(report.history).toEqual({ sequence: lastSequence, good: true, entries });
+    expect(entries).toBeGreaterThan(300);
+    expect(traceOf(folder)).toEqual(before);
+    const people = await replayTool(folder, 'verify');
+    expect(people.out).toContain(`sequence ${lastSequence}, ${entries} entries match the replay`);
+  });
+
+  it('is good when it is behind the journal or almost empty', async () => {
+    for (const count of [1, 20]) {
+      const folder = folders.copy(without);
+      await writeHistory(folder, count);
+      const { history } = await replayJson(folder, 'verify');
+      expect(history).toMatchObject({ sequence: batches[count - 1]!.lastSequence, good: true });
+      expect(history.entries).toBeGreaterThan(0);
+    }
+    const folder = folders.copy(without);
+    await (await HistoryStore.open(folder)).close();
+    expect((await replayJson(folder, 'verify')).history).toEqual({
+      sequence: 0,
+      good: true,
+      entries: 1,
+    });
+  });
+
+  it('is the same however the exchange split it into transactions', async () => {
+    const entries = await countEntries(whole);
+    for (const batchesAtOnce of [1, 3, batches.length]) {
+      const folder = folders.copy(without);
+      await writeHistory(folder, batches.length, batchesAtOnce);
+      const { history } = await replayJson(folder, 'verify');
+      expect(history).toEqual({ sequence: batches.at(-1)!.lastSequence, good: true, entries });
+    }
+  });
+
+  it('may be missing', async () => {
+    expect((await replayJson(without, 'verify')).history).toBeNull();
+  });
+
+  it('is good while its writer has it open and keeps writing', async () => {
+    const folder = folders.copy(without);
+    await writeHistory(folder, 20);
+    const store = await HistoryStore.open(folder);
+    const before = traceOf(folder);
+    const { history } = await replayJson(folder, 'verify');
+    expect(history).toMatchObject({ sequence: batches[19]!.lastSequence, good: true });
+    expect(traceOf(folder)).toEqual(before);
+    await store.close();
+  });
+});
+
+describe('a history and snapshots that a follower is writing', () => {
+  it('are good at every moment, and after a restart', async () => {
+    const { Follower } = await builtFollower();
+    const folder = folders.make();
+    let exchange = await ReplayExchange.open(folder, 'follower');
+    const problems: unknown[] = [];
+    const vouchedFor = new Set<number>();
+    const follow = (): FollowerThread =>
+      new Follower({
+        folder,
+        durableSequence: exchange.sequencer.durableSequence,
+        snapshotEveryCommands: 250,
+        log: {
+          info: () => {},
+          warn: (fields, message) => {
+            if (!isWithoutItsWord(fields)) problems.push([fields, message]);
+          },
+          error: (...what) => problems.push(what),
+        },
+        elapsedMs: () => performance.now(),
+        onSnapshot: (snapshotSequence, snapshotHash) => {
+          exchange.submit({ kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });
+          void exchange.settle().then(() => {
+            vouchedFor.add(snapshotSequence);
+            follower.committed(exchange.engine.sequence);
+          });
+        },
+        onDisagreement: (...what) => problems.push(what),
+        onFailure: (error) => problems.push(error),
+      });
+    /** A snapshot may be finished as the exchange ends, before the journal can vouch for it. */
+    const isWithoutItsWord = ({ snapshot, problem }: { snapshot?: string; problem?: string }) =>
+      problem?.startsWith('the journal does not vouch for it') === true &&
+      !vouchedFor.has(Number(/\d+/.exec(snapshot!)![0]));
+    let follower = follow();
+    let stopped = false;
+    const trading = (async () => {
+      await exchange.run(600, () => follower.committed(exchange.engine.sequence));
+      while (!stopped) {
+        exchange.submit({ kind: 'advanceTime' });
+        await exchange.settle();
+        follower.committed(exchange.engine.sequence);
+      }
+    })();
+    const seen: number[] = [];
+    const check = async () => {
+      const report = await replayJson(folder, 'verify');
+      expect(report).toMatchObject({ good: true, history: { good: true } });
+      seen.push(report.history.sequence);
+      return report;
+    };
+    await caughtUp(follower, 300);
+    for (let i = 0; i < 3; i++) await check();
+    await eventually(() => follower.status.snapshotSequence > 0);
+    stopped = true;
+    await trading;
+    const { sequence } = exchange.engine;
+    await caughtUp(follower, sequence);
+    await follower.close();
+    await exchange.sequencer.close();
+    const first = await check();
+    // A snapshot that was written meanwhile has added the exchange's word for it.
+    expect(first.history.sequence).toBeGreaterThanOrEqual(sequence);
+    expect(first.history.sequence).toBeLessThanOrEqual(exchange.engine.sequence);
+    expect(first.snapshots.length).toBeGreaterThan(0);
+    expect(first.snapshots.every(({ compared }: { compared: boolean }) => compared)).toBe(true);
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+
+    exchange = await ReplayExchange.open(folder, 'again');
+    follower = follow();
+    for (let i = 1; i <= 400; i++) {
+      exchange.trade();
+      if (i % 50 === 0) await exchange.settle();
+    }
+    follower.committed(exchange.engine.sequence);
+    await caughtUp(follower, exchange.engine.sequence);
+    await eventually(() => follower.status.snapshotSequence > first.snapshots.at(-1).sequence);
+    await follower.close();
+    await exchange.sequencer.close();
+    const second = await check();
+    expect(second.history.sequence).toBeGreaterThanOrEqual(sequence + 400);
+    expect(second.snapshots.at(-1).sequence).toBeGreaterThan(first.snapshots.at(-1).sequence);
+    expect(problems).toEqual([]);
+  });
+
+  /** The thread runs the build. */
+  async function builtFollower(): Promise<{
+    Follower: new (options: FollowerOptions) => FollowerThread;
+  }> {
+    return import(
+      new URL('../../../../dist/persistence/follower/follower.js', import.meta.url).href
+    );
+  }
+
+  function caughtUp(follower: FollowerThread, sequence: number): Promise<void> {
+    return eventually(() => follower.status.projectedSequence >= sequence);
+  }
+});
+
+describe('a history that does not match', () => {
+  async function expectFinding(folder: string, ...words: string[]): Promise<void> {
+    const before = traceOf(folder);
+    const run = await replayTool(folder, 'verify', '--json');
+    expect(run.status).toBe(1);
+    const report = JSON.parse(run.out);
+    expect([report.good, report.journal.whole, report.history.good]).toEqual([false, true, false]);
+    for (const word of ['DAMAGE in history.db', 'Nothing is lost', ...words])
+      expect(run.err).toContain(word);
+    expect(run.err).not.toContain('    at ');
+    expect(traceOf(folder)).toEqual(before);
+  }
+
+  it.each([
+    ['userTrade', 'sizeLots'],
+    ['marketTrade', 'sizeLots'],
+    ['pointsCredit', 'microPoints'],
+    ['closedPosition', 'profitMicros'],
+  ] as const)('a changed entry of %s in a valid run', async (name, column) => {
+    const folder = folders.copy(whole);
+    const layout = LISTS.find((list) => list.name === name)!;
+    const { id, ordinal } = await changeEntry(folder, layout, column);
+    await expectFinding(
+      folder,
+      `table ${name}, ${layout.key} ${id}, ordinal ${ordinal}: ${column} is `,
+      'but the journal leads to ',
+    );
+  });
+
+  it('a changed number in market', async () => {
+    const folder = folders.copy(whole);
+    await change(
+      folder,
+      `UPDATE market SET volumeMicros = volumeMicros + 1
+        WHERE marketId IN (SELECT marketId FROM market LIMIT 1 OFFSET 3)`,
+    );
+    await expectFinding(
+      folder,
+      'table market, marketId ',
+      'volumeMicros is ',
+      'but the journal leads to ',
+    );
+  });
+
+  it('a changed run is reported once, and its entries are not reported missing', async () => {
+    const folder = folders.copy(whole);
+    await change(
+      folder,
+      `UPDATE userTrade SET entries = zeroblob(length(entries))
+        WHERE (userId, firstOrdinal) IN (SELECT userId, firstOrdinal FROM userTrade WHERE count > 2 LIMIT 1)`,
+    );
+    await expectFinding(folder, 'table userTrade, userId ', 'are not what was written');
+    const { findings, history } = JSON.parse((await replayTool(folder, 'verify', '--json')).out);
+    expect(findings.length).toBe(1);
+    expect(history.entries).toBeLessThan(await countEntries(folder));
+  });
+
+  it.each(["'a text'", '1 << 60', '-5', '0'])('a run whose count is %s', async (count) => {
+    const folder = folders.copy(whole);
+    // A table that is not strict accepts it, as damage would.
+    await change(
+      folder,
+      `PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = replace(sql, ' STRICT', '') WHERE name = 'pointsCredit'`,
+    );
+    await change(
+      folder,
+      `UPDATE pointsCredit SET count = ${count} WHERE rowid = 1;
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = sql || ' STRICT' WHERE name = 'pointsCredit'`,
+    );
+    await expectFinding(folder, 'table pointsCredit, userId ', 'are not what was written');
+  });
+
+  it('a changed price history', async () => {
+    const folder = folders.copy(whole);
+    await change(
+      folder,
+      'UPDATE marketPrices SET points = zeroblob(length(points)) WHERE marketId % 64 = 1',
+    );
+    await expectFinding(
+      folder,
+      'table marketPrices, marketId ',
+      'points is not what the journal leads to',
+    );
+  });
+
+  it('a missing run, an extra run, and many runs', async () => {
+    const folder = folders.copy(whole);
+    const last = (name: string) => `SELECT max(firstOrdinal) FROM ${name}`;
+    const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+    const [lost] = await query<RunRow>(
+      database,
+      `${selectRuns(LISTS[0])} WHERE userId = 2 LIMIT 1 OFFSET 1`,
+    );
+    const credits = LISTS[2];
+    const [copied] = await query<RunRow>(
+      database,
+      `${selectRuns(credits)} WHERE userId = 1 LIMIT 1`,
+    );
+    const { count, entries } = copied!;
+    const checksum = runChecksum(credits.tag, [1, 9_999, count], entries);
+    await query(database, 'INSERT INTO pointsCredit VALUES (1, 9999, ?, ?, ?)', [
+      count,
+      checksum,
+      entries,
+    ]);
+    await closeDatabase(database);
+    await change(
+      folder,
+      `DELETE FROM userTrade WHERE userId = 2 AND firstOrdinal = ${lost!.firstOrdinal};
+        DELETE FROM closedPosition WHERE firstOrdinal < (${last('closedPosition')})`,
+    );
+    await expectFinding(
+      folder,
+      `table userTrade, userId 2, ordinal ${lost!.firstOrdinal}: the entry is missing`,
+      'table pointsCredit, userId 1, ordinal 9999: the journal does not lead to this entry',
+      'table closedPosition, userId ',
+      'more differ',
+    );
+  });
+
+  it('the key of a run in its table, when only its index is read', async () => {
+    const folder = folders.copy(whole);
+    const path = join(folder, 'history.db');
+    const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
+    // Each of the three numbers then takes one byte, and the checksum four.
+    const small = 'BETWEEN 2 AND 127';
+    const [run] = await query<RunRow>(
+      database,
+      `${selectRuns(LISTS[0])} WHERE userId ${small} AND firstOrdinal ${small} AND count ${small}
+        AND checksum BETWEEN 1 << 24 AND (1 << 31) - 1 LIMIT 1`,
+    );
+    await closeDatabase(database);
+    const { id, firstOrdinal, count, entries } = run!;
+    const bytes = readFileSync(path);
+    // SQLite may have left a copy where it moved the row from.
+    for (let at = bytes.indexOf(entries); at !== -1; at = bytes.indexOf(entries, at + 1)) {
+      expect([...bytes.subarray(at - 7, at - 4)]).toEqual([id, firstOrdinal, count]);
+      bytes[at - 7] = id ^ 1;
+    }
+    writeFileSync(path, bytes);
+    await expectFinding(
+      folder,
+      'the structure of SQLite: row ',
+      'missing from index sqlite_autoindex_userTrade_1',
+    );
+  });
+
+  it('a flipped bit anywhere in the file', async () => {
+    const folder = folders.copy(whole);
+    const path = join(folder, 'history.db');
+    const good = readFileSync(path);
+    let found = 0;
+    const flips = 8;
+    for (let i = 0; i < flips; i++) {
+      const bytes = Buffer.from(good);
+      const at = i === 0 ? 10 : Math.floor(((i - 0.5) / (flips - 1)) * bytes.length);
+      bytes[at] = bytes[at]! ^ 4;
+      writeFileSync(path, bytes);
+      const run = await replayTool(folder, 'verify', '--json');
+      expect(run.err).not.toContain('    at ');
+      expect(JSON.parse(run.out).history.good).toBe(run.status === 0);
+      expect(JSON.parse(run.out).journal.whole).toBe(true);
+      if (run.status === 1) expect(run.err).toContain('DAMAGE in history.db');
+      found += run.status;
+    }
+    // The rest are in bytes that no page uses.
+    expect(found).toBeGreaterThanOrEqual(flips / 2);
+  });
+
+  it('a truncated file, and one that is not a database', async () => {
+    const folder = folders.copy(whole);
+    const path = join(folder, 'history.db');
+    truncateSync(path, 9_000);
+    await expectFinding(folder, 'it cannot be read: SQLITE_');
+    writeFileSync(path, 'my notes');
+    await expectFinding(folder, 'as a whole: it cannot be read: SQLITE_');
+  });
+
+  it('one of another version', async () => {
+    const folder = folders.copy(whole);
+    await change(folder, 'PRAGMA user_version = 77');
+    await expectFinding(folder, 'sqlite_schema: its tables are not those of this version');
+  });
+
+  it('one ahead of the journal, or not at the end of a batch', async () => {
+    const ahead = folders.copy(whole);
+    await change(ahead, 'UPDATE progress SET sequence = sequence + 100');
+    await expectFinding(ahead, `but the journal ends at ${batches.at(-1)!.lastSequence}`);
+    const between = folders.copy(whole);
+    await change(between, `UPDATE progress SET sequence = ${batches[10]!.lastSequence - 1}`);
+    await expectFinding(between, 'where no batch ends');
+    const other = folders.copy(whole);
+    await change(other, "UPDATE progress SET hash = x'00'");
+    await expectFinding(other, 'table progress, id 1: hash is not what the journal leads to');
+  });
+});
+
+it('one beyond the damage of a journal is called neither good nor bad', async () => {
+  const folder = folders.copy(whole);
+  await flip(folder, batches[14]!.firstSequence, 'records');
+  const run = await replayTool(folder, 'verify', '--json');
+  expect(run.status).toBe(1);
+  const report = JSON.parse(run.out);
+  expect(report.findings.length).toBe(1);
+  expect(report.history).toMatchObject({ good: true, entries: null });
+  expect((await replayTool(folder, 'verify')).out).toContain('not compared');
+});

@@ -1,0 +1,611 @@
+/**
+ * The replay tool on a sound journal. Its output for a seeded run is what the engine showed when it
+ * ran, and it changes nothing in the folder, whether the exchange runs, was stopped or was killed.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EVENT_NAMES } from '../../../../engine/interface/events.js';
+import { marketIdText, microsText } from '../../../../engine/interface/notation.js';
+import { CAUSES } from '../../../../persistence/history/account/changes.js';
+import { Folders } from '../../../support/journal-fixture.js';
+import { programJson, replayProgram, runProgram, TOOL } from '../../../support/programs.js';
+import {
+  type Checkpoint,
+  checkpointOf,
+  IDLE_USER,
+  ReplayExchange,
+} from '../../../support/replay-exchange.js';
+import {
+  replayJson,
+  replayLines,
+  replayTool,
+  runTool,
+  traceOf,
+} from '../../../support/replay-tool.js';
+
+const folders = new Folders();
+let folder: string;
+let exchange: ReplayExchange;
+let end: Checkpoint;
+
+beforeAll(async () => {
+  folder = folders.make();
+  exchange = await ReplayExchange.open(folder, 'replay');
+  let pauses = 0;
+  await exchange.run(3_000, () => {
+    if (++pauses === 30) exchange.operate();
+  });
+  end = checkpointOf(exchange.engine);
+  await exchange.sequencer.close();
+});
+afterAll(() => folders.removeAll());
+
+/** As parsed from JSON. */
+const money = (micros: number) => Number(microsText(micros));
+const marketName = (marketId: number) => marketIdText(exchange.engine, marketId);
+
+it('the test run has everything that can happen', () => {
+  const never = EVENT_NAMES.filter((name) => name !== 'none' && !exchange.eventCounts.has(name));
+  expect(never.filter((name) => name !== 'startPriceFixed' && name !== 'vaultRemainder')).toEqual(
+    [],
+  );
+  expect(exchange.commandKinds.size).toBe(28);
+  expect(exchange.refusals.size).toBeGreaterThan(10);
+  expect(exchange.sequencer.batchesCommitted).toBeGreaterThan(100);
+  expect(exchange.checkpoints.length).toBeGreaterThan(5);
+});
+
+describe('verify', () => {
+  it('finds a sound journal good up to the last command', async () => {
+    const report = await replayJson(folder, 'verify');
+    expect(report).toMatchObject({ good: true, findings: [] });
+    const batches = exchange.sequencer.batchesCommitted;
+    const { sequence, digest } = end;
+    expect(report.journal).toEqual({
+      whole: true,
+      sequence,
+      digest,
+      batches,
+      atMs: exchange.nowMs,
+    });
+    const people = await replayTool(folder, 'verify');
+    expect(people).toMatchObject({ status: 0, err: '' });
+    expect(people.out).toContain('No damage was found.');
+    expect(people.out).toContain(digest);
+  });
+});
+
+describe('state', () => {
+  it('is what the engine showed at the end', async () => {
+    expectState(await replayJson(folder, 'state'), end);
+  });
+
+  it('is what the engine showed after any command, even in the middle of a batch', async () => {
+    for (const checkpoint of exchange.checkpoints) {
+      expectState(await replayJson(folder, 'state', '--at', `${checkpoint.sequence}`), checkpoint);
+    }
+  });
+
+  it('is empty before the first command', async () => {
+    const state = await replayJson(folder, 'state', '--at', '0');
+    expect(state).toMatchObject({
+      sequence: 0,
+      users: [],
+      markets: [],
+      funds: { sum: 0, netDeposits: 0 },
+    });
+  });
+
+  it('at a time is the one after the last command up to then', async () => {
+    const { times } = exchange;
+    const sames = times.findIndex((time, i) => i > 500 && time === times[i - 1]);
+    const gap = times.findIndex((time, i) => i > 500 && time > times[i - 1]! + 2);
+    expect(Math.min(sames, gap)).toBeGreaterThan(500);
+    const cases: [string, number][] = [
+      [`${times[sames]}`, times.lastIndexOf(times[sames]!)],
+      [new Date(times[gap]! - 1).toISOString(), gap - 1],
+      [new Date(times[gap]!).toISOString(), times.lastIndexOf(times[gap]!)],
+      [new Date(times[1]! - 1).toISOString(), 0],
+      ['2199-12-31', end.sequence],
+      [localTime(times[gap]! - 1), gap - 1],
+    ];
+    for (const [at, sequence] of cases) {
+      const state = await replayJson(folder, 'state', '--at', at);
+      expect([at, state.sequence]).toEqual([at, sequence]);
+    }
+  });
+
+  it('shows only the requested user and market', async () => {
+    const checkpoint = exchange.checkpoints.find(({ orders }) => orders.length > 1)!;
+    const order = checkpoint.orders[0]!;
+    const market = marketName(order.marketId);
+    const at = `${checkpoint.sequence}`;
+    const state = await replayJson(
+      folder,
+      'state',
+      '--at',
+      at,
+      '--user',
+      `u${order.userId}`,
+      '--market',
+      market,
+    );
+    expect(state.users.map((user: { userId: string }) => user.userId)).toEqual([
+      `u${order.userId}`,
+    ]);
+    expect(state.markets.map((one: { marketId: string }) => one.marketId)).toEqual([market]);
+    const ids = checkpoint.orders
+      .filter(({ userId, marketId }) => userId === order.userId && marketId === order.marketId)
+      .map(({ orderId }) => `o${orderId}`);
+    expect(state.orders.map((one: { orderId: string }) => one.orderId)).toEqual(ids);
+  });
+
+  it('prints tables by default, and says when rows are left out', async () => {
+    const few = await replayTool(folder, 'state', '--limit', '3');
+    expect(few).toMatchObject({ status: 0, err: '' });
+    expect(few.out).toContain('Users (13)');
+    expect(few.out).toContain('(10 more; --limit 0 shows all)');
+    expect(few.out).toContain(`│ deposits less withdrawals │ $`);
+    const all = await replayTool(folder, 'state', '--limit', '0');
+    expect(all.out).not.toContain('more;');
+    for (const { username } of end.accounts) expect(all.out).toContain(` ${username} `);
+  });
+
+  /** +01:00 is an hour ahead. */
+  function localTime(atMs: number): string {
+    return new Date(atMs + 3_600_000).toISOString().replace('Z', '+01:00');
+  }
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: parsed JSON
+function expectState(state: any, checkpoint: Checkpoint): void {
+  const { funds } = checkpoint;
+  expect(state).toMatchObject({ sequence: checkpoint.sequence, digest: checkpoint.digest });
+  expect(state.funds).toMatchObject({
+    available: money(funds.availableMicros),
+    held: money(funds.heldMicros),
+    collateral: money(funds.collateralMicros),
+    feeEscrow: money(funds.feeEscrowMicros),
+    staked: money(funds.stakedMicros),
+    yieldDue: money(funds.yieldDueMicros),
+    treasury: money(funds.treasuryMicros),
+    sum: money(funds.netDepositsMicros),
+    netDeposits: money(funds.netDepositsMicros),
+  });
+  const accounts = checkpoint.accounts.map((account) => [
+    `u${account.userId}`,
+    account.username,
+    account.partner,
+    money(account.availableMicros),
+    money(account.heldMicros),
+    money(account.realizedProfitMicros),
+    account.tradeCount,
+  ]);
+  // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
+  const shown = state.users.map((u: any) => [
+    u.userId,
+    u.username,
+    u.partner,
+    u.available,
+    u.held,
+    u.realizedProfit,
+    u.trades,
+  ]);
+  expect(shown).toEqual(accounts);
+  const ids = (list: { orderId: string }[]) => list.map(({ orderId }) => orderId);
+  expect(ids(state.orders)).toEqual(checkpoint.orders.map(({ orderId }) => `o${orderId}`));
+  const markets = checkpoint.markets.map(({ marketId }) => marketName(marketId));
+  expect(state.markets.map((market: { marketId: string }) => market.marketId)).toEqual(markets);
+}
+
+describe('events', () => {
+  it('are everything that happened, each with its command', async () => {
+    const lines = await replayLines(folder, 'events');
+    expect(lines.map(({ sequence }) => sequence)).toEqual(
+      exchange.times.slice(1).map((_, i) => i + 1),
+    );
+    expect(lines.map(({ atMs }) => atMs)).toEqual(exchange.times.slice(1));
+    const counts = new Map<string, number>();
+    for (const { events } of lines) {
+      for (const { type } of events) counts.set(type, (counts.get(type) ?? 0) + 1);
+    }
+    expect(counts).toEqual(exchange.eventCounts);
+    expect(new Set(lines.map(({ command }) => command.kind))).toEqual(
+      new Set(exchange.commandKinds.keys()),
+    );
+    expect(new Set(lines.map(({ answer }) => answer.code)).size).toBe(exchange.refusals.size);
+  });
+
+  it('name the partner that registered a user', async () => {
+    const lines = (await replayLines(folder, 'events')).filter(
+      ({ command }) => command.kind === 'register',
+    );
+    const partners = lines.map(({ command, events }) => [command.partner, events[0].partner]);
+    expect(partners).toEqual(end.accounts.map(({ partner }) => [partner, partner]));
+    expect(new Set(end.accounts.map(({ partner }) => partner))).toEqual(new Set(['acme', null]));
+    const { out } = await replayTool(folder, 'events');
+    expect(out).toMatch(/userRegistered userId u2.*, partner acme/);
+  });
+
+  it('never show credentials', async () => {
+    for (const json of [[], ['--json']]) {
+      const { out } = await replayTool(folder, 'events', ...json);
+      expect(out).toContain('trader-3');
+      expect(out).not.toContain('hash');
+    }
+  });
+
+  it('can be limited to a range, by sequence and by time', async () => {
+    const { times } = exchange;
+    const bySequence = await replayLines(folder, 'events', '--from', '1000', '--to', '1010');
+    expect(bySequence.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: 11 }, (_, i) => 1_000 + i),
+    );
+    const from = new Date(times[1_000]!).toISOString();
+    const byTime = await replayLines(folder, 'events', '--from', from, '--to', `${times[1_010]}`);
+    const inTime = times.flatMap((time, i) =>
+      time >= times[1_000]! && time <= times[1_010]! ? [i] : [],
+    );
+    expect(byTime.map(({ sequence }) => sequence)).toEqual(inTime);
+  });
+
+  it('of a user are their commands and what happened to them, and nothing else', async () => {
+    const all = await replayLines(folder, 'events');
+    const mine = await replayLines(folder, 'events', '--user', 'u3');
+    const names = (event: object) => Object.values(event).includes('u3');
+    const wanted = all
+      .map((line) => ({ ...line, events: line.events.filter(names) }))
+      .filter((line) => line.events.length > 0 || line.command.userId === 'u3');
+    expect(wanted.length).toBeGreaterThan(100);
+    expect(mine).toEqual(wanted);
+  });
+
+  it('of a market are its commands and what happened in it, and nothing else', async () => {
+    const all = await replayLines(folder, 'events');
+    const market = all.find(({ events }) => events[0]?.type === 'trade').events[0].marketId;
+    const there = await replayLines(folder, 'events', '--market', market);
+    const isIn = (thing: { marketId?: string }) => thing.marketId === market;
+    const wanted = all
+      .map((line) => ({ ...line, events: line.events.filter(isIn) }))
+      .filter(
+        ({ events, command }) =>
+          events.length > 0 || isIn(command) || command.operations?.some(isIn),
+      );
+    expect(wanted.length).toBeGreaterThan(20);
+    expect(there).toEqual(wanted);
+  });
+
+  it('are readable lines: the command, its result and its events', async () => {
+    const { out } = await replayTool(folder, 'events', '--from', '1', '--to', '4');
+    expect(out.split('\n').slice(0, 4)).toEqual([
+      '         1  2025-11-21T04:45:00.000Z  listAsset symbol BTC by the exchange: ok',
+      '                                      assetListed asset BTC',
+      '         2  2025-11-21T04:45:00.000Z  listAsset symbol ETH by the exchange: ok',
+      '                                      assetListed asset ETH',
+    ]);
+    expect(out).toContain(
+      'register username trader-1, hasCredential true, grant $2,000.00, partner acme by sign-up of "trader-1": ok',
+    );
+  });
+
+  it('can be cut off by the reader of the pipe', async () => {
+    const command = 'set -o pipefail; "$0" "$@" | head -n 1';
+    const args = ['-c', command, process.execPath, TOOL, '--data', folder, 'events', '--json'];
+    const [out, err] = await new Promise<[string, string]>((resolve) => {
+      execFile('bash', args, (_error, stdout, stderr) => resolve([stdout, stderr]));
+    });
+    expect([JSON.parse(out).sequence, err]).toEqual([1, '']);
+  });
+});
+
+describe('explain', () => {
+  it("adds up to the engine's balance for every user", async () => {
+    let changes = 0;
+    for (const { userId, availableMicros, heldMicros } of end.accounts) {
+      const all = await replayLines(folder, 'explain', '--user', `u${userId}`);
+      const summary = all.pop();
+      const lines = all.filter(({ type }) => type === 'change');
+      const turns = all.filter(({ type }) => type !== 'change');
+      expect(turns.map(({ type, command }) => [type, command.ruleSet])).toEqual([
+        ['rules', 2],
+        ['rules', 1],
+        ['upgrade', undefined],
+      ]);
+      const sums = { available: 0, held: 0 };
+      for (const change of lines) {
+        sums.available += Math.round(change.available * 1e6);
+        sums.held += Math.round(change.held * 1e6);
+        expect([change.availableAfter, change.heldAfter]).toEqual([
+          money(sums.available),
+          money(sums.held),
+        ]);
+      }
+      expect(sums).toEqual({ available: availableMicros, held: heldMicros });
+      expect(summary).toMatchObject({
+        type: 'summary',
+        changes: lines.length,
+        sum: { available: money(availableMicros), held: money(heldMicros) },
+        balance: { available: money(availableMicros), held: money(heldMicros) },
+        addsUp: true,
+      });
+      expect(lines.length > 0).toBe(userId !== IDLE_USER);
+      changes += lines.length;
+    }
+    expect(changes).toBeGreaterThan(1_000);
+  });
+
+  it('names the cause, the command and its sender', async () => {
+    const lines = (
+      await Promise.all([2, 3, 6].map((id) => replayLines(folder, 'explain', '--user', `u${id}`)))
+    )
+      .flatMap((changes) => changes.slice(0, -1))
+      .filter(({ type }) => type === 'change');
+    const causes = new Set(lines.map(({ cause }) => cause));
+    expect([...causes].sort()).toEqual([...CAUSES].sort());
+    const deposit = lines.find(({ cause }) => cause === 'deposit');
+    expect(deposit).toMatchObject({
+      sender: 'partner "acme"',
+      command: { kind: 'deposit', partner: 'acme' },
+    });
+    // Only makers pay from what is held.
+    const fill = lines.find(({ cause, held }) => cause === 'fill' && held !== 0);
+    expect(fill.event.type).toBe('trade');
+    expect(fill.command.userId).toBe(fill.event.takerId);
+  });
+
+  it('prints that the changes add up', async () => {
+    const { status, out, err } = await replayTool(folder, 'explain', '--user', 'u2');
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toMatch(/\n\s+4 {2}2025-11-21T04:45:00.000Z {2}grant\s+\+\$2,000.00/);
+    expect(out).toContain('The changes add up to the balance: $');
+    expect(out).toContain('u2 (trader-2, of partner acme) at sequence');
+    expect((await replayLines(folder, 'explain', '--user', 'u2')).at(-1)).toMatchObject({
+      partner: 'acme',
+    });
+    const idle = await replayTool(folder, 'explain', '--user', `u${IDLE_USER}`);
+    expect(idle.out).toContain('The changes add up to the balance: $0.00 available, $0.00 held.');
+  });
+});
+
+describe('audit', () => {
+  it('accounts for the money of every market', async () => {
+    const report = await replayJson(folder, 'audit');
+    expect(report).toMatchObject({ good: true, findings: [], sequence: end.sequence });
+    expect(report.batchChecks).toBe(exchange.sequencer.batchesCommitted);
+    expect(report.treasury).toBe(money(end.funds.treasuryMicros));
+    expect(report.markets.length).toBe(exchange.eventCounts.get('marketOpened'));
+    const micros = (dollars: number) => Math.round(dollars * 1e6);
+    let fees = 0;
+    for (const market of report.markets) {
+      expect(market.status).toBe('paid');
+      const { vault, referrers, treasury, refunded, claimed, automatic } = market;
+      const shared = [vault, referrers, treasury, refunded].reduce(
+        (sum, part) => sum + micros(part),
+        0,
+      );
+      expect(shared).toBe(micros(market.fees));
+      expect(micros(claimed) + micros(automatic)).toBe(micros(market.sets));
+      fees += micros(market.fees);
+    }
+    expect(fees).toBeGreaterThan(1_000_000);
+    const resolutions = new Set(
+      report.markets.map(({ resolution }: { resolution: string }) => resolution),
+    );
+    expect(resolutions).toEqual(new Set(['UP', 'DOWN', 'VOID']));
+    const sum = (of: string) =>
+      report.markets.reduce((total: number, m: never) => total + micros(m[of]), 0);
+    expect(sum('automatic')).toBeGreaterThan(0);
+    expect(sum('claimed')).toBeGreaterThan(0);
+    expect(sum('refunded')).toBeGreaterThan(0);
+    expect(sum('treasury')).toBe(end.funds.treasuryMicros);
+  });
+
+  it('prints a table by default', async () => {
+    const { status, out, err } = await replayTool(folder, 'audit', '--limit', '2');
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toContain(`Markets (${exchange.eventCounts.get('marketOpened')})`);
+    expect(out).toContain('After each of');
+  });
+});
+
+describe('the built program', () => {
+  // Output to a terminal differs; here both write to a pipe.
+  it.each([
+    ['verify'],
+    ['state', '--at', '700', '--limit', '2'],
+    ['events', '--from', '10', '--user', 'u3', '--json'],
+    ['explain', '--user', 'u2', '--json'],
+    ['audit', '--limit', '0'],
+  ])('prints what the command line prints in this process: %s', async (...args) => {
+    const program = await replayProgram(folder, ...args);
+    expect(program).toMatchObject({ status: 0, err: '' });
+    expect(await replayTool(folder, ...args)).toEqual(program);
+  });
+
+  it('prints the same errors and the same help', async () => {
+    const requests = [['rebuild'], ['explain'], ['state', '--at', '99999']];
+    for (const args of requests) {
+      const program = await replayProgram(folder, ...args);
+      expect(program).toMatchObject({ status: 2, out: '' });
+      expect(await replayTool(folder, ...args)).toEqual(program);
+    }
+    for (const args of [['--help'], ['state', '--help']]) {
+      const program = await runProgram(...args);
+      expect(program.status).toBe(0);
+      expect(await runTool(...args)).toEqual(program);
+    }
+  });
+});
+
+describe('an invalid request', () => {
+  const cases: [string, string[], RegExp][] = [
+    ['no command', [], /Usage|command/],
+    ['an unknown verb', ['rebuild'], /unknown command 'rebuild'/],
+    ['an unknown option', ['state', '--when', '3'], /unknown option '--when'/],
+    [
+      'a garbled time',
+      ['state', '--at', '2025-13-41'],
+      /"2025-13-41" is neither a sequence .* nor a time/,
+    ],
+    ['a day that does not exist', ['state', '--at', '2025-02-30'], /neither/],
+    ['an hour that does not exist', ['state', '--at', '2025-02-03T24:00:00Z'], /neither/],
+    ['a negative sequence', ['state', '--at', '-3'], /neither|argument missing/],
+    [
+      'a sequence beyond the end',
+      ['state', '--at', '99999'],
+      /99999 is beyond the end: the journal ends at \d+/,
+    ],
+    [
+      'events from beyond the end',
+      ['events', '--from', '99999'],
+      /99999 is beyond the end: .* ends at \d+/,
+    ],
+    [
+      'events to beyond the end',
+      ['events', '--to', '99999', '--user', 'u1'],
+      /99999 is beyond the end/,
+    ],
+    [
+      'a part that ends before it begins',
+      ['events', '--from', '20', '--to', '10'],
+      /--from is after --to/,
+    ],
+    ['an unknown user', ['explain', '--user', 'u999'], /no user u999: .* the users are u1 to u13/],
+    ['an unknown user of events', ['events', '--user', 'u999'], /no user u999/],
+    ['an unknown user of state', ['state', '--user', 'u999'], /no user u999/],
+    [
+      'a user that had not come yet',
+      ['state', '--at', '4', '--user', 'u9'],
+      /no user u9: at sequence 4/,
+    ],
+    ['an invalid user', ['explain', '--user', '12'], /"12" is not a user id/],
+    ['nobody to explain', ['explain'], /--user <id>' not specified/],
+    ['an invalid market', ['events', '--market', 'btc'], /"btc" is not a market id/],
+    [
+      'a market of another asset',
+      ['events', '--market', 'doge-15m-1763700300'],
+      /no market doge-15m-1763700300/,
+    ],
+    [
+      'a market that never opened',
+      ['state', '--market', 'btc-15m-1763000100'],
+      /no market btc-15m-1763000100/,
+    ],
+    ['an invalid number of rows', ['audit', '--limit', 'x'], /"x" is not a number of rows/],
+    ['too many arguments', ['verify', 'it'], /too many arguments/],
+  ];
+  it.each(cases)('%s: prints only an error and exits with 2', async (_name, args, message) => {
+    const { status, out, err } = await replayTool(folder, ...args);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toMatch(message);
+  });
+
+  it('a folder that is missing, is a file or has no journal', async () => {
+    const none = folders.make();
+    const missing = await replayTool(none, 'verify');
+    expect(missing).toMatchObject({
+      status: 2,
+      out: '',
+      err: `error: there is no folder ${none}\n`,
+    });
+    const file = await replayTool(join(folder, 'journal.db'), 'verify');
+    expect(file).toMatchObject({
+      status: 2,
+      err: `error: ${join(folder, 'journal.db')} is not a folder\n`,
+    });
+    const empty = await replayTool(join(folder, '..'), 'audit');
+    expect(empty.status).toBe(2);
+    expect(empty.err).toContain('holds no journal');
+    const unsaid = await runTool('verify');
+    expect(unsaid.status).toBe(2);
+    expect(unsaid.err).toContain("'--data <folder>' not specified");
+  });
+
+  it('help is not an error and has examples', async () => {
+    for (const args of [['--help'], ['help'], ['state', '--help'], ['help', 'events']]) {
+      const { status, out, err } = await runTool(...args);
+      expect([status, err]).toEqual([0, '']);
+      expect(out).toContain('Usage: replay');
+    }
+    expect((await runTool('--help')).out).toContain(
+      'npm run replay -- --data data explain --user u12',
+    );
+  });
+});
+
+describe('changes nothing', () => {
+  const VERBS_BESIDE_VERIFY = [
+    ['state', '--at', '500'],
+    ['events', '--to', '50'],
+    ['explain', '--user', 'u1'],
+    ['audit'],
+  ];
+
+  async function expectNoTrace(where: string, files: string[], sequence: number): Promise<void> {
+    expect(readdirSync(where).sort()).toEqual(files);
+    const before = traceOf(where);
+    const report = await programJson(where, 'verify');
+    expect(report.journal.sequence).toBe(sequence);
+    for (const verb of VERBS_BESIDE_VERIFY)
+      expect((await replayProgram(where, ...verb)).status).toBe(0);
+    expect(traceOf(where)).toEqual(before);
+  }
+
+  it('in the folder of an exchange that was stopped', async () => {
+    await expectNoTrace(folder, ['journal.db', 'journal.head', 'journal.lock'], end.sequence);
+  });
+
+  it('in the folder of one that runs or was killed, with and without its -shm file', async () => {
+    const live = folders.make();
+    const running = await ReplayExchange.open(live, 'live');
+    await running.run(600);
+    const { sequence } = running.engine;
+    const files = [
+      'journal.db',
+      'journal.db-shm',
+      'journal.db-wal',
+      'journal.head',
+      'journal.lock',
+    ];
+    const killed = folders.make();
+    cpSync(live, killed, { recursive: true });
+    const copied = folders.copy(live);
+    await expectNoTrace(live, files, sequence);
+    // The exchange continues undisturbed, and what it adds is shown.
+    running.submit({ kind: 'advanceTime' });
+    await running.settle();
+    expect((await programJson(live, 'verify')).journal.sequence).toBe(sequence + 1);
+    await running.sequencer.close();
+    await expectNoTrace(killed, files, sequence);
+    await expectNoTrace(
+      copied,
+      files.filter((name) => !name.endsWith('-shm')),
+      sequence,
+    );
+  });
+
+  it('while an exchange writes continuously', async () => {
+    const live = folders.make();
+    const running = await ReplayExchange.open(live, 'busy');
+    await running.run(300);
+    let stopped = false;
+    const writing = (async () => {
+      while (!stopped) {
+        for (let i = 0; i < 20; i++) running.submit({ kind: 'advanceTime' });
+        await running.settle();
+      }
+    })();
+    const seen: number[] = [];
+    for (let i = 0; i < 3; i++) seen.push((await programJson(live, 'verify')).journal.sequence);
+    stopped = true;
+    await writing;
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+    expect(seen[2]).toBeGreaterThan(seen[0]!);
+    const { sequence } = running.engine;
+    await running.sequencer.close();
+    expect((await programJson(live, 'verify')).journal.sequence).toBe(sequence);
+    rmSync(live, { recursive: true });
+  });
+});
