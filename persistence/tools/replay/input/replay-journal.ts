@@ -12,7 +12,7 @@ import type { MarkState } from '../../../journal/head-mark.js';
 import { readJournal } from '../../../journal/read-only.js';
 import type { JournalReader } from '../../../journal/reader.js';
 import type { Segment } from '../../../journal/segments.js';
-import { findJournal } from '../../../recovery/judgement.js';
+import { findJournal } from '../../../recovery/evidence.js';
 import { type Applied, JournalFollower } from '../../../recovery/recovery.js';
 import { oldestSnapshot, type StartingPoint } from '../../../recovery/snapshot/load.js';
 import type { Output } from '../output/output.js';

@@ -1,0 +1,160 @@
+/**
+ * Whether a data folder has a journal, or had one: what its other files show of it. Snapshots,
+ * history.db and journal.head were made from commands that were committed, so a journal that is
+ * gone, or ends before one of them, has lost commands.
+ *
+ * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { HISTORY_FILE } from '../history/format.js';
+import { HistoryDamage } from '../history/rows.js';
+import { historyPath, readProgress } from '../history/store.js';
+import { adviceFor, damageOf, JournalError, unreadable } from '../journal/errors.js';
+import { HEAD_FILE, JOURNAL_FILE } from '../journal/format.js';
+import { type MarkState, readMark } from '../journal/head-mark.js';
+import { listSegments } from '../journal/segments.js';
+import { openReadOnly } from '../storage/read-only.js';
+import { closeDatabase, query } from '../storage/sqlite.js';
+import { hasRows } from '../storage/write-ahead-log.js';
+import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
+import { aheadOfJournal, isUndamaged } from './snapshot/load.js';
+
+/** Files made from the journal, which show how far it reached at least. */
+export interface DerivedFiles {
+  snapshots: readonly SnapshotName[];
+  /** The end of history.db; 0: there is none, or it is damaged. */
+  historySequence: number;
+}
+
+/** Whether the folder has a journal. @throws JournalError when it had one and it is gone. */
+export async function findJournal(folder: string): Promise<boolean> {
+  return hasJournal(folder, await derivedFilesOf(folder), false);
+}
+
+/** The same, with the files that are known. @throws JournalError */
+export async function hasJournal(
+  folder: string,
+  derived: DerivedFiles,
+  acceptMissingMark: boolean,
+): Promise<boolean> {
+  for (const { path } of listSegments(folder).reverse())
+    if (sizeOf(path) > 0 && (await hasTables(path))) return true;
+  const path = join(folder, JOURNAL_FILE);
+  const what = evidenceOf(folder, derived, acceptMissingMark);
+  if (what === null) return false;
+  throw damageOf(path, ` is gone or empty, but ${what}`, 1);
+}
+
+/** A file without tables is not a journal yet: a new journal gets its tables in one transaction. */
+async function hasTables(path: string): Promise<boolean> {
+  try {
+    const { database } = await openReadOnly(path);
+    try {
+      return (await query(database, 'SELECT 1 FROM sqlite_schema')).length > 0;
+    } finally {
+      await closeDatabase(database);
+    }
+  } catch (error) {
+    throw 'syscall' in (error as Error) ? error : unreadable(path, 1, error);
+  }
+}
+
+/** More than the tables of a new journal take in its log. */
+const TABLES_LOG_BYTES_MAX = 32 * 1024;
+
+/** What shows that there was a journal; null: nothing does. */
+function evidenceOf(
+  folder: string,
+  { snapshots, historySequence }: DerivedFiles,
+  acceptMissingMark: boolean,
+): string | null {
+  const state = readMark(join(folder, HEAD_FILE));
+  const logBytes = sizeOf(join(folder, `${JOURNAL_FILE}-wal`));
+  if (logBytes > 0 && !isUnfinished(folder, state, logBytes)) return 'its -wal file is there';
+  const newest = snapshots[0];
+  if (state.state === 'read' && state.mark.sequence > 0) {
+    return `commands up to ${state.mark.sequence} had been committed and acknowledged (${HEAD_FILE})`;
+  }
+  if (newest !== undefined) {
+    return (
+      `the snapshot ${newest.path} was taken at sequence ${newest.sequence}, from commands ` +
+      'that had been committed. Only if no journal belongs here, remove the folder snapshots'
+    );
+  }
+  if (historySequence > 0) {
+    return (
+      `${HISTORY_FILE} was made from commands up to ${historySequence}, which had been ` +
+      `committed. Only if no journal belongs here, remove ${HISTORY_FILE}`
+    );
+  }
+  if (state.state !== 'unreadable' || acceptMissingMark) return null;
+  return (
+    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. If there never was a ` +
+    'journal here, start once with ACCEPT_MISSING_MARK=on'
+  );
+}
+
+/**
+ * Whether the machine lost power while the journal was made: its tables are in the log, and are
+ * moved into the file, which is synced, before the first command is committed.
+ */
+function isUnfinished(folder: string, state: MarkState, logBytes: number): boolean {
+  const isMarked =
+    state.state !== 'missing' && !(state.state === 'read' && state.mark.sequence === 0);
+  const path = join(folder, JOURNAL_FILE);
+  if (logBytes > TABLES_LOG_BYTES_MAX || isMarked || !existsSync(path)) return false;
+  // The first commands fit into so small a log, too.
+  return !hasRows(readFileSync(`${path}-wal`));
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+export async function derivedFilesOf(folder: string): Promise<DerivedFiles> {
+  return { snapshots: listSnapshots(folder), historySequence: await historySequence(folder) };
+}
+
+/** A history that is damaged or of another version is rebuilt, and proves nothing. */
+async function historySequence(folder: string): Promise<number> {
+  const path = historyPath(folder);
+  if (!existsSync(path)) return 0;
+  try {
+    const { database } = await openReadOnly(path);
+    try {
+      return (await readProgress(database)).sequence;
+    } finally {
+      await closeDatabase(database);
+    }
+  } catch (error) {
+    const isDamage =
+      error instanceof HistoryDamage || (error as { errno?: number }).errno !== undefined;
+    if (!isDamage) throw error;
+    return 0;
+  }
+}
+
+/** @throws JournalError when the journal ends before what was made from it. */
+export async function checkDerivedFiles(
+  folder: string,
+  { snapshots, historySequence }: DerivedFiles,
+  end: number,
+): Promise<void> {
+  for (const snapshot of snapshots) {
+    if (snapshot.sequence > end && (await isUndamaged(snapshot)))
+      throw new JournalError(
+        `${aheadOfJournal(snapshot, end)}. Only if the snapshot was copied here from another ` +
+          `folder, remove it. ${adviceFor(folder)}`,
+        end + 1,
+      );
+  }
+  if (historySequence <= end) return;
+  throw new JournalError(
+    `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ` +
+      `${historySequence}, which had been committed: acknowledged commands are missing from ` +
+      `the journal. Only if ${HISTORY_FILE} was copied here from another folder, remove it. ` +
+      adviceFor(folder),
+    end + 1,
+  );
+}
