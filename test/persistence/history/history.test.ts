@@ -389,7 +389,9 @@ describe('damage', () => {
     ['entries', 'zeroblob(length(entries))'],
   ] as const;
 
-  it.each(LISTS.flatMap((list) => changes.map((change) => [list.name, ...change, list] as const)))(
+  it.each(
+    LISTS.map((list, index) => [list.name, ...changes[index % changes.length]!, list] as const),
+  )(
     'a run of %s with a changed %s is named with its first ordinal, and the history is rebuilt',
     async (name, column, value, { key }) => {
       const folder = folders.copy(complete);
@@ -411,7 +413,7 @@ describe('damage', () => {
     },
   );
 
-  it.each([...MARKET.columns, 'sequence', 'checksum'])(
+  it.each([MARKET.columns[1], 'sequence', 'checksum'])(
     'a changed market.%s is named with its row, and the history is rebuilt',
     async (column) => {
       const folder = folders.copy(complete);
