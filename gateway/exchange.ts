@@ -82,7 +82,7 @@ const FATAL_MS = 2_000;
 
 /** Public, so without details; these are in the log. */
 const FOLLOWER_WARNING =
-  'the follower has failed and is retrying: meanwhile the journal is not checked, and history is unavailable';
+  'the follower has failed and is retrying, as the log says: meanwhile there may be no history';
 
 /** @throws JournalError if the data folder is in use or its journal is damaged */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
@@ -372,6 +372,18 @@ function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
 function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boolean): Gateway {
   const { config, log, fail, sequencer, journal, follower, metrics, sessions, inputs } = parts;
   const { clock } = inputs;
+  const standing = new Standing({
+    folder: config.dataFolder,
+    hasJournal: config.journal === null,
+    follower,
+    clock,
+    leading: () => ({
+      role: 'leader',
+      epoch: parts.replicated?.epoch ?? null,
+      leader: null,
+      standbys: parts.replicated?.standbys ?? null,
+    }),
+  });
   return {
     ...partsFrom(config, log),
     sequencer,
@@ -381,25 +393,16 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     clock,
     overload: new Overload(sequencer, config.overload, elapsedMs, follower),
     metrics,
-    standing: new Standing({
-      folder: config.dataFolder,
-      hasJournal: config.journal === null,
-      follower,
-      clock,
-      leading: () => ({
-        role: 'leader',
-        epoch: parts.replicated?.epoch ?? null,
-        leader: null,
-        standbys: parts.replicated?.standbys ?? null,
-      }),
-    }),
+    standing,
     priceTicks,
     startedAtMs: clock.nowMs(),
     isStopping,
     waits: new SequenceWaits(() => sequencer.engine.sequence),
     notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
     warning: () =>
-      follower === null || follower.status.trouble === null ? null : FOLLOWER_WARNING,
+      follower !== null && follower.status.trouble !== null
+        ? FOLLOWER_WARNING
+        : standing.diskWarning,
     halted: () => sequencer.halted,
     fail,
   };

@@ -62,7 +62,7 @@ async function main(): Promise<void> {
       config.role === 'replica' ? await startReplica(options) : await startExchange(options);
   } catch (error) {
     if (!signal.aborted) throw error;
-    console.log('The standby has stopped.');
+    console.log('The standby has stopped, as it was asked to.');
     process.exit(0);
   }
   if (config.role !== 'standby') onSignals(stop);
@@ -70,7 +70,9 @@ async function main(): Promise<void> {
   if (signal.aborted) return shutDown(exchange);
   if (mayHaveOthers) await reload(exchange, log);
   sayIfItIsAGame(config, log);
-  console.log(firstTrade(exchange, config.host, config.assets[0]!));
+  console.log(addresses(exchange, config.host));
+  if (config.role !== 'replica' && config.feed.kind !== 'live')
+    console.log(firstTrade(baseOf(exchange.port, config.host), config.assets[0]!));
 }
 
 /** Nobody should take a demonstration for a market. */
@@ -152,16 +154,21 @@ async function shutDown(exchange: Running): Promise<void> {
 
 type Ports = Pick<Running, 'port' | 'socketsPort'>;
 
-function firstTrade({ port, socketsPort }: Ports, host: string, asset: string): string {
-  const reachable = isAnyAddress(host) ? '127.0.0.1' : host;
-  const at = (each: number) => `http://${hostAndPort(reachable, each)}/api`;
-  const base = at(port);
-  const sockets = socketsPort === null ? '' : `Socket threads serve ${at(socketsPort)}\n`;
+function baseOf(port: number, host: string): string {
+  return `http://${hostAndPort(isAnyAddress(host) ? '127.0.0.1' : host, port)}/api`;
+}
+
+function addresses({ port, socketsPort }: Ports, host: string): string {
+  const base = baseOf(port, host);
+  const sockets = socketsPort === null ? '' : `Socket threads serve ${baseOf(socketsPort, host)}\n`;
   return `${sockets}The exchange is open at ${base}
 The site, for a browser: ${base.slice(0, -'/api'.length)}
 How to use it: ${base}/docs
+`;
+}
 
-A first trade (register, buy 10 dollars of UP, check the balance):
+function firstTrade(base: string, asset: string): string {
+  return `A first trade (register, buy 10 dollars of UP, check the balance):
 
   API=${base}
   ME=$(curl -s $API/auth/register -H 'Content-Type: application/json' \\

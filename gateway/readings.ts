@@ -11,6 +11,7 @@ import type { ConnectedVenue } from './inputs/prices.js';
 import type { Metrics } from './observe/metrics.js';
 import type { PriceTicks } from './observe/price-ticks.js';
 import type { WatchedSequencer } from './observe/watched-sequencer.js';
+import { pausesIn } from './resources/status/pauses.js';
 
 type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
 
@@ -70,6 +71,9 @@ function registerSequencer(
   metrics.gauge('exchange_halted', '1: trading is halted', () =>
     sequencer.halted === null ? 0 : 1,
   );
+  metrics.gauge('exchange_pauses', 'Pauses in force: of everything, of assets, of markets', () => {
+    return pausesIn(engine).length;
+  });
   metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
   metrics.gauge(
     'exchange_follower_lag_commands',

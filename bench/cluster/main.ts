@@ -41,8 +41,9 @@ function description({ postgres, exchanges, folder }: Cluster): string {
 
 ${[...nodes, ...all].join('\n')}
 
-Trade through the gateways. Any of these processes may be killed (kill -9): it is started again, an
-exchange as the standby of the other. To let the standby lead by plan:
+Trade through the gateways. An exchange or a gateway that is killed (kill -9) is started again, an
+exchange as the standby of the other. What to do when a node of PostgreSQL is killed stands in
+persistence/OPERATIONS.md, "A journal on PostgreSQL". To let the standby lead by plan:
   npm run takeover -- --journal ${postgres.url}
 
 Logs are in ${folder}. Ctrl-C stops everything and removes it.`;

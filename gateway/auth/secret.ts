@@ -47,8 +47,8 @@ function secretsIn(path: string): Buffer[] | null {
   const secrets = parseSecrets(readPrivateText(path));
   if (secrets !== null) return secrets;
   throw new Error(
-    `${path} does not contain session secrets, one a line and at most ${SECRETS_MAX}. Restore it, ` +
-      'or delete it to end all sessions.',
+    `${path} does not contain session secrets, one a line and at most ${SECRETS_MAX}. Restore it. ` +
+      'To end all sessions instead, stop the exchange, delete it and start again.',
   );
 }
 

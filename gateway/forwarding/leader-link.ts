@@ -127,7 +127,9 @@ export class LeaderLink {
     socket.on('pong', () => {
       this.unanswered = 0;
     });
-    socket.on('error', (error) => this.report(error.message));
+    socket.on('error', ({ message }) => {
+      this.report(message.endsWith(' 403') ? WRONG_KEY : message);
+    });
     socket.on('close', () => {
       if (this.socket === socket) this.end();
     });
@@ -184,6 +186,8 @@ export class LeaderLink {
     this.options.log.warn({ problem }, 'there is no connection to the leader');
   }
 }
+
+const WRONG_KEY = 'the leader does not know the key in GATEWAYS_KEY_FILE';
 
 function isSame(a: LeaderPlace, b: LeaderPlace | null): boolean {
   return b !== null && a.epoch === b.epoch && a.address === b.address;

@@ -33,6 +33,20 @@ interface Parts {
 const RATE_MS_MIN = 600_000;
 const DAY_MS = 86_400_000;
 
+const MEBIBYTE = 1024 * 1024;
+/** A snapshot of a large exchange takes more. */
+const LOW_BYTES = 512 * MEBIBYTE;
+
+/** On the disk of a folder; null: it cannot be asked. */
+export function freeBytesAt(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
 export class Standing {
   private readonly startedMs = elapsedMs();
   private readonly freeBytesAtStart: number | null;
@@ -72,12 +86,15 @@ export class Standing {
 
   /** Of the file system of the data folder; null: it cannot be asked. */
   get freeBytes(): number | null {
-    try {
-      const { bavail, bsize } = statfsSync(this.parts.folder);
-      return bavail * bsize;
-    } catch {
-      return null;
-    }
+    return freeBytesAt(this.parts.folder);
+  }
+
+  /** null: there is room. When there is none, the exchange stops at the first commit. */
+  get diskWarning(): string | null {
+    const { freeBytes } = this;
+    if (freeBytes === null || freeBytes >= LOW_BYTES) return null;
+    const mebibytes = Math.floor(freeBytes / MEBIBYTE);
+    return `the disk of the data folder has ${mebibytes} MiB left: archive segments or add room`;
   }
 
   /** At the rate since the start; null: it is too early, or the disk does not fill. */

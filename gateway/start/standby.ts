@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Follower } from '../../persistence/follower/follower.js';
 import { JournalError } from '../../persistence/journal/errors.js';
+import { listSnapshots } from '../../persistence/recovery/snapshot/folder.js';
 import { JournalTail } from '../../persistence/replication/journal-tail.js';
 import type { PostgresAddress } from '../../persistence/replication/postgres/address.js';
 import {
@@ -25,6 +26,7 @@ import { programVersion } from '../../persistence/storage/program-folder.js';
 import type { Config } from '../config.js';
 import { hostAndPort } from '../http/listen-addresses.js';
 import type { Log } from '../observe/log.js';
+import { freeBytesAt } from '../observe/standing.js';
 import { elapsedMs, machineMs } from '../time/clock.js';
 import { WaitingServer } from './waiting-server.js';
 
@@ -59,7 +61,7 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
     new WaitingServer(
       config.trustProxy,
       () => JSON.stringify(body()),
-      () => metricsOf(tail),
+      () => metricsOf(tail, folder),
       () => tail !== null,
     );
   const server = serverWith(status);
@@ -113,10 +115,18 @@ function statusOf(tail: JournalTail | null, { isUnreplicated }: StandbyOptions):
   };
 }
 
-/** Of a replica, too: exchange_replica_age_seconds. */
-function metricsOf(tail: JournalTail | null): string {
-  const age = tail === null ? '' : `exchange_replica_age_seconds ${tail.ageMs / 1_000}\n`;
-  return `exchange_leader 0\n${age}`;
+/** Under the names that a leader and a replica have for the same. */
+function metricsOf(tail: JournalTail | null, folder: string): string {
+  const readings = {
+    exchange_leader: 0,
+    exchange_epoch: tail?.head.epoch,
+    exchange_sequence: tail?.sequence,
+    exchange_replica_age_seconds: tail === null ? null : tail.ageMs / 1_000,
+    exchange_snapshot_sequence: listSnapshots(folder)[0]?.sequence,
+    exchange_disk_free_bytes: freeBytesAt(folder),
+  };
+  const known = Object.entries(readings).filter(([, value]) => (value ?? null) !== null);
+  return known.map(([name, value]) => `${name} ${value}\n`).join('');
 }
 
 function tailOptions({ config, address, log }: StandbyOptions) {
@@ -134,7 +144,11 @@ async function leadership(
     address: hostAndPort(config.host, port),
     sequence: () => tail.sequence,
   };
-  const onWaiting = (leader: Leader) => log.info(leader, 'another exchange leads: this one waits');
+  const onWaiting = ({ epoch, serving }: Leader) =>
+    log.info(
+      serving === '' ? { epoch } : { epoch, serving },
+      'another exchange leads: this one waits',
+    );
   const journal = await retried(
     () => PostgresJournal.takeOver({ address, isUnreplicated, standby, signal, onWaiting }),
     options,
@@ -145,7 +159,8 @@ async function leadership(
 
 /** Settles with the work, which is tried until it succeeds. */
 async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOptions): Promise<T> {
-  for (let problem = ''; ; ) {
+  const said = new Set<string>();
+  for (;;) {
     try {
       return await work();
     } catch (error) {
@@ -153,8 +168,9 @@ async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOption
       const isFinal = error instanceof JournalError && error.firstBadSequence !== null;
       if (isFinal || !(error instanceof Error)) throw error;
       const { message } = error;
-      if (message !== problem) log.warn({ problem: message }, 'the standby cannot go on; retrying');
-      problem = message;
+      // Two problems may take turns.
+      if (!said.has(message)) log.warn({ problem: message }, 'the standby cannot go on; retrying');
+      said.add(message);
       await delay(RETRY_AFTER_MS, undefined, { signal });
     }
   }

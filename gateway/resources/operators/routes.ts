@@ -22,6 +22,7 @@ import { findAccount, isListed } from '../find.js';
 import { orderOf } from '../orders/views.js';
 import { pageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
+import { pausesIn } from '../status/pauses.js';
 import { operationRoutes } from '../status/routes.js';
 import {
   type ACTION_NAMES,
@@ -33,6 +34,7 @@ import {
   OperatorStatus,
   OperatorUser,
   PauseBody,
+  Paused,
   ReasonBody,
   RulesBody,
   UserQuery,
@@ -63,9 +65,12 @@ export const operatorRoutes: Route[] = [
           : 'End the pause of a market, of an asset, or of everything',
       quota: null,
       body: PauseBody,
-      responses: { 200: Done },
+      responses: { 200: Paused },
       errors: ['market_not_found', 'market_not_active'],
-      example: { request: { ...REASON, asset: 'BTC' }, response: DONE },
+      example: {
+        request: { ...REASON, asset: 'BTC' },
+        response: { ...DONE, paused: verb === 'pause' ? ['BTC'] : [] },
+      },
       handle: (call) => setPaused(call, verb === 'pause'),
     }),
   ),
@@ -205,18 +210,11 @@ export const operatorRoutes: Route[] = [
   ...operationRoutes.filter(({ path }) => path === '/metrics'),
 ];
 
-function pausedMarkets(engine: Call['engine']): string[] {
-  return Array.from({ length: engine.assetCount }, (_, asset) => engine.activeMarket(asset))
-    .filter((marketId) => engine.market(marketId)?.paused === true)
-    .map((marketId) => marketIdText(engine, marketId));
-}
-
 const NO_SUCH_NAME = errorAnswer('user_not_found', {}, 'There is no user with this name.');
 const FROZEN_SHOWN = 100;
 
 function statusOf({ engine, gateway }: Call) {
   const { standing, clock, sequencer, config, version, startedAtMs } = gateway;
-  const { everything, assets } = engine.pauses();
   const { freeBytes, daysLeft } = standing;
   return {
     version,
@@ -232,11 +230,7 @@ function statusOf({ engine, gateway }: Call) {
     backup: standing.backup,
     segments: standing.segments,
     disk: { freeBytes, daysLeft },
-    paused: [
-      ...(everything ? ['everything'] : []),
-      ...assets.map((asset) => engine.assetSymbol(asset)),
-      ...pausedMarkets(engine),
-    ],
+    paused: pausesIn(engine),
     frozenUsers: engine
       .frozenUsers()
       .slice(0, FROZEN_SHOWN)
@@ -307,15 +301,16 @@ function run(call: Call<{ reason: string }>, command: Command): void {
   if (!isActive && !isVoid(call.engine, command)) call.refuseWhenDurable(RESOLVED);
   else {
     const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
-    const hasOrders = command.kind === 'setFrozen' || command.kind === 'operatorCancel';
-    // The field after the first, in the results of both.
+    // The field after the first, in the results of those that have one.
     const cancelledOrders = values[RESULT_HEAD_LENGTH + 1]!;
-    call.answer(
-      200,
-      hasOrders
-        ? jsonText<typeof CancelledOrders>({ cancelledOrders, ...done })
-        : jsonText<typeof Done>(done),
-    );
+    const { log, sequencer } = call.gateway;
+    const fields = { ...command, ...done };
+    sequencer.releaseAt(done.sequence, { release: () => log.warn(fields, 'an operator acted') });
+    if (command.kind === 'setPaused')
+      call.answer(200, jsonText<typeof Paused>({ paused: pausesIn(call.engine), ...done }));
+    else if (command.kind === 'setFrozen' || command.kind === 'operatorCancel')
+      call.answer(200, jsonText<typeof CancelledOrders>({ cancelledOrders, ...done }));
+    else call.answer(200, jsonText<typeof Done>(done));
   }
 }
 

@@ -73,6 +73,10 @@ export const RulesBody = z.strictObject({
 });
 
 export const Done = z.strictObject({ sequence, atMs: timeMs });
+const paused = z
+  .array(z.string())
+  .meta({ description: 'What is paused now: everything, or assets, or active markets' });
+export const Paused = z.strictObject({ paused, sequence, atMs: timeMs });
 export const CancelledOrders = z.strictObject({ cancelledOrders: count, sequence, atMs: timeMs });
 
 export const OperatorUser = z.strictObject({
@@ -109,8 +113,14 @@ export const OperatorStatus = z.strictObject({
   snapshot: at,
   backup: at,
   segments: z.strictObject({ here: count, archived: count }).nullable(),
-  disk: z.strictObject({ freeBytes: count.nullable(), daysLeft: count.nullable() }),
-  paused: z.array(z.string()).meta({ description: 'everything, assets, and active markets' }),
+  disk: z.strictObject({
+    freeBytes: count.nullable(),
+    daysLeft: count.nullable().meta({
+      description:
+        'At the rate since the start; null: that was less than ten minutes ago, or the disk does not fill',
+    }),
+  }),
+  paused,
   frozenUsers: z.array(z.string()).meta({ description: 'The names of the first 100' }),
   configuration: z
     .record(z.string(), z.string())

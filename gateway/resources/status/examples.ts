@@ -12,6 +12,9 @@ export const status: RouteExample = {
     durableSequence: 52,
     digest: '6b0c94e7d1f2a385',
     journal: 'local',
+    role: 'leader',
+    epoch: null,
+    paused: [],
     startedAtMs: 1763700300000,
     prices: [
       {

@@ -8,6 +8,7 @@ import { jsonText } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
 import * as examples from './examples.js';
 import { limitsOf } from './limits.js';
+import { pausesIn } from './pauses.js';
 import { pricesOf } from './prices.js';
 import { Health, Limits, MetricsText, Ready, Status, Time } from './schemas.js';
 
@@ -61,7 +62,8 @@ export const operationRoutes: Route[] = [
     example: examples.status,
     handle(call) {
       const { sequence } = call.engine;
-      const { version, startedAtMs, sequencer, clock, config, priceTicks } = call.gateway;
+      const { version, startedAtMs, sequencer, clock, config, priceTicks, standing } = call.gateway;
+      const { role, epoch } = standing.leading;
       const { durableSequence } = sequencer;
       const digest = call.engine.digest();
       const progress = { version, sequence, durableSequence, digest };
@@ -70,7 +72,16 @@ export const operationRoutes: Route[] = [
       const prices = pricesOf(call.engine, priceTicks, nowMs);
       call.answer(
         200,
-        jsonText<typeof Status>({ ...progress, journal, startedAtMs, prices, nowMs }),
+        jsonText<typeof Status>({
+          ...progress,
+          journal,
+          role,
+          epoch,
+          paused: pausesIn(call.engine),
+          startedAtMs,
+          prices,
+          nowMs,
+        }),
       );
     },
   }),

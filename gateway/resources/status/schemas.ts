@@ -30,6 +30,16 @@ export const Status = responseSchema(
         'Where commands are when they are acknowledged: on the disk of this machine, on two machines, or on a ' +
         'database that replicates nothing, which is for development',
     }),
+    role: z.enum(['leader', 'standby', 'replica']).meta({
+      description:
+        'leader: it executes commands; replica: it serves reads and forwards the rest; standby: it waits to lead',
+    }),
+    epoch: count
+      .nullable()
+      .meta({ description: 'The number of the leader of a replicated journal; null: it is local' }),
+    paused: z
+      .array(z.string())
+      .meta({ description: 'What takes no new orders: everything, or assets, or active markets' }),
     startedAtMs: timeMs,
     prices: z
       .array(

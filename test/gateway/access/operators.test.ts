@@ -107,23 +107,25 @@ test('needs an operator key, on the address of the operators only', async () => 
 });
 
 test.each([
-  ['a market', { marketId: MARKET }],
-  ['an asset', { asset: 'BTC' }],
-  ['everything', {}],
-])('pauses %s: no new orders, but cancels; and resumes it', async (_name, subject) => {
+  ['a market', { marketId: MARKET }, MARKET],
+  ['an asset', { asset: 'BTC' }, 'BTC'],
+  ['everything', {}, 'everything'],
+])('pauses %s: no new orders, but cancels; and resumes it', async (_name, subject, named) => {
   const client = await connectAs(bob);
   const [snapshot] = await client.subscribe('markets');
   expect(snapshot.data.markets[0].paused).toBe(false);
   const { orderId } = (await bid(ada)).json;
-  await done('pause', { ...BECAUSE, ...subject });
+  expect((await done('pause', { ...BECAUSE, ...subject })).paused).toEqual([named]);
   expect(await isPaused()).toBe(true);
+  expect((await api.get('/status')).json.paused).toEqual([named]);
+  expect((await operate('GET', '/metrics', undefined, '')).text).toMatch(/^exchange_pauses 1$/m);
   const paused = await client.next('delta');
   expect(paused.data.changes).toMatchObject([{ change: 'paused', market: { paused: true } }]);
   expect(code(await bid(ada))).toEqual([409, 'market_paused']);
   expect((await api.delete(`/markets/15m/${MARKET}/orders/${orderId}`, ada.token)).status).toBe(
     200,
   );
-  await done('resume', { ...BECAUSE, ...subject });
+  expect((await done('resume', { ...BECAUSE, ...subject })).paused).toEqual([]);
   expect(await isPaused()).toBe(false);
   const resumed = await client.next('delta');
   expect(resumed.data.changes).toMatchObject([{ change: 'resumed', market: { paused: false } }]);

@@ -59,8 +59,9 @@ export default function StatusView() {
 }
 
 /** What most people come for. */
-function sentenceOf({ prices }: Pick<Status, 'prices'>): string {
+function sentenceOf({ prices, paused }: Pick<Status, 'prices' | 'paused'>): string {
   const listed = new Intl.ListFormat('en', { type: 'conjunction' });
+  if (paused.length > 0) return `New orders are paused: ${listed.format(paused)}.`;
   const named = (wrong: (price: Status['prices'][number]) => boolean) =>
     listed.format(prices.filter(wrong).map(({ asset }) => asset));
   const held = named((price) => price.held !== null);

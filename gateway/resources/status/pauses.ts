@@ -1,0 +1,14 @@
+/** What is paused, in the words that operators use. */
+import type { Engine } from '../../../engine/engine.js';
+import { marketIdText } from '../../../engine/interface/notation.js';
+
+/** `everything`, or assets, or active markets. Markets of a paused asset are not named again. */
+export function pausesIn(engine: Engine): string[] {
+  const { everything, assets } = engine.pauses();
+  if (everything) return ['everything', ...assets.map((asset) => engine.assetSymbol(asset))];
+  return Array.from({ length: engine.assetCount }, (_, asset) => {
+    if (assets.includes(asset)) return [engine.assetSymbol(asset)];
+    const marketId = engine.activeMarket(asset);
+    return engine.market(marketId)?.paused === true ? [marketIdText(engine, marketId)] : [];
+  }).flat();
+}
