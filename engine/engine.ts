@@ -28,8 +28,8 @@ import { checkEverything, checkTotals } from './rules/invariants.js';
 import { applyDeadlines, applyExpiries } from './rules/markets/market-life.js';
 import { runPendingWork } from './rules/markets/pending-work.js';
 import { RULES } from './rules/rules.js';
-import { CLIENT_ORDER_ID_BOUNDS } from './state/book/client-order-ids.js';
-import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
+import { Found } from './state/idempotency.js';
+import { POOL_SIZES } from './state/room.js';
 import { State } from './state/state.js';
 import { type Archive, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
@@ -48,9 +48,9 @@ export class Engine extends Reads {
   private readonly scratch = new RecordBuffer();
   private readonly run = (operation: CommandRecord): number => this.execute(operation);
 
-  /** Only tests give other bounds than the stated ones. */
-  constructor(bounds = IDEMPOTENCY_BOUNDS, names = CLIENT_ORDER_ID_BOUNDS) {
-    super(new State(bounds, names));
+  /** Only tests give other sizes than the stated ones. */
+  constructor(sizes = POOL_SIZES) {
+    super(new State(sizes));
   }
 
   /** An engine in the state of an archive. Throws if the bytes are not one. */
@@ -138,6 +138,7 @@ export class Engine extends Reads {
     state.passesLeft = MAX_PASSES_PER_COMMAND;
     state.accounts.setTime(atMs);
     if (state.orderDetails.hasEnded) state.orderDetails.forgetEnded();
+    state.idempotency.forgetExpired(atMs);
 
     if (state.schedule.nextAtMs <= atMs) applyDeadlines(state, atMs);
     if (state.expiries.count !== 0) applyExpiries(state, atMs);
@@ -205,10 +206,11 @@ export class Engine extends Reads {
       case Found.OTHER:
         this.reject(command, Code.idempotency_key_reused);
         return;
-      case Found.FULL:
-        this.reject(command, Code.idempotency_full, idempotency.fullForMs);
-        return;
       case Found.NOTHING:
+        if (!idempotency.hasRoomFor(userId, isCancel(command))) {
+          this.reject(command, Code.idempotency_full, idempotency.fullForMs(userId, nowMs));
+          return;
+        }
         this.execute(command);
         idempotency.remember(userId, low, high, a, b, nowMs, result);
     }
@@ -265,4 +267,12 @@ export class Engine extends Reads {
     values[base + ResultHead.sequence] = this.state.resultSequence;
     values[base + ResultHead.atMs] = this.state.resultAtMs;
   }
+}
+
+function isCancel({ kind }: CommandRecord): boolean {
+  return (
+    kind === CommandKind.cancel ||
+    kind === CommandKind.cancelAll ||
+    kind === CommandKind.cancelEverywhere
+  );
 }

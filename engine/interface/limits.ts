@@ -36,8 +36,8 @@ export const MAX_OPEN_ORDERS_PER_USER = 1_000;
 /** Resting orders of all users. */
 export const MAX_OPEN_ORDERS = 4_000_000;
 /**
- * Client order ids remembered: of one user's last orders that had one, and of the last such orders
- * of all users. Those of resting orders are remembered besides.
+ * Client order ids remembered, of one user's last orders that had one and of all users. Those of
+ * resting orders are remembered besides.
  */
 export const CLIENT_ORDER_IDS_PER_USER = 10_000;
 export const CLIENT_ORDER_IDS_IN_ALL = 4_000_000;
@@ -45,6 +45,8 @@ export const CLIENT_ORDER_IDS_IN_ALL = 4_000_000;
 export const ORDERS_REMEMBERED = 1_048_576;
 /** Positions of all users in markets that are not paid out. */
 export const MAX_POSITIONS = 8_000_000;
+/** Of one user: of each asset, those that are open and those of the day until they are paid out. */
+export const MAX_POSITIONS_PER_USER = MAX_ASSETS * 100;
 /** Referral codes that one user may ever have; all of them stay valid. */
 export const MAX_REFERRAL_CODES_PER_USER = 20;
 /** Referral codes that users chose, in total and for ever; the engine's own are not counted. */
@@ -78,14 +80,16 @@ export const MAX_TIME_MS = 8_640_000_000_000;
 
 /** Results remembered by idempotency key: how long, how many per user, how many in total. */
 export const IDEMPOTENCY_KEPT_MS = 3_600_000;
-export const IDEMPOTENCY_KEPT_PER_USER = 1_000_000;
+export const IDEMPOTENCY_KEPT_PER_USER = 600_000;
 export const IDEMPOTENCY_KEPT_IN_ALL = 4_000_000;
 /**
- * Memory for remembered results: 256 MiB per user, 1 GiB in total. That is 268 bytes a key; an
- * order takes about 120, a batch of 100 about 9,000, the largest batch 146,476.
+ * Memory for remembered results: 160 MiB per user, 1 GiB in total. That is 268 bytes a key; an
+ * order takes about 120, a batch of 100 about 9,000, the largest batch 146,472.
  */
-export const IDEMPOTENCY_BYTES_PER_USER = 268_435_456;
+export const IDEMPOTENCY_BYTES_PER_USER = 167_772_160;
 export const IDEMPOTENCY_BYTES_IN_ALL = 1_073_741_824;
+/** Expired keys that each command forgets at most, so that no command does all of an hour's. */
+export const FORGOTTEN_PER_COMMAND = 1_000;
 
 /** Credentials are the longest texts; names, codes and references are shorter. */
 export const MAX_CREDENTIAL_LENGTH = 512;

@@ -33,6 +33,11 @@ export const REFERRAL_DIVISOR = 10;
 
 /** Micro-points per micro-dollar of fees: 100 points per dollar. */
 export const MICRO_POINTS_PER_FEE_MICRO = 100;
+/**
+ * A user with so many micro-points is no newcomer any more: those of a dollar of fees. So each of
+ * many accounts costs a dollar and the time until a market settles.
+ */
+export const ESTABLISHED_MICRO_POINTS = 1_000_000 * MICRO_POINTS_PER_FEE_MICRO;
 /** Fees earn points from this price, in ticks of the taker's outcome, … */
 export const POINTS_MIN_TICKS = 30;
 /** … to this one: a trade on a near-certain outcome risks too little to be rewarded. */

@@ -190,4 +190,7 @@ export const MAX_RESULT_LENGTH =
  * prices.
  */
 export const MAX_RESULT_WORDS = 2 * (MAX_RESULT_LENGTH - ALL_NAMES_LENGTH);
+/** A result that is remembered by its key has so many words beside it. */
+export const REMEMBERED_HEAD_WORDS = 8;
+export const LONGEST_REMEMBERED_WORDS = REMEMBERED_HEAD_WORDS + MAX_RESULT_WORDS;
 if (ALL_NAMES_LENGTH > MAX_FILLS_PER_ORDER) throw new Error('the names need words of their own');

@@ -8,6 +8,7 @@ import { MarketStatus, Resolution, Side } from '../interface/domain.js';
 import { MAX_TOTAL_MICROS, MICROS_PER_SET } from '../interface/limits.js';
 import { levelRow } from '../state/levels.js';
 import { bookSideOf, outcomeOf, sideOf } from '../state/orders.js';
+import { Pool } from '../state/room.js';
 import type { State } from '../state/state.js';
 import { payoutOf } from './markets/settlement.js';
 
@@ -38,6 +39,7 @@ export function checkEverything(state: State): void {
   checkAccounts(state);
   checkVault(state);
   checkReferrals(state);
+  checkRoom(state);
   let orders = 0;
   let positions = 0;
   let collateral = 0;
@@ -112,6 +114,22 @@ function checkVault({ users, vault, ledger }: State): void {
   expect(live === vault.deposits.liveCount, 'the live deposits are miscounted');
   expect(staked === ledger.staked, 'the stake is not that of the deposits');
   expect(accrued <= ledger.yieldDue, 'the vault owes more yield than there is');
+}
+
+/** What is taken of each pool is what the users have. */
+function checkRoom(state: State): void {
+  const { accounts, room, users } = state;
+  for (const [name, pool] of Object.entries(Pool)) {
+    let used = 0;
+    let ofNewcomers = 0;
+    for (let userId = 1; userId <= users.count; userId++) {
+      const taken = state.taken(pool, userId);
+      used += taken;
+      if (!accounts.isEstablished(userId)) ofNewcomers += taken;
+    }
+    expect(used === room.usedOf(pool), `what is taken of ${name} is miscounted`);
+    expect(ofNewcomers === room.usedByNewcomers(pool), `newcomers' ${name} are miscounted`);
+  }
 }
 
 /** Pending referral fees are the fees of referred users in markets that are not settled. */

@@ -9,17 +9,15 @@ import { DepositSource } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { isReferralCode, isText, isUsername } from '../interface/fields.js';
 import {
-  MAX_CHOSEN_REFERRAL_CODES,
   MAX_CREDENTIAL_LENGTH,
   MAX_PARTNERS,
   MAX_REFERENCE_LENGTH,
-  MAX_REFERRAL_CODES_PER_USER,
   MAX_TRANSFER_MICROS,
   MAX_USERS,
 } from '../interface/limits.js';
 import type { Partners } from '../state/partners.js';
+import { Pool } from '../state/room.js';
 import type { State } from '../state/state.js';
-import type { Users } from '../state/users.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
 
 export function register(state: State, command: CommandOf<'register'>): number {
@@ -77,8 +75,10 @@ export function setReferralCode(state: State, command: CommandOf<'setReferralCod
   if (!users.exists(command.userId)) return Code.user_not_found;
   const owner = users.codes.ownerOf(command.code);
   if (owner !== 0 && owner !== command.userId) return Code.referral_code_taken;
-  if (owner === 0 && isOutOfCodes(users, command.userId)) return Code.limit_reached;
-
+  if (owner === 0) {
+    if (!state.mayTake(Pool.referralCodes, command.userId)) return Code.limit_reached;
+    state.room.count(Pool.referralCodes, command.userId, 1);
+  }
   users.codes.set(command.userId, command.code);
   state.events.write(EventType.referralCodeSet, command.userId);
   state.result.write(
@@ -89,12 +89,4 @@ export function setReferralCode(state: State, command: CommandOf<'setReferralCod
     state.accounts.referrer(command.userId),
   );
   return Code.ok;
-}
-
-/** First codes do not count: a registration must never fail because the codes are used up. */
-function isOutOfCodes({ codes, count }: Users, userId: number): boolean {
-  return (
-    codes.countOf(userId) >= MAX_REFERRAL_CODES_PER_USER ||
-    codes.count - count >= MAX_CHOSEN_REFERRAL_CODES
-  );
 }

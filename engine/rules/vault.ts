@@ -6,12 +6,8 @@
 import { Code } from '../interface/codes.js';
 import type { CommandOf } from '../interface/commands.js';
 import { EventType } from '../interface/events.js';
-import {
-  MAX_TRANSFER_MICROS,
-  MAX_VAULT_DEPOSITS,
-  MAX_VAULT_DEPOSITS_PER_USER,
-  MIN_STAKE_MICROS,
-} from '../interface/limits.js';
+import { MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../interface/limits.js';
+import { Pool } from '../state/room.js';
 import type { State } from '../state/state.js';
 import type { VaultDeposit } from '../state/vault-deposits.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
@@ -22,13 +18,7 @@ export function stake(state: State, command: CommandOf<'stake'>): number {
     return Code.invalid_command;
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   if (state.accounts.isFrozen(command.userId)) return Code.user_frozen;
-  const { liveCount } = vault.deposits;
-  if (
-    liveCount >= MAX_VAULT_DEPOSITS ||
-    vault.deposits.countOf(command.userId) >= MAX_VAULT_DEPOSITS_PER_USER
-  ) {
-    return Code.limit_reached;
-  }
+  if (!state.mayTake(Pool.vaultDeposits, command.userId)) return Code.limit_reached;
   const available = ledger.available(command.userId);
   if (available < command.amountMicros) {
     return state.refuse(Code.insufficient_balance, command.amountMicros, available);
@@ -37,6 +27,7 @@ export function stake(state: State, command: CommandOf<'stake'>): number {
   ledger.addAvailable(command.userId, 0 - command.amountMicros);
   ledger.addStaked(command.amountMicros);
   const deposit = vault.add(command.userId, command.amountMicros, state.nowMs);
+  state.room.count(Pool.vaultDeposits, command.userId, 1);
   state.events.write(
     EventType.staked,
     deposit.depositId,
@@ -55,6 +46,7 @@ export function unstake(state: State, command: CommandOf<'unstake'>): number {
   if (typeof deposit === 'number') return deposit;
   const yieldMicros = vault.payYield(deposit);
   vault.close(deposit);
+  state.room.count(Pool.vaultDeposits, deposit.userId, -1);
   ledger.addStaked(0 - deposit.amountMicros);
   ledger.addYieldDue(0 - yieldMicros);
   ledger.addAvailable(deposit.userId, deposit.amountMicros + yieldMicros);

@@ -23,9 +23,12 @@ const DAY_MS = 86_400_000;
 /** Bits of dayAndOrders that count resting orders. */
 const ORDER_BITS = 10;
 const ORDER_MASK = (1 << ORDER_BITS) - 1;
-/** The bit above them: an operator has frozen the user. The day follows. */
+/** The bits above them: an operator has frozen the user; the user is established. */
 const FROZEN = 1 << ORDER_BITS;
-const DAY_SHIFT = ORDER_BITS + 1;
+const ESTABLISHED = 2 << ORDER_BITS;
+const DAY_SHIFT = ORDER_BITS + 2;
+/** What a new day leaves as it is. */
+const BESIDE_DAY = (1 << DAY_SHIFT) - 1;
 
 if (MAX_OPEN_ORDERS_PER_USER > ORDER_MASK || MAX_TIME_MS / DAY_MS >= 1 << (31 - DAY_SHIFT))
   throw new Error('the day and the number of orders do not fit into one word');
@@ -45,7 +48,7 @@ const AccountTable = tableOf(64, {
   profitMicros: 'f64',
   volumeMicros: 'f64',
   tradeCount: 'f64',
-  /** Resting orders; above their bits, whether frozen; and the last day a number changed. */
+  /** Resting orders; above their bits, two flags; and the last day a number changed. */
   dayAndOrders: 'i32',
   /** 0: nobody. */
   referrer: 'i32',
@@ -96,6 +99,16 @@ export class Accounts extends AccountTable {
   setFrozen(userId: number, frozen: boolean): void {
     const word = this.dayAndOrders(userId);
     this.setDayAndOrders(userId, frozen ? word | FROZEN : word & ~FROZEN);
+  }
+
+  /** Whether the account has cost a dollar of fees; otherwise its user is a newcomer. */
+  isEstablished(userId: number): boolean {
+    return (this.dayAndOrders(userId) & ESTABLISHED) !== 0;
+  }
+
+  setEstablished(userId: number): void {
+    this.touch(userId);
+    this.setDayAndOrders(userId, this.dayAndOrders(userId) | ESTABLISHED);
   }
 
   addOrderCount(userId: number, change: number): void {
@@ -185,7 +198,7 @@ export class Accounts extends AccountTable {
     bases.touch(userId);
     this.setDayAndOrders(
       userId,
-      (this.today << DAY_SHIFT) | (this.dayAndOrders(userId) & (FROZEN | ORDER_MASK)),
+      (this.today << DAY_SHIFT) | (this.dayAndOrders(userId) & BESIDE_DAY),
     );
     bases.setDayProfit(userId, this.profitMicros(userId));
     bases.setDayVolume(userId, this.volumeMicros(userId));

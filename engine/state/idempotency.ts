@@ -1,34 +1,27 @@
 /**
  * Remembered results: by user and idempotency key, the fingerprint of the command and its result.
  *
- * Always holds: a key is not forgotten within IDEMPOTENCY_KEPT_MS of its command. The number of
- * keys and their bytes are limited per user and in total; a command with a new key above a limit is
- * refused before it is executed. Expired keys never cause a refusal: they are dropped first.
+ * Always holds: a key is not forgotten within IDEMPOTENCY_KEPT_MS of its command. Keys and their
+ * results take room (room.ts) until they are forgotten; a command with a new key for which its user
+ * has no room is refused before it is executed. Each command first forgets expired keys, the oldest
+ * first: FORGOTTEN_PER_COMMAND at most, which is far more than can expire between two commands.
  *
  * An entry is one run of words in one queue, in order of time: the head below, then the result. The
  * text of the key is not stored. An entry is identified by user and a keyed 64-bit hash of the key:
- * the probability that a new key has the hash of one of a user's 1,000,000 others is 5e-14. It
+ * the probability that a new key has the hash of one of a user's 600,000 others is 3e-14. It
  * would count as a reuse of that key.
  */
 
-import {
-  IDEMPOTENCY_BYTES_IN_ALL,
-  IDEMPOTENCY_BYTES_PER_USER,
-  IDEMPOTENCY_KEPT_IN_ALL,
-  IDEMPOTENCY_KEPT_MS,
-  IDEMPOTENCY_KEPT_PER_USER,
-} from '../interface/limits.js';
-import { MAX_RESULT_WORDS } from '../interface/results.js';
+import { FORGOTTEN_PER_COMMAND, IDEMPOTENCY_KEPT_MS } from '../interface/limits.js';
+import { LONGEST_REMEMBERED_WORDS, REMEMBERED_HEAD_WORDS } from '../interface/results.js';
 import { type Archive, ROWS_IN_PIECE } from '../storage/archive.js';
 import { SlotIndex } from '../storage/indexes/slot-index.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
 import type { Work } from '../storage/pieces.js';
 import { WordQueue } from '../storage/word-queue.js';
 import { KeysOfUsers } from './keys-of-users.js';
+import { Pool, type Room } from './room.js';
 
-/** Each new key drops up to this many expired ones, so that they go faster than they came. */
-const DROPPED_PER_KEY = 4;
-const WORD_BYTES = 4;
 const INT32_MAX = 2 ** 31 - 1;
 const HALF = 2 ** 31;
 const TIME_HALF = 2 ** 32;
@@ -43,38 +36,15 @@ const Head = {
   printHigh: 3,
   atLow: 4,
   atHigh: 5,
-  /** 0: dropped. */
   userId: 6,
-  /**
-   * Words from this entry to the same user's next one, 0: there is none. Only an archive needs it:
-   * it is filled in when one is written.
-   */
-  toNext: 7,
   /** Words of the entry, head included. */
-  length: 8,
+  length: 7,
 } as const;
-const HEAD_WORDS = 9;
+const HEAD_WORDS = REMEMBERED_HEAD_WORDS;
 
-const LONGEST_ENTRY_WORDS = HEAD_WORDS + MAX_RESULT_WORDS;
-
-/** What a look-up found. FULL: nothing, and no room to remember the key. */
-export const Found = { NOTHING: 0, SAME: 1, OTHER: 2, FULL: 3 } as const;
+/** What a look-up found. */
+export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
 export type Found = (typeof Found)[keyof typeof Found];
-
-/** How much is remembered. */
-export interface IdempotencyBounds {
-  keysPerUser: number;
-  keysInAll: number;
-  bytesPerUser: number;
-  bytesInAll: number;
-}
-
-export const IDEMPOTENCY_BOUNDS: IdempotencyBounds = {
-  keysPerUser: IDEMPOTENCY_KEPT_PER_USER,
-  keysInAll: IDEMPOTENCY_KEPT_IN_ALL,
-  bytesPerUser: IDEMPOTENCY_BYTES_PER_USER,
-  bytesInAll: IDEMPOTENCY_BYTES_IN_ALL,
-};
 
 /** An entry is named by its position in the queue plus 1; 0: none. */
 export class Idempotency {
@@ -83,21 +53,43 @@ export class Idempotency {
   private readonly ofUsers = new KeysOfUsers();
   /** Of an entry that does not fit into one page. */
   private readonly head = new Int32Array(HEAD_WORDS);
-  private count = 0;
-  /** Above these, the longest entry does not fit. */
-  private readonly wordsPerUser: number;
-  private readonly wordsInAll: number;
-  /** After FULL: milliseconds until the oldest key that counts towards the limit expires. */
-  fullForMs = 0;
 
-  constructor(private readonly bounds: IdempotencyBounds = IDEMPOTENCY_BOUNDS) {
-    this.wordsPerUser = bounds.bytesPerUser / WORD_BYTES - LONGEST_ENTRY_WORDS;
-    this.wordsInAll = bounds.bytesInAll / WORD_BYTES - LONGEST_ENTRY_WORDS;
+  constructor(private readonly room: Room) {}
+
+  keysOf(userId: number): number {
+    return this.ofUsers.countOf(userId);
+  }
+
+  wordsOf(userId: number): number {
+    return this.ofUsers.wordsOf(userId);
+  }
+
+  /** Forgets keys whose time is over. */
+  forgetExpired(nowMs: number): void {
+    for (let i = 0; i < FORGOTTEN_PER_COMMAND && this.queue.length !== 0; i++) {
+      if (!this.hasExpired(this.queue.start + 1, nowMs)) return;
+      this.forgetOldest();
+    }
+  }
+
+  /** Whether another key of the user can be remembered, with the longest result. */
+  hasRoomFor(userId: number, isCancel: boolean): boolean {
+    const { room, ofUsers } = this;
+    return (
+      room.mayTake(Pool.keys, userId, ofUsers.countOf(userId), isCancel) &&
+      room.mayTake(Pool.resultWords, userId, ofUsers.wordsOf(userId), isCancel)
+    );
+  }
+
+  /** Milliseconds until the user's oldest key expires, or, if there is none, the oldest of all. */
+  fullForMs(userId: number, nowMs: number): number {
+    const oldest = this.ofUsers.oldestOf(userId) || this.queue.start + 1;
+    return Math.max(1, this.atMs(oldest) + IDEMPOTENCY_KEPT_MS - nowMs);
   }
 
   /**
    * Looks up a key of a user that exists. If the command is the same, its result is appended to
-   * `result`.
+   * `result`. An expired key that is not forgotten is free.
    */
   lookUp(
     userId: number,
@@ -108,18 +100,14 @@ export class Idempotency {
     nowMs: number,
     result: NumberBuffer,
   ): Found {
-    const entry = this.find(userId, hashLow, hashHigh);
-    if (entry !== 0 && !this.hasExpired(entry, nowMs)) {
-      const isSame =
-        this.word(entry, Head.printLow) === printLow &&
-        this.word(entry, Head.printHigh) === printHigh;
-      if (!isSame) return Found.OTHER;
-      this.readResult(entry, result);
-      return Found.SAME;
-    }
-    // An expired entry stays in the queue, but its key is free.
-    if (entry !== 0) this.index.remove(hashLow, entry);
-    return this.makeRoom(userId, nowMs) ? Found.NOTHING : Found.FULL;
+    const entry = this.find(userId, hashLow, hashHigh, nowMs);
+    if (entry === 0) return Found.NOTHING;
+    const isSame =
+      this.word(entry, Head.printLow) === printLow &&
+      this.word(entry, Head.printHigh) === printHigh;
+    if (!isSame) return Found.OTHER;
+    this.readResult(entry, result);
+    return Found.SAME;
   }
 
   /** Remembers a result, after a look-up of the same key found NOTHING. */
@@ -146,9 +134,11 @@ export class Idempotency {
       queue.extend(writeResult(page, at + HEAD_WORDS, result));
     }
     const length = queue.distance(entry - 1, queue.end);
-    if (length > LONGEST_ENTRY_WORDS) throw new Error(`an entry of ${length} words`);
+    if (length > LONGEST_REMEMBERED_WORDS) throw new Error(`an entry of ${length} words`);
     this.setWord(entry, Head.length, length);
     this.link(entry, userId, hashLow, length);
+    this.room.count(Pool.keys, userId, 1);
+    this.room.count(Pool.resultWords, userId, length);
   }
 
   private writeHead(
@@ -168,7 +158,6 @@ export class Idempotency {
     words[at + Head.atLow] = nowMs;
     words[at + Head.atHigh] = Math.floor(nowMs / TIME_HALF);
     words[at + Head.userId] = userId;
-    words[at + Head.toNext] = 0;
   }
 
   /** Makes rows for users 1 to `userRows` - 1 exist. */
@@ -176,30 +165,10 @@ export class Idempotency {
     this.ofUsers.ensureUsers(userRows);
   }
 
-  /** The keys that have not expired, the oldest first; all else follows from them. */
-  *archive(archive: Archive, nowMs: number): Work<void> {
-    if (archive.reading) {
-      this.queue.archive(archive, 0);
-      yield* this.linkAll();
-    } else this.queue.archive(archive, yield* this.fillIn(nowMs));
-  }
-
-  /** Fills in the heads of the keys that have not expired. Returns where the first of them is. */
-  private *fillIn(nowMs: number): Work<number> {
-    const { queue, ofUsers } = this;
-    let first = queue.end;
-    let at = queue.start;
-    for (let n = 0; at !== queue.end; n++) {
-      const entry = at + 1;
-      if (first === queue.end && !this.hasExpired(entry, nowMs)) first = at;
-      if (first !== queue.end) {
-        const next = ofUsers.nextAfter(n);
-        this.setWord(entry, Head.toNext, next === 0 ? 0 : queue.distance(entry, next));
-      }
-      at = queue.after(at, this.word(entry, Head.length));
-      if (n % ROWS_IN_PIECE === ROWS_IN_PIECE - 1) yield;
-    }
-    return first;
+  /** The keys, the oldest first; all else follows from them. */
+  *archive(archive: Archive): Work<void> {
+    this.queue.archive(archive);
+    if (archive.reading) yield* this.linkAll();
   }
 
   private *linkAll(): Work<void> {
@@ -216,53 +185,16 @@ export class Idempotency {
     }
   }
 
-  private find(userId: number, hashLow: number, hashHigh: number): number {
+  private find(userId: number, hashLow: number, hashHigh: number, nowMs: number): number {
     let entry = this.index.first(hashLow);
     while (
       entry !== 0 &&
-      (this.word(entry, Head.hashHigh) !== hashHigh || this.word(entry, Head.userId) !== userId)
+      (this.word(entry, Head.hashHigh) !== hashHigh ||
+        this.word(entry, Head.userId) !== userId ||
+        this.hasExpired(entry, nowMs))
     )
       entry = this.index.next(hashLow, entry);
     return entry;
-  }
-
-  /**
-   * Drops expired entries: a few in any case, and as many as it takes to make room for the longest
-   * entry. That is a bounded number: only the last result can have exceeded a limit.
-   */
-  private makeRoom(userId: number, nowMs: number): boolean {
-    for (let i = 0; i < DROPPED_PER_KEY || this.isFull; i++) {
-      if (this.queue.length === 0) break;
-      if (!this.hasExpired(this.queue.start + 1, nowMs)) break;
-      this.dropOldest();
-    }
-    while (this.isFullFor(userId)) {
-      const oldest = this.ofUsers.oldestOf(userId);
-      if (!this.hasExpired(oldest, nowMs)) return this.fullFor(oldest, nowMs);
-      this.forgetOldestOf(userId);
-    }
-    return this.isFull ? this.fullFor(this.queue.start + 1, nowMs) : true;
-  }
-
-  /** Keys within their hour as of the last command with a key. */
-  get size(): number {
-    return this.count;
-  }
-
-  private get isFull(): boolean {
-    return this.count >= this.bounds.keysInAll || this.queue.length > this.wordsInAll;
-  }
-
-  private isFullFor(userId: number): boolean {
-    return (
-      this.ofUsers.countOf(userId) >= this.bounds.keysPerUser ||
-      this.ofUsers.wordsOf(userId) > this.wordsPerUser
-    );
-  }
-
-  private fullFor(oldest: number, nowMs: number): false {
-    this.fullForMs = this.atMs(oldest) + IDEMPOTENCY_KEPT_MS - nowMs;
-    return false;
   }
 
   private hasExpired(entry: number, nowMs: number): boolean {
@@ -272,26 +204,18 @@ export class Idempotency {
   /** Adds the entry at the end of the queue to its user's list and to the index. */
   private link(entry: number, userId: number, hashLow: number, length: number): void {
     this.ofUsers.add(userId, entry, length);
-    this.count++;
     this.index.add(hashLow, entry);
   }
 
-  /** Takes the oldest entry out of the queue. If it was not forgotten before, it is now. */
-  private dropOldest(): void {
+  private forgetOldest(): void {
     const entry = this.queue.start + 1;
     const userId = this.word(entry, Head.userId);
-    if (userId !== 0) this.forgetOldestOf(userId);
-    this.queue.drop(this.word(entry, Head.length));
-    this.ofUsers.dropOldest();
-  }
-
-  /** The entry's words stay in the queue until they are the oldest. */
-  private forgetOldestOf(userId: number): void {
-    const entry = this.ofUsers.oldestOf(userId);
-    this.ofUsers.removeOldestOf(userId, this.word(entry, Head.length));
-    this.setWord(entry, Head.userId, 0);
-    this.count--;
+    const length = this.word(entry, Head.length);
     this.index.remove(this.word(entry, Head.hashLow), entry);
+    this.ofUsers.removeOldest(userId, length);
+    this.queue.drop(length);
+    this.room.count(Pool.keys, userId, -1);
+    this.room.count(Pool.resultWords, userId, -length);
   }
 
   /** Adds a result that may end in another page. */

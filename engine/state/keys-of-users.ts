@@ -36,10 +36,10 @@ export class KeysOfUsers {
     return this.users[userId * USER_WORDS + OfUser.words]!;
   }
 
-  /** The user's oldest entry, of at least one. */
+  /** The user's oldest entry; 0: there is none. */
   oldestOf(userId: number): number {
     const oldest = this.users[userId * USER_WORDS + OfUser.oldest]!;
-    return this.links.get(oldest - 1 + Link.entry);
+    return oldest === 0 ? 0 : this.links.get(oldest - 1 + Link.entry);
   }
 
   /** Adds the entry at the end of the queue. */
@@ -55,8 +55,8 @@ export class KeysOfUsers {
     users[at + OfUser.words] = users[at + OfUser.words]! + words;
   }
 
-  /** Takes the user's oldest entry, which has so many words, out of the user's list. */
-  removeOldestOf(userId: number, words: number): void {
+  /** Removes the oldest entry of all, the user's, which has so many words. */
+  removeOldest(userId: number, words: number): void {
     const { users, links } = this;
     const at = userId * USER_WORDS;
     const oldest = users[at + OfUser.oldest]!;
@@ -65,19 +65,7 @@ export class KeysOfUsers {
     if (toNext === 0) users[at + OfUser.newest] = 0;
     users[at + OfUser.count] = users[at + OfUser.count]! - 1;
     users[at + OfUser.words] = users[at + OfUser.words]! - words;
-  }
-
-  /** Drops the link of the oldest entry of all, which is in no list any more. */
-  dropOldest(): void {
-    this.links.drop(LINK_WORDS);
-  }
-
-  /** The same user's next entry after the n-th of all, counted from the oldest, 0; 0: none. */
-  nextAfter(n: number): number {
-    const { links } = this;
-    const link = links.after(links.start, n * LINK_WORDS);
-    const toNext = links.get(link + Link.toNext);
-    return toNext === 0 ? 0 : links.get(links.after(link, toNext) + Link.entry);
+    links.drop(LINK_WORDS);
   }
 
   /** Returns the position of the new link. */

@@ -25,6 +25,7 @@ import type { Expiries } from './book/expiries.js';
 import type { OrderDetails } from './book/order-details.js';
 import type { RecentOrders } from './book/recent-orders.js';
 import { type Levels, levelOf, levelRow } from './levels.js';
+import { Pool, type Room } from './room.js';
 
 /** The fields of an order that enters the book. */
 export interface RestingOrder {
@@ -89,6 +90,7 @@ export class Orders extends OrderTable {
     private readonly allDetails: OrderDetails,
     private readonly expiries: Expiries,
     private readonly recent: RecentOrders,
+    private readonly room: Room,
   ) {
     super(undo);
     this.levelLists = new LevelLists(this, levels);
@@ -169,6 +171,7 @@ export class Orders extends OrderTable {
     levels.addLots(level, lots);
     this.userLists.append(userId, row);
     accounts.addOrderCount(userId, 1);
+    this.room.count(Pool.orders, userId, 1);
     return row;
   }
 
@@ -191,6 +194,7 @@ export class Orders extends OrderTable {
     const userId = this.userId(row);
     this.userLists.remove(userId, row);
     accounts.addOrderCount(userId, -1);
+    this.room.count(Pool.orders, userId, -1);
     this.index.remove(this.id(row), row);
     const details = this.details(row);
     if (details !== 0 && this.allDetails.heapPlace(details) !== 0) this.expiries.remove(details);

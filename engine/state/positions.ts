@@ -15,6 +15,8 @@ import { pooledTableOf, tableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
 import type { Accounts } from './accounts.js';
 import type { Markets } from './markets.js';
+import { Pool, type Room } from './room.js';
+import type { Users } from './users.js';
 
 /** A key of the index is a user id and, above its bits, a market slot. */
 const USER_BITS = 22;
@@ -74,7 +76,13 @@ export class Positions extends PositionTable {
   private readonly userLists: InstanceType<typeof UserLists>;
   private readonly marketLists: InstanceType<typeof MarketLists>;
 
-  constructor(undo: UndoLog, accounts: Accounts, markets: Markets) {
+  constructor(
+    undo: UndoLog,
+    accounts: Accounts,
+    markets: Markets,
+    private readonly users: Users,
+    private readonly room: Room,
+  ) {
     super(undo);
     this.owners = new OwnerTable(undo);
     this.index = new RowIndex(undo);
@@ -127,6 +135,7 @@ export class Positions extends PositionTable {
     this.marketLists.remove(slot, row);
     this.index.remove(lowKey(userId, slot), highKey(slot));
     this.owners.giveBack(row);
+    this.countOf(userId, -1);
   }
 
   archive(archive: Archive): void {
@@ -154,6 +163,13 @@ export class Positions extends PositionTable {
     this.addToIndex(row);
     this.userLists.append(userId, row);
     this.marketLists.append(slot, row);
+    this.countOf(userId, 1);
     return row;
+  }
+
+  private countOf(userId: number, change: number): void {
+    this.users.touch(userId);
+    this.users.addPositionCount(userId, change);
+    this.room.count(Pool.positions, userId, change);
   }
 }

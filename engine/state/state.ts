@@ -16,11 +16,11 @@ import { Pauses } from './access/pauses.js';
 import { RulesInForce } from './access/rules-in-force.js';
 import { Tokens } from './access/tokens.js';
 import { Accounts } from './accounts.js';
-import { CLIENT_ORDER_ID_BOUNDS, ClientOrderIds } from './book/client-order-ids.js';
+import { ClientOrderIds } from './book/client-order-ids.js';
 import { Expiries } from './book/expiries.js';
 import { OrderDetails } from './book/order-details.js';
 import { RecentOrders } from './book/recent-orders.js';
-import { IDEMPOTENCY_BOUNDS, Idempotency } from './idempotency.js';
+import { Idempotency } from './idempotency.js';
 import { Ledger } from './ledger.js';
 import { Levels } from './levels.js';
 import { Markets } from './markets.js';
@@ -28,6 +28,7 @@ import { Orders } from './orders.js';
 import { Positions } from './positions.js';
 import { PriceSources } from './prices/price-sources.js';
 import { Prices } from './prices/prices.js';
+import { POOL_SIZES, Pool, Room } from './room.js';
 import { Schedule } from './schedule.js';
 import { Transfers } from './transfers.js';
 import { Users } from './users.js';
@@ -43,17 +44,18 @@ export class State {
   readonly hash = new TextHash();
   readonly accounts = new Accounts(this.undo);
   readonly users = new Users(this.undo, this.hash);
+  readonly room = new Room(this.undo, this.accounts, (userId) => this.users.isOfExchange(userId));
   readonly levels = new Levels(this.undo);
   readonly clientOrderIds: ClientOrderIds;
   readonly orderDetails: OrderDetails;
   readonly expiries: Expiries;
   readonly orders: Orders;
   readonly markets = new Markets(this.undo, this.levels);
-  readonly positions = new Positions(this.undo, this.accounts, this.markets);
+  readonly positions = new Positions(this.undo, this.accounts, this.markets, this.users, this.room);
   readonly ledger = new Ledger(this.undo, this.accounts, this.markets);
   readonly prices = new Prices();
   readonly priceSources = new PriceSources();
-  readonly tokens = new Tokens();
+  readonly tokens = new Tokens(this.room);
   readonly clientSequences = new ClientSequences(this.tokens);
   readonly timers = new CancelTimers();
   readonly pauses = new Pauses();
@@ -62,7 +64,7 @@ export class State {
   readonly schedule = new Schedule(this.tokens.deadlines, this.timers.deadlines);
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
-  readonly idempotency: Idempotency;
+  readonly idempotency = new Idempotency(this.room);
   /** The last ids given out: of orders, and of trades. */
   private readonly lastIds = this.undo.block(2);
   readonly recentOrders = new RecentOrders(this.undo, this.lastIds);
@@ -90,10 +92,10 @@ export class State {
   required = 0;
   available = 0;
 
-  constructor(bounds = IDEMPOTENCY_BOUNDS, names = CLIENT_ORDER_ID_BOUNDS) {
-    this.idempotency = new Idempotency(bounds);
+  constructor(sizes = POOL_SIZES) {
+    this.room.setSizes(sizes);
     const isResting = (orderId: number) => this.orders.find(orderId) !== 0;
-    this.clientOrderIds = new ClientOrderIds(this.undo, isResting, names);
+    this.clientOrderIds = new ClientOrderIds(this.undo, isResting, this.room);
     this.orderDetails = new OrderDetails(this.undo, this.clientOrderIds);
     this.expiries = new Expiries(this.undo, this.orderDetails);
     this.orders = new Orders(
@@ -103,6 +105,7 @@ export class State {
       this.orderDetails,
       this.expiries,
       this.recentOrders,
+      this.room,
     );
   }
 
@@ -126,6 +129,40 @@ export class State {
     this.required = required;
     this.available = available;
     return code;
+  }
+
+  /** Whether the user may take another place of a pool. */
+  mayTake(pool: Pool, userId: number): boolean {
+    return this.room.mayTake(pool, userId, this.taken(pool, userId));
+  }
+
+  /** How many places of a pool the user has. */
+  taken(pool: Pool, userId: number): number {
+    switch (pool) {
+      case Pool.orders:
+        return this.accounts.orderCount(userId);
+      case Pool.positions:
+        return this.users.positionCount(userId);
+      case Pool.vaultDeposits:
+        return this.vault.deposits.countOf(userId);
+      case Pool.tokens:
+        return this.tokens.countOf(userId);
+      case Pool.referralCodes:
+        return this.users.codes.countOf(userId) - 1;
+      case Pool.clientOrderIds:
+        return this.clientOrderIds.countOf(userId);
+      case Pool.keys:
+        return this.idempotency.keysOf(userId);
+      case Pool.resultWords:
+        return this.idempotency.wordsOf(userId);
+    }
+  }
+
+  /** The user has cost enough not to be a newcomer any more. */
+  establish(userId: number): void {
+    for (const pool of Object.values(Pool))
+      this.room.leaveNewcomers(pool, this.taken(pool, userId));
+    this.accounts.setEstablished(userId);
   }
 
   /** Writes the user's balance, which ends many results. */
@@ -221,7 +258,8 @@ export class State {
     this.schedule.archive(archive);
     yield* this.vault.archive(archive, userRows);
     yield* this.transfers.archive(archive);
-    yield* this.idempotency.archive(archive, this.nowMs);
+    yield* this.idempotency.archive(archive);
+    this.room.archive(archive);
   }
 
   /** Orders and positions are found by user: rows that are in no list are free. */

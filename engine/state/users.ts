@@ -32,6 +32,8 @@ const ProfileTable = tableOf(64, {
   /** Number of the partner that registered the user; 0: none. */
   partner: 'i32',
   referredUsers: 'i32',
+  /** In markets that are not paid out. */
+  positionCount: 'i32',
 });
 
 export class Users extends ProfileTable {

@@ -85,10 +85,10 @@ export class WordQueue {
     this.start = to;
   }
 
-  /** Writes the words from `from` on, or fills an empty queue from position 0. */
-  archive(archive: Archive, from: number): void {
-    let left = archive.number(this.distance(from, this.end));
-    let at = from;
+  /** Writes the words, or fills an empty queue from position 0. */
+  archive(archive: Archive): void {
+    let left = archive.number(this.length);
+    let at = archive.reading ? 0 : this.start;
     while (left > 0) {
       if (archive.reading) this.open(at >>> PAGE_BITS);
       const count = Math.min(left, PAGE_WORDS - (at & IN_PAGE));

@@ -92,12 +92,12 @@ export const ERRORS = {
     idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new one for each request.',
     limit_reached:
-      'A limit of the exchange has been reached: accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, vault deposits, referral codes, transfers, or total money. Or too many orders that have just expired stand ahead: try again.',
+      'A limit of the exchange has been reached: accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, vault deposits, referral codes, transfers, or total money; or your share of what all users share, which grows when you cancel, claim, unstake or revoke, and when you have paid a dollar of fees. Or too many orders that have just expired stand ahead: try again.',
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',
     idempotency_full:
-      'There is no room to remember another idempotency key, so the request was not executed. Wait for the number of seconds in the Retry-After header, or send the request without a key.',
+      'There is no room to remember another idempotency key, so the request was not executed. Wait for the number of seconds in the Retry-After header, or send the request without a key, or with Client-Sequence.',
   }),
   ...entries(503, {
     unavailable: 'The exchange cannot process the request now. Nothing was executed; try again.',

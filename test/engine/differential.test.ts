@@ -3,8 +3,7 @@
  * with every result and event compared. The seed is printed; SEED repeats a run.
  */
 import { describe, expect, test } from 'vitest';
-import type { ClientOrderIdBounds } from '../../engine/state/book/client-order-ids.js';
-import type { IdempotencyBounds } from '../../engine/state/idempotency.js';
+import { POOL_SIZES, type PoolSizes } from '../../engine/state/room.js';
 import { extent, SEED } from '../support/extent.js';
 import { RandomCommands, type Scenario } from '../support/random-commands.js';
 import { EXPECTED_CASES } from './differential/cases.js';
@@ -16,16 +15,23 @@ const COMPARED_EVERY = 20;
 /** So many commands cover every case; fewer may miss a rare one. */
 const ENOUGH_COMMANDS = 100_000;
 
-/** Keys for a third of the time, for twelve users; bytes for a few batches. */
-const FEW_KEYS: IdempotencyBounds = {
-  keysPerUser: 12,
-  keysInAll: 100,
-  bytesPerUser: 151_000,
-  bytesInAll: 166_000,
+/** So few client order ids that they are forgotten, of users and of all, and used again. */
+const FEW_NAMES: PoolSizes = {
+  ...POOL_SIZES,
+  clientOrderIds: { size: 100, most: 15, assured: 3 },
 };
 
-/** So few client order ids that they are forgotten, of users and of all, and used again. */
-const FEW_NAMES: ClientOrderIdBounds = { perUser: 15, inAll: 60 };
+/** So little of everything that each user's share is used up for a part of the time. */
+const LITTLE_ROOM: PoolSizes = {
+  orders: { size: 60, most: 12, assured: 2 },
+  positions: { size: 40, most: 1_000, assured: 1 },
+  vaultDeposits: { size: 40, most: 6, assured: 1 },
+  tokens: { size: 40, most: 8, assured: 1 },
+  referralCodes: { size: 60, most: 8, assured: 2 },
+  clientOrderIds: { size: 60, most: 12, assured: 2 },
+  keys: { size: 200, most: 40, assured: 5 },
+  resultWords: { size: 8_000, most: 2_000, assured: 200 },
+};
 
 const USUAL: Omit<Scenario, 'name'> = {
   commands: 14_000,
@@ -45,7 +51,7 @@ const USUAL: Omit<Scenario, 'name'> = {
   unstakeWeight: 1.2,
 };
 
-const SCENARIOS: (Scenario & { bounds?: IdempotencyBounds })[] = [
+const SCENARIOS: (Scenario & { sizes?: PoolSizes })[] = [
   { ...USUAL, name: 'a thin book', maxRestingOrders: 6, crossingShare: 0.6, spreadTicks: 300 },
   {
     ...USUAL,
@@ -87,7 +93,7 @@ const SCENARIOS: (Scenario & { bounds?: IdempotencyBounds })[] = [
     maxRestingOrders: 20,
     crossingShare: 0.5,
   },
-  { ...USUAL, name: 'few idempotency keys', bounds: FEW_KEYS, stakeWeight: 4, unstakeWeight: 3 },
+  { ...USUAL, name: 'little room', sizes: LITTLE_ROOM, stakeWeight: 4, unstakeWeight: 3 },
 ];
 
 describe(`random commands, SEED=${SEED}`, () => {
@@ -96,9 +102,9 @@ describe(`random commands, SEED=${SEED}`, () => {
 
   test.each(SCENARIOS.map((scenario, index) => ({ ...scenario, index })))(
     '$name',
-    ({ index, bounds, ...scenario }) => {
+    ({ index, sizes = FEW_NAMES, ...scenario }) => {
       const label = `SEED=${SEED}, ${scenario.name}`;
-      const duel = new Duel(label, counts, bounds, FEW_NAMES);
+      const duel = new Duel(label, counts, sizes);
       const random = new RandomCommands(`${SEED}:${index}`, scenario, duel.naive);
       for (const command of random.opening()) duel.apply(command, START_MS);
       const tried = extent(scenario.commands, scenario.commands / 4);
@@ -112,8 +118,8 @@ describe(`random commands, SEED=${SEED}`, () => {
     },
   );
 
-  test.each(LIMIT_PLAYS)('the limits: $name', ({ name, bounds, play }) => {
-    const duel = new Duel(`the limits: ${name}`, counts, bounds);
+  test.each(LIMIT_PLAYS)('the limits: $name', ({ name, sizes, play }) => {
+    const duel = new Duel(`the limits: ${name}`, counts, sizes);
     play(duel);
     duel.compareState();
   });

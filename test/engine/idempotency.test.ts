@@ -10,18 +10,16 @@ import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { IDEMPOTENCY_KEPT_MS } from '../../engine/interface/limits.js';
 import { MAX_RESULT_LENGTH, MAX_RESULT_WORDS } from '../../engine/interface/results.js';
-import {
-  Found,
-  IDEMPOTENCY_BOUNDS,
-  Idempotency,
-  type IdempotencyBounds,
-} from '../../engine/state/idempotency.js';
+import { Found, Idempotency } from '../../engine/state/idempotency.js';
+import { POOL_SIZES, type PoolSizes, Room } from '../../engine/state/room.js';
 import { StateReader, StateWriter } from '../../engine/storage/archive.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { atOnce } from '../../engine/storage/pieces.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
+import { UndoLog } from '../../engine/storage/undo.js';
 import { at, buy, codeOf, openMarket, registration, run } from '../support/engine-support.js';
 import { NaiveMemory, sameCommand } from '../support/naive-engine/memory.js';
+import { type NaiveUser, newState } from '../support/naive-engine/state.js';
 
 function tapeOf(...values: number[]): NumberBuffer {
   const tape = new NumberBuffer();
@@ -32,16 +30,19 @@ function tapeOf(...values: number[]): NumberBuffer {
 /** A store whose keys are texts, as the engine uses one. */
 class Store {
   readonly entries: Idempotency;
+  private readonly room = new Room(new UndoLog(), { isEstablished: () => false }, () => false);
   private readonly hash = new TextHash();
 
-  constructor(private readonly bounds = IDEMPOTENCY_BOUNDS) {
-    this.entries = new Idempotency(bounds);
+  constructor(private readonly sizes = POOL_SIZES) {
+    this.room.setSizes(sizes);
+    this.entries = new Idempotency(this.room);
     this.entries.ensureUsers(100);
     this.hash.setKey('a secret');
   }
 
   look(userId: number, key: string, print: number, nowMs: number): number[] | Found {
     const tape = new NumberBuffer();
+    this.entries.forgetExpired(nowMs);
     this.hash.pairOfBytes(userId, Buffer.from(key), 0, key.length);
     const { low, high } = this.hash;
     const found = this.entries.lookUp(userId, low, high, print, ~print, nowMs, tape);
@@ -54,18 +55,20 @@ class Store {
     this.entries.remember(userId, low, high, print, ~print, nowMs, tapeOf(...result));
   }
 
-  archived(nowMs: number): Uint8Array {
+  archived(): Uint8Array {
     const pieces: Uint8Array[] = [];
     const writer = new StateWriter((bytes) => pieces.push(bytes.slice()));
-    atOnce(this.entries.archive(writer, nowMs));
+    atOnce(this.entries.archive(writer));
+    this.room.archive(writer);
     writer.finish();
     return Buffer.concat(pieces);
   }
 
-  copy(nowMs: number): Store {
-    const copy = new Store(this.bounds);
-    const reader = new StateReader(this.archived(nowMs));
-    atOnce(copy.entries.archive(reader, nowMs));
+  copy(): Store {
+    const copy = new Store(this.sizes);
+    const reader = new StateReader(this.archived());
+    atOnce(copy.entries.archive(reader));
+    copy.room.archive(reader);
     reader.finish();
     return copy;
   }
@@ -76,12 +79,10 @@ function commandOf(print: number): Command {
   return { kind: 'claim', userId: 1, idempotencyKey: null, marketId: print };
 }
 
-const LONGEST_BYTES = 36 + 4 * MAX_RESULT_WORDS;
-const FEW: IdempotencyBounds = {
-  keysPerUser: 20,
-  keysInAll: 100,
-  bytesPerUser: LONGEST_BYTES + 2_000,
-  bytesInAll: LONGEST_BYTES + 6_000,
+const FEW_KEYS: PoolSizes = { ...POOL_SIZES, keys: { size: 300, most: 30, assured: 5 } };
+const FEW_WORDS: PoolSizes = {
+  ...POOL_SIZES,
+  resultWords: { size: 6_000, most: 600, assured: 100 },
 };
 
 describe('remembered answers', () => {
@@ -99,7 +100,7 @@ describe('remembered answers', () => {
   });
 
   test('come back whole if they are as long as a result can be, and no longer one is taken', () => {
-    const store = new Store({ ...FEW, bytesPerUser: LONGEST_BYTES });
+    const store = new Store(FEW_WORDS);
     const oneWord = 2 * MAX_RESULT_LENGTH - MAX_RESULT_WORDS;
     const longest = Array.from({ length: MAX_RESULT_LENGTH }, (_, i) =>
       i < oneWord ? i : Number.MAX_SAFE_INTEGER - i,
@@ -107,10 +108,11 @@ describe('remembered answers', () => {
     expect(store.look(1, 'a', 5, 0)).toBe(Found.NOTHING);
     store.remember(1, 'a', 5, 0, longest);
     expect(store.look(1, 'a', 5, 0)).toEqual(longest);
-    expect(store.look(1, 'b', 5, 0)).toBe(Found.FULL);
-    expect(store.entries.fullForMs).toBe(IDEMPOTENCY_KEPT_MS);
+    expect(store.entries.hasRoomFor(1, false)).toBe(false);
+    expect(store.entries.fullForMs(1, 0)).toBe(IDEMPOTENCY_KEPT_MS);
     expect(store.look(1, 'b', 5, IDEMPOTENCY_KEPT_MS)).toBe(Found.NOTHING);
-    expect(() => store.remember(1, 'b', 5, IDEMPOTENCY_KEPT_MS, [...longest, 1])).toThrow(/36620/);
+    expect(store.entries.hasRoomFor(1, false)).toBe(true);
+    expect(() => store.remember(1, 'b', 5, IDEMPOTENCY_KEPT_MS, [...longest, 1])).toThrow(/36619/);
   });
 
   test('an expired key can be used again', () => {
@@ -129,24 +131,15 @@ describe('remembered answers', () => {
   });
 
   test.each([
-    { name: 'many users', users: 50, keys: 500, mostValues: 60, bounds: IDEMPOTENCY_BOUNDS },
-    {
-      name: 'few keys',
-      users: 9,
-      keys: 60,
-      mostValues: 20,
-      bounds: { ...IDEMPOTENCY_BOUNDS, keysPerUser: 20, keysInAll: 100 },
-    },
-    {
-      name: 'few bytes',
-      users: 9,
-      keys: 60,
-      mostValues: 90,
-      bounds: { ...FEW, keysPerUser: 1_000, keysInAll: 1_000 },
-    },
+    { name: 'many users', users: 50, keys: 500, mostValues: 60, sizes: POOL_SIZES },
+    { name: 'few keys', users: 9, keys: 60, mostValues: 20, sizes: FEW_KEYS },
+    { name: 'few words', users: 9, keys: 60, mostValues: 90, sizes: FEW_WORDS },
   ])('agree with a plain model through growth, expiry and archives: $name', (play) => {
-    let store = new Store(play.bounds);
-    const model = new NaiveMemory(play.bounds);
+    let store = new Store(play.sizes);
+    const model = new NaiveMemory();
+    const newcomer = { microPoints: 0, credential: 'c' } as NaiveUser;
+    const users = Array.from({ length: play.users }, () => newcomer);
+    const naive = { ...newState(), users, poolSizes: play.sizes };
     const random = new Random('99');
     const counts = { same: 0, other: 0, nothing: 0, full: 0 };
     let nowMs = 0;
@@ -156,8 +149,10 @@ describe('remembered answers', () => {
       const userId = random.whole(1, play.users);
       const key = `key:${random.whole(1, play.keys)}`;
       const print = random.whole(0, 2);
+      naive.nowMs = nowMs;
+      model.forgetExpired(nowMs);
       const known = model.find(userId, key, nowMs);
-      const fullForMs = known === undefined ? model.fullForMs(userId, nowMs) : 0;
+      const fullForMs = known === undefined ? model.fullForMs(naive, userId, false) : 0;
       const found = store.look(userId, key, print, nowMs);
       if (known !== undefined) {
         const isSame = sameCommand(known.command, commandOf(print));
@@ -166,11 +161,12 @@ describe('remembered answers', () => {
         if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted);
         counts[isSame ? 'same' : 'other']++;
       } else if (fullForMs > 0) {
-        if (found !== Found.FULL) expect(found).toBe(Found.FULL);
-        if (store.entries.fullForMs !== fullForMs) expect(store.entries.fullForMs).toBe(fullForMs);
+        if (store.entries.hasRoomFor(userId, false)) expect(counts).toBe('full');
+        expect(store.entries.fullForMs(userId, nowMs)).toBe(fullForMs);
         counts.full++;
       } else {
         if (found !== Found.NOTHING) expect(found).toBe(Found.NOTHING);
+        if (!store.entries.hasRoomFor(userId, false)) expect(counts).toBe('not full');
         const length = random.whole(1, play.mostValues);
         const result = Array.from({ length }, () => random.magnitude(Number.MAX_SAFE_INTEGER) - 1);
         store.remember(userId, key, print, nowMs, result);
@@ -178,61 +174,41 @@ describe('remembered answers', () => {
         counts.nothing++;
       }
       if (i % 4_000 !== 3_999) continue;
-      const copy = store.copy(nowMs);
-      expect(Buffer.compare(copy.archived(nowMs), store.archived(nowMs))).toBe(0);
+      const copy = store.copy();
+      expect(Buffer.compare(copy.archived(), store.archived())).toBe(0);
       if (random.chance(0.5)) store = copy;
     }
     const { full, ...others } = counts;
     for (const count of Object.values(others)) expect(count).toBeGreaterThan(200);
-    expect(full > 200).toBe(play.bounds !== IDEMPOTENCY_BOUNDS);
+    expect(full > 200).toBe(play.sizes !== POOL_SIZES);
   });
 
-  test('all that expired while nothing came is made room of, however much it is', () => {
-    const bounds = { ...IDEMPOTENCY_BOUNDS, keysPerUser: 5_000, keysInAll: 10_000 };
-    const store = new Store(bounds);
-    for (let i = 0; i < 10_000; i++) store.remember(1 + (i % 2), `k${i}`, i, i, [i]);
-    const later = IDEMPOTENCY_KEPT_MS + 20_000;
-    for (let i = 0; i < 5_000; i++) {
-      expect(store.look(2, `n${i}`, i, later)).toBe(Found.NOTHING);
-      store.remember(2, `n${i}`, i, later, [i]);
-    }
-    expect(store.look(2, 'one more', 1, later)).toBe(Found.FULL);
-    expect(store.look(1, 'k0', 0, later)).toBe(Found.NOTHING);
-    for (let i = 0; i < 5_000; i++) expect(store.look(2, `n${i}`, i, later)).toEqual([i]);
-  });
-
-  test("in an archive, each entry tells where its user's next one is", () => {
+  test('what expired while nothing came is forgotten in pieces; its keys are free at once', () => {
     const store = new Store();
-    const users = [3, 1, 3, 2, 2, 1, 3];
-    for (let i = 0; i < 200; i++)
-      store.remember(users[i % users.length]!, `k${i}`, i, i, [i, 2 ** 40, ...users.slice(i % 5)]);
-    // The first hundred have expired.
-    const bytes = store.archived(IDEMPOTENCY_KEPT_MS + 99);
-    // Behind the number of words; of an entry, the seventh to the ninth word.
-    const words = new Int32Array(
-      bytes.buffer.slice(bytes.byteOffset + 8, bytes.byteOffset + bytes.length),
-    );
-    const entries: { at: number; userId: number; toNext: number }[] = [];
-    for (let at = 0; at < words.length; at += words[at + 8]!)
-      entries.push({ at, userId: words[at + 6]!, toNext: words[at + 7]! });
-    expect(entries).toHaveLength(100);
-    for (const [i, { at, userId, toNext }] of entries.entries()) {
-      const next = entries.slice(i + 1).find((other) => other.userId === userId);
-      expect(toNext).toBe(next === undefined ? 0 : next.at - at);
+    for (let i = 0; i < 3_500; i++) store.remember(1, `k${i}`, i, i, [i]);
+    const later = IDEMPOTENCY_KEPT_MS + 20_000;
+    expect(store.look(1, 'k3499', 1, later)).toBe(Found.NOTHING);
+    expect(store.entries.keysOf(1)).toBe(2_500);
+    store.remember(1, 'k3499', 1, later, [7]);
+    const copy = store.copy();
+    for (const one of [store, copy]) {
+      for (const left of [1_501, 501, 1, 1]) {
+        expect(one.look(1, 'k3499', 1, later)).toEqual([7]);
+        expect(one.entries.keysOf(1)).toBe(left);
+      }
     }
   });
 
   test('a damaged archive is refused', () => {
     const store = new Store();
     store.remember(1, 'a', 5, 0, [1, 2, 3]);
-    const bytes = store.archived(0);
-    // The length of the entry, the ninth word behind the number of words.
-    for (const length of [0, 9, 13, -1]) {
+    const bytes = store.archived();
+    // The length of the entry, the eighth word behind the number of words.
+    for (const length of [0, 8, 12, -1]) {
       const damaged = Buffer.from(bytes);
-      damaged.writeInt32LE(length, 8 + 8 * 4);
-      const copy = new Idempotency();
-      copy.ensureUsers(2);
-      expect(() => atOnce(copy.archive(new StateReader(damaged), 0))).toThrow(/damaged/);
+      damaged.writeInt32LE(length, 8 + 7 * 4);
+      const copy = new Store();
+      expect(() => atOnce(copy.entries.archive(new StateReader(damaged)))).toThrow(/damaged/);
     }
   });
 
@@ -250,7 +226,7 @@ describe('remembered answers', () => {
   });
 
   test('in the engine: what there is no room for is refused, changes nothing and is not remembered', () => {
-    const engine = new Engine({ ...IDEMPOTENCY_BOUNDS, keysPerUser: 2 });
+    const engine = new Engine({ ...POOL_SIZES, keys: { size: 100, most: 2, assured: 1 } });
     engine.apply({ kind: 'listAsset', symbol: 'BTC' }, at(0));
     engine.apply(registration('ada', 1_000), at(0));
     const stake = (key: string | null, amountMicros: number) =>

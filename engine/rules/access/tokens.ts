@@ -12,9 +12,8 @@ import {
   MAX_ALLOWED_ADDRESSES_LENGTH,
   MAX_TIME_MS,
   MAX_TOKEN_NAME_LENGTH,
-  MAX_TOKENS,
-  MAX_TOKENS_PER_USER,
 } from '../../interface/limits.js';
+import { Pool } from '../../state/room.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 
@@ -27,8 +26,7 @@ export function createToken(state: State, command: CommandOf<'createToken'>): nu
   if (!isIntegerBetween(scope, TokenScope.READ, TokenScope.TRADE)) return Code.invalid_command;
   if (!isIntegerBetween(expiresAtMs, 1, MAX_TIME_MS)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
-  if (tokens.count >= MAX_TOKENS || tokens.countOf(userId) >= MAX_TOKENS_PER_USER)
-    return Code.limit_reached;
+  if (!state.mayTake(Pool.tokens, userId)) return Code.limit_reached;
 
   const token = { userId, name, scope, createdAtMs: state.nowMs, expiresAtMs, allowedAddresses };
   const tokenId = tokens.add(token);

@@ -6,7 +6,11 @@
 import { Outcome, PointsReason, Resolution } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import { MICROS_PER_SET } from '../../interface/limits.js';
-import { MICRO_POINTS_PER_FEE_MICRO, REFERRAL_DIVISOR } from '../../interface/parameters.js';
+import {
+  ESTABLISHED_MICRO_POINTS,
+  MICRO_POINTS_PER_FEE_MICRO,
+  REFERRAL_DIVISOR,
+} from '../../interface/parameters.js';
 import type { State } from '../../state/state.js';
 import { addSaturating } from '../../storage/arithmetic.js';
 
@@ -100,8 +104,10 @@ function creditPoints(
   microPoints: number,
 ): void {
   if (microPoints === 0) return;
-  state.accounts.addPoints(userId, microPoints);
-  const { events } = state;
+  const { accounts, events } = state;
+  accounts.addPoints(userId, microPoints);
+  if (!accounts.isEstablished(userId) && accounts.microPoints(userId) >= ESTABLISHED_MICRO_POINTS)
+    state.establish(userId);
   const at = beginEvent(events, EventType.pointsCredited);
   events.values[at + Credited.userId] = userId;
   events.values[at + Credited.marketId] = marketId;

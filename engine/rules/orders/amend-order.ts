@@ -11,13 +11,7 @@ import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
 import { OrderEnd, OrderStatus, Side, TimeInForce } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
-import {
-  MAX_FILLS_PER_ORDER,
-  MAX_ORDER_LOTS,
-  MAX_POSITIONS,
-  MAX_PRICE_TICKS,
-  MAX_TIME_MS,
-} from '../../interface/limits.js';
+import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MAX_TIME_MS } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
 import { AmendField } from '../../interface/records.js';
 import {
@@ -26,6 +20,7 @@ import {
   RESULT_HEAD_LENGTH,
 } from '../../interface/results.js';
 import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
+import { Pool } from '../../state/room.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { findResting, refuseGone } from './find-order.js';
@@ -127,7 +122,7 @@ function checkNewTerms(state: State, taker: Taker, row: number): number {
   const { orders, positions } = state;
   if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft === 0)
     return Code.limit_reached;
-  if (positions.count + MAX_FILLS_PER_ORDER + 1 > MAX_POSITIONS) return Code.limit_reached;
+  if (state.room.isFull(Pool.positions)) return Code.limit_reached;
   const lots = orders.lots(row);
   if (taker.side === Side.SELL) {
     const free = positions.freeLots(taker.positionRow, taker.outcome) + lots;

@@ -28,11 +28,9 @@ import {
 } from '../../interface/domain.js';
 import { isClientOrderId } from '../../interface/fields.js';
 import {
-  MAX_FILLS_PER_ORDER,
-  MAX_OPEN_ORDERS,
   MAX_ORDER_LOTS,
   MAX_ORDER_MICROS,
-  MAX_POSITIONS,
+  MAX_POSITIONS_PER_USER,
   MAX_PRICE_TICKS,
   MAX_TIME_MS,
   MICROS_PER_SET,
@@ -42,6 +40,7 @@ import { feeOn } from '../../interface/parameters.js';
 import { ORDER_RESULT_LENGTH, RESULT_HEAD_LENGTH } from '../../interface/results.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import { levelRow } from '../../state/levels.js';
+import { Pool } from '../../state/room.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { isOverdue, orderNamed } from './find-order.js';
@@ -133,7 +132,7 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     return state.refuse(Code.deadline_passed, Deadline.EXPIRES_AT, state.nowMs);
   if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
   if (state.markets.pausedBy(slot) !== 0) return Code.market_paused;
-  if (isLimitReached(state, taker)) return Code.limit_reached;
+  if (isLimitReached(state, taker, slot)) return Code.limit_reached;
   return taker.side === Side.BUY ? checkMoney(state, taker, slot) : checkShares(state, taker, slot);
 }
 
@@ -168,13 +167,25 @@ function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
   state.orderDetails.setName(taker.detailsRow, nameRow, bytes, taker.nameFrom, taker.nameLength);
 }
 
-function isLimitReached(state: State, taker: Taker): boolean {
+function isLimitReached(state: State, taker: Taker, slot: number): boolean {
   if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft === 0) return true;
-  if (state.positions.count + MAX_FILLS_PER_ORDER + 1 > MAX_POSITIONS) return true;
+  if (state.room.isFull(Pool.positions) || !mayHavePosition(state, taker.userId, slot)) return true;
   if (taker.timeInForce !== TimeInForce.GTC) return false;
   return (
     state.accounts.orderCount(taker.userId) >= state.rules.maxOpenOrders ||
-    state.orders.used >= MAX_OPEN_ORDERS
+    !state.mayTake(Pool.orders, taker.userId)
+  );
+}
+
+/**
+ * A maker's position is made when it trades, so whoever rests an order must have room for one. What
+ * the user has is looked up only if it can matter.
+ */
+function mayHavePosition({ room, users, positions }: State, userId: number, slot: number): boolean {
+  return (
+    room.mayTake(Pool.positions, userId, MAX_POSITIONS_PER_USER) ||
+    positions.find(userId, slot) !== 0 ||
+    room.mayTake(Pool.positions, userId, users.positionCount(userId))
   );
 }
 

@@ -19,6 +19,7 @@ import { Links, ListEnds } from '../../storage/linked-lists.js';
 import type { Work } from '../../storage/pieces.js';
 import { RowPool } from '../../storage/row-pool.js';
 import { LongTexts } from '../../storage/texts.js';
+import { Pool, type Room } from '../room.js';
 
 type NewToken = Omit<AccessTokenView, 'tokenId' | 'isExpired'>;
 
@@ -44,6 +45,8 @@ export class Tokens {
   /** When a token expires, or an expired one is forgotten. */
   readonly deadlines = new DeadlineHeap((row) => this.ids.get(row));
   private readonly pool = new RowPool(this.links.afters, (rows) => this.ensureRows(rows));
+
+  constructor(private readonly room: Room) {}
 
   /** The row of a token; 0: it does not exist, or no longer. */
   find(tokenId: number): number {
@@ -80,6 +83,7 @@ export class Tokens {
   add(token: NewToken): number {
     this.lastId++;
     this.store(this.lastId, token);
+    this.room.count(Pool.tokens, token.userId, 1);
     return this.lastId;
   }
 
@@ -95,6 +99,7 @@ export class Tokens {
     this.links.remove(this.ofUser, userId, row);
     this.countOfUser.set(userId, this.countOfUser.get(userId) - 1);
     this.count--;
+    this.room.count(Pool.tokens, userId, -1);
     this.index.remove(row);
     this.deadlines.remove(row);
     this.names.set(row, '');

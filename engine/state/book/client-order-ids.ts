@@ -1,28 +1,18 @@
 /**
  * Remembered client order ids: by user and id, the order that had it. An id is remembered while its
- * order rests, and while the order is one of the user's last CLIENT_ORDER_IDS_PER_USER orders with
- * an id and one of the last CLIENT_ORDER_IDS_IN_ALL of all users. So memory is bounded, and no
- * order is refused because it is full: the oldest id is forgotten instead.
+ * order rests, and while the order is one of the user's last orders with an id, as many as the user
+ * has room for. So memory is bounded, and no order is refused because it is full: the user's oldest
+ * id is forgotten instead.
  *
  * The text is not stored here. An id is identified by user and a keyed 64-bit hash: the probability
  * that a new id has the hash of one of a user's 11,000 others is 6e-16. It would count as a reuse.
  */
-import { CLIENT_ORDER_IDS_IN_ALL, CLIENT_ORDER_IDS_PER_USER } from '../../interface/limits.js';
+import { CLIENT_ORDER_IDS_IN_ALL } from '../../interface/limits.js';
 import type { Archive } from '../../storage/archive.js';
 import { SlotIndex } from '../../storage/indexes/slot-index.js';
 import { pooledTableOf, tableOf } from '../../storage/table.js';
 import type { Undoable, UndoLog } from '../../storage/undo.js';
-
-/** How many ids are remembered. */
-export interface ClientOrderIdBounds {
-  perUser: number;
-  inAll: number;
-}
-
-export const CLIENT_ORDER_ID_BOUNDS: ClientOrderIdBounds = {
-  perUser: CLIENT_ORDER_IDS_PER_USER,
-  inAll: CLIENT_ORDER_IDS_IN_ALL,
-};
+import { Pool, type Room } from '../room.js';
 
 const IdTable = pooledTableOf(
   32,
@@ -45,8 +35,8 @@ const UNLISTED = -1;
 /** By user id: the ends of the user's list, and how many ids are in it. */
 const OwnerTable = tableOf(16, { first: 'i32', last: 'i32', count: 'i32' });
 
-/** The ends of the list of all users, and how many ids are in it. */
-const [OLDEST, NEWEST, COUNT] = [0, 1, 2];
+/** The ends of the list of all users. */
+const [OLDEST, NEWEST] = [0, 1];
 
 export class ClientOrderIds extends IdTable {
   private readonly owners: InstanceType<typeof OwnerTable>;
@@ -60,11 +50,11 @@ export class ClientOrderIds extends IdTable {
   constructor(
     undo: UndoLog,
     private readonly isResting: (orderId: number) => boolean,
-    private readonly bounds = CLIENT_ORDER_ID_BOUNDS,
+    private readonly room: Room,
   ) {
     super(undo);
     this.owners = new OwnerTable(undo);
-    this.all = undo.block(3);
+    this.all = undo.block(2);
   }
 
   /** Makes room for users 1 to `userRows` - 1. */
@@ -74,7 +64,7 @@ export class ClientOrderIds extends IdTable {
 
   /** Makes room for as many ids as are ever remembered. */
   reserve(resting: number): void {
-    this.ensure(this.bounds.inAll + resting + 1);
+    this.ensure(CLIENT_ORDER_IDS_IN_ALL + resting + 1);
   }
 
   /** The order that has or had the id, 0: it is not remembered. */
@@ -87,9 +77,8 @@ export class ClientOrderIds extends IdTable {
 
   /** Remembers an id that is not remembered; returns its row. */
   add(userId: number, hashLow: number, hashHigh: number, orderId: number): number {
-    const { owners, all } = this;
-    if (owners.count(userId) >= this.bounds.perUser) this.dropFromLists(owners.first(userId));
-    else if (all[COUNT]! >= this.bounds.inAll) this.dropFromLists(all[OLDEST]!);
+    if (!this.room.mayTake(Pool.clientOrderIds, userId, this.countOf(userId)))
+      this.dropFromLists(this.owners.first(userId) || this.all[OLDEST]!);
     const row = this.take();
     this.setOrderId(row, orderId);
     this.setHashLow(row, hashLow);
@@ -99,6 +88,11 @@ export class ClientOrderIds extends IdTable {
     if (this.undo.recording) this.undo.record(this.additionUndo, hashLow, row);
     this.index.add(hashLow, row);
     return row;
+  }
+
+  /** How many of the user's ids are in the lists. */
+  countOf(userId: number): number {
+    return this.owners.count(userId);
   }
 
   /** The order with the id in a row rests no longer. */
@@ -128,7 +122,7 @@ export class ClientOrderIds extends IdTable {
       this.setAfter(newest, row);
     }
     all[NEWEST] = row;
-    all[COUNT]! += 1;
+    this.room.count(Pool.clientOrderIds, userId, 1);
     owners.touch(userId);
     const last = owners.last(userId);
     if (last === 0) owners.setFirst(userId, row);
@@ -157,7 +151,7 @@ export class ClientOrderIds extends IdTable {
       this.touch(after);
       this.setBefore(after, before);
     }
-    all[COUNT]! -= 1;
+    this.room.count(Pool.clientOrderIds, userId, -1);
     owners.touch(userId);
     owners.setFirst(userId, userAfter);
     if (userAfter === 0) owners.setLast(userId, 0);

@@ -128,7 +128,10 @@ export const Limits = responseSchema(
         stake: money.meta({ description: 'US dollars of one stake in a vault' }),
         vaultDeposits: count.meta({ description: 'Open vault deposits of one user' }),
         referralCodes: count.meta({ description: 'Referral codes of one user over time' }),
-        idempotencyKeys: count.meta({ description: 'Idempotency keys kept for one user' }),
+        idempotencyKeys: count.meta({
+          description:
+            'Idempotency keys kept for one user; fewer as they fill up, and for accounts that have not paid a dollar of fees',
+        }),
         idempotencyKeptMs: count.meta({
           description: 'Milliseconds for which an idempotency key is kept',
         }),

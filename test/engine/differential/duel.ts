@@ -23,8 +23,7 @@ import {
   EventType,
 } from '../../../engine/interface/events.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
-import { CLIENT_ORDER_ID_BOUNDS } from '../../../engine/state/book/client-order-ids.js';
-import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
+import { POOL_SIZES } from '../../../engine/state/room.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 import type { QuoteRequest } from '../../support/naive-engine/views.js';
@@ -58,11 +57,10 @@ export class Duel {
     /** Describes the run in the message of a mismatch. */
     private readonly label: string,
     private readonly counts: Map<string, number>,
-    bounds = IDEMPOTENCY_BOUNDS,
-    names = CLIENT_ORDER_ID_BOUNDS,
+    sizes = POOL_SIZES,
   ) {
-    this.engine = new Engine(bounds, names);
-    this.naive = new NaiveEngine(bounds, names);
+    this.engine = new Engine(sizes);
+    this.naive = new NaiveEngine(sizes);
   }
 
   apply(command: Command, atMs: number): void {

@@ -4,10 +4,9 @@
  * and nothing is done twice. A new operation fails here until it has cases.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  IDEMPOTENCY_KEPT_MS,
-  IDEMPOTENCY_KEPT_PER_USER,
-} from '../../../engine/interface/limits.js';
+import { Code } from '../../../engine/interface/codes.js';
+import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
+import { ResultHead } from '../../../engine/interface/results.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
   type Answer,
@@ -223,8 +222,8 @@ describe('an invalid key', () => {
   });
 });
 
-/** Reaches the stated maximum: this process submits the keys as requests would. */
-test('a key beyond the maximum is 429 and not executed; one that is remembered is still answered', async () => {
+/** Takes all room of a user: this process submits the keys as requests would. */
+test('a key for which there is no room is 429 and not executed; one that is remembered is still answered', async () => {
   const dan = await server.register('dan');
   const stake = (key: string | null, amount: number) =>
     api.send(
@@ -237,7 +236,7 @@ test('a key beyond the maximum is 429 and not executed; one that is remembered i
   expect(first.status).toBe(201);
   const { engine } = server.exchange.sequencer;
   const command = { kind: 'cancelAll' as const, userId: engine.findUser('dan'), marketId: 0 };
-  for (let i = 1; i < IDEMPOTENCY_KEPT_PER_USER; i++) {
+  for (let i = 1; engine.result.values[ResultHead.code] !== Code.idempotency_full; i++) {
     server.submit({ ...command, idempotencyKey: `key-${i}` });
     if (i % 50_000 === 0) await server.durable();
   }

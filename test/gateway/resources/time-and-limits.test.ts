@@ -54,7 +54,7 @@ test('the limits are those that the exchange enforces', async () => {
       stake: 100_000_000,
       vaultDeposits: 10_000,
       referralCodes: 20,
-      idempotencyKeys: 1_000_000,
+      idempotencyKeys: 600_000,
       idempotencyKeptMs: 3_600_000,
     },
     rates: {

@@ -3,14 +3,11 @@
  */
 import type { CommandOf, Deposit, Withdraw } from '../../../engine/interface/commands.js';
 import { DepositSource } from '../../../engine/interface/domain.js';
-import {
-  MAX_PARTNERS,
-  MAX_REFERRAL_CODES_PER_USER,
-  MAX_TOTAL_MICROS,
-} from '../../../engine/interface/limits.js';
+import { MAX_PARTNERS, MAX_TOTAL_MICROS } from '../../../engine/interface/limits.js';
 import { endTokensOf } from './access/tokens.js';
 import { type Dollars, dollars, micros, sum, ZERO } from './decimal.js';
 import { referrersPartOf } from './market.js';
+import { mayTakeOne } from './room.js';
 import { type Answer, emit, type NaiveState, type NaiveUser, ok, reject, userOf } from './state.js';
 
 export function register(state: NaiveState, command: CommandOf<'register'>): Answer {
@@ -145,9 +142,8 @@ export function setReferralCode(state: NaiveState, command: CommandOf<'setReferr
   const code = command.code.toUpperCase();
   const owner = ownerOfCode(state, code);
   if (owner !== undefined && owner !== user) return reject('referral_code_taken');
-  if (owner === undefined && user.referralCodes.length >= MAX_REFERRAL_CODES_PER_USER) {
+  if (owner === undefined && !mayTakeOne(state, 'referralCodes', user.userId))
     return reject('limit_reached');
-  }
   user.referralCodes = [...user.referralCodes.filter((one) => one !== code), code];
   emit(state, { type: 'referralCodeSet', userId: user.userId });
   return ok(referralFields(state, user));

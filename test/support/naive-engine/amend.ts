@@ -11,6 +11,7 @@ import { isPaused } from './access/operators.js';
 import { planOrder, type Taker } from './book.js';
 import { dollars, feeOn, micros, tradeValue } from './decimal.js';
 import { carryOut, gone, holdings, refusal, release } from './orders.js';
+import { isFull } from './room.js';
 import {
   type Answer,
   emit,
@@ -94,7 +95,7 @@ function placeAnew(
   const value = tradeValue(leftLots, priceTicks);
   if (side === Side.BUY && micros(value) > state.rules.maxOrderMicros)
     return reject('limit_reached');
-  if (state.fillsLeft === 0) return reject('limit_reached');
+  if (state.fillsLeft === 0 || isFull(state, 'positions')) return reject('limit_reached');
   const lacking = missing(state, market, order, { leftLots, priceTicks });
   if (lacking !== null) return lacking;
   const budget = side === Side.BUY ? value : null;

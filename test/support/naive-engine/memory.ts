@@ -1,23 +1,12 @@
 /**
- * The naive engine's remembered results: plain entries, oldest first, once per user and once for
- * all users. Expired entries are removed before anything else, so every entry counts. Below them
- * are the remembered client order ids, beside those that resting orders have.
+ * The naive engine's remembered results: plain entries, oldest first. They count until they are
+ * forgotten. Below them are the remembered client order ids, beside those that resting orders have.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
-import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
-import {
-  CLIENT_ORDER_ID_BOUNDS,
-  type ClientOrderIdBounds,
-} from '../../../engine/state/book/client-order-ids.js';
-import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
+import { FORGOTTEN_PER_COMMAND, IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
+import { mayTakeOne, Tally } from './room.js';
 import type { NaiveClientOrder, NaiveState } from './state.js';
-
-/**
- * The longest result: a batch of 100 amendments with 5,000 fills that also cancels 1,100 orders,
- * all of its integers large.
- */
-const MOST_BYTES = 36 + 8 * (4 + 1 + 100 * (1 + 4 + 2 + 15) + 5_000 * 3 + 1_100);
 
 interface Remembered {
   command: Command;
@@ -38,73 +27,67 @@ export function sameCommand(a: Command, b: Command): boolean {
   return isDeepStrictEqual(comparable(a), comparable(b));
 }
 
-function bytesOf(result: number[]): number {
-  return result.reduce((sum, value) => sum + (value < 2 ** 31 ? 4 : 8), 36);
+function wordsOf(result: number[]): number {
+  return result.reduce((sum, value) => sum + (value < 2 ** 31 ? 1 : 2), 8);
 }
 
 interface Entry extends Remembered {
   userId: number;
   key: string;
-  bytes: number;
-}
-
-/** Entries in order, and what they take together. */
-class Entries {
-  readonly byKey = new Map<string, Entry>();
-  bytes = 0;
-
-  add(name: string, entry: Entry): void {
-    this.byKey.set(name, entry);
-    this.bytes += entry.bytes;
-  }
-
-  remove(name: string): void {
-    this.bytes -= this.byKey.get(name)!.bytes;
-    this.byKey.delete(name);
-  }
-
-  /** 0: there is room for another; otherwise for how long the oldest is still kept. */
-  fullForMs(mostKeys: number, mostBytes: number, nowMs: number): number {
-    if (this.byKey.size < mostKeys && this.bytes + MOST_BYTES <= mostBytes) return 0;
-    const [oldest] = this.byKey.values();
-    return oldest!.atMs + IDEMPOTENCY_KEPT_MS - nowMs;
-  }
+  words: number;
 }
 
 export class NaiveMemory {
-  private readonly all = new Entries();
-  private readonly perUser = new Map<number, Entries>();
-
-  constructor(private readonly bounds = IDEMPOTENCY_BOUNDS) {}
+  private readonly entries = new Set<Entry>();
+  /** By user and key, the last entry. */
+  private readonly byKey = new Map<string, Entry>();
+  private readonly keys = new Map<number, number>();
+  private readonly words = new Map<number, number>();
 
   find(userId: number, key: string, nowMs: number): Remembered | undefined {
-    this.forgetExpired(nowMs);
-    return this.perUser.get(userId)?.byKey.get(key);
+    const entry = this.byKey.get(`${userId} ${key}`);
+    return entry === undefined || isOver(entry, nowMs) ? undefined : entry;
   }
 
   /** 0: another key of the user can be remembered; otherwise for how long it cannot. */
-  fullForMs(userId: number, nowMs: number): number {
-    const { keysPerUser, keysInAll, bytesPerUser, bytesInAll } = this.bounds;
-    this.forgetExpired(nowMs);
-    const ofUser = this.perUser.get(userId)?.fullForMs(keysPerUser, bytesPerUser, nowMs) ?? 0;
-    return ofUser === 0 ? this.all.fullForMs(keysInAll, bytesInAll, nowMs) : ofUser;
+  fullForMs(state: NaiveState, userId: number, isCancel: boolean): number {
+    const keys = new Tally(state, userId);
+    for (const [owner, count] of this.keys) keys.add(owner, count);
+    const words = new Tally(state, userId);
+    for (const [owner, count] of this.words) words.add(owner, count);
+    if (keys.mayTake('keys', isCancel) && words.mayTake('resultWords', isCancel)) return 0;
+    const all = [...this.entries];
+    const oldest = all.find((entry) => entry.userId === userId) ?? all[0]!;
+    return Math.max(1, oldest.atMs + IDEMPOTENCY_KEPT_MS - state.nowMs);
   }
 
   remember(userId: number, key: string, remembered: Remembered): void {
-    const entry = { ...remembered, userId, key, bytes: bytesOf(remembered.result) };
-    const own = this.perUser.get(userId) ?? new Entries();
-    this.perUser.set(userId, own);
-    own.add(key, entry);
-    this.all.add(`${userId} ${key}`, entry);
+    const entry = { ...remembered, userId, key, words: wordsOf(remembered.result) };
+    this.entries.add(entry);
+    this.byKey.set(`${userId} ${key}`, entry);
+    this.count(entry, 1);
   }
 
-  private forgetExpired(nowMs: number): void {
-    for (const [name, { userId, key, atMs }] of this.all.byKey) {
-      if (nowMs - atMs < IDEMPOTENCY_KEPT_MS) return;
-      this.all.remove(name);
-      this.perUser.get(userId)!.remove(key);
+  forgetExpired(nowMs: number): void {
+    let forgotten = 0;
+    for (const entry of this.entries) {
+      if (!isOver(entry, nowMs) || forgotten === FORGOTTEN_PER_COMMAND) return;
+      forgotten++;
+      this.entries.delete(entry);
+      const name = `${entry.userId} ${entry.key}`;
+      if (this.byKey.get(name) === entry) this.byKey.delete(name);
+      this.count(entry, -1);
     }
   }
+
+  private count({ userId, words }: Entry, change: number): void {
+    this.keys.set(userId, (this.keys.get(userId) ?? 0) + change);
+    this.words.set(userId, (this.words.get(userId) ?? 0) + change * words);
+  }
+}
+
+function isOver({ atMs }: Entry, nowMs: number): boolean {
+  return nowMs - atMs >= IDEMPOTENCY_KEPT_MS;
 }
 
 /** The user's resting or remembered order with the id, 0: none. */
@@ -123,15 +106,12 @@ export function orderWithClientId(
   return remembered?.orderId ?? 0;
 }
 
-/** Forgets the user's oldest id if the user has as many as fit, else the oldest of all. */
-export function rememberClientOrder(
-  state: NaiveState,
-  order: NaiveClientOrder,
-  bounds: ClientOrderIdBounds = CLIENT_ORDER_ID_BOUNDS,
-): void {
+/** Without room for one more, forgets the user's oldest id, or else the oldest of all. */
+export function rememberClientOrder(state: NaiveState, order: NaiveClientOrder): void {
   const { clientOrders } = state;
-  const own = clientOrders.filter((one) => one.userId === order.userId);
-  if (own.length >= bounds.perUser) clientOrders.splice(clientOrders.indexOf(own[0]!), 1);
-  else if (clientOrders.length >= bounds.inAll) clientOrders.shift();
+  if (!mayTakeOne(state, 'clientOrderIds', order.userId)) {
+    const own = clientOrders.findIndex((one) => one.userId === order.userId);
+    clientOrders.splice(Math.max(0, own), 1);
+  }
   clientOrders.push(order);
 }

@@ -29,8 +29,7 @@ import type {
   VaultDepositView,
   VaultView,
 } from '../../../engine/interface/views.js';
-import { CLIENT_ORDER_ID_BOUNDS } from '../../../engine/state/book/client-order-ids.js';
-import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
+import { POOL_SIZES } from '../../../engine/state/room.js';
 import { setCancelAfter } from './access/cancel-after.js';
 import { operatorCancel, setFrozen, setPaused, setRules, voidMarket } from './access/operators.js';
 import { createToken, revokeToken, tokenViews } from './access/tokens.js';
@@ -60,13 +59,12 @@ export class NaiveEngine {
   result: number[] = [];
   /** Whether the last result is a remembered one. */
   replayed = false;
-  private readonly memory: NaiveMemory;
+  private readonly memory = new NaiveMemory();
   /** By user and token: the greatest number of an executed command. */
   private readonly numbersUsed = new Map<string, number>();
 
-  constructor(bounds = IDEMPOTENCY_BOUNDS, names = CLIENT_ORDER_ID_BOUNDS) {
-    this.memory = new NaiveMemory(bounds);
-    this.state.clientOrderBounds = names;
+  constructor(sizes = POOL_SIZES) {
+    this.state.poolSizes = sizes;
   }
 
   get events(): EventRecord[] {
@@ -86,6 +84,7 @@ export class NaiveEngine {
     this.state.fillsLeft = MAX_FILLS_PER_ORDER;
     this.state.events = [];
     this.replayed = false;
+    this.memory.forgetExpired(atMs);
     passTime(this.state, atMs);
     this.result = this.answer(asRecorded(command));
     const setsCredential = command.kind === 'register' || command.kind === 'setCredential';
@@ -104,7 +103,8 @@ export class NaiveEngine {
     if (!this.state.hadCredential) return this.flat(command, reject('invalid_command'));
     const earlier = this.memory.find(userId, key, this.state.nowMs);
     if (earlier === undefined) {
-      const required = this.memory.fullForMs(userId, this.state.nowMs);
+      const isCancel = ['cancel', 'cancelAll', 'cancelEverywhere'].includes(command.kind);
+      const required = this.memory.fullForMs(this.state, userId, isCancel);
       if (required > 0) return this.flat(command, reject('idempotency_full', required));
       const result = this.carryOut(command);
       this.memory.remember(userId, key, { command, result, atMs: this.state.nowMs });

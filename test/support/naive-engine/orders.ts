@@ -28,6 +28,7 @@ import {
   ZERO,
 } from './decimal.js';
 import { orderWithClientId, rememberClientOrder } from './memory.js';
+import { isFull, mayTakeOne } from './room.js';
 import {
   type Answer,
   emit,
@@ -70,8 +71,12 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   if (state.fillsLeft === 0) return reject('limit_reached');
   if (command.kind === 'buy' && command.budgetMicros > state.rules.maxOrderMicros)
     return reject('limit_reached');
+  if (isFull(state, 'positions')) return reject('limit_reached');
+  if (positionOf(market, user.userId) === undefined && !mayTakeOne(state, 'positions', user.userId))
+    return reject('limit_reached');
   if (rests && countOfOrders(state, command.userId) >= state.rules.maxOpenOrders)
     return reject('limit_reached');
+  if (rests && !mayTakeOne(state, 'orders', user.userId)) return reject('limit_reached');
   const missing =
     command.kind === 'buy'
       ? missingMoney(state, command, user.available)
@@ -142,8 +147,7 @@ function accept(state: NaiveState, market: NaiveMarket, { command, taker, plan }
   const { userId } = taker;
   state.history.push({ userId, marketId: market.marketId, end: OrderEnd.RESTING });
   const clientOrderId = command.clientOrderId ?? null;
-  if (clientOrderId !== null)
-    rememberClientOrder(state, { userId, clientOrderId, orderId }, state.clientOrderBounds);
+  if (clientOrderId !== null) rememberClientOrder(state, { userId, clientOrderId, orderId });
   const { timeInForce, postOnly, expiresAtMs = MAX_TIME_MS } = command;
   const before = { isAnew: false, filledLots: 0, value: ZERO, fee: ZERO, placedAtMs: state.nowMs };
   const order = { orderId, clientOrderId, timeInForce, postOnly, expiresAtMs, before };

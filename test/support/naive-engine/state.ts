@@ -14,10 +14,7 @@ import {
 import type { EventRecord } from '../../../engine/interface/events.js';
 import type { Rules } from '../../../engine/interface/rule-sets.js';
 import type { AccessTokenView, OperatorActionView } from '../../../engine/interface/views.js';
-import {
-  CLIENT_ORDER_ID_BOUNDS,
-  type ClientOrderIdBounds,
-} from '../../../engine/state/book/client-order-ids.js';
+import { POOL_SIZES, type PoolSizes } from '../../../engine/state/room.js';
 import { type Dollars, ZERO } from './decimal.js';
 
 export interface NaiveUser {
@@ -219,9 +216,9 @@ export interface NaiveState {
   ordersRested: number;
   /** By order id, less 1. */
   history: NaiveHistory[];
-  /** Remembered client order ids, oldest first, and how many fit. */
+  /** Remembered client order ids, oldest first. */
   clientOrders: NaiveClientOrder[];
-  clientOrderBounds: ClientOrderIdBounds;
+  poolSizes: PoolSizes;
   /** In an atomic batch: the last order before it. */
   lastKeptOrderId: number;
   /** A user has or had a credential that is not empty. */
@@ -282,7 +279,7 @@ export function newState(): NaiveState {
     ordersRested: 0,
     history: [],
     clientOrders: [],
-    clientOrderBounds: CLIENT_ORDER_ID_BOUNDS,
+    poolSizes: POOL_SIZES,
     lastKeptOrderId: Number.POSITIVE_INFINITY,
     hadCredential: false,
     tradesMade: 0,

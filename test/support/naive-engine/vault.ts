@@ -4,8 +4,8 @@
  */
 import type { CommandOf } from '../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../engine/interface/domain.js';
-import { MAX_VAULT_DEPOSITS_PER_USER } from '../../../engine/interface/limits.js';
 import { type Dollars, dollars, floorToMicros, micros, perDollar, sum, ZERO } from './decimal.js';
+import { mayTakeOne } from './room.js';
 import {
   type Answer,
   emit,
@@ -21,10 +21,7 @@ export function stake(state: NaiveState, command: CommandOf<'stake'>): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   if (user.frozen) return reject('user_frozen');
-  let own = 0;
-  for (const deposit of state.vault.deposits)
-    if (!deposit.closed && deposit.userId === user.userId) own++;
-  if (own >= MAX_VAULT_DEPOSITS_PER_USER) return reject('limit_reached');
+  if (!mayTakeOne(state, 'vaultDeposits', user.userId)) return reject('limit_reached');
   const { amountMicros } = command;
   const amount = dollars(amountMicros);
   if (amount.gt(user.available))

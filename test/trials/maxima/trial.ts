@@ -5,81 +5,42 @@
 import { expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
-import {
-  IDEMPOTENCY_KEPT_IN_ALL,
-  IDEMPOTENCY_KEPT_MS,
-  IDEMPOTENCY_KEPT_PER_USER,
-  MAX_CHOSEN_REFERRAL_CODES,
-  MAX_REFERRAL_CODES_PER_USER,
-} from '../../../engine/interface/limits.js';
+import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { Accounts, Metric, Period } from '../../../engine/state/accounts.js';
+import { POOL_SIZES } from '../../../engine/state/room.js';
 import { UndoLog } from '../../../engine/storage/undo.js';
 import { at, registration } from '../../support/engine-support.js';
 
-test('at the maximum of chosen codes nobody can choose another, but users can still register', () => {
+test('what newcomers can have of 4,000,000 keys is remembered for an hour, and no more is taken', () => {
   const engine = new Engine();
-  const register = (name: string): number => {
-    engine.apply(registration(name, 0), at(0));
-    return engine.result.values[ResultHead.code]!;
-  };
-  const command = { kind: 'setReferralCode' as const, userId: 0, code: '', idempotencyKey: null };
-  const choose = (userId: number, code: string): number => {
-    command.userId = userId;
-    command.code = code;
-    engine.apply(command, at(0));
-    return engine.result.values[ResultHead.code]!;
-  };
-  // The engine generates the first code of each user.
-  const perUser = MAX_REFERRAL_CODES_PER_USER - 1;
-  let refused = 0;
-  for (let chosen = 0; chosen < MAX_CHOSEN_REFERRAL_CODES; chosen++) {
-    const userId = Math.floor(chosen / perUser) + 1;
-    if (chosen % perUser === 0 && register(`user-${userId}`) !== Code.ok) refused++;
-    if (choose(userId, `code-${chosen}`) !== Code.ok) refused++;
-  }
-  expect(refused).toBe(0);
-  expect(register('one-more')).toBe(Code.ok);
-  const { userCount } = engine;
-  expect(choose(userCount, 'one-more')).toBe(Code.limit_reached);
-  expect(engine.referral(userCount)!.code).toBe(
-    `Q${userCount.toString(36).toUpperCase().padStart(6, '0')}`,
-  );
-  // Returning to an old code does not count as a new one.
-  expect(choose(1, 'CODE-3')).toBe(Code.ok);
-  expect(engine.referral(1)!.code).toBe('CODE-3');
-  engine.checkInvariants();
-});
-
-test('1,000,000 keys of a user and 4,000,000 in all are remembered for an hour, and no more', () => {
-  const engine = new Engine();
-  const users = IDEMPOTENCY_KEPT_IN_ALL / IDEMPOTENCY_KEPT_PER_USER;
-  for (let userId = 1; userId <= users + 1; userId++)
+  const users = 60;
+  for (let userId = 1; userId <= users; userId++)
     engine.apply(registration(`user-${userId}`, 0), at(0));
-  const command = { kind: 'cancelAll' as const, userId: 0, marketId: 1, idempotencyKey: '' };
+  const command = { kind: 'claim' as const, userId: 0, marketId: 1, idempotencyKey: '' };
   const ask = (userId: number, key: string, atMs: number): number => {
     command.userId = userId;
     command.idempotencyKey = key;
     engine.apply(command, atMs);
     return engine.result.values[ResultHead.code]!;
   };
-  let executed = 0;
+  const counts: number[] = [];
   for (let userId = 1; userId <= users; userId++) {
-    for (let i = 0; i < IDEMPOTENCY_KEPT_PER_USER; i++)
-      if (ask(userId, `key-${i}`, at(0)) === Code.market_not_found && !engine.replayed) executed++;
-    if (userId < users) expect(ask(userId, 'one more', at(0))).toBe(Code.idempotency_full);
+    let count = 0;
+    while (ask(userId, `key-${count}`, at(0)) !== Code.idempotency_full) count++;
+    counts.push(count);
   }
-  expect(executed).toBe(IDEMPOTENCY_KEPT_IN_ALL);
+  // The first has a quarter of the newcomers' half, less what is kept for those who use little.
+  expect(counts[0]).toBe(375_000);
+  expect(counts.at(-1)).toBe(POOL_SIZES.keys.assured);
   const lastMs = at(IDEMPOTENCY_KEPT_MS - 1);
-  expect(ask(users + 1, 'first', lastMs)).toBe(Code.idempotency_full);
-  expect(engine.result.values.subarray(4, 6)).toEqual(Float64Array.of(1, 0));
-  for (const i of [0, 1, 499_999, IDEMPOTENCY_KEPT_PER_USER - 1]) {
-    for (let userId = 1; userId <= users; userId++) {
-      expect(ask(userId, `key-${i}`, lastMs)).toBe(Code.market_not_found);
+  for (const [index, count] of counts.entries()) {
+    for (const i of [0, 1, count >> 1, count - 1]) {
+      expect(ask(index + 1, `key-${i}`, lastMs)).toBe(Code.market_not_found);
       expect(engine.replayed).toBe(true);
     }
   }
-  for (let userId = 1; userId <= users + 1; userId++) {
+  for (let userId = 1; userId <= users; userId++) {
     expect(ask(userId, 'key-0', at(IDEMPOTENCY_KEPT_MS))).toBe(Code.market_not_found);
     expect(engine.replayed).toBe(false);
   }

@@ -9,9 +9,9 @@ import {
   MAX_TOKENS_PER_USER,
   MAX_TOTAL_MICROS,
   MAX_TRANSFER_MICROS,
-  MAX_VAULT_DEPOSITS_PER_USER,
 } from '../../../../engine/interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../../../engine/interface/parameters.js';
+import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/room.js';
 import type { Duel } from '../duel.js';
 import {
   bid,
@@ -101,6 +101,11 @@ function tokens(duel: Duel): void {
   expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED);
 }
 
+const FEW_DEPOSITS: PoolSizes = {
+  ...POOL_SIZES,
+  vaultDeposits: { ...POOL_SIZES.vaultDeposits, most: 100 },
+};
+
 function vaultDeposits(duel: Duel): void {
   expectCode(duel, registration('saver', 2e10), OK, START_MS);
   expectCode(duel, registration('another', 2e10), OK, START_MS);
@@ -110,7 +115,7 @@ function vaultDeposits(duel: Duel): void {
     amountMicros: 1e6,
     idempotencyKey: null,
   });
-  for (let i = 0; i < MAX_VAULT_DEPOSITS_PER_USER; i++) expectCode(duel, stake(1), OK);
+  for (let i = 0; i < FEW_DEPOSITS.vaultDeposits.most; i++) expectCode(duel, stake(1), OK);
   expectCode(duel, stake(1), LIMIT_REACHED);
   expectCode(duel, stake(2), OK);
   duel.compareState();
@@ -153,6 +158,6 @@ export const ACCOUNT_PLAYS: LimitPlay[] = [
   { name: 'referral codes of a user', play: referralCodes },
   { name: 'partners', play: partners },
   { name: 'tokens of a user', play: tokens },
-  { name: 'vault deposits of a user', play: vaultDeposits },
+  { name: 'vault deposits of a user', sizes: FEW_DEPOSITS, play: vaultDeposits },
   { name: 'vault yield, down to the remainder', play: vaultRemainder },
 ];

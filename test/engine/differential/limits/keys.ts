@@ -9,7 +9,7 @@ import {
   MAX_OPEN_ORDERS_PER_USER,
   MAX_TIME_MS,
 } from '../../../../engine/interface/limits.js';
-import type { IdempotencyBounds } from '../../../../engine/state/idempotency.js';
+import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/room.js';
 import type { Duel } from '../duel.js';
 import {
   bid,
@@ -24,12 +24,7 @@ import {
 } from './script.js';
 import { keyedCommands } from './well-formed.js';
 
-const KEYS: IdempotencyBounds = {
-  keysPerUser: 1_000,
-  keysInAll: 2_500,
-  bytesPerUser: 2 ** 28,
-  bytesInAll: 2 ** 30,
-};
+const KEYS: PoolSizes = { ...POOL_SIZES, keys: { size: 16_000, most: 2_000, assured: 100 } };
 
 const {
   idempotency_key_reused: REUSED,
@@ -42,13 +37,22 @@ function asked(userId: number, key: number | string, marketId = 1): Command {
   return { kind: 'cancelAll', userId, marketId, idempotencyKey: `key-${key}` };
 }
 
+/** Asks with new keys, `stepMs` apart, until there is no room; returns how many were taken. */
+function askUntilFull(duel: Duel, userId: number, name: string, stepMs = 0): number {
+  const fromMs = duel.naive.nowMs;
+  for (let i = 0; i < 10_000; i++) {
+    duel.apply(asked(userId, `${name}${i}`), fromMs + i * stepMs);
+    if (duel.naive.result[1] === FULL) return i;
+  }
+  throw new Error('there is always room');
+}
+
 function keys(duel: Duel): void {
   for (const name of ['ada', 'bob', 'cyd', 'dan'])
     expectCode(duel, registration(name, 0), OK, START_MS);
-  const { keysPerUser, keysInAll } = KEYS;
   const endsMs = START_MS + IDEMPOTENCY_KEPT_MS;
-  for (let i = 0; i < keysPerUser; i++) expectCode(duel, asked(1, i), NOT_FOUND, START_MS + i);
-  expectCode(duel, asked(1, 'more'), FULL);
+  // A third of what three quarters of the newcomers' half have left.
+  expectTaken(askUntilFull(duel, 1, '', 1), 1_500);
   expectCode(duel, asked(1, 'more', 2), FULL);
   for (const command of keyedCommands()) {
     expectCode(duel, { ...command, userId: 1, idempotencyKey: 'one more' }, FULL);
@@ -58,11 +62,6 @@ function keys(duel: Duel): void {
   expectCode(duel, asked(1, 0), NOT_FOUND);
   expectCode(duel, asked(1, 0, 2), REUSED);
   expectCode(duel, { ...asked(1, 0), idempotencyKey: null } as Command, NOT_FOUND);
-  // Other users have room until the total is reached.
-  for (let i = 0; i < keysPerUser; i++) expectCode(duel, asked(2, i), NOT_FOUND);
-  for (let i = 2 * keysPerUser; i < keysInAll; i++) expectCode(duel, asked(3, i), NOT_FOUND);
-  expectCode(duel, asked(3, 'more'), FULL);
-  expectCode(duel, asked(4, 'first'), FULL);
   // A key of an unknown user is not remembered, so it needs no room.
   expectCode(duel, asked(99, 'nobody'), Code.user_not_found);
   expectCode(duel, asked(1, 'more'), FULL, endsMs - 1);
@@ -70,26 +69,29 @@ function keys(duel: Duel): void {
   expectCode(duel, asked(1, 'again'), FULL);
   expectCode(duel, asked(1, 0, 2), FULL);
   expectCode(duel, asked(1, 1, 2), REUSED);
-  // Half of user 1's keys have expired: as many new ones fit, and an expired key can be reused.
-  const half = keysPerUser / 2;
-  expectCode(duel, { kind: 'advanceTime' }, OK, endsMs + half);
-  expectCode(duel, asked(1, 7, 2), NOT_FOUND);
-  for (let i = 1; i < half; i++) expectCode(duel, asked(1, `new ${i}`), NOT_FOUND);
-  expectCode(duel, asked(1, 'too many'), FULL);
+  // A few of user 1's keys have expired: as many new ones fit, and an expired key can be reused.
+  expectCode(duel, asked(1, 7, 2), NOT_FOUND, endsMs + 10);
+  expectTaken(askUntilFull(duel, 1, 'new'), 9);
   expectCode(duel, asked(1, 7), REUSED);
-  // Hours later all have expired at once.
+  // Others have less, the less there is left; but each is assured of some.
+  expectTaken(askUntilFull(duel, 2, ''), 1_125);
+  expectTaken(askUntilFull(duel, 3, ''), 844);
+  // Hours later all have expired. A command forgets a thousand of them.
   const lateMs = endsMs + 5 * IDEMPOTENCY_KEPT_MS;
-  for (let i = 0; i < keysPerUser; i++) expectCode(duel, asked(2, i, 2), NOT_FOUND, lateMs);
-  expectCode(duel, asked(2, 'more'), FULL);
+  expectCode(duel, asked(1, 0, 2), NOT_FOUND, lateMs);
+  for (let i = 0; i < 5; i++) expectCode(duel, { kind: 'advanceTime' }, OK);
+  expectTaken(askUntilFull(duel, 2, 'late'), 1_500);
   for (let i = 0; i < 10; i++) expectCode(duel, asked(4, i), NOT_FOUND);
 }
 
-/** The longest result takes 146,476 bytes, for which room is always kept. */
-const BYTES: IdempotencyBounds = {
-  keysPerUser: 1_000,
-  keysInAll: 10_000,
-  bytesPerUser: 146_476 + 60_000,
-  bytesInAll: 146_476 + 65_000,
+function expectTaken(taken: number, wanted: number): void {
+  if (taken !== wanted) throw new Error(`${taken} keys were taken, not ${wanted}`);
+}
+
+/** So few words that a user has no room after the result of 5,000 fills. */
+const BYTES: PoolSizes = {
+  ...POOL_SIZES,
+  resultWords: { size: 60_000, most: 15_000, assured: 100 },
 };
 
 function keyedBytes(duel: Duel): void {
@@ -103,20 +105,15 @@ function keyedBytes(duel: Duel): void {
     }
   };
   fill();
-  // 5,000 fills take more than 60,000 bytes: they still fit, but nothing after them.
+  // 5,000 fills take more than 15,000 words: they still fit, but nothing after them.
   const large = { ...bid(taker, UP, MAX_FILLS_PER_ORDER, IOC), idempotencyKey: 'large' };
   expectCode(duel, large, OK);
   expectCode(duel, asked(taker, 'small'), FULL);
   expectCode(duel, { ...large, idempotencyKey: 'larger' }, FULL);
   expectCode(duel, large, OK);
   expectCode(duel, asked(other, 'small'), NOT_FOUND);
-  // A refusal takes 64 bytes; another user takes the rest of the total.
-  let count = 0;
-  while (duel.naive.result[1] === NOT_FOUND && count < 100) {
-    duel.apply(asked(other, count), duel.naive.nowMs);
-    count++;
-  }
-  expectCode(duel, asked(other, 'one more'), FULL);
+  // A refusal takes some 15 words; another user has a share of the rest.
+  expectTaken(Math.sign(askUntilFull(duel, other, '')), 1);
   duel.compareState();
   const { nowMs } = duel.naive;
   expectCode(duel, asked(taker, 'small'), NOT_FOUND, nowMs + IDEMPOTENCY_KEPT_MS);
@@ -175,8 +172,8 @@ function clientSequences(duel: Duel): void {
 }
 
 export const KEY_PLAYS: LimitPlay[] = [
-  { name: 'idempotency keys of a user, of all users, and their expiry', bounds: KEYS, play: keys },
-  { name: 'bytes of remembered results', bounds: BYTES, play: keyedBytes },
+  { name: 'idempotency keys: shares, and their expiry', sizes: KEYS, play: keys },
+  { name: 'bytes of remembered results', sizes: BYTES, play: keyedBytes },
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'numbers of clients', play: clientSequences },
 ];

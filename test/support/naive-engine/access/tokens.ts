@@ -1,8 +1,9 @@
 /** The naive engine's named tokens, in order of creation; expired ones stay for a week. */
 import type { CommandOf } from '../../../../engine/interface/commands.js';
 import type { TokenScope } from '../../../../engine/interface/domain.js';
-import { MAX_TIME_MS, MAX_TOKENS_PER_USER } from '../../../../engine/interface/limits.js';
+import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
 import type { AccessTokenView } from '../../../../engine/interface/views.js';
+import { mayTakeOne } from '../room.js';
 import {
   type Answer,
   emit,
@@ -18,8 +19,7 @@ const KNOWN_FOR_MS = 7 * 24 * 3_600_000;
 export function createToken(state: NaiveState, command: CommandOf<'createToken'>): Answer {
   const { userId, name, scope, expiresAtMs, allowedAddresses } = command;
   if (userOf(state, userId) === undefined) return reject('user_not_found');
-  const own = state.tokens.filter((token) => token.userId === userId);
-  if (own.length >= MAX_TOKENS_PER_USER) return reject('limit_reached');
+  if (!mayTakeOne(state, 'tokens', userId)) return reject('limit_reached');
   state.tokensMade++;
   const tokenId = state.tokensMade;
   const createdAtMs = state.nowMs;

@@ -1,0 +1,183 @@
+/**
+ * Room: how much each user may take of what all users share. Whoever comes first cannot take it
+ * from the others, however many accounts take part.
+ *
+ * Each user is assured of a small part as long as the pool has any room. More than that a user may
+ * take only while it has less than a third of what is still open to all (dynamic thresholds, as in
+ * switches with shared memory: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2)), so
+ * shares shrink as the pool fills. Newcomers, whose accounts have cost nothing, share a half of the
+ * pool. The last sixteenth is for the exchange's own accounts, and for cancels.
+ *
+ * Always holds: `used` and `ofNewcomers` are the sums of what the users and the newcomers have.
+ */
+import {
+  CLIENT_ORDER_IDS_IN_ALL,
+  CLIENT_ORDER_IDS_PER_USER,
+  IDEMPOTENCY_BYTES_IN_ALL,
+  IDEMPOTENCY_BYTES_PER_USER,
+  IDEMPOTENCY_KEPT_IN_ALL,
+  IDEMPOTENCY_KEPT_PER_USER,
+  MAX_CHOSEN_REFERRAL_CODES,
+  MAX_FILLS_PER_ORDER,
+  MAX_OPEN_ORDERS,
+  MAX_OPEN_ORDERS_PER_USER,
+  MAX_POSITIONS,
+  MAX_REFERRAL_CODES_PER_USER,
+  MAX_TOKENS,
+  MAX_TOKENS_PER_USER,
+  MAX_VAULT_DEPOSITS,
+  MAX_VAULT_DEPOSITS_PER_USER,
+} from '../interface/limits.js';
+import { LONGEST_REMEMBERED_WORDS } from '../interface/results.js';
+import type { Archive } from '../storage/archive.js';
+import type { UndoLog } from '../storage/undo.js';
+import type { Accounts } from './accounts.js';
+
+/** `resultWords`: the memory for remembered results, in words of 4 bytes. */
+export const Pool = {
+  orders: 0,
+  positions: 1,
+  vaultDeposits: 2,
+  tokens: 3,
+  referralCodes: 4,
+  clientOrderIds: 5,
+  keys: 6,
+  resultWords: 7,
+} as const;
+export type Pool = (typeof Pool)[keyof typeof Pool];
+const POOL_COUNT = Object.keys(Pool).length;
+
+interface PoolSize {
+  size: number;
+  /** Of one user, even if nobody else has any. */
+  most: number;
+  /** Of one user, as long as there is any room. */
+  assured: number;
+}
+export type PoolSizes = Readonly<Record<keyof typeof Pool, PoolSize>>;
+
+/**
+ * What is assured is what a person needs, and so little that a quarter of the pool has it for
+ * 10,000 users or more.
+ */
+export const POOL_SIZES: PoolSizes = {
+  orders: { size: MAX_OPEN_ORDERS, most: MAX_OPEN_ORDERS_PER_USER, assured: 100 },
+  // The makers of an order may each need a position.
+  positions: { size: MAX_POSITIONS - MAX_FILLS_PER_ORDER, most: MAX_POSITIONS, assured: 100 },
+  vaultDeposits: { size: MAX_VAULT_DEPOSITS, most: MAX_VAULT_DEPOSITS_PER_USER, assured: 20 },
+  tokens: { size: MAX_TOKENS, most: MAX_TOKENS_PER_USER, assured: 10 },
+  referralCodes: {
+    size: MAX_CHOSEN_REFERRAL_CODES,
+    // The first one is not chosen.
+    most: MAX_REFERRAL_CODES_PER_USER - 1,
+    assured: 3,
+  },
+  clientOrderIds: {
+    size: CLIENT_ORDER_IDS_IN_ALL,
+    most: CLIENT_ORDER_IDS_PER_USER,
+    assured: 100,
+  },
+  keys: { size: IDEMPOTENCY_KEPT_IN_ALL, most: IDEMPOTENCY_KEPT_PER_USER, assured: 100 },
+  // The next result may be the longest, and must still fit.
+  resultWords: {
+    size: IDEMPOTENCY_BYTES_IN_ALL / 4 - LONGEST_REMEMBERED_WORDS,
+    most: IDEMPOTENCY_BYTES_PER_USER / 4 - LONGEST_REMEMBERED_WORDS,
+    assured: 6_700,
+  },
+};
+
+/** A user may have less than what is open, divided by this. */
+const SHARES = 3;
+
+/** A size, with its parts. */
+interface Parts extends PoolSize {
+  /** All but the reserve of the exchange and of cancels. */
+  open: number;
+  /** The part of what is open in which each user has only what is assured. */
+  assuredPart: number;
+  /** What newcomers share, and of it the part in which each has only what is assured. */
+  newcomers: number;
+  assuredOfNewcomers: number;
+}
+
+function partsOf(pool: PoolSize): Parts {
+  const { size } = pool;
+  return {
+    ...pool,
+    open: size - Math.floor(size / 16),
+    assuredPart: Math.floor(size / 4),
+    newcomers: Math.floor(size / 2),
+    assuredOfNewcomers: Math.floor(size / 8),
+  };
+}
+
+export class Room {
+  private readonly used: Float64Array;
+  private readonly ofNewcomers: Float64Array;
+  private parts: Parts[] = [];
+
+  constructor(
+    undo: UndoLog,
+    private readonly accounts: Pick<Accounts, 'isEstablished'>,
+    private readonly isOfExchange: (userId: number) => boolean,
+  ) {
+    this.used = undo.block(POOL_COUNT);
+    this.ofNewcomers = undo.block(POOL_COUNT);
+    this.setSizes(POOL_SIZES);
+  }
+
+  /** Only tests set others than the stated ones. */
+  setSizes(sizes: PoolSizes): void {
+    const names = Object.keys(Pool) as (keyof typeof Pool)[];
+    this.parts = names.map((name) => partsOf(sizes[name]));
+  }
+
+  /** How many places of the pool are taken. */
+  usedOf(pool: Pool): number {
+    return this.used[pool]!;
+  }
+
+  usedByNewcomers(pool: Pool): number {
+    return this.ofNewcomers[pool]!;
+  }
+
+  isFull(pool: Pool): boolean {
+    return this.used[pool]! >= this.parts[pool]!.size;
+  }
+
+  /** Whether a user that has `mine` may take another place. */
+  mayTake(pool: Pool, userId: number, mine: number, isCancel = false): boolean {
+    const { size, most, assured, open, assuredPart, newcomers, assuredOfNewcomers } =
+      this.parts[pool]!;
+    if (mine >= most) return false;
+    const used = this.used[pool]!;
+    let left = open - used;
+    let shared = left - assuredPart;
+    if (!this.accounts.isEstablished(userId)) {
+      const leftOfNewcomers = newcomers - this.ofNewcomers[pool]!;
+      left = Math.min(left, leftOfNewcomers);
+      shared = Math.min(shared, leftOfNewcomers - assuredOfNewcomers);
+    }
+    if (mine < assured ? left > 0 : mine * SHARES < shared) return true;
+    // The reserve.
+    return used < size && ((isCancel && mine < 2 * assured) || this.isOfExchange(userId));
+  }
+
+  /** To be called for all that a user takes, and, with a negative change, gives back. */
+  count(pool: Pool, userId: number, change: number): void {
+    this.used[pool]! += change;
+    if (!this.accounts.isEstablished(userId)) this.ofNewcomers[pool]! += change;
+  }
+
+  /** A user that has `mine` ceases to be a newcomer. */
+  leaveNewcomers(pool: Pool, mine: number): void {
+    this.ofNewcomers[pool]! -= mine;
+  }
+
+  archive(archive: Archive): void {
+    for (let pool = 0; pool < POOL_COUNT; pool++) {
+      this.used[pool] = archive.number(this.used[pool]!);
+      this.ofNewcomers[pool] = archive.number(this.ofNewcomers[pool]!);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The naive engine's room: how much of what all users share each may take. Everything is counted
+ * anew each time.
+ */
+import type { PoolSizes } from '../../../engine/state/room.js';
+import { type NaiveState, type NaiveUser, userOf } from './state.js';
+
+type PoolName = keyof PoolSizes;
+/** The pools of which the state has what is taken; the memory has the others. */
+type SharedPool = Exclude<PoolName, 'keys' | 'resultWords'>;
+
+/** Points of a dollar of fees. */
+const ESTABLISHED_MICRO_POINTS = 100_000_000;
+
+function isNewcomer(user: NaiveUser): boolean {
+  return user.microPoints < ESTABLISHED_MICRO_POINTS;
+}
+
+/** The owners of what is taken of a pool, one entry for each place. */
+function ownersOf(state: NaiveState, pool: SharedPool): number[] {
+  const ids = (all: { userId: number }[]) => all.map(({ userId }) => userId);
+  switch (pool) {
+    case 'orders':
+      return ids(state.markets.flatMap((market) => market.orders));
+    case 'positions':
+      return ids(state.markets.flatMap((market) => market.positions));
+    case 'vaultDeposits':
+      return ids(state.vault.deposits.filter((deposit) => !deposit.closed));
+    case 'tokens':
+      return ids(state.tokens);
+    case 'referralCodes':
+      return state.users.flatMap(({ userId, referralCodes }) =>
+        referralCodes.slice(1).map(() => userId),
+      );
+    case 'clientOrderIds':
+      return ids(state.clientOrders);
+  }
+}
+
+export function isFull(state: NaiveState, pool: SharedPool): boolean {
+  return ownersOf(state, pool).length >= state.poolSizes[pool].size;
+}
+
+export function mayTakeOne(state: NaiveState, pool: SharedPool, userId: number): boolean {
+  const tally = new Tally(state, userId);
+  for (const owner of ownersOf(state, pool)) tally.add(owner, 1);
+  return tally.mayTake(pool, false);
+}
+
+/** Adds up what is taken of a pool, and by whom. */
+export class Tally {
+  private mine = 0;
+  private used = 0;
+  private usedByNewcomers = 0;
+
+  /** For one more place of this user. */
+  constructor(
+    private readonly state: NaiveState,
+    private readonly userId: number,
+  ) {}
+
+  add(owner: number, count: number): void {
+    if (owner === this.userId) this.mine += count;
+    this.used += count;
+    if (isNewcomer(userOf(this.state, owner)!)) this.usedByNewcomers += count;
+  }
+
+  mayTake(pool: PoolName, isCancel: boolean): boolean {
+    const { mine, used } = this;
+    const { size, most, assured } = this.state.poolSizes[pool];
+    const user = userOf(this.state, this.userId)!;
+    if (mine >= most) return false;
+    const part = (divisor: number) => Math.floor(size / divisor);
+    const lefts = [{ left: size - part(16) - used, assuredPart: part(4) }];
+    if (isNewcomer(user))
+      lefts.push({ left: part(2) - this.usedByNewcomers, assuredPart: part(8) });
+    const isOpen = lefts.every(({ left, assuredPart }) =>
+      mine < assured ? left > 0 : 3 * mine < left - assuredPart,
+    );
+    const mayUseReserve = user.credential === '' || (isCancel && mine < 2 * assured);
+    return isOpen || (mayUseReserve && used < size);
+  }
+}
