@@ -6,9 +6,9 @@
 
 import { MarketStatus, Resolution, Side } from '../interface/domain.js';
 import { MAX_TOTAL_MICROS, MICROS_PER_SET } from '../interface/limits.js';
+import { Pool } from '../state/access/room.js';
 import { levelRow } from '../state/levels.js';
 import { bookSideOf, outcomeOf, sideOf } from '../state/orders.js';
-import { Pool } from '../state/room.js';
 import type { State } from '../state/state.js';
 import { payoutOf } from './markets/settlement.js';
 

@@ -15,8 +15,8 @@ import {
   MAX_TRANSFER_MICROS,
   MAX_USERS,
 } from '../interface/limits.js';
+import { Pool } from '../state/access/room.js';
 import type { Partners } from '../state/partners.js';
-import { Pool } from '../state/room.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
 

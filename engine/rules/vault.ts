@@ -7,7 +7,7 @@ import { Code } from '../interface/codes.js';
 import type { CommandOf } from '../interface/commands.js';
 import { EventType } from '../interface/events.js';
 import { MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../interface/limits.js';
-import { Pool } from '../state/room.js';
+import { Pool } from '../state/access/room.js';
 import type { State } from '../state/state.js';
 import type { VaultDeposit } from '../state/vault-deposits.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';

@@ -19,8 +19,8 @@ import { SlotIndex } from '../storage/indexes/slot-index.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
 import type { Work } from '../storage/pieces.js';
 import { WordQueue } from '../storage/word-queue.js';
+import { Pool, type Room } from './access/room.js';
 import { KeysOfUsers } from './keys-of-users.js';
-import { Pool, type Room } from './room.js';
 
 const INT32_MAX = 2 ** 31 - 1;
 const HALF = 2 ** 31;

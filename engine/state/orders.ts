@@ -20,12 +20,12 @@ import { IdIndex } from '../storage/indexes/id-index.js';
 import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
+import { Pool, type Room } from './access/room.js';
 import type { Accounts } from './accounts.js';
 import type { Expiries } from './book/expiries.js';
 import type { OrderDetails } from './book/order-details.js';
 import type { RecentOrders } from './book/recent-orders.js';
 import { type Levels, levelOf, levelRow } from './levels.js';
-import { Pool, type Room } from './room.js';
 
 /** The fields of an order that enters the book. */
 export interface RestingOrder {

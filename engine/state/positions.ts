@@ -13,9 +13,9 @@ import { INDEX_ROWS_MAX, RowIndex } from '../storage/indexes/row-index.js';
 import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf, tableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
+import { Pool, type Room } from './access/room.js';
 import type { Accounts } from './accounts.js';
 import type { Markets } from './markets.js';
-import { Pool, type Room } from './room.js';
 import type { Users } from './users.js';
 
 /** A key of the index is a user id and, above its bits, a market slot. */

@@ -3,7 +3,7 @@
  * with every result and event compared. The seed is printed; SEED repeats a run.
  */
 import { describe, expect, test } from 'vitest';
-import { POOL_SIZES, type PoolSizes } from '../../engine/state/room.js';
+import { POOL_SIZES, type PoolSizes } from '../../engine/state/access/room.js';
 import { extent, SEED } from '../support/extent.js';
 import { RandomCommands, type Scenario } from '../support/random-commands.js';
 import { EXPECTED_CASES } from './differential/cases.js';

@@ -9,7 +9,7 @@ import type { Command } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce, TokenScope } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import type { PoolSizes } from '../../engine/state/room.js';
+import type { PoolSizes } from '../../engine/state/access/room.js';
 import { at, buy, DOLLAR, price, registration } from '../support/engine-support.js';
 
 const SMALL = { size: 16_000, most: 1_000, assured: 60 };

@@ -13,7 +13,7 @@ import {
   MAX_TIME_MS,
   MAX_TOKEN_NAME_LENGTH,
 } from '../../interface/limits.js';
-import { Pool } from '../../state/room.js';
+import { Pool } from '../../state/access/room.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 

@@ -19,8 +19,8 @@ import {
   ORDER_RESULT_LENGTH,
   RESULT_HEAD_LENGTH,
 } from '../../interface/results.js';
+import { Pool } from '../../state/access/room.js';
 import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
-import { Pool } from '../../state/room.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { findResting, refuseGone } from './find-order.js';

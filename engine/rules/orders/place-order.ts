@@ -38,9 +38,9 @@ import {
 } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
 import { ORDER_RESULT_LENGTH, RESULT_HEAD_LENGTH } from '../../interface/results.js';
+import { Pool } from '../../state/access/room.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import { levelRow } from '../../state/levels.js';
-import { Pool } from '../../state/room.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { isOverdue, orderNamed } from './find-order.js';

@@ -19,7 +19,7 @@ import { Links, ListEnds } from '../../storage/linked-lists.js';
 import type { Work } from '../../storage/pieces.js';
 import { RowPool } from '../../storage/row-pool.js';
 import { LongTexts } from '../../storage/texts.js';
-import { Pool, type Room } from '../room.js';
+import { Pool, type Room } from './room.js';
 
 type NewToken = Omit<AccessTokenView, 'tokenId' | 'isExpired'>;
 

@@ -12,7 +12,7 @@ import type { Archive } from '../../storage/archive.js';
 import { SlotIndex } from '../../storage/indexes/slot-index.js';
 import { pooledTableOf, tableOf } from '../../storage/table.js';
 import type { Undoable, UndoLog } from '../../storage/undo.js';
-import { Pool, type Room } from '../room.js';
+import { Pool, type Room } from '../access/room.js';
 
 const IdTable = pooledTableOf(
   32,

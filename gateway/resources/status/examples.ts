@@ -55,7 +55,7 @@ export const limits: RouteExample = {
       stake: 100000000,
       vaultDeposits: 10000,
       referralCodes: 20,
-      idempotencyKeys: 1000000,
+      idempotencyKeys: 600000,
       idempotencyKeptMs: 3600000,
     },
     rates: {

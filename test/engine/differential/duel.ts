@@ -23,7 +23,7 @@ import {
   EventType,
 } from '../../../engine/interface/events.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
-import { POOL_SIZES } from '../../../engine/state/room.js';
+import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 import type { QuoteRequest } from '../../support/naive-engine/views.js';

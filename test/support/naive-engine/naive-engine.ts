@@ -29,7 +29,7 @@ import type {
   VaultDepositView,
   VaultView,
 } from '../../../engine/interface/views.js';
-import { POOL_SIZES } from '../../../engine/state/room.js';
+import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import { setCancelAfter } from './access/cancel-after.js';
 import { operatorCancel, setFrozen, setPaused, setRules, voidMarket } from './access/operators.js';
 import { createToken, revokeToken, tokenViews } from './access/tokens.js';

@@ -2,7 +2,7 @@
  * The naive engine's room: how much of what all users share each may take. Everything is counted
  * anew each time.
  */
-import type { PoolSizes } from '../../../engine/state/room.js';
+import type { PoolSizes } from '../../../engine/state/access/room.js';
 import { type NaiveState, type NaiveUser, userOf } from './state.js';
 
 type PoolName = keyof PoolSizes;

@@ -14,7 +14,7 @@ import {
 import type { EventRecord } from '../../../engine/interface/events.js';
 import type { Rules } from '../../../engine/interface/rule-sets.js';
 import type { AccessTokenView, OperatorActionView } from '../../../engine/interface/views.js';
-import { POOL_SIZES, type PoolSizes } from '../../../engine/state/room.js';
+import { POOL_SIZES, type PoolSizes } from '../../../engine/state/access/room.js';
 import { type Dollars, ZERO } from './decimal.js';
 
 export interface NaiveUser {

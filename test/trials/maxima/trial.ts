@@ -7,8 +7,8 @@ import { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
 import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
 import { ResultHead } from '../../../engine/interface/results.js';
+import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import { Accounts, Metric, Period } from '../../../engine/state/accounts.js';
-import { POOL_SIZES } from '../../../engine/state/room.js';
 import { UndoLog } from '../../../engine/storage/undo.js';
 import { at, registration } from '../../support/engine-support.js';
 

@@ -11,7 +11,7 @@ import {
   MAX_TRANSFER_MICROS,
 } from '../../../../engine/interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../../../engine/interface/parameters.js';
-import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/room.js';
+import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room.js';
 import type { Duel } from '../duel.js';
 import {
   bid,

@@ -9,7 +9,7 @@ import {
   MAX_OPEN_ORDERS_PER_USER,
   MAX_TIME_MS,
 } from '../../../../engine/interface/limits.js';
-import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/room.js';
+import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room.js';
 import type { Duel } from '../duel.js';
 import {
   bid,

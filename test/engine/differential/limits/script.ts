@@ -3,7 +3,7 @@ import { Code } from '../../../../engine/interface/codes.js';
 import type { Batch, BatchOperation, Buy, Command } from '../../../../engine/interface/commands.js';
 import { marketIdOf, Outcome, type TimeInForce } from '../../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
-import type { PoolSizes } from '../../../../engine/state/room.js';
+import type { PoolSizes } from '../../../../engine/state/access/room.js';
 import type { Duel } from '../duel.js';
 
 export const START_MS = 1_763_700_300_000;

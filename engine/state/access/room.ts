@@ -27,11 +27,11 @@ import {
   MAX_TOKENS_PER_USER,
   MAX_VAULT_DEPOSITS,
   MAX_VAULT_DEPOSITS_PER_USER,
-} from '../interface/limits.js';
-import { LONGEST_REMEMBERED_WORDS } from '../interface/results.js';
-import type { Archive } from '../storage/archive.js';
-import type { UndoLog } from '../storage/undo.js';
-import type { Accounts } from './accounts.js';
+} from '../../interface/limits.js';
+import { LONGEST_REMEMBERED_WORDS } from '../../interface/results.js';
+import type { Archive } from '../../storage/archive.js';
+import type { UndoLog } from '../../storage/undo.js';
+import type { Accounts } from '../accounts.js';
 
 /** `resultWords`: the memory for remembered results, in words of 4 bytes. */
 export const Pool = {
@@ -47,7 +47,7 @@ export const Pool = {
 export type Pool = (typeof Pool)[keyof typeof Pool];
 const POOL_COUNT = Object.keys(Pool).length;
 
-interface PoolSize {
+export interface PoolSize {
   size: number;
   /** Of one user, even if nobody else has any. */
   most: number;
