@@ -5,8 +5,9 @@
 import { basename, dirname } from 'node:path';
 import { fileProblem } from '../storage/sqlite-codes.js';
 
-/** In a message, what comes before says what is wrong, and what follows what to do. */
 const UNCHANGED = 'Nothing was changed.';
+/** In a message, what comes before says what is wrong, and what follows what to do. */
+const PARTS = /^(.*?) ?((?:Nothing was changed|It was left as it is)\..*)$/s;
 
 /**
  * What the operator should do about a folder whose journal is damaged or incomplete. Only `doctor`
@@ -22,9 +23,13 @@ export function adviceFor(folder: string): string {
 
 /** A message as what is wrong, and what to do; null: it does not say. */
 export function partsOf(message: string): { what: string; remedy: string | null } {
-  const at = message.indexOf(UNCHANGED);
-  if (at < 0) return { what: message, remedy: null };
-  return { what: message.slice(0, at).trim(), remedy: message.slice(at) };
+  const [, what, remedy = null] = PARTS.exec(message) ?? [message, message];
+  return { what: what!, remedy };
+}
+
+/** Brings back what a folder lacks, and what in it is not as it was sealed. */
+export function restoreCommand(folder: string, archive = '<the archive>'): string {
+  return `npm run archive -- --data ${folder} --to ${archive} --restore`;
 }
 
 /** The message is for the operator, and says what is wrong and what to do. */

@@ -11,11 +11,11 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { openReadOnly } from '../storage/read-only.js';
 import { openDatabase } from '../storage/sqlite.js';
-import { damageOf, JournalError, JournalUnavailable, partsOf } from './errors.js';
+import { damageOf, JournalError, JournalUnavailable, partsOf, restoreCommand } from './errors.js';
 import { FORMAT_VERSION, GENESIS, HEAD_FILE, type JournalPosition } from './format.js';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
 import { SegmentReader } from './segment-reader.js';
-import { listSegments, namesBefore, type Segment, segmentAt } from './segments.js';
+import { listSegments, namesOf, type Segment, segmentAt } from './segments.js';
 import { type JournalBatch, type JournalSource, positionAfter } from './store.js';
 
 type OpenSegment = (segment: Segment, isLast: boolean) => Promise<sqlite3.Database>;
@@ -69,13 +69,24 @@ export class JournalReader implements JournalSource {
   }
 
   async openAll(earlier: readonly Segment[]): Promise<void> {
-    const found = [...earlier, ...listSegments(this.folder)];
+    const byNumber = new Map(
+      [...listSegments(this.folder), ...earlier].map((segment) => [segment.number, segment]),
+    );
+    const found = [...byNumber.values()].sort((a, b) => a.number - b.number);
     for (const [i, segment] of found.entries()) await this.open(segment, i === found.length - 1);
-    const [first] = this.numbers;
-    for (const [number, error] of this.broken)
-      if (first === undefined || number < first) throw error;
-    if (first !== undefined) return;
-    throw new JournalError(`there is no journal at ${segmentAt(this.folder, 1).path}`, null);
+    if (this.segments.length > 0) return;
+    const [error] = this.broken.values();
+    throw (
+      error ?? new JournalError(`there is no journal at ${segmentAt(this.folder, 1).path}`, null)
+    );
+  }
+
+  /** The segments before the last one that are not there, or cannot be opened, and why not. */
+  lacking(): { segment: Segment; error: JournalError | null }[] {
+    const { numbers } = this;
+    return Array.from({ length: numbers.at(-1)! }, (_, i) => segmentAt(this.folder, i + 1))
+      .filter(({ number }) => !numbers.includes(number))
+      .map((segment) => ({ segment, error: this.broken.get(segment.number) ?? null }));
   }
 
   /** The numbers of the segments in the folder, oldest first. */
@@ -146,13 +157,16 @@ export class JournalReader implements JournalSource {
   /**
    * Checks that every segment goes on where the one before it ends, by its last rows alone. Damage
    * of those is for {@link provenEnd}: a start does not need what is before its snapshot.
+   * @param from the first sequence of interest: a segment that ends before it may be missing.
    * @throws JournalError when a segment is missing, or they are of two histories.
    */
-  async checkJoints(): Promise<void> {
+  async checkJoints(from = 1): Promise<void> {
     for (const [i, reader] of this.segments.slice(0, -1).entries()) {
+      const next = this.segments[i + 1]!;
+      const isNext = next.segment.number === reader.segment.number + 1;
+      if (!isNext && next.head.previous.sequence < from) continue;
       const end = await reader.end().catch(unlessDamage);
       await reader.release();
-      const next = this.segments[i + 1]!;
       this.checkJoint(reader, next, end ?? next.head.previous);
     }
   }
@@ -298,14 +312,16 @@ export class JournalReader implements JournalSource {
     return damageOf(path, what, good + 1);
   }
 
-  private missing(sequence: number): MissingSegments {
-    const [first] = this.segments;
-    const { count, names } = namesBefore(first!.segment.number);
-    const { path } = segmentAt(this.folder, 1);
+  /** Why the commands from `sequence` on, before the first segment, cannot be read. */
+  missing(sequence: number): MissingSegments | JournalError {
+    const first = this.segments[0]!.segment.number;
+    const broken = this.broken.get(first - 1);
+    if (broken !== undefined) return broken;
+    const names = namesOf([segmentAt(this.folder, 1), segmentAt(this.folder, first - 1)]);
     return new MissingSegments(
-      `${path} cannot be read now: sequence ${sequence} is in ${names}, which ` +
-        `${count === 1 ? 'is' : 'are'} not in the folder. Nothing was changed. Bring back what ` +
-        `was archived: npm run archive -- --data ${this.folder} --to <the archive> --restore`,
+      `the commands from sequence ${sequence} on are in ${names}, and were moved to an archive. ` +
+        'Nothing was changed. Name it: --archive <the archive>. Or bring them back: ' +
+        restoreCommand(this.folder),
     );
   }
 }

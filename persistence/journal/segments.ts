@@ -80,11 +80,10 @@ export function archivedCount(folder: string): number {
   return readdirSync(folder).filter((name) => name.endsWith(ARCHIVED)).length;
 }
 
-/** The segments before another one, in words. */
-export function namesBefore(number: number): { count: number; names: string } {
-  const count = number - 1;
-  const last = segmentName(count);
-  return { count, names: count === 1 ? last : `${segmentName(1)} to ${last}` };
+/** Segments in words, the oldest first. */
+export function namesOf(segments: readonly Segment[]): string {
+  const [first, last] = [segments[0]!, segments.at(-1)!].map(({ number }) => segmentName(number));
+  return first === last ? first! : `${first} to ${last}`;
 }
 
 /** The segments in a folder, oldest first. Earlier ones may be in an archive. */

@@ -15,19 +15,13 @@
  */
 import { existsSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { adviceFor, damageOf, JournalError } from '../journal/errors.js';
+import { adviceFor, damageOf, JournalError, partsOf, restoreCommand } from '../journal/errors.js';
 import { GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
 import { BEHIND_MAX } from '../journal/head-mark.js';
 import type { FoundJournal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
-import {
-  archivedMark,
-  listSegments,
-  namesBefore,
-  type Segment,
-  segmentAt,
-} from '../journal/segments.js';
+import { archivedMark, listSegments, namesOf, type Segment } from '../journal/segments.js';
 import { withFile } from '../storage/files.js';
 import { checkDerivedFiles, derivedFilesOf, hasJournal } from './evidence.js';
 import { checksumIn } from './snapshot/file.js';
@@ -82,7 +76,7 @@ export async function judgeFolder(
       const needed = options.checkAll === true ? null : snapshotSequence;
       const from = (needed ?? reader.firstSequence - 1) + 1;
       const end = await reader.provenEnd(from);
-      await reader.checkJoints();
+      await reader.checkJoints(from);
       await reader.checkStructure(end.sequence, from);
       if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
       await checkDerivedFiles(folder, derived, end.sequence);
@@ -140,8 +134,8 @@ function unlessJournal(error: unknown): null {
 }
 
 /**
- * What a start without earlier segments cannot prove.
- * @throws JournalError when it cannot start without them.
+ * What a start without all segments cannot prove.
+ * @throws JournalError when it needs them, or `checkAll` and they are not in an archive.
  */
 function missingNotice(
   folder: string,
@@ -149,26 +143,32 @@ function missingNotice(
   snapshotSequence: number | null,
   checkAll: boolean,
 ): string | null {
-  const [first] = reader.numbers;
-  if (first === 1) return null;
-  for (let number = 1; checkAll && number < first!; number++) {
-    const { path } = segmentAt(folder, number);
-    if (!existsSync(archivedMark(path)))
-      throw damageOf(path, ' is missing, and it was not moved to an archive', 1);
-  }
-  const { count, names: before } = namesBefore(first!);
-  const names = `the journal's ${count === 1 ? `segment ${before} is` : `segments ${before} are`}`;
+  const lacking = reader.lacking();
+  if (lacking.length === 0) return null;
+  const lost = lacking.filter(
+    ({ segment, error }) => error !== null || !existsSync(archivedMark(segment.path)),
+  );
+  const names = namesOf(lacking.map(({ segment }) => segment));
+  for (const { segment, error } of checkAll || snapshotSequence === null ? lost : [])
+    throw error ?? damageOf(segment.path, ' is missing, and it was not moved to an archive', 1);
   if (snapshotSequence === null) {
     throw new SegmentsNeeded(
-      `${names} not in the folder. Nothing was changed. Bring back what was archived: ` +
-        `npm run archive -- --data ${folder} --to <the archive> --restore`,
+      `a start needs older segments (${names}), which were moved to an archive. Nothing was ` +
+        `changed. Bring them back: ${restoreCommand(folder)}`,
       null,
     );
   }
+  const [first] = lost;
+  if (first === undefined)
+    return (
+      `older segments (${names}) are in the archive. This is normal; verify with --archive ` +
+      'proves them'
+    );
+  const { segment, error } = first;
+  const what = error === null ? `${segment.path} is missing` : partsOf(error.message).what;
   return (
-    `${names} not in the folder. Until they are back, it cannot be proven that the commands up to ` +
-    `${reader.firstSequence - 1} lead to the snapshot of sequence ${snapshotSequence}, for which ` +
-    'the journal vouches, and a history that is lost cannot be rebuilt'
+    `${what.replace(/\.$/, '')}; a start does not need it, because the snapshot of sequence ` +
+    `${snapshotSequence} is after it. What can be done: npm run doctor -- --data ${folder}`
   );
 }
 
@@ -199,18 +199,18 @@ async function markNotice(
   acceptMissingMark: boolean,
 ): Promise<string | null> {
   const { markState } = reader;
-  const behind = markState.state === 'read' ? end.sequence - markState.mark.sequence : 0;
-  const isOld = ((await reader.batchesAfterMark()) ?? 0) > BEHIND_MAX;
+  const behind = (await reader.batchesAfterMark()) ?? 0;
+  const isOld = behind > BEHIND_MAX;
   if (markState.state === 'read' && !isOld)
     return behind === 0
       ? null
-      : `journal.head was ${behind} commands behind the journal, as a crash can leave it`;
+      : `journal.head was ${behind} commits behind the journal, as a crash can leave it`;
   const state = markState.state === 'read' ? 'outdated' : markState.state;
   if (acceptMissingMark)
     return `journal.head was ${state}; the journal was accepted as complete, with its end at ${end.sequence}`;
   const older = isOld
-    ? ` (it is ${behind} commands behind, and no crash leaves it more than ${BEHIND_MAX} commits ` +
-      'behind: it was put back from a copy)'
+    ? ` (it is more than ${BEHIND_MAX} commits behind, and no crash leaves it so: it was put back ` +
+      'from a copy)'
     : '';
   throw new UnmarkedJournal(
     `${join(folder, HEAD_FILE)} is ${state}${older}, so it is unknown whether the journal, which ` +

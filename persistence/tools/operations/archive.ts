@@ -3,9 +3,10 @@
  * while the exchange trades.
  *
  * Always holds: a segment is removed from the one place only when the other has it on disk, read
- * back, with the SHA-256 that the next segment's head states. Only segments are moved that end
- * before the oldest snapshot for which the journal vouches, so every start finds what it needs. A
- * file says where one was, and how large: what is missing without it is lost.
+ * back, with the SHA-256 that the next segment's head states. No file of the archive is replaced,
+ * and one that is in the way in the data folder is kept there under another name. Only segments are
+ * moved that end before the oldest snapshot for which the journal vouches, so every start finds
+ * what it needs. A file says where one was, and how large: what is missing without it is lost.
  *
  * The archive is not trusted. Nothing is written through a link, and no more is unpacked than the
  * segment had.
@@ -25,7 +26,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { JournalError } from '../../journal/errors.js';
@@ -44,7 +45,7 @@ import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { vouchedHash } from '../../recovery/snapshot/vouched.js';
 import { createPrivateFolder, FILE_MODE, fileHash, named, syncPath } from '../../storage/files.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
-import { OperationRefused } from './folders.js';
+import { mustBeApart, OperationRefused } from './folders.js';
 
 const SUFFIX = '.gz';
 const SEALED_MODE = 0o400;
@@ -55,26 +56,51 @@ interface ArchiveRequest {
   archive: string;
 }
 
-/** Moves what may be moved; returns the names of the segments. */
-export async function archiveSegments({ folder, archive }: ArchiveRequest): Promise<string[]> {
+export interface Archived {
+  /** The names of the segments that were moved. */
+  moved: string[];
+  /** Of the oldest snapshot for which the journal vouches; 0: there is none. */
+  oldestSnapshot: number;
+}
+
+/**
+ * Moves what may be moved.
+ * @throws OperationRefused if the archive has another file under the name of one of them.
+ */
+export async function archiveSegments({ folder, archive }: ArchiveRequest): Promise<Archived> {
   await checkFolder(folder);
-  const movable = await readJournal(folder, (reader) => movableSegments(folder, reader));
-  if (movable.length > 0) await createPrivateFolder(archive);
-  for (const { path, name, hash } of movable) {
-    const to = join(archive, `${name}${SUFFIX}`);
+  mustBeArchive(folder, archive);
+  const find = (reader: JournalReader) => movableSegments({ folder, archive }, reader);
+  const { movable, oldestSnapshot } = await readJournal(folder, find);
+  for (const { path, packed, hash } of movable) {
     if (!fileHash(path).equals(hash)) throw changed(path);
-    await copyThrough(path, to, createGzip());
-    if (!(await hashOfCompressed(to)).equals(hash)) {
-      rmSync(to);
-      throw changed(to);
-    }
+    if (existsSync(packed) && !(await isPacked(packed, hash)))
+      throw new OperationRefused(
+        `${packed} is there already, and is not the ${path} that would be moved: it is damaged, ` +
+          'or of another exchange, or of this one from before a restore. Nothing was changed. ' +
+          'Each data folder needs an archive of its own: name another one',
+      );
+  }
+  if (movable.length > 0) await createPrivateFolder(archive);
+  for (const { path, packed, hash } of movable) {
+    if (!existsSync(packed))
+      await copyThrough(path, packed, createGzip(), async (copy) => {
+        if (!(await isPacked(copy, hash))) throw changed(path);
+      });
     writeMark(archivedMark(path), statSync(path).size);
     await syncPath(folder);
     rmSync(path);
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
   }
   await syncPath(folder);
-  return movable.map(({ name }) => name);
+  return { moved: movable.map(({ name }) => name), oldestSnapshot };
+}
+
+/** @throws OperationRefused for a data folder, or a folder that is not apart from `folder`. */
+function mustBeArchive(folder: string, archive: string): void {
+  mustBeApart(folder, archive);
+  if (listSegments(archive).length > 0)
+    throw new OperationRefused(`${archive} is a data folder, or a backup, and no archive`);
 }
 
 /** What a segment had, which bounds how much is unpacked. */
@@ -88,20 +114,26 @@ function writeMark(path: string, bytes: number): void {
 
 interface MovableSegment {
   path: string;
+  /** In the archive. */
+  packed: string;
   name: string;
   hash: Buffer;
 }
 
-async function movableSegments(folder: string, reader: JournalReader): Promise<MovableSegment[]> {
-  const oldest = await oldestVouched(folder, reader);
+async function movableSegments(
+  { folder, archive }: ArchiveRequest,
+  reader: JournalReader,
+): Promise<{ movable: MovableSegment[]; oldestSnapshot: number }> {
+  const oldestSnapshot = await oldestVouched(folder, reader);
   const outline = reader.outline();
   const movable: MovableSegment[] = [];
   for (const [i, { segment, fileHash: hash }] of outline.entries()) {
     const next = outline[i + 1];
-    if (next === undefined || hash === null || next.firstSequence - 1 > oldest) break;
-    movable.push({ path: segment.path, name: segmentName(segment.number), hash });
+    if (next === undefined || hash === null || next.firstSequence - 1 > oldestSnapshot) break;
+    const { number, path } = segment;
+    movable.push({ path, packed: packedIn(archive, number), name: segmentName(number), hash });
   }
-  return movable;
+  return { movable, oldestSnapshot };
 }
 
 /** The sequence of the oldest snapshot for which the journal vouches; 0: there is none. */
@@ -122,10 +154,13 @@ interface Unpacked {
   unproven: string[];
 }
 
-/** Brings back all segments that the folder lacks and can prove, the newest first. */
+/**
+ * Brings back all segments that the folder lacks, or has otherwise than they were sealed, and can
+ * prove, the newest first.
+ */
 export async function restoreSegments({ folder, archive }: ArchiveRequest): Promise<Unpacked> {
   await checkFolder(folder);
-  const unpacked = await unpack({ folder, archive, into: folder });
+  const unpacked = await unpack({ folder, archive, into: folder, orChanged: true });
   for (const { path } of listSegments(folder)) rmSync(archivedMark(path), { force: true });
   await syncPath(folder);
   return unpacked;
@@ -135,18 +170,20 @@ export async function restoreSegments({ folder, archive }: ArchiveRequest): Prom
  * Runs `work` with the segments that the folder lacks and can prove, unpacked in a temporary
  * folder. They take their room there until it ends.
  * @param archive null: none is named.
+ * @param orChanged also with those that are in the folder, and not as they were sealed.
  */
 export async function withArchive<Result>(
   folder: string,
   archive: string | null,
   work: (earlier: readonly Segment[], unproven: readonly string[]) => Promise<Result>,
+  orChanged = false,
 ): Promise<Result> {
   if (archive === null) return work([], []);
   const into = mkdtempSync(join(tmpdir(), 'unpacked-segments-'));
   const remove = () => rmSync(into, { recursive: true, force: true });
   process.once('exit', remove);
   try {
-    const { segments, unproven } = await unpack({ folder, archive, into });
+    const { segments, unproven } = await unpack({ folder, archive, into, orChanged });
     return await work(segments, unproven);
   } finally {
     process.off('exit', remove);
@@ -154,22 +191,35 @@ export async function withArchive<Result>(
   }
 }
 
+interface UnpackRequest extends ArchiveRequest {
+  into: string;
+  orChanged: boolean;
+}
+
 /** Each segment is proven by the head of the next, in the folder or unpacked before it. */
-async function unpack({
-  folder,
-  archive,
-  into,
-}: ArchiveRequest & { into: string }): Promise<Unpacked> {
+async function unpack(request: UnpackRequest): Promise<Unpacked> {
+  const { folder, archive, into, orChanged } = request;
+  mustBeArchive(folder, archive);
   const segments: Segment[] = [];
   const unproven: string[] = [];
   for (const number of archivedIn(archive)) {
-    if (existsSync(segmentAt(folder, number).path)) continue;
+    const { path } = segmentAt(folder, number);
+    const isThere = existsSync(path);
+    if (isThere && !orChanged) continue;
     const nextHash = async (reader: JournalReader) => reader.previousFileOf(number + 1);
     const hash = await readJournal(folder, nextHash, into === folder ? [] : segments);
+    const packed = packedIn(archive, number);
+    // Which of two that both differ is wrong is unknown.
+    const isAsSealed = isThere && (hash === null || fileHash(path).equals(hash));
+    if (isAsSealed || (isThere && !(await isPacked(packed, hash!)))) continue;
     if (hash === null) unproven.push(segmentName(number));
-    else segments.unshift(await bringBack({ folder, archive, number, hash, into }));
+    else segments.unshift(await bringBack({ folder, number, packed, hash, into }));
   }
   return { segments, unproven };
+}
+
+function packedIn(archive: string, number: number): string {
+  return join(archive, `${segmentName(number)}${SUFFIX}`);
 }
 
 /** The numbers of the segments in an archive, the newest first. */
@@ -184,16 +234,21 @@ function archivedIn(archive: string): number[] {
 
 interface Unpacking {
   folder: string;
-  archive: string;
   number: number;
+  packed: string;
   /** Of the file. */
   hash: Buffer;
   into: string;
 }
 
-async function bringBack({ folder, archive, number, hash, into }: Unpacking): Promise<Segment> {
+async function bringBack({
+  folder,
+  number,
+  packed: from,
+  hash,
+  into,
+}: Unpacking): Promise<Segment> {
   const segment = segmentAt(into, number);
-  const from = join(archive, `${segmentName(number)}${SUFFIX}`);
   const gunzip = createGunzip();
   const most = unpackedMost(from, archivedMark(segmentAt(folder, number).path));
   let bytes = 0;
@@ -201,11 +256,20 @@ async function bringBack({ folder, archive, number, hash, into }: Unpacking): Pr
     bytes += chunk.length;
     if (bytes > most) gunzip.destroy(changed(from));
   });
-  await copyThrough(from, segment.path, gunzip, (copy) => {
+  await copyThrough(from, segment.path, gunzip, async (copy) => {
     if (!fileHash(copy).equals(hash)) throw changed(from);
     chmodSync(copy, SEALED_MODE);
+    setAside(segment.path);
   });
   return segment;
+}
+
+/** What is in the way of a segment is kept under a name that is no segment's. */
+function setAside(path: string): void {
+  let count = 1;
+  while (existsSync(`${path}.changed-${count}`)) count++;
+  for (const suffix of ['', '-wal', '-shm'])
+    if (existsSync(path + suffix)) renameSync(path + suffix, `${path}.changed-${count}${suffix}`);
 }
 
 /** Far more than the rows of a journal shrink. */
@@ -222,7 +286,7 @@ async function copyThrough(
   from: string,
   to: string,
   through: NodeJS.ReadWriteStream,
-  check: (path: string) => void = () => {},
+  check: (path: string) => Promise<void>,
 ): Promise<void> {
   const temporary = `${to}.tmp`;
   try {
@@ -233,7 +297,7 @@ async function copyThrough(
       throw isDamage(error) ? changed(from) : named(error, temporary);
     });
     await syncPath(temporary);
-    check(temporary);
+    await check(temporary);
     renameSync(temporary, to);
   } finally {
     rmSync(temporary, { force: true });
@@ -241,10 +305,16 @@ async function copyThrough(
   await syncPath(join(to, '..'));
 }
 
-async function hashOfCompressed(path: string): Promise<Buffer> {
+/** Whether a file has a segment, compressed. */
+async function isPacked(path: string, segmentHash: Buffer): Promise<boolean> {
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path), createGunzip(), hash);
-  return hash.digest();
+  try {
+    await pipeline(createReadStream(path), createGunzip(), hash);
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
+  }
+  return hash.digest().equals(segmentHash);
 }
 
 /** Of zlib, for bytes that are not what it has written. */
@@ -255,8 +325,10 @@ function isDamage(error: unknown): boolean {
 function changed(path: string): JournalError {
   return new JournalError(
     `${path} is not the segment that was sealed: it has another SHA-256 than the next segment ` +
-      'states. It was left as it is, and so was every segment that has not been moved. Put no file ' +
-      'of a backup in its place. An exchange starts without it; npm run doctor says what can be done.',
+      'states. It was left as it is. An exchange starts without it, and npm run doctor says what ' +
+      'has its commands. Put no file of a backup in its place: a backup has other segments',
     null,
+    undefined,
+    basename(path),
   );
 }

@@ -127,17 +127,24 @@ function addArchive(program: Command, say: Say): void {
     .option('--restore', 'bring back all that the data folder lacks', false)
     .action(async ({ data, to, restore }: { data: string; to: string; restore: boolean }) => {
       const request = { folder: data, archive: to };
-      const named = (what: string, names: string[]) =>
-        say(
-          names.length === 0 ? `No segment was ${what}.` : `Segments ${what}: ${names.join(', ')}`,
+      if (!restore) {
+        const { moved, oldestSnapshot } = await archiveSegments(request);
+        return say(
+          moved.length === 0
+            ? `No segment was moved to ${to}: one is moved when it is sealed and ends before the ` +
+                `oldest snapshot that the journal vouches for (sequence ${oldestSnapshot || 'none'}).`
+            : `Segments moved to ${to}: ${moved.join(', ')}`,
         );
-      if (!restore) return named(`moved to ${to}`, await archiveSegments(request));
+      }
       const { segments, unproven } = await restoreSegments(request);
-      named(
-        `brought back from ${to}`,
-        segments.map(({ number }) => segmentName(number)),
+      const names = segments.map(({ number }) => segmentName(number)).join(', ');
+      say(
+        names === ''
+          ? `No segment was brought back from ${to}: it has none that ${data} lacks and can prove.`
+          : `Segments brought back from ${to}: ${names}`,
       );
-      if (unproven.length > 0) named(`left there, because ${data} cannot prove them`, unproven);
+      if (unproven.length > 0)
+        say(`Segments left there, because ${data} cannot prove them: ${unproven.join(', ')}`);
     });
 }
 

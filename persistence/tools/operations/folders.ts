@@ -10,10 +10,11 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
 } from 'node:fs';
-import { join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { Engine } from '../../../engine/engine.js';
 import { JournalError } from '../../journal/errors.js';
 import { GENESIS, HEAD_FILE, type JournalPosition } from '../../journal/format.js';
@@ -73,11 +74,17 @@ export async function orNothing<Result>(
   }
 }
 
-/** @throws OperationRefused if one of the folders is within the other. */
+/** @throws OperationRefused if one of the folders is within the other, links included. */
 export function mustBeApart(from: string, to: string): void {
-  const [a, b] = [resolve(from) + sep, resolve(to) + sep];
+  const [a, b] = [realPath(from) + sep, realPath(to) + sep];
   if (!a.startsWith(b) && !b.startsWith(a)) return;
   throw new OperationRefused(`${from} and ${to} are not apart: name a folder elsewhere`);
+}
+
+/** Of a folder that may not be there yet. */
+function realPath(path: string): string {
+  const whole = resolve(path);
+  return existsSync(whole) ? realpathSync(whole) : join(realPath(dirname(whole)), basename(whole));
 }
 
 /**

@@ -470,7 +470,7 @@ describe('journal.head', () => {
     writeFileSync(at(folder, 'journal.head'), older);
     const { engine: recovered, notice } = await start(folder);
     expect([recovered.digest(), recovered.sequence]).toEqual([engine.digest(), 70]);
-    expect(notice).toContain('40 commands behind');
+    expect(notice).toContain('4 commits behind');
     expect((await start(folder)).notice).toBeNull();
   });
 
@@ -521,7 +521,7 @@ describe('journal.head', () => {
       writeFileSync(at(folder, 'journal.head'), torn);
       notices.push((await start(folder)).notice);
     }
-    expect(notices.sort()).toEqual([expect.stringContaining('10 commands behind'), null]);
+    expect(notices.sort()).toEqual([expect.stringContaining('1 commits behind'), null]);
   });
 
   it("that is missing is refused, because the journal's end is unknown, unless the operator accepts it", async () => {

@@ -19,7 +19,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import sqlite3 from 'sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -285,12 +285,31 @@ describe('damage', () => {
     await journalErrorOf(recoveredBy(folder));
   });
 
-  it.each([2, 5])('segment %i is missing', async (number) => {
+  it('a segment after the snapshot is missing: a start is refused', async () => {
     const folder = folders.copy(original);
-    renameSync(segmentAt(folder, number).path, join(folder, 'aside'));
+    renameSync(segmentAt(folder, 5).path, join(folder, 'aside'));
     const error = await journalErrorOf(recoveredBy(folder));
     expect(error.message).toMatch(/is missing or empty, but later segments/);
   });
+
+  it.each(['missing', 'no database'])(
+    'a segment before the snapshot is %s: a start says so, and does not need it',
+    async (what) => {
+      for (const number of [1, 2]) {
+        const folder = folders.copy(original);
+        const { path } = segmentAt(folder, number);
+        rmSync(path);
+        if (what !== 'missing') writeFileSync(path, Buffer.alloc(8192, 'x'));
+        const { notice, digest } = await recoveredBy(folder);
+        expect(digest).toBe(lastDigest());
+        expect(notice).toMatch(new RegExp(`${path}.*; a start does not need it`));
+        const run = await replayTool(folder, 'verify');
+        expect([run.status, run.err]).toEqual([1, expect.stringContaining(path)]);
+        rmSync(join(folder, 'snapshots'), { recursive: true });
+        await journalErrorOf(recoveredBy(folder));
+      }
+    },
+  );
 
   it('the last segment is missing: acknowledged commands are', async () => {
     const folder = folders.copy(original);
@@ -399,8 +418,7 @@ describe('an archive', () => {
     expect(listSegments(folder)[0]!.number).toBe(4);
     const { notice, digest } = await recoveredBy(folder);
     expect(digest).toBe(lastDigest());
-    expect(notice).toMatch(/segments journal\.db to journal-000003\.db are not in the folder/);
-    expect(notice).toMatch(/cannot be proven/);
+    expect(notice).toMatch(/segments \(journal\.db to journal-000003\.db\) are in the archive/);
     // What the operator has moved away is no damage.
     const verified = await replayTool(folder, 'verify');
     expect([verified.status, verified.err]).toEqual([0, '']);
@@ -455,7 +473,7 @@ describe('an archive', () => {
     await archive(folder, folders.make());
     rmSync(join(folder, 'snapshots'), { recursive: true });
     const error = await journalErrorOf(recoveredBy(folder));
-    expect(error.message).toMatch(/journal\.db to journal-000003\.db are not in the folder/);
+    expect(error.message).toMatch(/\(journal\.db to journal-000003\.db\), .* --restore/);
   });
 
   it('of a newer folder: what the folder cannot prove is left there', async () => {
@@ -482,9 +500,61 @@ describe('an archive', () => {
     rmSync(join(folder, 'snapshots'), { recursive: true });
     const run = await archive(folder, folders.make());
     expect(run.status).toBe(0);
-    expect(run.out).toContain('No segment was moved');
+    expect(run.out).toMatch(/No segment was moved.*\(sequence none\)/);
     expect(listSegments(folder)[0]!.number).toBe(1);
   });
+
+  it('of another exchange, or of this one from before a restore, is not overwritten', async () => {
+    const [folder, other, to] = [folders.copy(original), folders.copy(original), folders.make()];
+    await archive(folder, to);
+    const kept = readFileSync(join(to, 'journal-000002.db.gz'));
+    for (const name of ['journal.db.gz', 'journal-000003.db.gz']) rmSync(join(to, name));
+    writeFileSync(join(to, 'journal-000002.db.gz'), gzipSync('another'));
+    const run = await archive(other, to);
+    expect([run.status, run.err]).toEqual([
+      2,
+      expect.stringMatching(/journal-000002\.db\.gz is there already/),
+    ]);
+    expect(listSegments(other)).toHaveLength(listSegments(original).length);
+    expect(existsSync(join(to, 'journal.db.gz'))).toBe(false);
+    writeFileSync(join(to, 'journal-000002.db.gz'), kept);
+    expect((await archive(other, to)).status).toBe(0);
+  });
+
+  it('is a folder of its own', async () => {
+    const folder = folders.copy(original);
+    const link = folders.make();
+    symlinkSync(folder, link);
+    for (const to of [folder, join(folder, 'archive'), link]) {
+      const run = await archive(folder, to);
+      expect([run.status, run.err]).toEqual([2, expect.stringContaining('are not apart')]);
+    }
+    const run = await archive(folder, original);
+    expect([run.status, run.err]).toEqual([2, expect.stringContaining('is a data folder')]);
+    expect(listSegments(folder)).toHaveLength(listSegments(original).length);
+  });
+
+  it.each(['missing', 'changed', 'of another journal', 'no database'])(
+    'brings back a segment that is %s, and keeps what is in the way',
+    async (what) => {
+      const [moved, to] = [folders.copy(original), folders.make()];
+      await archive(moved, to);
+      for (const number of [1, 2]) {
+        const folder = folders.copy(original);
+        const { path } = segmentAt(folder, number);
+        const before = readFileSync(path);
+        rmSync(path);
+        if (what === 'changed') writeFileSync(path, Buffer.concat([before, Buffer.alloc(4096)]));
+        if (what === 'of another journal') copyFileSync(segmentAt(original, 3).path, path);
+        if (what === 'no database') writeFileSync(path, 'x'.repeat(8192));
+        const back = await archive(folder, to, '--restore');
+        expect(back.out).toBe(`Segments brought back from ${to}: ${basename(path)}\n`);
+        expect(readFileSync(path)).toEqual(before);
+        expect(existsSync(`${path}.changed-1`)).toBe(what !== 'missing');
+        expect((await replayJson(folder, 'verify')).good).toBe(true);
+      }
+    },
+  );
 
   it('is not trusted: no link is followed, and no more is unpacked than the segment had', async () => {
     const folder = folders.copy(original);
