@@ -12,12 +12,12 @@ import type { Config } from './config.js';
 import { serveContract } from './contract/serve.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
-import type { admit } from './http/admission.js';
 import type { Gateway, Sequencing } from './http/gateway.js';
 import { hostAndPort } from './http/listen-addresses.js';
 import type { Route } from './http/route.js';
 import { HttpServer } from './http/server.js';
 import { UnsentAnswers } from './http/unsent-answers.js';
+import type { serve } from './http/way.js';
 import type { Log } from './observe/log.js';
 import { RationedLog } from './observe/rationed-log.js';
 import { registerStanding } from './observe/standing.js';
@@ -57,7 +57,7 @@ interface ServersOptions {
   follower: Follower | null;
   operatorRoutes: readonly Route[];
   /** What a replica has of its own. */
-  admit?: typeof admit;
+  serve?: typeof serve;
   remote?: RemoteOrders;
 }
 
@@ -73,7 +73,7 @@ export class Servers {
   constructor(private readonly options: ServersOptions) {
     const { config, gateway, operatorRoutes } = options;
     this.routes = routesOf(config);
-    this.open = new HttpServer(gateway, this.routes, options.admit);
+    this.open = new HttpServer(gateway, this.routes, options.serve);
     this.operations =
       config.operationsPort === null ? null : new HttpServer(gateway, operatorRoutes);
     this.sockets =

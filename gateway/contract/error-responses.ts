@@ -30,6 +30,7 @@ const TOKEN_CODES = [
 
 const CODES_OF_ACCESS: Record<Access, readonly ErrorCode[]> = {
   open: [],
+  openOrPartner: ['partner_key_required'],
   public: TOKEN_CODES,
   session: ['missing_token', ...TOKEN_CODES],
   partner: ['partner_key_required', 'user_mismatch'],
@@ -50,7 +51,6 @@ export function errorCodesOf(route: Route): ErrorCode[] {
     codes.add('cross_site_request');
   if (route.access === 'session' && (route.method !== 'GET' || route.handlesCredentials === true))
     codes.add('scope_insufficient');
-  if (route.takesPartnerKey === true) codes.add('partner_key_required');
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
   if (isRateLimited(route)) codes.add('rate_limited');
   if (route.body !== undefined && route.access !== 'operator') codes.add('outcome_unknown');
@@ -70,7 +70,7 @@ type Answers = Partial<Record<ErrorCode, ErrorAnswer>>;
 /** Errors with a message that is specific to the route. */
 export function ownAnswersOf(route: Route): Answers {
   if (route.access === 'partner') return { user_mismatch: rejection('user_not_of_partner', 0, 0) };
-  if (route.takesPartnerKey !== true) return {};
+  if (route.access !== 'openOrPartner') return {};
   return { partner_key_required: errorAnswer('partner_key_required', {}, UNKNOWN_PARTNER_KEY) };
 }
 

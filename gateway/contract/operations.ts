@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { Quota } from '../fair-use/fair-use.js';
 import { quotaOf } from '../http/call.js';
+import { JSON_TYPE } from '../http/response-head.js';
 import type { Access, Route, RouteExample } from '../http/route.js';
 import { errorCodesOf, errorResponses, isRateLimited, ownAnswersOf } from './error-responses.js';
 import type { Header, MediaType, Operation, RequestBody, Response, Security } from './openapi.js';
@@ -30,10 +31,9 @@ export const NO_CREDENTIAL: Security = [];
 const SESSION: Security = [{ userToken: [] }, { cookie: [] }];
 export const SESSION_OR_NONE: Security = [{}, ...SESSION];
 
-const PARTNER_OR_NONE: Security = [{}, { partnerKey: [] }];
-
 const SECURITY: Record<Access, Security> = {
   open: NO_CREDENTIAL,
+  openOrPartner: [{}, { partnerKey: [] }],
   public: SESSION_OR_NONE,
   session: SESSION,
   partner: [{ partnerKey: [] }],
@@ -49,7 +49,7 @@ export function operationOf(route: Route, schemas: Schemas): Operation {
     summary: route.summary,
     description: descriptionOf(route),
     tags: [tagOf(route)],
-    security: route.takesPartnerKey === true ? PARTNER_OR_NONE : SECURITY[route.access],
+    security: SECURITY[route.access],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: requestBody(route.body, schemas, example) }),
     responses: withHeaders(route, {
@@ -75,6 +75,7 @@ function descriptionOf(route: Route): string {
 
 const ACCESS_TEXTS: Record<Access, string> = {
   open: 'Needs no session.',
+  openOrPartner: 'Needs no session.',
   public: 'Needs no session; a token that is sent is checked.',
   session: 'Needs a session.',
   partner: 'Needs a partner key.',
@@ -121,9 +122,9 @@ function successes(
     const content: MediaType = { schema: schemas.of(schema, 'output') };
     if (example.response !== undefined)
       content.examples = { response: { value: example.response } };
-    responses[status].content = { [route.produces ?? 'application/json']: content };
-    if (route.alsoProduces !== undefined)
-      responses[status].content[route.alsoProduces] = { schema: { type: 'string' } };
+    const [usual, ...others] = route.produces ?? [JSON_TYPE];
+    responses[status].content = { [usual!]: content };
+    for (const type of others) responses[status].content[type] = { schema: { type: 'string' } };
   }
   return responses;
 }
@@ -180,7 +181,7 @@ function withHeaders(route: Route, responses: Record<string, Response>): Record<
     if (status === '429') headers['Retry-After'] = RETRY_AFTER;
     if (status === '503') headers['Retry-After'] = { ...RETRY_AFTER, required: false };
     if (replays && REPLAYABLE.includes(status)) headers['Idempotency-Replayed'] = REPLAYED;
-    if (route.alsoProduces !== undefined && status === '200') headers['Link'] = NEXT_PAGE;
+    if ((route.produces ?? []).length > 1 && status === '200') headers['Link'] = NEXT_PAGE;
     if (route.caching !== undefined && status < '400') headers['ETag'] = ETAG;
     if (route.caching !== undefined && status === '200')
       headers['Content-Encoding'] = CONTENT_ENCODING;

@@ -62,9 +62,13 @@ export class ForwardedCall extends Call {
     return this.options.addressBytes;
   }
 
-  override answerAt(sequence: number, status: number, text: string | Uint8Array): void {
+  override answerWhenDurable(
+    status: number,
+    text: string | Uint8Array,
+    sequence = this.engine.sequence,
+  ): void {
     this.sequence = sequence;
-    super.answerAt(sequence, status, text);
+    super.answerWhenDurable(status, text, sequence);
   }
 
   protected override send(): void {

@@ -12,7 +12,6 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AccessKey, AccessKeys } from '../auth/access-keys.js';
-import { admit } from '../http/admission.js';
 import { ReceivedBody } from '../http/body.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
@@ -21,6 +20,7 @@ import { Request } from '../http/request.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../http/response-head.js';
 import { parameterNames, type Route } from '../http/route.js';
 import { Router } from '../http/router.js';
+import { serve } from '../http/way.js';
 import { writeError } from '../http/write-error.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { addressIn, ForwardedCall, rawRequest } from './forwarded-call.js';
@@ -226,7 +226,7 @@ export class GatewayListener {
     else if (request.problems !== null) call.refuseNow(invalidRequest(request.problems));
     else {
       const received = new ReceivedBody(body, head.isTooLarge === true);
-      admit(call, served.route, received);
+      serve(call, served.route, received);
     }
   }
 

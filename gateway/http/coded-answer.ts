@@ -44,11 +44,11 @@ function send(call: Call, sequence: number, { tag, coding, bytes }: Coded): void
   if (tag !== null) call.addHeader('ETag', tag);
   call.addHeader('Vary', 'Accept-Encoding');
   if (bytes === null) {
-    call.answerAt(sequence, 304, '');
+    call.answerWhenDurable(304, '', sequence);
     return;
   }
   if (coding !== '') call.addHeader('Content-Encoding', coding);
-  call.answerAt(sequence, 200, bytes);
+  call.answerWhenDurable(200, bytes, sequence);
 }
 
 function sharedCopy(text: string): Uint8Array {

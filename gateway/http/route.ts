@@ -4,20 +4,19 @@
  */
 import type { z } from 'zod';
 import type { Command } from '../../engine/interface/commands.js';
-import type { Session } from '../auth/sessions.js';
 import { NoQuery } from '../json/fields.js';
-import type { AnsweredRoute, Call } from './call.js';
+import type { Call, CalledRoute } from './call.js';
 import type { ErrorCode } from './errors.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * Who may use a route. `open`: everyone; credentials are ignored (a stale cookie must not prevent
- * signing in). `public`: everyone; credentials are checked if present. `session`: signed-in users.
- * `partner`: holders of a partner key. `operator`: holders of an operator key, on an address of
- * their own.
+ * signing in). `openOrPartner`: the same, but a partner key is checked if present. `public`:
+ * everyone; credentials of users are checked if present. `session`: signed-in users. `partner`:
+ * holders of a partner key. `operator`: holders of an operator key, on an address of their own.
  */
-export type Access = 'open' | 'public' | 'session' | 'partner' | 'operator';
+export type Access = 'open' | 'openOrPartner' | 'public' | 'session' | 'partner' | 'operator';
 
 /** A request and its response, for the description of the API. */
 export interface RouteExample {
@@ -28,13 +27,11 @@ export interface RouteExample {
 }
 
 /** The server passes each handler the values that the route's own schemas parsed. */
-export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
+export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
   method: Method;
   /** Below /api, with parameters as `:name`. */
   path: string;
   access: Access;
-  /** Whether an open route also accepts a partner key, which is then checked. */
-  takesPartnerKey?: boolean;
   /** Whether only the password's own token may use the route, because it handles credentials. */
   handlesCredentials?: boolean;
   /** One line for the OpenAPI document. */
@@ -48,7 +45,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
    * Reads the usual bodies from their bytes straight into a command, at a fraction of the cost of
    * the schemas. null: the schemas decide. Only on routes that need a session and no query.
    */
-  readCommand?(call: Call, body: Uint8Array, session: Session): Command | null;
+  readCommand?(call: Call, body: Uint8Array): Command | null;
   /**
    * Reports fields of the body, or of the query if there is no body, that are required because of
    * other fields. Called if the schema refuses the request: it checks no rules across fields then.
@@ -61,16 +58,16 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
    * before it is read is told to wait for that.
    */
   costAtMost?(query: string, body: Uint8Array): number;
-  /** Whether the answer is about the process that gives it, so a replica always gives its own. */
-  isOfProcess?: boolean;
-  /** Whether only the leader knows the answer, which is not in the journal. */
-  isLeaders?: boolean;
+  /**
+   * Who answers a read that reaches a replica. `process`: always the replica, because it is about
+   * the process that answers. `leader`: the leader, because the answer is not in the journal.
+   * Default: the replica, while its state is not too old.
+   */
+  answeredBy?: 'process' | 'leader';
   /** Whether the route honours Idempotency-Key. */
   idempotent?: boolean;
   /** Status → schema of the body; null: no body. */
   responses: Record<number, z.ZodType | null>;
-  /** The other content type of a success, which the header Accept can ask for. */
-  alsoProduces?: string;
   example: RouteExample;
   /** Errors that depend on the exchange's state. The others follow from the fields of the route. */
   errors?: readonly ErrorCode[];

@@ -11,7 +11,6 @@ import type { Cancelling } from '../commands/cancels.js';
 import type { FieldProblems } from '../json/problems.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
-import { admit } from './admission.js';
 import { BODY_MS_MAX, ReceivedBody, Receiving } from './body.js';
 import { Call, quotaOf } from './call.js';
 import { errorAnswer, invalidRequest } from './errors.js';
@@ -19,11 +18,12 @@ import type { Gateway } from './gateway.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
 import { type Method, parameterNames, type Route } from './route.js';
 import { type Handler, type Refuse, Router, type ServerRouter } from './router.js';
+import { serve } from './way.js';
 
 const BASE = '/api';
 const SWEEP_MS = 500;
 const NO_BODY = new ReceivedBody(new Uint8Array(0));
-const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const;
+const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const;
 
 export class HttpServer<Sockets extends ServerRouter = Router> {
   private readonly router: Sockets;
@@ -38,7 +38,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     private readonly gateway: Gateway,
     routes: readonly Route[],
     /** Answers a request; a replica has its own. */
-    private readonly admitWith: typeof admit = admit,
+    private readonly serveWith: typeof serve = serve,
     /** Where the sockets are, if not in this thread. */
     routerOf: ((refuse: Refuse) => Sockets) | null = null,
   ) {
@@ -48,7 +48,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
       (new Router(gateway.config.trustProxy, this.refuseAmbiguous) as ServerRouter as Sockets);
     const methodsByPath = new Map<string, Method[]>();
     for (const route of routes) {
-      this.serve(route);
+      this.register(route);
       methodsByPath.set(route.path, [...(methodsByPath.get(route.path) ?? []), route.method]);
     }
     for (const [path, methods] of methodsByPath) this.refuseOtherMethods(path, methods);
@@ -101,28 +101,22 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     this.router.close();
   }
 
-  private serve(route: Route): void {
-    const verb = REGISTER[route.method];
+  private register(route: Route): void {
+    const verb = VERBS[route.method];
     const path = BASE + route.path;
     const names = parameterNames(route.path);
     if (names.length > PARAMETERS_MAX) throw new Error(`too many parameters: ${route.path}`);
     const counts = this.gateway.metrics.answersOf(route);
-    const begin = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => {
+    const handler: Handler = (response, request, raw) => {
       request.readParameters(raw, names);
-      return this.begin(response, request, route, counts);
+      const call = this.begin(response, request, route, counts);
+      if (route.body === undefined) this.answer(call, route, NO_BODY);
+      else this.receive(call, response, route);
     };
-    if (route.body !== undefined) {
-      const handler: Handler = (response, request, raw) => {
-        this.receive(begin(response, request, raw), response, route);
-      };
-      this.router.onBody(verb, path, handler, cancellingOf(route));
-      return;
-    }
-    for (const each of verb === 'get' ? (['get', 'head'] as const) : [verb]) {
-      this.router.on(each, path, (response, request, raw) => {
-        this.admit(begin(response, request, raw), route, NO_BODY);
-      });
-    }
+    if (route.body !== undefined) this.router.onBody(verb, path, handler, cancellingOf(route));
+    else
+      for (const each of verb === 'get' ? (['get', 'head'] as const) : [verb])
+        this.router.on(each, path, handler);
   }
 
   private refuseOtherMethods(path: string, methods: Method[]): void {
@@ -134,7 +128,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
       const call = this.begin(response, request, null);
       if (isPreflight(request, siteOrigins)) {
         for (const header of preflightHeaders(allowed)) call.addHeader(...header);
-        call.answerEmpty(204);
+        call.answerNow(204, '');
         return;
       }
       call.addHeader('Allow', allowed);
@@ -150,7 +144,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
       this.receiving.delete(call);
       if (call.isOver) return;
       if (body.isLate) this.refuseSlow(call);
-      else this.admit(call, route, body);
+      else this.answer(call, route, body);
     };
     this.router.receive(response, (body) => {
       // While this request is unanswered, uWebSockets.js accepts no request behind it.
@@ -181,9 +175,9 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
   }
 
   /** An exception in a handler is a bug: memory may be half changed, so the process ends. */
-  private admit(call: Call, route: Route, body: ReceivedBody): void {
+  private answer(call: Call, route: Route, body: ReceivedBody): void {
     try {
-      this.admitWith(call, route, body);
+      this.serveWith(call, route, body);
     } catch (error) {
       this.gateway.fail(error);
     }

@@ -19,12 +19,12 @@ import {
   READ_MS,
 } from '../forwarding/forwarder.js';
 import type { RequestHead } from '../forwarding/frames.js';
-import { admit } from '../http/admission.js';
 import type { ReceivedBody } from '../http/body.js';
 import type { Call } from '../http/call.js';
 import { OUTCOME_UNKNOWN } from '../http/errors.js';
 import { IDEMPOTENCY_KEY } from '../http/request.js';
 import type { Route } from '../http/route.js';
+import { serve } from '../http/way.js';
 import type { LastAnswers } from './last-answers.js';
 
 /** The maximum age of the state from which a replica answers. */
@@ -40,16 +40,16 @@ export interface ReplicaState {
 export class ReplicaAdmission {
   constructor(private readonly state: ReplicaState) {}
 
-  readonly admit = (call: Call, route: Route, body: ReceivedBody): void => {
+  readonly serve = (call: Call, route: Route, body: ReceivedBody): void => {
     if (body.unread) call.closeAfterAnswer();
     if (call.gateway.isStopping()) call.refuseUnavailable();
-    else if (this.isAnsweredHere(call, route)) admit(call, route, body);
+    else if (this.isAnsweredHere(call, route)) serve(call, route, body);
     else this.forward(call, route, body);
   };
 
   private isAnsweredHere(call: Call, route: Route): boolean {
-    if (route.body !== undefined || route.isLeaders === true) return false;
-    if (route.isOfProcess === true) return true;
+    if (route.body !== undefined || route.answeredBy === 'leader') return false;
+    if (route.answeredBy === 'process') return true;
     if (route.access === 'partner' || this.state.ageMs() > AGE_MS_MAX) return false;
     const { request, gateway } = call;
     const token = tokenIn(request);

@@ -138,9 +138,9 @@ async function open(parts: Parts, started: Started): Promise<Running> {
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
   const gateway = gatewayOf(parts, { clock, metrics, waits, link, isStopping: () => stopping });
   started.add(() => gateway.coder.stop());
-  const { admit } = new ReplicaAdmission({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
+  const { serve } = new ReplicaAdmission({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
   const ownRoutes = operatorRoutes.filter(({ body }) => body === undefined);
-  const servers = new Servers({ ...parts, gateway, operatorRoutes: ownRoutes, admit, remote });
+  const servers = new Servers({ ...parts, gateway, operatorRoutes: ownRoutes, serve, remote });
   started.add(() => servers.close());
   const { stream } = servers;
   started.add(() => stream.stop(STOP_MS.stream));

@@ -5,8 +5,11 @@
 import type { z } from 'zod';
 import type { Call } from '../http/call.js';
 import { answerCoded } from '../http/coded-answer.js';
+import { JSON_TYPE } from '../http/response-head.js';
 
-export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
+const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
+/** Of a list: what it usually is, and what the header Accept can ask for. */
+export const LIST_TYPES = [JSON_TYPE, CSV_TYPE];
 
 /** The name of each column, and the field of an entry that is in it. */
 export type Columns = readonly (readonly [name: string, field: string, inner?: string])[];

@@ -9,7 +9,7 @@ import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
-import { answerList, type Columns, CSV_TYPE, columnsOf } from '../csv.js';
+import { answerList, type Columns, columnsOf, LIST_TYPES } from '../csv.js';
 import { type Filter, filterOf } from '../filters.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest, pageOf, refuseCursor, startOf } from '../paging.js';
@@ -45,7 +45,7 @@ export const accountHistoryRoutes: Route[] = [
     caching: 'private',
     query: LedgerQuery,
     responses: { 200: Ledger },
-    alsoProduces: CSV_TYPE,
+    produces: LIST_TYPES,
     errors: ['unavailable'],
     example: examples.ledger,
     handle(call) {
@@ -82,7 +82,7 @@ export const accountHistoryRoutes: Route[] = [
     caching: 'private',
     query: OrdersQuery,
     responses: { 200: Orders },
-    alsoProduces: CSV_TYPE,
+    produces: LIST_TYPES,
     errors: ['unavailable'],
     example: examples.orders,
     handle(call) {
@@ -114,10 +114,10 @@ export const accountHistoryRoutes: Route[] = [
       readHistory(call, { kind: 'userOrder', userId, orderId }, (order, sequence) => {
         if (order === null) call.refuseWhenDurable(errorAnswer('order_not_found'));
         else
-          call.answerAt(
-            sequence,
+          call.answerWhenDurable(
             200,
             jsonText<typeof OrderRecord>({ ...orderRecordOf(engine, order), sequence }),
+            sequence,
           );
       });
     },

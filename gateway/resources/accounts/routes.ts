@@ -38,10 +38,10 @@ export const userRoutes: Route[] = [
       readHistory(call, request, ({ account: shown, rank }, sequence) => {
         // The registration of a new account may not be durable yet.
         if (shown !== null)
-          call.answerAt(
-            sequence,
+          call.answerWhenDurable(
             200,
             jsonText<typeof Profile>({ ...profileOf(shown), rank, sequence }),
+            sequence,
           );
         else call.refuseWhenDurable(errorAnswer('user_not_found'));
       });
@@ -59,7 +59,7 @@ export const userRoutes: Route[] = [
     handle(call) {
       const { sequence } = call.engine;
       const balance = balanceFieldsOf(call.engine.account(call.userId)!);
-      call.answer(
+      call.answerWhenDurable(
         200,
         jsonText<typeof Balance>({ userId: `u${call.userId}`, ...balance, sequence }),
       );
@@ -88,7 +88,7 @@ export const userRoutes: Route[] = [
       if (page === null) return;
       const positions = page.entries.map((position) => positionOf(engine, position));
       const { nextCursor } = page;
-      call.answer(
+      call.answerWhenDurable(
         200,
         jsonText<typeof Positions>({ positions, nextCursor, sequence: engine.sequence }),
       );
@@ -113,7 +113,7 @@ export const userRoutes: Route[] = [
       const { userId, code, referredUsers } = referral;
       const isOwn = call.userId === account.userId;
       const shown = isOwn ? referral : { userId, code, referredUsers };
-      call.answer(200, jsonText<typeof Referral>({ ...shown, sequence }));
+      call.answerWhenDurable(200, jsonText<typeof Referral>({ ...shown, sequence }));
     },
   }),
 

@@ -63,8 +63,8 @@ export const batchRoutes: Route[] = [
       'amount_too_small',
     ],
     example: examples.batch,
-    readCommand: (call, body, { userId }) =>
-      reader.read(call.engine, body, userId, call.idempotencyKey),
+    readCommand: ({ engine, userId, idempotencyKey }, body) =>
+      reader.read(engine, body, userId, idempotencyKey),
     // The rest of the batch is looked at once it has been read.
     quota: (body) => (beginsWithCancel(body) ? 'cancels' : 'orders'),
     costAtMost: (_query, body) => operationsNamedIn(body),

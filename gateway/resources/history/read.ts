@@ -18,7 +18,7 @@ export function readHistory<Kind extends HistoryKind>(
   call: Call,
   request: RequestOf<Kind>,
   respond: (answer: HistoryAnswers[Kind], sequence: number) => void,
-  refuse = () => call.refuseUnavailable(),
+  refuse: () => void = () => call.refuseUnavailable(),
 ): void {
   const { gateway } = call;
   if (gateway.history === null) {

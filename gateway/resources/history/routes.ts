@@ -18,7 +18,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
-import { answerList, CSV_TYPE, columnsOf } from '../csv.js';
+import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
 import { filterOf } from '../filters.js';
 import { findAccount, isListed } from '../find.js';
 import { cursorOf, type PageRequest, startOf, startPosition } from '../paging.js';
@@ -79,7 +79,7 @@ export const historyRoutes: Route[] = [
     caching: 'public',
     query: PagedQuery,
     responses: { 200: MarketTrades },
-    alsoProduces: CSV_TYPE,
+    produces: LIST_TYPES,
     errors: ['market_not_found', 'unavailable'],
     example: examples.marketTrades,
     handle(call) {
@@ -103,7 +103,7 @@ export const historyRoutes: Route[] = [
     caching: 'public',
     query: UserTradesQuery,
     responses: { 200: UserTrades },
-    alsoProduces: CSV_TYPE,
+    produces: LIST_TYPES,
     errors: ['user_not_found', 'unavailable'],
     example: examples.userTrades,
     handle(call) {
@@ -167,7 +167,7 @@ export const historyRoutes: Route[] = [
         const nextCursor =
           page.nextCursor === null ? null : leaderboardCursor(list, page.nextCursor);
         const fields = { metric, period, entries, nextCursor, atMs: page.atMs, sequence };
-        call.answerAt(sequence, 200, jsonText<typeof Leaderboard>(fields));
+        call.answerWhenDurable(200, jsonText<typeof Leaderboard>(fields), sequence);
       });
     },
   }),

@@ -106,7 +106,7 @@ export const marketEventRoutes: Route[] = [
       readHistory(call, { kind: 'journalBatch', sequence }, (batch) => {
         const { digest, firstSequence, lastSequence, hash } = batch;
         const fields = { sequence, digest, batch: { firstSequence, lastSequence, hash } };
-        call.answerAt(lastSequence, 200, jsonText<typeof Digest>(fields));
+        call.answerWhenDurable(200, jsonText<typeof Digest>(fields), lastSequence);
       });
     },
   }),

@@ -42,14 +42,14 @@ export function answerMarkets(call: MarketsCall, after: number | null): void {
     return isComplete ? pageText(call, cutPage(known, query.limit, null)) : '';
   });
   if (text !== '') {
-    call.answer(200, text);
+    call.answerWhenDurable(200, text);
     return;
   }
   const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
   const request = { kind: 'pastMarkets', asset, limit: query.limit, cursor: after } as const;
   readHistory(call, request, (page) => {
     const markets = merged(call, knownMarkets(call, after), page);
-    call.answer(200, pageText(call, cutPage(markets, query.limit, page.nextCursor)));
+    call.answerWhenDurable(200, pageText(call, cutPage(markets, query.limit, page.nextCursor)));
   });
 }
 

@@ -74,7 +74,7 @@ export const marketRoutes: Route[] = [
         activeMarkets(engine, query.asset),
       );
       const serverTimeMs = gateway.clock.nowMs();
-      call.answer(
+      call.answerWhenDurable(
         200,
         `{"markets":[${markets}],"serverTimeMs":${serverTimeMs},"sequence":${engine.sequence}}`,
       );
@@ -122,7 +122,7 @@ export const marketRoutes: Route[] = [
       const bytes = bookTexts.get(engine, marketId * DEPTHS + depth, () =>
         orderbookBytes(engine, marketId, engine.depth(marketId, depth)!, engine.sequence),
       );
-      call.answer(200, bytes);
+      call.answerWhenDurable(200, bytes);
     },
   }),
 
@@ -149,7 +149,7 @@ export const marketRoutes: Route[] = [
       const { engine, userId } = call;
       const limits = { budgetMicros: amount, sizeLots: shares, priceTicks: price ?? worstTicks };
       const quote = engine.quote({ ...order, ...limits, userId })!;
-      call.answer(200, quoteText(engine, order, quote, engine.sequence));
+      call.answerWhenDurable(200, quoteText(engine, order, quote, engine.sequence));
     },
   }),
 ];
@@ -159,7 +159,7 @@ function answerWithoutHistory(call: Call, marketId: number): void {
   const { engine } = call;
   const market = engine.market(marketId);
   if (market?.status !== MarketStatus.ACTIVE) call.refuseUnavailable();
-  else call.answer(200, marketText(engine, market, engine.sequence, null));
+  else call.answerWhenDurable(200, marketText(engine, market, engine.sequence, null));
 }
 
 /** The market; null: there is none, and the request has been refused. */

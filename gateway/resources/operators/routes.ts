@@ -130,7 +130,7 @@ export const operatorRoutes: Route[] = [
     quota: null,
     responses: { 200: OperatorStatus },
     example: {},
-    handle: (call) => call.answer(200, jsonText<typeof OperatorStatus>(statusOf(call))),
+    handle: (call) => call.answerWhenDurable(200, jsonText<typeof OperatorStatus>(statusOf(call))),
   }),
   defineRoute({
     method: 'GET',
@@ -145,9 +145,12 @@ export const operatorRoutes: Route[] = [
     handle(call) {
       const { engine } = call;
       const account = engine.account(engine.findUser(call.query.username));
-      if (account === null) return call.refuseWhenDurable(NO_SUCH_NAME);
+      if (account === null) {
+        call.refuseWhenDurable(NO_SUCH_NAME);
+        return;
+      }
       const { userId, username } = account;
-      call.answer(200, jsonText<typeof FoundUser>({ userId: `u${userId}`, username }));
+      call.answerWhenDurable(200, jsonText<typeof FoundUser>({ userId: `u${userId}`, username }));
     },
   }),
   defineRoute({
@@ -179,7 +182,7 @@ export const operatorRoutes: Route[] = [
         positions: positions.map((position) => positionOf(engine, position)),
         sequence: engine.sequence,
       });
-      call.answer(200, text);
+      call.answerWhenDurable(200, text);
     },
   }),
   defineRoute({
@@ -201,7 +204,7 @@ export const operatorRoutes: Route[] = [
       if (page === null) return;
       const actions = page.entries.map((action) => actionOf(call, action));
       const { nextCursor } = page;
-      call.answer(
+      call.answerWhenDurable(
         200,
         jsonText<typeof Actions>({ actions, nextCursor, sequence: engine.sequence }),
       );
@@ -307,10 +310,13 @@ function run(call: Call<{ reason: string }>, command: Command): void {
     const fields = { ...command, ...done };
     sequencer.releaseAt(done.sequence, { release: () => log.warn(fields, 'an operator acted') });
     if (command.kind === 'setPaused')
-      call.answer(200, jsonText<typeof Paused>({ paused: pausesIn(call.engine), ...done }));
+      call.answerWhenDurable(
+        200,
+        jsonText<typeof Paused>({ paused: pausesIn(call.engine), ...done }),
+      );
     else if (command.kind === 'setFrozen' || command.kind === 'operatorCancel')
-      call.answer(200, jsonText<typeof CancelledOrders>({ cancelledOrders, ...done }));
-    else call.answer(200, jsonText<typeof Done>(done));
+      call.answerWhenDurable(200, jsonText<typeof CancelledOrders>({ cancelledOrders, ...done }));
+    else call.answerWhenDurable(200, jsonText<typeof Done>(done));
   }
 }
 

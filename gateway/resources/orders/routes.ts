@@ -191,16 +191,16 @@ export const tradingRoutes: Route[] = [
 function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
   const operation = OPERATIONS[name];
   const hasOrder = 'orderId' in operation.fields;
-  const placeOf = (call: Call, userId: number) => {
-    const marketId = marketNumber(call.engine, call.parameter('marketId'));
-    return { userId, idempotencyKey: call.idempotencyKey, marketId };
+  const placeOf = ({ engine, userId, idempotencyKey, request }: Call) => {
+    const marketId = marketNumber(engine, request.parameter('marketId'));
+    return { userId, idempotencyKey, marketId };
   };
   const orderOf = (call: Call) => (hasOrder ? idNumber('o', call.parameter('orderId')) : undefined);
 
   /** The command of a body that the schema has taken; null: it was refused. */
   function parsed(call: Call) {
     const { engine } = call;
-    const place = placeOf(call, call.userId);
+    const place = placeOf(call);
     const { marketId } = place;
     const orderId = orderOf(call);
     const path = Object.assign(new Given(), { marketId, orderId });
@@ -220,8 +220,8 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
   }
 
   return {
-    readCommand(call: Call, body: Uint8Array, { userId }: { userId: number }) {
-      const place = placeOf(call, userId);
+    readCommand(call: Call, body: Uint8Array) {
+      const place = placeOf(call);
       const orderId = orderOf(call);
       if (place.marketId === 0 || orderId === 0) return null;
       return reader.body(name, body, call.engine, place, orderId);

@@ -75,7 +75,7 @@ export const partnerRoutes: Route[] = [
       const isOwn = account.partner === call.partner;
       const balance = isOwn ? balanceFieldsOf(account) : UNKNOWN_BALANCE;
       const { sequence } = engine;
-      call.answer(
+      call.answerWhenDurable(
         200,
         jsonText<typeof PartnerUser>({ userId, username, createdAtMs, ...balance, sequence }),
       );

@@ -20,8 +20,7 @@ export const signInRoutes: Route[] = [
   defineRoute({
     method: 'POST',
     path: '/auth/register',
-    access: 'open',
-    takesPartnerKey: true,
+    access: 'openOrPartner',
     summary:
       'Create an account and sign in; with a partner’s key, the account permanently belongs to that partner',
     quota: 'signIns',
@@ -78,7 +77,7 @@ export const signInRoutes: Route[] = [
     example: examples.logout,
     handle(call) {
       call.addHeader('Set-Cookie', clearedSessionCookie(call.isSecure));
-      call.answer(204, '');
+      call.answerWhenDurable(204, '');
     },
   }),
 
@@ -111,7 +110,7 @@ export const signInRoutes: Route[] = [
       const { version, sequence } = resultFields('setCredential', result);
       const token = await gateway.sessions.issue(userId, version, engine.nowMs);
       call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
-      call.answerAt(sequence, 200, jsonText<typeof NewToken>({ token, sequence }));
+      call.answerWhenDurable(200, jsonText<typeof NewToken>({ token, sequence }), sequence);
     },
   }),
 
@@ -125,7 +124,10 @@ export const signInRoutes: Route[] = [
     handle(call) {
       const { userId, username } = call.engine.account(call.userId)!;
       const { sequence } = call.engine;
-      call.answer(200, jsonText<typeof SessionOwner>({ userId: `u${userId}`, username, sequence }));
+      call.answerWhenDurable(
+        200,
+        jsonText<typeof SessionOwner>({ userId: `u${userId}`, username, sequence }),
+      );
     },
   }),
 ];
@@ -171,5 +173,5 @@ async function answerSignedIn(call: Call, userId: number, status: number): Promi
   const token = await gateway.sessions.issue(userId, version, engine.nowMs);
   call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
   const fields = { userId: `u${userId}`, username, token, referralCode, sequence };
-  call.answerAt(sequence, status, jsonText<typeof SignedIn>(fields));
+  call.answerWhenDurable(status, jsonText<typeof SignedIn>(fields), sequence);
 }

@@ -44,7 +44,7 @@ export const tokenRoutes: Route[] = [
       const view = engine.token(tokenId)!;
       const token = await gateway.sessions.issueNamed(view, engine.credentialVersion(userId));
       const shown = { ...namesOf(view), token, ...timesOf(view), ...addressesOf(view) };
-      call.answerAt(sequence, 201, jsonText<typeof CreatedToken>({ ...shown, sequence }));
+      call.answerWhenDurable(201, jsonText<typeof CreatedToken>({ ...shown, sequence }), sequence);
     },
   }),
 
@@ -52,7 +52,7 @@ export const tokenRoutes: Route[] = [
     method: 'GET',
     path: '/auth/tokens',
     access: 'session',
-    isLeaders: true,
+    answeredBy: 'leader',
     summary: 'Your named tokens, oldest first, with those that have expired in the last week',
     responses: { 200: Tokens },
     example: examples.tokens,
@@ -64,7 +64,7 @@ export const tokenRoutes: Route[] = [
         lastUsedAtMs: gateway.sessions.lastUsedAtMs(token.tokenId),
         ...addressesOf(token),
       }));
-      call.answer(200, jsonText<typeof Tokens>({ tokens, sequence: engine.sequence }));
+      call.answerWhenDurable(200, jsonText<typeof Tokens>({ tokens, sequence: engine.sequence }));
     },
   }),
 

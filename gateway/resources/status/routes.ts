@@ -17,18 +17,15 @@ export const operationRoutes: Route[] = [
     method: 'GET',
     path: '/health',
     access: 'open',
-    isOfProcess: true,
+    answeredBy: 'process',
     quota: null,
     summary: 'Alive',
     responses: { 200: Health },
     example: examples.health,
     handle(call) {
       // Without state, so it is answered even while the disk stands still.
-      call.answerAt(
-        call.gateway.sequencer.durableSequence,
-        200,
-        jsonText<typeof Health>({ status: 'ok' }),
-      );
+      const { durableSequence } = call.gateway.sequencer;
+      call.answerWhenDurable(200, jsonText<typeof Health>({ status: 'ok' }), durableSequence);
     },
   }),
 
@@ -36,7 +33,7 @@ export const operationRoutes: Route[] = [
     method: 'GET',
     path: '/ready',
     access: 'open',
-    isOfProcess: true,
+    answeredBy: 'process',
     quota: null,
     summary: 'Ready for traffic, or 503',
     responses: { 200: Ready },
@@ -48,7 +45,7 @@ export const operationRoutes: Route[] = [
       const unavailable = { executed: false, reason };
       const ready = { status: 'ready', ...(warning === null ? {} : { warning }) } as const;
       if (reason !== null) call.refuseWhenDurable(errorAnswer('unavailable', unavailable));
-      else call.answer(200, jsonText<typeof Ready>(ready));
+      else call.answerWhenDurable(200, jsonText<typeof Ready>(ready));
     },
   }),
 
@@ -56,7 +53,7 @@ export const operationRoutes: Route[] = [
     method: 'GET',
     path: '/status',
     access: 'open',
-    isOfProcess: true,
+    answeredBy: 'process',
     summary: 'Version, sequence and digest',
     responses: { 200: Status },
     example: examples.status,
@@ -70,7 +67,7 @@ export const operationRoutes: Route[] = [
       const journal = journalKind(config.journal);
       const nowMs = clock.nowMs();
       const prices = pricesOf(call.engine, priceTicks, nowMs);
-      call.answer(
+      call.answerWhenDurable(
         200,
         jsonText<typeof Status>({
           ...progress,
@@ -90,7 +87,7 @@ export const operationRoutes: Route[] = [
     method: 'GET',
     path: '/time',
     access: 'open',
-    isOfProcess: true,
+    answeredBy: 'process',
     summary: 'The time of the exchange, which decides when markets start and end',
     responses: { 200: Time },
     example: examples.time,
@@ -98,7 +95,11 @@ export const operationRoutes: Route[] = [
       const { clock, sequencer } = call.gateway;
       // Already durable, so the answer does not wait for the disk and its time is not old.
       const sequence = sequencer.durableSequence;
-      call.answerAt(sequence, 200, jsonText<typeof Time>({ nowMs: clock.nowMs(), sequence }));
+      call.answerWhenDurable(
+        200,
+        jsonText<typeof Time>({ nowMs: clock.nowMs(), sequence }),
+        sequence,
+      );
     },
   }),
 
@@ -106,13 +107,13 @@ export const operationRoutes: Route[] = [
     method: 'GET',
     path: '/limits',
     access: 'open',
-    isOfProcess: true,
+    answeredBy: 'process',
     summary: 'The fee, sizes, maxima and rate limits',
     responses: { 200: Limits },
     example: examples.limits,
     handle(call) {
       // Of the engine's state, so the answer waits until that is durable.
-      call.answer(
+      call.answerWhenDurable(
         200,
         jsonText<typeof Limits>(limitsOf(call.gateway.fairUse.rates, call.engine.rules())),
       );
@@ -123,15 +124,15 @@ export const operationRoutes: Route[] = [
     method: 'GET',
     path: '/metrics',
     access: 'open',
-    isOfProcess: true,
+    answeredBy: 'process',
     quota: null,
     summary: 'Metrics in the Prometheus text format',
-    produces: METRICS_TYPE,
+    produces: [METRICS_TYPE],
     responses: { 200: MetricsText },
     example: examples.metrics,
     async handle(call) {
       const text = await call.gateway.metrics.text();
-      if (!call.isOver) call.answer(200, text);
+      if (!call.isOver) call.answerWhenDurable(200, text);
     },
   }),
 ];

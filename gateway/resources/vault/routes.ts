@@ -46,7 +46,10 @@ export const vaultRoutes: Route[] = [
         apr: aprOf(engine),
         minimumStake: micros(MIN_STAKE_MICROS),
       } as const;
-      call.answer(200, jsonText<typeof Vaults>({ vaults: [flex], sequence: engine.sequence }));
+      call.answerWhenDurable(
+        200,
+        jsonText<typeof Vaults>({ vaults: [flex], sequence: engine.sequence }),
+      );
     },
   }),
 
@@ -126,7 +129,7 @@ export const vaultRoutes: Route[] = [
       if (page === null) return;
       const deposits = page.entries.map((depositId) => depositOf(engine.vaultDeposit(depositId)!));
       const { nextCursor } = page;
-      call.answer(
+      call.answerWhenDurable(
         200,
         jsonText<typeof Deposits>({ deposits, nextCursor, sequence: engine.sequence }),
       );

@@ -265,7 +265,7 @@ export class ContractSession {
     const route = ROUTES.find((route) => `${route.method} ${route.path}` === key);
     expect(route, key).not.toBe(undefined);
     const headers: Record<string, string> =
-      route!.access === 'partner' || route!.takesPartnerKey === true
+      route!.access === 'partner' || route!.access === 'openOrPartner'
         ? { authorization: `Bearer ${PARTNER_KEY}` }
         : {};
     const filled = path.replace(/:(\w+)/g, (_, name: string) => parameters[name]!);

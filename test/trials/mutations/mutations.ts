@@ -115,8 +115,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'a token that may only read trades',
     file: 'gateway/http/admission.ts',
-    from: "(scope < Scope.TRADE && route.method !== 'GET')",
-    to: 'false',
+    from: "if (scope < Scope.TRADE && route.method !== 'GET')",
+    to: 'if (false)',
     noticedBy: 'gateway/access/tokens',
   },
   {

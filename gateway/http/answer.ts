@@ -1,0 +1,257 @@
+/**
+ * The answer to a request: its status, headers and body, when it may leave, and how it is written.
+ * It is a target of the release queue: what shows the exchange's state is sent once everything up
+ * to the sequence it is true at is durable.
+ *
+ * Always holds: exactly one answer is written, in one cork; or none, if the client has left or the
+ * exchange has failed.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+import type { ReleaseTarget } from '../../persistence/sequencer.js';
+import { writeCrossOrigin } from '../auth/cross-origin.js';
+import type { AddressKey } from '../fair-use/addresses.js';
+import type { AnswerCounts, RouteName } from '../observe/metrics.js';
+import { elapsedMs } from '../time/clock.js';
+import { type ErrorAnswer, UNAVAILABLE } from './errors.js';
+import type { Gateway } from './gateway.js';
+import { writeLast } from './last-answer.js';
+import type { Request } from './request.js';
+import { JSON_TYPE, writeHeadWithId, writeStatus } from './response-head.js';
+import type { Recipient } from './unsent-answers.js';
+
+/** The part of a route that its answers depend on. */
+export interface AnsweredRoute extends RouteName {
+  /** Content types of successful answers, the usual one first. Default: application/json. */
+  produces?: readonly string[];
+  /**
+   * Present if a success has an ETag and may be compressed (coded-answer.ts). `public`:
+   * caches may keep it, and ask each time. `private`: only a client that does so by itself.
+   */
+  caching?: 'public' | 'private';
+}
+
+/** An answer that another process made, without the headers that all answers have. */
+export interface RelayedText {
+  status: number;
+  contentType: string;
+  /** Name, value, name, value. */
+  headers: string[];
+  body: string | Uint8Array;
+}
+export type RelayedAnswer = RelayedText & { body: Uint8Array };
+
+export abstract class Answer implements ReleaseTarget, Recipient {
+  readonly receivedMs = elapsedMs();
+  private status = 200;
+  private text: string | Uint8Array = '';
+  private headers: string[] | null = null;
+  private produced: string | null = null;
+  /** The RateLimit headers; empty: the request was not counted. */
+  protected rateLimitHeaders = '';
+  /** When the command was applied; 0: not yet. */
+  protected appliedMs = 0;
+  private closeConnection = false;
+  private ended = false;
+  private isAborted = false;
+
+  constructor(
+    readonly gateway: Gateway,
+    /** null: no route serves the request. */
+    protected readonly route: AnsweredRoute | null,
+    private readonly counts: AnswerCounts,
+    readonly request: Request,
+    /** null: a gateway forwarded the request (forwarding/forwarded-call.ts). */
+    private readonly response: HttpResponse | null,
+  ) {}
+
+  /** 0: nobody is signed in. */
+  abstract get userId(): number;
+
+  /** The request was answered, or the client has left. */
+  get isOver(): boolean {
+    return this.ended;
+  }
+
+  /** The client's address. Must not be read once the request is over. */
+  get address(): AddressKey {
+    return this.request.addressFrom(this.response!);
+  }
+
+  /** The same address in full; see {@link Request.addressBytesFrom}. */
+  get addressBytes(): Uint8Array {
+    return this.request.addressBytesFrom(this.response!);
+  }
+
+  /** Whether the client uses HTTPS, as far as this process can tell. */
+  get isSecure(): boolean {
+    return this.gateway.config.cookieSecure || this.request.forwardedProto === 'https';
+  }
+
+  addHeader(name: string, value: string): void {
+    this.headers ??= [];
+    this.headers.push(name, value);
+  }
+
+  /** The content type of a successful answer, if it is not the route's usual one. */
+  produce(contentType: string): void {
+    this.produced = contentType;
+  }
+
+  /** Closes the connection after the answer, because the rest of the request will not be read. */
+  closeAfterAnswer(): void {
+    this.closeConnection = true;
+  }
+
+  /** Answers with the exchange's state as of `sequence`; by default, the current state. */
+  answerWhenDurable(
+    status: number,
+    text: string | Uint8Array,
+    sequence = this.gateway.sequencer.engine.sequence,
+  ): void {
+    this.status = status;
+    this.text = text;
+    this.gateway.sequencer.releaseAt(sequence, this);
+  }
+
+  /** Answers without state, so the answer need not wait for the disk. */
+  answerNow(status: number, text: string): void {
+    this.status = status;
+    this.text = text;
+    this.release();
+  }
+
+  /** Refuses because of the current state. Returns false, as every refusal, for checks to return. */
+  refuseWhenDurable({ status, text }: ErrorAnswer): false {
+    this.answerWhenDurable(status, text);
+    return false;
+  }
+
+  /** Refuses because of the request alone. */
+  refuseNow({ status, text }: ErrorAnswer): false {
+    this.answerNow(status, text);
+    return false;
+  }
+
+  /** Refuses the request because too much waits for the disk or the follower. */
+  refuseOverloaded(): false {
+    this.addHeader('Retry-After', '1');
+    return this.refuseUnavailable();
+  }
+
+  refuseUnavailable(): false {
+    return this.refuseNow(UNAVAILABLE);
+  }
+
+  /** Answers with what the leader has answered. */
+  relay({ status, contentType, headers, body }: RelayedAnswer): void {
+    this.status = status;
+    this.produced = contentType;
+    this.headers = headers;
+    this.text = body.byteLength === 0 ? '' : body;
+    this.release();
+  }
+
+  /** The answer for the gateway that relays it, which adds the headers that all answers have. */
+  protected get answerToRelay(): RelayedText {
+    const { rateLimitHeaders, headers } = this;
+    const limits = rateLimitHeaders === '' ? [] : ['RateLimit-Limit', rateLimitHeaders];
+    return {
+      status: this.status,
+      contentType: this.contentType,
+      headers: [...limits, ...(headers ?? [])],
+      body: this.text,
+    };
+  }
+
+  /** The client has left: nothing may be written from now on. */
+  abort(): void {
+    if (this.ended) return;
+    this.isAborted = true;
+    this.end();
+  }
+
+  /** Writes the answer. Called by the release queue once the answer may be sent. */
+  release(): void {
+    if (this.ended) return;
+    this.send();
+    this.measure();
+    this.end();
+  }
+
+  /** Sends the answer. */
+  protected send(): void {
+    writing = this;
+    this.response!.cork(writeNow);
+  }
+
+  /** The corked part of {@link send}. */
+  write(): void {
+    const { headers } = this;
+    const response = this.response!;
+    writeStatus(response, this.status);
+    writeHeadWithId(
+      response,
+      this.text === '' ? '' : this.contentType,
+      this.isSecure,
+      this.request,
+      this.status < 400 && this.route?.caching === 'public',
+    );
+    writeCrossOrigin(response, this.request.origin, this.gateway.config.siteOrigins);
+    if (this.rateLimitHeaders !== '')
+      response.writeHeader('RateLimit-Limit', this.rateLimitHeaders);
+    for (let i = 0; headers !== null && i < headers.length; i += 2) {
+      response.writeHeader(headers[i]!, headers[i + 1]!);
+    }
+    this.writeBody();
+  }
+
+  private writeBody(): void {
+    const { text, gateway } = this;
+    const response = this.response!;
+    if (text === '') writeLast(response, '');
+    else if (this.request.method === 'head') writeLast(response, '', Buffer.byteLength(text));
+    else if (this.closeConnection) writeLast(response, text);
+    else {
+      if (gateway.isStopping()) response.writeHeader('Connection', 'close');
+      gateway.unsent.send(response, text, this);
+    }
+  }
+
+  private get contentType(): string {
+    if (this.status >= 400) return JSON_TYPE;
+    return this.produced ?? this.route?.produces?.[0] ?? JSON_TYPE;
+  }
+
+  private measure(): void {
+    const { metrics } = this.gateway;
+    const nowMs = elapsedMs();
+    if (this.appliedMs !== 0) metrics.commitMs.observe(nowMs - this.appliedMs);
+    metrics.requestMs.observe(nowMs - this.receivedMs);
+    this.counts.add(this.status);
+  }
+
+  /** What the log says about the request. */
+  get logFields(): object {
+    return { request: this.request.id, route: this.route?.path };
+  }
+
+  /** Called once, when the request is over. */
+  protected end(): void {
+    this.ended = true;
+    const { log } = this.gateway;
+    if (!log.isLevelEnabled('debug')) return;
+    const { id: request, method } = this.request;
+    const tookMs = Math.round((elapsedMs() - this.receivedMs) * 1_000) / 1_000;
+    log.debug(
+      { request, method, route: this.route?.path, user: this.userId, status: this.status, tookMs },
+      this.isAborted ? 'the client left before the answer' : 'answered',
+    );
+  }
+}
+
+/** The answer that is being written; avoids a closure for each. */
+let writing: Answer | null = null;
+function writeNow(): void {
+  writing!.write();
+  writing = null;
+}

@@ -1,0 +1,171 @@
+/**
+ * Reads what an admitted request asks for: its command, straight from the bytes of the body, where
+ * the route can; else its body, key and query as the schemas say, which name no other user. Each
+ * check returns false if the request has been refused.
+ */
+import { numberedKey } from '../../engine/interface/client-sequence.js';
+import { checkFields, checkJson } from '../json/checks.js';
+import { NO_CLIENT_ID } from '../json/fields.js';
+import type { FieldProblems } from '../json/problems.js';
+import type { ReceivedBody } from './body.js';
+import type { Call } from './call.js';
+import { errorAnswer, invalidRequest } from './errors.js';
+import { CLIENT_SEQUENCE, IDEMPOTENCY_KEY, keyOf } from './request.js';
+import { JSON_TYPE } from './response-head.js';
+import type { Route } from './route.js';
+
+const UNKNOWN_ENCODING = errorAnswer(
+  'unsupported_media_type',
+  {},
+  'Send the body without a Content-Encoding: compressed bodies are not read.',
+);
+const MIN_SEQUENCE_NAME = 'minSequence';
+const MIN_SEQUENCE = /^\d{1,16}$/;
+const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+
+export function read(call: Call, route: Route, body: ReceivedBody): boolean {
+  if (readCommand(call, route, body)) return true;
+  if (namesAnotherUser(call, route, body)) return call.refuseNow(errorAnswer('user_mismatch'));
+  return readBody(call, route, body) && readQuery(call, route);
+}
+
+/**
+ * Whether the route has read the command from the bytes of the body, which then passes every check
+ * that follows. If not, the checks decide.
+ */
+function readCommand(call: Call, route: Route, body: ReceivedBody): boolean {
+  if (route.readCommand === undefined) return false;
+  const { rawQuery, contentType, contentEncoding } = call.request;
+  const isJson = contentType === JSON_TYPE || body.bytes.length === 0;
+  if (rawQuery !== '' || !isJson || contentEncoding !== '' || body.tooLarge) return false;
+  if (readKey(call, route) !== null) return false;
+  call.command = route.readCommand(call, body.bytes);
+  return call.command !== null;
+}
+
+/**
+ * Checks the path, the query and the body against the signed-in user. A partner acts on the user in
+ * the path or the body; a different one in the query is ambiguous. The schemas refuse a `userId`
+ * that is not a string.
+ */
+function namesAnotherUser(call: Call, route: Route, body: ReceivedBody): boolean {
+  const { request, session } = call;
+  const json = route.body === undefined ? undefined : body.json;
+  const inBody = userIdIn(json);
+  if (route.access === 'partner') {
+    const named = route.body === undefined ? request.parameter('id') : inBody;
+    return typeof named === 'string' && namesOther(request.rawQuery, named);
+  }
+  if (session === null) return false;
+  const own = `u${session.userId}`;
+  const { userParameter, namesAnother } = route;
+  if (userParameter !== undefined && request.parameter(userParameter) !== own) return true;
+  if (namesOther(request.rawQuery, own)) return true;
+  if (typeof inBody === 'string' && inBody !== own) return true;
+  return typeof json === 'object' && json !== null && namesAnother?.(json, own) === true;
+}
+
+/** The unvalidated `userId` of a body; undefined: none. */
+function userIdIn(json: unknown): unknown {
+  return typeof json === 'object' && json !== null
+    ? (json as { userId?: unknown }).userId
+    : undefined;
+}
+
+function namesOther(rawQuery: string, userId: string): boolean {
+  if (rawQuery === '') return false;
+  return new URLSearchParams(rawQuery).getAll('userId').some((id) => id !== userId);
+}
+
+function readBody(call: Call, route: Route, body: ReceivedBody): boolean {
+  if (route.body === undefined) return true;
+  const { contentType, contentEncoding } = call.request;
+  if (body.tooLarge) return call.refuseNow(errorAnswer('body_too_large'));
+  const isJson = contentType === JSON_TYPE || JSON_IN_UTF8.test(contentType);
+  // An empty body has no type.
+  if (!isJson && body.bytes.length > 0)
+    return call.refuseNow(errorAnswer('unsupported_media_type'));
+  if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
+    call.addHeader('Accept-Encoding', 'identity');
+    return call.refuseNow(UNKNOWN_ENCODING);
+  }
+  const { json, text = '', colons } = body;
+  if (json === undefined) return call.refuseNow(errorAnswer('invalid_json'));
+  // An invalid key is refused: a client that relied on it could execute an order twice.
+  const problems = readKey(call, route);
+  if (problems !== null) return call.refuseNow(invalidRequest(problems));
+  const checked = checkJson(route.body, { json, text, colons }, 'body', route.missing);
+  if (checked.problems !== null) return call.refuseNow(invalidRequest(checked.problems));
+  call.body = checked.value;
+  return true;
+}
+
+/** Reads the key, or the number that takes its place; null: there is no problem. */
+function readKey(call: Call, route: Route): FieldProblems | null {
+  const { idempotencyKeys, idempotencyKey, clientSequences, clientSequence } = call.request;
+  if (route.idempotent !== true || idempotencyKeys + clientSequences === 0) return null;
+  if (clientSequences === 0) {
+    const problem = keyProblem(idempotencyKeys, idempotencyKey);
+    if (problem !== null) return { 'Idempotency-Key': problem };
+    call.idempotencyKey = keyOf(idempotencyKey);
+    return null;
+  }
+  const problem =
+    idempotencyKeys > 0
+      ? 'cannot be sent together with Idempotency-Key'
+      : sequenceProblem(clientSequences, clientSequence);
+  if (problem !== null) return { 'Client-Sequence': problem };
+  call.idempotencyKey = numberedKey(call.session?.tokenId ?? 0, Number(clientSequence));
+  return null;
+}
+
+function sequenceProblem(count: number, text: string): string | null {
+  if (count > 1) return 'is duplicated';
+  return CLIENT_SEQUENCE.test(text) && Number.isSafeInteger(Number(text))
+    ? null
+    : `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
+}
+
+function keyProblem(count: number, key: string): string | null {
+  if (count > 1) return 'is duplicated';
+  return IDEMPOTENCY_KEY.test(key) ? null : `${NO_CLIENT_ID} (optionally in double quotes)`;
+}
+
+/** The parsed empty query of each route, cached because it is always the same. */
+const emptyQueries = new WeakMap<Route, unknown>();
+
+function readQuery(call: Call, route: Route): boolean {
+  const { rawQuery, minSequence } = call.request;
+  if (minSequence !== '' && !readMinSequence(call, route, minSequence)) return false;
+  if (rawQuery === '') call.query = emptyQueries.get(route);
+  if (call.query !== undefined) return true;
+  const fields: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(rawQuery)) {
+    if (name in fields) return call.refuseNow(invalidRequest({ [name]: 'is duplicated' }));
+    fields[name] = value;
+  }
+  const asked = fields[MIN_SEQUENCE_NAME];
+  if (asked !== undefined && route.body === undefined) {
+    if (!readMinSequence(call, route, asked)) return false;
+    delete fields[MIN_SEQUENCE_NAME];
+  }
+  const missing = route.body === undefined ? route.missing : undefined;
+  const checked = checkFields(route.query, fields, 'query', missing);
+  if (checked.problems !== null) return call.refuseNow(invalidRequest(checked.problems));
+  call.query = checked.value;
+  if (rawQuery === '') emptyQueries.set(route, Object.freeze(checked.value));
+  return true;
+}
+
+/** Every read takes it, from the query or the header; it means nothing to a change. */
+function readMinSequence(call: Call, route: Route, text: string): boolean {
+  if (route.body !== undefined) return true;
+  const sequence = MIN_SEQUENCE.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(sequence))
+    return call.refuseNow(invalidRequest({ minSequence: 'must be a sequence, such as 901' }));
+  if (sequence > call.minSequence) {
+    call.minSequence = sequence;
+    call.namesSequence = true;
+  }
+  return true;
+}

@@ -1,0 +1,51 @@
+/**
+ * The way of a request that is here, to its handler: admission, which asks who sent it; reading,
+ * which asks what it wants; and for a read, the wait for a sequence that the client has named.
+ * Each step refuses the request, or passes it on.
+ */
+import { admit } from './admission.js';
+import type { ReceivedBody } from './body.js';
+import type { Call } from './call.js';
+import { errorAnswer } from './errors.js';
+import { read } from './reading.js';
+import type { Route } from './route.js';
+
+const NOT_REACHED =
+  'The sequence in minSequence was not reached in time. Try again, or ask for a lower one.';
+
+/** Answers the request: with an error, or by running its handler. */
+export function serve(call: Call, route: Route, body: ReceivedBody): void {
+  if (body.unread) call.closeAfterAnswer();
+  if (!admit(call, route, body) || !read(call, route, body)) return;
+  if (call.minSequence <= call.engine.sequence) run(call, route);
+  else runWhenReached(call, route);
+}
+
+function run(call: Call, route: Route): void {
+  const pending = route.handle(call);
+  if (pending !== undefined) pending.catch(call.gateway.fail);
+}
+
+/** The session may have ended in the commands that were waited for. */
+function runWhenReached(call: Call, route: Route): void {
+  const { gateway, session, minSequence } = call;
+  const go = (isReached: boolean) => {
+    if (call.isOver) return;
+    const fault = session === null ? null : gateway.sessions.faultOf(session, call.engine);
+    try {
+      if (!isReached) refuseBehind(call);
+      else if (fault !== null) call.refuseWhenDurable(errorAnswer(fault));
+      else run(call, route);
+    } catch (error) {
+      gateway.fail(error);
+    }
+  };
+  if (call.namesSequence) gateway.waits.waitForNamed(minSequence, go);
+  else gateway.waits.wait(minSequence, go);
+}
+
+function refuseBehind(call: Call): void {
+  const { sequence } = call.engine;
+  call.addHeader('Retry-After', '1');
+  call.refuseNow(errorAnswer('unavailable', { executed: false, sequence }, NOT_REACHED));
+}
