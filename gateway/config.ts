@@ -38,12 +38,12 @@ export interface Config extends GatewayConfig, InputConfig {
   /** Where operators and metrics are served; `operationsPort` null: nowhere. */
   operationsHost: string;
   operationsPort: number | null;
-  /** Where gateways reach this exchange; null: nowhere. */
-  gateways: GatewaysConfig | null;
-  /** Where gateways reach this exchange, as host:port; empty: where it listens for them. */
+  /** Where replicas reach this exchange; null: nowhere. */
+  replicas: ReplicasConfig | null;
+  /** Where replicas reach this exchange, as host:port; empty: where it listens for them. */
   advertiseAddress: string;
-  /** The file with the keys of gateways; empty: none. */
-  gatewaysKeyFile: string;
+  /** The file with the keys of replicas; empty: none. */
+  replicasKeyFile: string;
   /** The file with the secrets of sessions; empty: in the data folder. */
   sessionSecretFile: string;
   partnerKeys: AccessKey[];
@@ -279,9 +279,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     operationsHost: variables.OPERATIONS_HOST,
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
-    gateways: gatewaysOf(variables),
+    replicas: replicasOf(variables),
     advertiseAddress: variables.ADVERTISE_ADDRESS,
-    gatewaysKeyFile: variables.GATEWAYS_KEY_FILE,
+    replicasKeyFile: variables.GATEWAYS_KEY_FILE,
     sessionSecretFile: variables.SESSION_SECRET_FILE,
     dataFolder: variables.DATA_FOLDER,
     journal: journalOf(variables),
@@ -380,14 +380,14 @@ function socketsOf(variables: Variables): Config['sockets'] {
   return { threads, port };
 }
 
-/** The leader's address for gateways. */
-interface GatewaysConfig {
+/** The leader's address for replicas. */
+interface ReplicasConfig {
   host: string;
   /** 0: any free port. */
   port: number;
 }
 
-function gatewaysOf(variables: Variables): GatewaysConfig | null {
+function replicasOf(variables: Variables): ReplicasConfig | null {
   const { GATEWAYS_PORT: port, GATEWAYS_HOST: host } = variables;
   if (port === undefined) return null;
   if (variables.GATEWAYS_KEY_FILE === '')

@@ -7,7 +7,7 @@
  * closed, as far as the limits of {@link STOP_MS} let its client have the answer.
  */
 import type { Follower } from '../persistence/follower/follower.js';
-import type { GatewayListener } from './forwarding/listener.js';
+import type { ReplicaListener } from './forwarding/listener.js';
 import type { Gateway } from './http/gateway.js';
 import type { Sources } from './inputs/sources.js';
 import type { Log } from './observe/log.js';
@@ -20,7 +20,7 @@ import { atMost } from './time/at-most.js';
  * How long a stop waits for the requests in flight and their clients, and then for the stream. The
  * rest of the stop has no limit: accepted commands must become durable, however slow the disk.
  */
-export const STOP_MS = { requests: 2_500, stream: 1_000, sources: 100, gateways: 1_000 };
+export const STOP_MS = { requests: 2_500, stream: 1_000, sources: 100, replicas: 1_000 };
 
 interface EndingParts {
   log: Log;
@@ -30,8 +30,8 @@ interface EndingParts {
   sources: Sources;
   gateway: Gateway;
   servers: Servers;
-  /** null: gateways forward nothing to this exchange. */
-  gateways: GatewayListener | null;
+  /** null: replicas forward nothing to this exchange. */
+  replicas: ReplicaListener | null;
   /** Called first: no more work may be accepted. */
   onStopping: () => void;
   /** Called when a standby has taken over and this exchange has stopped. */
@@ -55,16 +55,16 @@ export class Ending {
    * answered. The end of the lease lets the standby lead, so the rest of the stop comes after it.
    */
   async handOver(standbyId: string): Promise<void> {
-    const { log, sequencer, sources, servers, gateways, onStopping, onHandedOver } = this.parts;
+    const { log, sequencer, sources, servers, replicas, onStopping, onHandedOver } = this.parts;
     log.info({ standby: standbyId }, 'this exchange hands over to a standby');
     onStopping();
-    // Gateways have every answer before they can see the next leader, and then turn to it.
-    const drained = atMost(STOP_MS.gateways, gateways?.drain() ?? Promise.resolve());
+    // Replicas have every answer before they can see the next leader, and then turn to it.
+    const drained = atMost(STOP_MS.replicas, replicas?.drain() ?? Promise.resolve());
     await atMost(STOP_MS.sources, sources.stop());
     await drained;
     await servers.stream.cancelOrders(STOP_MS.stream);
     await this.closeSequencer();
-    gateways?.leave();
+    replicas?.leave();
     log.info({ sequence: sequencer.durableSequence }, 'handed over');
     await this.stop();
     onHandedOver();
@@ -72,22 +72,22 @@ export class Ending {
 
   private async stopOnce(): Promise<void> {
     const { log, sequencer, follower, metrics, sources } = this.parts;
-    const { gateway, servers, gateways, onStopping } = this.parts;
+    const { gateway, servers, replicas, onStopping } = this.parts;
     onStopping();
     log.info('stopping');
     gateway.passwords.close();
-    const drained = Promise.all([servers.drain(), gateways?.drain()]);
+    const drained = Promise.all([servers.drain(), replicas?.drain()]);
     await atMost(STOP_MS.requests, sources.stop());
     const answered = drained.then(() => servers.settled());
     await atMost(STOP_MS.requests, answered);
     gateway.passwords.giveUp();
     await gateway.coder.stop();
     await servers.stream.stop(STOP_MS.stream);
-    gateways?.leave();
+    replicas?.leave();
     await this.closeSequencer();
     await follower?.close();
     await servers.close();
-    gateways?.close();
+    replicas?.close();
     metrics.stop();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
   }

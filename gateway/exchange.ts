@@ -19,7 +19,7 @@ import type { Config } from './config.js';
 import { contractFiles } from './contract/serve.js';
 import { Ending, STOP_MS } from './ending.js';
 import { Overload } from './fair-use/overload.js';
-import { GatewayListener } from './forwarding/listener.js';
+import { ReplicaListener } from './forwarding/listener.js';
 import type { Gateway } from './http/gateway.js';
 import { hostAndPort } from './http/listen-addresses.js';
 import { checkClock, checkPriceFile, type Inputs, openInputs } from './inputs/prices.js';
@@ -37,7 +37,7 @@ import { withVariable } from './start/config-error.js';
 import { type Data, lockData } from './start/data.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
-import { existingSecrets, keysOfGateways, sharedSessionSecrets } from './start/secrets.js';
+import { existingSecrets, keysOfReplicas, sharedSessionSecrets } from './start/secrets.js';
 import { atMost } from './time/at-most.js';
 import { elapsedMs } from './time/clock.js';
 import { SequenceWaits } from './time/sequence-waits.js';
@@ -108,7 +108,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const ticks = options.inputs === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
   const sharedSecrets = await sharedSessionSecrets(config);
-  const gatewayKeys = await keysOfGateways(config);
+  const replicaKeys = await keysOfReplicas(config);
   const { signal = new AbortController().signal } = options;
   const warmUp = () => {
     contractFiles(routesOf(config), programVersion(), config.stream);
@@ -159,7 +159,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     follower,
     metrics,
     sessions,
-    gatewayKeys,
+    replicaKeys,
     inputs,
     replicated,
     onHandedOver: options.onHandedOver ?? (() => {}),
@@ -291,7 +291,7 @@ interface Parts {
   follower: Follower | null;
   metrics: Metrics;
   sessions: Sessions;
-  gatewayKeys: AccessKey[] | null;
+  replicaKeys: AccessKey[] | null;
   inputs: Inputs;
   replicated: ReplicatedFolder | null;
   onHandedOver: () => void;
@@ -313,12 +313,12 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   sequencer.watch(() => servers.stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
-  const gateways = gatewayListener(parts.gatewayKeys, gateway, servers);
-  started.add(() => gateways?.close());
+  const replicas = replicaListener(parts.replicaKeys, gateway, servers);
+  started.add(() => replicas?.close());
   const onStopping = () => {
     stopping = true;
   };
-  const ending = new Ending({ ...parts, sources, gateway, servers, gateways, onStopping });
+  const ending = new Ending({ ...parts, sources, gateway, servers, replicas, onStopping });
   parts.replicated?.whenAskedToHandOver((standbyId) => {
     ending.handOver(standbyId).catch(fail);
   });
@@ -329,37 +329,37 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const operationsPort = await servers.listenToOperators();
   if (operationsPort !== null)
     log.info({ host: config.operationsHost, port: operationsPort }, 'open to operators');
-  if (gateways !== null) await listenToGateways(gateways, parts);
+  if (replicas !== null) await listenToReplicas(replicas, parts);
   const { address, port, socketsPort } = await servers.listen();
   parts.replicated?.serves(address);
   const stop = () => ending.stop();
   const reload = async (again: Config) => {
-    const keys = await keysOfGateways(again);
+    const keys = await keysOfReplicas(again);
     servers.replaceAccess(again, await existingSecrets(again));
-    gateways?.replaceKeys(keys!);
+    replicas?.replaceKeys(keys!);
   };
   return { address, port, socketsPort, operationsPort, sequencer, stop, reload };
 }
 
-async function listenToGateways(gateways: GatewayListener, parts: Parts): Promise<void> {
+async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promise<void> {
   const { config, log, data } = parts;
-  const { host, port } = config.gateways!;
+  const { host, port } = config.replicas!;
   const { advertiseAddress: address } = config;
-  const gatewaysPort = await gateways.listen(host, port);
-  log.info({ host, port: gatewaysPort }, 'open to gateways');
-  data.advertise?.(address === '' ? hostAndPort(host, gatewaysPort) : address);
+  const replicasPort = await replicas.listen(host, port);
+  log.info({ host, port: replicasPort }, 'open to gateways');
+  data.advertise?.(address === '' ? hostAndPort(host, replicasPort) : address);
 }
 
-/** Where gateways send the requests of their clients; null: nowhere. */
-function gatewayListener(
+/** Where replicas send the requests of their clients; null: nowhere. */
+function replicaListener(
   accepted: AccessKey[] | null,
   gateway: Gateway,
   { routes, stream }: Servers,
-): GatewayListener | null {
+): ReplicaListener | null {
   if (accepted === null) return null;
   const keys = new AccessKeys(accepted);
   const clientsOf: typeof stream.clientsOf = (reply) => stream.clientsOf(reply);
-  return new GatewayListener({ gateway, routes, keys, clientsOf });
+  return new ReplicaListener({ gateway, routes, keys, clientsOf });
 }
 
 /** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */

@@ -34,7 +34,7 @@ export function routesOf({ operationsPort }: Config): readonly Route[] {
   return operationsPort === null ? ROUTES : ROUTES.filter(({ path }) => path !== '/metrics');
 }
 
-/** The parts of a gateway that depend on the configuration alone. */
+/** The parts that depend on the configuration alone. */
 export function partsFrom(config: Config, log: Log) {
   return {
     config,

@@ -1,5 +1,5 @@
 /**
- * The keys of partners, operators and gateways. The configuration contains only their SHA-256
+ * The keys of partners, operators and replicas. The configuration contains only their SHA-256
  * digests. The digest of a received key is compared with all of them in constant time, so that the
  * response time reveals nothing.
  *

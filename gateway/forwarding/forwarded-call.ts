@@ -1,6 +1,6 @@
 /**
- * On the leader: a client's request that a gateway has forwarded. It passes the same routes, limits
- * and checks as one from the public port; only its address comes from the gateway, and its answer
+ * On the leader: a client's request that a replica has forwarded. It passes the same routes, limits
+ * and checks as one from the public port; only its address comes from the replica, and its answer
  * goes there, as a frame.
  */
 import { type AddressKey, addressKey } from '../fair-use/addresses.js';
@@ -12,7 +12,7 @@ import { textBuffers } from '../json/text-buffers.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { type AnswerHead, FrameError, FrameKind, frameOf, type RequestHead } from './frames.js';
 
-/** What a gateway sent of a request, as {@link Request} reads it. */
+/** What a replica sent of a request, as {@link Request} reads it. */
 export function rawRequest({ query, headers, parameters }: RequestHead): RawRequest {
   return {
     getQuery: () => query,
@@ -39,7 +39,7 @@ interface ForwardedOptions {
   request: Request;
   number: number;
   addressBytes: Uint8Array;
-  /** Sends a frame to the gateway. */
+  /** Sends a frame to the replica. */
   reply: (frame: Uint8Array) => void;
   onEnd: (call: Call) => void;
 }

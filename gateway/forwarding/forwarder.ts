@@ -1,5 +1,5 @@
 /**
- * On a gateway: sends clients' requests to the leader and brings back its answers.
+ * On a replica: sends clients' requests to the leader and brings back its answers.
  *
  * Always holds:
  * - a request is sent again, to the next leader, only if it cannot be executed twice: it has an

@@ -1,12 +1,12 @@
 /**
- * The format between a gateway and the leader: one WebSocket, whose binary messages each hold one
+ * The format between a replica and the leader: one WebSocket, whose binary messages each hold one
  * or more frames. A frame is
  *
  *   length of the rest (4 bytes)   kind (1)   number (4)   length of the head (4)   head   body
  *
  * with integers in big-endian order. The head is JSON, empty for kinds without one; the body is
  * whatever the head is about. `number` is of the request, or of the client's stream connection; the
- * gateway assigns both.
+ * replica assigns both.
  *
  * Always holds: frames that are made in one turn of the event loop travel together, in order, so
  * many requests cost one system call.
@@ -15,21 +15,21 @@
 export const FrameKind = {
   /** To the leader: a request. Its head is a RequestHead. */
   request: 1,
-  /** To the gateway: the answer to a request. Its head is an AnswerHead. */
+  /** To the replica: the answer to a request. Its head is an AnswerHead. */
   answer: 2,
-  /** To the gateway: the request was not executed, because the leader stops. Ask the next one. */
+  /** To the replica: the request was not executed, because the leader stops. Ask the next one. */
   notServed: 3,
   /** To the leader: a client's stream connection with orders begins. Its head is a ClientHead. */
   clientOpened: 4,
   /** To the leader: a message of that client; no head. */
   clientMessage: 5,
-  /** To the gateway: a message for that client. Its head is a MessageHead. */
+  /** To the replica: a message for that client. Its head is a MessageHead. */
   clientAnswer: 6,
-  /** To the leader: the client's connection has ended. To the gateway: it must end. CloseHead. */
+  /** To the leader: the client's connection has ended. To the replica: it must end. CloseHead. */
   clientClosed: 7,
-  /** To the gateway: the client's message was not executed, because the leader stops. */
+  /** To the replica: the client's message was not executed, because the leader stops. */
   clientNotServed: 8,
-  /** To the gateway: the leader stops. Number 0, no head. */
+  /** To the replica: the leader stops. Number 0, no head. */
   stopping: 9,
   /** To the leader that stops: nothing more follows. Number 0, no head. */
   left: 10,
@@ -86,8 +86,8 @@ export interface Frame {
   body: Uint8Array;
 }
 
-/** Ends in the version of the format: a gateway of another version is refused. */
-export const GATEWAYS_PATH = '/gateways/1';
+/** Ends in the version of the format: a replica of another version is refused. */
+export const REPLICAS_PATH = '/gateways/1';
 
 const LENGTH_BYTES = 4;
 const FIXED_BYTES = 1 + 4 + 4;

@@ -1,6 +1,6 @@
 /**
- * The keys with which gateways identify themselves to the leader, in a file that only its owner can
- * read: one a line. A gateway sends the first; the leader accepts all of them, by their digests and
+ * The keys with which replicas identify themselves to the leader, in a file that only its owner can
+ * read: one a line. A replica sends the first; the leader accepts all of them, by their digests and
  * in constant time, as it does those of operators. So a new key can be tried before the old one
  * goes.
  */
@@ -11,7 +11,7 @@ import { type AccessKey, digestOf } from '../auth/access-keys.js';
 const KEY = /^[\x21-\x7e]{32,512}$/;
 
 /** At least one. @throws Error if the file cannot be read, is open to others, or holds no key */
-export function readGatewayKeys(path: string): [string, ...string[]] {
+export function readReplicaKeys(path: string): [string, ...string[]] {
   const [first = '', ...others] = readPrivateText(path).split('\n');
   if ([first, ...others].every((key) => KEY.test(key))) return [first, ...others];
   throw new Error(
@@ -21,6 +21,6 @@ export function readGatewayKeys(path: string): [string, ...string[]] {
 }
 
 /** What the leader compares with. */
-export function gatewayKeysOf(keys: readonly string[]): AccessKey[] {
+export function replicaKeysOf(keys: readonly string[]): AccessKey[] {
   return keys.map((key) => ({ holder: 'gateway', sha256: digestOf(key) }));
 }

@@ -1,5 +1,5 @@
 /**
- * A gateway's connection to the leader: finds the leader, connects, and goes on to the next one
+ * A replica's connection to the leader: finds the leader, connects, and goes on to the next one
  * when the leader changes.
  *
  * Always holds: there is at most one connection, to the leader that was found last. It ends when
@@ -16,13 +16,13 @@ import {
   FrameKind,
   frameOf,
   framesIn,
-  GATEWAYS_PATH,
+  REPLICAS_PATH,
   MESSAGE_BYTES_MAX,
 } from './frames.js';
 
 /** Who leads. Another epoch is another leader, even at the same address. */
 export interface LeaderPlace {
-  /** Of its address for gateways: host and port. */
+  /** Of its address for replicas: host and port. */
   address: string;
   epoch: number;
 }
@@ -114,7 +114,7 @@ export class LeaderLink {
   }
 
   private connect(place: LeaderPlace): void {
-    const socket = new WebSocket(`ws://${place.address}${GATEWAYS_PATH}`, {
+    const socket = new WebSocket(`ws://${place.address}${REPLICAS_PATH}`, {
       headers: { authorization: `Bearer ${this.options.key()}` },
       handshakeTimeout: CONNECT_MS,
       maxPayload: MESSAGE_BYTES_MAX,

@@ -1,14 +1,14 @@
 /**
- * The leader's address for gateways: a WebSocket that carries the requests of their clients. It has
+ * The leader's address for replicas: a WebSocket that carries the requests of their clients. It has
  * a port of its own, which clients must not reach.
  *
  * Always holds:
- * - a connection without the gateways' key is refused, so only a gateway can say what a client's
+ * - a connection without the replicas' key is refused, so only a replica can say what a client's
  *   address is;
  * - a forwarded request is admitted by the code that admits those of the public port: its limits,
- *   token, scope, addresses and revocation are checked here, whatever the gateway has checked;
+ *   token, scope, addresses and revocation are checked here, whatever the replica has checked;
  * - each request gets one answer: the exchange's, or that it was not executed because this process
- *   stops. If the connection is lost first, the gateway does not know what became of it.
+ *   stops. If the connection is lost first, the replica does not know what became of it.
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AccessKey, AccessKeys } from '../auth/access-keys.js';
@@ -33,13 +33,13 @@ import {
   FrameKind,
   frameOf,
   framesIn,
-  GATEWAYS_PATH,
+  REPLICAS_PATH,
   MESSAGE_BYTES_MAX,
   type RequestHead,
   requestHead,
 } from './frames.js';
 
-/** A gateway that sends nothing, not even a ping, for this long is gone. */
+/** A replica that sends nothing, not even a ping, for this long is gone. */
 const IDLE_SECONDS = 16;
 const NO_KEY = errorAnswer(
   'operator_key_required',
@@ -48,12 +48,12 @@ const NO_KEY = errorAnswer(
 );
 const NOT_HERE = errorAnswer('route_not_found', {}, 'This address is for gateways only.');
 
-/** The orders of the stream's clients, which gateways forward (stream/forwarded-clients.ts). */
+/** The orders of the stream's clients, which replicas forward (stream/forwarded-clients.ts). */
 export interface ForwardedClients {
   opened(number: number, head: ClientHead, addressBytes: Uint8Array): void;
   message(number: number, bytes: Uint8Array): void;
   closed(number: number): void;
-  /** The gateway is gone, and so are its clients. */
+  /** The replica is gone, and so are its clients. */
   allClosed(): void;
 }
 
@@ -61,7 +61,7 @@ interface ListenerOptions {
   gateway: Gateway;
   routes: readonly Route[];
   keys: AccessKeys;
-  /** The clients of a gateway; `reply` sends it a frame. */
+  /** The clients of a replica; `reply` sends it a frame. */
   clientsOf: (reply: (frame: Uint8Array) => void) => ForwardedClients;
 }
 
@@ -77,7 +77,7 @@ interface Served {
   counts: AnswerCounts;
 }
 
-export class GatewayListener {
+export class ReplicaListener {
   private readonly router: Router;
   private readonly served = new Map<string, Served>();
   private readonly unknown: AnswerCounts;
@@ -102,7 +102,7 @@ export class GatewayListener {
         writeLast(response, text);
       });
     });
-    this.router.onUpgrade(GATEWAYS_PATH, this.behavior(), (response, request, raw, context) => {
+    this.router.onUpgrade(REPLICAS_PATH, this.behavior(), (response, request, raw, context) => {
       const accepted = options.keys.find(request.authorization);
       if (accepted === null) {
         gateway.warnings.warn({}, 'a connection to the gateways’ address had no valid key');
@@ -123,9 +123,9 @@ export class GatewayListener {
   }
 
   /**
-   * Accepts no new connections and tells the gateways to send nothing more. Resolves when every
+   * Accepts no new connections and tells the replicas to send nothing more. Resolves when every
    * request that was accepted is answered, and no other can come. What comes meanwhile is returned
-   * to its gateway, which asks the next leader.
+   * to its replica, which asks the next leader.
    */
   async drain(): Promise<void> {
     this.router.stopListening();
@@ -137,17 +137,17 @@ export class GatewayListener {
     return this.inFlight === 0 && [...this.links].every((link) => link.hasLeft);
   }
 
-  /** Only for {@link Link}: called when a request is answered or a gateway has left. */
+  /** Only for {@link Link}: called when a request is answered or a replica has left. */
   settle(): void {
     if (this.idle !== null && this.isIdle) this.idle();
   }
 
-  /** Tells the gateways that nothing more comes, after everything that was answered. */
+  /** Tells the replicas that nothing more comes, after everything that was answered. */
   leave(): void {
     for (const link of [...this.links]) link.end();
   }
 
-  /** From now on; gateways whose key is not among them are disconnected. */
+  /** From now on; replicas whose key is not among them are disconnected. */
   replaceKeys(keys: readonly AccessKey[]): void {
     this.options.keys.replace(keys);
     for (const link of [...this.links]) if (!this.options.keys.has(link.key)) link.end();
@@ -168,7 +168,7 @@ export class GatewayListener {
         const link = new Link(this, socket, socket.getUserData().key, this.options.clientsOf);
         socket.getUserData().link = link;
         this.links.add(link);
-        this.options.gateway.log.info({ gateways: this.links.size }, 'a gateway has connected');
+        this.options.gateway.log.info({ replicas: this.links.size }, 'a gateway has connected');
       },
       message: (socket, bytes) => {
         try {
@@ -183,12 +183,12 @@ export class GatewayListener {
         this.links.delete(link);
         link.closed();
         this.settle();
-        this.options.gateway.log.info({ gateways: this.links.size }, 'a gateway has left');
+        this.options.gateway.log.info({ replicas: this.links.size }, 'a gateway has left');
       },
     };
   }
 
-  /** A gateway of another version. */
+  /** A replica of another version. */
   private refuse(socket: uWS.WebSocket<SocketData>, error: FrameError): void {
     this.options.gateway.log.error({ problem: error.message }, 'a gateway was disconnected');
     socket.end(1002, error.message);
@@ -203,7 +203,7 @@ export class GatewayListener {
     }
     const served = this.served.get(`${head.method} ${head.route}`) ?? null;
     const raw = rawRequest(head);
-    // The gateway sets X-Forwarded-Proto, and sends no other of these headers.
+    // The replica sets X-Forwarded-Proto, and sends no other of these headers.
     const request = new Request(raw, head.method.toLowerCase(), true);
     if (served !== null) request.readParameters(raw, served.names);
     const addressBytes = addressIn(head.address);
@@ -236,18 +236,18 @@ export class GatewayListener {
   }
 }
 
-/** The connection of one gateway. */
+/** The connection of one replica. */
 class Link {
   private readonly collector: FrameCollector;
   /** Requests that are not answered, by number. */
   private readonly calls = new Map<number, ForwardedCall>();
   private readonly clients: ForwardedClients;
   private isOpen = true;
-  /** Whether the gateway sends nothing more. */
+  /** Whether the replica sends nothing more. */
   hasLeft = false;
 
   constructor(
-    private readonly listener: GatewayListener,
+    private readonly listener: ReplicaListener,
     private readonly socket: uWS.WebSocket<SocketData>,
     readonly key: AccessKey,
     clientsOf: ListenerOptions['clientsOf'],

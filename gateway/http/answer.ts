@@ -60,7 +60,7 @@ export abstract class Answer implements ReleaseTarget, Recipient {
     protected readonly route: AnsweredRoute | null,
     private readonly counts: AnswerCounts,
     readonly request: Request,
-    /** null: a gateway forwarded the request (forwarding/forwarded-call.ts). */
+    /** null: a replica forwarded the request (forwarding/forwarded-call.ts). */
     private readonly response: HttpResponse | null,
   ) {}
 
@@ -151,7 +151,7 @@ export abstract class Answer implements ReleaseTarget, Recipient {
     this.release();
   }
 
-  /** The answer for the gateway that relays it, which adds the headers that all answers have. */
+  /** The answer for the replica that relays it, which adds the headers that all answers have. */
   protected get answerToRelay(): RelayedText {
     const { rateLimitHeaders, headers } = this;
     const limits = rateLimitHeaders === '' ? [] : ['RateLimit-Limit', rateLimitHeaders];

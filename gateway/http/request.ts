@@ -159,7 +159,7 @@ export class Request {
     return [this.first, this.second].slice(0, this.names.length);
   }
 
-  /** What a gateway forwards to the leader, which reads it as if it came from the client. */
+  /** What a replica forwards to the leader, which reads it as if it came from the client. */
   headersToForward(isSecure: boolean): string[] {
     const headers = ['x-request-id', this.id];
     const add = (name: string, value: string) => {

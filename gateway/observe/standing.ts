@@ -14,7 +14,7 @@ export interface Leading {
   role: 'leader' | 'replica';
   /** Of the journal on PostgreSQL; null: it is in a folder. */
   epoch: number | null;
-  /** Where the leader takes the requests of gateways; null: this process leads, or nobody knows. */
+  /** Where the leader takes the requests of replicas; null: this process leads, or nobody knows. */
   leader: string | null;
   /** Standbys with a warm engine; null: there can be none, or a replica does not know. */
   standbys: number | null;

@@ -6,7 +6,7 @@
  *   passed on as it is;
  * - a read is answered here only while this replica's state is at most {@link AGE_MS_MAX} old;
  *   otherwise the leader answers it;
- * - a read of a signed-in user is at least as new as the last answer that this gateway has given to
+ * - a read of a signed-in user is at least as new as the last answer that this replica has given to
  *   the user. A token that this replica does not accept is the leader's to judge: it may be newer
  *   than the replica.
  */

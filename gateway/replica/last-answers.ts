@@ -1,5 +1,5 @@
 /**
- * For each user, the sequence of the last answer that this gateway has forwarded, so that the
+ * For each user, the sequence of the last answer that this replica has forwarded, so that the
  * user's next read is at least as new. A sequence that this replica has reached is forgotten.
  */
 

@@ -1,5 +1,5 @@
 /**
- * A running replica: a gateway that follows the journal and serves reads and streams from its own
+ * A running replica: a process that follows the journal and serves reads and streams from its own
  * engine and follower; the leader executes what changes something. It writes nothing to the
  * journal.
  *
@@ -17,7 +17,7 @@ import type { Config } from '../config.js';
 import { fatalOnce, type Running, Started } from '../exchange.js';
 import { Overload } from '../fair-use/overload.js';
 import { Forwarder } from '../forwarding/forwarder.js';
-import { readGatewayKeys } from '../forwarding/key.js';
+import { readReplicaKeys } from '../forwarding/key.js';
 import { LeaderLink } from '../forwarding/leader-link.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Log } from '../observe/log.js';
@@ -98,9 +98,9 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
 }
 
 /** The one that it sends to the leader. */
-function readKey({ gatewaysKeyFile }: Config): Promise<string> {
+function readKey({ replicasKeyFile }: Config): Promise<string> {
   const read = () => {
-    if (gatewaysKeyFile !== '') return readGatewayKeys(gatewaysKeyFile)[0];
+    if (replicasKeyFile !== '') return readReplicaKeys(replicasKeyFile)[0];
     throw new Error('a replica needs the key of gateways, in a file');
   };
   return withVariable('GATEWAYS_KEY_FILE', read, [Error]);

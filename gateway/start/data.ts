@@ -25,7 +25,7 @@ export interface Data {
   readonly notice: string | null;
   recover(options: StartOptions): Promise<Engine>;
   openJournal(): Promise<CommitLog>;
-  /** Says where gateways reach this exchange; absent where the journal cannot. */
+  /** Says where replicas reach this exchange; absent where the journal cannot. */
   advertise?(address: string): void;
   release(): Promise<void>;
 }

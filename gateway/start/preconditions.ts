@@ -14,7 +14,7 @@ const ROOM_BYTES = 8 * 1024 * 1024;
 
 type Preconditions = Pick<
   Config,
-  'dataFolder' | 'host' | 'port' | 'operationsHost' | 'operationsPort' | 'gateways' | 'sockets'
+  'dataFolder' | 'host' | 'port' | 'operationsHost' | 'operationsPort' | 'replicas' | 'sockets'
 >;
 
 /**
@@ -22,15 +22,15 @@ type Preconditions = Pick<
  * @throws ConfigError that names the variable; an Error that names that of an address
  */
 export async function checkPreconditions(config: Preconditions): Promise<void> {
-  const { host, port, operationsHost, operationsPort, gateways, sockets } = config;
+  const { host, port, operationsHost, operationsPort, replicas, sockets } = config;
   await withVariable('DATA_FOLDER', () => readSecrets(config.dataFolder));
   const addresses: Address[] = [{ host, port, variables: ['HOST', 'PORT'] }];
   if (operationsPort !== null) {
     const variables = ['OPERATIONS_HOST', 'OPERATIONS_PORT'] as const;
     addresses.push({ host: operationsHost, port: operationsPort, variables });
   }
-  if (gateways !== null)
-    addresses.push({ ...gateways, variables: ['GATEWAYS_HOST', 'GATEWAYS_PORT'] });
+  if (replicas !== null)
+    addresses.push({ ...replicas, variables: ['GATEWAYS_HOST', 'GATEWAYS_PORT'] });
   if (sockets !== null)
     addresses.push({ host, port: sockets.port, variables: ['HOST', 'SOCKETS_PORT'] });
   await checkAddresses(addresses);

@@ -1,5 +1,5 @@
 /**
- * The secrets that exchanges and gateways share, from files that the operator has made. They are
+ * The secrets that exchanges and replicas share, from files that the operator has made. They are
  * read before anything else: a standby that could not read them would only end when it has to lead.
  */
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import type { AccessKey } from '../auth/access-keys.js';
 import { sharedSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
-import { gatewayKeysOf, readGatewayKeys } from '../forwarding/key.js';
+import { replicaKeysOf, readReplicaKeys } from '../forwarding/key.js';
 import { withVariable } from './config-error.js';
 
 /** Of sessions; null: they are in the data folder. @throws ConfigError that names the variable */
@@ -19,14 +19,14 @@ export function sharedSessionSecrets({
 }
 
 /**
- * The keys with which gateways identify themselves; null: there are none.
+ * The keys with which replicas identify themselves; null: there are none.
  * @throws ConfigError that names the variable
  */
-export function keysOfGateways({
-  gateways,
-  gatewaysKeyFile: file,
-}: Pick<Config, 'gateways' | 'gatewaysKeyFile'>): Promise<AccessKey[] | null> {
-  const read = () => (gateways === null ? null : gatewayKeysOf(readGatewayKeys(file)));
+export function keysOfReplicas({
+  replicas,
+  replicasKeyFile: file,
+}: Pick<Config, 'replicas' | 'replicasKeyFile'>): Promise<AccessKey[] | null> {
+  const read = () => (replicas === null ? null : replicaKeysOf(readReplicaKeys(file)));
   return withVariable('GATEWAYS_KEY_FILE', read, [Error]);
 }
 

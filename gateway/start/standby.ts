@@ -1,7 +1,7 @@
 /**
  * A standby: it follows the leader's journal with a warm engine and a follower of its own, answers
  * only how far it is (waiting-server.ts), and becomes the leader when the lease is over or is
- * handed to it. Operators also see, at their address, where the leader takes gateways' requests.
+ * handed to it. Operators also see, at their address, where the leader takes replicas' requests.
  *
  * Always holds: what can be retried is retried, however long it takes, because a standby is needed
  * most while the cluster fails. Only a folder that cannot be used and a damaged journal end it.
@@ -65,7 +65,7 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
       () => tail !== null,
     );
   const server = serverWith(status);
-  // Where the leader takes the requests of gateways is not for the public.
+  // Where the leader takes the requests of replicas is not for the public.
   const operations = serverWith(() => ({ ...status(), leader: tail?.head.address ?? null }));
   let follower: Follower | null = null;
   try {

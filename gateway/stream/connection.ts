@@ -69,7 +69,7 @@ export class Connection {
   tokenVersion = 0;
   /** null: nobody is signed in. */
   session: Session | null = null;
-  /** The token of the session, which a gateway sends to the leader; empty: none was sent. */
+  /** The token of the session, which a replica sends to the leader; empty: none was sent. */
   token = '';
   /** Orders and batches that are not answered yet. */
   outstanding = 0;

@@ -1,5 +1,5 @@
 /**
- * On the leader: the orders that clients of a gateway's stream send. Each of those clients is a
+ * On the leader: the orders that clients of a replica's stream send. Each of those clients is a
  * connection here without channels, so that its orders pass the same checks, limits and order as
  * those of the leader's own stream.
  */
@@ -16,7 +16,7 @@ interface ForwardedOptions extends ConnectionOptions {
   reply: (frame: Uint8Array) => void;
 }
 
-/** A connection whose socket is a gateway's. */
+/** A connection whose socket is a replica's. */
 export class ForwardedConnection extends Connection {
   /** Whether the exchange has closed it, or the client has left. */
   isEnded = false;
@@ -63,7 +63,7 @@ interface ClientsOptions {
   left(connection: ForwardedConnection): void;
 }
 
-export class ClientsOfGateway implements ForwardedClients {
+export class ClientsOfReplica implements ForwardedClients {
   private readonly clients = new Map<number, ForwardedConnection>();
 
   constructor(private readonly options: ClientsOptions) {}
@@ -87,7 +87,7 @@ export class ClientsOfGateway implements ForwardedClients {
 
   message(number: number, bytes: Uint8Array): void {
     const connection = this.clients.get(number);
-    // It was ended here, and the gateway has not heard of it yet.
+    // It was ended here, and the replica has not heard of it yet.
     if (connection === undefined || connection.isEnded) return;
     const { isStopping, reply } = this.options;
     if (isStopping()) reply(frameOf(FrameKind.clientNotServed, number, ''));

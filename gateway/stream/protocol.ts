@@ -70,7 +70,7 @@ interface ProtocolOptions {
   connections: Connections;
   limits: StreamLimits;
   elapsedMs: () => number;
-  /** Who executes orders, on a gateway; null: this process. */
+  /** Who executes orders, on a replica; null: this process. */
   remote: RemoteOrders | null;
 }
 
@@ -115,7 +115,7 @@ export class Protocol {
     if (refusal !== null) this.refuseOrder(connection, refusal, request.id);
   }
 
-  /** Order entry on a gateway, for the leader. */
+  /** Order entry on a replica, for the leader. */
   private enterElsewhere(
     remote: RemoteOrders,
     connection: Connection,
@@ -287,7 +287,7 @@ export class Protocol {
     this.begin(connection, begun);
   }
 
-  /** The client was at another gateway, which was ahead: going back would show it the past. */
+  /** The client was at another replica, which was ahead: going back would show it the past. */
   private resumeLater(
     connection: Connection,
     request: ResumeRequest,

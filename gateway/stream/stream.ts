@@ -24,7 +24,7 @@ import { heartbeatText } from './channels/message-text.js';
 import type { ChannelKind } from './channels/names.js';
 import { Connection, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
-import { ClientsOfGateway, ForwardedConnection } from './forwarded-clients.js';
+import { ClientsOfReplica, ForwardedConnection } from './forwarded-clients.js';
 import { Handshake } from './handshake.js';
 import { Hub } from './hub.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
@@ -47,7 +47,7 @@ const LAST_READS_MS = 500;
 
 export class StreamServer {
   private readonly connections = new Connections();
-  /** Of gateways' clients, for their orders; they count as connections at their gateway. */
+  /** Of replicas' clients, for their orders; they count as connections at their replica. */
   private readonly forwarded = new Connections();
   private readonly hub: Hub;
   private readonly backlogs: Backlogs;
@@ -66,7 +66,7 @@ export class StreamServer {
   constructor(
     private readonly gateway: Gateway,
     private readonly limits: StreamLimits,
-    /** Who executes orders, on a gateway; null: this process. */
+    /** Who executes orders, on a replica; null: this process. */
     private readonly remote: RemoteOrders | null = null,
   ) {
     const { sequencer } = gateway;
@@ -179,7 +179,7 @@ export class StreamServer {
   async cancelOrders(limitMs: number): Promise<void> {
     if (this.stopping) return;
     this.stopping = true;
-    // A gateway's leader cancels them when the gateway has left.
+    // A replica's leader cancels them when the replica has left.
     for (const { userId, cancelOnDisconnect } of this.remote === null ? this.connections : []) {
       if (cancelOnDisconnect) this.cancels.add(userId);
     }
@@ -200,7 +200,7 @@ export class StreamServer {
     // After a failure, nothing is sent.
     if (this.gateway.sequencer.failure === null) {
       await atMost(untilMs - elapsedMs(), this.allReleased());
-      // On a gateway, the leader may still have to answer.
+      // On a replica, the leader may still have to answer.
       await this.until((connection) => connection.outstanding === 0, untilMs);
     }
     await atMost(untilMs - elapsedMs(), this.protocol.stop());
@@ -245,10 +245,10 @@ export class StreamServer {
     return connection;
   }
 
-  /** The clients of a gateway, whose orders come here. */
+  /** The clients of a replica, whose orders come here. */
   clientsOf(reply: (frame: Uint8Array) => void): ForwardedClients {
     const { gateway, forwarded } = this;
-    return new ClientsOfGateway({
+    return new ClientsOfReplica({
       isStopping: () => gateway.isStopping(),
       reply,
       connect: (number, addressBytes) => this.forwardedConnection(number, addressBytes, reply),

@@ -359,7 +359,7 @@ describe('the configuration', () => {
     for (const GATEWAYS_HOST of ['0.0.0.0', '::'])
       expect(() => readConfig({ ...gateways, GATEWAYS_HOST })).toThrow('ADVERTISE_ADDRESS');
     const reachable = { GATEWAYS_HOST: '0.0.0.0', ADVERTISE_ADDRESS: '10.0.0.1:4000' };
-    const { gateways: listens, advertiseAddress } = readConfig({ ...gateways, ...reachable });
+    const { replicas: listens, advertiseAddress } = readConfig({ ...gateways, ...reachable });
     expect([listens, advertiseAddress]).toEqual([
       { host: '0.0.0.0', port: 4_000 },
       '10.0.0.1:4000',

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { sharedSecrets } from '../../gateway/auth/secret.js';
 import { readConfig } from '../../gateway/config.js';
-import { readGatewayKeys } from '../../gateway/forwarding/key.js';
+import { readReplicaKeys } from '../../gateway/forwarding/key.js';
 import { readAddress } from '../../persistence/replication/postgres/address.js';
 import { extent } from '../support/extent.js';
 import { TestServer } from '../support/server.js';
@@ -241,7 +241,7 @@ describe('the compose file', () => {
     const secrets = { passwordFile: 'a password', authorityFile: 'a certificate' };
     expect(readAddress(config.journal!.url, secrets).nodes).toHaveLength(3);
     // What exchanges and gateways have in common.
-    expect(config.gatewaysKeyFile).toBe('/run/secrets/gateways-key');
+    expect(config.replicasKeyFile).toBe('/run/secrets/gateways-key');
     expect(config.sessionSecretFile).toBe('/run/secrets/session-secret');
   });
 
@@ -249,7 +249,7 @@ describe('the compose file', () => {
     const ROLE = /^# +ROLE=(\S+)$/m.exec(text)![1]!;
     const config = readConfig({ ...environmentOf('exchange'), JOURNAL, ROLE });
     expect(config.role).toBe('standby');
-    const { host, port } = config.gateways!;
+    const { host, port } = config.replicas!;
     expect(host).toBe('0.0.0.0');
     expect(config.advertiseAddress.split(':')[1]).toBe(`${port}`);
     expect(under('ports', under('exchange'))).toContain(`:${port}:${port}"`);
@@ -264,7 +264,7 @@ describe('the compose file', () => {
       return path;
     };
     expect(sharedSecrets(make('session-secret'))[0]).toHaveLength(32);
-    expect(readGatewayKeys(make('gateways-key'))[0]).toHaveLength(64);
+    expect(readReplicaKeys(make('gateways-key'))[0]).toHaveLength(64);
   });
 
   it('has every secret, volume and file that it names, and the port of the image', () => {

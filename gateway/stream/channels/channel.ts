@@ -4,7 +4,7 @@
  * Always holds:
  * - a command adds at most one message, whose number, `channelSequence`, is the journal sequence of
  *   the command. So a message has the same number in every process that follows the journal, and
- *   `resume` works after a restart and at another gateway;
+ *   `resume` works after a restart and at another replica;
  * - the numbers have gaps, so a delta also has `previousSequence`: no message of the channel has a
  *   number between the two;
  * - the kept messages are the last ones: every message with a number above `keptAfter`, which at

@@ -1,5 +1,5 @@
 /**
- * On a gateway: the orders of the stream's clients, which the leader executes.
+ * On a replica: the orders of the stream's clients, which the leader executes.
  *
  * Always holds:
  * - a client's requests reach a leader in the order in which they came, and each gets one answer;
@@ -7,7 +7,7 @@
  *   without gets the error `outcome_unknown`, and so does one that the next leader refuses to look
  *   at;
  * - what waits is bounded: per connection as on the leader, in bytes for all, and in time;
- * - a receipt is sent when this gateway's state includes it, so the messages of `user` come first.
+ * - a receipt is sent when this replica's state includes it, so the messages of `user` come first.
  */
 import type { ElapsedMs } from '../../fair-use/token-buckets.js';
 import { CHANGE_MS } from '../../forwarding/forwarder.js';
@@ -63,7 +63,7 @@ interface Client {
   pending: Pending[];
   /** How many of the last requests that were sent a leader that stops has returned. */
   returned: number;
-  /** Answers that wait for this gateway's state. */
+  /** Answers that wait for this replica's state. */
   held: number;
 }
 
