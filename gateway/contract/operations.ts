@@ -1,8 +1,8 @@
 /** Describes one route as an operation of the document. */
 import type { z } from 'zod';
 import type { Quota } from '../fair-use/fair-use.js';
+import { JSON_TYPE } from '../http/answers/response-head.js';
 import { quotaOf } from '../http/call.js';
-import { JSON_TYPE } from '../http/response-head.js';
 import type { Access, Route, RouteExample } from '../http/route.js';
 import { errorCodesOf, errorResponses, isRateLimited, ownAnswersOf } from './error-responses.js';
 import type { Header, MediaType, Operation, RequestBody, Response, Security } from './openapi.js';

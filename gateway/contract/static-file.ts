@@ -11,12 +11,12 @@ import { acceptedCoding, CODINGS, type Coding } from '../coding/accept-encoding.
 import { compress } from '../coding/compress.js';
 import { namesTag } from '../coding/entity-tags.js';
 import { Bill } from '../fair-use/fair-use.js';
+import { writeLast } from '../http/answers/last-answer.js';
+import { writeError } from '../http/answers/write-error.js';
 import { errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
-import { writeLast } from '../http/last-answer.js';
 import type { Request } from '../http/request.js';
 import type { ServerRouter } from '../http/router.js';
-import { writeError } from '../http/write-error.js';
 
 export interface StaticFile {
   contentType: string;

@@ -16,8 +16,8 @@ import {
   FrameKind,
   frameOf,
   framesIn,
-  REPLICAS_PATH,
   MESSAGE_BYTES_MAX,
+  REPLICAS_PATH,
 } from './frames.js';
 
 /** Who leads. Another epoch is another leader, even at the same address. */

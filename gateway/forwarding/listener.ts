@@ -12,16 +12,16 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AccessKey, AccessKeys } from '../auth/access-keys.js';
+import { answerLater, writeLast } from '../http/answers/last-answer.js';
+import { JSON_TYPE, writeHead, writeStatus } from '../http/answers/response-head.js';
+import { writeError } from '../http/answers/write-error.js';
 import { ReceivedBody } from '../http/body.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
-import { answerLater, writeLast } from '../http/last-answer.js';
 import { Request } from '../http/request.js';
-import { JSON_TYPE, writeHead, writeStatus } from '../http/response-head.js';
 import { parameterNames, type Route } from '../http/route.js';
 import { Router } from '../http/router.js';
 import { serve } from '../http/way.js';
-import { writeError } from '../http/write-error.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { addressIn, ForwardedCall, rawRequest } from './forwarded-call.js';
 import {
@@ -33,8 +33,8 @@ import {
   FrameKind,
   frameOf,
   framesIn,
-  REPLICAS_PATH,
   MESSAGE_BYTES_MAX,
+  REPLICAS_PATH,
   type RequestHead,
   requestHead,
 } from './frames.js';

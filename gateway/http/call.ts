@@ -12,7 +12,7 @@ import { execute, type Submission } from '../commands/execution.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { Bill, type Quota, signInKey } from '../fair-use/fair-use.js';
 import type { AnswerCounts } from '../observe/metrics.js';
-import { Answer, type AnsweredRoute } from './answer.js';
+import { Answer, type AnsweredRoute } from './answers/answer.js';
 import type { Receivable } from './body.js';
 import { rateLimited, refusalAnswer } from './errors.js';
 import type { Gateway } from './gateway.js';

@@ -16,7 +16,7 @@ import type { RationedLog } from '../observe/rationed-log.js';
 import type { Standing } from '../observe/standing.js';
 import type { Clock } from '../time/clock.js';
 import type { SequenceWaits } from '../time/sequence-waits.js';
-import type { UnsentAnswers } from './unsent-answers.js';
+import type { UnsentAnswers } from './answers/unsent-answers.js';
 
 /** The part of the configuration that routes and the stream use. */
 export interface GatewayConfig {

@@ -3,9 +3,9 @@
  * order of the page. The header Link names the next page.
  */
 import type { z } from 'zod';
+import { answerCoded } from '../http/answers/coded-answer.js';
+import { JSON_TYPE } from '../http/answers/response-head.js';
 import type { Call } from '../http/call.js';
-import { answerCoded } from '../http/coded-answer.js';
-import { JSON_TYPE } from '../http/response-head.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 /** Of a list: what it usually is, and what the header Accept can ask for. */

@@ -1,8 +1,8 @@
 /** What the trading thread and a socket thread tell each other besides the frames in rings. */
 import type { Cancelling } from '../commands/cancels.js';
 import type { ConnectionLimits } from '../fair-use/connections.js';
+import type { UnsentLimits } from '../http/answers/unsent-answers.js';
 import type { Verb } from '../http/router.js';
-import type { UnsentLimits } from '../http/unsent-answers.js';
 
 /** What a socket thread registers with uWebSockets.js. Its place in the list is its index. */
 export interface RegisteredHandler {

@@ -4,9 +4,9 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
+import type { Recipient } from '../http/answers/unsent-answers.js';
 import type { Receivable } from '../http/body.js';
 import type { Request } from '../http/request.js';
-import type { Recipient } from '../http/unsent-answers.js';
 
 export class OpenRequest implements Recipient, Receivable<OpenRequest> {
   readonly receivedMs: number;

@@ -7,8 +7,8 @@
  * has left, nothing more goes there.
  */
 import type { HttpResponse, RecognizedString } from 'uWebSockets.js';
+import { UnsentAnswers } from '../http/answers/unsent-answers.js';
 import type { ReceivedBody } from '../http/body.js';
-import { UnsentAnswers } from '../http/unsent-answers.js';
 import { textBuffers } from '../json/text-buffers.js';
 import { AnswerFlag, FRAME_HEAD_BYTES, FrameBuilder, ToSockets } from './frames.js';
 import { FRAME_BYTES_MAX } from './ring.js';

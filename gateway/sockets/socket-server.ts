@@ -5,10 +5,10 @@
 import type { Config } from '../config.js';
 import { serveContract } from '../contract/serve.js';
 import type { ConnectionCap } from '../fair-use/connections.js';
+import type { UnsentAnswers } from '../http/answers/unsent-answers.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Route } from '../http/route.js';
 import { HttpServer } from '../http/server.js';
-import type { UnsentAnswers } from '../http/unsent-answers.js';
 import { serveSite } from '../site/serve.js';
 import { elapsedMs } from '../time/clock.js';
 import { SocketCounts } from './counts.js';

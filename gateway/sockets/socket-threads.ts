@@ -16,6 +16,7 @@ import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
 import type { Cancelling } from '../commands/cancels.js';
 import type { ConnectionLimits } from '../fair-use/connections.js';
+import type { UnsentLimits } from '../http/answers/unsent-answers.js';
 import { ReceivedBody } from '../http/body.js';
 import { cannotListen } from '../http/listen-addresses.js';
 import { Request } from '../http/request.js';
@@ -28,7 +29,6 @@ import {
   type ServerRouter,
   type Verb,
 } from '../http/router.js';
-import type { UnsentLimits } from '../http/unsent-answers.js';
 import { atMost } from '../time/at-most.js';
 import { elapsedMs } from '../time/clock.js';
 import type { SocketCounts } from './counts.js';

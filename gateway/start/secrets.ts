@@ -7,7 +7,7 @@ import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import type { AccessKey } from '../auth/access-keys.js';
 import { sharedSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
-import { replicaKeysOf, readReplicaKeys } from '../forwarding/key.js';
+import { readReplicaKeys, replicaKeysOf } from '../forwarding/key.js';
 import { withVariable } from './config-error.js';
 
 /** Of sessions; null: they are in the data folder. @throws ConfigError that names the variable */

@@ -13,10 +13,10 @@ import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { Bill } from '../fair-use/fair-use.js';
+import { writeError } from '../http/answers/write-error.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
-import { writeError } from '../http/write-error.js';
 
 /** The upgrade request. `raw` and `context` are uWebSockets.js's own objects. */
 interface UpgradeRequest {

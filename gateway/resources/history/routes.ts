@@ -11,8 +11,8 @@ import {
   type RequestOf,
 } from '../../../persistence/history/requests.js';
 import { hashTag } from '../../coding/entity-tags.js';
+import { answerCoded } from '../../http/answers/coded-answer.js';
 import type { Call } from '../../http/call.js';
-import { answerCoded } from '../../http/coded-answer.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';

@@ -5,8 +5,8 @@
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
+import { answerCoded } from '../../http/answers/coded-answer.js';
 import type { Call } from '../../http/call.js';
-import { answerCoded } from '../../http/coded-answer.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';

@@ -9,8 +9,8 @@ import {
 import type { MarketView } from '../../../engine/interface/views.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
 import { hashTag } from '../../coding/entity-tags.js';
+import { answerCoded } from '../../http/answers/coded-answer.js';
 import type { Call } from '../../http/call.js';
-import { answerCoded } from '../../http/coded-answer.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { isListed, marketNumber } from '../find.js';

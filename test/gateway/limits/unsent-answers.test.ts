@@ -12,12 +12,12 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addressKey } from '../../../gateway/fair-use/addresses.js';
-import { writeLast } from '../../../gateway/http/last-answer.js';
+import { writeLast } from '../../../gateway/http/answers/last-answer.js';
 import {
   UnsentAnswers,
   type UnsentLimits,
   WAITING_BYTES,
-} from '../../../gateway/http/unsent-answers.js';
+} from '../../../gateway/http/answers/unsent-answers.js';
 import { AsciiWriter } from '../../../gateway/json/ascii-writer.js';
 import { textBuffers } from '../../../gateway/json/text-buffers.js';
 import { eventually } from '../../support/eventually.js';

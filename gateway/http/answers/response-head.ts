@@ -4,8 +4,8 @@
  * saves time on every answer. They never contain anything that a client sent.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import type { Request } from './request.js';
-import { NumberedBytes } from './request-id.js';
+import type { Request } from '../request.js';
+import { NumberedBytes } from '../request-id.js';
 
 /** Caches keep only what a route says may be kept, and ask each time. */
 const NOT_KEPT = 'Cache-Control: no-store';

@@ -2,8 +2,8 @@
  * Errors on paths that are not routes: a refused WebSocket, an unsupported method of a static file.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import { addressKey } from '../fair-use/addresses.js';
-import type { ErrorAnswer } from './errors.js';
+import { addressKey } from '../../fair-use/addresses.js';
+import type { ErrorAnswer } from '../errors.js';
 import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
 import type { UnsentAnswers } from './unsent-answers.js';

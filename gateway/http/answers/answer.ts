@@ -7,15 +7,15 @@
  * exchange has failed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import type { ReleaseTarget } from '../../persistence/sequencer.js';
-import { writeCrossOrigin } from '../auth/cross-origin.js';
-import type { AddressKey } from '../fair-use/addresses.js';
-import type { AnswerCounts, RouteName } from '../observe/metrics.js';
-import { elapsedMs } from '../time/clock.js';
-import { type ErrorAnswer, UNAVAILABLE } from './errors.js';
-import type { Gateway } from './gateway.js';
+import type { ReleaseTarget } from '../../../persistence/sequencer.js';
+import { writeCrossOrigin } from '../../auth/cross-origin.js';
+import type { AddressKey } from '../../fair-use/addresses.js';
+import type { AnswerCounts, RouteName } from '../../observe/metrics.js';
+import { elapsedMs } from '../../time/clock.js';
+import { type ErrorAnswer, UNAVAILABLE } from '../errors.js';
+import type { Gateway } from '../gateway.js';
+import type { Request } from '../request.js';
 import { writeLast } from './last-answer.js';
-import type { Request } from './request.js';
 import { JSON_TYPE, writeHeadWithId, writeStatus } from './response-head.js';
 import type { Recipient } from './unsent-answers.js';
 
@@ -120,7 +120,7 @@ export abstract class Answer implements ReleaseTarget, Recipient {
     this.release();
   }
 
-  /** Refuses because of the current state. Returns false, as every refusal, for checks to return. */
+  /** Refuses because of the current state. Like every refusal, returns false, for checks. */
   refuseWhenDurable({ status, text }: ErrorAnswer): false {
     this.answerWhenDurable(status, text);
     return false;

@@ -17,9 +17,9 @@
  *   and here if it is not fully read within {@link UnsentLimits.ms}.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import type { AddressKey } from '../fair-use/addresses.js';
-import type { ElapsedMs } from '../fair-use/token-buckets.js';
-import { textBuffers } from '../json/text-buffers.js';
+import type { AddressKey } from '../../fair-use/addresses.js';
+import type { ElapsedMs } from '../../fair-use/token-buckets.js';
+import { textBuffers } from '../../json/text-buffers.js';
 
 export interface UnsentLimits {
   /** For all answers that clients do not read; also for all that wait for their turn. */
