@@ -25,7 +25,11 @@ interface RecoveryOptions {
   after?: JournalPosition;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
+  /** Called every few seconds with the last sequence that was applied. */
+  onProgress?: (sequence: number) => void;
 }
+
+const PROGRESS_EVERY_MS = 5_000;
 
 export interface RecoveryReport {
   batches: number;
@@ -71,7 +75,8 @@ export async function recoverFromSnapshot(
   const { engine, position: after } = await loadNewestSnapshot({ folder, reader, log });
   makeRoom?.(engine);
   const loadMs = elapsedMs() - startedMs;
-  const report = await recover({ reader, engine, after, elapsedMs });
+  const onProgress = (sequence: number) => log.info({ sequence }, 'replaying the journal');
+  const report = await recover({ reader, engine, after, elapsedMs, onProgress });
   const { batches, commands, durationMs: replayMs, end } = report;
   const snapshotSequence = after.sequence;
   const times = { loadMs: Math.round(loadMs), replayMs: Math.round(replayMs) };
@@ -89,12 +94,17 @@ export async function recoverFromSnapshot(
  * @throws JournalError naming the first sequence that is damaged or leads to another digest.
  */
 export async function recover(options: RecoveryOptions): Promise<RecoveryReport> {
-  const { reader, engine, after = GENESIS, elapsedMs } = options;
+  const { reader, engine, after = GENESIS, elapsedMs, onProgress } = options;
   const startedMs = elapsedMs();
   let batches = 0;
+  let saidMs = startedMs;
   const follower = new JournalFollower(engine, after, {
-    proven: () => {
+    proven: ({ lastSequence }) => {
       batches++;
+      if (elapsedMs() - saidMs >= PROGRESS_EVERY_MS) {
+        saidMs = elapsedMs();
+        onProgress?.(lastSequence);
+      }
       return true;
     },
   });

@@ -98,12 +98,13 @@ interface Start {
   log: Log;
 }
 
-async function start(folder: string): Promise<Start> {
+async function start(folder: string, stepMs = 1): Promise<Start> {
   const reader = await openJournalReader(folder);
   const log = new Log();
-  let ticks = 0;
+  let nowMs = 0;
+  const elapsedMs = () => (nowMs += stepMs);
   try {
-    const recovery = await recoverFromSnapshot({ folder, reader, log, elapsedMs: () => ++ticks });
+    const recovery = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
     return { recovery, log };
   } finally {
     await reader.close();
@@ -123,6 +124,14 @@ function flip(path: string, at: number): void {
 }
 
 describe('recovery', () => {
+  it('says every few seconds how far it is', async () => {
+    const { log, recovery } = await start(folders.copy(original), 3_000);
+    const said = log.entries.filter(({ message }) => message === 'replaying the journal');
+    expect(said.length).toBeGreaterThan(recovery.batches / 4);
+    const { sequence } = said.at(-1)!.fields as { sequence: number };
+    expect(sequence).toBeGreaterThan(recovery.snapshotSequence);
+  });
+
   it('from the newest snapshot and the rest gives the same bytes as from the whole journal', async () => {
     const { recovery, log } = await start(folders.copy(original));
     expectWhole(recovery);
@@ -133,7 +142,7 @@ describe('recovery', () => {
     expect(log.entries[0]!.fields).toMatchObject({
       commands: recovery.commands,
       loadMs: 1,
-      replayMs: 1,
+      replayMs: 1 + recovery.batches,
     });
     recovery.engine.checkInvariants();
   });
