@@ -2,7 +2,7 @@
  * The architecture rules, checked against the source: which folders exist, which may import which,
  * and what the engine must never call.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type RolldownOptions, rolldown } from 'rolldown';
 import { describe, expect, test } from 'vitest';
@@ -217,6 +217,22 @@ test('comments keep to the line width of code', () => {
       .map((line) => `${path}: ${line}`),
   );
   expect(wide).toEqual([]);
+});
+
+test('the documents name files that exist', () => {
+  const folders = ['.', ...new Set(everything.map(({ path }) => dirname(path)))];
+  const texts = folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => readFileSync(join(ROOT, folder, name), 'utf8')),
+  );
+  const named = texts.flatMap((text) =>
+    [...text.matchAll(/`((?:engine|persistence|gateway|bench|test)\/[\w./-]+\.ts)`/g)].map(
+      ([, path]) => path!,
+    ),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
 describe('bundles', () => {
