@@ -270,6 +270,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const variables = result.data;
   checkRole(variables);
   checkEffect(variables);
+  const feed = priceFeed(variables);
   return {
     settings: settingsIn(environment, variables),
     role: variables.ROLE,
@@ -286,7 +287,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     dataFolder: variables.DATA_FOLDER,
     journal: journalOf(variables),
     assets: variables.ASSETS,
-    feed: priceFeed(variables),
+    feed,
+    pricesFrom: feed.kind,
     startingBalanceMicros: variables.STARTING_BALANCE,
     houseFundsMicros: variables.HOUSE ? variables.HOUSE_FUNDS : 0,
     partnerKeys: keysOf('PARTNER_KEYS', variables.PARTNER_KEYS),

@@ -28,6 +28,8 @@ export interface GatewayConfig {
   cookieSecure: boolean;
   /** Further origins of the site. */
   siteOrigins: string[];
+  /** Where prices come from; on a replica, what its clients are told. */
+  pricesFrom: 'simulated' | 'file' | 'live';
   /** Starting balance of a new account; 0: none, which is the default if there are partners. */
   startingBalanceMicros: number;
   connections: ConnectionLimits;

@@ -43,6 +43,7 @@ export const limits: RouteExample = {
     vaultShare: 0.4,
     tickSize: 0.001,
     lotSize: 0.001,
+    prices: 'simulated',
     maxima: {
       orderAmount: 1000000,
       orderShares: 10000000,

@@ -12,6 +12,7 @@ import {
 import type { Rules } from '../../../engine/interface/rule-sets.js';
 import type { FairUseRates, Quota } from '../../fair-use/fair-use.js';
 import type { Rate } from '../../fair-use/token-buckets.js';
+import type { GatewayConfig } from '../../http/gateway.js';
 import { BODY_BYTES_MAX } from '../../http/request.js';
 import { lots, micros, ticks } from '../../json/decimal.js';
 import { PAGE_ENTRIES_MAX } from '../../json/fields.js';
@@ -24,7 +25,11 @@ const MICROS_PER_BASIS_POINT = 100;
 const MICROS_PER_PERCENT = 10_000;
 
 /** With the rules in force, which an operator may change. */
-export function limitsOf(rates: FairUseRates, rules: Rules): Writable<typeof Limits> {
+export function limitsOf(
+  rates: FairUseRates,
+  rules: Rules,
+  prices: GatewayConfig['pricesFrom'],
+): Writable<typeof Limits> {
   const of = (quota: Quota) => ({
     user: bucketOf(rates[quota].user),
     address: bucketOf(rates[quota].address),
@@ -36,6 +41,7 @@ export function limitsOf(rates: FairUseRates, rules: Rules): Writable<typeof Lim
     vaultShare,
     tickSize: ticks(1),
     lotSize: lots(1),
+    prices,
     maxima: {
       orderAmount,
       orderShares: lots(MAX_ORDER_LOTS),

@@ -113,10 +113,9 @@ export const operationRoutes: Route[] = [
     example: examples.limits,
     handle(call) {
       // Of the engine's state, so the answer waits until that is durable.
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof Limits>(limitsOf(call.gateway.fairUse.rates, call.engine.rules())),
-      );
+      const { config, fairUse } = call.gateway;
+      const limits = limitsOf(fairUse.rates, call.engine.rules(), config.pricesFrom);
+      call.answerWhenDurable(200, jsonText<typeof Limits>(limits));
     },
   }),
 

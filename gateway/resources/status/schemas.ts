@@ -113,6 +113,10 @@ export const Limits = responseSchema(
     vaultShare: decimal.meta({ description: 'The part of the fees that the vault earns' }),
     tickSize: money.meta({ description: 'US dollars; prices are multiples of it' }),
     lotSize: shares.meta({ description: 'Shares; sizes are multiples of it' }),
+    prices: z.enum(['simulated', 'file', 'live']).meta({
+      description:
+        'Where the prices of assets come from: a simulation, which no real market follows; a file of recorded ones; or exchanges elsewhere',
+    }),
     maxima: z
       .strictObject({
         orderAmount: money.meta({ description: 'US dollars that one order may spend' }),

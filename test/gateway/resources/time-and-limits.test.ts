@@ -42,6 +42,7 @@ test('the limits are those that the exchange enforces', async () => {
     vaultShare: 0.4,
     tickSize: 0.001,
     lotSize: 0.001,
+    prices: 'simulated',
     maxima: {
       orderAmount: 1_000_000,
       orderShares: 10_000_000,

@@ -1,7 +1,7 @@
 /** What the market is about: its window, the time left, the price to beat and the price now. */
 import { useComputed } from '@preact/signals';
 import { now } from '../model/clock.js';
-import { areKnown, asset, lastEnded, market } from '../model/markets.js';
+import { areKnown, asset, isSimulated, lastEnded, market } from '../model/markets.js';
 import { averageSoFar, pointsVersion, price, SETTLEMENT_MS } from '../model/prices.js';
 import { Figure } from '../parts/figure.js';
 import {
@@ -27,6 +27,7 @@ export function MarketHead() {
           {shown === null
             ? 'The next one starts with its first price.'
             : window(shown.startsAtMs, shown.endsAtMs)}
+          {isSimulated.value && ' Prices are simulated.'}
         </p>
         {shown?.paused && (
           <p class="hint" role="status">

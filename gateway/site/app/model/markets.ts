@@ -3,7 +3,7 @@
  * the page goes on to the next market by itself when one ends.
  */
 import { computed, signal } from '@preact/signals';
-import { activeMarkets, status } from '../../../client/index.js';
+import { activeMarkets, limits, status } from '../../../client/index.js';
 import type { Market } from '../../../client/types.js';
 import { heard } from './clock.js';
 import { publicApi } from './exchange.js';
@@ -16,6 +16,9 @@ export const active = signal<ReadonlyMap<string, Market>>(new Map());
 export const ended = signal<ReadonlyMap<string, Market>>(new Map());
 /** Whether the exchange has said which markets there are. */
 export const areKnown = signal(false);
+
+/** Whether the prices of the assets are no real ones. */
+export const isSimulated = signal(false);
 
 /** Every asset, in the exchange's order; before they are read, those that have a market. */
 export const assets = signal<readonly string[]>([]);
@@ -61,4 +64,5 @@ export async function readActive(): Promise<void> {
   // An asset need not have a market now.
   const { prices } = await status(publicApi);
   assets.value = prices.map((each) => each.asset);
+  isSimulated.value = (await limits(publicApi)).prices === 'simulated';
 }
