@@ -28,7 +28,7 @@ export class RationedLog {
       kind.leftOut++;
       return;
     }
-    this.log.warn({ ...fields, leftOut: kind.leftOut }, message);
+    this.log.warn({ ...fields, moreLikeThis: kind.leftOut }, message);
     kind.lastMs = nowMs;
     kind.leftOut = 0;
   }

@@ -5,7 +5,7 @@
 import { statfsSync } from 'node:fs';
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
 import { archivedCount, listSegments } from '../../persistence/journal/segments.js';
-import { type LastBackup, lastBackup } from '../../persistence/tools/operations/last-backup.js';
+import { type LastBackup, lastBackup } from '../../persistence/recovery/last-backup.js';
 import { elapsedMs, machineMs, SystemClock } from '../time/clock.js';
 import type { Metrics } from './metrics.js';
 

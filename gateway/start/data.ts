@@ -56,8 +56,11 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
     const data = await standBy({ ...options, address, isUnreplicated });
     return { data, place: { postgres: address }, replicated: data };
   }
-  const onWaiting = (leader: Leader) =>
-    log.info(leader, 'another exchange leads: this one takes over when its lease is over');
+  const onWaiting = ({ epoch, serving }: Leader) =>
+    log.info(
+      serving === '' ? { epoch } : { epoch, serving },
+      'another exchange leads: this one takes over when its lease is over',
+    );
   try {
     const data = await ReplicatedFolder.lock({
       folder,

@@ -58,6 +58,10 @@ export function archivedMark(path: string): string {
   return `${path}${ARCHIVED}`;
 }
 
+export function isArchivedMark(name: string): boolean {
+  return name.endsWith(ARCHIVED);
+}
+
 /** The number in a segment's name; null: it is no segment's. */
 export function segmentNumber(name: string): number | null {
   if (name === JOURNAL_FILE) return 1;
@@ -77,7 +81,7 @@ export function logBytes(folder: string): number | null {
 
 /** How many segments are in an archive instead. */
 export function archivedCount(folder: string): number {
-  return readdirSync(folder).filter((name) => name.endsWith(ARCHIVED)).length;
+  return readdirSync(folder).filter(isArchivedMark).length;
 }
 
 /** Segments in words, the oldest first. */

@@ -1,11 +1,11 @@
 /**
  * Whether a data folder has a journal, or had one: what its other files show of it. Snapshots,
  * history.db and journal.head were made from commands that were committed, so a journal that is
- * gone, or ends before one of them, has lost commands.
+ * gone, or ends before one of them, has lost commands. A backup or an archive was made of one.
  *
  * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { HISTORY_FILE } from '../history/format.js';
 import { HistoryDamage } from '../history/rows.js';
@@ -13,10 +13,11 @@ import { historyPath, readProgress } from '../history/store.js';
 import { adviceFor, damageOf, JournalError, unreadable } from '../journal/errors.js';
 import { HEAD_FILE, JOURNAL_FILE } from '../journal/format.js';
 import { type MarkState, readMark } from '../journal/head-mark.js';
-import { listSegments } from '../journal/segments.js';
+import { isArchivedMark, listSegments } from '../journal/segments.js';
 import { openReadOnly } from '../storage/read-only.js';
 import { closeDatabase, query } from '../storage/sqlite.js';
 import { hasRows } from '../storage/write-ahead-log.js';
+import { LAST_BACKUP_FILE } from './last-backup.js';
 import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
 import { aheadOfJournal, isUndamaged } from './snapshot/load.js';
 
@@ -88,6 +89,11 @@ function evidenceOf(
       `committed. Only if no journal belongs here, remove ${HISTORY_FILE}`
     );
   }
+  const left = readdirSync(folder).find(
+    (name) => name === LAST_BACKUP_FILE || isArchivedMark(name),
+  );
+  if (left !== undefined)
+    return `${left} shows that there was one. Only if no journal belongs here, remove ${left}`;
   if (state.state !== 'unreadable' || acceptMissingMark) return null;
   return (
     `${HEAD_FILE} is unreadable, so it is unknown what had been committed. If there never was a ` +

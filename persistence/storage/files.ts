@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { mkdir, open, opendir } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
 const FOLDER_MODE = 0o700;
@@ -36,6 +37,18 @@ function unlessExisting(error: NodeJS.ErrnoException): void {
 export function named(error: unknown, path: string): unknown {
   const isNameless = error instanceof Error && 'syscall' in error && !('path' in error);
   if (isNameless) error.message += ` '${path}'`;
+  return error;
+}
+
+/** What the operator can do about a file that may not be used. */
+export function withOwner(error: Error, path: string): Error {
+  if ((error as NodeJS.ErrnoException).code !== 'EACCES') return error;
+  const { uid } = statSync(path);
+  const { username } = userInfo();
+  error.message +=
+    `: it belongs to ${uid === 0 ? 'root' : `the user ${uid}`}, and this program runs as ` +
+    `${username}. Let ${username} own it, and read and write it: chown ${username} ${path}; ` +
+    `chmod u+rwX ${path}`;
   return error;
 }
 

@@ -222,6 +222,16 @@ function packedIn(archive: string, number: number): string {
   return join(archive, `${segmentName(number)}${SUFFIX}`);
 }
 
+/** Whether a folder has archived segments and no journal. */
+export function isArchive(folder: string): boolean {
+  return existsSync(folder) && listSegments(folder).length === 0 && archivedIn(folder).length > 0;
+}
+
+/** Whether a damaged file is one of an archive. */
+export function isPackedName(name: string | null): boolean {
+  return name?.endsWith(SUFFIX) ?? false;
+}
+
 /** The numbers of the segments in an archive, the newest first. */
 function archivedIn(archive: string): number[] {
   if (!existsSync(archive)) throw new OperationRefused(`there is no folder ${archive}`);

@@ -218,16 +218,17 @@ function notCopied(to: string, { cause }: JournalNotWritten): JournalError {
 }
 
 async function mustBeOf(reader: JournalReader, target: Journal, to: string): Promise<void> {
-  const { firstSequence } = reader;
   const next = target.end.sequence + 1;
-  if (next < firstSequence)
-    throw new OperationRefused(
-      `the commands ${next} to ${firstSequence - 1} are needed, and were moved to an archive. ` +
-        'Nothing was changed. Name it: --archive <the archive>',
-    );
+  if (next < reader.firstSequence) throw reader.missing(next);
   if (await contains(reader, target.end)) return;
   // A damaged journal may lack the segment that had it.
   await reader.checkJoints();
+  const end = await reader.end();
+  if (await readJournal(to, (copy) => contains(copy, end)))
+    throw new OperationRefused(
+      `${to} has all that is in the journal to be copied, and more: are --data and --to swapped? ` +
+        'Nothing was changed',
+    );
   throw new OperationRefused(
     `${to} has a journal that this one does not continue, from sequence ${target.end.sequence} ` +
       'at the latest: it is a copy of another exchange, or of this one from before a restore. ' +

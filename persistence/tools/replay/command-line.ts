@@ -6,6 +6,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../../journal/errors.js';
 import { FolderDisturbed } from '../../journal/read-only.js';
 import { programVersion } from '../../storage/program-folder.js';
+import { withArchive } from '../operations/archive.js';
 import { audit } from './commands/audit.js';
 import { compare } from './commands/compare.js';
 import { events } from './commands/events.js';
@@ -22,7 +23,7 @@ import {
   parseUser,
   UsageError,
 } from './input/arguments.js';
-import { ExitStatus, type Invocation } from './input/replay-journal.js';
+import { checkFolder, ExitStatus, type Invocation } from './input/replay-journal.js';
 import { findingOf, findingText } from './output/findings.js';
 import { Output } from './output/output.js';
 import { progressBar } from './output/progress-bar.js';
@@ -108,14 +109,17 @@ function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
 }
 
+type Folderless = Omit<Invocation, 'folder' | 'earlier'>;
+
 /** What the subcommands share. */
 interface Shell {
-  streams: Streams;
-  output: Output;
   /** Sets the exit status. */
   end: (status: ExitStatus) => void;
   /** @param printsRows on the way: then a terminal has no room for the progress bar. */
   invocation: (json: boolean, printsRows?: boolean) => Invocation;
+  folderless: (json: boolean) => Folderless;
+  /** Runs `work` with the archived segments, and sets the exit status. */
+  reading: (invoked: Invocation, work: (of: Invocation) => Promise<ExitStatus>) => Promise<void>;
 }
 
 function programOf(streams: Streams, output: Output, end: (status: ExitStatus) => void): Command {
@@ -124,6 +128,7 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .description('Inspects the journal of an exchange, after a crash or in a dispute.')
     .usage('--data <folder> <command> [options]')
     .option('--data <folder>', "the exchange's data folder (not for compare)")
+    .option('--archive <folder>', 'has the segments that were moved there')
     .addHelpText('after', HELP)
     .showHelpAfterError('(--help shows the usage)')
     .configureOutput({
@@ -137,13 +142,26 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     if (data === undefined) throw new UsageError("required option '--data <folder>' not specified");
     return data;
   };
-  const invocation = (json: boolean, printsRows = false): Invocation => ({
-    folder: dataFolder(),
+  const folderless = (json: boolean, printsRows = false): Folderless => ({
+    archive: program.opts<{ archive?: string }>().archive ?? null,
     json,
     output,
     progress: progressBar(streams.notices, !printsRows || !streams.answers.isTTY),
   });
-  const shell = { streams, output, end, invocation };
+  const invocation = (json: boolean, printsRows = false): Invocation => ({
+    ...folderless(json, printsRows),
+    folder: dataFolder(),
+    earlier: [],
+  });
+  const reading = async (
+    invoked: Invocation,
+    work: (of: Invocation) => Promise<ExitStatus>,
+  ): Promise<void> => {
+    const { folder, archive } = invoked;
+    await checkFolder(folder);
+    await withArchive(folder, archive, async (earlier) => end(await work({ ...invoked, earlier })));
+  };
+  const shell = { end, folderless, invocation, reading };
   addVerify(program, shell);
   addState(program, shell);
   addEvents(program, shell);
@@ -154,15 +172,12 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
   return program;
 }
 
-function addVerify(program: Command, { end, invocation }: Shell): void {
+function addVerify(program: Command, { invocation, reading }: Shell): void {
   program
     .command('verify')
     .description('check that everything in the folder is what the exchange wrote')
-    .option('--archive <folder>', 'verify the segments that were moved there, too')
     .option('--json', 'print JSON', false)
-    .action(async ({ archive = null, json }: { archive?: string | null; json: boolean }) =>
-      end(await verify({ ...invocation(json), archive })),
-    );
+    .action(({ json }: { json: boolean }) => reading(invocation(json), verify));
 }
 
 interface StateOptions {
@@ -173,7 +188,7 @@ interface StateOptions {
   json: boolean;
 }
 
-function addState(program: Command, { end, invocation }: Shell): void {
+function addState(program: Command, { invocation, reading }: Shell): void {
   program
     .command('state')
     .description('show the whole exchange after a sequence or at a time')
@@ -185,14 +200,13 @@ function addState(program: Command, { end, invocation }: Shell): void {
     .action(async (options: StateOptions) => {
       const { at = null, user = null, market = null, json } = options;
       const limit = options.limit ?? defaultRows(json);
-      end(await state({ ...invocation(json), at, userId: user, market, limit }));
+      await reading(invocation(json), (of) => state({ ...of, at, userId: user, market, limit }));
     });
 }
 
 interface RepairOptions {
   truncateAfter: number;
   to: string;
-  archive?: string;
   json: boolean;
 }
 
@@ -204,7 +218,7 @@ interface EventsOptions {
   json: boolean;
 }
 
-function addEvents(program: Command, { end, invocation }: Shell): void {
+function addEvents(program: Command, { invocation, reading }: Shell): void {
   program
     .command('events')
     .description('list commands with their results and events')
@@ -216,11 +230,12 @@ function addEvents(program: Command, { end, invocation }: Shell): void {
     .action(async (options: EventsOptions) => {
       const from = options.from ?? { sequence: 1 };
       const { to = null, user = null, market = null, json } = options;
-      end(await events({ ...invocation(json, true), from, to, userId: user, market }));
+      const filter = { from, to, userId: user, market };
+      await reading(invocation(json, true), (of) => events({ ...of, ...filter }));
     });
 }
 
-function addExplain(program: Command, { end, invocation }: Shell): void {
+function addExplain(program: Command, { invocation, reading }: Shell): void {
   program
     .command('explain')
     .description(
@@ -232,33 +247,30 @@ function addExplain(program: Command, { end, invocation }: Shell): void {
       'print one JSON object per change and line, and a summary in the last line',
       false,
     )
-    .action(async ({ user, json }: { user: number; json: boolean }) =>
-      end(await explain({ ...invocation(json, true), userId: user })),
+    .action(({ user, json }: { user: number; json: boolean }) =>
+      reading(invocation(json, true), (of) => explain({ ...of, userId: user })),
     );
 }
 
-function addAudit(program: Command, { end, invocation }: Shell): void {
+function addAudit(program: Command, { invocation, reading }: Shell): void {
   program
     .command('audit')
     .description('check that money is conserved and every market is covered after every batch')
     .option('--limit <rows>', LIMIT_HELP, limit)
     .option('--json', 'print JSON', false)
-    .action(async ({ limit, json }: { limit?: number; json: boolean }) =>
-      end(await audit({ ...invocation(json), limit: limit ?? defaultRows(json) })),
+    .action(({ limit, json }: { limit?: number; json: boolean }) =>
+      reading(invocation(json), (of) => audit({ ...of, limit: limit ?? defaultRows(json) })),
     );
 }
 
 /** It has two folders, and none in --data. */
-function addCompare(program: Command, { streams, output, end }: Shell): void {
+function addCompare(program: Command, { end, folderless }: Shell): void {
   program
     .command('compare <a> <b>')
     .description('find the first command in which two journals differ')
-    .option('--archive <folder>', 'has the segments that were moved there, of either')
     .option('--json', 'print JSON', false)
-    .action(async (a: string, b: string, options: { archive?: string; json: boolean }) => {
-      const { archive = null, json } = options;
-      const progress = progressBar(streams.notices, true);
-      end(await compare({ folders: [a, b], archive, json, output, progress }));
+    .action(async (a: string, b: string, { json }: { json: boolean }) => {
+      end(await compare({ ...folderless(json), folders: [a, b] }));
     });
 }
 
@@ -272,11 +284,10 @@ function addRepair(program: Command, { end, invocation }: Shell): void {
       refusing(parseSequence),
     )
     .requiredOption('--to <folder>', 'a new folder')
-    .option('--archive <folder>', 'has the segments that were moved there')
     .option('--json', 'print JSON', false)
     .action(async (options: RepairOptions) => {
-      const { truncateAfter: after, to, archive = null, json } = options;
-      end(await repair({ ...invocation(json), after, to, archive }));
+      const { truncateAfter: after, to, json } = options;
+      end(await repair({ ...invocation(json), after, to }));
     });
 }
 

@@ -20,7 +20,7 @@ test('logs one line a second per kind, with the number of omitted ones', () => {
   log.warn({ at: 5_000 }, 'a');
   const seen = lines
     .map((line) => JSON.parse(line))
-    .map(({ at, leftOut, msg }) => [msg, at, leftOut]);
+    .map(({ at, moreLikeThis, msg }) => [msg, at, moreLikeThis]);
   expect(seen).toEqual([
     ['a', 0, 0],
     ['b', undefined, 0],

@@ -34,7 +34,9 @@ import { DataFolder, openJournal } from '../../../persistence/recovery/data-fold
 import { Replay } from '../../../persistence/recovery/recovery.js';
 import { takeSnapshot, writeSnapshot } from '../../../persistence/recovery/snapshot/file.js';
 import {
+  listSnapshots,
   prepareSnapshotFolder,
+  type SnapshotName,
   snapshotNameOf,
 } from '../../../persistence/recovery/snapshot/folder.js';
 import {
@@ -242,8 +244,9 @@ describe('a kill', () => {
 async function mended(folder: string, ...more: string[]): Promise<string> {
   const to = folders.make();
   const { out } = await operate('doctor', '--data', folder, ...more);
-  expect(await followAdvice(out, to)).toMatchObject({ accepted: null });
-  return to;
+  const done = await followAdvice(out, to);
+  expect(done!.acceptMissingMark).toBe(false);
+  return done!.folder;
 }
 
 describe('damage', () => {
@@ -329,7 +332,7 @@ describe('damage', () => {
     const { status, out } = await operate('doctor', '--data', folder);
     expect(status, out).toBe(0);
     expect(out).toContain(`It goes on at sequence ${batches.at(-1)!.lastSequence}`);
-    expect(out).not.toContain('replay');
+    expect(out).not.toContain('repair --');
   });
 
   it('files put back from a backup: a start is refused, and the advice, done literally, loses nothing', async () => {
@@ -555,6 +558,54 @@ describe('an archive', () => {
       }
     },
   );
+
+  it('has what a start needs when the snapshots are damaged: doctor says so', async () => {
+    const [folder, to] = [folders.copy(original), folders.make()];
+    await archive(folder, to);
+    const [{ path }] = listSnapshots(folder) as [SnapshotName];
+    const bytes = readFileSync(path);
+    bytes[200]! ^= 1;
+    writeFileSync(path, bytes);
+    const { status, out } = await operate('doctor', '--data', folder);
+    expect([status, out]).toEqual([1, expect.stringMatching(/\(damaged\)[\s\S]*--restore$/m)]);
+    expect((await recoveredBy(await mended(folder, '--archive', to))).digest).toBe(lastDigest());
+  });
+
+  it.each(['missing', 'of another journal', 'no database'])(
+    'has a segment that is %s: doctor says how to bring it back',
+    async (what) => {
+      const [moved, to] = [folders.copy(original), folders.make()];
+      await archive(moved, to);
+      const folder = folders.copy(original);
+      const { path } = segmentAt(folder, 2);
+      rmSync(path);
+      if (what === 'of another journal') copyFileSync(segmentAt(original, 3).path, path);
+      if (what === 'no database') writeFileSync(path, 'x'.repeat(8192));
+      const { status, out } = await operate('doctor', '--data', folder, '--archive', to);
+      expect(out).toContain(`npm run archive -- --data ${folder} --to ${to} --restore`);
+      const starts = await recoveredBy(folder).then(
+        () => 0,
+        () => 1,
+      );
+      expect(status).toBe(starts);
+      const explained = await replayTool(moved, 'explain', '--user', 'u1', '--archive', to);
+      expect([explained.status, explained.err]).toEqual([0, '']);
+    },
+  );
+
+  it('that is damaged is named as the damaged file, and stops no start', async () => {
+    const [folder, to, backup] = [folders.copy(original), folders.make(), folders.make()];
+    await operate('backup', '--data', folder, '--to', backup);
+    await archive(folder, to);
+    writeFileSync(join(to, 'journal-000002.db.gz'), gzipSync('another'));
+    const verified = await replayTool(folder, 'verify', '--archive', to);
+    expect(verified.err).toMatch(
+      /DAMAGE in journal-000002.db.gz[\s\S]*An exchange starts without it/,
+    );
+    const places = ['--data', folder, '--archive', to, '--backup', backup];
+    const { status, out } = await operate('doctor', ...places);
+    expect([status, out]).toEqual([0, expect.stringContaining(`${backup} has the commands of`)]);
+  });
 
   it('is not trusted: no link is followed, and no more is unpacked than the segment had', async () => {
     const folder = folders.copy(original);

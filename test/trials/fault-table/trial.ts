@@ -104,8 +104,8 @@ async function follow(text: string): Promise<{ keeps: number; sequence: number }
   const folder = place(`new-${++made}`);
   const done = await followAdvice(text, folder);
   if (done === null) return null;
-  const { keeps, accepted } = done;
-  const sequence = await mustStart(accepted ?? folder, accepted !== null);
+  const { keeps, folder: started, acceptMissingMark } = done;
+  const sequence = await mustStart(started, acceptMissingMark);
   rmSync(folder, { recursive: true, force: true });
   return { keeps, sequence };
 }
@@ -136,7 +136,7 @@ async function outcomeOf({ folder, hasBackup, archive }: Cell, end: number): Pro
   }
   const done = await follow(text);
   if (done === null) {
-    if (/: --(backup|archive)$|Do what the problem says/m.test(text))
+    if (/: --(backup|archive)$|<the archive> --restore|said under 'problem'/m.test(text))
       return 'says what cannot be proven';
     throw new Error(`a dead end: ${text}`);
   }
@@ -149,6 +149,7 @@ const SITUATIONS = [
   { name: 'no backup', from: whole, hasBackup: false, archive: null },
   { name: 'a backup', from: whole, hasBackup: true, archive: null },
   { name: 'archived', from: shortened, hasBackup: false, archive },
+  { name: 'archived and brought back', from: whole, hasBackup: false, archive },
 ];
 
 test('what doctor says, done to the letter, never ends in a dead end or on a mixture', async ({

@@ -68,9 +68,9 @@ export class Auditor implements Visitor {
 }
 
 export async function audit(request: AuditRequest): Promise<ExitStatus> {
-  const { folder, progress, output } = request;
+  const { folder, progress, earlier, output } = request;
   const visit = (engine: Engine) => new Auditor(engine);
-  const replayed = await replayJournal({ folder, progress, visit });
+  const replayed = await replayJournal({ folder, progress, visit, earlier });
   const auditor = replayed.visitor;
   if (auditor.findings.length === 0) auditor.checkEverything();
   noticeUnmarked(replayed, output);

@@ -20,10 +20,8 @@ import {
 import { commandObject, commandText, type Names, senderText } from '../output/fields.js';
 import { type JsonValue, timeText } from '../output/units.js';
 
-export interface CompareRequest extends Omit<Invocation, 'folder'> {
+export interface CompareRequest extends Omit<Invocation, 'folder' | 'earlier'> {
   folders: readonly [a: string, b: string];
-  /** Has the segments that one of them, or each, lacks. */
-  archive: string | null;
 }
 
 /** Of each of the two: segments that its folder lacks. */

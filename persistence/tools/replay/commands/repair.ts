@@ -13,8 +13,6 @@ interface RepairRequest extends Invocation {
   /** The last sequence that is kept. */
   after: number;
   to: string;
-  /** Has the segments that were moved there. */
-  archive: string | null;
 }
 
 export async function repair(request: RepairRequest): Promise<ExitStatus> {
@@ -42,6 +40,6 @@ function reportText(to: string, after: number, lost: number | null): string {
   return (
     `${to} has the commands up to sequence ${after}, every one proven. ${loss} ` +
     'It has no session secret: every user signs in again, because the exchange will give out ids ' +
-    'again that others had. The damaged folder was not changed.\n'
+    'again that others had. The folder it was copied from was not changed.\n'
   );
 }

@@ -12,12 +12,10 @@ import { JournalError } from '../../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../../journal/format.js';
 import { readJournal } from '../../../journal/read-only.js';
 import { type JournalReader, MissingSegments } from '../../../journal/reader.js';
-import { type Segment, segmentName } from '../../../journal/segments.js';
+import { segmentName } from '../../../journal/segments.js';
 import { judgeFolder, UnmarkedJournal } from '../../../recovery/judgement.js';
 import { fileHash } from '../../../storage/files.js';
-import { withArchive } from '../../operations/archive.js';
 import {
-  checkFolder,
   ExitStatus,
   type Invocation,
   replayJournal,
@@ -55,18 +53,10 @@ interface Verified {
   engine: Engine;
 }
 
-interface VerifyRequest extends Invocation {
-  /** With the segments that the folder lacks; null: what is in the folder is verified. */
-  archive: string | null;
-}
-
-export async function verify(request: VerifyRequest): Promise<ExitStatus> {
+/** Without `earlier`, what is in the folder is verified. */
+export async function verify(request: Invocation): Promise<ExitStatus> {
   const { output } = request;
-  const { folder, archive } = request;
-  await checkFolder(folder);
-  const verified = await withArchive(folder, archive, (earlier) =>
-    new Verification(request, earlier).run(),
-  );
+  const verified = await new Verification(request).run();
   const { findings } = verified;
   output.report(reportOf(verified), request.json);
   for (const finding of findings) output.notice(findingText(finding));
@@ -86,10 +76,7 @@ class Verification implements Visitor {
   /** The first segments are in an archive, and the replay began with this snapshot; 0: not so. */
   private beganAt = 0;
 
-  constructor(
-    private readonly request: VerifyRequest,
-    private readonly earlier: readonly Segment[],
-  ) {}
+  constructor(private readonly request: Invocation) {}
 
   async run(): Promise<Verified> {
     try {
@@ -148,14 +135,13 @@ class Verification implements Visitor {
   }
 
   private async judge(): Promise<void> {
-    const { folder } = this.request;
-    const { earlier } = this;
+    const { folder, earlier } = this.request;
     await judgeFolder(folder, { acceptMissingMark: false, checkAll: true, earlier });
     await readJournal(folder, (reader) => checkSealed(folder, reader), earlier);
   }
 
   private async replayAll(): Promise<void> {
-    const { folder, progress } = this.request;
+    const { folder, progress, earlier } = this.request;
     const visit = async (engine: Engine, _: number | null, start: JournalPosition) => {
       this.engine = engine;
       this.position = start;
@@ -170,7 +156,7 @@ class Verification implements Visitor {
       else this.historyFinding = history;
       return this;
     };
-    await replayJournal({ folder, progress, visit, earlier: this.earlier, mayBeginLater: true });
+    await replayJournal({ folder, progress, visit, earlier, mayBeginLater: true });
   }
 
   private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {

@@ -5,8 +5,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { lastBackup } from '../../../../persistence/recovery/last-backup.js';
 import { listSnapshots } from '../../../../persistence/recovery/snapshot/folder.js';
-import { lastBackup } from '../../../../persistence/tools/operations/last-backup.js';
 import { eventually } from '../../../support/eventually.js';
 import { type Operation, operate } from '../../../support/folders/operations.js';
 import { isVouchedFor } from '../../../support/folders/vouched.js';

@@ -2,9 +2,10 @@
  * What `doctor` says of a whole folder, a damaged one, and one whose start needs the archive. The
  * trial `fault-table` does what it says, for every file and damage.
  */
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openJournal } from '../../../../persistence/recovery/data-folder.js';
 import { followAdvice } from '../../../support/folders/advice.js';
 import { operate } from '../../../support/folders/operations.js';
 import { Folders, readAll, tamper, writeJournal } from '../../../support/journal-fixture.js';
@@ -53,9 +54,9 @@ it('a damaged folder: what can be kept, that which keeps most first', async () =
   expect(err).toContain('no exchange starts');
   const [, good] = /good up to sequence (\d+)/.exec(out)!.map(Number);
   expect(good).toBeLessThan(bad);
-  const keeps = [...out.matchAll(/keeps the commands up to (\d+)/g)].map(([, n]) => Number(n));
+  const keeps = [...out.matchAll(/keeps everything up to (\d+)/g)].map(([, n]) => Number(n));
   expect(keeps).toEqual([backupEnd, good]);
-  expect(out).toContain(`loses at most ${end - backupEnd} that had been acknowledged`);
+  expect(out).toContain(`up to ${end - backupEnd} acknowledged commands are lost`);
 });
 
 it('without journal.head: the journal can be accepted as it is', async () => {
@@ -151,5 +152,55 @@ it('a mark put back from a copy does not say what had been acknowledged', async 
   copyFileSync(join(backup, 'journal.head'), join(folder, 'journal.head'));
   await tamper(folder, `UPDATE batch SET digest = 'x' WHERE firstSequence > ${backupEnd}`);
   const { out } = await operate('doctor', '--data', folder);
-  expect(out).not.toContain('loses nothing acknowledged');
+  expect(out).not.toContain('no acknowledged command is lost');
+});
+
+it.each(['', 'session-secret', 'last-backup', 'journal.db.archived'])(
+  'an emptied folder with the file "%s" is no new exchange beside its backup',
+  async (left) => {
+    const folder = folders.make();
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (left !== '') writeFileSync(join(folder, left), '1\n');
+    const { status, out } = await operate('doctor', '--data', folder, '--backup', backup);
+    expect(status).toBe(1);
+    const to = folders.make();
+    expect(await followAdvice(out, to)).toMatchObject({ keeps: backupEnd, folder: to });
+    const alone = await operate('doctor', '--data', folder);
+    const showsOne = left === 'last-backup' || left === 'journal.db.archived';
+    expect(alone.status).toBe(showsOne ? 1 : 0);
+    if (showsOne) await expect(openJournal({ folder })).rejects.toThrow(`${left} shows that`);
+    else expect(alone.out).toContain('a start makes a new, empty exchange');
+  },
+);
+
+it('a deleted journal: only what can be restored is advised', async () => {
+  const folder = folders.copy(data);
+  for (const name of ['journal.db', 'journal.db-wal']) rmSync(join(folder, name), { force: true });
+  const { out } = await operate('doctor', '--data', folder, '--backup', backup);
+  expect(out).toContain('npm run restore');
+  expect(out).not.toContain('npm run backup');
+});
+
+it('without journal.head, what loses nothing stands before a restore with the same result', async () => {
+  const folder = folders.copy(data);
+  rmSync(join(folder, 'journal.head'));
+  const { out } = await operate('doctor', '--data', folder, '--backup', backup);
+  expect(await followAdvice(out, '')).toEqual({ keeps: end, folder, acceptMissingMark: true });
+});
+
+it('a folder of the wrong kind is named, and a backup that is not there yet', async () => {
+  const archive = folders.make();
+  mkdirSync(archive, { recursive: true });
+  writeFileSync(join(archive, 'journal.db.gz'), '');
+  const wrong = await operate('doctor', '--data', data, '--backup', archive);
+  expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is an archive')]);
+  const other = await operate('doctor', '--data', data, '--archive', backup);
+  expect([other.status, other.err]).toEqual([2, expect.stringContaining('and no archive')]);
+  const none = await operate('doctor', '--data', data, '--backup', join(archive, 'none'));
+  expect([none.status, none.out]).toEqual([0, expect.stringContaining('There is no backup')]);
+});
+
+it('a backup with its folders swapped says so', async () => {
+  const { status, err } = await operate('backup', '--data', backup, '--to', folders.copy(data));
+  expect([status, err]).toEqual([2, expect.stringContaining('swapped')]);
 });

@@ -1,12 +1,12 @@
 /**
  * What the last backup of a data folder reached, in a file of that folder, so that a running
- * exchange can say how old it is: as old as the file. It proves nothing and is not copied, and a
- * folder that can only be read has none.
+ * exchange can say how old it is: as old as the file. It shows that the folder had a journal
+ * (evidence.ts). It is not copied, and a folder that can only be read has none.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const FILE = 'last-backup';
+export const LAST_BACKUP_FILE = 'last-backup';
 
 export interface LastBackup {
   sequence: number;
@@ -16,7 +16,7 @@ export interface LastBackup {
 
 export function noteBackup(folder: string, sequence: number): void {
   try {
-    writeFileSync(join(folder, FILE), `${sequence}\n`, { mode: 0o600 });
+    writeFileSync(join(folder, LAST_BACKUP_FILE), `${sequence}\n`, { mode: 0o600 });
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
   }
@@ -24,7 +24,7 @@ export function noteBackup(folder: string, sequence: number): void {
 
 /** null: there is none, or it cannot be read. */
 export function lastBackup(folder: string): LastBackup | null {
-  const path = join(folder, FILE);
+  const path = join(folder, LAST_BACKUP_FILE);
   try {
     const text = readFileSync(path, 'utf8');
     if (!/^\d{1,15}\n$/.test(text)) return null;

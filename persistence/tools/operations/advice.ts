@@ -1,0 +1,165 @@
+/**
+ * The next commands after what `doctor` has found.
+ *
+ * Always holds: the command that keeps most is the first; of those that keep as much, that which
+ * loses nothing else. No command is advised that would refuse what was found.
+ */
+import { join } from 'node:path';
+import { JournalError, MixedSegments, partsOf, restoreCommand } from '../../journal/errors.js';
+import type { FoundJournal } from '../../journal/journal.js';
+import { isPackedName } from './archive.js';
+import { acknowledgedIn, type Examined, type Restored } from './examine.js';
+
+const NEW = '<a new folder>';
+
+interface Places {
+  data: Examined;
+  /** null: there is none that is good. */
+  backup: Examined | null;
+  archive: string | null;
+  restored: Restored | null;
+}
+
+export function advice(places: Places): string[] {
+  const { folder, asStart } = places.data;
+  if (!(asStart instanceof JournalError)) return whenItStarts(places, asStart);
+  const steps = stepsFor(places);
+  const isOfContents = asStart.firstBadSequence !== null;
+  if (!isOfContents && !steps.some(({ isInPlace }) => isInPlace)) return [remedyOf(asStart)];
+  if (steps.length === 0) return [withoutSteps(places.data)];
+  return [
+    `Change nothing in ${folder} by hand. What is possible, the best first:`,
+    ...steps.flatMap(({ keeps, commands }) => [
+      `  keeps everything up to ${keeps}; ${lossText(places.data, keeps)}`,
+      ...commands.map((command) => `    ${command}`),
+    ]),
+  ];
+}
+
+function remedyOf({ message }: JournalError): string {
+  const { remedy } = partsOf(message);
+  return remedy?.replace('Nothing was changed. ', '') ?? "Do what is said under 'problem'.";
+}
+
+const archiveOption = (archive: string | null) => (archive === null ? '' : ` --archive ${archive}`);
+
+function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJournal): string[] {
+  const { data, backup, archive } = places;
+  const { folder, damage, goodAfterBackup } = data;
+  const from = archiveOption(archive);
+  const start = `  DATA_FOLDER=${folder} npm start`;
+  if (isNew)
+    return [
+      'There is no journal, and nothing shows that there was one: a start makes a new, empty exchange.',
+      'If there was one, name its backup: --backup. Otherwise:',
+      start,
+    ];
+  const lines = [
+    'The journal is as a start needs it, and nothing is lost. What else a start needs (the secret,',
+    'room, ports, the clock), it checks itself:',
+    start,
+  ];
+  if (damage !== null)
+    lines.push(
+      `It goes on at sequence ${end}. The damage is in an older part, which a start does not need: do`,
+      'not repair or restore, which would lose what came after it.',
+      ...olderDamage(places, damage, end),
+    );
+  // A backup that is past the damage goes on.
+  if (backup !== null && goodAfterBackup === end && backup.good < end)
+    lines.push(
+      `The backup lacks the last ${end - backup.good} commands. To add them:`,
+      `  npm run backup -- --data ${folder} --to ${backup.folder}${from}`,
+    );
+  if (damage !== null) return lines;
+  const verify = `npm run replay -- --data ${folder} verify${from}`;
+  return [
+    ...lines,
+    `Commands before the newest snapshot were not replayed. To prove all: ${verify}`,
+  ];
+}
+
+/** What has the commands that cannot be read any more. */
+function olderDamage(
+  { data, backup, archive, restored }: Places,
+  damage: JournalError,
+  end: number,
+) {
+  if (restored !== null && !(restored.asWhole instanceof JournalError))
+    return [
+      'The archive has what is missing or damaged. To bring it back, while the exchange is stopped:',
+      `  ${restoreCommand(data.folder, archive!)}`,
+    ];
+  const { file, firstBadSequence } = damage;
+  const what = isPackedName(file) ? join(archive!, file!) : (file ?? 'the damaged part');
+  if (backup !== null && (data.goodAfterBackup === end || backup.good >= (firstBadSequence ?? end)))
+    return [
+      `The backup ${backup.folder} has the commands of ${what}, at least up to ${backup.good}: keep it.`,
+    ];
+  return [
+    `No copy of ${what} was named (--backup, --archive). Without one a new backup is not whole: copy`,
+    'the whole folder while the exchange is stopped.',
+  ];
+}
+
+function withoutSteps({ folder, asWhole, good, hasFirst }: Examined): string {
+  if (asWhole instanceof MixedSegments)
+    return 'It is unknown which segments are of this exchange. A good backup of it shows it: --backup';
+  return good > 0 && !hasFirst
+    ? 'The first commands are not in the folder. If there is an archive, name it: --archive'
+    : `Nothing in ${folder} can be proven, and no good backup was named. Name one: --backup`;
+}
+
+interface Step {
+  /** The last sequence that is there afterwards. */
+  keeps: number;
+  commands: string[];
+  /** The data folder itself is used; otherwise a new one. */
+  isInPlace: boolean;
+}
+
+/** That with most commands first; of those with as many, that in place, and a repair last. */
+function stepsFor({ data, backup, archive, restored }: Places): Step[] {
+  const { folder, accepted, asWhole, good, hasFirst, goodAfterBackup } = data;
+  const from = archiveOption(archive);
+  const steps: Step[] = [];
+  if (restored !== null && !(restored.asStart instanceof JournalError))
+    steps.push({
+      keeps: restored.asStart.end.sequence,
+      commands: [restoreCommand(folder, archive!)],
+      isInPlace: true,
+    });
+  if (accepted !== null && !(accepted instanceof JournalError))
+    steps.push({
+      keeps: accepted.end.sequence,
+      commands: [`ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder} npm start`],
+      isInPlace: true,
+    });
+  if (backup !== null && backup.good > 0) {
+    const keeps = Math.max(goodAfterBackup ?? 0, backup.good);
+    const commands = [`npm run restore -- --data ${backup.folder} --to ${NEW}`];
+    // It exits with 1, because the folder is damaged.
+    if (keeps > backup.good)
+      commands.push(
+        `npm run backup -- --data ${folder} --to ${NEW}${from}   # adds what is whole after it`,
+      );
+    steps.push({ keeps, commands, isInPlace: false });
+  }
+  const isUnknown = asWhole instanceof MixedSegments && goodAfterBackup === null;
+  const isWhole = steps.some(({ isInPlace }) => isInPlace);
+  if (good > 0 && hasFirst && !isUnknown && !isWhole) {
+    const repair = `npm run replay -- --data ${folder}${from} repair --truncate-after ${good} --to ${NEW}`;
+    const commands = [`${repair}   # without the session secret: every user signs in again`];
+    steps.push({ keeps: good, commands, isInPlace: false });
+  }
+  return steps.sort((a, b) => b.keeps - a.keeps);
+}
+
+function lossText(data: Examined, keeps: number): string {
+  const acknowledged = acknowledgedIn(data);
+  if (acknowledged === null) return 'it is unknown whether more had been acknowledged';
+  const lost = acknowledged - keeps;
+  return lost > 0
+    ? `up to ${lost} acknowledged commands are lost`
+    : 'no acknowledged command is lost';
+}

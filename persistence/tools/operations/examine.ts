@@ -1,0 +1,198 @@
+/**
+ * What `doctor` finds in a data folder: how a start judges it, how it is with everything checked,
+ * and how far its journal can be read.
+ *
+ * Always holds: nothing is created, changed or deleted. Whether an exchange starts is decided by
+ * the code of a start: the judgement, and the recovery from the newest snapshot that can be used.
+ */
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { JournalError, MixedSegments } from '../../journal/errors.js';
+import { HEAD_FILE, type JournalPosition } from '../../journal/format.js';
+import { readMark } from '../../journal/head-mark.js';
+import type { FoundJournal } from '../../journal/journal.js';
+import { readJournal } from '../../journal/read-only.js';
+import { type JournalReader, MissingSegments } from '../../journal/reader.js';
+import type { Segment } from '../../journal/segments.js';
+import type { JournalBatch } from '../../journal/store.js';
+import {
+  type JudgementOptions,
+  judgeFolder,
+  SegmentsNeeded,
+  UnmarkedJournal,
+} from '../../recovery/judgement.js';
+import { recoverFromSnapshot } from '../../recovery/recovery.js';
+import { listSnapshots } from '../../recovery/snapshot/folder.js';
+import { withOwner } from '../../storage/files.js';
+import { withArchive } from './archive.js';
+import { contains } from './folders.js';
+
+type Judged = FoundJournal | JournalError;
+
+export interface Examined extends Readable {
+  folder: string;
+  /** As a start judges it. */
+  asStart: Judged;
+  /** As a start with ACCEPT_MISSING_MARK=on does; null: that says nothing else. */
+  accepted: Judged | null;
+  /** With everything checked, and with what is in the archive. */
+  asWhole: Judged;
+  /** What is wrong with all of it; null: nothing but that segments are in an archive. */
+  damage: JournalError | null;
+  /** In the archive, and proven by nothing in the folder. */
+  unproven: readonly string[];
+}
+
+/** What `archive --restore` would lead to. */
+export interface Restored {
+  asStart: Judged;
+  asWhole: Judged;
+}
+
+/** What can be read of a journal, whatever is wrong with it. */
+interface Readable {
+  /** From the first segment that there is; 0: nothing. */
+  good: number;
+  last: JournalBatch | null;
+  /** Whether it begins with the first command. */
+  hasFirst: boolean;
+  /** From the end of the backup on; null: it does not contain that. */
+  goodAfterBackup: number | null;
+}
+
+const NOTHING: Readable = { good: 0, last: null, hasFirst: false, goodAfterBackup: null };
+export async function examine(
+  folder: string,
+  archive: string | null,
+  backup: Examined | null,
+): Promise<Examined> {
+  const asStart = await judgedByStart(folder);
+  const accepted =
+    asStart instanceof UnmarkedJournal ? await judgedByStart(folder, [], true) : null;
+  const judgeAll = (earlier: readonly Segment[]) =>
+    judged(folder, { acceptMissingMark: false, checkAll: true, earlier });
+  const alone = await judgeAll([]);
+  const look = async (earlier: readonly Segment[], unproven: readonly string[]) => {
+    const asWhole = earlier.length === 0 ? alone : await judgeAll(earlier);
+    const damage = [asWhole, alone].find((one) => one instanceof JournalError) ?? null;
+    const read = (reader: JournalReader) => readableIn(reader, asWhole, backup);
+    const readable = await readJournal(folder, read, earlier).catch(unlessDamage(NOTHING));
+    return { folder, asStart, accepted, asWhole, damage, unproven, ...readable };
+  };
+  try {
+    return await withArchive(folder, archive, look);
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+    // The archive is damaged, or the folder so much that it proves nothing of the archive.
+    const found = await look([], []);
+    return found.asWhole instanceof JournalError && error.file === null
+      ? found
+      : { ...found, asWhole: error, damage: error };
+  }
+}
+
+/** null: the archive has nothing that the folder lacks or has damaged. */
+export function restoredFrom(folder: string, archive: string): Promise<Restored | null> {
+  const look = async (earlier: readonly Segment[]) => {
+    if (earlier.length === 0) return null;
+    const asWhole = await judged(folder, { acceptMissingMark: false, checkAll: true, earlier });
+    return { asStart: await judgedByStart(folder, earlier), asWhole };
+  };
+  return withArchive(folder, archive, look, true).catch(unlessDamage(null));
+}
+
+async function judged(folder: string, options: JudgementOptions): Promise<Judged> {
+  try {
+    return await judgeFolder(folder, options);
+  } catch (error) {
+    if (error instanceof JournalError) return error;
+    throw error;
+  }
+}
+
+const SILENT = { info: () => {}, warn: () => {} };
+
+/** As a start does it: judged, and recovered from. */
+async function judgedByStart(
+  folder: string,
+  earlier: readonly Segment[] = [],
+  acceptMissingMark = false,
+): Promise<Judged> {
+  const found = await judged(folder, { acceptMissingMark, earlier });
+  if (found instanceof JournalError) return found;
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    const recover = (reader: JournalReader) =>
+      recoverFromSnapshot({ folder, reader, log: SILENT, elapsedMs: () => 0 });
+    if (!found.isNew) await readJournal(folder, recover, earlier);
+    return found;
+  } catch (error) {
+    if (error instanceof JournalError) return error;
+    if (error instanceof MissingSegments) return new SegmentsNeeded(error.message, null);
+    if ((error as NodeJS.ErrnoException).syscall !== 'access') throw error;
+    const { message } = withOwner(error as Error, folder);
+    return new JournalError(`a start cannot write to the folder: ${message}`, null);
+  }
+}
+
+function unlessDamage<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (error instanceof JournalError || error instanceof MissingSegments) return value;
+    throw error;
+  };
+}
+
+async function readableIn(
+  reader: JournalReader,
+  asWhole: Judged,
+  backup: Examined | null,
+): Promise<Readable> {
+  const lastFrom = (after: JournalPosition) =>
+    asWhole instanceof JournalError
+      ? lastAfter(reader, after)
+      : reader.batchWith(asWhole.end.sequence);
+  const before = (await reader.positionAt(reader.firstSequence - 1))!;
+  const last = await lastFrom(before);
+  const found = { good: last?.lastSequence ?? 0, last, hasFirst: reader.firstSequence === 1 };
+  if (backup === null || backup.asWhole instanceof JournalError)
+    return { ...found, goodAfterBackup: null };
+  const { end } = backup.asWhole;
+  const hasEnd = await contains(reader, end).catch(unlessDamage(false));
+  const more = hasEnd ? await lastFrom(end) : null;
+  return { ...found, goodAfterBackup: hasEnd ? (more?.lastSequence ?? end.sequence) : null };
+}
+
+/** The last batch that can be read in order, as `repair` and `backup` read. */
+async function lastAfter(reader: JournalReader, after: JournalPosition) {
+  let last: JournalBatch | null = null;
+  try {
+    for await (const batch of reader.batches(after)) last = batch;
+  } catch (error) {
+    unlessDamage(null)(error);
+  }
+  return last;
+}
+
+/** Whether one of the two has not the last batch that both must have. */
+export async function isOfAnother(data: Examined, backup: Examined): Promise<boolean> {
+  const { asWhole, good, last, goodAfterBackup } = data;
+  if (last === null || backup.last === null || backup.asWhole instanceof JournalError) return false;
+  // Which segments of a mixture are of the exchange is unknown.
+  if (asWhole instanceof MixedSegments) return false;
+  if (good >= backup.good) return goodAfterBackup === null;
+  const end = { sequence: good, hash: last.hash, digest: last.digest };
+  return !(await readJournal(backup.folder, (reader) => contains(reader, end)));
+}
+
+/** Had been committed: by the journal, by journal.head or by a snapshot; null: unknown. */
+export function acknowledgedIn({ folder, asStart, asWhole, good }: Examined): number | null {
+  if (!(asStart instanceof JournalError)) return asStart.end.sequence;
+  if (!(asWhole instanceof JournalError)) return asWhole.end.sequence;
+  // A mark that was put back from a copy says nothing of what came after it.
+  if (asStart instanceof UnmarkedJournal) return null;
+  const state = readMark(join(folder, HEAD_FILE));
+  const marked = state.state === 'read' ? state.mark.sequence : 0;
+  const known = Math.max(marked, ...listSnapshots(folder).map(({ sequence }) => sequence));
+  // A mark that was put back from a copy says nothing of what came after it.
+  return known > good ? known : null;
+}
