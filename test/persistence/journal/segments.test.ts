@@ -426,7 +426,7 @@ describe('an archive', () => {
     const verified = await replayTool(folder, 'verify');
     expect([verified.status, verified.err]).toEqual([0, '']);
     expect(verified.out).toMatch(/archived .* not read .* all before the snapshot of sequence \d+/);
-    const whole = await replayTool(folder, 'verify', '--archive', to);
+    const whole = await replayTool(folder, '--archive', to, 'verify');
     expect([whole.status, whole.err]).toEqual([0, '']);
     expect(whole.out).not.toContain('not read');
     expect(whole.out).toContain(`${batches.length} batches`);
