@@ -28,8 +28,8 @@ export function buys(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
 /** Batches of 100 orders: all of them rest in front of the book, or each takes one of those. */
 export function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const buy = { op: 'buy', marketId: exchange.marketId };
-  const resting = { ...buy, outcome: 'DOWN', shares: 0.1, price: 0.5, timeInForce: 'GTC' };
-  const taking = { ...buy, outcome: 'UP', amount: 0.05 };
+  const resting = { ...buy, outcome: 'DOWN', shares: 2, price: 0.5, timeInForce: 'GTC' };
+  const taking = { ...buy, outcome: 'UP', amount: 1 };
   const name = `batches of ${OPERATIONS} durable orders`;
   const bodies = [resting, taking].map((order) => ({
     operations: new Array(OPERATIONS).fill(order),

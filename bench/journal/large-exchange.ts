@@ -22,7 +22,7 @@ export function* largeExchange(
   const marketId = marketIdOf(0, WINDOW_START_MS);
   for (let userId = 1; userId < traders; userId += 2) {
     // Different sizes make different profits and volumes.
-    const sizeLots = 100 + (Math.imul(userId, 2_654_435_761) >>> 22);
+    const sizeLots = 2_000 + (Math.imul(userId, 2_654_435_761) >>> 22);
     const common = { marketId, sizeLots, priceTicks: PRICE_TICKS };
     yield buyOrder({ ...common, userId, timeInForce: TimeInForce.GTC });
     yield buyOrder({ ...common, userId: userId + 1, outcome: Outcome.DOWN });

@@ -5,10 +5,21 @@ import type { Buy, Command, CommandOf, Sell } from '../../engine/interface/comma
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
+import { FIRST_RULES } from '../../engine/interface/rule-sets.js';
 
 /** The start of a quarter hour. */
 export const WINDOW_START_MS = 1_763_700_300_000;
 export const ASSET_PRICE_MICROS = 90_000 * MICROS_PER_DOLLAR;
+
+/** Rule set 1, but that orders of any size may rest, where the size is not the point. */
+export const ANY_SIZE_RESTS: CommandOf<'setRules'> = {
+  kind: 'setRules',
+  ...FIRST_RULES,
+  ruleSet: 2,
+  minRestingMicros: 0,
+  operator: 'op',
+  reason: 'a test',
+};
 
 export interface OpenMarket {
   engine: Engine;
@@ -18,6 +29,7 @@ export interface OpenMarket {
 export function openMarket(users: number, fundsMicros: number): OpenMarket {
   const engine = new Engine();
   const atMs = WINDOW_START_MS;
+  mustApply(engine, ANY_SIZE_RESTS, atMs);
   mustApply(engine, { kind: 'listAsset', symbol: 'BTC' }, atMs);
   mustApply(engine, observedPrice(atMs), atMs);
   for (let user = 1; user <= users; user++) {

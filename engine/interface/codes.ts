@@ -67,6 +67,11 @@ export const Code = {
   /** The amount does not buy one lot at the best price. */
   amount_too_small: 23,
   /**
+   * All of the order would rest, and it has not the least value of a resting order, nor is it all
+   * that a position has. Details: required (the least), available (its value), both in micros.
+   */
+  too_small_to_rest: 39,
+  /**
    * The price is older than PRICE_REMEMBERED_MS; that of a source is older than SOURCE_FRESH_MS, or
    * than the source's last one.
    */

@@ -234,6 +234,7 @@ export const COMMANDS = {
       vaultSharePercent: 'number',
       maxOrderMicros: 'number',
       maxOpenOrders: 'number',
+      minRestingMicros: 'number',
       ...OPERATOR,
     },
   },

@@ -33,6 +33,8 @@ export type Resolution = (typeof Resolution)[keyof typeof Resolution];
  * RESTING: nothing was filled; all of it rests.
  * STOPPED_UNFILLED, STOPPED: it met an order of the same user and was cancelled there, before or
  * after it was partially filled.
+ * TRADE_LIMIT: some was filled; the remainder was dropped at the maximum of makers.
+ * TOO_SMALL_TO_REST: some was filled; the remainder has not the least value of a resting order.
  */
 export const OrderStatus = {
   FILLED: 0,
@@ -40,6 +42,8 @@ export const OrderStatus = {
   RESTING: 2,
   STOPPED_UNFILLED: 3,
   STOPPED: 4,
+  TRADE_LIMIT: 5,
+  TOO_SMALL_TO_REST: 6,
 } as const;
 export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus];
 
@@ -66,10 +70,18 @@ export const CancelReason = {
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
 
 /**
- * How an order ended. RESTING: it has not. UNFILLED: what could not be filled at once was dropped.
- * From CANCELLED on, the number less CANCELLED is the CancelReason.
+ * How an order ended. RESTING: it has not. UNFILLED: what could not be filled at once was dropped;
+ * TRADE_LIMIT and TOO_SMALL_TO_REST: for these reasons (OrderStatus). From CANCELLED on, the number
+ * less CANCELLED is the CancelReason.
  */
-export const OrderEnd = { RESTING: 0, FILLED: 1, UNFILLED: 2, CANCELLED: 3 } as const;
+export const OrderEnd = {
+  RESTING: 0,
+  FILLED: 1,
+  UNFILLED: 2,
+  TRADE_LIMIT: 3,
+  TOO_SMALL_TO_REST: 4,
+  CANCELLED: 5,
+} as const;
 
 /** Which time of an order had passed, in the details of `deadline_passed`. */
 export const Deadline = { VALID_UNTIL: 0, EXPIRES_AT: 1 } as const;

@@ -172,6 +172,7 @@ export const EVENT_FIELDS = {
     'vaultSharePercent',
     'maxOrderMicros',
     'maxOpenOrders',
+    'minRestingMicros',
   ],
   /** The guard holds a price back: it is far from the last one. It has no effect. */
   priceHeld: ['asset', 'priceMicros', 'observedAtMs'],

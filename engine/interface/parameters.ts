@@ -28,6 +28,13 @@ export function feeOn(amountMicros: number, basisPoints: number): number {
  * exchange.
  */
 export const VAULT_SHARE_PERCENT = 40;
+/**
+ * The least value of a resting order in rule set 1, at its own price: an order meets at most
+ * MAX_FILLS_PER_ORDER makers, so who stands in front of all others holds as many dollars.
+ */
+export const MIN_RESTING_MICROS = 1_000_000;
+/** The most that a rule set may ask for. */
+export const MAX_MIN_RESTING_MICROS = 1_000_000_000;
 /** A referrer gets 1/10 of the fees and 1/10 of the points of the users referred. */
 export const REFERRAL_DIVISOR = 10;
 

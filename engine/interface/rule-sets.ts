@@ -7,7 +7,13 @@
  * force. A set is never changed or removed: journals name it for ever.
  */
 import { MAX_OPEN_ORDERS_PER_USER, MAX_ORDER_MICROS, MICROS_PER_DOLLAR } from './limits.js';
-import { FEE_BASIS_POINTS, MAX_FEE_BASIS_POINTS, VAULT_SHARE_PERCENT } from './parameters.js';
+import {
+  FEE_BASIS_POINTS,
+  MAX_FEE_BASIS_POINTS,
+  MAX_MIN_RESTING_MICROS,
+  MIN_RESTING_MICROS,
+  VAULT_SHARE_PERCENT,
+} from './parameters.js';
 
 interface RuleParameters {
   /** The fee on what a buy spends as taker, in basis points (1/10,000). */
@@ -18,6 +24,8 @@ interface RuleParameters {
   maxOrderMicros: number;
   /** Resting orders of one user; a user who has more keeps them. */
   maxOpenOrders: number;
+  /** The least value of an order when it comes to rest, at its own price. */
+  minRestingMicros: number;
 }
 
 export interface Rules extends RuleParameters {
@@ -33,6 +41,7 @@ export const RULE_SETS: readonly Bounds[] = [
     vaultSharePercent: [VAULT_SHARE_PERCENT, VAULT_SHARE_PERCENT],
     maxOrderMicros: [MAX_ORDER_MICROS, MAX_ORDER_MICROS],
     maxOpenOrders: [MAX_OPEN_ORDERS_PER_USER, MAX_OPEN_ORDERS_PER_USER],
+    minRestingMicros: [MIN_RESTING_MICROS, MIN_RESTING_MICROS],
   },
   {
     takerFeeBasisPoints: [0, MAX_FEE_BASIS_POINTS],
@@ -40,6 +49,7 @@ export const RULE_SETS: readonly Bounds[] = [
     vaultSharePercent: [0, 90],
     maxOrderMicros: [MICROS_PER_DOLLAR, MAX_ORDER_MICROS],
     maxOpenOrders: [1, MAX_OPEN_ORDERS_PER_USER],
+    minRestingMicros: [0, MAX_MIN_RESTING_MICROS],
   },
 ];
 
@@ -50,6 +60,7 @@ export const FIRST_RULES: Rules = Object.freeze({
   vaultSharePercent: VAULT_SHARE_PERCENT,
   maxOrderMicros: MAX_ORDER_MICROS,
   maxOpenOrders: MAX_OPEN_ORDERS_PER_USER,
+  minRestingMicros: MIN_RESTING_MICROS,
 });
 
 /** Whether there is such a set, and each value is an integer within its bounds. */
@@ -60,7 +71,8 @@ export function areRules(rules: Rules): boolean {
     isWithin(rules.takerFeeBasisPoints, bounds.takerFeeBasisPoints) &&
     isWithin(rules.vaultSharePercent, bounds.vaultSharePercent) &&
     isWithin(rules.maxOrderMicros, bounds.maxOrderMicros) &&
-    isWithin(rules.maxOpenOrders, bounds.maxOpenOrders)
+    isWithin(rules.maxOpenOrders, bounds.maxOpenOrders) &&
+    isWithin(rules.minRestingMicros, bounds.minRestingMicros)
   );
 }
 

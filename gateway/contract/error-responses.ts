@@ -116,6 +116,8 @@ function exampleOf(code: ErrorCode): ErrorAnswer {
       return rejection(code, 100_500_000, 42_250_000);
     case 'insufficient_shares':
       return rejection(code, 50_000, 12_500);
+    case 'too_small_to_rest':
+      return rejection(code, 1_000_000, 450_000);
     case 'price_not_met':
     case 'insufficient_liquidity':
       return rejection(code, 5_625_000, 12_500);

@@ -214,7 +214,7 @@ export class MarketMaker {
     state.deviationTicks = deviationTicks;
     const half = halfSpreadTicks(deviationTicks, state.losses.extraDeviations(nowMs));
     const position = this.engine.position(this.userId, marketId);
-    const { maxOrderMicros, maxOpenOrders } = this.engine.rules();
+    const { maxOrderMicros, maxOpenOrders, minRestingMicros } = this.engine.rules();
     const plan = planQuotes({
       fairTicks: probability * MICROS_PER_SET,
       halfSpreadTicks: half,
@@ -224,6 +224,7 @@ export class MarketMaker {
       spendableMicros: this.spendableMicros(position, resting),
       maxOrderMicros,
       maxOrders: Math.floor(maxOpenOrders / this.engine.assetCount),
+      minRestingMicros,
       othersBidTicks: this.othersBest(marketId, Side.SELL),
       othersAskTicks: this.othersBest(marketId, Side.BUY),
     });

@@ -4,7 +4,8 @@
  *
  * Always holds for a plan: no bid is above the fair value and no ask below it; filling one side
  * takes the exposure no further than its cap; sells are of shares that the house has; buys cost no
- * more than it may spend; the rules in force allow each order.
+ * more than it may spend; the rules in force allow each order. No quote is worth less than a resting
+ * order must be, and a cheap one is enlarged to that.
  *
  * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP; an ask is the same
  * with UP and DOWN exchanged. So shares that are traded back free their money.
@@ -64,6 +65,8 @@ export interface QuoteInput {
   /** What the rules let one buy spend, and how many orders of this market may rest. */
   maxOrderMicros: number;
   maxOrders: number;
+  /** What the rules want a resting order to be worth. */
+  minRestingMicros: number;
   /** Best bid and ask of other users, for UP; null: none. The house never takes. */
   othersBidTicks: number | null;
   othersAskTicks: number | null;
@@ -96,15 +99,17 @@ export function planQuotes(input: QuoteInput): QuotePlan {
   );
   const ask = Math.ceil(Math.max(center + half, fairTicks + 1, (input.othersBidTicks ?? 0) + 1));
   // An ask for UP at p is a bid for DOWN at 1000 - p, so one function plans both sides.
-  const bids = sideLevels(bid, Math.max(0, maxExposureLots - exposureLots));
-  const asks = sideLevels(MICROS_PER_SET - ask, Math.max(0, maxExposureLots + exposureLots));
+  const least = input.minRestingMicros;
+  const bids = sideLevels(bid, Math.max(0, maxExposureLots - exposureLots), least);
+  const asks = sideLevels(MICROS_PER_SET - ask, Math.max(0, maxExposureLots + exposureLots), least);
   const sides = [sideQuotes(bids, Outcome.UP, downLots), sideQuotes(asks, Outcome.DOWN, upLots)];
   const perSide = Math.floor(input.maxOrders / 2);
   const wanted = sides.flatMap((quotes) => quotes.slice(0, perSide));
   const allowed = wanted.map((quote) => withinOrder(quote, input.maxOrderMicros));
   const plan = fitToMoney(allowed, input.spendableMicros);
+  const quotes = plan.quotes.filter(({ sizeLots, priceTicks }) => sizeLots * priceTicks >= least);
   const isReduced = sizeOf(sides.flat()) > sizeOf(allowed);
-  return { ...plan, short: plan.short || isReduced };
+  return { quotes, short: plan.short || isReduced };
 }
 
 function withinOrder(quote: Quote, maxMicros: number): Quote {
@@ -123,13 +128,14 @@ interface Level {
 }
 
 /** Bids for an outcome from `bestTicks` down, together at most `capacityLots`. */
-function sideLevels(bestTicks: number, capacityLots: number): Level[] {
+function sideLevels(bestTicks: number, capacityLots: number, leastMicros: number): Level[] {
   const levels: Level[] = [];
   for (const { offsetTicks, takerMicros } of QUOTE_LEVELS) {
     const priceTicks = Math.min(bestTicks, MAX_PRICE_TICKS) - offsetTicks;
     if (priceTicks < MIN_PRICE_TICKS) break;
     const takerTicks = Math.ceil((MICROS_PER_SET - priceTicks) / SIZED_BY_TICKS) * SIZED_BY_TICKS;
-    const sizeLots = Math.floor(takerMicros / takerTicks);
+    const leastLots = Math.ceil(leastMicros / priceTicks);
+    const sizeLots = Math.max(Math.floor(takerMicros / takerTicks), leastLots);
     levels.push({ priceTicks, sizeLots, toleranceTicks: Math.floor(offsetTicks / 3) });
   }
   const totalLots = levels.reduce((sum, level) => sum + level.sizeLots, 0);

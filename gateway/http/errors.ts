@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { CodeName } from '../../engine/interface/codes.js';
 import { type CancelReason, Deadline, OrderEnd } from '../../engine/interface/domain.js';
 import type { Refusal } from '../commands/execution.js';
-import { CANCEL_REASONS } from '../json/cancel-reasons.js';
+import { CANCEL_REASONS, DROP_REASONS } from '../json/cancel-reasons.js';
 import { responseSchema } from '../json/components.js';
 import { lotsText, microsText } from '../json/decimal.js';
 import { cut, type FieldProblems } from '../json/problems.js';
@@ -89,6 +89,8 @@ export const ERRORS = {
   ...entries(422, {
     insufficient_balance: 'The available balance is too low.',
     insufficient_shares: 'Not enough shares are available to sell.',
+    too_small_to_rest:
+      'The order would rest in the book, and is worth less than a resting order must be. Nothing was traded.',
     idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new one for each request.',
     limit_reached:
@@ -262,6 +264,11 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
     const message = `This requires ${needs} shares, but ${has} are available to sell.`;
     return { message, details: `"required":${needs},"available":${has}` };
   }
+  if (code === 'too_small_to_rest') {
+    const [least, value] = [microsText(required), microsText(available)];
+    const message = `The order would rest in the book and is worth $${value} at its price; the least is $${least}, or all shares of a position. Nothing was traded.`;
+    return { message, details: `"required":${least},"value":${value}` };
+  }
   if (code === 'client_order_id_reused') {
     const orderId = required === 0 ? 'null' : `"o${required}"`;
     return { message: ERRORS[code].message, details: `"orderId":${orderId}` };
@@ -291,7 +298,8 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
 function closedState(end: number): { status: string; reason: string | null } {
   if (end === OrderEnd.FILLED) return { status: 'filled', reason: null };
   // An order that is dropped has traded before: one that finds nothing is refused.
-  if (end === OrderEnd.UNFILLED) return { status: 'partially_filled', reason: 'unfilled' };
+  const dropped = DROP_REASONS[end];
+  if (dropped !== undefined) return { status: 'partially_filled', reason: dropped };
   const reason = CANCEL_REASONS[(end - OrderEnd.CANCELLED) as CancelReason];
   return { status: reason === 'expired' ? 'expired' : 'cancelled', reason };
 }

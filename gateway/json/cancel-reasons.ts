@@ -1,6 +1,7 @@
-/** The names of the reasons for which resting orders are cancelled. */
-import { CancelReason } from '../../engine/interface/domain.js';
+/** The names of the reasons for which orders end that were not filled. */
+import { CancelReason, OrderEnd } from '../../engine/interface/domain.js';
 
+/** Of orders that rested, and of those that met an order of the same user. */
 export const CANCEL_REASONS = {
   [CancelReason.REQUESTED]: 'requested',
   [CancelReason.SELF_TRADE]: 'self_trade',
@@ -10,3 +11,12 @@ export const CANCEL_REASONS = {
   [CancelReason.OPERATOR]: 'operator',
   [CancelReason.DISCONNECTED]: 'disconnected',
 } as const;
+
+/** Why the rest of an order that had traded was dropped, by its OrderEnd. */
+export const DROP_REASONS: Partial<Record<number, DropReason>> = {
+  [OrderEnd.UNFILLED]: 'unfilled',
+  [OrderEnd.TRADE_LIMIT]: 'trade_limit',
+  [OrderEnd.TOO_SMALL_TO_REST]: 'too_small_to_rest',
+};
+export const DROPPED = ['unfilled', 'trade_limit', 'too_small_to_rest'] as const;
+type DropReason = (typeof DROPPED)[number];

@@ -55,7 +55,7 @@ describe('a disagreement', () => {
     await eventually(() => engine.orders(house).length > 0);
     const ada = await server.register('ada');
     const adaId = engine.findUser('ada');
-    const order = { outcome: 'UP', shares: 1, price: 0.001, timeInForce: 'GTC' };
+    const order = { outcome: 'UP', shares: 1_000, price: 0.001, timeInForce: 'GTC' };
     const buy = () => api.post(`/markets/15m/${MARKET}/buy`, order, ada.token);
     expect((await buy()).status).toBe(200);
     const stream = new WebSocket(`${api.url.replace('http', 'ws')}/api/stream`);

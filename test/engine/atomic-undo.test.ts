@@ -70,7 +70,7 @@ function failingBatch(archive: Uint8Array, recent: readonly BatchOperation[], at
 test('a refused atomic batch leaves no trace', () => {
   const engine = new Engine();
   const naive = new NaiveEngine();
-  const random = new RandomCommands('1', SCENARIO, naive);
+  const random = new RandomCommands('2', SCENARIO, naive);
   const apply = (command: Command, atMs: number): void => {
     engine.apply(command, atMs);
     naive.apply(command, atMs);

@@ -67,7 +67,7 @@ test('what is left of an order is dropped when it meets too many after a trade',
   engine.apply(offer(MAKER, marketId, 700), at(2));
   const terms = { sizeLots: 2_000, priceTicks: 500, timeInForce: TimeInForce.GTC };
   const result = run(engine, buy({ userId: TAKER, marketId, ...terms }), at(DUE_MS));
-  expect(result[OrderResult.status]).toBe(OrderStatus.PARTIALLY_FILLED);
+  expect(result[OrderResult.status]).toBe(OrderStatus.TRADE_LIMIT);
   expect([result[OrderResult.filledLots], result[OrderResult.restingLots]]).toEqual([1_000, 0]);
   const ended = eventsOf(engine, 'orderCancelled').length;
   expect(ended).toBe(WORK_UNITS_PER_COMMAND + MAX_PASSES_PER_COMMAND);

@@ -209,6 +209,7 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
     vaultSharePercent: number,
     maxOrderMicros: number,
     maxOpenOrders: number,
+    minRestingMicros: number,
     operator: text,
     reason: text,
   }),

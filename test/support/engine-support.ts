@@ -2,23 +2,28 @@
  * An engine with an open market and funded users, as a starting point for tests. Time starts at a
  * window's start; `at(ms)` is that many milliseconds into it.
  */
-import { buyOrder, WINDOW_START_MS } from '../../bench/workload/open-market.js';
+import { ANY_SIZE_RESTS, buyOrder, WINDOW_START_MS } from '../../bench/workload/open-market.js';
 import { Engine } from '../../engine/engine.js';
 import type { BatchOperation, Buy, Command } from '../../engine/interface/commands.js';
 import { decodeEvents, type EventName, type EventRecord } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { StateWriter } from '../../engine/storage/archive.js';
 
-export { sellOrder as sell, WINDOW_START_MS } from '../../bench/workload/open-market.js';
+export {
+  ANY_SIZE_RESTS,
+  sellOrder as sell,
+  WINDOW_START_MS,
+} from '../../bench/workload/open-market.js';
 export const DOLLAR = 1_000_000;
 
 export function at(ms: number): number {
   return WINDOW_START_MS + ms;
 }
 
-/** BTC at 100,000 dollars, one open market, and users 1 to `users` with `dollars` each. */
+/** BTC at 100,000 dollars, one open market without a least value of orders, and users 1 to `users` with `dollars` each. */
 export function openMarket(users: number, dollars = 10_000): { engine: Engine; marketId: number } {
   const engine = new Engine();
+  engine.apply(ANY_SIZE_RESTS, at(0));
   engine.apply({ kind: 'listAsset', symbol: 'BTC' }, at(0));
   engine.apply(price(100_000, at(0)), at(0));
   for (let i = 1; i <= users; i++) engine.apply(registration(`user${i}`, dollars), at(0));

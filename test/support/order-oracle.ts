@@ -43,6 +43,8 @@ export interface ExpectedOrder {
   restingLots: number;
   valueMicros: number;
   feeMicros: number;
+  /** A CancelReason, or the OrderState of a rest that was dropped. */
+  /** A CancelReason; of a rest that was dropped, its OrderStatus, negative; null: neither. */
   reason: number | null;
   placedAtMs: number;
   closedAtMs: number | null;
@@ -125,7 +127,8 @@ export class OrderOracle {
     const { values } = this.engine.result;
     if (command.kind === 'amend') {
       const status = values[result + AMEND_ORDER_AT + OrderResult.status]!;
-      if (isStopped(status)) this.orders.get(command.orderId)!.reason = CancelReason.SELF_TRADE;
+      const reason = reasonOf(status);
+      if (reason !== null) this.orders.get(command.orderId)!.reason = reason;
     }
     if (command.kind !== 'buy' && command.kind !== 'sell') return;
     const field = (name: keyof typeof OrderResult) => values[result + OrderResult[name]]!;
@@ -154,7 +157,7 @@ export class OrderOracle {
       restingLots,
       valueMicros: 0,
       feeMicros: 0,
-      reason: isStopped(field('status')) ? CancelReason.SELF_TRADE : null,
+      reason: reasonOf(field('status')),
       placedAtMs: atMs,
       closedAtMs: restingLots === 0 ? atMs : null,
     });
@@ -185,8 +188,10 @@ export class OrderOracle {
   }
 }
 
-function isStopped(status: number): boolean {
-  return status === OrderStatus.STOPPED || status === OrderStatus.STOPPED_UNFILLED;
+function reasonOf(status: number): number | null {
+  if (status === OrderStatus.STOPPED || status === OrderStatus.STOPPED_UNFILLED)
+    return CancelReason.SELF_TRADE;
+  return status >= OrderStatus.TRADE_LIMIT ? -status : null;
 }
 
 function listOf<T>(lists: Map<number, T[]>, userId: number): T[] {

@@ -29,6 +29,7 @@ import {
 } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { FIRST_RULES } from '../../engine/interface/rule-sets.js';
+import { ANY_SIZE_RESTS } from './engine-support.js';
 import type { KeyedCommand } from './naive-engine/memory.js';
 import type { NaiveEngine } from './naive-engine/naive-engine.js';
 import { lotsOf, marketOf, type NaiveMarket } from './naive-engine/state.js';
@@ -169,6 +170,7 @@ export class RandomCommands {
     const { assets, users, grantMicros } = this.scenario;
     const listed = ['BTC', 'ETH', 'SOL', 'XRP'].slice(0, assets);
     return [
+      ANY_SIZE_RESTS,
       ...listed.map((symbol): Command => ({ kind: 'listAsset', symbol })),
       ...Array.from({ length: users }, (_, index): Command => {
         const referralCode = index % 3 === 2 ? `q00000${(index - 1).toString(36)}` : '';
@@ -424,14 +426,17 @@ export class RandomCommands {
       case 'voidMarket':
         return { kind, marketId: this.marketId(), ...SIGNED };
       case 'setRules': {
-        // Set 1 comes back often, so that its limits are reached.
-        if (random.chance(0.5)) return { kind, ...FIRST_RULES, ...SIGNED };
+        // Both come back often, so that their limits are reached.
+        if (random.chance(0.25)) return { kind, ...FIRST_RULES, ...SIGNED };
+        if (random.chance(0.4)) return ANY_SIZE_RESTS;
         const ruleSet = random.chance(0.95) ? 2 : random.whole(0, 3);
         const takerFeeBasisPoints = random.pick([0, 1, 7, 30, 50, 100, 1_000]);
         const vaultSharePercent = random.pick([0, 15, 40, 90]);
         const maxOrderMicros = random.pick([5_000_000, 500_000_000, 1e12]);
         const maxOpenOrders = random.pick([3, 20, 1_000]);
-        const values = { takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders };
+        const minRestingMicros = random.pick([0, 50_000, 1_000_000, 5_000_000]);
+        const orders = { maxOrderMicros, maxOpenOrders, minRestingMicros };
+        const values = { takerFeeBasisPoints, vaultSharePercent, ...orders };
         return { kind, ruleSet, ...values, ...SIGNED };
       }
       case 'recordUpgrade': {

@@ -21,6 +21,7 @@ import { ROUTES } from '../../gateway/resources/routes.js';
 import type { Clock } from '../../gateway/time/clock.js';
 import { programContract } from '../gateway/contract/check.js';
 import { ManualClock } from './clock.js';
+import { ANY_SIZE_RESTS } from './engine-support.js';
 import { eventually } from './eventually.js';
 
 /** 2025-11-21 04:45 UTC, the start of a window. */
@@ -242,9 +243,10 @@ export class TestServer {
     return new TestServer(dataFolder, exchange, api, clock, feed);
   }
 
-  /** Opens the market {@link MARKET} at a start price of 100,000 dollars. */
+  /** Opens the market {@link MARKET} at a start price of 100,000 dollars. Orders of any size rest. */
   static async withMarket(overrides: Partial<Config> = {}): Promise<TestServer> {
     const server = await TestServer.start(overrides);
+    server.submit(ANY_SIZE_RESTS);
     server.feed.deliver('BTC', 100_000);
     return server;
   }

@@ -91,8 +91,14 @@ export function voidMarket(state: State, command: CommandOf<'voidMarket'>): numb
 /** What rests and what is due keep going; every later command meets the new rules. */
 export function setRules(state: State, command: CommandOf<'setRules'>): number {
   if (!isSigned(command) || !areRules(command)) return Code.invalid_command;
-  const { ruleSet, takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } =
-    command;
+  const {
+    ruleSet,
+    takerFeeBasisPoints,
+    vaultSharePercent,
+    maxOrderMicros,
+    maxOpenOrders,
+    minRestingMicros,
+  } = command;
   state.rules.set(command);
   state.events.write(
     EventType.rulesChanged,
@@ -101,6 +107,7 @@ export function setRules(state: State, command: CommandOf<'setRules'>): number {
     vaultSharePercent,
     maxOrderMicros,
     maxOpenOrders,
+    minRestingMicros,
   );
   state.result.write(remember(state, command, { rules: state.rules.view() }));
   return Code.ok;

@@ -24,7 +24,7 @@ import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { findResting, refuseGone } from './find-order.js';
-import { checkLiquidity, takeAndRest } from './place-order.js';
+import { checkLiquidity, checkRest, takeAndRest } from './place-order.js';
 import { writeOrderResult } from './placed-order.js';
 import { releaseOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
@@ -57,6 +57,8 @@ export function amendOrder(
   const isSamePrice = priceTicks === 0 || priceTicks === taker.priceTicks;
   const leftLots = Math.max(0, wantedLots - filledLots);
   if (leftLots === 0 || (isSamePrice && leftLots <= lots)) {
+    const rest = leftLots === 0 ? Code.ok : checkRest(state, taker, leftLots);
+    if (rest !== Code.ok) return rest;
     state.result.write(taker.side, 1);
     keepPlace(state, taker, row, leftLots, base + AMEND_ORDER_AT);
     writeName(state, taker);

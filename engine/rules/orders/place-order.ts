@@ -21,6 +21,7 @@ import {
   Deadline,
   MarketStatus,
   OrderEnd,
+  OrderStatus,
   Outcome,
   SelfTrade,
   Side,
@@ -45,7 +46,7 @@ import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { isOverdue, orderNamed } from './find-order.js';
 import { statusOf, writeNameEvent, writeOrderResult, writePlacedEvent } from './placed-order.js';
-import { cancelOrder, restOrder } from './rest-order.js';
+import { cancelOrder, mayRest, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
 import { chargeFeeRemainder, executeTrade } from './trade.js';
 
@@ -90,22 +91,29 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
   // An order that stops before an acceptable maker does not rest: the book would be crossed.
-  const rests = taker.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
+  const isLeft = taker.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
+  const rests = isLeft && mayRest(state, taker, taker.remainderLots());
   const restingLots = rests ? restOrder(state, taker) : 0;
-  if (restingLots === 0) endTaker(state, taker, done);
-  const status = statusOf(taker, restingLots, done);
+  const status = done ? OrderStatus.FILLED : statusOf(taker, restingLots, nextMakerLevel);
+  if (restingLots === 0) endTaker(state, taker, status);
   writePlacedEvent(state, taker, restingLots, status);
   writeOrderResult(state, taker, base, restingLots, status);
 }
 
+/** Of an order of which nothing rests. */
+const END_BY_STATUS = {
+  [OrderStatus.FILLED]: OrderEnd.FILLED,
+  [OrderStatus.PARTIALLY_FILLED]: OrderEnd.UNFILLED,
+  [OrderStatus.RESTING]: OrderEnd.RESTING,
+  [OrderStatus.STOPPED_UNFILLED]: cancelledFor(CancelReason.SELF_TRADE),
+  [OrderStatus.STOPPED]: cancelledFor(CancelReason.SELF_TRADE),
+  [OrderStatus.TRADE_LIMIT]: OrderEnd.TRADE_LIMIT,
+  [OrderStatus.TOO_SMALL_TO_REST]: OrderEnd.TOO_SMALL_TO_REST,
+};
+
 /** The order ends with its own command. */
-function endTaker(state: State, taker: Taker, done: boolean): void {
-  const end = done
-    ? OrderEnd.FILLED
-    : taker.isStopped
-      ? cancelledFor(CancelReason.SELF_TRADE)
-      : OrderEnd.UNFILLED;
-  state.recentOrders.end(taker.orderId, taker.userId, taker.marketId, end);
+function endTaker(state: State, taker: Taker, status: OrderStatus): void {
+  state.recentOrders.end(taker.orderId, taker.userId, taker.marketId, END_BY_STATUS[status]);
   if (taker.detailsRow !== 0) state.orderDetails.end(taker.detailsRow);
 }
 
@@ -221,9 +229,16 @@ export function checkLiquidity(state: State, taker: Taker): number {
   if (firstLevel === OWN_FIRST) return Code.ok;
   if (firstLevel === 0) {
     if (taker.timeInForce !== TimeInForce.GTC) return Code.insufficient_liquidity;
-    return taker.isDone(0) ? Code.amount_too_small : Code.ok;
+    return taker.isDone(0) ? Code.amount_too_small : checkRest(state, taker, taker.remainderLots());
   }
   return taker.isDone(firstLevel) ? Code.amount_too_small : Code.ok;
+}
+
+/** Whether so many lots may rest. */
+export function checkRest(state: State, taker: Taker, lots: number): number {
+  if (mayRest(state, taker, lots)) return Code.ok;
+  const { minRestingMicros } = state.rules;
+  return state.refuse(Code.too_small_to_rest, minRestingMicros, lots * taker.priceTicks);
 }
 
 /** The order is stopped by an order of the same user before it meets another maker. */

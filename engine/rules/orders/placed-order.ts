@@ -2,7 +2,7 @@
  * What a command says of an order that it has placed, perhaps anew: the status, the events and the
  * fields of the result.
  */
-import { OrderStatus, Outcome } from '../../interface/domain.js';
+import { OrderStatus, Outcome, TimeInForce } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType, packName } from '../../interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../interface/limits.js';
 import { OrderResult } from '../../interface/results.js';
@@ -11,12 +11,14 @@ import type { Taker } from './taker.js';
 
 const Placed = EventSlot.orderPlaced;
 
-export function statusOf(taker: Taker, restingLots: number, done: boolean): number {
-  if (done) return OrderStatus.FILLED;
-  if (taker.isStopped)
-    return taker.filledLots > 0 ? OrderStatus.STOPPED : OrderStatus.STOPPED_UNFILLED;
-  const isPartial = taker.filledLots > 0 || restingLots === 0;
-  return isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
+/** Of an order that is not done, given the level of the next acceptable maker (0: none). */
+export function statusOf(taker: Taker, restingLots: number, nextMakerLevel: number): OrderStatus {
+  const isPartial = taker.filledLots > 0;
+  if (restingLots > 0) return isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
+  if (taker.isStopped) return isPartial ? OrderStatus.STOPPED : OrderStatus.STOPPED_UNFILLED;
+  if (nextMakerLevel > 0) return OrderStatus.TRADE_LIMIT;
+  const isDropped = taker.timeInForce === TimeInForce.GTC;
+  return isDropped ? OrderStatus.TOO_SMALL_TO_REST : OrderStatus.PARTIALLY_FILLED;
 }
 
 export function writePlacedEvent(

@@ -12,12 +12,19 @@ import type { Taker } from './taker.js';
 
 const Cancelled = EventSlot.orderCancelled;
 
+/**
+ * Whether so many lots of the order may rest: they are worth the least, or all that is left of the
+ * position. The latter is one order of a position, so that it is no way around the former.
+ */
+export function mayRest({ rules, positions }: State, taker: Taker, lots: number): boolean {
+  if (lots * taker.priceTicks >= rules.minRestingMicros) return true;
+  return taker.side === Side.SELL && lots === positions.lots(taker.positionRow, taker.outcome);
+}
+
 /** Adds the remainder of an order to the book at its own price; returns its lots, at least one. */
 export function restOrder(state: State, taker: Taker): number {
-  const isBuy = taker.side === Side.BUY;
-  const affordable = isBuy ? Math.floor(taker.budgetLeft / taker.priceTicks) : taker.lotsLeft;
-  const lots = Math.min(affordable, taker.lotsLeft);
-  if (isBuy) {
+  const lots = taker.remainderLots();
+  if (taker.side === Side.BUY) {
     state.ledger.hold(taker.userId, lots * taker.priceTicks);
     taker.budgetLeft -= lots * taker.priceTicks;
   } else {

@@ -120,6 +120,12 @@ export class Taker {
     return Math.min(affordable, lots);
   }
 
+  /** What would rest: for a buy at most what its money buys at its own price. */
+  remainderLots(): number {
+    if (this.side === Side.SELL) return this.lotsLeft;
+    return Math.min(Math.floor(this.budgetLeft / this.priceTicks), this.lotsLeft);
+  }
+
   /** Whether the order is complete, given the level of the next acceptable maker (0: none). */
   isDone(nextMakerLevel: number): boolean {
     return this.lotsLeft === 0 || this.isBudgetUsed(nextMakerLevel);

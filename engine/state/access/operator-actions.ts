@@ -65,13 +65,20 @@ export class OperatorActions {
 }
 
 function archivedRules(archive: Archive, rules: Rules | null): Rules {
-  const { ruleSet, takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } =
-    rules ?? FIRST_RULES;
+  const {
+    ruleSet,
+    takerFeeBasisPoints,
+    vaultSharePercent,
+    maxOrderMicros,
+    maxOpenOrders,
+    minRestingMicros,
+  } = rules ?? FIRST_RULES;
   return {
     ruleSet: archive.number(ruleSet),
     takerFeeBasisPoints: archive.number(takerFeeBasisPoints),
     vaultSharePercent: archive.number(vaultSharePercent),
     maxOrderMicros: archive.number(maxOrderMicros),
     maxOpenOrders: archive.number(maxOpenOrders),
+    minRestingMicros: archive.number(minRestingMicros),
   };
 }

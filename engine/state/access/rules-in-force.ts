@@ -8,6 +8,7 @@ export class RulesInForce implements Rules {
   vaultSharePercent = FIRST_RULES.vaultSharePercent;
   maxOrderMicros = FIRST_RULES.maxOrderMicros;
   maxOpenOrders = FIRST_RULES.maxOpenOrders;
+  minRestingMicros = FIRST_RULES.minRestingMicros;
 
   set(rules: Rules): void {
     this.ruleSet = rules.ruleSet;
@@ -15,12 +16,27 @@ export class RulesInForce implements Rules {
     this.vaultSharePercent = rules.vaultSharePercent;
     this.maxOrderMicros = rules.maxOrderMicros;
     this.maxOpenOrders = rules.maxOpenOrders;
+    this.minRestingMicros = rules.minRestingMicros;
   }
 
   /** A copy. */
   view(): Rules {
-    const { ruleSet, takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } = this;
-    return { ruleSet, takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders };
+    const {
+      ruleSet,
+      takerFeeBasisPoints,
+      vaultSharePercent,
+      maxOrderMicros,
+      maxOpenOrders,
+      minRestingMicros,
+    } = this;
+    return {
+      ruleSet,
+      takerFeeBasisPoints,
+      vaultSharePercent,
+      maxOrderMicros,
+      maxOpenOrders,
+      minRestingMicros,
+    };
   }
 
   archive(archive: Archive): void {
@@ -29,5 +45,6 @@ export class RulesInForce implements Rules {
     this.vaultSharePercent = archive.number(this.vaultSharePercent);
     this.maxOrderMicros = archive.number(this.maxOrderMicros);
     this.maxOpenOrders = archive.number(this.maxOpenOrders);
+    this.minRestingMicros = archive.number(this.minRestingMicros);
   }
 }

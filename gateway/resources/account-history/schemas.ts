@@ -1,7 +1,7 @@
 /** The queries and the response bodies of statements and orders. */
 import { z } from 'zod';
 import { CAUSES } from '../../../persistence/history/account/changes.js';
-import { CANCEL_REASONS } from '../../json/cancel-reasons.js';
+import { CANCEL_REASONS, DROPPED } from '../../json/cancel-reasons.js';
 import { responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import {
@@ -102,11 +102,11 @@ export const OrderRecord = responseSchema(
     }),
     status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired']),
     reason: z
-      .enum(['unfilled', ...Object.values(CANCEL_REASONS)])
+      .enum([...DROPPED, ...Object.values(CANCEL_REASONS)])
       .nullable()
       .meta({
         description:
-          'Why it was not filled; unfilled: what an IOC order left; null: it was, or it rests',
+          'Why it was not filled, as in the receipt or the cancellation; null: it was, or it rests',
       }),
     placedAtMs: timeMs,
     closedAtMs: timeMs.nullable().meta({ description: 'null: it rests' }),

@@ -98,6 +98,8 @@ function statusOf({ end, reason, filledLots }: Record): WritableOrder['status'] 
     case OrderState.FILLED:
       return 'filled';
     case OrderState.UNFILLED:
+    case OrderState.TRADE_LIMIT:
+    case OrderState.TOO_SMALL_TO_REST:
       return 'partially_filled';
     case OrderState.CANCELLED:
       return reason === CancelReason.EXPIRED ? 'expired' : 'cancelled';
@@ -105,8 +107,17 @@ function statusOf({ end, reason, filledLots }: Record): WritableOrder['status'] 
 }
 
 function reasonOf({ end, reason }: Record): WritableOrder['reason'] {
-  if (end === OrderState.UNFILLED && reason !== CancelReason.SELF_TRADE) return 'unfilled';
-  return end === OrderState.OPEN || end === OrderState.FILLED
-    ? null
-    : CANCEL_REASONS[reason as CancelReason];
+  switch (end) {
+    case OrderState.OPEN:
+    case OrderState.FILLED:
+      return null;
+    case OrderState.TRADE_LIMIT:
+      return 'trade_limit';
+    case OrderState.TOO_SMALL_TO_REST:
+      return 'too_small_to_rest';
+    case OrderState.UNFILLED:
+      return reason === CancelReason.SELF_TRADE ? 'self_trade' : 'unfilled';
+    case OrderState.CANCELLED:
+      return CANCEL_REASONS[reason as CancelReason];
+  }
 }

@@ -61,6 +61,7 @@ export const batchRoutes: Route[] = [
       'price_not_met',
       'insufficient_liquidity',
       'amount_too_small',
+      'too_small_to_rest',
     ],
     example: examples.batch,
     readCommand: ({ engine, userId, idempotencyKey }, body) =>

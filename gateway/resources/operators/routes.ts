@@ -257,15 +257,16 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
 
 /** What the body leaves out stays as it is; in set 1 it is what the set has. */
 function setRules(call: Call<z.infer<typeof RulesBody>>): void {
-  const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, reason } = call.body;
-  const { takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders } =
-    ruleSet === 1 ? FIRST_RULES : call.engine.rules();
+  const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, restingOrderValue, reason } =
+    call.body;
+  const kept = ruleSet === 1 ? FIRST_RULES : call.engine.rules();
   const rules = {
     ruleSet,
-    takerFeeBasisPoints: scaled(feeRate, 10_000) ?? takerFeeBasisPoints,
-    vaultSharePercent: scaled(vaultShare, 100) ?? vaultSharePercent,
-    maxOrderMicros: scaled(orderAmount, MICROS_PER_DOLLAR) ?? maxOrderMicros,
-    maxOpenOrders: openOrders ?? maxOpenOrders,
+    takerFeeBasisPoints: scaled(feeRate, 10_000) ?? kept.takerFeeBasisPoints,
+    vaultSharePercent: scaled(vaultShare, 100) ?? kept.vaultSharePercent,
+    maxOrderMicros: scaled(orderAmount, MICROS_PER_DOLLAR) ?? kept.maxOrderMicros,
+    maxOpenOrders: openOrders ?? kept.maxOpenOrders,
+    minRestingMicros: scaled(restingOrderValue, MICROS_PER_DOLLAR) ?? kept.minRestingMicros,
   };
   if (areRules(rules)) run(call, { kind: 'setRules', ...rules, operator: call.operator!, reason });
   else call.refuseWhenDurable(NO_SUCH_RULES);
@@ -280,7 +281,7 @@ function scaled(value: number | undefined, scale: number): number | undefined {
 
 const NO_SUCH_RULES = invalidRequest({
   ruleSet:
-    '1 has fixed values; in 2 feeRate is a multiple of 0.0001, vaultShare of 0.01 and orderAmount of 0.000001',
+    '1 has fixed values; in 2 feeRate is a multiple of 0.0001, vaultShare of 0.01, orderAmount and restingOrderValue of 0.000001',
 });
 
 const RESOLVED = errorAnswer(

@@ -3,8 +3,15 @@
  * document.
  */
 import { z } from 'zod';
-import { MAX_OPEN_ORDERS_PER_USER, MAX_REASON_LENGTH } from '../../../engine/interface/limits.js';
-import { MAX_FEE_BASIS_POINTS } from '../../../engine/interface/parameters.js';
+import {
+  MAX_OPEN_ORDERS_PER_USER,
+  MAX_REASON_LENGTH,
+  MICROS_PER_DOLLAR,
+} from '../../../engine/interface/limits.js';
+import {
+  MAX_FEE_BASIS_POINTS,
+  MAX_MIN_RESTING_MICROS,
+} from '../../../engine/interface/parameters.js';
 import { RULE_SETS } from '../../../engine/interface/rule-sets.js';
 import { paging } from '../../json/fields.js';
 import {
@@ -70,6 +77,12 @@ export const RulesBody = z.strictObject({
     .max(MAX_OPEN_ORDERS_PER_USER)
     .optional()
     .meta({ description: 'Resting orders of one user in all markets' }),
+  restingOrderValue: z
+    .number()
+    .min(0)
+    .max(MAX_MIN_RESTING_MICROS / MICROS_PER_DOLLAR)
+    .optional()
+    .meta({ description: 'US dollars that an order must be worth to rest; 0: no least' }),
 });
 
 export const Done = z.strictObject({ sequence, atMs: timeMs });
@@ -156,6 +169,7 @@ export const Actions = z.strictObject({
           vaultShare: decimal,
           orderAmount: money,
           openOrders: count,
+          restingOrderValue: money,
         })
         .nullable()
         .meta({ description: 'What set_rules has put in force; null: another action' }),

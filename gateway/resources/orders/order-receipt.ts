@@ -18,17 +18,19 @@ import type { ReceiptWriter } from '../../commands/receipt.js';
 import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
 import { averagePriceMicros } from '../../json/decimal.js';
 
-/** By status, and the last of a partially filled order of which nothing rests. */
+/** By status, and the last of a partially filled order that left nothing to rest. */
 const STATES = [
   '"status":"filled","reason":null',
   '"status":"partially_filled","reason":null',
   '"status":"resting","reason":null',
   '"status":"cancelled","reason":"self_trade"',
   '"status":"partially_filled","reason":"self_trade"',
+  '"status":"partially_filled","reason":"trade_limit"',
+  '"status":"partially_filled","reason":"too_small_to_rest"',
   '"status":"partially_filled","reason":"unfilled"',
 ];
-const UNFILLED = 5;
-if (OrderStatus.STOPPED_UNFILLED !== 3 || OrderStatus.STOPPED !== 4)
+const UNFILLED = 7;
+if (OrderStatus.STOPPED_UNFILLED !== 3 || OrderStatus.TOO_SMALL_TO_REST !== 6)
   throw new Error('the states are in another order');
 
 /** From the side to the name of the field "shares", for each side, outcome and state. */

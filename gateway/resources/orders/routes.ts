@@ -57,6 +57,7 @@ const ORDER_ERRORS = [
   'insufficient_liquidity',
   'post_only_would_trade',
   'price_not_met',
+  'too_small_to_rest',
 ] as const;
 
 export const tradingRoutes: Route[] = [
@@ -136,6 +137,7 @@ export const tradingRoutes: Route[] = [
       'insufficient_balance',
       'insufficient_shares',
       'post_only_would_trade',
+      'too_small_to_rest',
     ],
     example: examples.amend,
     ...single('amend', amendReceipt),

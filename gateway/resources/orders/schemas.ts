@@ -1,5 +1,6 @@
 /** The response bodies of orders and claims. */
 import { z } from 'zod';
+import { DROPPED } from '../../json/cancel-reasons.js';
 import { responseSchema } from '../../json/components.js';
 import {
   balance,
@@ -28,10 +29,13 @@ const traded = {
     description:
       'filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered: at the price of the order, or at 0.999 without one)',
   }),
-  reason: z.enum(['unfilled', 'self_trade']).nullable().meta({
-    description:
-      'Why the rest was cancelled. unfilled: nothing more could be traded; self_trade: it met an order of yours, and selfTrade is cancel_taker or cancel_both; null: it was not',
-  }),
+  reason: z
+    .enum([...DROPPED, 'self_trade'])
+    .nullable()
+    .meta({
+      description:
+        'Why the rest was cancelled. unfilled: nothing more could be traded; trade_limit: it has traded with as many orders as one order may (tradesPerOrder of GET /limits), so send the rest again; too_small_to_rest: it would rest, and is worth less than restingOrderValue of GET /limits; self_trade: it met an order of yours, and selfTrade is cancel_taker or cancel_both; null: it was not',
+    }),
   shares: shares.meta({ description: 'Shares traded at once' }),
   averagePrice: price
     .nullable()

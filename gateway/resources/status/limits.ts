@@ -34,7 +34,8 @@ export function limitsOf(
     user: bucketOf(rates[quota].user),
     address: bucketOf(rates[quota].address),
   });
-  const { ruleSet, feeRate, vaultShare, orderAmount, openOrders } = rulesOf(rules);
+  const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, restingOrderValue } =
+    rulesOf(rules);
   return {
     ruleSet,
     feeRate,
@@ -42,6 +43,7 @@ export function limitsOf(
     tickSize: ticks(1),
     lotSize: lots(1),
     prices,
+    restingOrderValue,
     maxima: {
       orderAmount,
       orderShares: lots(MAX_ORDER_LOTS),
@@ -73,6 +75,7 @@ export function rulesOf(rules: Rules) {
     vaultShare: micros(rules.vaultSharePercent * MICROS_PER_PERCENT),
     orderAmount: micros(rules.maxOrderMicros),
     openOrders: rules.maxOpenOrders,
+    restingOrderValue: micros(rules.minRestingMicros),
   };
 }
 

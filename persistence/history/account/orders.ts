@@ -25,8 +25,16 @@ import { eventOf, type UserEventEntry } from './user-event.js';
 /**
  * How an order stands. OPEN: it rests. UNFILLED: it traded at once, and the rest was dropped, as
  * nothing was left to trade with or, by its reason, as it met an order of the same user.
+ * TRADE_LIMIT and TOO_SMALL_TO_REST: it was dropped for that (OrderStatus).
  */
-export const OrderState = { OPEN: 0, FILLED: 1, UNFILLED: 2, CANCELLED: 3 } as const;
+export const OrderState = {
+  OPEN: 0,
+  FILLED: 1,
+  UNFILLED: 2,
+  CANCELLED: 3,
+  TRADE_LIMIT: 4,
+  TOO_SMALL_TO_REST: 5,
+} as const;
 export type OrderState = (typeof OrderState)[keyof typeof OrderState];
 
 export interface OrderRecord {
@@ -283,6 +291,9 @@ class Order {
       this.close(OrderState.CANCELLED, atMs, CancelReason.SELF_TRADE);
     else if (status === OrderStatus.STOPPED)
       this.close(OrderState.UNFILLED, atMs, CancelReason.SELF_TRADE);
+    else if (status === OrderStatus.TRADE_LIMIT) this.close(OrderState.TRADE_LIMIT, atMs);
+    else if (status === OrderStatus.TOO_SMALL_TO_REST)
+      this.close(OrderState.TOO_SMALL_TO_REST, atMs);
     else this.close(OrderState.UNFILLED, atMs);
   }
 

@@ -42,6 +42,7 @@ const REFUSALS = [
   'market_not_found',
   'insufficient_liquidity',
   'insufficient_shares',
+  'too_small_to_rest',
   'order_closed',
   'price_not_met',
   'post_only_would_trade',

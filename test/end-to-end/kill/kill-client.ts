@@ -444,7 +444,7 @@ export class KillMaker extends KillClient {
     if (mine.length > 12 || (mine.length > 2 && random.chance(0.4)))
       return this.cancel(random.pick(mine));
     const price = random.whole(350, 480) / 1_000;
-    const shares = random.whole(100, 20_000) / 1_000;
+    const shares = random.whole(3_000, 20_000) / 1_000;
     return this.order('buy', {
       outcome: random.pick(['UP', 'DOWN']),
       price,

@@ -37,6 +37,7 @@ const ORDERS: CaseName[] = [
   'post_only_would_trade',
   'price_not_met',
   'insufficient_liquidity',
+  'too_small_to_rest',
 ];
 const TRANSFERS: CaseName[] = [
   'ok',
@@ -78,6 +79,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
     'insufficient_balance',
     'insufficient_shares',
     'post_only_would_trade',
+    'too_small_to_rest',
   ],
   claim: [...USERS, 'market_not_found', 'market_not_resolved', 'nothing_to_claim'],
   stake: [...USERS, 'user_frozen', 'insufficient_balance', 'limit_reached'],
@@ -122,6 +124,7 @@ const OPERATION_ANSWERS: Record<BatchOperation['kind'], CaseName[]> = {
     'insufficient_balance',
     'insufficient_shares',
     'post_only_would_trade',
+    'too_small_to_rest',
     'batch_aborted',
   ],
   claim: ['ok', 'market_not_found', 'market_not_resolved', 'nothing_to_claim', 'batch_aborted'],

@@ -2,7 +2,7 @@
  * For the worked examples of the rules, in dollars and shares as a trader would check them by hand.
  * They run on both engines, the fast one and the naive one. Every example starts with one BTC
  * market and four users who have 1,000 dollars each: Alice, Bob, Carol, and Dave, whom Carol
- * referred. The house has as much.
+ * referred. The house has as much. Orders of any size may rest.
  */
 import { expect } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -11,6 +11,7 @@ import type { Buy, Command, Sell } from '../../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { ANY_SIZE_RESTS } from '../../support/engine-support.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 
 export const START_MS = 1_763_700_300_000;
@@ -135,6 +136,7 @@ export function exchangeAfter(
   const opening: Command[] = [
     { kind: 'listAsset', symbol: 'BTC' },
     price(90_000, START_MS),
+    ANY_SIZE_RESTS,
     ...users,
   ];
   let atMs = START_MS;

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const BID = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
+const BID = { outcome: 'UP', shares: 10, price: 0.1, timeInForce: 'GTC' };
 const rest = ({ token }: Trader) => api.post(`/markets/15m/${MARKET}/buy`, BID, token);
 const set = ({ userId, token }: Trader, timeoutMs: unknown, key?: string) =>
   api.send(

@@ -230,8 +230,8 @@ test('declares an active market VOID: half a dollar a share, fees refunded, noth
 test('the actions are listed with their operator and reason, newest first, in pages', async () => {
   const all = (await operate('GET', '/operator/actions?limit=200')).json;
   expect(all.nextCursor).toBe(null);
-  expect(all.actions.at(-1)).toMatchObject({
-    actionId: '1',
+  expect(all.actions.at(-2)).toMatchObject({
+    actionId: '2',
     action: 'pause',
     operator: 'olga',
     reason: BECAUSE.reason,
@@ -247,7 +247,7 @@ test('the actions are listed with their operator and reason, newest first, in pa
     'pause',
     'cancel_orders',
     'freeze',
-    ...['resume', 'pause', 'resume', 'pause', 'resume', 'pause'],
+    ...['resume', 'pause', 'resume', 'pause', 'resume', 'pause', 'set_rules'],
   ]);
   const first = (await operate('GET', '/operator/actions?limit=5')).json;
   const rest = (await operate('GET', `/operator/actions?limit=50&cursor=${first.nextCursor}`)).json;

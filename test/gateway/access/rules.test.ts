@@ -18,7 +18,8 @@ let ada: Trader;
 let bob: Trader;
 
 beforeAll(async () => {
-  server = await TestServer.withMarket(CONFIG);
+  server = await TestServer.start(CONFIG);
+  server.feed.deliver('BTC', 100_000);
   ada = await server.register('ada');
   bob = await server.register('bob');
 });
@@ -55,6 +56,32 @@ const limits = async () => (await server.api.get('/limits')).json;
 const vaultShare = async () => (await server.api.get('/vaults')).json.vaults[0].feeShare;
 const feeRate = async () => (await server.api.get(`/markets/${MARKET}`)).json.feeRate;
 
+test('an order that is worth less than a dollar is refused, or dropped once it has traded', async () => {
+  const path = `/markets/15m/${MARKET}/buy`;
+  const offer = { outcome: 'DOWN', shares: 4, price: 0.5, timeInForce: 'GTC' };
+  const small = await server.api.post(path, { ...offer, shares: 1.9 }, bob.token);
+  const { code, details } = small.json.error;
+  expect([small.status, code, details]).toEqual([
+    422,
+    'too_small_to_rest',
+    { required: 1, value: 0.95 },
+  ]);
+  expect((await server.api.post(path, offer, bob.token)).status).toBe(200);
+  const order = { ...offer, outcome: 'UP', shares: 5 };
+  const { json: receipt } = await server.api.post(path, order, ada.token);
+  const dropped = { status: 'partially_filled', reason: 'too_small_to_rest', restingShares: 0 };
+  expect(receipt).toMatchObject({ ...dropped, shares: 4 });
+  const cancel = `/markets/15m/${MARKET}/orders/${receipt.orderId}`;
+  const { json: gone } = await server.api.delete(cancel, ada.token);
+  const { restingShares: _, ...end } = dropped;
+  expect(gone.error).toMatchObject({ code: 'order_closed', details: end });
+  const { json } = await server.api.read(
+    `/users/${ada.userId}/orders/${receipt.orderId}`,
+    ada.token,
+  );
+  expect(json).toMatchObject({ ...dropped, filledShares: 4, originalShares: 5 });
+});
+
 test('the fee and the limits change at once, are shown, and are still there after a restart', async () => {
   expect(await feeOfBuy('before')).toBe(0.025);
   const { status, json } = await setRules({ ruleSet: 2, feeRate: 0.0025, openOrders: 2 });
@@ -63,8 +90,11 @@ test('the fee and the limits change at once, are shown, and are still there afte
   expect(await feeRate()).toBe(0.0025);
   expect(await limits()).toMatchObject({ ruleSet: 2, feeRate: 0.0025, vaultShare: 0.4 });
   // What is left out stays as it is.
-  expect((await setRules({ ruleSet: 2, orderAmount: 4.5, vaultShare: 0.25 })).status).toBe(200);
-  const shown = { ruleSet: 2, feeRate: 0.0025, vaultShare: 0.25 };
+  expect(
+    (await setRules({ ruleSet: 2, orderAmount: 4.5, vaultShare: 0.25, restingOrderValue: 4 }))
+      .status,
+  ).toBe(200);
+  const shown = { ruleSet: 2, feeRate: 0.0025, vaultShare: 0.25, restingOrderValue: 4 };
   expect(await limits()).toMatchObject({ ...shown, maxima: { orderAmount: 4.5, openOrders: 2 } });
 
   expect(await vaultShare()).toBe(0.25);
@@ -97,12 +127,12 @@ test('the fee and the limits change at once, are shown, and are still there afte
   expect(listed.actions).toHaveLength(3);
   expect(listed.actions[0]).toMatchObject({ action: 'set_rules', operator: 'olga', ...BECAUSE });
   // The first was set before a restart.
-  const values = { vaultShare: 0.25, orderAmount: 4.5, openOrders: 2 };
-  const first = { ruleSet: 1, feeRate: 0.005, vaultShare: 0.4 };
+  const values = { vaultShare: 0.25, orderAmount: 4.5, openOrders: 2, restingOrderValue: 4 };
+  const first = { vaultShare: 0.4, orderAmount: 1_000_000, restingOrderValue: 1 };
   expect(listed.actions.map(({ rules }: { rules: unknown }) => rules)).toEqual([
-    { ...first, orderAmount: 1_000_000, openOrders: 1_000 },
+    { ...first, ruleSet: 1, feeRate: 0.005, openOrders: 1_000 },
     { ruleSet: 2, feeRate: 0.0025, ...values },
-    { ruleSet: 2, feeRate: 0.0025, vaultShare: 0.4, orderAmount: 1_000_000, openOrders: 2 },
+    { ...first, ruleSet: 2, feeRate: 0.0025, openOrders: 2 },
   ]);
 });
 

@@ -41,7 +41,8 @@ export class ContractSession {
   constructor(private readonly server: TestServer) {}
 
   static async run(): Promise<Record<string, RouteExample>> {
-    const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
+    const server = await TestServer.start({ partnerKeys: PARTNER_KEYS });
+    server.feed.deliver('BTC', 100_000);
     try {
       const session = new ContractSession(server);
       await session.use();

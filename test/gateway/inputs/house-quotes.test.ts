@@ -24,6 +24,7 @@ const plain: QuoteInput = {
   spendableMicros: 100_000 * DOLLAR,
   maxOrderMicros: 1_000_000 * DOLLAR,
   maxOrders: 1_000,
+  minRestingMicros: DOLLAR,
   othersBidTicks: null,
   othersAskTicks: null,
 };
@@ -66,6 +67,7 @@ describe('a plan', () => {
     spendableMicros: fc.integer({ min: 0, max: 100_000 * DOLLAR }),
     maxOrderMicros: fc.integer({ min: DOLLAR, max: 2_000 * DOLLAR }),
     maxOrders: fc.integer({ min: 1, max: 20 }),
+    minRestingMicros: fc.integer({ min: 0, max: 10 * DOLLAR }),
     othersBidTicks: fc.option(fc.integer({ min: 1, max: 998 })),
     othersAskTicks: fc.option(fc.integer({ min: 2, max: 999 })),
   });
@@ -82,6 +84,8 @@ describe('a plan', () => {
           expect(quote.priceTicks).toBeLessThanOrEqual(999);
           expect(Number.isInteger(quote.sizeLots)).toBe(true);
           expect(quote.sizeLots).toBeGreaterThan(0);
+          const value = quote.sizeLots * quote.priceTicks;
+          expect(value).toBeGreaterThanOrEqual(input.minRestingMicros);
         }
         expect(bestBid(quotes)).toBeLessThanOrEqual(Math.max(0, input.fairTicks - 1));
         expect(bestAsk(quotes)).toBeGreaterThanOrEqual(Math.min(1_000, input.fairTicks + 1));
@@ -123,7 +127,7 @@ describe('a plan', () => {
   test.each([
     [{ maxOrders: 1 }, 0],
     [{ maxOrders: 4 }, 4],
-    [{ maxOrderMicros: DOLLAR }, 10],
+    [{ maxOrderMicros: 2 * DOLLAR }, 10],
   ])('says so when the rules allow less: %j', (rules, count) => {
     const { quotes, short } = plan(rules);
     expect([quotes.length, short]).toEqual([count, true]);

@@ -131,7 +131,8 @@ describe('work', () => {
     for (let user = 1; user <= 6; user++) {
       exchange.do(registration(`user${user}`, 10_000));
       for (let i = 0; i < 1_000; i++) {
-        const order = { userId: user, marketId, outcome: Outcome.UP, priceTicks: 400, sizeLots: 1 };
+        const size = { priceTicks: 400, sizeLots: 2_500 };
+        const order = { userId: user, marketId, outcome: Outcome.UP, ...size };
         exchange.do(buy({ ...order, timeInForce: TimeInForce.GTC }));
       }
     }
@@ -162,7 +163,8 @@ describe('work', () => {
     for (let user = 1; user <= 4; user++) {
       exchange.do(registration(`user${user}`, 10_000));
       for (let i = 0; i < 1_000; i++) {
-        const order = { userId: user, marketId, outcome: Outcome.UP, priceTicks: 400, sizeLots: 1 };
+        const size = { priceTicks: 400, sizeLots: 2_500 };
+        const order = { userId: user, marketId, outcome: Outcome.UP, ...size };
         exchange.do(buy({ ...order, timeInForce: TimeInForce.GTC }));
       }
     }

@@ -8,7 +8,7 @@ const CANCELS = { user: RATE, address: null };
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await TestServer.withMarket({
+  server = await TestServer.start({
     fairUse: {
       orders: ORDERS,
       cancels: CANCELS,
@@ -16,6 +16,7 @@ beforeAll(async () => {
       signIns: { user: null, address: null },
     },
   });
+  server.feed.deliver('BTC', 100_000);
   await server.durable();
 });
 afterAll(() => server.stop());
@@ -43,6 +44,7 @@ test('the limits are those that the exchange enforces', async () => {
     tickSize: 0.001,
     lotSize: 0.001,
     prices: 'simulated',
+    restingOrderValue: 1,
     maxima: {
       orderAmount: 1_000_000,
       orderShares: 10_000_000,

@@ -4,13 +4,13 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FIRST_RULES } from '../../../engine/interface/rule-sets.js';
 import { toLots, toMicros, toTicks } from '../../../gateway/client/amounts.js';
 import {
   averageMicros,
   type PlannedOrder,
   planOrder,
 } from '../../../gateway/site/app/ticket/plan.js';
+import { ANY_SIZE_RESTS } from '../../support/engine-support.js';
 import { MARKET, TestServer, type Trader } from '../../support/server.js';
 
 let server: TestServer;
@@ -24,17 +24,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 function setFee(takerFeeBasisPoints: number): void {
-  const { vaultSharePercent, maxOrderMicros, maxOpenOrders } = FIRST_RULES;
-  server.submit({
-    kind: 'setRules',
-    ruleSet: 2,
-    takerFeeBasisPoints,
-    vaultSharePercent,
-    maxOrderMicros,
-    maxOpenOrders,
-    operator: 'olga',
-    reason: 'a test',
-  });
+  server.submit({ ...ANY_SIZE_RESTS, takerFeeBasisPoints });
 }
 
 const ORDERS = `/markets/15m/${MARKET}`;

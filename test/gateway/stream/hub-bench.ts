@@ -12,7 +12,13 @@ import type { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import type { CommitDone } from '../../../persistence/journal/store.js';
 import type { SequencerLog } from '../../../persistence/sequencer.js';
-import { buy, price, registration, WINDOW_START_MS } from '../../support/engine-support.js';
+import {
+  ANY_SIZE_RESTS,
+  buy,
+  price,
+  registration,
+  WINDOW_START_MS,
+} from '../../support/engine-support.js';
 import type { Message } from './support.js';
 
 export const MARKET = 'btc-15m-1763700300';
@@ -73,6 +79,7 @@ export class Bench {
       limits: { ...STREAM_LIMITS, ...limits },
     });
     this.sequencer.watch(() => this.hub.observe());
+    this.do(ANY_SIZE_RESTS);
     this.do({ kind: 'listAsset', symbol: 'BTC' }, price(100_000, this.nowMs));
     for (const name of ['ada', 'bob', 'cyn']) this.do(registration(name, 10_000));
   }

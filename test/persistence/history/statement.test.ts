@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { CancelReason } from '../../../engine/interface/domain.js';
+import { CancelReason, OrderStatus } from '../../../engine/interface/domain.js';
 import { CAUSES } from '../../../persistence/history/account/changes.js';
 import type { LedgerLine, LedgerPage } from '../../../persistence/history/account/ledger.js';
 import { OrderState, type OrdersPage } from '../../../persistence/history/account/orders.js';
@@ -244,7 +244,12 @@ describe('the orders', () => {
         ends.add(end);
         expect(end === OrderState.OPEN).toBe(rest.closedAtMs === null);
         const dropped = reason === CancelReason.SELF_TRADE ? reason : null;
-        const given = { [OrderState.CANCELLED]: reason, [OrderState.UNFILLED]: dropped };
+        const given = {
+          [OrderState.CANCELLED]: reason,
+          [OrderState.UNFILLED]: dropped,
+          [OrderState.TRADE_LIMIT]: -OrderStatus.TRADE_LIMIT,
+          [OrderState.TOO_SMALL_TO_REST]: -OrderStatus.TOO_SMALL_TO_REST,
+        };
         expect(given[end as keyof typeof given] ?? null).toBe(wanted);
         if (end === OrderState.FILLED) expect(order.filledLots).toBe(order.originalLots);
         if (end === OrderState.OPEN) continue;

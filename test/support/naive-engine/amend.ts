@@ -10,7 +10,7 @@ import {
 import { isPaused } from './access/operators.js';
 import { planOrder, type Taker } from './book.js';
 import { dollars, feeOn, micros, tradeValue } from './decimal.js';
-import { carryOut, gone, holdings, refusal, release } from './orders.js';
+import { carryOut, gone, holdings, refusal, release, smallRest, tooSmall } from './orders.js';
 import { isFull } from './room.js';
 import {
   type Answer,
@@ -53,6 +53,9 @@ function shrink(
   leftLots: number,
 ): Answer {
   const { priceTicks } = order;
+  const small =
+    leftLots === 0 ? null : smallRest(state, market, { ...order, budget: null }, leftLots);
+  if (small !== null) return small;
   emitAmended(state, order, { priceTicks, leftLots, keptPriority: 1 });
   release(state, order, order.sizeLots - leftLots);
   order.sizeLots = leftLots;
@@ -110,7 +113,9 @@ function placeAnew(
   };
   const plan = planOrder(market, taker, state.fillsLeft);
   const timeInForce = TimeInForce.GTC;
-  const refused = refusal({ postOnly, timeInForce, priceTicks }, taker, plan);
+  const refused =
+    refusal({ postOnly, timeInForce, priceTicks }, taker, plan) ??
+    tooSmall(state, market, taker, plan);
   if (refused !== null) return refused;
 
   emitAmended(state, order, { priceTicks, leftLots, keptPriority: 0 });

@@ -151,15 +151,18 @@ function areRules({
   vaultSharePercent,
   maxOrderMicros,
   maxOpenOrders,
+  minRestingMicros,
 }: CommandOf<'setRules'>): boolean {
-  const values = [takerFeeBasisPoints, vaultSharePercent, maxOrderMicros, maxOpenOrders];
-  if (ruleSet === 1) return String(values) === '50,40,1000000000000,1000';
+  const orders = [maxOrderMicros, maxOpenOrders, minRestingMicros];
+  const values = [takerFeeBasisPoints, vaultSharePercent, ...orders];
+  if (ruleSet === 1) return String(values) === '50,40,1000000000000,1000,1000000';
   return (
     ruleSet === 2 &&
     whole(0, 1_000)(takerFeeBasisPoints) &&
     whole(0, 90)(vaultSharePercent) &&
     whole(1_000_000, 1_000_000_000_000)(maxOrderMicros) &&
-    whole(1, 1_000)(maxOpenOrders)
+    whole(1, 1_000)(maxOpenOrders) &&
+    whole(0, 1_000_000_000)(minRestingMicros)
   );
 }
 

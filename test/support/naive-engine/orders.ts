@@ -93,7 +93,8 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
     selfTrade: command.selfTrade ?? SelfTrade.CANCEL_RESTING,
   };
   const plan = planOrder(market, taker, state.fillsLeft);
-  const refused = refusal(command, taker, plan);
+  const refused =
+    refusal(command, taker, plan) ?? (rests ? tooSmall(state, market, taker, plan) : null);
   if (refused === null) return accept(state, market, { command, taker, plan });
   // A refused FOK order uses up the makers that it would have traded with.
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) state.fillsLeft -= plan.fills.length;
@@ -132,6 +133,35 @@ export function refusal(
     return reject('insufficient_liquidity');
   if (plan.filled && plan.filledLots === 0) return reject('amount_too_small');
   return null;
+}
+
+/** The refusal of an order that would wholly rest, and is worth too little; null: none. */
+export function tooSmall(
+  state: NaiveState,
+  market: NaiveMarket,
+  taker: Taker,
+  plan: Plan,
+): Answer | null {
+  if (plan.hasMaker || plan.stopped) return null;
+  return smallRest(state, market, taker, leftoverLots(taker, plan));
+}
+
+/** The refusal of lots that are worth too little to rest, unless they are a whole position. */
+export function smallRest(
+  state: NaiveState,
+  market: NaiveMarket,
+  { userId, side, outcome, priceTicks }: Taker,
+  lots: number,
+): Answer | null {
+  const least = state.rules.minRestingMicros;
+  const value = micros(tradeValue(lots, priceTicks));
+  const isAll = side === Side.SELL && lotsOf(market, userId, outcome) === lots;
+  return value < least && !isAll ? reject('too_small_to_rest', least, value) : null;
+}
+
+/** What is left of an order, as far as its money buys it at its own price. */
+function leftoverLots({ priceTicks }: Taker, { lotsLeft, budgetLeft }: Plan): number {
+  return budgetLeft === null ? lotsLeft : Math.min(lotsLeft, lotsFor(budgetLeft, priceTicks));
 }
 
 interface Accepted {
@@ -199,7 +229,7 @@ export function carryOut(
   }
   const mayRest = order.timeInForce === TimeInForce.GTC;
   const restingLots = mayRest ? rest(state, market, { order, taker, plan, fee: charged }) : 0;
-  if (restingLots === 0) state.history[orderId - 1]!.end = endOf(plan);
+  if (restingLots === 0) state.history[orderId - 1]!.end = endOf(plan, order);
   emitPlaced(state, market, { order, taker, plan, restingLots });
   const heldByRest = taker.side === Side.BUY ? tradeValue(restingLots, taker.priceTicks) : ZERO;
   const unspent = taker.budget === null ? 0 : micros(taker.budget.minus(spent).minus(heldByRest));
@@ -208,7 +238,7 @@ export function carryOut(
       orderId,
       marketId: market.marketId,
       outcome: taker.outcome,
-      status: statusOf(plan, restingLots),
+      status: statusOf(plan, restingLots, order),
       filledLots: plan.filledLots,
       valueMicros: micros(plan.value),
       feeMicros: micros(charged),
@@ -233,9 +263,11 @@ export function holdings(market: NaiveMarket, user: NaiveUser): Record<string, n
 }
 
 /** How an order ends of which nothing rests. */
-function endOf(plan: Plan): number {
+function endOf(plan: Plan, { timeInForce }: Placed): number {
   if (plan.stopped) return OrderEnd.CANCELLED + CancelReason.SELF_TRADE;
-  return plan.filled ? OrderEnd.FILLED : OrderEnd.UNFILLED;
+  if (plan.filled) return OrderEnd.FILLED;
+  if (plan.exhausted) return OrderEnd.TRADE_LIMIT;
+  return timeInForce === TimeInForce.GTC ? OrderEnd.TOO_SMALL_TO_REST : OrderEnd.UNFILLED;
 }
 
 /** On the whole amount if the buy has used it up, otherwise on what was spent. */
@@ -244,11 +276,16 @@ export function feeOfPlan({ side, budget }: Taker, plan: Plan, rate: number): Do
   return feeOn(plan.filled && plan.lotsLeft > 0 ? budget : plan.value, rate);
 }
 
-function statusOf(plan: Plan, restingLots: number): OrderStatus {
+function statusOf(plan: Plan, restingLots: number, { timeInForce }: Placed): OrderStatus {
   if (plan.stopped)
     return plan.filledLots === 0 ? OrderStatus.STOPPED_UNFILLED : OrderStatus.STOPPED;
   if (plan.filledLots === 0) return OrderStatus.RESTING;
-  return plan.filled && restingLots === 0 ? OrderStatus.FILLED : OrderStatus.PARTIALLY_FILLED;
+  if (restingLots > 0) return OrderStatus.PARTIALLY_FILLED;
+  if (plan.filled) return OrderStatus.FILLED;
+  if (plan.exhausted) return OrderStatus.TRADE_LIMIT;
+  return timeInForce === TimeInForce.GTC
+    ? OrderStatus.TOO_SMALL_TO_REST
+    : OrderStatus.PARTIALLY_FILLED;
 }
 
 interface Carried {
@@ -265,7 +302,7 @@ function emitPlaced(
 ): void {
   const { orderId, clientOrderId, expiresAtMs, timeInForce, before } = order;
   const { userId, side, outcome, priceTicks, selfTrade } = taker;
-  const status = statusOf(plan, restingLots);
+  const status = statusOf(plan, restingLots, order);
   const isEnded =
     taker.sizeLots === MAX_ORDER_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
   emit(state, {
@@ -308,10 +345,8 @@ function rest(
   const { orderId, clientOrderId, postOnly, expiresAtMs, before } = order;
   if (plan.exhausted || plan.stopped || plan.lotsLeft === 0) return 0;
   const { userId, side, outcome, priceTicks } = taker;
-  const affordable =
-    plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, priceTicks);
-  const sizeLots = Math.min(plan.lotsLeft, affordable);
-  if (sizeLots === 0) return 0;
+  const sizeLots = leftoverLots(taker, plan);
+  if (sizeLots === 0 || smallRest(state, market, taker, sizeLots) !== null) return 0;
   if (side === Side.BUY) {
     const user = userOf(state, userId)!;
     user.available = user.available.minus(tradeValue(sizeLots, priceTicks));

@@ -271,6 +271,7 @@ export function newState(): NaiveState {
       vaultSharePercent: 40,
       maxOrderMicros: 1_000_000_000_000,
       maxOpenOrders: 1_000,
+      minRestingMicros: 1_000_000,
     },
     partners: [],
     treasury: ZERO,

@@ -22,6 +22,7 @@ const USUAL_REFUSALS: readonly ErrorCode[] = [
   'price_not_met',
   'amount_too_small',
   'insufficient_balance',
+  'too_small_to_rest',
 ];
 
 interface BookSide {

@@ -12,6 +12,7 @@ const EXPECTED = new Set([
   'insufficient_balance',
   'insufficient_liquidity',
   'insufficient_shares',
+  'too_small_to_rest',
   'limit_reached',
   'market_not_active',
   'market_not_resolved',

@@ -128,7 +128,7 @@ async function trade(port: number): Promise<number> {
       const price = random.whole(450, 550) / 1_000;
       const outcome = random.pick(['UP', 'DOWN']);
       const timeInForce = random.pick(['GTC', 'IOC']);
-      const body = { outcome, price, shares: 1, timeInForce };
+      const body = { outcome, price, shares: 3, timeInForce };
       const path = `/markets/15m/${marketId}/buy`;
       const { status } = await connection.ask({ method: 'POST', path, headers, body });
       if (status === 200) orders++;

@@ -37,7 +37,9 @@ function missing(of: Receipt): string {
     budgetMicros === null
       ? [shares(toLots(of.shares)), `${shares(lots!)} shares`]
       : [dollars(toMicros(of.side === 'BUY' ? of.spent : of.received)), dollars(budgetMicros)];
-  return `Only ${part} of ${whole} filled. The rest was not traded.`;
+  const why =
+    of.reason === 'too_small_to_rest' ? 'is too small to rest in the book' : 'was not traded';
+  return `Only ${part} of ${whole} filled. The rest ${why}.`;
 }
 
 function Details({ of }: { of: Receipt }) {

@@ -39,6 +39,7 @@ const FIELD_OF_CODE: Record<string, Field> = {
   insufficient_balance: 'size',
   insufficient_shares: 'size',
   amount_too_small: 'size',
+  too_small_to_rest: 'size',
   insufficient_liquidity: 'size',
   price_not_met: 'price',
   post_only_would_trade: 'postOnly',

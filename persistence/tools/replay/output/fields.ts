@@ -104,6 +104,7 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   matchType: ['matchType', nameOf(MatchType)],
   maxOpenOrders: ['openOrders', COUNT],
   maxOrderMicros: ['orderAmount', DOLLARS],
+  minRestingMicros: ['restingOrderValue', DOLLARS],
   microPoints: ['points', POINTS],
   name: ['name', unchanged],
   observedAtMs: ['observedAtMs', TIME],

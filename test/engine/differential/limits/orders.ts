@@ -17,6 +17,7 @@ import {
   MAX_OPEN_ORDERS_PER_USER,
 } from '../../../../engine/interface/limits.js';
 import { FIRST_RULES, type Rules } from '../../../../engine/interface/rule-sets.js';
+import { ANY_SIZE_RESTS } from '../../../support/engine-support.js';
 import type { Duel } from '../duel.js';
 import {
   batchOf,
@@ -197,14 +198,14 @@ function rules(duel: Duel): void {
   openMarket(duel, 2);
   const { GTC, IOC } = TimeInForce;
   const given = (values: Partial<Rules>): Command => {
-    const base = { ...FIRST_RULES, ruleSet: 2, operator: 'op', reason: 'a test' };
-    return { kind: 'setRules', ...base, ...values };
+    return { ...ANY_SIZE_RESTS, ...values };
   };
   const bounds: [keyof Rules, number, number][] = [
     ['takerFeeBasisPoints', 0, 1_000],
     ['vaultSharePercent', 0, 90],
     ['maxOrderMicros', 1_000_000, 1_000_000_000_000],
     ['maxOpenOrders', 1, 1_000],
+    ['minRestingMicros', 0, 1_000_000_000],
   ];
   for (const [name, least, most] of bounds) {
     for (const value of [least, most]) expectCode(duel, given({ [name]: value }), OK);
@@ -230,8 +231,57 @@ function rules(duel: Duel): void {
     expectCode(duel, taker, OK);
     duel.compareState();
   }
-  expectCode(duel, given({ ruleSet: 1 }), OK);
-  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), OK);
+  expectCode(duel, given({ ...FIRST_RULES }), OK);
+  expectCode(duel, buy(2_000, { priceTicks: 500, budgetMicros: 1_000_000 }), OK);
+  duel.compareState();
+}
+
+/**
+ * The least value of a resting order: what is refused, what is dropped after it has traded, and
+ * what rests all the same.
+ */
+function leastValue(duel: Duel): void {
+  openMarket(duel, 4);
+  expectCode(duel, { kind: 'setRules', ...FIRST_RULES, operator: 'op', reason: 'a test' }, OK);
+  const { GTC, IOC } = TimeInForce;
+  const { too_small_to_rest: TOO_SMALL } = Code;
+  const sale = (userId: number, sizeLots: number, priceTicks: number) => {
+    const { budgetMicros: _, ...order } = bid(userId, UP, sizeLots, GTC);
+    return { ...order, kind: 'sell' as const, priceTicks };
+  };
+  const amend = (orderId: number, sizeLots: number, priceTicks: number): Command => {
+    const user = { userId: 2, idempotencyKey: null, marketId: MARKET };
+    return { kind: 'amend', ...user, orderId, sizeLots, priceTicks };
+  };
+  expectCode(duel, bid(1, DOWN, 1_999, GTC), TOO_SMALL);
+  expectCode(duel, { ...bid(1, DOWN, 1_999, GTC), postOnly: true }, TOO_SMALL);
+  expectCode(duel, bid(1, DOWN, 2_000, GTC), OK);
+  // It takes all but 1,999 of its lots, which are dropped; a lot more would rest.
+  expectCode(duel, bid(2, UP, 3_999, GTC), OK);
+  expectCode(duel, bid(1, DOWN, 2_000, GTC), OK);
+  expectCode(duel, bid(2, UP, 4_000, GTC), OK);
+  const resting = duel.naive.state.ordersAccepted;
+  expectCode(duel, bid(3, DOWN, 1_999, IOC), OK);
+  // One lot is left of it: an amendment has to make it as large as another order, or close it.
+  expectCode(duel, amend(resting, 0, 499), TOO_SMALL);
+  expectCode(duel, amend(resting, 5_998, 0), TOO_SMALL);
+  expectCode(duel, amend(resting, 5_999, 0), OK);
+  expectCode(duel, amend(resting, 5_998, 0), TOO_SMALL);
+  expectCode(duel, amend(resting, 3_999, 0), OK);
+  duel.compareState();
+  // Two small orders are not all of a position of 5,999 shares; one may be.
+  expectCode(duel, sale(2, 10, 600), TOO_SMALL);
+  expectCode(duel, { ...sale(2, 5_989, 1), timeInForce: IOC }, Code.insufficient_liquidity);
+  expectCode(duel, bid(4, UP, 5_989, GTC), OK);
+  expectCode(duel, { ...sale(2, 5_989, 1), timeInForce: IOC }, OK);
+  expectCode(duel, sale(2, 9, 600), TOO_SMALL);
+  expectCode(duel, sale(2, 10, 600), OK);
+  const all = duel.naive.state.ordersAccepted;
+  expectCode(duel, amend(all, 9, 0), TOO_SMALL);
+  expectCode(duel, amend(all, 10, 700), OK);
+  expectCode(duel, bid(4, DOWN, 2_500, GTC), OK);
+  expectCode(duel, bid(2, UP, 2_500, IOC), OK);
+  expectCode(duel, sale(2, 1, 600), TOO_SMALL);
   duel.compareState();
 }
 
@@ -242,4 +292,5 @@ export const ORDER_PLAYS: LimitPlay[] = [
   { name: 'refused amendments', play: amendments },
   { name: 'a cancel by two ids', play: cancelByTwoIds },
   { name: 'rules and their bounds', play: rules },
+  { name: 'the least value of a resting order', play: leastValue },
 ];

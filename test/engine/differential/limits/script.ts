@@ -4,6 +4,7 @@ import type { Batch, BatchOperation, Buy, Command } from '../../../../engine/int
 import { marketIdOf, Outcome, type TimeInForce } from '../../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
 import type { PoolSizes } from '../../../../engine/state/access/room.js';
+import { ANY_SIZE_RESTS } from '../../../support/engine-support.js';
 import type { Duel } from '../duel.js';
 
 export const START_MS = 1_763_700_300_000;
@@ -38,8 +39,9 @@ export function registration(
   return { kind: 'register', username, credential: 'c', referralCode: '', grantMicros, partner };
 }
 
-/** One asset with an active market, and users with 1,000 dollars each. */
+/** One asset with an active market, and users with 1,000 dollars each. Orders of any size rest. */
 export function openMarket(duel: Duel, users: number): void {
+  expectCode(duel, ANY_SIZE_RESTS, OK, START_MS);
   expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
   expectCode(
     duel,

@@ -133,7 +133,7 @@ async function buysOf(exchange: ExchangeProcess, seconds: number): Promise<Buffe
   );
   mustHold(market !== undefined, `no market stays open for ${seconds} seconds`);
   const path = `/markets/15m/${market.id}/buy`;
-  const body = { outcome: 'UP', shares: 0.001, price: 0.001, timeInForce: 'GTC' };
+  const body = { outcome: 'UP', shares: 1_000, price: 0.001, timeInForce: 'GTC' };
   const requests: Buffer[] = [];
   for (let i = 0; i < Math.ceil((seconds * BUYS_PER_SECOND) / ORDERS_PER_USER); i++) {
     const { token } = await client.register(`buyer-${i}`);
