@@ -4,8 +4,8 @@
  *
  * Always holds for a plan: no bid is above the fair value and no ask below it; filling one side
  * takes the exposure no further than its cap; sells are of shares that the house has; buys cost no
- * more than it may spend; the rules in force allow each order. No quote is worth less than a resting
- * order must be, and a cheap one is enlarged to that.
+ * more than it may spend; the rules in force allow each order. No quote is worth less than a
+ * resting order must be, and a cheap one is enlarged to that.
  *
  * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP; an ask is the same
  * with UP and DOWN exchanged. So shares that are traded back free their money.

@@ -20,7 +20,10 @@ export function at(ms: number): number {
   return WINDOW_START_MS + ms;
 }
 
-/** BTC at 100,000 dollars, one open market without a least value of orders, and users 1 to `users` with `dollars` each. */
+/**
+ * BTC at 100,000 dollars, one open market without a least value of orders, and users 1 to `users`
+ * with `dollars` each.
+ */
 export function openMarket(users: number, dollars = 10_000): { engine: Engine; marketId: number } {
   const engine = new Engine();
   engine.apply(ANY_SIZE_RESTS, at(0));

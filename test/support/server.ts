@@ -243,7 +243,7 @@ export class TestServer {
     return new TestServer(dataFolder, exchange, api, clock, feed);
   }
 
-  /** Opens the market {@link MARKET} at a start price of 100,000 dollars. Orders of any size rest. */
+  /** Opens {@link MARKET} at a start price of 100,000 dollars. Orders of any size rest. */
   static async withMarket(overrides: Partial<Config> = {}): Promise<TestServer> {
     const server = await TestServer.start(overrides);
     server.submit(ANY_SIZE_RESTS);
