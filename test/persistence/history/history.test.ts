@@ -542,7 +542,7 @@ describe('damage', () => {
         await follower.close();
       }
     }
-    expect(noticed).toBeGreaterThan(tries / 4);
+    expect(noticed).toBeGreaterThan(tries / 8);
   });
 
   it('rebuilds a file that is not a database, and one that is truncated', async () => {
