@@ -101,9 +101,9 @@ export async function recover(options: RecoveryOptions): Promise<RecoveryReport>
   const follower = new JournalFollower(engine, after, {
     proven: ({ lastSequence }) => {
       batches++;
-      if (elapsedMs() - saidMs >= PROGRESS_EVERY_MS) {
+      if (onProgress !== undefined && elapsedMs() - saidMs >= PROGRESS_EVERY_MS) {
         saidMs = elapsedMs();
-        onProgress?.(lastSequence);
+        onProgress(lastSequence);
       }
       return true;
     },

@@ -78,14 +78,14 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   // An order below the book rests, and is amended.
   await button('Limit').click();
   await page.locator('#price').fill('0.02');
-  await amount(page).fill('1');
+  await amount(page).fill('2');
   await button('Buy DOWN').click();
   await page.getByText('Resting: buy DOWN').waitFor();
   await button('Amend: buy DOWN at 0.020').click();
-  await expect.poll(() => page.locator('#amend-size').inputValue()).toBe('50');
-  await page.locator('#amend-size').fill('30');
+  await expect.poll(() => page.locator('#amend-size').inputValue()).toBe('100');
+  await page.locator('#amend-size').fill('60');
   await button('Amend').click();
-  await page.getByText('Amended: 30 rest at $0.020, it kept its place.').waitFor();
+  await page.getByText('Amended: 60 rest at $0.020, it kept its place.').waitFor();
 
   // A part is sold, at the best prices.
   await button('Sell').click();

@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ANY_SIZE_RESTS } from '../../../bench/workload/open-market.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import type { Follower, FollowerOptions } from '../../../persistence/follower/follower.js';
@@ -53,6 +54,7 @@ const USERS = 6;
 
 /** The setup: an asset, a price, and users with money. */
 function setUp(sequencer: Sequencer): void {
+  sequencer.submit(ANY_SIZE_RESTS);
   sequencer.submit({ kind: 'listAsset', symbol: 'BTC' });
   const priceMicros = 90_000_000_000;
   sequencer.submit({

@@ -423,7 +423,7 @@ describe('a history that is far behind', () => {
       rmSync(join(folder, name), { force: true });
     const follower = start(folder, end, EVERY);
     await eventually(() => expect(follower.board.get('applied')).toBe(end));
-    expect(follower.troubles.at(-1)).toMatch(/not in the folder/);
+    expect(follower.troubles.at(-1)).toMatch(/the commands from sequence 1 on are in/);
     const durable = await goOn(folder, 3_000, 1_500);
     follower.committed(durable);
     await eventually(() => expect(follower.written.length).toBeGreaterThan(0));

@@ -21,7 +21,7 @@ const PROGRAM = `
   import { Engine } from '${pathToFileURL(`${DIST}/engine/engine.js`)}';
   import { openJournal } from '${pathToFileURL(`${DIST}/persistence/recovery/data-folder.js`)}';
   import { openJournalReader } from '${pathToFileURL(`${DIST}/persistence/journal/reader.js`)}';
-  import { recover } from '${pathToFileURL(`${DIST}/persistence/recovery.js`)}';
+  import { recover } from '${pathToFileURL(`${DIST}/persistence/recovery/recovery.js`)}';
   import { Sequencer } from '${pathToFileURL(`${DIST}/persistence/sequencer.js`)}';
   const [, folder, segmentBytes] = process.argv;
   const journal = await openJournal({ folder, segmentBytes: Number(segmentBytes) });
