@@ -66,7 +66,7 @@ beforeAll(async () => {
 });
 /** An order that nobody trades with. */
 function rest({ engine, sequencer }: ReplayExchange, userId: number): void {
-  const terms = { timeInForce: TimeInForce.GTC, sizeLots: 10, priceTicks: 2 };
+  const terms = { timeInForce: TimeInForce.GTC, sizeLots: 500_000, priceTicks: 2 };
   sequencer.submit(buy({ userId, marketId: engine.activeMarket(0), ...terms }));
 }
 

@@ -21,7 +21,7 @@ import { jsonOf, Log, startFollower } from '../../support/follower-fixture.js';
 import { expectedHistory, shownMarket, type TimedCommand } from '../../support/history-oracle.js';
 import { Folders, readAll, START_MS } from '../../support/journal-fixture.js';
 
-const BUILT = new URL('../../../dist/persistence', import.meta.url).href;
+const BUILT = new URL('../../../dist/persistence/', import.meta.url).href;
 
 const KILLS = extent(80, 6);
 const folders = new Folders();
@@ -44,9 +44,9 @@ afterEach(async () => {
  */
 const PROGRAM = `
   import { writeSync } from 'node:fs';
-  const { openJournal } = await import('${BUILT}data-folder.js');
+  const { openJournal } = await import('${BUILT}recovery/data-folder.js');
   const { openJournalReader } = await import('${BUILT}journal/reader.js');
-  const { recoverFromSnapshot } = await import('${BUILT}recovery.js');
+  const { recoverFromSnapshot } = await import('${BUILT}recovery/recovery.js');
   const { Sequencer } = await import('${BUILT}sequencer.js');
   const { Follower } = await import('${BUILT}follower/follower.js');
   const folder = process.argv[2];
