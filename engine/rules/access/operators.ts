@@ -91,23 +91,15 @@ export function voidMarket(state: State, command: CommandOf<'voidMarket'>): numb
 /** What rests and what is due keep going; every later command meets the new rules. */
 export function setRules(state: State, command: CommandOf<'setRules'>): number {
   if (!isSigned(command) || !areRules(command)) return Code.invalid_command;
-  const {
-    ruleSet,
-    takerFeeBasisPoints,
-    vaultSharePercent,
-    maxOrderMicros,
-    maxOpenOrders,
-    minRestingMicros,
-  } = command;
   state.rules.set(command);
   state.events.write(
     EventType.rulesChanged,
-    ruleSet,
-    takerFeeBasisPoints,
-    vaultSharePercent,
-    maxOrderMicros,
-    maxOpenOrders,
-    minRestingMicros,
+    command.ruleSet,
+    command.takerFeeBasisPoints,
+    command.vaultSharePercent,
+    command.maxOrderMicros,
+    command.maxOpenOrders,
+    command.minRestingMicros,
   );
   state.result.write(remember(state, command, { rules: state.rules.view() }));
   return Code.ok;

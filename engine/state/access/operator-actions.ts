@@ -3,9 +3,10 @@
  */
 import { CommandKind } from '../../interface/commands.js';
 import { OPERATOR_ACTIONS_KEPT } from '../../interface/limits.js';
-import { FIRST_RULES, type Rules } from '../../interface/rule-sets.js';
+import { FIRST_RULES } from '../../interface/rule-sets.js';
 import type { OperatorActionView } from '../../interface/views.js';
 import type { Archive } from '../../storage/archive.js';
+import { archivedRules } from './rules-in-force.js';
 
 const NO_ACTION: OperatorActionView = {
   actionId: 0,
@@ -58,27 +59,9 @@ export class OperatorActions {
         rules: null,
       });
       const last = read.at(-1)!;
-      if (last.kind === CommandKind.setRules) last.rules = archivedRules(archive, action.rules);
+      if (last.kind === CommandKind.setRules)
+        last.rules = archivedRules(archive, action.rules ?? FIRST_RULES);
     }
     if (archive.reading) this.actions = read;
   }
-}
-
-function archivedRules(archive: Archive, rules: Rules | null): Rules {
-  const {
-    ruleSet,
-    takerFeeBasisPoints,
-    vaultSharePercent,
-    maxOrderMicros,
-    maxOpenOrders,
-    minRestingMicros,
-  } = rules ?? FIRST_RULES;
-  return {
-    ruleSet: archive.number(ruleSet),
-    takerFeeBasisPoints: archive.number(takerFeeBasisPoints),
-    vaultSharePercent: archive.number(vaultSharePercent),
-    maxOrderMicros: archive.number(maxOrderMicros),
-    maxOpenOrders: archive.number(maxOpenOrders),
-    minRestingMicros: archive.number(minRestingMicros),
-  };
 }

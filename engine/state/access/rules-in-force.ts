@@ -21,30 +21,29 @@ export class RulesInForce implements Rules {
 
   /** A copy. */
   view(): Rules {
-    const {
-      ruleSet,
-      takerFeeBasisPoints,
-      vaultSharePercent,
-      maxOrderMicros,
-      maxOpenOrders,
-      minRestingMicros,
-    } = this;
     return {
-      ruleSet,
-      takerFeeBasisPoints,
-      vaultSharePercent,
-      maxOrderMicros,
-      maxOpenOrders,
-      minRestingMicros,
+      ruleSet: this.ruleSet,
+      takerFeeBasisPoints: this.takerFeeBasisPoints,
+      vaultSharePercent: this.vaultSharePercent,
+      maxOrderMicros: this.maxOrderMicros,
+      maxOpenOrders: this.maxOpenOrders,
+      minRestingMicros: this.minRestingMicros,
     };
   }
 
   archive(archive: Archive): void {
-    this.ruleSet = archive.number(this.ruleSet);
-    this.takerFeeBasisPoints = archive.number(this.takerFeeBasisPoints);
-    this.vaultSharePercent = archive.number(this.vaultSharePercent);
-    this.maxOrderMicros = archive.number(this.maxOrderMicros);
-    this.maxOpenOrders = archive.number(this.maxOpenOrders);
-    this.minRestingMicros = archive.number(this.minRestingMicros);
+    this.set(archivedRules(archive, this));
   }
+}
+
+/** Writes the rules; when the archive is read, returns those in it. */
+export function archivedRules(archive: Archive, rules: Rules): Rules {
+  return {
+    ruleSet: archive.number(rules.ruleSet),
+    takerFeeBasisPoints: archive.number(rules.takerFeeBasisPoints),
+    vaultSharePercent: archive.number(rules.vaultSharePercent),
+    maxOrderMicros: archive.number(rules.maxOrderMicros),
+    maxOpenOrders: archive.number(rules.maxOpenOrders),
+    minRestingMicros: archive.number(rules.minRestingMicros),
+  };
 }
