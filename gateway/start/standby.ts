@@ -159,7 +159,7 @@ async function leadership(
 
 /** Settles with the work, which is tried until it succeeds. */
 async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOptions): Promise<T> {
-  const said = new Set<string>();
+  const said: string[] = [];
   for (;;) {
     try {
       return await work();
@@ -169,8 +169,11 @@ async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOption
       if (isFinal || !(error instanceof Error)) throw error;
       const { message } = error;
       // Two problems may take turns.
-      if (!said.has(message)) log.warn({ problem: message }, 'the standby cannot go on; retrying');
-      said.add(message);
+      if (!said.includes(message)) {
+        log.warn({ problem: message }, 'the standby cannot go on; retrying');
+        said.push(message);
+        if (said.length > 2) said.shift();
+      }
       await delay(RETRY_AFTER_MS, undefined, { signal });
     }
   }

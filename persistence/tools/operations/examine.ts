@@ -61,6 +61,8 @@ interface Readable {
 }
 
 const NOTHING: Readable = { good: 0, last: null, hasFirst: false, goodAfterBackup: null };
+
+/** @param backup what was found in its backup; null: none was named, or this is one. */
 export async function examine(
   folder: string,
   archive: string | null,
@@ -193,6 +195,5 @@ export function acknowledgedIn({ folder, asStart, asWhole, good }: Examined): nu
   const state = readMark(join(folder, HEAD_FILE));
   const marked = state.state === 'read' ? state.mark.sequence : 0;
   const known = Math.max(marked, ...listSnapshots(folder).map(({ sequence }) => sequence));
-  // A mark that was put back from a copy says nothing of what came after it.
   return known > good ? known : null;
 }
