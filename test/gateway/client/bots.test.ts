@@ -150,12 +150,14 @@ test(`end with the books of the exchange after ${KILLS} kills, SEED=${SEED}`, {
   await startExchange();
   for (const bot of bots) bot.start();
   for (let killed = 0; killed < KILLS; killed++) await kill();
-  await sleep(5_000);
+  await eventually(async () => {
+    const [maker, taker] = [await bots[0]!.books(), await bots[1]!.books()];
+    expect(maker.counts['fill as maker']).toBeGreaterThan(0);
+    expect(taker.counts['fill as taker']).toBeGreaterThan(0);
+    expect((maker.counts['claimed'] ?? 0) + (taker.counts['claimed'] ?? 0)).toBeGreaterThan(0);
+  }, 90_000);
   for (const bot of bots) expect(await bot.stop('SIGTERM'), bot.errors).toBe(0);
   const [maker, taker] = [await reconcile(bots[0]!), await reconcile(bots[1]!)];
-  expect(maker.counts['fill as maker']).toBeGreaterThan(0);
-  expect(taker.counts['fill as taker']).toBeGreaterThan(0);
-  expect((maker.counts['claimed'] ?? 0) + (taker.counts['claimed'] ?? 0)).toBeGreaterThan(0);
   const shown = [maker, taker].map(({ counts, byCause }) => ({ counts, byCause }));
   process.stdout.write(`${KILLS} kills: ${JSON.stringify(shown)}\n`);
   await eventually(() => !/"level":[56]0/.test(server.stderr));
