@@ -19,6 +19,7 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.j
 import { rejection } from '../../gateway/http/errors.js';
 import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
 import { cancelReceipt, claimReceipt } from '../../gateway/resources/orders/receipts.js';
+import { eventually } from '../support/eventually.js';
 import { extent, SEED } from '../support/extent.js';
 import { replayJournal } from '../support/journal-fixture.js';
 import { type ChildServer, Exchanges, programJson } from '../support/programs.js';
@@ -138,7 +139,9 @@ async function whileSnapshotIsWritten(): Promise<void> {
 
 /** Lets the clients trade and kills the exchange; sometimes it is about to stop by itself. */
 async function killUnderLoad(moment: () => Promise<unknown>): Promise<void> {
+  const before = floor.attempts;
   const traffic = Promise.all([keepLooking(), ...clients.map((client) => client.run())]);
+  await eventually(() => floor.attempts - before > 3 * clients.length);
   await Promise.race([moment(), traffic]);
   if (random.chance(0.15)) {
     server.child.kill('SIGTERM');
