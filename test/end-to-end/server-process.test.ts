@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
 import { hostAndPort } from '../../gateway/http/listen-addresses.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
-import { eventually } from '../support/eventually.js';
+import { eventually, NO_MARKET_MS } from '../support/eventually.js';
 import { lockJournal } from '../support/journal-fixture.js';
 import { type ChildServer, Exchanges, freePort } from '../support/programs.js';
 import { PASSWORD } from '../support/server.js';
@@ -39,7 +39,9 @@ function run(
 }
 
 describe('a start', () => {
-  test('prints a first trade that can be pasted into a shell', async () => {
+  test('prints a first trade that can be pasted into a shell', {
+    timeout: NO_MARKET_MS + 60_000,
+  }, async () => {
     const server = spawnServer();
     const api = await listening(server);
     // The house quotes as soon as it has seen a price.
@@ -48,7 +50,7 @@ describe('a start', () => {
       if (json.markets.length === 0) return false;
       const book = (await api.get(`/markets/15m/${json.markets[0].id}/orderbook`)).json;
       return book.UP.asks.length > 0;
-    });
+    }, NO_MARKET_MS);
     const pasted = server.stdout.slice(server.stdout.indexOf('  API='));
     const { stdout, stderr } = await run('bash', pasted);
     expect(stderr).toBe('');
