@@ -3,10 +3,11 @@
  * with the exchange.
  *
  * - Damage in history.db is logged and the file removed; the next session rebuilds it.
- * - A journal that is damaged, or leads to another digest, is reported and ends the loop.
- * - If the history is then far behind the newest snapshot, or cannot be built because segments are
- *   in an archive, or does not work for long, another engine checks the journal's end from that
- *   snapshot and takes the snapshots, until the history's has caught up (end-check.ts).
+ * - A journal that leads to another digest, or is damaged after the newest snapshot, is reported,
+ *   and ends the loop.
+ * - If the history is far behind the newest snapshot, or cannot be built because segments before it
+ *   are missing or damaged, or does not work for long, another engine checks the journal's end from
+ *   that snapshot and takes the snapshots, until the history's has caught up (end-check.ts).
  * - Any other failure (a full disk, say) is reported as trouble and retried, after a quarter of a
  *   second at first and ten seconds at most. Trading does not depend on it.
  *
@@ -24,7 +25,7 @@ import { prepareSnapshotFolder } from '../recovery/snapshot/folder.js';
 import { EndCheck } from './end-check.js';
 import type { FromFollower } from './messages.js';
 import type { WaitingRead } from './reads.js';
-import { FollowerSession, type SessionOptions } from './session.js';
+import { FollowerSession, newestSnapshot, type SessionOptions } from './session.js';
 
 /** The pause after a failure; doubled for each further one, up to the longest. */
 const FIRST_WAIT_MS = 250;
@@ -105,7 +106,8 @@ export class FollowerLoop {
 
   private async recoverFrom(error: unknown): Promise<void> {
     const { log, folder } = this.options;
-    if (error instanceof JournalError) {
+    const isOld = error instanceof JournalError && this.isBeforeSnapshot(error);
+    if (error instanceof JournalError && !isOld) {
       this.disagree(error);
       return;
     }
@@ -121,13 +123,21 @@ export class FollowerLoop {
     }
     const { message, stack } = error as Error;
     this.problem = message;
-    const problem = error instanceof JournalUnavailable ? message : String(stack);
-    log.error({ problem }, 'the follower has failed and will retry');
+    const problem = isOld || error instanceof JournalUnavailable ? message : String(stack);
+    const isLost = isOld || error instanceof MissingSegments;
+    const what = isLost
+      ? 'there is no history, which cannot be built from this journal; trading goes on'
+      : 'the follower has failed and will retry';
+    log.error({ problem }, what);
     this.report({ kind: 'trouble', problem: message });
-    await this.closeSession('the follower has failed and will retry');
-    if (error instanceof MissingSegments || this.failures >= FAILURES_WITHOUT_CHECK)
-      this.startEndCheck();
+    await this.closeSession(what);
+    if (isLost || this.failures >= FAILURES_WITHOUT_CHECK) this.startEndCheck();
     await this.pause();
+  }
+
+  /** Whether only the history needs what is damaged. The other engine finds what is after it. */
+  private isBeforeSnapshot({ file, firstBadSequence }: JournalError): boolean {
+    return file !== null && firstBadSequence! <= newestSnapshot(this.options);
   }
 
   /** Until the history's engine has got as far, or the follower is closed. */

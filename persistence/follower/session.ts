@@ -80,6 +80,12 @@ interface Opened {
   database: HistoryReads;
 }
 
+/** The sequence of the newest snapshot; one beyond the journal's end is not of this journal. */
+export function newestSnapshot({ folder, board }: SessionOptions): number {
+  const end = board.get('durable');
+  return listSnapshots(folder).find(({ sequence }) => sequence <= end)?.sequence ?? 0;
+}
+
 export class FollowerSession {
   private readonly board: ProgressBoard;
   private readonly engine: Engine;
@@ -184,11 +190,7 @@ export class FollowerSession {
 
   /** Whether the newest snapshot is so far ahead that the journal's end would wait for long. */
   get isFarBehind(): boolean {
-    const { folder, snapshots, board } = this.options;
-    // One beyond the journal's end is not of this journal.
-    const end = board.get('durable');
-    const newest = listSnapshots(folder).find(({ sequence }) => sequence <= end)?.sequence ?? 0;
-    return newest - this.sequence > snapshots.everyCommands;
+    return newestSnapshot(this.options) - this.sequence > this.options.snapshots.everyCommands;
   }
 
   /** Follows the journal until `stop`. Calls `caughtUp` whenever there is nothing left to do. */

@@ -138,19 +138,22 @@ export class JournalReader implements JournalSource {
   /**
    * The journal's end, after checking all that {@link batches} checks, several times as fast.
    * @param from the first sequence of interest: segments that end before it are not checked.
+   * @param after the position before `from`: what its segment has up to there is not checked.
    * @throws JournalError as `batches` does.
    */
-  async provenEnd(from = 1): Promise<JournalPosition> {
+  async provenEnd(from = 1, after?: JournalPosition): Promise<JournalPosition> {
     const first = this.segments.indexOf(this.segmentAfter(from - 1));
     const wanted = this.segments.slice(first);
-    let end = wanted[0]!.head.previous;
-    for (const [i, reader] of wanted.entries()) {
-      if (i > 0) this.checkJoint(wanted[i - 1]!, reader, end);
+    let end = await wanted[0]!.provenEnd(after);
+    for (const [i, reader] of wanted.slice(1).entries()) {
+      this.checkJoint(wanted[i]!, reader, end);
+      await wanted[i]!.release();
       end = await reader.provenEnd();
-      if (reader !== this.last) await reader.release();
     }
     this.checkAfter(this.last, end.sequence);
     this.last.checkEnd(end.sequence);
+    // The mark may be before `after`.
+    await this.last.checkMarkedRow();
     return end;
   }
 

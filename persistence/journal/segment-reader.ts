@@ -145,17 +145,18 @@ export class SegmentReader {
 
   /**
    * The segment's end, after checking all that {@link batches} checks, several times as fast.
+   * @param after in it or its head: what is before is not checked.
    * @throws JournalError as `batches` does.
    */
-  async provenEnd(): Promise<JournalPosition> {
-    let end = this.head.previous;
+  async provenEnd(after = this.head.previous): Promise<JournalPosition> {
+    let end = after;
     for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end))
       end = next;
     const rest = await this.countAfter(end.sequence).catch(() => null);
     if (rest === 0) return end;
     // From the start again, as everybody reads who goes on from here: where the keys of SQLite's
     // inner pages are wrong, which rows a read meets depends on where it begins.
-    end = this.head.previous;
+    end = after;
     for await (const batch of this.batches(end)) end = positionAfter(batch);
     return end;
   }

@@ -2,9 +2,8 @@
  * The judgement of a data folder: whether an exchange may start on it. `replay verify` uses it too,
  * with all segments. An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
- *   2. the journal is of the present version, and the hash of every batch is right: of all in a
- *      journal of one segment, of those in the segments from the newest vouched snapshot on in a
- *      longer one;
+ *   2. the journal is of the present version, and the hash of every batch is right from the newest
+ *      vouched snapshot on. What its segment has before that is checked, too, but only warned of;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
  *   5. journal.head can be read, or the operator has accepted that it cannot;
@@ -72,17 +71,18 @@ export async function judgeFolder(
   return readJournal(
     folder,
     async (reader) => {
-      const snapshotSequence = await provenSnapshot(folder, reader);
-      const needed = options.checkAll === true ? null : snapshotSequence;
-      const from = (needed ?? reader.firstSequence - 1) + 1;
-      const end = await reader.provenEnd(from);
+      const snapshot = await provenSnapshot(folder, reader);
+      const needed = options.checkAll === true ? null : snapshot;
+      const from = (needed?.sequence ?? reader.firstSequence - 1) + 1;
+      const { end, damage } = await provenFrom(from, needed, reader);
       await reader.checkJoints(from);
       await reader.checkStructure(end.sequence, from);
       if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
       await checkDerivedFiles(folder, derived, end.sequence);
       const notices = [
         await markNotice(folder, reader, end, options.acceptMissingMark),
-        missingNotice(folder, reader, snapshotSequence, options.checkAll === true),
+        missingNotice(folder, reader, snapshot, options.checkAll === true),
+        damage === null ? null : notNeeded(damage, folder, needed!),
       ];
       const notice = notices.filter((each) => each !== null).join('; ');
       return { isNew: false, end, notice: notice === '' ? null : notice };
@@ -111,20 +111,40 @@ export function refuseUnfinished(folder: string): void {
 }
 
 /**
- * The newest snapshot for which the journal vouches, if it has several segments: a start does not
- * check those before it. The recovery does not read them, and checks the snapshot itself. null: all
- * are checked.
+ * The position of the newest snapshot for which the journal vouches: a start does not need what is
+ * before it. The recovery does not read that, and checks the snapshot itself. null: all is needed.
  */
-async function provenSnapshot(folder: string, reader: JournalReader): Promise<number | null> {
-  if (reader.numbers.length === 1 && reader.firstSequence === 1) return null;
+async function provenSnapshot(
+  folder: string,
+  reader: JournalReader,
+): Promise<JournalPosition | null> {
   for (const { sequence, path } of listSnapshots(folder)) {
     if (sequence < reader.firstSequence - 1) break;
     const position = await reader.positionAt(sequence).catch(unlessJournal);
     if (position === null) continue;
     const vouched = await vouchedHash(reader, position).catch(unlessJournal);
-    if (vouched !== null && vouched === checksumIn(path)) return sequence;
+    if (vouched !== null && vouched === checksumIn(path)) return position;
   }
   return null;
+}
+
+/**
+ * The end of the journal, and what is damaged in the snapshot's segment before it.
+ * @throws JournalError when what a start needs is damaged.
+ */
+async function provenFrom(
+  from: number,
+  snapshot: JournalPosition | null,
+  reader: JournalReader,
+): Promise<{ end: JournalPosition; damage: JournalError | null }> {
+  try {
+    return { end: await reader.provenEnd(from), damage: null };
+  } catch (error) {
+    if (snapshot === null || !(error instanceof JournalError)) throw error;
+    const end = await reader.provenEnd(from, snapshot).catch(unlessJournal);
+    if (end === null) throw error;
+    return { end, damage: error };
+  }
 }
 
 /** A damaged journal vouches for nothing. The damage is found when its segment is checked. */
@@ -140,7 +160,7 @@ function unlessJournal(error: unknown): null {
 function missingNotice(
   folder: string,
   reader: JournalReader,
-  snapshotSequence: number | null,
+  snapshot: JournalPosition | null,
   checkAll: boolean,
 ): string | null {
   const lacking = reader.lacking();
@@ -149,9 +169,9 @@ function missingNotice(
     ({ segment, error }) => error !== null || !existsSync(archivedMark(segment.path)),
   );
   const names = namesOf(lacking.map(({ segment }) => segment));
-  for (const { segment, error } of checkAll || snapshotSequence === null ? lost : [])
+  for (const { segment, error } of checkAll || snapshot === null ? lost : [])
     throw error ?? damageOf(segment.path, ' is missing, and it was not moved to an archive', 1);
-  if (snapshotSequence === null) {
+  if (snapshot === null) {
     throw new SegmentsNeeded(
       `a start needs older segments (${names}), which were moved to an archive. Nothing was ` +
         `changed. Bring them back: ${restoreCommand(folder)}`,
@@ -165,10 +185,14 @@ function missingNotice(
       'proves them'
     );
   const { segment, error } = first;
-  const what = error === null ? `${segment.path} is missing` : partsOf(error.message).what;
+  return notNeeded(error ?? new Error(`${segment.path} is missing`), folder, snapshot);
+}
+
+function notNeeded(damage: Error, folder: string, { sequence }: JournalPosition): string {
   return (
-    `${what.replace(/\.$/, '')}; a start does not need it, because the snapshot of sequence ` +
-    `${snapshotSequence} is after it. What can be done: npm run doctor -- --data ${folder}`
+    `${partsOf(damage.message).what.replace(/\.$/, '')}; a start does not need it, because the ` +
+    `snapshot of sequence ${sequence} is after it. What can be done: npm run doctor -- --data ` +
+    folder
   );
 }
 

@@ -21,13 +21,14 @@ import { RecordBuffer } from '../../engine/interface/records.js';
 import { sessionSecrets } from '../../gateway/auth/secret.js';
 import { Sessions } from '../../gateway/auth/sessions.js';
 import { bytesOf } from '../../persistence/journal/format.js';
+import { HeadMark } from '../../persistence/journal/head-mark.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { listSnapshots } from '../../persistence/recovery/snapshot/folder.js';
 import { eventually } from '../support/eventually.js';
 import { extent, SEED } from '../support/extent.js';
 import { isVouchedFor } from '../support/folders/vouched.js';
-import { append, flip, tamper } from '../support/journal-fixture.js';
+import { append, flip, readAll, tamper } from '../support/journal-fixture.js';
 import { ReplayExchange } from '../support/replay-exchange.js';
 import { replayTool, traceOf } from '../support/replay-tool.js';
 import { TestServer } from '../support/server.js';
@@ -187,29 +188,55 @@ async function expectHarmless(server: TestServer, folder: string): Promise<void>
 }
 
 describe('the journal before the newest snapshot', () => {
-  it.each(['records', 'digest', 'hash'])(
-    'a flipped bit in %s is refused at the start',
-    async (column) => {
+  it.each(['records', 'digest', 'hash', 'a missing row'])(
+    'damage of %s loses nothing; without the snapshots it is refused, and verify finds it',
+    async (what) => {
       const newest = listSnapshots(stopped)[0]!.sequence;
       const rows = await firstSequences(stopped);
       const older = rows.filter((first) => first < newest);
       expect(older.length).toBeGreaterThan(60);
       for (const first of [older[0]!, older[older.length >> 1]!]) {
         const folder = copyOf(stopped);
-        await flip(folder, first, column);
+        if (what !== 'a missing row') await flip(folder, first, what);
+        else await tamper(folder, `DELETE FROM batch WHERE firstSequence = ${first}`);
+        const started = copyOf(folder);
+        await expectHarmless(await startOn(started), started);
+        rmSync(join(folder, 'snapshots'), { recursive: true });
         const message = await refusalOf(folder);
-        expect(message).toContain(`the batch at sequence ${first} is not what was written`);
+        expect(message).toContain(`the batch at sequence ${first} is`);
         await expectVerifySays(folder, message);
       }
     },
   );
+});
 
-  it('a missing row is refused at the start', async () => {
-    const folder = copyOf(stopped);
-    const first = (await firstSequences(stopped))[5]!;
-    await tamper(folder, `DELETE FROM batch WHERE firstSequence = ${first}`);
-    expect(await refusalOf(folder)).toContain(`the batch at sequence ${first} is missing`);
-  });
+it('damage before the snapshots, and no history.db: the exchange trades without a history', async () => {
+  const folder = copyOf(stopped);
+  await flip(folder, (await firstSequences(folder))[5]!, 'records');
+  for (const name of ['history.db', 'history.db-wal', 'history.db-shm'])
+    rmSync(join(folder, name), { force: true });
+  const server = await startOn(folder);
+  try {
+    await eventually(async () =>
+      expect((await server.api.get('/ready')).text).toContain('there may be no history'),
+    );
+    server.submit({ kind: 'advanceTime' });
+    await server.durable();
+    expect((await server.api.get('/markets/15m/history?limit=50')).status).toBe(503);
+    expect(server.exchange.sequencer.halted).toBeNull();
+  } finally {
+    await server.close();
+  }
+});
+
+it('a journal.head of another journal is refused, also where it marks what a start does not need', async () => {
+  const folder = copyOf(stopped);
+  const newest = listSnapshots(folder)[0]!.sequence;
+  const { lastSequence: sequence } = (await readAll(copyOf(folder))).findLast(
+    (batch) => batch.lastSequence < newest,
+  )!;
+  await new HeadMark(join(folder, 'journal.head'), { sequence, hash: Buffer.alloc(32) }).close();
+  expect(await refusalOf(folder)).toContain('is not the one that journal.head marks');
 });
 
 async function firstSequences(folder: string): Promise<number[]> {

@@ -288,6 +288,17 @@ describe('damage', () => {
     await journalErrorOf(recoveredBy(folder));
   });
 
+  it("in the newest snapshot's segment, before it: a start says so, and does not need it", async () => {
+    const folder = folders.copy(original);
+    const first = 'firstSequence = (SELECT min(firstSequence) FROM batch)';
+    await change(folder, 4, `UPDATE batch SET records = zeroblob(length(records)) WHERE ${first}`);
+    const { notice, digest } = await recoveredBy(folder);
+    expect(digest).toBe(lastDigest());
+    expect(notice).toMatch(/journal-000004\.db: the batch .*; a start does not need it/);
+    expect((await operate('doctor', '--data', folder)).status).toBe(0);
+    expect((await replayTool(folder, 'verify')).status).toBe(1);
+  });
+
   it('a segment after the snapshot is missing: a start is refused', async () => {
     const folder = folders.copy(original);
     renameSync(segmentAt(folder, 5).path, join(folder, 'aside'));
