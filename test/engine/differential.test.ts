@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { POOL_SIZES, type PoolSizes } from '../../engine/state/access/room.js';
 import { extent, SEED } from '../support/extent.js';
-import { RandomCommands, type Scenario } from '../support/random-commands.js';
+import { RandomCommands, type Scenario, USUAL } from '../support/random-commands.js';
 import { EXPECTED_CASES } from './differential/cases.js';
 import { Duel } from './differential/duel.js';
 import { LIMIT_PLAYS } from './differential/limits.js';
@@ -31,24 +31,6 @@ const LITTLE_ROOM: PoolSizes = {
   clientOrderIds: { size: 60, most: 12, assured: 2 },
   keys: { size: 200, most: 40, assured: 5 },
   resultWords: { size: 8_000, most: 2_000, assured: 200 },
-};
-
-const USUAL: Omit<Scenario, 'name'> = {
-  commands: 14_000,
-  assets: 1,
-  users: 12,
-  grantMicros: 1_000_000_000,
-  stepMs: 1_500,
-  deadlineShare: 0.01,
-  silenceShare: 0.0005,
-  priceShare: 0.12,
-  outageShare: 0.0015,
-  maxLots: 50_000,
-  spreadTicks: 60,
-  maxRestingOrders: 40,
-  crossingShare: 0.35,
-  stakeWeight: 2,
-  unstakeWeight: 1.2,
 };
 
 const SCENARIOS: (Scenario & { sizes?: PoolSizes })[] = [

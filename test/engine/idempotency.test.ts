@@ -17,7 +17,7 @@ import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { atOnce } from '../../engine/storage/pieces.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
 import { UndoLog } from '../../engine/storage/undo.js';
-import { at, buy, codeOf, openMarket, registration, run } from '../support/engine-support.js';
+import { at, codeOf, run } from '../support/engine-support.js';
 import { NaiveMemory, sameCommand } from '../support/naive-engine/memory.js';
 import { type NaiveUser, newState } from '../support/naive-engine/state.js';
 
@@ -86,19 +86,6 @@ const FEW_WORDS: PoolSizes = {
 };
 
 describe('remembered answers', () => {
-  test('come back whole, for the same user, key and command only, for an hour', () => {
-    const store = new Store();
-    const nowMs = 1_763_700_300_000;
-    const result = [8, 0, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 8_589_934_591, Number.MAX_SAFE_INTEGER, 0];
-    store.remember(1, 'a', 5, nowMs, result);
-    expect(store.look(1, 'a', 5, nowMs)).toEqual(result);
-    expect(store.look(1, 'a', 6, nowMs)).toBe(Found.OTHER);
-    expect(store.look(2, 'a', 5, nowMs)).toBe(Found.NOTHING);
-    expect(store.look(1, 'b', 5, nowMs)).toBe(Found.NOTHING);
-    expect(store.look(1, 'a', 5, nowMs + IDEMPOTENCY_KEPT_MS - 1)).toEqual(result);
-    expect(store.look(1, 'a', 5, nowMs + IDEMPOTENCY_KEPT_MS)).toBe(Found.NOTHING);
-  });
-
   test('come back whole if they are as long as a result can be, and no longer one is taken', () => {
     const store = new Store(FEW_WORDS);
     const oneWord = 2 * MAX_RESULT_LENGTH - MAX_RESULT_WORDS;
@@ -113,21 +100,6 @@ describe('remembered answers', () => {
     expect(store.look(1, 'b', 5, IDEMPOTENCY_KEPT_MS)).toBe(Found.NOTHING);
     expect(store.entries.hasRoomFor(1, false)).toBe(true);
     expect(() => store.remember(1, 'b', 5, IDEMPOTENCY_KEPT_MS, [...longest, 1])).toThrow(/36619/);
-  });
-
-  test('an expired key can be used again', () => {
-    const store = new Store();
-    for (let i = 0; i < 10; i++) store.remember(1, `k${i}`, i, i, [i]);
-    const later = IDEMPOTENCY_KEPT_MS + 100;
-    expect(store.look(1, 'k7', 70, later)).toBe(Found.NOTHING);
-    store.remember(1, 'k7', 70, later, [70]);
-    expect(store.look(1, 'k7', 70, later)).toEqual([70]);
-    for (let i = 0; i < 10; i++) {
-      expect(store.look(1, `n${i}`, i, later)).toBe(Found.NOTHING);
-      store.remember(1, `n${i}`, i, later, [i]);
-    }
-    for (let i = 0; i < 10; i++) expect(store.look(1, `n${i}`, i, later)).toEqual([i]);
-    expect(store.look(1, 'k7', 70, later)).toEqual([70]);
   });
 
   test.each([
@@ -223,69 +195,5 @@ describe('remembered answers', () => {
     expect(engine.replayed).toBe(false);
     expect(codeOf(run(engine, asked, at(0)))).toBe(Code.market_not_found);
     expect(engine.replayed).toBe(true);
-  });
-
-  test('in the engine: what there is no room for is refused, changes nothing and is not remembered', () => {
-    const engine = new Engine({ ...POOL_SIZES, keys: { size: 100, most: 2, assured: 1 } });
-    engine.apply({ kind: 'listAsset', symbol: 'BTC' }, at(0));
-    engine.apply(registration('ada', 1_000), at(0));
-    const stake = (key: string | null, amountMicros: number) =>
-      ({ kind: 'stake', userId: 1, amountMicros, idempotencyKey: key }) as const;
-    const first = run(engine, stake('a', 1_000_000), at(1_000));
-    run(engine, stake('b', 1), at(2_000));
-    const before = engine.account(1);
-    const refused = run(engine, stake('c', 2_000_000), at(5_000));
-    expect(refused.slice(1)).toEqual([
-      Code.idempotency_full,
-      engine.sequence,
-      at(5_000),
-      IDEMPOTENCY_KEPT_MS - 4_000,
-      0,
-    ]);
-    expect(engine.events).toHaveLength(0);
-    expect(engine.account(1)).toEqual(before);
-    expect(run(engine, stake('a', 1_000_000), at(5_000))).toEqual(first);
-    expect(codeOf(run(engine, stake('a', 2_000_000), at(5_000)))).toBe(Code.idempotency_key_reused);
-    expect(codeOf(run(engine, stake(null, 2_000_000), at(5_000)))).toBe(Code.ok);
-    // Once the first has expired there is room, and the refusal was not remembered.
-    expect(codeOf(run(engine, stake('c', 3_000_000), at(1_000) + IDEMPOTENCY_KEPT_MS))).toBe(
-      Code.ok,
-    );
-  });
-
-  test('in the engine: the first answer again, a refusal too, and another command is refused', () => {
-    const { engine, marketId } = openMarket(2);
-    const rest = buy({
-      userId: 1,
-      marketId,
-      sizeLots: 10,
-      priceTicks: 400,
-      timeInForce: 2,
-      idempotencyKey: 'x',
-    });
-    const first = run(engine, rest, at(5_000));
-    expect(codeOf(first)).toBe(Code.ok);
-    const resting = engine.orders(1).length;
-    expect(run(engine, rest, at(6_000))).toEqual(first);
-    expect(engine.replayed).toBe(true);
-    expect(engine.orders(1)).toHaveLength(resting);
-    expect(codeOf(run(engine, { ...rest, sizeLots: 11 }, at(6_000)))).toBe(
-      Code.idempotency_key_reused,
-    );
-    expect(engine.replayed).toBe(false);
-
-    const tooMuch = buy({
-      userId: 2,
-      marketId,
-      budgetMicros: 900_000_000_000,
-      idempotencyKey: 'x',
-    });
-    const refused = run(engine, tooMuch, at(7_000));
-    expect(codeOf(refused)).toBe(Code.insufficient_balance);
-    engine.apply(
-      { kind: 'deposit', userId: 2, amountMicros: 1_000_000_000_000, partner: 'p', reference: 'r' },
-      at(8_000),
-    );
-    expect(run(engine, tooMuch, at(9_000))).toEqual(refused);
   });
 });

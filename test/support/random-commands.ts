@@ -63,6 +63,26 @@ export interface Scenario {
   unstakeWeight: number;
 }
 
+/** An exchange in which everything happens. */
+export const USUAL: Scenario = {
+  name: 'usual',
+  commands: 14_000,
+  assets: 1,
+  users: 12,
+  grantMicros: 1_000_000_000,
+  stepMs: 1_500,
+  deadlineShare: 0.01,
+  silenceShare: 0.0005,
+  priceShare: 0.12,
+  outageShare: 0.0015,
+  maxLots: 50_000,
+  spreadTicks: 60,
+  maxRestingOrders: 40,
+  crossingShare: 0.35,
+  stakeWeight: 2,
+  unstakeWeight: 1.2,
+};
+
 export interface TimedCommand {
   command: Command;
   atMs: number;

@@ -95,18 +95,15 @@ describe('disagreement', () => {
     await journal.close();
   });
 
-  it.each(['records', 'digest', 'hash'])(
-    'finds a flipped byte in the %s of a row that it reads',
-    async (column) => {
-      const folder = folders.make();
-      await journalOf(folder, commands.slice(0, 2_000));
-      const at = await firstSequenceAfter(folder, 1_500);
-      await flip(folder, at, column);
-      const follower = start(folder, 2_000);
-      await eventually(() => expect(follower.disagreements.length).toBe(1));
-      expect(follower.disagreements[0]!.sequence).toBe(at);
-    },
-  );
+  it('finds a flipped byte of a row that it reads', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 2_000));
+    const at = await firstSequenceAfter(folder, 1_500);
+    await flip(folder, at, 'records');
+    const follower = start(folder, 2_000);
+    await eventually(() => expect(follower.disagreements.length).toBe(1));
+    expect(follower.disagreements[0]!.sequence).toBe(at);
+  });
 
   it('finds that the end of the journal is removed while it runs', async () => {
     const folder = folders.make();
@@ -386,43 +383,38 @@ describe('a history that is far behind', () => {
     return { engine, journal: await openJournal({ folder }) };
   }
 
-  it.each([
-    // In an archive, say.
-    [['journal.db', 'journal-000002.db'], /the commands from sequence 1 on are in/],
-    [['journal-000002.db'], /journal-000002\.db is missing or empty/],
-  ])(
-    'and cannot be built without %s stops neither the check of the journal nor snapshots',
-    async (missing, trouble) => {
-      const folder = folders.make();
-      const end = await withSnapshots(folder);
-      writeFileSync(join(folder, 'history.db'), 'nothing');
-      for (const name of missing) rmSync(join(folder, name));
-      const follower = start(folder, end, EVERY);
-      await eventually(() => expect(follower.board.get('applied')).toBe(end));
-      expect(follower.troubles.at(-1)).toMatch(trouble);
-      const durable = await goOn(folder, 3_000, 1_500);
-      follower.committed(durable);
-      await eventually(() => expect(follower.written.length).toBeGreaterThan(0));
-      expect(follower.written[0]!.sequence).toBeGreaterThan(end);
-      await eventually(() => expect(follower.board.get('applied')).toBe(durable));
-      expect(follower.disagreements).toEqual([]);
-      // A batch that leads to another state is found.
-      const { engine, journal } = await recovered(folder);
-      const records = new RecordBuffer();
-      records.append({ kind: 'advanceTime' }, engine.nowMs);
-      const sequence = durable + 1;
-      await append(journal, {
-        firstSequence: sequence,
-        lastSequence: sequence,
-        records: bytesOf(records),
-        digest: new Engine().digest(),
-      });
-      await journal.close();
-      follower.committed(sequence);
-      await eventually(() => expect(follower.disagreements.length).toBe(1));
-      expect(follower.disagreements[0]!.sequence).toBe(sequence);
-    },
-  );
+  it('and cannot be built stops neither the check of the journal nor snapshots', async () => {
+    const folder = folders.make();
+    const end = await withSnapshots(folder);
+    // Damaged, and the segments that it could be built from are in an archive.
+    writeFileSync(join(folder, 'history.db'), 'nothing');
+    for (const name of ['journal.db', 'journal-000002.db'])
+      rmSync(join(folder, name), { force: true });
+    const follower = start(folder, end, EVERY);
+    await eventually(() => expect(follower.board.get('applied')).toBe(end));
+    expect(follower.troubles.at(-1)).toMatch(/the commands from sequence 1 on are in/);
+    const durable = await goOn(folder, 3_000, 1_500);
+    follower.committed(durable);
+    await eventually(() => expect(follower.written.length).toBeGreaterThan(0));
+    expect(follower.written[0]!.sequence).toBeGreaterThan(end);
+    await eventually(() => expect(follower.board.get('applied')).toBe(durable));
+    expect(follower.disagreements).toEqual([]);
+    // A batch that leads to another state is found.
+    const { engine, journal } = await recovered(folder);
+    const records = new RecordBuffer();
+    records.append({ kind: 'advanceTime' }, engine.nowMs);
+    const sequence = durable + 1;
+    await append(journal, {
+      firstSequence: sequence,
+      lastSequence: sequence,
+      records: bytesOf(records),
+      digest: new Engine().digest(),
+    });
+    await journal.close();
+    follower.committed(sequence);
+    await eventually(() => expect(follower.disagreements.length).toBe(1));
+    expect(follower.disagreements[0]!.sequence).toBe(sequence);
+  });
 
   it('is built anew, and takes the snapshots again when it has caught up', async () => {
     const folder = folders.make();

@@ -206,31 +206,6 @@ describe('the boards', () => {
     expect(page.map(({ userId, value }) => ({ userId, value }))).toEqual(listed);
   });
 
-  it('become ready although more users change meanwhile than are moved one by one', async () => {
-    const users = 100_000;
-    const values = Float64Array.from({ length: users + 1 }, (_, i) => i % 1_000);
-    const engine = { userCount: users, nowMs: 0, standing: (userId: number) => values[userId]! };
-    const boards = new Leaderboards(engine);
-    let next = 0;
-    let isDone = false;
-    const failed = (error: unknown) => expect.unreachable(String(error));
-    boards.prepare('volume', 'all', () => (isDone = true), failed);
-    for (let turns = 0; !isDone; turns++) {
-      expect(turns).toBeLessThan(50);
-      for (let i = 0; i < 3_000; i++, next++) {
-        const userId = 1 + (next % users);
-        values[userId]! += 7;
-        boards.changed(userId);
-      }
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(next).toBeGreaterThan(users / 16);
-    expect(boards.isReady('volume', 'all')).toBe(true);
-    const list = sorted(new Map([...values.entries()].slice(1)));
-    const page = boards.page('volume', 'all', users, null);
-    expect(page.map(({ userId, value }) => ({ userId, value }))).toEqual(list);
-  });
-
   it('pages continue by value and user, even if the last entry of a page has moved', () => {
     const { engine, marketId } = openMarket(6);
     const boards = new Leaderboards(engine);
@@ -262,32 +237,6 @@ describe('the boards', () => {
     );
     expect(boards.rankOf(6, 'volume', 'all')).toBeNull();
     expect(boards.page('volume', 'all', 10, { userId: 99, value: -1 })).toEqual([]);
-  });
-
-  it('a daily board starts with the first command of the day', () => {
-    const { engine, marketId } = openMarket(2);
-    const boards = new Leaderboards(engine);
-    const common = { marketId, sizeLots: 1_000, priceTicks: 500 };
-    engine.apply(buy({ ...common, userId: 1, outcome: Outcome.DOWN, timeInForce: 2 }), at(1_000));
-    engine.apply(buy({ ...common, userId: 2, outcome: Outcome.UP }), at(1_000));
-    noteChanges(engine, boards);
-    expect(boards.rankOf(1, 'volume', 'day')).toBe(1);
-    expect(boards.rankOf(1, 'volume', 'week')).toBe(1);
-    const pass = (ms: number) => {
-      engine.apply({ kind: 'advanceTime' }, at(ms));
-      noteChanges(engine, boards);
-    };
-    // The market ends without a price and is settled as VOID today, not on the next day.
-    pass(960_000);
-    pass(961_000);
-    expect(boards.rankOf(1, 'volume', 'day')).toBe(1);
-    const days = (count: number) => pass(count * 86_400_000);
-    days(1);
-    expect(boards.rankOf(1, 'volume', 'day')).toBeNull();
-    expect(boards.rankOf(1, 'volume', 'week')).toBe(1);
-    days(7);
-    expect(boards.rankOf(1, 'volume', 'week')).toBeNull();
-    expect(boards.rankOf(1, 'volume', 'all')).toBe(1);
   });
 
   it('the day ends at midnight UTC, and the week on Sunday, to the millisecond', () => {

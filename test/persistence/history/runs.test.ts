@@ -249,24 +249,6 @@ describe('pages', () => {
     }
   });
 
-  it('with a flipped byte in one of their runs are refused, whichever byte it is', async () => {
-    const { folder, page } = await historyOf([2, 3, 2]);
-    const [, run] = (await runsIn(folder, POINTS_CREDIT)).filter(({ id }) => id === 5);
-    const update = 'UPDATE pointsCredit SET entries = ? WHERE userId = 5 AND firstOrdinal = 3';
-    for (let at = 0; at < run!.entries.length; at++) {
-      const flipped = Buffer.from(run!.entries);
-      flipped[at]! ^= 1 << (at % 8);
-      await change(folder, update, [flipped]);
-      const error = await page(7, null).catch((error: unknown) => error);
-      expect(error).toBeInstanceOf(HistoryDamage);
-      expect(error).toMatchObject({ table: 'pointsCredit', row: 'userId 5, ordinal 3' });
-      expect(await page(2, null)).toEqual(expectedPage(7, 2, null));
-      expect(await page(2, 3)).toEqual(expectedPage(7, 2, 3));
-    }
-    await change(folder, update, [run!.entries]);
-    expect(await page(7, null)).toEqual(expectedPage(7, 7, null));
-  });
-
   it('of runs that do not fit together are refused, although each run is valid', async () => {
     const { folder, page } = await historyOf([2, 3, 2]);
     const overlapping = runOf(POINTS_CREDIT, 5, 2, [2, 3, 4].map(credit) as unknown as Values[]);
@@ -309,36 +291,6 @@ describe('a history that is opened', () => {
 });
 
 describe('entries waiting for a transaction', () => {
-  it('come out list by list, in order, every time, however many there are', () => {
-    const pending = new PendingLists(POINTS_CREDIT);
-    const counts = new Map<number, number>();
-    // A few, then more than the reserved room, then a few again.
-    for (const [round, size] of [10, 70_000, 300, 1].entries()) {
-      const expected = new Map<number, Values[]>();
-      for (let i = 0; i < size; i++) {
-        const userId = 1 + ((i * i + round) % 701);
-        const ordinal = (counts.get(userId) ?? 0) + 1;
-        counts.set(userId, ordinal);
-        const entry = { ...credit(i), userId, ordinal };
-        const at = pending.add(userId, ordinal);
-        for (const [column, name] of POINTS_CREDIT.columns.entries())
-          pending.values[at + column] = entry[name];
-        expected.set(userId, [...(expected.get(userId) ?? []), entry]);
-      }
-      expect(pending.count).toBe(size);
-      const { count, pieces, ids, counts: added } = pending.drain();
-      expect([count, pending.count]).toEqual([size, 0]);
-      expect([...ids]).toEqual([...expected.keys()].sort((a, b) => a - b));
-      expect([...added]).toEqual([...ids].map((id) => expected.get(id)!.length));
-      const found = pieces.flatMap(({ records, entries }) => runsOf(records, entries));
-      expect(found.every((run) => run.count <= RUN_ENTRIES)).toBe(true);
-      expect(found.flatMap((run) => readRun(POINTS_CREDIT, run))).toEqual(
-        [...ids].flatMap((id) => expected.get(id)!),
-      );
-    }
-    expect(pending.drain()).toMatchObject({ count: 0, pieces: [] });
-  });
-
   it('are split, so that no statement takes long', () => {
     const pending = new PendingLists(POINTS_CREDIT);
     for (let i = 0; i < 200_000; i++) {
@@ -356,25 +308,6 @@ describe('entries waiting for a transaction', () => {
     for (const { records, entries } of pieces)
       expect(records.length + entries.length).toBeLessThan(1.1e6);
   });
-
-  /** Split as the statement splits them. */
-  function runsOf(records: Buffer, entries: Buffer): RunRow[] {
-    const numbers = records.toString('latin1').match(/.{17}/g)!.map(Number);
-    const runs: RunRow[] = [];
-    for (let i = 0; i < numbers.length; i += 6) {
-      const [id, firstOrdinal, count, checksum, start, length] = numbers.slice(i, i + 6) as [
-        number,
-        number,
-        number,
-        number,
-        number,
-        number,
-      ];
-      const bytes = entries.subarray(start - 1, start - 1 + length);
-      runs.push({ id, firstOrdinal, count, checksum, entries: bytes });
-    }
-    return runs;
-  }
 });
 
 it('are the same however the journal is split into transactions', async () => {

@@ -90,19 +90,6 @@ describe('a journal', () => {
     expect(notice).toBeNull();
   });
 
-  it('continues at its end when it is reopened', async () => {
-    const folder = folders.make();
-    const first = await writeJournal(folder);
-    const engine = new Engine();
-    const journal = await openJournal({ folder });
-    expect(journal.end).toEqual(first.end);
-    await replay(folder, engine);
-    const second = await write(journal, engine, { batchCount: 5, batchSize: 3 });
-    await journal.close();
-    expect(await readAll(folder)).toEqual([...first.batches, ...second]);
-    expect((await start(folder)).engine.digest()).toBe(engine.digest());
-  });
-
   it('leaves only the three files when it is closed', async () => {
     const folder = folders.make();
     await writeJournal(folder);
@@ -304,26 +291,6 @@ describe('a reader', () => {
     await closeDatabase(database);
   });
 
-  it('follows a journal that is being written', async () => {
-    const folder = folders.make();
-    const engine = new Engine();
-    const journal = await openJournal({ folder });
-    const reader = await openJournalReader(folder);
-    let position = GENESIS;
-    for (let round = 1; round <= 5; round++) {
-      const written = await write(journal, engine, { batchCount: 2, batchSize: 5 });
-      const read = [];
-      for await (const batch of reader.batches(position)) {
-        read.push(batch);
-        position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
-      }
-      expect(read).toEqual(written);
-    }
-    await journal.close();
-    await reader.close();
-    expect(position.digest).toBe(engine.digest());
-  });
-
   it('reports a missing journal and another kind of database', async () => {
     const folder = folders.make();
     expect((await journalErrorOf(openJournalReader(folder))).message).toContain(
@@ -390,16 +357,5 @@ describe('recovery', () => {
     expect(report).toMatchObject({ batches: 5, commands: 50, end });
     expect(replayed.digest()).toBe(end.digest);
     await reader.close();
-  });
-
-  it('reports the time it was given', async () => {
-    const folder = folders.make();
-    await writeJournal(folder);
-    const reader = await openJournalReader(folder);
-    let time = 1_000;
-    const elapsedMs = () => (time += 25);
-    const report = await recover({ reader, engine: new Engine(), elapsedMs });
-    await reader.close();
-    expect(report.durationMs).toBe(25);
   });
 });

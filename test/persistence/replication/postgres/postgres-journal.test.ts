@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PostgresCluster } from '../../../../bench/cluster/postgres.js';
+import { JournalBatches } from '../../../../persistence/follower/journal-batches.js';
 import type { BatchContent } from '../../../../persistence/journal/format.js';
 import type { JournalBatch } from '../../../../persistence/journal/store.js';
 import { PostgresJournal } from '../../../../persistence/replication/postgres/postgres-journal.js';
@@ -44,25 +45,6 @@ async function readAll(): Promise<JournalBatch[]> {
   await source.close();
   return batches;
 }
-
-test('what is appended is read back, byte for byte, and chained', async () => {
-  const journal = await takeOver();
-  const written: BatchContent[] = [];
-  for (let i = 0; i < 5; i++) {
-    const batch = batchAfter(journal, i + 1);
-    expect(await append(journal, batch)).toBeNull();
-    written.push(batch);
-  }
-  const { end } = journal;
-  await journal.close();
-  const batches = await readAll();
-  expect(batches.map(({ hash: _, ...batch }) => batch)).toEqual(written);
-  expect(batches.at(-1)!.hash).toEqual(end.hash);
-  const again = await takeOver();
-  expect(again.end).toEqual(end);
-  expect(again.epoch).toBe(journal.epoch + 1);
-  await again.close();
-});
 
 describe('the older leader', () => {
   test('is fenced: its append inserts nothing, and it ends', async () => {
@@ -123,18 +105,6 @@ test('a process that has just started leaves the lead to a warm standby', async 
   await eventually(() => waiting.at(-1) === leads.epoch);
   await leads.close();
   await (await cold).close();
-});
-
-test('the same batch twice is inserted once', async () => {
-  const journal = await takeOver();
-  const batch = batchAfter(journal);
-  expect(await append(journal, batch)).toBeNull();
-  await journal.close();
-  const again = await takeOver();
-  await cluster.query(cluster.nodes[0]!, `UPDATE writer SET last_sequence = last_sequence`);
-  expect(() => again.append(batch, () => {})).toThrow('does not follow');
-  await again.close();
-  expect(await readAll()).toHaveLength(1);
 });
 
 test('with one standby away commits go on; with both they wait, and nothing is visible', async () => {
@@ -301,4 +271,32 @@ test('a row that was changed is named', async () => {
     `UPDATE batch SET records = set_byte(records, 5, (get_byte(records, 5) + 1) % 256) WHERE first_sequence = 7`,
   );
   await expect(readAll()).rejects.toThrow('the batch at sequence 7 is not what was written');
+});
+
+test('single batches are read from standbys: over another connection, and when they are behind', async () => {
+  const journal = await takeOver();
+  for (let i = 0; i < 4; i++) expect(await append(journal)).toBeNull();
+  const written = await readAll();
+  const batches = new JournalBatches({ postgres: cluster.address, prefersStandby: true });
+  const onStandbys = async (sql: string) => {
+    for (const node of cluster.standbys) await cluster.query(node, sql);
+  };
+  const read = await new Promise((done) => batches.read(12, { done, isGivenUp: () => false }));
+  const { hash, records: _, ...last } = written[3]!;
+  const answer = { ...last, hash: hash.toString('hex') };
+  expect(read).toEqual({ status: 'ok', sequence: 12, answer });
+  await onStandbys(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+  );
+  expect(await batches.find(1)).toEqual(written[0]);
+  await onStandbys('SELECT pg_wal_replay_pause()');
+  expect(await append(journal)).toBeNull();
+  const found = batches.find(15);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await onStandbys('SELECT pg_wal_replay_resume()');
+  expect(await found).toEqual((await readAll())[4]);
+  // Not for ever.
+  expect(await batches.find(16)).toBeNull();
+  await batches.close('the test has ended');
+  await journal.close();
 });
