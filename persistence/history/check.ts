@@ -8,6 +8,10 @@
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
 import { query } from '../storage/sqlite.js';
+import { ListCounts } from './lists.js';
+import { MarketHistory } from './markets.js';
+import type { HistoryState } from './projection.js';
+import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
 import {
   ASSET_PRICE,
   CLOSED_POSITION,
@@ -22,11 +26,7 @@ import {
   USER_BALANCE,
   USER_EVENT,
   USER_TRADE,
-} from './format.js';
-import { ListCounts } from './lists.js';
-import { MarketHistory } from './markets.js';
-import type { HistoryState } from './projection.js';
-import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
+} from './runs/format.js';
 import type { CommittedLists, Progress } from './store.js';
 
 const PAGE_ROWS = 5_000;

@@ -10,9 +10,8 @@
 import { MAX_USERS } from '../../engine/interface/limits.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { ByteWriter } from '../storage/bytes.js';
-import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
-import { RecordBuffer } from './records.js';
-import { RunWriter } from './rows.js';
+import { type ListLayout, RUN_ENTRIES } from './runs/format.js';
+import { Pieces, type RunPiece, RunWriter } from './runs/writer.js';
 
 /** Entries are kept in blocks of so many, as a power of two: a larger array would be copied. */
 const BLOCK_BITS = 15;
@@ -22,8 +21,6 @@ const IN_BLOCK = (1 << BLOCK_BITS) - 1;
  * memory that is new is slow at first.
  */
 const KEPT_BLOCKS = 32;
-/** A piece ends after this many bytes, which bounds the time of one statement. */
-const PIECE_BYTES = 1024 * 1024;
 
 /** After so many entries, runs and ids, the work of a transaction may pause. */
 const ENTRIES_IN_PIECE = 8_192;
@@ -33,12 +30,6 @@ const IDS_IN_PIECE = 262_144;
 const SORTED_ONE_OF = 16;
 /** A multiple of this many entries are read together, ahead of being written. */
 const TOUCHED_AT_ONCE = 8;
-
-/** Runs that one statement inserts: their numbers (records.ts), and the bytes of their entries. */
-export interface RunPiece {
-  records: Buffer;
-  entries: Buffer;
-}
 
 export interface ListAdditions {
   count: number;
@@ -102,42 +93,6 @@ export class ListCounts {
 
   private grow(userId: number): void {
     this.counts = roomFor(userId, this.counts);
-  }
-}
-
-/** Collects runs into pieces. */
-class Pieces {
-  /** The bytes of the entries of the runs in the piece that is being filled. */
-  readonly bytes = new ByteWriter(PIECE_BYTES);
-  private readonly records = new RecordBuffer();
-  private pieces: RunPiece[] = [];
-
-  constructor(private readonly tag: number) {}
-
-  /** The run's entries have been appended to `bytes`, from `start` on. */
-  add(id: number, firstOrdinal: number, count: number, start: number): void {
-    const { bytes, records } = this;
-    const entries = bytes.buffer.subarray(start, bytes.length);
-    const numbers = [id, firstOrdinal, count];
-    // In the order of insertRuns (records.ts); SQLite counts bytes from 1.
-    for (const number of numbers) records.put(number);
-    records.put(runChecksum(this.tag, numbers, entries));
-    records.put(start + 1);
-    records.put(entries.length);
-    if (bytes.length + records.length >= PIECE_BYTES) this.end();
-  }
-
-  drain(): RunPiece[] {
-    if (this.bytes.length > 0) this.end();
-    const { pieces } = this;
-    this.pieces = [];
-    return pieces;
-  }
-
-  private end(): void {
-    const entries = Buffer.from(this.bytes.buffer.subarray(0, this.bytes.length));
-    this.bytes.length = 0;
-    this.pieces.push({ records: this.records.drain(), entries });
   }
 }
 

@@ -21,8 +21,8 @@ import {
   MARKET_BOOK,
   MARKET_TRADE,
   type RowOf,
-} from './format.js';
-import type { ListReader } from './list-reader.js';
+} from './runs/format.js';
+import type { ListReader } from './runs/reader.js';
 
 type MarketRecord = Omit<RowOf<typeof MARKET>, 'checksum'>;
 type Trade = EntryOf<typeof MARKET_TRADE>;

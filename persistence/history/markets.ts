@@ -18,9 +18,9 @@ import {
 } from '../../engine/interface/domain.js';
 import { EventSlot } from '../../engine/interface/events.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
-import { checksumOf, MARKET, type RowOf } from './format.js';
 import { EVEN_HALF_TICKS, upHalfTicks } from './market-json/market.js';
-import { RecordBuffer } from './records.js';
+import { checksumOf, MARKET, type RowOf } from './runs/format.js';
+import { RecordBuffer } from './runs/writer.js';
 
 const MARK_MS = 5_000;
 

@@ -10,6 +10,8 @@ import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { type AccountCounts, AccountEntries, type AccountsEngine } from './account/entries.js';
+import { FewPendingLists, type ListAdditions, ListCounts, PendingLists } from './lists.js';
+import { type MarketChanges, Markets, type MarketsEngine, type MarketsState } from './markets.js';
 import {
   ASSET_PRICE,
   columnsOf,
@@ -17,9 +19,7 @@ import {
   MARKET_BOOK,
   MARKET_TRADE,
   POINTS_CREDIT,
-} from './format.js';
-import { FewPendingLists, type ListAdditions, ListCounts, PendingLists } from './lists.js';
-import { type MarketChanges, Markets, type MarketsEngine, type MarketsState } from './markets.js';
+} from './runs/format.js';
 
 /** What the projection reads of the engine that it follows. */
 export type ProjectedEngine = MarketsEngine & AccountsEngine;

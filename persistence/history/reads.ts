@@ -16,18 +16,6 @@ import {
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { closeDatabase, execute, openDatabase, query } from '../storage/sqlite.js';
-import {
-  CLOSED_POSITION,
-  type EntryOf,
-  type ListLayout,
-  MARKET,
-  MARKET_TRADE,
-  POINTS_CREDIT,
-  type RowOf,
-  RUN_ENTRIES,
-  USER_TRADE,
-} from './format.js';
-import { ListReader } from './list-reader.js';
 import type { ListCounts } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
 import { MarketJsonCache } from './market-json/cache.js';
@@ -44,6 +32,18 @@ import {
   viewOfPast,
 } from './requests.js';
 import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
+import {
+  CLOSED_POSITION,
+  type EntryOf,
+  type ListLayout,
+  MARKET,
+  MARKET_TRADE,
+  POINTS_CREDIT,
+  type RowOf,
+  RUN_ENTRIES,
+  USER_TRADE,
+} from './runs/format.js';
+import { ListReader } from './runs/reader.js';
 import { type CommittedLists, historyPath } from './store.js';
 
 /** Requests that the database answers; the others need the engine or the journal. */

@@ -14,6 +14,13 @@ import type { AccountView, MarketView } from '../../engine/interface/views.js';
 import type { LedgerPage, LedgerRequest } from './account/ledger.js';
 import type { OrderRecord, OrdersPage, OrdersRequest } from './account/orders.js';
 import type {
+  LeaderboardCursor,
+  MetricName,
+  PeriodName,
+  RankedEntry,
+} from './leaderboard/leaderboard.js';
+import type { MarketEventsPage, MarketEventsRequest, MarketTicks } from './market-events.js';
+import type {
   CLOSED_POSITION,
   EntryOf,
   MARKET,
@@ -21,14 +28,7 @@ import type {
   POINTS_CREDIT,
   RowOf,
   USER_TRADE,
-} from './format.js';
-import type {
-  LeaderboardCursor,
-  MetricName,
-  PeriodName,
-  RankedEntry,
-} from './leaderboard/leaderboard.js';
-import type { MarketEventsPage, MarketEventsRequest, MarketTicks } from './market-events.js';
+} from './runs/format.js';
 
 /** Entries of a time or a market only; both times included. null or missing: no bound. */
 export interface EntryFilter {

@@ -3,7 +3,7 @@
  *
  * Always holds: a transaction adds whole journal batches and records where they end, or changes
  * nothing. SQLite's structure is checked here when the file is opened; check.ts checks markets and
- * counts, and rows.ts each row that is read.
+ * counts, and rows.ts and runs/reader.ts each row that is read.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,6 +19,9 @@ import {
   prepare,
   query,
 } from '../storage/sqlite.js';
+import type { ListCounts } from './lists.js';
+import type { HistoryChanges } from './projection.js';
+import { asDamage, HistoryDamage } from './rows.js';
 import {
   COUNTED,
   type CountedName,
@@ -32,11 +35,8 @@ import {
   PROGRESS_TAG,
   pricesChecksum,
   SCHEMA,
-} from './format.js';
-import type { ListCounts } from './lists.js';
-import type { HistoryChanges } from './projection.js';
-import { insertRuns, replaceRows } from './records.js';
-import { asDamage, HistoryDamage } from './rows.js';
+} from './runs/format.js';
+import { insertRuns, replaceRows } from './runs/writer.js';
 
 /** Pages (4 KiB) in the write-ahead log before a checkpoint; and the size of SQLite's cache. */
 const CHECKPOINT_PAGES = 4_000;

@@ -7,8 +7,8 @@
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { HISTORY_FILE } from '../history/format.js';
 import { HistoryDamage } from '../history/rows.js';
+import { HISTORY_FILE } from '../history/runs/format.js';
 import { historyPath, readProgress } from '../history/store.js';
 import { adviceFor, damageOf, JournalError, unreadable } from '../journal/errors.js';
 import { HEAD_FILE, JOURNAL_FILE } from '../journal/format.js';

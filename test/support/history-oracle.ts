@@ -14,7 +14,7 @@ import {
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
-import { type MARKET, type RowOf, USER_EVENTS } from '../../persistence/history/format.js';
+import { type MARKET, type RowOf, USER_EVENTS } from '../../persistence/history/runs/format.js';
 
 export interface TimedCommand {
   command: Command;

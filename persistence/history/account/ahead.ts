@@ -1,5 +1,5 @@
 /** A list of one account, read in pieces and taken entry by entry, the oldest first. */
-import { RUN_ENTRIES } from '../format.js';
+import { RUN_ENTRIES } from '../runs/format.js';
 
 export class Ahead<Of> {
   /** The ordinal of the next entry to read. */

@@ -14,7 +14,7 @@ import {
   ticksIn,
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
-import { type EntryOf, TAKER, type USER_TRADE } from '../format.js';
+import { type EntryOf, TAKER, type USER_TRADE } from '../runs/format.js';
 
 /** Why money or shares changed. */
 export const CAUSES = [

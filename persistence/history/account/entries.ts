@@ -8,6 +8,7 @@
 import type { Engine } from '../../../engine/engine.js';
 import { ticksIn } from '../../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../../engine/interface/events.js';
+import { ListCounts, PendingLists } from '../lists.js';
 import {
   BALANCE_ENTRIES,
   CLOSED_POSITION,
@@ -18,8 +19,7 @@ import {
   USER_EVENT_FIELDS,
   USER_EVENTS,
   USER_TRADE,
-} from '../format.js';
-import { ListCounts, PendingLists } from '../lists.js';
+} from '../runs/format.js';
 
 /** What is read of the engine, after each command. */
 export type AccountsEngine = Pick<

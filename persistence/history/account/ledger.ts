@@ -6,9 +6,16 @@
  * Always holds: between two stored balances, and up to the engine's own balance, the lines add up,
  * or the answer is a {@link HistoryDamage}. A line's position never changes.
  */
-import { CLOSED_POSITION, type EntryOf, USER_BALANCE, USER_EVENT, USER_TRADE } from '../format.js';
-import type { ListReader } from '../list-reader.js';
+
 import { HistoryDamage } from '../rows.js';
+import {
+  CLOSED_POSITION,
+  type EntryOf,
+  USER_BALANCE,
+  USER_EVENT,
+  USER_TRADE,
+} from '../runs/format.js';
+import type { ListReader } from '../runs/reader.js';
 import type { CommittedLists } from '../store.js';
 import {
   type AccountChange,

@@ -15,9 +15,9 @@ import {
 } from '../../../engine/interface/domain.js';
 import { type EventRecord, EventType, nameIn } from '../../../engine/interface/events.js';
 import type { OrderView } from '../../../engine/interface/views.js';
-import { type EntryOf, RUN_ENTRIES, TAKER, USER_EVENT, USER_TRADE } from '../format.js';
-import type { ListReader } from '../list-reader.js';
 import { HistoryDamage } from '../rows.js';
+import { type EntryOf, RUN_ENTRIES, TAKER, USER_EVENT, USER_TRADE } from '../runs/format.js';
+import type { ListReader } from '../runs/reader.js';
 import type { CommittedLists } from '../store.js';
 import { Ahead } from './ahead.js';
 import { eventOf, type UserEventEntry } from './user-event.js';

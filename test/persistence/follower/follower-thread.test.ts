@@ -14,13 +14,13 @@ import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import type { Follower, FollowerOptions } from '../../../persistence/follower/follower.js';
 import { ProgressBoard } from '../../../persistence/follower/progress-board.js';
-import { BALANCE_ENTRIES } from '../../../persistence/history/format.js';
 import type {
   HistoryAnswers,
   HistoryKind,
   HistoryReply,
   RequestOf,
 } from '../../../persistence/history/requests.js';
+import { BALANCE_ENTRIES } from '../../../persistence/history/runs/format.js';
 import type { Journal } from '../../../persistence/journal/journal.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';

@@ -8,14 +8,6 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { assetOfMarket, MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { checkHistory } from '../../../persistence/history/check.js';
-import {
-  COUNTED,
-  type CountedName,
-  HISTORY_VERSION,
-  LISTS,
-  MARKET,
-  POINTS_CREDIT,
-} from '../../../persistence/history/format.js';
 import { PendingLists } from '../../../persistence/history/lists.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
 import {
@@ -29,6 +21,14 @@ import {
   type Page,
 } from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
+import {
+  COUNTED,
+  type CountedName,
+  HISTORY_VERSION,
+  LISTS,
+  MARKET,
+  POINTS_CREDIT,
+} from '../../../persistence/history/runs/format.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';

@@ -1,5 +1,6 @@
-import { type ListLayout, runChecksum } from '../../../persistence/history/format.js';
-import { type RunRow, RunWriter } from '../../../persistence/history/rows.js';
+import { type ListLayout, runChecksum } from '../../../persistence/history/runs/format.js';
+import type { RunRow } from '../../../persistence/history/runs/reader.js';
+import { RunWriter } from '../../../persistence/history/runs/writer.js';
 import { ByteWriter } from '../../../persistence/storage/bytes.js';
 
 export type Values = Record<string, number>;

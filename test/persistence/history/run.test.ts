@@ -4,14 +4,15 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { HistoryDamage } from '../../../persistence/history/rows.js';
 import {
   LISTS,
   type ListLayout,
   POINTS_CREDIT,
   runChecksum,
   USER_TRADE,
-} from '../../../persistence/history/format.js';
-import { HistoryDamage, type RunRow, readRun } from '../../../persistence/history/rows.js';
+} from '../../../persistence/history/runs/format.js';
+import { type RunRow, readRun } from '../../../persistence/history/runs/reader.js';
 import { ByteReader, ByteWriter, MalformedBytes } from '../../../persistence/storage/bytes.js';
 import { runOf, type Values } from './run-fixture.js';
 

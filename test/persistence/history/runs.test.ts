@@ -2,22 +2,18 @@ import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { checkHistory } from '../../../persistence/history/check.js';
+import { type ListAdditions, PendingLists } from '../../../persistence/history/lists.js';
+import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
+import { HistoryReads } from '../../../persistence/history/reads.js';
+import type { Page, PointsCredit } from '../../../persistence/history/requests.js';
+import { HistoryDamage } from '../../../persistence/history/rows.js';
 import {
   LISTS,
   type ListLayout,
   POINTS_CREDIT,
   RUN_ENTRIES,
-} from '../../../persistence/history/format.js';
-import { type ListAdditions, PendingLists } from '../../../persistence/history/lists.js';
-import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
-import { HistoryReads } from '../../../persistence/history/reads.js';
-import type { Page, PointsCredit } from '../../../persistence/history/requests.js';
-import {
-  HistoryDamage,
-  type RunRow,
-  readRun,
-  selectRuns,
-} from '../../../persistence/history/rows.js';
+} from '../../../persistence/history/runs/format.js';
+import { type RunRow, readRun, selectRuns } from '../../../persistence/history/runs/reader.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';

@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { HISTORY_VERSION, LISTS, SCHEMA } from '../../../persistence/history/format.js';
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
+import { HISTORY_VERSION, LISTS, SCHEMA } from '../../../persistence/history/runs/format.js';
 import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { Replay } from '../../../persistence/recovery/recovery.js';
@@ -57,7 +57,7 @@ it('the same commands give the bytes of version 1', async () => {
   const runs = sha256(runsOf(batches));
   expect(
     { HISTORY_VERSION, schema: sha256(SCHEMA), runs },
-    'HISTORY_VERSION of history/format.ts',
+    'HISTORY_VERSION of history/runs/format.ts',
   ).toEqual({
     HISTORY_VERSION: 1,
     schema: 'a42097434cd8184496d8ed4e08d92d79',

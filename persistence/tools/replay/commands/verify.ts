@@ -7,7 +7,7 @@ import { Engine } from '../../../../engine/engine.js';
 import { kindAt, readCommand } from '../../../../engine/interface/command-record.js';
 import { CommandKind } from '../../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../../engine/interface/records.js';
-import { HISTORY_FILE } from '../../../history/format.js';
+import { HISTORY_FILE } from '../../../history/runs/format.js';
 import { JournalError } from '../../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../../journal/format.js';
 import { readJournal } from '../../../journal/read-only.js';

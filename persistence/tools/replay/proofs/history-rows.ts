@@ -3,8 +3,9 @@
  * comparison with a replay (history.ts). Reads a page at a time, which bounds memory.
  */
 import type sqlite3 from 'sqlite3';
-import { LISTS, type ListLayout, MARKET, RUN_ENTRIES } from '../../../history/format.js';
-import { HistoryDamage, type RunRow, readRun, selectRuns } from '../../../history/rows.js';
+import { HistoryDamage } from '../../../history/rows.js';
+import { LISTS, type ListLayout, MARKET, RUN_ENTRIES } from '../../../history/runs/format.js';
+import { type RunRow, readRun, selectRuns } from '../../../history/runs/reader.js';
 import { query } from '../../../storage/sqlite.js';
 
 const PAGE_ROWS = 2_000;

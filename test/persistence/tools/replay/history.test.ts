@@ -11,19 +11,15 @@ import type {
   FollowerOptions,
   Follower as FollowerThread,
 } from '../../../../persistence/follower/follower.js';
+import { emptyHistoryState, Projection } from '../../../../persistence/history/projection.js';
 import {
   LISTS,
   type ListLayout,
   type ListName,
   runChecksum,
-} from '../../../../persistence/history/format.js';
-import { emptyHistoryState, Projection } from '../../../../persistence/history/projection.js';
-import {
-  type RunRow,
-  RunWriter,
-  readRun,
-  selectRuns,
-} from '../../../../persistence/history/rows.js';
+} from '../../../../persistence/history/runs/format.js';
+import { type RunRow, readRun, selectRuns } from '../../../../persistence/history/runs/reader.js';
+import { RunWriter } from '../../../../persistence/history/runs/writer.js';
 import { HistoryStore } from '../../../../persistence/history/store.js';
 import type { JournalBatch } from '../../../../persistence/journal/store.js';
 import { Replay } from '../../../../persistence/recovery/recovery.js';

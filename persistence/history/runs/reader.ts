@@ -1,11 +1,12 @@
 /**
- * Reads entries of the lists by their ordinals, out of their runs.
+ * Reads entries of the lists by their ordinals, out of their runs (format.ts).
  *
  * Always holds: an answer has every entry that was asked for, as written, or a
  * {@link HistoryDamage} names the first that is missing or changed.
  */
-import type { EntryOf, ListLayout } from './format.js';
-import { HistoryDamage, type RunRow, readRun, selectRuns } from './rows.js';
+import { ByteReader, MalformedBytes } from '../../storage/bytes.js';
+import { HistoryDamage } from '../rows.js';
+import { type EntryOf, type ListLayout, negativesOf, RUN_ENTRIES, runChecksum } from './format.js';
 
 export type Query = <Row>(sql: string, parameters: readonly (number | string)[]) => Promise<Row[]>;
 
@@ -96,4 +97,67 @@ function cutOut<Layout extends ListLayout>(
   }
   if (wanted < first) return found;
   throw new HistoryDamage(layout.name, `${layout.key} ${id}, ordinal ${wanted}`, 'it is missing');
+}
+
+export interface RunRow {
+  /** The user or the market whose list it is. */
+  id: number;
+  firstOrdinal: number;
+  count: number;
+  checksum: number;
+  entries: Buffer;
+}
+
+/** A query of whole runs, without conditions. */
+export function selectRuns({ name, key }: ListLayout): string {
+  return `SELECT ${key} AS id, firstOrdinal, count, checksum, entries FROM ${name}`;
+}
+
+/** The entries of a run, oldest first. @throws HistoryDamage when it is not what was written. */
+export function readRun<Layout extends ListLayout>(layout: Layout, row: RunRow): EntryOf<Layout>[] {
+  if (!isWritten(layout, row)) throw damagedRun(layout, row);
+  try {
+    return entriesOf(layout, row);
+  } catch (error) {
+    if (error instanceof MalformedBytes) throw damagedRun(layout, row, error);
+    throw error;
+  }
+}
+
+/** A damaged file may give fractions, texts and blobs, which the checksum ignores. */
+function isWritten({ tag }: ListLayout, row: RunRow): boolean {
+  const { entries, checksum } = row;
+  const numbers = [row.id, row.firstOrdinal, row.count];
+  const isTyped = numbers.every(Number.isSafeInteger) && Buffer.isBuffer(entries);
+  return isTyped && runChecksum(tag, numbers, entries) === checksum;
+}
+
+function entriesOf<Layout extends ListLayout>(layout: Layout, row: RunRow): EntryOf<Layout>[] {
+  const { key, columns } = layout;
+  const isNegative = negativesOf(layout);
+  const previous = new Float64Array(columns.length);
+  const reader = new ByteReader();
+  reader.open(row.entries);
+  const entries: Record<string, number>[] = [];
+  for (let i = 0; i < row.count; i++) {
+    const entry: Record<string, number> = { [key]: row.id, ordinal: row.firstOrdinal + i };
+    for (let column = 0; column < columns.length; column++) {
+      const value = previous[column]! + reader.signed();
+      if (!isNegative[column]) previous[column] = value;
+      entry[columns[column]!] = value;
+    }
+    entries.push(entry);
+  }
+  if (!reader.atEnd) throw reader.malformed('the run has more bytes than entries');
+  return entries as EntryOf<Layout>[];
+}
+
+function damagedRun({ name, key }: ListLayout, row: RunRow, cause?: unknown): HistoryDamage {
+  const { id, firstOrdinal, count } = row;
+  const isKnown = Number.isSafeInteger(firstOrdinal) && count >= 1 && count <= RUN_ENTRIES;
+  const entries = isKnown
+    ? `the entries from there to ordinal ${firstOrdinal + count - 1}`
+    : 'the entries from there on';
+  const problem = `${entries} are not what was written`;
+  return new HistoryDamage(name, `${key} ${id}, ordinal ${firstOrdinal}`, problem, cause);
 }

@@ -46,7 +46,7 @@
  * on disk.
  */
 import { crc32 } from 'node:zlib';
-import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../engine/interface/events.js';
+import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../../engine/interface/events.js';
 
 export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
@@ -290,6 +290,11 @@ export function columnsOf<Layout extends ListLayout>({ columns }: Layout) {
     Layout['columns'][number],
     number
   >;
+}
+
+/** Of each column, whether it may be negative. */
+export function negativesOf({ columns, negatives }: ListLayout): boolean[] {
+  return columns.map((column) => negatives.includes(column));
 }
 
 /** Key, columns, sequence, checksum: the order of values in records and in queries. */
