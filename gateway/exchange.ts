@@ -211,6 +211,7 @@ export function fatalOnce(
 
 function recoverEngine(data: Data, log: Log): Promise<Engine> {
   if (data.notice !== null) log.warn(data.notice);
+  if (data.remark !== null) log.info(data.remark);
   return data.recover({ log, elapsedMs, makeRoom });
 }
 

@@ -13,6 +13,7 @@ import { hostAndPort, isAnyAddress } from './http/listen-addresses.js';
 import { createLog, type Log } from './observe/log.js';
 import { startReplica } from './replica/replica.js';
 import { ConfigError } from './start/config-error.js';
+import { misspelt } from './start/misspelt.js';
 import {
   affordableConnections,
   checkAddressSpace,
@@ -31,6 +32,8 @@ async function main(): Promise<void> {
   process.stdout.on('error', () => {});
   const asked = readConfig(process.env);
   const log = createLog(asked.logLevel);
+  for (const [variable, like] of misspelt(process.env))
+    log.warn({ variable, like }, 'this variable is unknown and has no effect: is it misspelt?');
   const config = withinLimits(asked, processLimits(), log);
   // No client is answered: only the journal says what happened. The reason stands last.
   const onFatal = (error: Error) => {

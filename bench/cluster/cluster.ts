@@ -3,7 +3,7 @@
  * standby that share it, and two gateways. Everything is in temporary folders, and ends with
  * `stop`.
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +30,8 @@ export interface ClusterOptions {
 const RESTART_MS = 500;
 
 export class Cluster {
+  /** Of its operator. */
+  readonly operatorKey = randomBytes(16).toString('hex');
   private isStopping = false;
 
   private constructor(
@@ -106,6 +108,7 @@ export class Cluster {
       role,
       roleAfterwards: isGateway ? 'replica' : 'standby',
       port: await freePort(),
+      operationsPort: await freePort(),
       logFile: join(this.folder, `${name}.log`),
       ...(program === undefined ? {} : { program }),
       environment: {
@@ -137,6 +140,7 @@ export class Cluster {
       JOURNAL: this.postgres.url,
       GATEWAYS_KEY_FILE: key,
       SESSION_SECRET_FILE: join(secrets, SECRET_FILE),
+      OPERATOR_KEYS: `you:${createHash('sha256').update(this.operatorKey).digest('hex')}`,
     };
   }
 }

@@ -16,6 +16,8 @@ export type Role = 'leader' | 'standby' | 'replica';
 export interface ClusterExchangeOptions {
   name: string;
   port: number;
+  /** For operators. */
+  operationsPort: number;
   logFile: string;
   /** Default: the one beside this file, which is built. */
   program?: string;
@@ -53,6 +55,10 @@ export class ClusterExchange {
 
   get url(): string {
     return `http://127.0.0.1:${this.port}/api`;
+  }
+
+  get operationsUrl(): string {
+    return `http://127.0.0.1:${this.options.operationsPort}/api`;
   }
 
   get log(): string {
@@ -107,11 +113,13 @@ export class ClusterExchange {
   }
 
   private spawn(role: Role): ChildProcess {
-    const { environment, logFile, port, program = MAIN, onEnd = () => {} } = this.options;
+    const { environment, logFile, program = MAIN, onEnd = () => {} } = this.options;
+    const [port, operationsPort] = [`${this.port}`, `${this.options.operationsPort}`];
+    const ports = { HOST: '127.0.0.1', PORT: port, OPERATIONS_PORT: operationsPort };
     const log = openSync(logFile, 'a');
     try {
       const child = spawn(process.execPath, ['--enable-source-maps', program], {
-        env: { ...environment, ROLE: role, HOST: '127.0.0.1', PORT: `${port}` },
+        env: { ...environment, ...ports, ROLE: role },
         stdio: ['ignore', log, log],
       });
       const kill = () => child.kill('SIGKILL');

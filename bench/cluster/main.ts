@@ -28,14 +28,14 @@ async function stop(cluster: Cluster): Promise<void> {
   process.exit(0);
 }
 
-function description({ postgres, exchanges, folder }: Cluster): string {
+function description({ postgres, exchanges, folder, operatorKey }: Cluster): string {
   const nodes = postgres.nodes.map(
     ({ name, port }) =>
       `  PostgreSQL ${name}  127.0.0.1:${port}${name === postgres.primary.name ? ' (primary)' : ''}`,
   );
-  const all = exchanges.map(({ name, url, pid, isGateway }, i) => {
+  const all = exchanges.map(({ name, url, operationsUrl, pid, isGateway }, i) => {
     const role = isGateway ? 'a gateway' : ['leads', 'its standby'][i];
-    return `  ${name.padEnd(12)}  ${url} (pid ${pid}, ${role})`;
+    return `  ${name.padEnd(12)}  ${url} (pid ${pid}, ${role}), for operators ${operationsUrl}`;
   });
   return `The cluster is open.
 
@@ -45,6 +45,8 @@ Trade through the gateways. An exchange or a gateway that is killed (kill -9) is
 exchange as the standby of the other. What to do when a node of PostgreSQL is killed stands in
 persistence/OPERATIONS.md, "A journal on PostgreSQL". To let the standby lead by plan:
   npm run takeover -- --journal ${postgres.url}
+What an operator sees and does, at the addresses for operators of the one that leads:
+  curl -H 'Authorization: Bearer ${operatorKey}' ${exchanges[0]!.operationsUrl}/operator/status
 
 Logs are in ${folder}. Ctrl-C stops everything and removes it.`;
 }

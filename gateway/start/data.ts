@@ -23,6 +23,7 @@ import { type StandbyOptions, standBy } from './standby.js';
 /** What DataFolder and ReplicatedFolder have in common. */
 export interface Data {
   readonly notice: string | null;
+  readonly remark: string | null;
   recover(options: StartOptions): Promise<Engine>;
   openJournal(): Promise<CommitLog>;
   /** Says where replicas reach this exchange; absent where the journal cannot. */

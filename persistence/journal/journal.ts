@@ -36,6 +36,8 @@ export interface FoundJournal {
   end: JournalPosition;
   /** What the operator should know about the folder; null: it was as the exchange left it. */
   notice: string | null;
+  /** What is normal, and yet worth a line in the log. */
+  remark: string | null;
 }
 
 export interface JournalOptions {

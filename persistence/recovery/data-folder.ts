@@ -88,6 +88,11 @@ export class DataFolder {
     return notice === null ? open : `${notice}; ${open}`;
   }
 
+  /** What is normal, and yet worth a line in the log. */
+  get remark(): string | null {
+    return this.found.remark;
+  }
+
   /**
    * The engine at the end of the journal. Called before {@link openJournal}.
    * @throws JournalError when the journal does not lead to the state that the exchange had.

@@ -62,7 +62,7 @@ export async function judgeFolder(
   // Before the journal, which a running exchange extends: so it is never behind these files.
   const derived = await derivedFilesOf(folder);
   if (!(await hasJournal(folder, derived, options.acceptMissingMark))) {
-    return { isNew: true, end: GENESIS, notice: 'a new journal was created' };
+    return { isNew: true, end: GENESIS, notice: null, remark: 'a new journal was created' };
   }
   // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
   // process.
@@ -79,13 +79,15 @@ export async function judgeFolder(
       await reader.checkStructure(end.sequence, from);
       if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
       await checkDerivedFiles(folder, derived, end.sequence);
+      const missing = judgeMissing(folder, reader, snapshot, options.checkAll === true);
       const notices = [
         await markNotice(folder, reader, end, options.acceptMissingMark),
-        missingNotice(folder, reader, snapshot, options.checkAll === true),
+        missing.notice,
         damage === null ? null : notNeeded(damage, folder, needed!),
       ];
       const notice = notices.filter((each) => each !== null).join('; ');
-      return { isNew: false, end, notice: notice === '' ? null : notice };
+      const { remark } = missing;
+      return { isNew: false, end, notice: notice === '' ? null : notice, remark };
     },
     options.earlier,
     options.version,
@@ -157,14 +159,14 @@ function unlessJournal(error: unknown): null {
  * What a start without all segments cannot prove.
  * @throws JournalError when it needs them, or `checkAll` and they are not in an archive.
  */
-function missingNotice(
+function judgeMissing(
   folder: string,
   reader: JournalReader,
   snapshot: JournalPosition | null,
   checkAll: boolean,
-): string | null {
+): Pick<FoundJournal, 'notice' | 'remark'> {
   const lacking = reader.lacking();
-  if (lacking.length === 0) return null;
+  if (lacking.length === 0) return { notice: null, remark: null };
   const lost = lacking.filter(
     ({ segment, error }) => error !== null || !existsSync(archivedMark(segment.path)),
   );
@@ -179,13 +181,13 @@ function missingNotice(
     );
   }
   const [first] = lost;
-  if (first === undefined)
-    return (
-      `older segments (${names}) are in the archive. This is normal; verify with --archive ` +
-      'proves them'
-    );
+  if (first === undefined) {
+    const remark = `older segments (${names}) are in the archive; verify with --archive proves them`;
+    return { notice: null, remark };
+  }
   const { segment, error } = first;
-  return notNeeded(error ?? new Error(`${segment.path} is missing`), folder, snapshot);
+  const damage = error ?? new Error(`${segment.path} is missing`);
+  return { notice: notNeeded(damage, folder, snapshot), remark: null };
 }
 
 function notNeeded(damage: Error, folder: string, { sequence }: JournalPosition): string {

@@ -43,6 +43,7 @@ export async function lockReplicatedFolder(folder: string): Promise<FolderLock> 
 export class ReplicatedFolder {
   /** The operator need not know anything about it. */
   readonly notice = null;
+  readonly remark = null;
   private isHeld = true;
 
   private constructor(

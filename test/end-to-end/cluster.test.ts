@@ -125,6 +125,11 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
     async () => expect((await readiness(exchanges)).sort()).toEqual([200, 503]),
     60_000,
   );
+  const [, key, operators] = /Bearer (\w+)' (\S+\/operator)\/status/.exec(output)!;
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const leader = (await readiness(exchanges))[0] === 200;
+  const asked = await fetch(`${operators}/status`, { headers });
+  expect(asked.status).toBe(leader ? 200 : 503);
   // It can take over by plan, as the cluster says.
   expect(output).toMatch(/--journal postgres:\/\/\S+/);
 

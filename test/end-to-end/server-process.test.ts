@@ -9,6 +9,7 @@ import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
 import { hostAndPort } from '../../gateway/http/listen-addresses.js';
+import { misspelt } from '../../gateway/start/misspelt.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { eventually, NO_MARKET_MS } from '../support/eventually.js';
 import { lockJournal } from '../support/journal-fixture.js';
@@ -386,6 +387,20 @@ describe('the configuration', () => {
     // The documented default equals the value without the variable.
     const given = [...told].filter(([, standard]) => standard !== '');
     expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
+  });
+
+  test('names unknown variables that look like one, and none of other programs', () => {
+    const like = (name: string) => misspelt({ [name]: '5' })[0]?.[1];
+    expect(like('SNAPSHOT_EVERY')).toBe('SNAPSHOT_EVERY_COMMANDS');
+    expect(like('PARTNER_KEY')).toBe('PARTNER_KEYS');
+    expect(like('DATA_FODLER')).toBe('DATA_FOLDER');
+    const others =
+      'PATH HOME USER HOSTNAME LOGNAME NODE_ENV NODE_OPTIONS LANG TERM SHELL PGHOST PGPORT TMPDIR ' +
+      'SESSION_MANAGER JOURNAL_STREAM PASSWORD_STORE_DIR LOG_FILE SITE_URL COOKIE_SECRET ' +
+      'npm_config_loglevel npm_package_json npm_lifecycle_event UWS_HTTP_MAX_HEADERS_SIZE ' +
+      VARIABLE_NAMES.join(' ');
+    const all = Object.fromEntries(others.split(' ').map((name) => [name, '1']));
+    expect(misspelt({ ...process.env, ...all })).toEqual([]);
   });
 
   test('has a case above for every variable', () => {

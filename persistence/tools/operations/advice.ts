@@ -7,6 +7,7 @@
 import { join } from 'node:path';
 import { JournalError, MixedSegments, partsOf, restoreCommand } from '../../journal/errors.js';
 import type { FoundJournal } from '../../journal/journal.js';
+import { SegmentsNeeded } from '../../recovery/judgement.js';
 import { isPackedName } from './archive.js';
 import { acknowledgedIn, type Examined, type Restored } from './examine.js';
 
@@ -24,9 +25,11 @@ export function advice(places: Places): string[] {
   const { folder, asStart } = places.data;
   if (!(asStart instanceof JournalError)) return whenItStarts(places, asStart);
   const steps = stepsFor(places);
-  const isOfContents = asStart.firstBadSequence !== null;
+  // An archive that was named, and does not help.
+  const lacksMore = asStart instanceof SegmentsNeeded && places.archive !== null;
+  const isOfContents = asStart.firstBadSequence !== null || lacksMore;
   if (!isOfContents && !steps.some(({ isInPlace }) => isInPlace)) return [remedyOf(asStart)];
-  if (steps.length === 0) return [withoutSteps(places.data)];
+  if (steps.length === 0) return [withoutSteps(places)];
   return [
     `Change nothing in ${folder} by hand. What is possible, the best first:`,
     ...steps.flatMap(({ keeps, commands }) => [
@@ -97,17 +100,20 @@ function olderDamage(
       `The backup ${backup.folder} has the commands of ${what}, at least up to ${backup.good}: keep it.`,
     ];
   return [
-    `No copy of ${what} was named (--backup, --archive). Without one a new backup is not whole: copy`,
-    'the whole folder while the exchange is stopped.',
+    `Nothing that was named (--backup, --archive) has a good copy of ${what}. Without one`,
+    'a new backup is not whole: copy the whole folder while the exchange is stopped.',
   ];
 }
 
-function withoutSteps({ folder, asWhole, good, hasFirst }: Examined): string {
+function withoutSteps({ data, archive }: Places): string {
+  const { folder, asWhole, good, hasFirst } = data;
   if (asWhole instanceof MixedSegments)
     return 'It is unknown which segments are of this exchange. A good backup of it shows it: --backup';
-  return good > 0 && !hasFirst
-    ? 'The first commands are not in the folder. If there is an archive, name it: --archive'
-    : `Nothing in ${folder} can be proven, and no good backup was named. Name one: --backup`;
+  if (good > 0 && !hasFirst)
+    return archive === null
+      ? 'The first commands are not in the folder. If there is an archive, name it: --archive'
+      : `${folder} and ${archive} do not have the first commands undamaged. Name a good backup: --backup`;
+  return `Nothing in ${folder} can be proven, and no good backup was named. Name one: --backup`;
 }
 
 interface Step {

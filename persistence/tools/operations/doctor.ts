@@ -95,8 +95,9 @@ async function describe(what: string, examined: Examined): Promise<string[]> {
   // As a start says it, without its advice to ask here.
   const problem = asStart instanceof SegmentsNeeded ? asStart : (damage ?? asStart);
   if (problem instanceof JournalError) lines.push(`  problem: ${partsOf(problem.message).what}`);
-  else if (starts && asStart.notice !== null && !asStart.isNew)
-    lines.push(`  note: ${asStart.notice}`);
+  else if (starts && !asStart.isNew)
+    for (const note of [asStart.notice, asStart.remark])
+      if (note !== null) lines.push(`  note: ${note}`);
   if (unproven.length > 0)
     lines.push(
       `  note: the archive has ${unproven.join(', ')}, which the folder lacks and cannot prove: ` +

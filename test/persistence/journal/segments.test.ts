@@ -105,12 +105,12 @@ async function addSnapshot(folder: string, sequence: number): Promise<void> {
   }
 }
 
-async function recoveredBy(folder: string): Promise<{ notice: string | null; digest: string }> {
+async function recoveredBy(folder: string) {
   const data = await DataFolder.lock({ folder });
   try {
     const log = { info: () => {}, warn: () => {} };
     const engine = await data.recover({ log, elapsedMs: () => 0 });
-    return { notice: data.notice, digest: engine.digest() };
+    return { notice: data.notice, remark: data.remark, digest: engine.digest() };
   } finally {
     await data.release();
   }
@@ -205,7 +205,7 @@ describe('segments', () => {
     const folder = folders.copy(original);
     const { engine, end } = await start(folder);
     expect(engine.digest()).toBe(end.digest);
-    expect(await recoveredBy(folder)).toEqual({ notice: null, digest: lastDigest() });
+    expect(await recoveredBy(folder)).toMatchObject({ notice: null, digest: lastDigest() });
     expect((await replayJson(folder, 'verify')).good).toBe(true);
     const to = folders.make();
     expect((await operate('backup', '--data', folder, '--to', to)).status).toBe(0);
@@ -371,7 +371,7 @@ describe('damage', () => {
     const error = await journalErrorOf(recoveredBy(folder));
     expect(error.message).toContain('segments of two histories');
     const to = await mended(folder, '--backup', backup);
-    expect(await recoveredBy(to)).toEqual({ notice: null, digest: lastDigest() });
+    expect(await recoveredBy(to)).toMatchObject({ notice: null, digest: lastDigest() });
     expect(await readAll(to)).toEqual(batches);
   });
 
@@ -430,9 +430,10 @@ describe('an archive', () => {
     const moved = await archive(folder, to);
     expect([moved.status, moved.err]).toEqual([0, '']);
     expect(listSegments(folder)[0]!.number).toBe(4);
-    const { notice, digest } = await recoveredBy(folder);
+    const { notice, remark, digest } = await recoveredBy(folder);
     expect(digest).toBe(lastDigest());
-    expect(notice).toMatch(/segments \(journal\.db to journal-000003\.db\) are in the archive/);
+    expect(notice).toBeNull();
+    expect(remark).toMatch(/segments \(journal\.db to journal-000003\.db\) are in the archive/);
     // What the operator has moved away is no damage.
     const verified = await replayTool(folder, 'verify');
     expect([verified.status, verified.err]).toEqual([0, '']);
@@ -483,11 +484,16 @@ describe('an archive', () => {
   });
 
   it('without a snapshot after them a start is refused, and says what to bring back', async () => {
-    const folder = folders.copy(original);
-    await archive(folder, folders.make());
+    const [folder, to] = [folders.copy(original), folders.make()];
+    await archive(folder, to);
     rmSync(join(folder, 'snapshots'), { recursive: true });
     const error = await journalErrorOf(recoveredBy(folder));
     expect(error.message).toMatch(/\(journal\.db to journal-000003\.db\), .* --restore/);
+    // An archive that does not have all of them is not asked for again.
+    rmSync(join(to, 'journal-000002.db.gz'));
+    const { out } = await operate('doctor', '--data', folder, '--archive', to);
+    expect(out).toContain('Name a good backup: --backup');
+    expect(out).not.toMatch(/<the archive>|: --archive/);
   });
 
   it('of a newer folder: what the folder cannot prove is left there', async () => {
