@@ -34,11 +34,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   },
   attack: own('attack'),
   kill: {
-    files: [
-      'test/end-to-end/kill.test.ts',
-      'test/gateway/stream/kill.test.ts',
-      'test/persistence/follower/follower-kill.test.ts',
-    ],
+    files: ['test/end-to-end/kill.test.ts', 'test/gateway/stream/kill.test.ts'],
   },
   image: longer('gateway/deploy'),
   bots: longer('gateway/client/bots'),

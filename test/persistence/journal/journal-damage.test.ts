@@ -61,13 +61,10 @@ const contents = (folder: string) =>
   });
 
 /** The start fails, names `firstBadSequence`, and changes no file. */
-async function expectRefusal(
-  folder: string,
-  firstBadSequence: number | readonly number[],
-): Promise<JournalError> {
+async function expectRefusal(folder: string, firstBadSequence: number): Promise<JournalError> {
   const before = contents(folder);
   const error = await journalErrorOf(start(folder));
-  expect([firstBadSequence].flat()).toContain(error.firstBadSequence);
+  expect(error.firstBadSequence).toBe(firstBadSequence);
   expect(error.message.length).toBeGreaterThan(80);
   expect(contents(folder)).toEqual(before);
   return error;
@@ -276,18 +273,6 @@ describe('valid rows that another program wrote', () => {
 });
 
 describe('journal.db', () => {
-  it('truncated: refused at the cut or before it (SQLite cannot read most truncated files at all)', async () => {
-    const folder = folders.make();
-    const { batches } = await writeJournal(folder, { batchCount: 120, batchSize: 50 });
-    const starts = batches.map((batch) => batch.firstSequence);
-    const { size } = statSync(at(folder, 'journal.db'));
-    expect(size).toBeGreaterThan(100_000);
-    for (const keptBytes of [size - 4096, size - 1, size >> 1, 4096, 100]) {
-      truncateSync(at(folder, 'journal.db'), keptBytes);
-      expect((await expectRefusal(folder, starts)).message).toContain('cannot be read');
-    }
-  });
-
   it('with a lost page: everything before it is read, and the loss is named', async () => {
     const folder = folders.make();
     const { batches } = await writeJournal(folder, { batchCount: 120, batchSize: 50 });

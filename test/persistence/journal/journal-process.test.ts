@@ -96,15 +96,12 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe('another process', () => {
-  it.each([
-    ['a long segment', 1e9],
-    // Some sixty commands each, so that many kills come while one is cut or sealed.
-    ['short segments', 25_000],
-  ])('that is killed repeatedly loses nothing that it had released, in %s', async (_, bytes) => {
+  it('that is killed repeatedly loses nothing that it had released', async () => {
     const folder = folders.make();
     let recovered = 0;
     for (let round = 1; round <= 4; round++) {
-      const exchange = run(folder, '', bytes);
+      // Segments of some sixty commands, so that many kills come while one is cut or sealed.
+      const exchange = run(folder, '', 25_000);
       await exchange.printed(300 * round);
       await kill(exchange.child);
       await exchange.ended;
@@ -117,9 +114,7 @@ describe('another process', () => {
       engine.checkInvariants();
       recovered = engine.sequence;
     }
-    const segments = listSegments(folder).length;
-    if (bytes < 1e9) expect(segments).toBeGreaterThan(10);
-    else expect(segments).toBe(1);
+    expect(listSegments(folder).length).toBeGreaterThan(10);
   });
 
   it('locks the folder while it runs, lets others read, and frees it when killed', async () => {

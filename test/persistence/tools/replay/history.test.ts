@@ -7,10 +7,6 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../../engine/engine.js';
-import type {
-  FollowerOptions,
-  Follower as FollowerThread,
-} from '../../../../persistence/follower/follower.js';
 import { emptyHistoryState, Projection } from '../../../../persistence/history/projection.js';
 import {
   LISTS,
@@ -30,7 +26,6 @@ import {
   openDatabase,
   query,
 } from '../../../../persistence/storage/sqlite.js';
-import { eventually } from '../../../support/eventually.js';
 import { Folders, flip, readAll } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
 import { replayJson, replayTool, traceOf } from '../../../support/replay-tool.js';
@@ -164,105 +159,6 @@ describe('a history that matches the journal', () => {
   it('may be missing', async () => {
     expect((await replayJson(without, 'verify')).history).toBeNull();
   });
-});
-
-describe('a history and snapshots that a follower is writing', () => {
-  it('are good at every moment, and after a restart', async () => {
-    const { Follower } = await builtFollower();
-    const folder = folders.make();
-    let exchange = await ReplayExchange.open(folder, 'follower');
-    const problems: unknown[] = [];
-    const vouchedFor = new Set<number>();
-    const follow = (): FollowerThread =>
-      new Follower({
-        folder,
-        durableSequence: exchange.sequencer.durableSequence,
-        snapshotEveryCommands: 250,
-        log: {
-          info: () => {},
-          warn: (fields, message) => {
-            if (!isWithoutItsWord(fields)) problems.push([fields, message]);
-          },
-          error: (...what) => problems.push(what),
-        },
-        elapsedMs: () => performance.now(),
-        onSnapshot: (snapshotSequence, snapshotHash) => {
-          exchange.submit({ kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });
-          void exchange.settle().then(() => {
-            vouchedFor.add(snapshotSequence);
-            follower.committed(exchange.engine.sequence);
-          });
-        },
-        onDisagreement: (...what) => problems.push(what),
-        onFailure: (error) => problems.push(error),
-      });
-    /** A snapshot may be finished as the exchange ends, before the journal can vouch for it. */
-    const isWithoutItsWord = ({ snapshot, problem }: { snapshot?: string; problem?: string }) =>
-      problem?.startsWith('the journal does not vouch for it') === true &&
-      !vouchedFor.has(Number(/\d+/.exec(snapshot!)![0]));
-    let follower = follow();
-    let stopped = false;
-    const trading = (async () => {
-      await exchange.run(600, () => follower.committed(exchange.engine.sequence));
-      while (!stopped) {
-        exchange.submit({ kind: 'advanceTime' });
-        await exchange.settle();
-        follower.committed(exchange.engine.sequence);
-      }
-    })();
-    const seen: number[] = [];
-    const check = async () => {
-      const report = await replayJson(folder, 'verify');
-      expect(report).toMatchObject({ good: true, history: { good: true } });
-      seen.push(report.history.sequence);
-      return report;
-    };
-    await caughtUp(follower, 300);
-    for (let i = 0; i < 3; i++) await check();
-    await eventually(() => follower.status.snapshotSequence > 0);
-    stopped = true;
-    await trading;
-    const { sequence } = exchange.engine;
-    await caughtUp(follower, sequence);
-    await follower.close();
-    await exchange.sequencer.close();
-    const first = await check();
-    // A snapshot that was written meanwhile has added the exchange's word for it.
-    expect(first.history.sequence).toBeGreaterThanOrEqual(sequence);
-    expect(first.history.sequence).toBeLessThanOrEqual(exchange.engine.sequence);
-    expect(first.snapshots.length).toBeGreaterThan(0);
-    expect(first.snapshots.every(({ compared }: { compared: boolean }) => compared)).toBe(true);
-    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
-
-    exchange = await ReplayExchange.open(folder, 'again');
-    follower = follow();
-    for (let i = 1; i <= 400; i++) {
-      exchange.trade();
-      if (i % 50 === 0) await exchange.settle();
-    }
-    follower.committed(exchange.engine.sequence);
-    await caughtUp(follower, exchange.engine.sequence);
-    await eventually(() => follower.status.snapshotSequence > first.snapshots.at(-1).sequence);
-    await follower.close();
-    await exchange.sequencer.close();
-    const second = await check();
-    expect(second.history.sequence).toBeGreaterThanOrEqual(sequence + 400);
-    expect(second.snapshots.at(-1).sequence).toBeGreaterThan(first.snapshots.at(-1).sequence);
-    expect(problems).toEqual([]);
-  });
-
-  /** The thread runs the build. */
-  async function builtFollower(): Promise<{
-    Follower: new (options: FollowerOptions) => FollowerThread;
-  }> {
-    return import(
-      new URL('../../../../dist/persistence/follower/follower.js', import.meta.url).href
-    );
-  }
-
-  function caughtUp(follower: FollowerThread, sequence: number): Promise<void> {
-    return eventually(() => follower.status.projectedSequence >= sequence);
-  }
 });
 
 describe('a history that does not match', () => {
