@@ -135,7 +135,9 @@ export class Reads {
     const { users, accounts } = this.state;
     if (!users.exists(userId) || !accounts.isListed(userId, period)) return null;
     if (users.isOfExchange(userId)) return null;
-    return accounts.value(userId, metric, period);
+    const value = accounts.value(userId, metric, period);
+    // Whoever has only lost has a profit to rank, but a volume or points of 0 are none.
+    return value === 0 && metric !== Metric.profit ? null : value;
   }
 
   credential(userId: number): string | null {

@@ -98,5 +98,10 @@ export const EXPIRED_TOKEN_KEPT_MS = 604_800_000;
  * From a stake to the quarter hour it earns from, in ms: nobody stakes just to catch a known fee.
  */
 export const VAULT_WARM_UP_MS = 900_000;
+/**
+ * A market's fees earn a stake 1/1,000 of it at most, and the rest goes to the treasury: otherwise
+ * a dollar that is alone in the vault would earn all of the vault's share.
+ */
+export const YIELD_DIVISOR = 1_000;
 /** Yield per staked micro is counted in 1 / this many micros, so that small shares are not lost. */
 export const YIELD_SCALE = 10n ** 18n;

@@ -2,17 +2,18 @@
  * The flex vault: deposits that earn a share of the trading fees.
  *
  * Yield is counted by accumulated yield per staked micro (the "reward per token" of staking
- * contracts): when a share S comes in and E micros are earning, the accumulator grows by floor(S ×
- * 10^18 / E); a deposit has accrued what the accumulator grew since it began to earn, times its
- * amount, over 10^18, floored. Sharing is O(1) for any number of deposits. What rounding leaves
- * stays in the yield due until no deposit is left, and then goes to the treasury.
+ * contracts): when a share S, at most E / YIELD_DIVISOR, comes in and E micros are earning, the
+ * accumulator grows by floor(S × 10^18 / E); a deposit has accrued what the accumulator grew since
+ * it began to earn, times its amount, over 10^18, floored. Sharing is O(1) for any number of
+ * deposits. What rounding leaves stays in the yield due until no deposit is left, and then goes to
+ * the treasury.
  *
  * Deposits that begin to earn at the same quarter hour form a cohort, so that starting to earn is
  * O(1) too.
  */
 
 import { WINDOW_MS } from '../interface/domain.js';
-import { VAULT_WARM_UP_MS, YIELD_SCALE } from '../interface/parameters.js';
+import { VAULT_WARM_UP_MS, YIELD_DIVISOR, YIELD_SCALE } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
 import { addSaturating } from '../storage/arithmetic.js';
 import type { Work } from '../storage/pieces.js';
@@ -74,12 +75,16 @@ export class Vault {
     this.deposits.close(deposit);
   }
 
-  /** Shares money among the deposits that earn at `atMs`; returns how much of it was shared. */
+  /**
+   * Shares money among the deposits that earn at `atMs`, up to 1 / YIELD_DIVISOR of them; returns
+   * how much of it was shared.
+   */
   share(shareMicros: number, atMs: number): number {
     this.beginEarning(atMs);
     if (this.earningMicros === 0) return 0;
     const earning = BigInt(this.earningMicros);
-    const perMicro = (BigInt(shareMicros) * YIELD_SCALE) / earning;
+    const most = Math.floor(this.earningMicros / YIELD_DIVISOR);
+    const perMicro = (BigInt(Math.min(shareMicros, most)) * YIELD_SCALE) / earning;
     this.perMicro += perMicro;
     // Rounded up, so that what the deposits can claim is never more than what is due.
     return Number((perMicro * earning + YIELD_SCALE - 1n) / YIELD_SCALE);

@@ -69,7 +69,8 @@ const FIELDS: Record<string, string> = {
   name: 'The name',
   type: 'What it is',
   title: 'The market in words',
-  feeShare: 'The part of the fees of markets that goes to the vault',
+  feeShare:
+    'The part of the fees of markets that goes to the vault; a market pays a stake 1/1,000 of it at most',
   id: 'The id',
   'MarketEvents.events': 'The events, oldest first',
   'Ledger.entries': 'The entries, newest first',

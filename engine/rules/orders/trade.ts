@@ -48,8 +48,9 @@ export function executeTrade(
   taker.fill(lots, takerTicks, takerValue);
   chargeFee(state, taker, takerTicks, feePart);
   orders.fill(row, taker.marketId, lots);
-  accounts.addTrade(taker.userId, takerProfit, takerValue);
-  accounts.addTrade(makerId, makerProfit, makerValue);
+  // Only what paid a fee is volume: what costs nothing would rank whoever trades with themselves.
+  accounts.addTrade(taker.userId, takerProfit, taker.feeMicros > 0 ? takerValue : 0);
+  accounts.addTrade(makerId, makerProfit, 0);
   const upTicks = ticksIn(taker.outcome, takerTicks);
   countTrade(state, taker.slot, upTicks, takerValue);
   const tradeId = state.nextTradeId();

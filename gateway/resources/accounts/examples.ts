@@ -6,7 +6,7 @@ export const profile: RouteExample = {
     userId: 'u2',
     username: 'ada',
     createdAtMs: 1763700300000,
-    volume: 30.45,
+    volume: 25.5,
     realizedProfit: -0.6775,
     trades: 2,
     rank: 2,

@@ -27,7 +27,7 @@ export const Profile = responseSchema(
     userId,
     username: z.string(),
     createdAtMs: timeMs,
-    volume: money,
+    volume: money.meta({ description: 'US dollars spent on purchases that paid a fee' }),
     realizedProfit: money,
     trades: count,
     rank: z.int().min(1).nullable(),

@@ -309,15 +309,17 @@ export class KillTaker extends KillClient {
   }
 
   /**
-   * The volume shows whether the order was executed and for how much; money and shares must then
-   * match.
+   * The volume of a buy and the money of a sale, which pays no fee, show whether the order was
+   * executed and for how much; money and shares must then match.
    */
   protected async findOutBySelf({ marketId, body, path }: Attempt): Promise<void> {
     const { ledger } = this;
     const isBuy = path.endsWith('/buy');
-    const value = new Big((await this.read(`/users/${this.userId}`)).json.volume).minus(
-      ledger.volume,
-    );
+    const value = isBuy
+      ? new Big((await this.read(`/users/${this.userId}`)).json.volume).minus(ledger.volume)
+      : new Big((await this.read(`/users/${this.userId}/balance`)).json.available).minus(
+          ledger.total,
+        );
     if (value.eq(0)) return;
     const outcome = body.outcome as OutcomeName;
     const money = isBuy ? await this.paidFor(value, new Big(body.amount)) : value;

@@ -67,7 +67,7 @@ test('the leaderboard ranks users and not the house', async () => {
   });
   await server.durable();
   expect(engine.account(house)!.tradeCount).toBe(1);
-  const { json } = await server.api.read('/leaderboard?metric=volume');
+  const { json } = await server.api.read('/leaderboard');
   expect(json.entries.map(({ userId }: { userId: string }) => userId)).toEqual([ada.userId]);
   expect((await server.api.read(`/users/u${house}`)).json).toMatchObject({ rank: null, trades: 1 });
 });

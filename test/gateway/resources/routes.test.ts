@@ -477,19 +477,19 @@ describe('users, referral and vaults', () => {
 
     expect((await api.get('/vaults')).json.vaults).toMatchObject([{ staked: 100.5, apr: 0 }]);
 
-    // The fee is 0.3 and the vault's part 0.12; a deposit's accrued yield is floored.
+    // The fee is 0.3 and the vault's part 0.12, of which a stake earns 1/1,000 of itself at most.
     await twoTraders();
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
     const claimed = await api.post(`/vaults/deposits/${depositId}/claim`, undefined, stan.token);
     expect(claimed.json).toMatchObject({
       depositId,
-      claimed: 0.119999,
-      claimedYield: 0.119999,
+      claimed: 0.1005,
+      claimedYield: 0.1005,
       accruedYield: 0,
     });
     expect((await api.get('/vaults')).json.vaults).toMatchObject([
-      // 0.12 × 365 / 100.5
-      { staked: 100.5, deposits: 1, yieldPaid: 0.119999, apr: 0.43582 },
+      // 0.1005 × 365 / 100.5
+      { staked: 100.5, deposits: 1, yieldPaid: 0.1005, apr: 0.365 },
     ]);
     // A day without fees.
     server.clock.set(WINDOW_START_MS + 2 * WINDOW_MS + 86_400_000);
@@ -500,9 +500,9 @@ describe('users, referral and vaults', () => {
       status: 'closed',
       returned: 100.5,
       yieldPaid: 0,
-      claimedYield: 0.119999,
+      claimedYield: 0.1005,
     });
-    expect(unstaked.json.balance).toEqual({ available: 10_000.119999, held: 0 });
+    expect(unstaked.json.balance).toEqual({ available: 10_000.1005, held: 0 });
     expect((await api.get(`/users/${stan.userId}/vaults`)).json.deposits).toEqual([]);
     const again = await api.post(`/vaults/deposits/${depositId}/unstake`, {}, stan.token);
     expect([again.status, again.json.error.code]).toEqual([409, 'deposit_closed']);

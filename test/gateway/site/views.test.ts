@@ -28,7 +28,7 @@ test('no market is open, and none has been', async () => {
   await visitor.view('past');
   await page.getByText('No market of this asset has been decided yet.').waitFor();
   await visitor.view('leaderboard');
-  await page.getByText('Nobody has traded in this time.').waitFor();
+  await page.getByText('Nobody is ranked for this time.').waitFor();
   await visitor.close();
   await server.stop();
 });

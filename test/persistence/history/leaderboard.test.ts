@@ -207,16 +207,17 @@ describe('the boards', () => {
   });
 
   it('pages continue by value and user, even if the last entry of a page has moved', () => {
-    const { engine, marketId } = openMarket(6);
+    const maker = 6;
+    const { engine, marketId } = openMarket(maker);
     const boards = new Leaderboards(engine);
-    const trade = (maker: number, taker: number, lots: number) => {
+    const trade = (one: number, other: number, lots: number) => {
       const common = { marketId, sizeLots: lots, priceTicks: 500 };
-      engine.apply(
-        buy({ ...common, userId: maker, outcome: Outcome.DOWN, timeInForce: 2 }),
-        at(1_000),
-      );
-      engine.apply(buy({ ...common, userId: taker, outcome: Outcome.UP }), at(1_000));
-      noteChanges(engine, boards);
+      const rest = { ...common, outcome: Outcome.DOWN, timeInForce: TimeInForce.GTC };
+      for (const userId of [one, other]) {
+        engine.apply(buy({ ...rest, userId: maker }), at(1_000));
+        engine.apply(buy({ ...common, userId, outcome: Outcome.UP }), at(1_000));
+        noteChanges(engine, boards);
+      }
     };
     trade(1, 2, 1_000);
     trade(3, 4, 2_000);
@@ -235,7 +236,10 @@ describe('the boards', () => {
     expect(boards.page('volume', 'all', 2, first[1]!)).toEqual(
       second.map((entry) => ({ ...entry, rank: entry.rank + 1 })),
     );
-    expect(boards.rankOf(6, 'volume', 'all')).toBeNull();
+    // Resting orders pay no fee: their trades rank by profit only.
+    expect(boards.rankOf(maker, 'volume', 'all')).toBeNull();
+    expect(boards.rankOf(maker, 'points', 'all')).toBeNull();
+    expect(boards.rankOf(maker, 'profit', 'all')).toBe(1);
     expect(boards.page('volume', 'all', 10, { userId: 99, value: -1 })).toEqual([]);
   });
 
@@ -253,7 +257,7 @@ describe('the boards', () => {
     const ranks = (atMs: number) => {
       engine.apply({ kind: 'advanceTime' }, atMs);
       noteChanges(engine, boards);
-      return [boards.rankOf(1, 'volume', 'day'), boards.rankOf(1, 'volume', 'week')];
+      return [boards.rankOf(2, 'volume', 'day'), boards.rankOf(2, 'volume', 'week')];
     };
     // A market is open until Sunday midnight, and nothing but its end happens then.
     const monday = Date.UTC(2025, 10, 24);
@@ -262,7 +266,7 @@ describe('the boards', () => {
     trade(monday - 1);
     expect(ranks(monday - 1)).toEqual([1, 1]);
     expect(ranks(monday)).toEqual([null, null]);
-    expect(boards.rankOf(1, 'volume', 'all')).toBe(1);
+    expect(boards.rankOf(2, 'volume', 'all')).toBe(1);
   });
 
   it('days and weeks follow the calendar', () => {

@@ -420,6 +420,8 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
   const user = userOf(state, taker.userId)!;
   user.available = user.available.minus(fee);
   user.realizedProfit = user.realizedProfit.minus(fee);
+  if (taker.side === Side.BUY && state.rules.takerFeeBasisPoints > 0)
+    user.volume = user.volume.plus(tradeValue(lots, takerTicks));
   market.feeEscrow = market.feeEscrow.plus(fee);
   takerPosition.fees = takerPosition.fees.plus(fee);
   if (takerTicks >= POINTS_TICKS_MIN && takerTicks <= POINTS_TICKS_MAX) {
@@ -472,7 +474,6 @@ function exchange(state: NaiveState, market: NaiveMarket, hand: Hand): Dollars {
   const user = userOf(state, hand.userId)!;
   const position = positionOf(market, hand.userId)!;
   const value = tradeValue(lots, hand.ticks);
-  user.volume = user.volume.plus(value);
   user.tradeCount++;
   if (side === Side.BUY) {
     if (hand.fromHeld) user.held = user.held.minus(value);

@@ -128,12 +128,14 @@ function payYield(
 }
 
 /** Shares fees among the earning deposits; returns the part that they take. */
-export function shareWithVault(state: NaiveState, share: Dollars): Dollars {
+export function shareWithVault(state: NaiveState, offered: Dollars): Dollars {
   const { vault } = state;
   const earning = openDeposits(state).filter((deposit) => deposit.earnsFromMs <= state.nowMs);
   for (const deposit of earning) deposit.yieldPerDollarBefore ??= vault.yieldPerDollar;
   const earningDollars = sum(earning.map((deposit) => deposit.amount));
   if (earningDollars.eq(ZERO)) return ZERO;
+  const most = floorToMicros(earningDollars.times('0.001'));
+  const share = offered.gt(most) ? most : offered;
   // Rounding to eighteen places loses less than a micro over all deposits, so the vault takes the
   // whole share.
   vault.yieldPerDollar = vault.yieldPerDollar.plus(perDollar(share, earningDollars));

@@ -8,6 +8,7 @@ import { bodies } from './classes/bodies.js';
 import { clock } from './classes/clock.js';
 import { damage } from './classes/damage.js';
 import { descriptors } from './classes/descriptors.js';
+import { economy } from './classes/economy.js';
 import { fullDisk } from './classes/full-disk.js';
 import { kill } from './classes/kill.js';
 import { numbers } from './classes/numbers.js';
@@ -37,6 +38,7 @@ const CLASSES: readonly AttackClass[] = [
   fullDisk,
   unread,
   damage,
+  economy,
 ];
 
 test.for(CLASSES)('the attacks of the class $name break nothing', async (attackClass, context) => {

@@ -4,9 +4,10 @@
  *
  * Profit: a sale realizes its value less its shares' part of the cost (floored to a micro-dollar);
  * fees count against it when paid; a settlement realizes the payout, and on VOID the refunded fees,
- * less the remaining cost. Volume: the value of all trades. Points: 100 per dollar of fees on
- * trades at 0.03 to 0.97, at settlement, and a tenth of that for the referrer; none on VOID. A user
- * is listed in a period when anything counted.
+ * less the remaining cost. Volume: the value of the trades that paid a fee. Points: 100 per dollar
+ * of fees on trades at 0.03 to 0.97, at settlement, and a tenth of that for the referrer; none on
+ * VOID. A user is listed by profit in a period when anything counted, and by the others with more
+ * than 0.
  */
 import { Big } from 'big.js';
 import { floorToMicros } from './expected-income.js';
@@ -91,7 +92,8 @@ export class ExpectedStandings {
     const entries = ranked.flatMap(({ userId, username }) => {
       const counts = this.counts.get(userId)!.filter(({ atMs }) => atMs >= fromMs);
       const value = counts.reduce((sum, count) => sum.plus(count[metric]), ZERO);
-      return counts.length === 0 ? [] : [{ userId, username, value }];
+      const isListed = metric === 'profit' ? counts.length > 0 : value.gt(0);
+      return isListed ? [{ userId, username, value }] : [];
     });
     entries.sort((a, b) => b.value.cmp(a.value) || numberOf(a.userId) - numberOf(b.userId));
     // Equal values share a rank.
@@ -117,7 +119,9 @@ export class ExpectedStandings {
       const holding = holdings.get(trade.marketId) ?? emptyHolding();
       holdings.set(trade.marketId, holding);
       const profit = tradeProfit(holding, trade);
-      this.count(participant.userId, { atMs: trade.atMs, profit, volume: new Big(trade.value) });
+      const paid = trade.side === 'BUY' && trade.role === 'taker';
+      const volume = new Big(paid ? trade.value : 0);
+      this.count(participant.userId, { atMs: trade.atMs, profit, volume });
     }
     for (const [marketId, holding] of holdings)
       this.settle(participant, holding, markets.get(marketId)!);

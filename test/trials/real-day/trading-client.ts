@@ -106,8 +106,9 @@ export class TradingClient {
     const isGone = cancelled.status === 409;
     if (isGone) expect(cancelled.json.error.code).toBe('order_closed');
     else expect(cancelled.status, cancelled.text).toBe(200);
-    const profile = await this.api.read(this.path);
-    this.ledger.restingEnded(isGone ? null : cancelled.json.cancelledShares, profile.json.volume);
+    const order = await this.api.read(`${this.path}/orders/${resting.orderId}`, this.token);
+    const { filledShares } = order.json;
+    this.ledger.restingEnded(isGone ? null : cancelled.json.cancelledShares, filledShares);
     this.count(isGone ? 'resting orders gone' : 'resting orders cancelled');
   }
 

@@ -3,9 +3,8 @@
  * should have by the rules of the API.
  *
  * Fills of the user's resting orders are in no answer to the user's commands. A cancel's receipt
- * says what was still resting, so the rest was filled; if nothing was left to cancel, the profile's
- * volume has grown by price × shares, which gives the shares, because these users have one resting
- * order at a time. Both ways must agree.
+ * says what was still resting, so the rest was filled, and the order's own record says what it has
+ * filled. Both ways must agree.
  *
  * Referral income is not known at once: what a receipt's balance has beyond the books is recorded
  * and explained at the end, and must be zero for a user without referrals. While nothing rests,
@@ -45,6 +44,8 @@ export interface RestingOrder {
   outcome: OutcomeName;
   price: Big;
   shares: Big;
+  /** What it took when it was placed. */
+  taken: Big;
 }
 
 export interface Balance {
@@ -173,7 +174,7 @@ export class UserLedger {
     }
     const hadResting = this.resting !== null;
     const book = this.book(marketId);
-    this.volume = this.volume.plus(value);
+    if (side === 'BUY') this.volume = this.volume.plus(value);
     this.feesPaid = this.feesPaid.plus(fee);
     book.feesPaid = book.feesPaid.plus(fee);
     this.feesByMarket.set(marketId, (this.feesByMarket.get(marketId) ?? ZERO).plus(fee));
@@ -188,6 +189,7 @@ export class UserLedger {
         outcome,
         price: asked.price!,
         shares: restingShares,
+        taken: shares,
       };
     }
   }
@@ -203,7 +205,7 @@ export class UserLedger {
     const { marketId, value, money } = order;
     const fee = money.minus(value).abs();
     const book = this.book(marketId);
-    this.volume = this.volume.plus(value);
+    if (side === 'BUY') this.volume = this.volume.plus(value);
     this.feesPaid = this.feesPaid.plus(fee);
     book.feesPaid = book.feesPaid.plus(fee);
     this.move(side, order);
@@ -211,20 +213,16 @@ export class UserLedger {
 
   /**
    * The resting order has ended: `cancelledShares` from the cancel's receipt, or null if it was
-   * already gone; `volume` from the profile since then.
+   * already gone; `filledShares` from the order's record since then.
    */
-  restingEnded(cancelledShares: number | null, volume: number): void {
-    const { price, shares, marketId, side, outcome, orderId } = this.resting!;
-    const value = new Big(volume).minus(this.volume);
-    const filled = value.div(price);
-    expect(
-      filled.round(3).eq(filled) && filled.gte(0) && filled.lte(shares),
-      `${orderId} filled`,
-    ).toBe(true);
+  restingEnded(cancelledShares: number | null, filledShares: number): void {
+    const { price, shares, taken, marketId, side, outcome, orderId } = this.resting!;
+    const filled = new Big(filledShares).minus(taken);
+    const value = filled.times(price);
+    expect(filled.gte(0) && filled.lte(shares), `${orderId} filled`).toBe(true);
     if (cancelledShares !== null)
       expectDecimal(cancelledShares, shares.minus(filled), `rest of ${orderId}`);
     this.resting = null;
-    this.volume = this.volume.plus(value);
     this.makerShares = this.makerShares.plus(filled);
     this.move(side, { marketId, outcome, shares: filled, money: value });
   }

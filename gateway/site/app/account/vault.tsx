@@ -94,7 +94,7 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
         hint={
           money === null
             ? undefined
-            : `${dollars(money.availableMicros)} available. A deposit earns from the first quarter hour that is 15 minutes away, and can be taken out at any time.`
+            : `${dollars(money.availableMicros)} available. A deposit earns from the first quarter hour that is 15 minutes away, at most a thousandth of itself from each market, and can be taken out at any time.`
         }
       />
       <Submit>Stake</Submit>

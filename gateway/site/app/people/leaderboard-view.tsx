@@ -12,7 +12,7 @@ import { Table } from '../parts/table.js';
 
 const METRICS = [
   { value: 'profit', label: 'Profit' },
-  { value: 'volume', label: 'Volume' },
+  { value: 'volume', label: 'Volume with fees' },
   { value: 'points', label: 'Points' },
 ] as const;
 const PERIODS = [
@@ -69,7 +69,7 @@ export default function LeaderboardView() {
             <Table
               label="Leaderboard"
               heads={['Rank, name', METRICS.find(({ value }) => value === by)!.label]}
-              nothing="Nobody has traded in this time."
+              nothing="Nobody is ranked for this time."
               rows={entries.map((each) => ({
                 key: each.userId,
                 cells: [

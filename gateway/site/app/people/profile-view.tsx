@@ -36,7 +36,7 @@ export default function ProfileView() {
               <dl class="figures panel-body">
                 <Figure label="Rank by profit" value={of.rank === null ? '\u2013' : `${of.rank}`} />
                 <Figure label="Realised profit" value={gain(toMicros(of.realizedProfit))} />
-                <Figure label="Volume" value={dollars(toMicros(of.volume))} />
+                <Figure label="Volume with fees" value={dollars(toMicros(of.volume))} />
                 <Figure label="Trades" value={whole(of.trades)} />
               </dl>
             </Panel>
