@@ -10,6 +10,7 @@ import { Passwords } from './auth/passwords.js';
 import { AnswerCoder } from './coding/answer-coder.js';
 import type { Config } from './config.js';
 import { serveContract } from './contract/serve.js';
+import type { AddressKey } from './fair-use/addresses.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
 import { UnsentAnswers } from './http/answers/unsent-answers.js';
@@ -100,11 +101,10 @@ export class Servers {
     const { config, metrics, fairUse, overload, passwords, unsent, priceTicks, clock } = gateway;
     const { open: http, sockets, stream } = this;
     const others = sockets?.others;
-    const connections = new ConnectionCap(config.connections, stream, elapsedMs, others);
+    const isKnown = (address: AddressKey) => passwords.queue.isKnown(address);
+    const connections = new ConnectionCap(config.connections, stream, elapsedMs, others, isKnown);
     sockets?.watch(connections);
-    http.mount((router) => {
-      router.onConnection((response, change) => connections.changed(response, change));
-    });
+    http.mount((router) => router.capConnections(connections));
     const own = { http, connections, unsent };
     const shown = sockets?.added(own) ?? own;
     const clients = { fairUse, overload, signIns: passwords.queue, stream };

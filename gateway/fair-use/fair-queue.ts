@@ -86,6 +86,10 @@ export class FairQueue {
     this.known.add(address);
   }
 
+  isKnown(address: AddressKey): boolean {
+    return this.known.has(address);
+  }
+
   /** Refuses all waiting and future tasks. The running task continues. */
   close(): void {
     this.isClosed = true;

@@ -18,6 +18,7 @@
  */
 import * as uWS from 'uWebSockets.js';
 import type { Cancelling } from '../commands/cancels.js';
+import type { ConnectionCap } from '../fair-use/connections.js';
 import type { FieldProblems } from '../json/problems.js';
 import { type ReceivedBody, receiveBody } from './body.js';
 import { cannotListen } from './listen-addresses.js';
@@ -81,6 +82,7 @@ export interface ServerRouter extends Pick<Router, 'on' | 'receive' | 'listen' |
 export class Router {
   private readonly app = uWS.App();
   private listening: ListenSocket | null = null;
+  private cap: ConnectionCap | null = null;
 
   constructor(
     private readonly trustProxy: boolean,
@@ -120,9 +122,10 @@ export class Router {
     });
   }
 
-  /** Reports each connection that opens (`change` is 1) or closes (-1). */
-  onConnection(handler: (response: uWS.HttpResponse, change: number) => void): void {
-    this.app.filter(handler);
+  /** Tells the cap of each connection and each request. */
+  capConnections(cap: ConnectionCap): void {
+    this.cap = cap;
+    this.app.filter((response, change) => cap.changed(response, change));
   }
 
   /** Sends a text, or the bytes of one, to every WebSocket subscribed to the topic. */
@@ -173,6 +176,7 @@ export class Router {
   private register(verb: Verb, path: string, handler: Handler): void {
     const known = METHODS[verb];
     this.app[verb](path, (response, raw) => {
+      this.cap?.requested(response);
       const request = new Request(raw, known ?? raw.getMethod(), this.trustProxy);
       if (request.problems === null) handler(response, request, raw);
       else this.refuse(response, request, request.problems, raw);

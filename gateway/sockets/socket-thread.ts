@@ -81,7 +81,7 @@ class SocketThread {
       const open = this.begin(response, request, raw, REFUSED);
       this.handOver(open, NO_BODY);
     });
-    this.router.onConnection((response, change) => this.cap.changed(response, change));
+    this.router.capConnections(this.cap);
     this.register();
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
     this.answers.sleep();

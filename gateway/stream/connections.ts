@@ -1,12 +1,24 @@
-/** All open connections, by user, and their number by address. */
+/**
+ * All open connections, by user, and their number by address: who may open another. Newcomers,
+ * whose accounts have cost nothing, count by address and share a half (engine/RULES.md, Room).
+ */
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
+import { mayTake } from '../fair-use/shares.js';
 import type { Connection } from './connection.js';
+
+/** These parts of all are assured to an address of newcomers, and to another user. */
+const ASSURED_PART_OF_ADDRESS = 1_000;
+const ASSURED_PART_OF_USER = 2_000;
 
 export class Connections {
   private readonly open = new Set<Connection>();
   private readonly byUser = new Map<number, Set<Connection>>();
   private readonly countsByAddress = new Map<AddressKey, number>();
+  private readonly newcomers = new Set<Connection>();
+
+  /** `isNewcomer`: also for 0, nobody. */
+  constructor(private readonly isNewcomer: (userId: number) => boolean) {}
 
   get count(): number {
     return this.open.size;
@@ -20,10 +32,12 @@ export class Connections {
     this.open.add(connection);
     this.countsByAddress.set(connection.address, this.countFrom(connection.address) + 1);
     if (connection.userId !== 0) this.index(connection);
+    if (this.isNewcomer(connection.userId)) this.newcomers.add(connection);
   }
 
   remove(connection: Connection): void {
     this.open.delete(connection);
+    this.newcomers.delete(connection);
     const left = this.countFrom(connection.address) - 1;
     if (left > 0) this.countsByAddress.set(connection.address, left);
     else this.countsByAddress.delete(connection.address);
@@ -36,6 +50,20 @@ export class Connections {
   signIn(connection: Connection, session: Session): void {
     connection.signIn(session);
     this.index(connection);
+    if (!this.isNewcomer(session.userId)) this.newcomers.delete(connection);
+  }
+
+  /** Whether a connection of the user (0: nobody) may be opened, of `size` in all. */
+  mayOpen(address: AddressKey, userId: number, size: number): boolean {
+    const used = this.count;
+    if (!this.isNewcomer(userId)) {
+      const assured = Math.ceil(size / ASSURED_PART_OF_USER);
+      return mayTake({ size, used, mine: this.countOfUser(userId), assured, isTrusted: true });
+    }
+    const assured = Math.ceil(size / ASSURED_PART_OF_ADDRESS);
+    const asked = { mine: this.countFrom(address), assured, isTrusted: false };
+    const half = { size: Math.floor(size / 2), used: this.newcomers.size };
+    return mayTake({ size, used, ...asked }) && mayTake({ ...half, ...asked });
   }
 
   countFrom(address: AddressKey): number {

@@ -8,6 +8,7 @@
  * read, is closed.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
+import { ESTABLISHED_MICRO_POINTS } from '../../engine/interface/parameters.js';
 import { isAllowed } from '../auth/allowed-addresses.js';
 import type { Session } from '../auth/sessions.js';
 import { addressKey } from '../fair-use/addresses.js';
@@ -46,9 +47,9 @@ const CHECK_AFTER_CHARACTERS = 256 * 1024;
 const LAST_READS_MS = 500;
 
 export class StreamServer {
-  private readonly connections = new Connections();
+  private readonly connections = new Connections((userId) => this.isNewcomer(userId));
   /** Of replicas' clients, for their orders; they count as connections at their replica. */
-  private readonly forwarded = new Connections();
+  private readonly forwarded = new Connections(() => false);
   private readonly hub: Hub;
   private readonly backlogs: Backlogs;
   /** Connections closed by the exchange, by reason. */
@@ -213,7 +214,11 @@ export class StreamServer {
     const { connections, limits } = this;
     const { address } = handshake;
     const { streamsPerAddress } = this.gateway.config.connections;
-    if (connections.count >= limits.connections) {
+    const mayOpen =
+      streamsPerAddress === 0
+        ? connections.count < limits.connections
+        : connections.mayOpen(address, session?.userId ?? 0, limits.connections);
+    if (!mayOpen) {
       const fields = { connections: connections.count };
       this.gateway.warnings.warn(fields, 'a stream connection was refused');
       handshake.refuseUnavailable();
@@ -226,6 +231,11 @@ export class StreamServer {
     ) {
       handshake.refuseLimitReached(userLimitMessage(limits));
     } else handshake.accept<SocketData>({ connection: this.connectionFor(handshake, session) });
+  }
+
+  private isNewcomer(userId: number): boolean {
+    const points = this.gateway.sequencer.engine.account(userId)?.microPoints ?? 0;
+    return points < ESTABLISHED_MICRO_POINTS;
   }
 
   private connectionFor(handshake: Handshake, session: Session | null): Connection {

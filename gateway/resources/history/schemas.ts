@@ -29,7 +29,8 @@ export const UserTradesQuery = z.strictObject({
 export const LeaderboardQuery = z.strictObject({
   ...request.own,
   metric: z.enum(['profit', 'volume', 'points']).default('profit').meta({
-    description: 'Realised profit net of fees, dollars spent on purchases that paid a fee, or points',
+    description:
+      'Realised profit net of fees, dollars spent on purchases that paid a fee, or points',
     default: 'profit',
   }),
   period: z.enum(['all', 'day', 'week']).default('all').meta({

@@ -30,14 +30,15 @@ async function isLetIn(): Promise<StreamClient | null> {
 }
 
 describe('the limit of', () => {
-  withServer(
-    streamLimits({
+  withServer({
+    ...streamLimits({
       subscriptions: 3,
       operationsBurst: 12,
       operationsPerSecond: 0.001,
       connections: 4,
     }),
-  );
+    connections: { total: 100, perAddress: 0, streamsPerAddress: 0 },
+  });
 
   test('subscriptions', async () => {
     const client = await connect();
@@ -85,6 +86,20 @@ describe('connections of one address', () => {
   test('are limited, and free their places when they end', async () => {
     const [first] = [await connect(), await connect()];
     expect(await refusal({})).toEqual([422, 'limit_reached']);
+    await first!.hangUp();
+    await eventually(async () => (await isLetIn()) !== null);
+  });
+});
+
+describe('connections of newcomers', () => {
+  withServer({
+    ...streamLimits({ connections: 16 }),
+    connections: { total: 100, perAddress: 0, streamsPerAddress: 16 },
+  });
+
+  test('are fewer from one address the more there are', async () => {
+    const [first] = [await connect(), await connect()];
+    expect(await refusal({})).toEqual([503, 'unavailable']);
     await first!.hangUp();
     await eventually(async () => (await isLetIn()) !== null);
   });
