@@ -13,7 +13,7 @@ import type { JournalPlace } from '../persistence/replication/source.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
 import { type AccessKey, AccessKeys } from './auth/access-keys.js';
-import { readSecrets, sessionSecrets } from './auth/secret.js';
+import { fingerprint, readSecrets, sessionSecrets } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
 import { contractFiles } from './contract/serve.js';
@@ -332,12 +332,16 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     log.info({ host: config.operationsHost, port: operationsPort }, 'open to operators');
   if (replicas !== null) await listenToReplicas(replicas, parts);
   const { address, port, socketsPort } = await servers.listen();
-  parts.replicated?.serves(address);
+  const serves = ([signing]: readonly Buffer[]) =>
+    parts.replicated?.serves(address, fingerprint(signing!, parts.replicated.epoch));
+  serves(await existingSecrets(config));
   const stop = () => ending.stop();
   const reload = async (again: Config) => {
     const keys = await keysOfReplicas(again);
-    servers.replaceAccess(again, await existingSecrets(again));
+    const secrets = await existingSecrets(again);
+    servers.replaceAccess(again, secrets);
     replicas?.replaceKeys(keys!);
+    serves(secrets);
   };
   return { address, port, socketsPort, operationsPort, sequencer, stop, reload };
 }

@@ -8,7 +8,7 @@
  * others. It is not in the journal, because anyone who can read the journal could then sign tokens.
  * The operator copies the file, and may name another place for it.
  */
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { existsSync, fsyncSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPrivateText, withFile } from '../../persistence/storage/files.js';
@@ -27,6 +27,11 @@ export function sharedSecrets(path: string): Buffer[] {
     `there is no ${path}. Copy the file ${SECRET_FILE} from the leader's data folder, so that ` +
       'sessions work here, too',
   );
+}
+
+/** Shows whether two have the same secret, and nothing of it. Another one in each epoch. */
+export function fingerprint(secret: Buffer, epoch: number): string {
+  return createHmac('sha256', secret).update(`session secret, epoch ${epoch}`).digest('hex');
 }
 
 /** Reads the secrets or makes one. Throws if the file is invalid or accessible to others. */

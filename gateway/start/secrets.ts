@@ -3,11 +3,13 @@
  * read before anything else: a standby that could not read them would only end when it has to lead.
  */
 import { join } from 'node:path';
+import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
 import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import type { AccessKey } from '../auth/access-keys.js';
-import { sharedSecrets } from '../auth/secret.js';
+import { fingerprint, sharedSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
 import { readReplicaKeys, replicaKeysOf } from '../forwarding/key.js';
+import type { Log } from '../observe/log.js';
 import { withVariable } from './config-error.js';
 
 /** Of sessions; null: they are in the data folder. @throws ConfigError that names the variable */
@@ -38,4 +40,19 @@ export function existingSecrets({
   const name = file === '' ? 'DATA_FOLDER' : 'SESSION_SECRET_FILE';
   const path = file === '' ? join(dataFolder, SECRET_FILE) : file;
   return withVariable(name, () => sharedSecrets(path), [Error]);
+}
+
+/** Says so when this process, if it took over, would not accept what the leader signs. */
+export async function compareSecrets(
+  { config, log }: { config: Config; log: Log },
+  { epoch, secret }: Leader,
+): Promise<void> {
+  if (secret === '') return;
+  const own = await existingSecrets(config).catch(() => []);
+  if (own.some((each) => fingerprint(each, epoch) === secret)) return;
+  log.error(
+    { epoch },
+    'AT A TAKEOVER EVERY USER WOULD BE SIGNED OUT: this exchange has not the session secret of the ' +
+      `leader. Copy the leader's file ${SECRET_FILE} here, mode 0600, and start this one again`,
+  );
 }

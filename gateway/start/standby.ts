@@ -28,6 +28,7 @@ import { hostAndPort } from '../http/listen-addresses.js';
 import type { Log } from '../observe/log.js';
 import { freeBytesAt } from '../observe/standing.js';
 import { elapsedMs, machineMs } from '../time/clock.js';
+import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
 
 const RETRY_AFTER_MS = 200;
@@ -144,11 +145,14 @@ async function leadership(
     address: hostAndPort(config.host, port),
     sequence: () => tail.sequence,
   };
-  const onWaiting = ({ epoch, serving }: Leader) =>
+  const onWaiting = (leader: Leader) => {
+    const { epoch, serving } = leader;
     log.info(
       serving === '' ? { epoch } : { epoch, serving },
       'another exchange leads: this one waits',
     );
+    void compareSecrets(options, leader);
+  };
   const journal = await retried(
     () => PostgresJournal.takeOver({ address, isUnreplicated, standby, signal, onWaiting }),
     options,

@@ -109,9 +109,9 @@ export class ReplicatedFolder {
     this.journal.advertise(address);
   }
 
-  /** Says in the journal where this leader serves clients. */
-  serves(address: string): void {
-    this.journal.serves(address);
+  /** Says in the journal where this leader serves clients, and with which secret. */
+  serves(address: string, secret: string): void {
+    this.journal.serves(address, secret);
   }
 
   /** `asked` is called once, when a standby is to take over: the journal must then be closed. */

@@ -11,6 +11,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { JournalError } from '../../journal/errors.js';
 import {
@@ -57,7 +58,7 @@ export interface PostgresJournalOptions {
   isUnreplicated: boolean;
   /** Do not wait until the lease of the present leader is over. */
   isForced?: boolean;
-  /** Called while another leader's lease runs, and again when another one leads or serves. */
+  /** Called while another leader's lease runs, and again when what is known of it changes. */
   onWaiting?: (leader: Leader) => void;
   /** Says in the journal, while it waits, that it is ready to take over. */
   standby?: Standby;
@@ -70,6 +71,8 @@ export interface Leader {
   epoch: number;
   /** Where it takes commands of clients; empty until it does. */
   serving: string;
+  /** A fingerprint of the secret with which it signs sessions; empty until it serves. */
+  secret: string;
 }
 
 export interface Standby {
@@ -90,7 +93,7 @@ export class PostgresJournal implements CommitLog {
   private renewing: Promise<void> | null = null;
   private waiting = 0;
   /** What each renewal says. */
-  private said = { address: '', serving: '' };
+  private said = { address: '', serving: '', secret: '' };
   private isWatching = false;
 
   private constructor(
@@ -169,9 +172,9 @@ export class PostgresJournal implements CommitLog {
     this.renewNow();
   }
 
-  /** Says where this leader serves clients, which it does from now on. */
-  serves(serving: string): void {
-    this.said = { ...this.said, serving };
+  /** Says where this leader serves clients, which it does from now on, and with which secret. */
+  serves(serving: string, secret: string): void {
+    this.said = { ...this.said, serving, secret };
     this.renewNow();
   }
 
@@ -252,10 +255,10 @@ export class PostgresJournal implements CommitLog {
     if (this.failure === null && this.renewing === null) this.renew();
   }
 
-  private async renewed({ address, serving }: PostgresJournal['said']): Promise<void> {
+  private async renewed({ address, serving, secret }: PostgresJournal['said']): Promise<void> {
     const unanswered = this.watch();
     try {
-      const values = [this.epoch, LEASE_MS, address, serving];
+      const values = [this.epoch, LEASE_MS, address, serving, secret];
       const { rows } = await this.client.query({ name: 'renew', text: RENEW_SQL, values });
       this.checkRow(rows[0]);
       this.waiting = Number(rows[0]?.standbys ?? 0);
@@ -351,8 +354,8 @@ async function leadership(
         await ask(WAITING_SQL, [id, address, sequence()], true);
       }
       const [row] = await ask(LEADER_SQL, [], true);
-      const leads = { epoch: Number(row.epoch), serving: row.serving };
-      if (leads.epoch !== known?.epoch || leads.serving !== known.serving) onWaiting?.(leads);
+      const leads = { epoch: Number(row.epoch), serving: row.serving, secret: row.secret };
+      if (!isDeepStrictEqual(leads, known)) onWaiting?.(leads);
       known = leads;
     }
     await delay(ASK_EVERY_MS, undefined, { ...(signal === undefined ? {} : { signal }) });

@@ -4,10 +4,11 @@
  *   writer    one row: who writes, and up to where. `epoch` grows with each leader. An append and a
  *             takeover lock this row, so each append is wholly before or after a takeover.
  *             `address` is where the leader takes the requests of gateways and `serving` where it
- *             takes those of clients, both empty until it does; `renewed` is the time of the last
- *             change, which a leader makes several times a second. `successor` is the standby that
- *             is asked to take over, empty without such a request: the leader then ends its lease,
- *             and for a while only that standby may lead.
+ *             takes those of clients, both empty until it does; `secret` is a fingerprint of the
+ *             secret with which it signs sessions, from which nobody gets the secret; `renewed` is
+ *             the time of the last change, which a leader makes several times a second. `successor`
+ *             is the standby that is asked to take over, empty without such a request: the leader
+ *             then ends its lease, and for a while only that standby may lead.
  *   standby   a row for each exchange that waits to take over: how far it is, and when it said so
  *   batch     the rows of the journal as format.ts has them, and the epoch that wrote each
  *
@@ -27,6 +28,7 @@ export const SCHEMA_SQL = `
     leader text NOT NULL,
     address text NOT NULL DEFAULT '',
     serving text NOT NULL DEFAULT '',
+    secret text NOT NULL DEFAULT '',
     successor text NOT NULL DEFAULT '',
     renewed timestamptz NOT NULL DEFAULT now(),
     expires timestamptz NOT NULL
@@ -85,7 +87,7 @@ export const TAKE_OVER_SQL = `
   WITH won AS (
     UPDATE writer
     SET epoch = CASE WHEN leader = $1 THEN epoch ELSE epoch + 1 END, leader = $1,
-      address = '', serving = '', successor = '', renewed = now(),
+      address = '', serving = '', secret = '', successor = '', renewed = now(),
       expires = now() + $2 * interval '1 millisecond'
     WHERE leader = $1 OR $3
       OR expires <= now() - interval '2 seconds'
@@ -103,7 +105,7 @@ export const TAKE_OVER_SQL = `
  */
 export const RENEW_SQL = `
   UPDATE writer
-  SET address = $3, serving = $4, renewed = now(),
+  SET address = $3, serving = $4, secret = $5, renewed = now(),
     expires = now() + $2 * interval '1 millisecond'
   WHERE epoch = $1
   RETURNING successor, ${SETTINGS},
@@ -125,7 +127,7 @@ export const STANDBYS_SQL = `
 export const HAND_OVER_SQL = 'UPDATE writer SET successor = $2 WHERE epoch = $1';
 export const WITHDRAW_SQL = "UPDATE writer SET successor = '' WHERE epoch = $1";
 export const LEADER_SQL = `
-  SELECT epoch, serving, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "atMs"
+  SELECT epoch, serving, secret, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "atMs"
   FROM writer`;
 
 /**

@@ -77,6 +77,16 @@ function takeoverMs({ server }: Node): number {
   return at('"listening"') - at('this exchange leads now');
 }
 
+test('a standby with another session secret says what that costs, one with the same does not', async () => {
+  const leader = lead();
+  await listening(leader);
+  const same = await standBy(leader);
+  const other = spawn(machines.newFolder(), { ROLE: 'standby' });
+  await eventually(() => other.server.stderr.includes('EVERY USER WOULD BE SIGNED OUT'));
+  expect(same.server.stderr).toContain('this one waits');
+  expect(same.server.stderr).not.toContain('SIGNED OUT');
+});
+
 /** For those who measure: MEASURE=on. */
 function report(text: string): void {
   if (process.env['MEASURE'] === 'on') process.stdout.write(`${text}\n`);

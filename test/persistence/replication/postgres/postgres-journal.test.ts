@@ -100,7 +100,7 @@ test('a process that has just started leaves the lead to a warm standby', async 
   const first = await Promise.race([cold.then(() => 'cold'), warm.then(() => 'warm')]);
   expect(first).toBe('warm');
   const leads = await warm;
-  leads.serves('http://10.0.0.2:3000');
+  leads.serves('http://10.0.0.2:3000', '');
   // The loser is told who leads now.
   await eventually(() => waiting.at(-1) === leads.epoch);
   await leads.close();
