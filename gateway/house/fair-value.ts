@@ -27,6 +27,8 @@ export interface FairValue {
   probability: number;
   /** Standard deviation of that probability over the next second. */
   perSecond: number;
+  /** By how much it is wrong if the volatility is, per unit of the volatility's logarithm. */
+  perVolatility: number;
 }
 
 export function fairValue(input: FairValueInput): FairValue {
@@ -39,10 +41,16 @@ export function fairValue(input: FairValueInput): FairValue {
     weight === 1 ? priceMicros : weight * priceMicros + (1 - weight) * input.averageMicros;
   const deviation = priceMicros * volatility * Math.sqrt(varianceMs);
   const distance = mean - startPriceMicros;
-  if (deviation === 0) return { probability: distance >= 0 ? 1 : 0, perSecond: 0 };
+  if (deviation === 0)
+    return { probability: distance >= 0 ? 1 : 0, perSecond: 0, perVolatility: 0 };
   const z = distance / deviation;
   const movePerSecond = weight * priceMicros * volatility * Math.sqrt(1_000);
-  return { probability: normalCdf(z), perSecond: (normalDensity(z) / deviation) * movePerSecond };
+  const density = normalDensity(z);
+  return {
+    probability: normalCdf(z),
+    perSecond: (density / deviation) * movePerSecond,
+    perVolatility: density * Math.abs(z),
+  };
 }
 
 export function normalDensity(x: number): number {

@@ -74,7 +74,7 @@ interface MarketMakerOptions {
 interface AssetState {
   readonly prices: RecentPrices;
   readonly losses: FillLosses;
-  /** Of the fair value, in the time by which a taker's price can be newer. */
+  /** Of the fair value from what a taker can know. */
   deviationTicks: number;
   short: boolean;
 }
@@ -209,8 +209,12 @@ export class MarketMaker {
     nowMs: number,
   ): Wanted {
     const { marketId } = market;
-    const { probability, perSecond } = this.fairOf(market, nowMs);
-    const deviationTicks = perSecond * MICROS_PER_SET * Math.sqrt(state.prices.horizonMs / 1_000);
+    const { prices } = state;
+    const { probability, perSecond, perVolatility } = this.fairOf(market, nowMs);
+    const aheadMs = Math.max(prices.horizonMs, nowMs - prices.last!.observedAtMs);
+    const moved = perSecond * Math.sqrt(aheadMs / 1_000);
+    const misjudged = perVolatility * prices.volatilityError;
+    const deviationTicks = Math.hypot(moved, misjudged) * MICROS_PER_SET;
     state.deviationTicks = deviationTicks;
     const half = halfSpreadTicks(deviationTicks, state.losses.extraDeviations(nowMs));
     const position = this.engine.position(this.userId, marketId);

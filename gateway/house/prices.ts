@@ -17,6 +17,7 @@ const YEAR_MS = 365.25 * 86_400_000;
 
 /** Standard deviation of the price's logarithm over a year: initial, minimum and maximum. */
 const ASSUMED_ANNUAL = 0.6;
+const ASSUMED_ERROR = 0.05;
 const MIN_ANNUAL = 0.25;
 const MAX_ANNUAL = 5;
 
@@ -32,6 +33,8 @@ export class RecentPrices {
   /** Sums of squared moves of the logarithm and of their durations, both decaying. */
   private squares = ASSUMED_ANNUAL ** 2 * (HALF_LIFE_MS / YEAR_MS);
   private squaresMs = HALF_LIFE_MS;
+  /** Sum of squared durations: the fewer moves there are, the less is known. */
+  private durationSquares = 2 * (ASSUMED_ERROR * HALF_LIFE_MS) ** 2;
   private meanHorizonMs: number | null = null;
 
   /** `nowMs`: when it came. Ignores a price that is older than the last one. */
@@ -60,6 +63,11 @@ export class RecentPrices {
   get volatility(): number {
     const annual = Math.sqrt((this.squares / this.squaresMs) * YEAR_MS);
     return Math.min(Math.max(annual, MIN_ANNUAL), MAX_ANNUAL) / Math.sqrt(YEAR_MS);
+  }
+
+  /** Standard error of the volatility's logarithm. */
+  get volatilityError(): number {
+    return Math.sqrt(this.durationSquares / 2) / this.squaresMs;
   }
 
   /** Time-weighted average price over [fromMs, toMs); null: no price was in force. */
@@ -91,6 +99,7 @@ export class RecentPrices {
       const fade = 0.5 ** (tookMs / HALF_LIFE_MS);
       this.squares = this.squares * fade + Math.log(priceMicros / this.sampledMicros) ** 2;
       this.squaresMs = this.squaresMs * fade + tookMs;
+      this.durationSquares = this.durationSquares * fade ** 2 + tookMs ** 2;
     }
     this.sampledMicros = priceMicros;
     this.sampledAtMs = atMs;

@@ -36,15 +36,15 @@ const SIZED_BY_TICKS = 25;
 const BASE_HALF_SPREAD_TICKS = 5;
 const MAX_HALF_SPREAD_TICKS = 300;
 /** Standard deviations of the fair value in half a spread, and more for each of the extra ones. */
-const USUAL_DEVIATIONS = 2;
+const USUAL_DEVIATIONS = 4;
 const DEVIATIONS_PER_EXTRA = 2;
 /** Shift of the quotes at the cap of the exposure. */
 const MAX_SKEW_TICKS = 30;
 
 /**
- * Half the distance between bid and ask: a base, and what the fair value may move in the time by
- * which a taker's price can be newer than the house's. `deviationTicks` is its standard deviation
- * in that time, `extraDeviations` what takers have lately shown to know.
+ * Half the distance between bid and ask: a base, and how far the fair value may be from what a
+ * taker knows, whose price can be newer. `deviationTicks` is the standard deviation of that,
+ * `extraDeviations` what takers have lately shown to know.
  */
 export function halfSpreadTicks(deviationTicks: number, extraDeviations: number): number {
   const deviations = USUAL_DEVIATIONS + DEVIATIONS_PER_EXTRA * extraDeviations;

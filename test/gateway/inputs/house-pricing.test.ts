@@ -143,9 +143,12 @@ describe('the fair value', () => {
     const below = { ...at100k, averageMicros: 99_999_000_000 };
     expect(fairValue({ ...above, remainingMs: 100 }).probability).toBeGreaterThan(0.999);
     expect(fairValue({ ...below, remainingMs: 100 }).probability).toBeLessThan(0.001);
-    expect(fairValue({ ...above, remainingMs: 0 })).toEqual({ probability: 1, perSecond: 0 });
-    expect(fairValue({ ...below, remainingMs: 0 })).toEqual({ probability: 0, perSecond: 0 });
-    expect(fairValue({ ...at100k, remainingMs: 0 })).toEqual({ probability: 1, perSecond: 0 });
+    expect(fairValue({ ...above, remainingMs: 0 })).toMatchObject({ probability: 1, perSecond: 0 });
+    expect(fairValue({ ...below, remainingMs: 0 })).toMatchObject({ probability: 0, perSecond: 0 });
+    expect(fairValue({ ...at100k, remainingMs: 0 })).toMatchObject({
+      probability: 1,
+      perSecond: 0,
+    });
   });
 
   test('is continuous where the last minute begins', () => {
@@ -167,6 +170,14 @@ describe('the fair value', () => {
     const moved = fairValue({ ...input, priceMicros: input.priceMicros + move / 100 }).probability;
     const slope = (moved - fairValue(input).probability) * 100;
     expect(fairValue(input).perSecond / slope).toBeCloseTo(1, 2);
+  });
+
+  test('is off by as much as predicted if the volatility is', () => {
+    const input = { ...at100k, priceMicros: 100_040_000_000, remainingMs: 200_000 };
+    const volatility = input.volatility * Math.exp(0.001);
+    const { probability, perVolatility } = fairValue(input);
+    const slope = (probability - fairValue({ ...input, volatility }).probability) / 0.001;
+    expect(perVolatility / slope).toBeCloseTo(1, 2);
   });
 });
 
@@ -209,11 +220,17 @@ describe('recent prices', () => {
     const prices = new RecentPrices();
     let price = 95_000_000_000;
     let sum = 0;
+    let errors = 0;
     for (let i = 0; i < 20_000; i++) {
       price *= Math.exp(perMs(annual) * Math.sqrt(everyMs) * normal());
       add(prices, Math.round(price), START_MS + i * everyMs);
-      if (i >= 10_000) sum += prices.volatility ** 2;
+      if (i < 10_000) continue;
+      sum += prices.volatility ** 2;
+      errors += (Math.log(prices.volatility / perMs(annual)) / prices.volatilityError) ** 2;
     }
+    // As far off as it says, from what are few independent moves.
+    expect(errors / 10_000).toBeGreaterThan(0.2);
+    expect(errors / 10_000).toBeLessThan(5);
     const found = Math.sqrt((sum / 10_000) * YEAR_MS);
     expect(found / annual).toBeGreaterThan(0.88);
     expect(found / annual).toBeLessThan(1.12);

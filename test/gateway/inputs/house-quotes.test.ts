@@ -182,8 +182,8 @@ describe('a plan', () => {
 
   test('is wider the faster the fair value moves and the more takers know, up to a limit', () => {
     expect(halfSpreadTicks(0, 0)).toBe(5);
-    expect(halfSpreadTicks(10, 0)).toBe(25);
-    expect(halfSpreadTicks(10, 1.5)).toBe(55);
+    expect(halfSpreadTicks(10, 0)).toBe(45);
+    expect(halfSpreadTicks(10, 1.5)).toBe(75);
     expect(halfSpreadTicks(10, 100)).toBe(300);
   });
 });

@@ -116,7 +116,7 @@ describe('a first start', () => {
       expect(fillsInFull(outcome, 500)).toBe(true);
       const { valueMicros, filledLots } = quoteOf(outcome, 10);
       expect(valueMicros / filledLots).toBeGreaterThan(500);
-      expect(valueMicros / filledLots).toBeLessThan(530);
+      expect(valueMicros / filledLots).toBeLessThan(540);
     }
     expect(marketId(1)).toBe(0);
     price(3_300, 1);
