@@ -529,20 +529,4 @@ describe('damage', () => {
     await expectEverything(follower);
     expect(follower.log.of('error')).toEqual([]);
   });
-
-  it('the checks when opening throw only HistoryDamage', async () => {
-    const folder = folders.copy(complete);
-    await change(folder, 'UPDATE progress SET sequence = sequence + 1');
-    await expect(HistoryStore.open(folder)).rejects.toThrow(HistoryDamage);
-    const other = folders.copy(complete);
-    await change(
-      other,
-      'UPDATE market SET tradeCount = tradeCount + 1 WHERE marketId = (SELECT max(marketId) FROM market)',
-    );
-    const store = await HistoryStore.open(other);
-    await expect(checkHistory(store.database, store.progress)).rejects.toThrow(
-      /table market, marketId \d+/,
-    );
-    await store.close();
-  });
 });
