@@ -46,7 +46,13 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
   const { config, log, onLost } = options;
   const { dataFolder: folder, acceptMissingMark, segmentBytes, journal } = config;
   if (journal === null) {
-    const folderOptions = { folder, acceptMissingMark, segmentBytes, hashFile: hashFileInThread };
+    const folderOptions = {
+      folder,
+      acceptMissingMark,
+      segmentBytes,
+      hashFile: hashFileInThread,
+      onLost,
+    };
     const lock = () => DataFolder.lock(folderOptions);
     const data = await withVariable('DATA_FOLDER', lock);
     return { data, place: { folder }, replicated: null };

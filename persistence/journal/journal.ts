@@ -47,6 +47,8 @@ export interface JournalOptions {
   segmentBytes?: number | undefined;
   /** SHA-256 of a full segment. Default: in this thread, which blocks. */
   hashFile?: ((path: string) => Promise<Buffer>) | undefined;
+  /** Called when a file is no longer under its name: nothing is committed any more. */
+  onLost?: ((error: JournalError) => void) | undefined;
 }
 
 export class Journal implements CommitLog {
@@ -108,8 +110,9 @@ export class Journal implements CommitLog {
     const hash = hashOf(batch, this.position.hash);
     const settle = (error: Error | null) => {
       this.writing = false;
-      this.failure =
+      const failure =
         error === null ? this.committed({ sequence: lastSequence, hash, digest }) : failed(error);
+      this.failure ??= failure;
       done(this.failure);
     };
     this.writing = true;
@@ -203,12 +206,15 @@ export class Journal implements CommitLog {
       return failed(error as Error);
     }
     this.position = end;
-    return this.ownFiles.problem;
+    return null;
   }
 
   private filesOf({ number }: OpenSegment): OwnFiles {
     const { path } = segmentAt(this.folder, number);
-    return new OwnFiles([path, `${path}-wal`, join(this.folder, HEAD_FILE)]);
+    return new OwnFiles([path, `${path}-wal`, join(this.folder, HEAD_FILE)], (problem) => {
+      this.failure ??= problem;
+      this.options.onLost?.(problem);
+    });
   }
 }
 

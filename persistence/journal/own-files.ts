@@ -2,7 +2,8 @@
  * Whether the files that a journal writes are still those under their names. A file that somebody
  * has removed or replaced takes commits as before, and nobody can open it again.
  *
- * Always holds: it looks once a second, so a commit costs nothing more.
+ * Always holds: it looks once a second, also when nothing is committed, so a commit costs nothing
+ * more.
  */
 import { statSync } from 'node:fs';
 import { FilesGone } from './errors.js';
@@ -10,12 +11,14 @@ import { FilesGone } from './errors.js';
 const LOOK_EVERY_MS = 1_000;
 
 export class OwnFiles {
-  /** What is wrong; null: nothing was, a second ago at most. */
-  problem: FilesGone | null = null;
   private readonly ids: string[];
   private readonly timer: NodeJS.Timeout;
 
-  constructor(private readonly paths: readonly string[]) {
+  /** @param onGone called once. */
+  constructor(
+    private readonly paths: readonly string[],
+    private readonly onGone: (problem: FilesGone) => void,
+  ) {
     this.ids = paths.map(idOf);
     this.timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
   }
@@ -28,11 +31,13 @@ export class OwnFiles {
     const at = this.paths.findIndex((path, i) => idOf(path) !== this.ids[i]);
     if (at === -1) return;
     this.close();
-    this.problem = new FilesGone(
-      `${this.paths[at]} was removed, moved or replaced while the exchange wrote to it, and what is ` +
-        'in the file that it wrote to is lost unless that one is put back. It stops now. Put it back ' +
-        'if it was moved; otherwise restore a backup into a new folder.',
-      null,
+    this.onGone(
+      new FilesGone(
+        `${this.paths[at]} was removed, moved or replaced while the exchange wrote to it, and what is ` +
+          'in the file that it wrote to is lost unless that one is put back. It stops now. Put it back ' +
+          'if it was moved; otherwise restore a backup into a new folder.',
+        null,
+      ),
     );
   }
 }

@@ -8,6 +8,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { Engine } from '../../engine/engine.js';
+import type { JournalError } from '../journal/errors.js';
 import { type FolderLock, hasLock, lockFolder } from '../journal/folder-lock.js';
 import { type FoundJournal, Journal } from '../journal/journal.js';
 import type { Durability } from '../journal/open-segment.js';
@@ -36,6 +37,8 @@ export interface DataFolderOptions {
   segmentBytes?: number | undefined;
   /** SHA-256 of a full segment. Default: in this thread, which blocks. */
   hashFile?: ((path: string) => Promise<Buffer>) | undefined;
+  /** Called when somebody has removed or replaced a file of the journal: the process must end. */
+  onLost?: ((error: JournalError) => void) | undefined;
 }
 
 /**
@@ -110,8 +113,8 @@ export class DataFolder {
 
   /** Opens the journal, which holds the lock from now on. Called once. */
   async openJournal(): Promise<Journal> {
-    const { folder, durability = 'full', segmentBytes, hashFile } = this.options;
-    const options = { folder, durability, segmentBytes, hashFile };
+    const { folder, durability = 'full', segmentBytes, hashFile, onLost } = this.options;
+    const options = { folder, durability, segmentBytes, hashFile, onLost };
     const journal = await Journal.open(options, this.found, this.folderLock);
     this.isLocked = false;
     return journal;
