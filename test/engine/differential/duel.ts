@@ -27,6 +27,7 @@ import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 import type { QuoteRequest } from '../../support/naive-engine/views.js';
+import { watchRows } from './touched-rows.js';
 
 /** A quote request: a buy by amount, a buy by size, or a sale. */
 const QUOTES: Omit<QuoteRequest, 'marketId' | 'userId'>[] = [
@@ -61,6 +62,7 @@ export class Duel {
   ) {
     this.engine = new Engine(sizes);
     this.naive = new NaiveEngine(sizes);
+    watchRows(this.engine);
   }
 
   apply(command: Command, atMs: number): void {
