@@ -186,7 +186,7 @@ describe('the user channel', () => {
       { kind: 'withdraw', ...transfer, reference: 'out' },
     );
     const own = { userId: 4, idempotencyKey: null };
-    bench.do({ kind: 'stake', ...own, amountMicros: 10 * DOLLAR });
+    bench.do({ kind: 'stake', ...own, amountMicros: 100 * DOLLAR });
     bench.do(bench.rest(2, 500, 100_000));
     bench.do(
       buy({ userId: 4, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 100_000 }),
@@ -218,8 +218,8 @@ describe('the user channel', () => {
       fee: 0.25,
     });
     expect(events(dan)[4]).toMatchObject({ DOWN: 100, payout: 100, profit: 50 });
-    // 40% of the fee.
-    expect(events(dan)[7]).toEqual({ type: 'unstaked', depositId: 'd1', amount: 10, yield: 0.1 });
+    // 40% of the fee, and 1/1,000 of the stake.
+    expect(events(dan)[7]).toEqual({ type: 'unstaked', depositId: 'd1', amount: 100, yield: 0.1 });
     expect(events(ada)).toEqual([
       { type: 'referral_earned', marketId: MARKET, amount: 0.025 },
       { type: 'points_credited', marketId: MARKET, points: 2.5, reason: 'referral' },
