@@ -237,6 +237,11 @@ export class Reads {
     return priceMicros === 0 ? null : { priceMicros, sinceMs };
   }
 
+  /** The sources of the last prices; a feed that is the only one has no name. */
+  priceSources(): string[] {
+    return this.state.priceSources.names();
+  }
+
   /** All markets that the engine knows, oldest window first, then by asset. */
   marketIds(): number[] {
     return this.state.markets.ids();

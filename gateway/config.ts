@@ -54,6 +54,8 @@ export interface Config extends GatewayConfig, InputConfig {
   passwordCostLog2: number;
   /** Whether a journal without its journal.head is accepted. */
   acceptMissingMark: boolean;
+  /** Whether a demonstration is accepted in a journal of a market. */
+  acceptDemo: boolean;
   /** Whether a follower checks the journal, writes snapshots and keeps the history. */
   follower: boolean;
   /** Commands between two snapshots. */
@@ -207,6 +209,7 @@ const Variables = z.object({
   PASSWORD_COST_LOG2: number({ standard: 15, min: 10, max: 20 }),
   ACCEPT_MISSING_MARK: onOff('off'),
   ACCEPT_CLOCK: onOff('off'),
+  ACCEPT_DEMO: onOff('off'),
   FOLLOWER: onOff('on'),
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 2_000_000, min: 1_000, max: 1_000_000_000 }),
   SNAPSHOT_EVERY_SECONDS: number({ standard: 300, min: 10, max: 86_400 }),
@@ -298,6 +301,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
     acceptMissingMark: variables.ACCEPT_MISSING_MARK,
     acceptClock: variables.ACCEPT_CLOCK,
+    acceptDemo: variables.ACCEPT_DEMO,
     follower: variables.FOLLOWER,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,

@@ -35,6 +35,7 @@ import { partsFrom, routesOf, Servers } from './servers.js';
 import { siteFiles } from './site/serve.js';
 import { withVariable } from './start/config-error.js';
 import { type Data, lockData } from './start/data.js';
+import { checkDemo } from './start/demo-at-start.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
 import { existingSecrets, keysOfReplicas, sharedSessionSecrets } from './start/secrets.js';
@@ -121,6 +122,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const engine = await recoverEngine(data, log);
   if (options.inputs === undefined) {
     checkClock({ config, ticks, log, journalMs: engine.sequence === 0 ? null : engine.nowMs });
+    checkDemo({ config, engine, log });
   }
   const inputs = options.inputs ?? openInputs({ config, ticks, engine, log, onFailure: fail });
   const { clock } = inputs;

@@ -304,6 +304,7 @@ describe('the configuration', () => {
     ['PASSWORD_COST_LOG2', '9'],
     ['ACCEPT_MISSING_MARK', 'yes'],
     ['ACCEPT_CLOCK', '1'],
+    ['ACCEPT_DEMO', '1'],
     ['FOLLOWER', '1'],
     ['SNAPSHOT_EVERY_COMMANDS', '0'],
     ['SNAPSHOT_EVERY_SECONDS', '9'],

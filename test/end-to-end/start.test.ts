@@ -24,6 +24,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
+import type { Command } from '../../engine/interface/commands.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import { clockProblem } from '../../gateway/start/clock-at-start.js';
 import { affordableConnections, checkAddressSpace } from '../../gateway/start/process-limits.js';
@@ -321,26 +322,58 @@ describe('few file descriptors', () => {
   });
 });
 
+/** A journal whose last command has this time. */
+async function journalUntil(atMs: number, ...more: Command[]): Promise<void> {
+  const journal = await openJournal({ folder });
+  const engine = new Engine();
+  const records = new RecordBuffer();
+  const commands: Command[] = [{ kind: 'listAsset', symbol: 'BTC' }, ...more];
+  for (const command of commands) {
+    records.append(command, atMs);
+    engine.apply(command, atMs);
+  }
+  await append(journal, {
+    firstSequence: 1,
+    lastSequence: commands.length,
+    records: bytesOf(records),
+    digest: engine.digest(),
+  });
+  await journal.close();
+}
+
+test('a demonstration in the journal of a market is refused, unless the operator accepts it', async () => {
+  const atMs = Date.now();
+  const price = { asset: 0, priceMicros: 90_000_000_000, observedAtMs: atMs };
+  await journalUntil(
+    atMs,
+    {
+      kind: 'register',
+      username: 'ada',
+      credential: 'c',
+      referralCode: '',
+      grantMicros: 0,
+      partner: 'acme',
+    },
+    { kind: 'observeSourcePrice', ...price, source: 'coinbase' },
+    { kind: 'observeSourcePrice', ...price, source: 'kraken' },
+  );
+  const before = trace();
+  const [simulated, play] = [/coinbase and kraken, and would be simulated/, /acme.*play money/];
+  await expectRefused(start(), simulated, play, 'PRICE_FEED', 'ACCEPT_DEMO=on');
+  const asBefore = {
+    PRICE_FEED: 'coinbase,kraken',
+    COINBASE_URL: 'ws://127.0.0.1:9',
+    KRAKEN_URL: 'ws://127.0.0.1:9',
+  };
+  await expectRefused(start(asBefore), play);
+  expect(trace()).toEqual(before);
+  await expectOpen(start({ ...asBefore, STARTING_BALANCE: '0' }));
+  await expectOpen(start({ ACCEPT_DEMO: 'on' }));
+});
+
 describe('the clock', () => {
   const MINUTE = 60_000;
   const DAY = 86_400_000;
-
-  /** A journal whose last command has this time. */
-  async function journalUntil(atMs: number): Promise<void> {
-    const journal = await openJournal({ folder });
-    const engine = new Engine();
-    const records = new RecordBuffer();
-    const command = { kind: 'listAsset', symbol: 'BTC' } as const;
-    records.append(command, atMs);
-    engine.apply(command, atMs);
-    await append(journal, {
-      firstSequence: 1,
-      lastSequence: 1,
-      records: bytesOf(records),
-      digest: engine.digest(),
-    });
-    await journal.close();
-  }
 
   test('is refused more than 31 days after the last command, unless the operator accepts it', async () => {
     await journalUntil(Date.now() - 31 * DAY - MINUTE);

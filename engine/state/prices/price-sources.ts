@@ -68,6 +68,11 @@ export class PriceSources {
     return this.of(asset).reduce((newest, one) => Math.max(newest, one.observedAtMs), 0);
   }
 
+  /** The names of all, each once. */
+  names(): string[] {
+    return [...new Set(this.assets.flat().map(({ name }) => name))];
+  }
+
   archive(archive: Archive, assetCount: number): void {
     for (let asset = 0; asset < assetCount; asset++) {
       const sources = this.of(asset);

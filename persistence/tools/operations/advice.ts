@@ -44,13 +44,16 @@ function remedyOf({ message }: JournalError): string {
   return remedy?.replace('Nothing was changed. ', '') ?? "Do what is said under 'problem'.";
 }
 
+/** Not a command: only the operator knows the other variables, such as PRICE_FEED. */
+const startAs = (variables: string) => `start it as it was started before, with ${variables}`;
+
 const archiveOption = (archive: string | null) => (archive === null ? '' : ` --archive ${archive}`);
 
 function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJournal): string[] {
   const { data, backup, archive } = places;
   const { folder, damage, goodAfterBackup } = data;
   const from = archiveOption(archive);
-  const start = `  DATA_FOLDER=${folder} npm start`;
+  const start = `  ${startAs(`DATA_FOLDER=${folder}`)}`;
   if (isNew)
     return [
       'There is no journal, and nothing shows that there was one: a start makes a new, empty exchange.',
@@ -138,7 +141,7 @@ function stepsFor({ data, backup, archive, restored }: Places): Step[] {
   if (accepted !== null && !(accepted instanceof JournalError))
     steps.push({
       keeps: accepted.end.sequence,
-      commands: [`ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder} npm start`],
+      commands: [startAs(`ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder}`)],
       isInPlace: true,
     });
   if (backup !== null && backup.good > 0) {

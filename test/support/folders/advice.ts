@@ -16,7 +16,7 @@ export async function followAdvice(text: string, folder: string): Promise<Follow
   if (kept === undefined) return null;
   const keeps = Number(kept);
   for (const line of commands!.trim().split('\n')) {
-    const accepted = /^ACCEPT_MISSING_MARK=on DATA_FOLDER=(\S+) npm start$/.exec(line)?.[1];
+    const accepted = / ACCEPT_MISSING_MARK=on DATA_FOLDER=(\S+)$/.exec(line)?.[1];
     if (accepted !== undefined) return { keeps, folder: accepted, acceptMissingMark: true };
     const [, tool, rest] = /npm run (\w+) -- ([^#]*)/.exec(line)!;
     const args = rest!.replaceAll('<a new folder>', folder).trim().split(' ');

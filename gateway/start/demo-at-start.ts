@@ -1,0 +1,38 @@
+/**
+ * Whether a start would make a demonstration of a market: a start without the variables of the last
+ * one, such as PRICE_FEED, which are not in the journal. What follows in the journal is for ever.
+ */
+import type { Engine } from '../../engine/engine.js';
+import type { Config } from '../config.js';
+import type { Log } from '../observe/log.js';
+
+interface DemoOptions {
+  config: Pick<Config, 'feed' | 'partnerKeys' | 'startingBalanceMicros' | 'acceptDemo'>;
+  /** The recovered engine. */
+  engine: Engine;
+  log: Log;
+}
+
+/**
+ * A feed that was the only one has left no name, so its prices say nothing.
+ * @throws if simulated prices would follow those of named sources, or a journal with partners
+ * would get play money
+ */
+export function checkDemo({ config, engine, log }: DemoOptions): void {
+  const { feed, partnerKeys, startingBalanceMicros, acceptDemo } = config;
+  const sources = feed.kind === 'simulated' ? engine.priceSources() : [];
+  const partner = engine.partnerName(1);
+  const problems: string[] = [];
+  if (sources.length > 0)
+    problems.push(`its prices came from ${sources.join(' and ')}, and would be simulated now`);
+  if (partner !== null && partnerKeys.length === 0 && startingBalanceMicros > 0)
+    problems.push(`partners such as ${partner} use it, and new accounts would be given play money`);
+  if (problems.length === 0) return;
+  const problem = `the journal is of a market, not of a demonstration: ${problems.join('; ')}`;
+  if (acceptDemo) log.warn({ problem }, 'a demonstration is accepted because of ACCEPT_DEMO');
+  else
+    throw new Error(
+      `${problem}. This cannot be undone. Start it with the variables of its last start ` +
+        '(PRICE_FEED, PARTNER_KEYS and the others), or, if it is meant, with ACCEPT_DEMO=on.',
+    );
+}
