@@ -6,6 +6,7 @@
  * a {@link JournalError} that names it. Nothing is skipped, and memory is bounded by two pages of
  * rows: one in use, and the next, which SQLite reads meanwhile.
  */
+import { basename } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import { closeDatabase, query } from '../storage/sqlite.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
@@ -349,8 +350,8 @@ export class SegmentReader {
       sequence === end.sequence ? 'there with another hash or digest' : `at ${end.sequence}`;
     const { message, firstBadSequence, file } = damageOf(
       this.path,
-      ` does not follow ${before.path}: it says that this ends at ${sequence}, but it ends ` +
-        `${difference}. One of the two was cut short or is from another copy, so the folder has ` +
+      ` does not follow ${before.path}: it says that ${basename(before.path)} ends at ${sequence}, ` +
+        `but that file ends ${difference}. One of the two was cut short or is from another copy, so the folder has ` +
         'segments of two histories',
       end.sequence + 1,
     );

@@ -109,10 +109,10 @@ function olderDamage(
 }
 
 function withoutSteps({ data, archive }: Places): string {
-  const { folder, asWhole, good, hasFirst } = data;
+  const { folder, asWhole, good, firstSequence } = data;
   if (asWhole instanceof MixedSegments)
     return 'It is unknown which segments are of this exchange. A good backup of it shows it: --backup';
-  if (good > 0 && !hasFirst)
+  if (good > 0 && firstSequence > 1)
     return archive === null
       ? 'The first commands are not in the folder. If there is an archive, name it: --archive'
       : `${folder} and ${archive} do not have the first commands undamaged. Name a good backup: --backup`;
@@ -129,7 +129,7 @@ interface Step {
 
 /** That with most commands first; of those with as many, that in place, and a repair last. */
 function stepsFor({ data, backup, archive, restored }: Places): Step[] {
-  const { folder, accepted, asWhole, good, hasFirst, goodAfterBackup } = data;
+  const { folder, accepted, asWhole, good, firstSequence, goodAfterBackup } = data;
   const from = archiveOption(archive);
   const steps: Step[] = [];
   if (restored !== null && !(restored.asStart instanceof JournalError))
@@ -156,7 +156,7 @@ function stepsFor({ data, backup, archive, restored }: Places): Step[] {
   }
   const isUnknown = asWhole instanceof MixedSegments && goodAfterBackup === null;
   const isWhole = steps.some(({ isInPlace }) => isInPlace);
-  if (good > 0 && hasFirst && !isUnknown && !isWhole) {
+  if (good > 0 && firstSequence === 1 && !isUnknown && !isWhole) {
     const repair = `npm run replay -- --data ${folder}${from} repair --truncate-after ${good} --to ${NEW}`;
     const commands = [`${repair}   # without the session secret: every user signs in again`];
     steps.push({ keeps: good, commands, isInPlace: false });

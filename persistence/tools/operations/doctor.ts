@@ -1,6 +1,6 @@
 /**
  * `npm run doctor`: what is in a data folder and in its backup, up to where each is good, and the
- * next commands, the one that keeps most first, with what each loses.
+ * next commands with what each loses, beginning with the one that keeps the most.
  *
  * Always holds: nothing is created, changed or deleted. What is wrong is said in the words of a
  * start. What a command is said to keep has been read as that command reads it, from where it
@@ -53,7 +53,13 @@ export async function diagnose({ data, backup, archive }: DoctorRequest): Promis
   lines.push(...(await describe('The data folder', ofData)));
   if (ofBackup !== null) {
     lines.push(...(await describe('The backup', ofBackup)));
-    if (await isOfAnother(ofData, ofBackup)) {
+    if (ofBackup.good + 1 < ofData.firstSequence) {
+      lines.push(
+        `  It cannot be compared: the folder lacks the commands from ${ofBackup.good + 1} to ` +
+          `${ofData.firstSequence - 1}. If they are in an archive, name it: --archive`,
+      );
+      if (archive === null) ofBackup = null;
+    } else if (await isOfAnother(ofData, ofBackup)) {
       lines.push('  It is of another exchange, or of one that was restored to an earlier time.');
       ofBackup = null;
     } else if (ofBackup.asWhole instanceof JournalError) ofBackup = null;
@@ -70,7 +76,7 @@ async function examineBackup(data: string, backup: string | null, lines: string[
     throw new OperationRefused(`${backup} is an archive, and no backup: name it with --archive`);
   if (existsSync(backup)) return examine(backup, null, null);
   lines.push(
-    `There is no backup ${backup}. To make one of a good folder: ` +
+    `There is no backup ${backup}. To make one from a good folder: ` +
       `npm run backup -- --data ${data} --to ${backup}`,
   );
   return null;
@@ -84,11 +90,12 @@ async function describe(what: string, examined: Examined): Promise<string[]> {
     starts && asStart.end.sequence > good
       ? `; from the newest snapshot on, good up to sequence ${asStart.end.sequence}`
       : '';
+  const acknowledged = acknowledgedIn(examined);
   const names = listSegments(folder).map(({ number }) => segmentName(number));
   const lines = [
     `${what} ${folder}`,
     `  good up to sequence ${good}${at}${again}`,
-    `  acknowledged up to sequence ${acknowledgedIn(examined) ?? `unknown (${HEAD_FILE} does not say)`}`,
+    `  acknowledged up to${acknowledged === null ? `: unknown (${HEAD_FILE} does not say)` : ` sequence ${acknowledged}`}`,
     `  journal: ${names.join(', ') || 'none'}`,
     await snapshotsIn(folder),
   ];

@@ -54,13 +54,13 @@ interface Readable {
   /** From the first segment that there is; 0: nothing. */
   good: number;
   last: JournalBatch | null;
-  /** Whether it begins with the first command. */
-  hasFirst: boolean;
+  /** 0: nothing can be read. */
+  firstSequence: number;
   /** From the end of the backup on; null: it does not contain that. */
   goodAfterBackup: number | null;
 }
 
-const NOTHING: Readable = { good: 0, last: null, hasFirst: false, goodAfterBackup: null };
+const NOTHING: Readable = { good: 0, last: null, firstSequence: 0, goodAfterBackup: null };
 
 /** @param backup what was found in its backup; null: none was named, or this is one. */
 export async function examine(
@@ -155,7 +155,8 @@ async function readableIn(
       : reader.batchWith(asWhole.end.sequence);
   const before = (await reader.positionAt(reader.firstSequence - 1))!;
   const last = await lastFrom(before);
-  const found = { good: last?.lastSequence ?? 0, last, hasFirst: reader.firstSequence === 1 };
+  const { firstSequence } = reader;
+  const found = { good: last?.lastSequence ?? 0, last, firstSequence };
   if (backup === null || backup.asWhole instanceof JournalError)
     return { ...found, goodAfterBackup: null };
   const { end } = backup.asWhole;

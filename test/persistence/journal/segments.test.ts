@@ -474,6 +474,9 @@ describe('an archive', () => {
     const early = String(batches[5]!.lastSequence);
     await operate('restore', '--data', folder, '--to', old, '--at', early);
     await archive(folder, to);
+    const { out } = await operate('doctor', '--data', folder, '--backup', old);
+    expect(out).toContain(`lacks the commands from ${Number(early) + 1} to`);
+    expect(out).not.toContain('of another exchange');
     for (const backup of [old, fresh]) {
       const args = ['backup', '--data', folder, '--to', backup];
       const refused = await operate(...args);
