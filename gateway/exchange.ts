@@ -148,7 +148,10 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   // A standby's follower runs already.
   if (follower === null) follow(place, sequencer.durableSequence);
   if (engine.sequence > 0 && sharedSecrets === null && readSecrets(folder) === null)
-    log.warn('there is no session-secret: a new one ends all sessions and named tokens');
+    log.warn(
+      'THERE IS NO session-secret, AND A NEW ONE ENDS ALL SESSIONS AND NAMED TOKENS. If a backup has ' +
+        'it, stop the exchange, copy it back and start again: npm run doctor says how',
+    );
   const own = () => sessionSecrets(folder);
   const sessions = new Sessions(sharedSecrets ?? (await withVariable('DATA_FOLDER', own)));
   const parts = {

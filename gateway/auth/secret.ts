@@ -9,15 +9,10 @@
  * The operator copies the file, and may name another place for it.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { existsSync, fsyncSync, renameSync, writeSync } from 'node:fs';
+import { fsyncSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { readPrivateText, withFile } from '../../persistence/storage/files.js';
-import {
-  parseSecrets,
-  SECRET_BYTES,
-  SECRET_FILE,
-  SECRETS_MAX,
-} from '../../persistence/storage/session-secret.js';
+import { withFile } from '../../persistence/storage/files.js';
+import { SECRET_BYTES, SECRET_FILE, secretsIn } from '../../persistence/storage/session-secret.js';
 
 /** The secrets in a file that must be there. Throws if it is missing, invalid or accessible. */
 export function sharedSecrets(path: string): Buffer[] {
@@ -45,16 +40,6 @@ export function sessionSecrets(dataFolder: string): Buffer[] {
 /** null: there is none yet. Throws as {@link sessionSecrets} does. */
 export function readSecrets(dataFolder: string): Buffer[] | null {
   return secretsIn(join(dataFolder, SECRET_FILE));
-}
-
-function secretsIn(path: string): Buffer[] | null {
-  if (!existsSync(path)) return null;
-  const secrets = parseSecrets(readPrivateText(path));
-  if (secrets !== null) return secrets;
-  throw new Error(
-    `${path} does not contain session secrets, one a line and at most ${SECRETS_MAX}. Restore it. ` +
-      'To end all sessions instead, stop the exchange, delete it and start again.',
-  );
 }
 
 /** Writes a temporary file and renames it, so that the secret is never incomplete. */

@@ -3,6 +3,7 @@
  * does not touch an existing one.
  */
 import { createServer, type Server } from 'node:net';
+import { mustBeUsable } from '../../persistence/recovery/data-folder.js';
 import { proveRoom } from '../../persistence/storage/files.js';
 import { readSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
@@ -18,12 +19,15 @@ type Preconditions = Pick<
 >;
 
 /**
- * Checks the secret and the addresses. Creates nothing.
+ * Checks whose the files are, the secret and the addresses. Creates nothing.
  * @throws ConfigError that names the variable; an Error that names that of an address
  */
 export async function checkPreconditions(config: Preconditions): Promise<void> {
   const { host, port, operationsHost, operationsPort, replicas, sockets } = config;
-  await withVariable('DATA_FOLDER', () => readSecrets(config.dataFolder));
+  await withVariable('DATA_FOLDER', () => {
+    mustBeUsable(config.dataFolder);
+    return readSecrets(config.dataFolder);
+  });
   const addresses: Address[] = [{ host, port, variables: ['HOST', 'PORT'] }];
   if (operationsPort !== null) {
     const variables = ['OPERATIONS_HOST', 'OPERATIONS_PORT'] as const;

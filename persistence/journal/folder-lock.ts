@@ -15,7 +15,7 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
-const LOCK_FILE = 'journal.lock';
+export const LOCK_FILE = 'journal.lock';
 
 /** Whether the folder has ever been locked. If not, it is not in use. */
 export function hasLock(folder: string): boolean {

@@ -6,18 +6,22 @@
  * trace: closing a connection that can write would fold journal.db-wal into journal.db and drop a
  * torn end.
  */
-import { existsSync, statSync } from 'node:fs';
+import { constants, existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import type { JournalError } from '../journal/errors.js';
-import { type FolderLock, hasLock, lockFolder } from '../journal/folder-lock.js';
+import { type FolderLock, hasLock, LOCK_FILE, lockFolder } from '../journal/folder-lock.js';
+import { HEAD_FILE } from '../journal/format.js';
 import { type FoundJournal, Journal } from '../journal/journal.js';
 import type { Durability } from '../journal/open-segment.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
 import { listSegments } from '../journal/segments.js';
-import { createPrivateFolder, syncPath } from '../storage/files.js';
+import { createPrivateFolder, mayUse, syncPath } from '../storage/files.js';
+import { SECRET_FILE } from '../storage/session-secret.js';
 import { judgeFolder } from './judgement.js';
 import { recoverFromSnapshot, type StartOptions } from './recovery.js';
+import { listSnapshots } from './snapshot/folder.js';
 
 /** In a mode: the group or everybody may write. */
 const OTHERS_WRITE = 0o022;
@@ -53,6 +57,20 @@ export async function openJournal(options: DataFolderOptions): Promise<Journal> 
     await data.release();
     throw error;
   }
+}
+
+/**
+ * Whether this user may use all that a start needs. It does not need history.db.
+ * @throws the operating system's error, with what the operator can do
+ */
+export function mustBeUsable(folder: string): void {
+  mayUse(folder);
+  const segments = listSegments(folder);
+  const read = [...segments, ...listSnapshots(folder), { path: join(folder, SECRET_FILE) }];
+  for (const { path } of read) mayUse(path, constants.R_OK);
+  for (const name of [LOCK_FILE, HEAD_FILE, 'snapshots']) mayUse(join(folder, name));
+  const last = segments.at(-1);
+  if (last !== undefined) for (const suffix of ['', '-wal', '-shm']) mayUse(last.path + suffix);
 }
 
 export class DataFolder {

@@ -1,6 +1,16 @@
 /** Files and folders that only their owner can read, made durable with fsync. */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readFileSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { mkdir, open, opendir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -40,16 +50,27 @@ export function named(error: unknown, path: string): unknown {
   return error;
 }
 
-/** What the operator can do about a file that may not be used. */
-export function withOwner(error: Error, path: string): Error {
-  if ((error as NodeJS.ErrnoException).code !== 'EACCES') return error;
-  const { uid } = statSync(path);
-  const { username } = userInfo();
-  error.message +=
-    `: it belongs to ${uid === 0 ? 'root' : `the user ${uid}`}, and this program runs as ` +
-    `${username}. Let ${username} own it, and read and write it: chown ${username} ${path}; ` +
-    `chmod u+rwX ${path}`;
-  return error;
+/** @throws the system's error, with what to do, if this user may not use what is there. */
+export function mayUse(path: string, mode = constants.R_OK | constants.W_OK): void {
+  try {
+    accessSync(path, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return;
+    if (code === 'EACCES') (error as Error).message += `: ${ownerRemedy(path)}`;
+    throw error;
+  }
+}
+
+function ownerRemedy(path: string): string {
+  const found = statSync(path);
+  const { username, uid } = userInfo();
+  if (found.uid === uid) return `its owner may not use it. Run: chmod u+rwX ${path}`;
+  return (
+    `it belongs to ${found.uid === 0 ? 'root' : `the user ${found.uid}`}, and this program runs as ` +
+    `${username}, which must own the folder and all that is in it: ` +
+    `chown -R ${username} ${found.isDirectory() ? path : dirname(path)}`
+  );
 }
 
 /** Opens a file for `work`, and closes it afterwards. Flag w creates a private file. */
@@ -128,7 +149,7 @@ export function readPrivateText(path: string): string {
   const found = statSync(path);
   if (!found.isFile()) throw Object.assign(new Error(`${path} is not a file`), { syscall: 'open' });
   if ((found.mode & 0o077) !== 0)
-    throw Object.assign(new Error(`${path} is open to other users. Run: chmod 600 ${path}`), {
+    throw Object.assign(new Error(`${path} can be read by other users. Run: chmod 600 ${path}`), {
       syscall: 'open',
     });
   return readFileSync(path, 'utf8').trimEnd();

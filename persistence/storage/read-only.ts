@@ -16,10 +16,10 @@
  * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is
  * read without locks is valid only if nobody writes meanwhile, which each handle can tell.
  */
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { constants, existsSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { withOwner } from './files.js';
+import { mayUse } from './files.js';
 import { closeDatabase, execute, openDatabase, query } from './sqlite.js';
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -49,7 +49,7 @@ export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
 
 async function openAsItIs(path: string): Promise<ReadOnlyDatabase> {
   for (const suffix of ['', '-wal', '-shm']) {
-    if (existsSync(path + suffix)) mayRead(path + suffix);
+    mayUse(path + suffix, constants.R_OK);
   }
   const hasLog = existsSync(`${path}-wal`);
   const hasIndex = existsSync(`${path}-shm`);
@@ -65,14 +65,6 @@ async function openAsItIs(path: string): Promise<ReadOnlyDatabase> {
   const database = await open(path, 'mode=ro&vfs=unix-none');
   await execute(database, 'PRAGMA locking_mode = EXCLUSIVE');
   return { database, wasDisturbed };
-}
-
-function mayRead(path: string): void {
-  try {
-    accessSync(path, constants.R_OK);
-  } catch (error) {
-    throw withOwner(error as Error, path);
-  }
 }
 
 /** SQLite opens -wal and -shm at the first read. From then on they stay until this is closed. */

@@ -2,11 +2,25 @@
  * The form of a file with secrets of sessions: one a line, of 32 bytes in base64url. The
  * gateway signs with them; tools copy the file with the folder.
  */
+import { existsSync } from 'node:fs';
+import { readPrivateText } from './files.js';
 
 export const SECRET_FILE = 'session-secret';
 export const SECRET_BYTES = 32;
 /** Each costs every request with a wrong token a signature. */
 export const SECRETS_MAX = 4;
+
+/** null: there is no such file. Throws if it is invalid, or accessible to others. */
+export function secretsIn(path: string): Buffer[] | null {
+  if (!existsSync(path)) return null;
+  const secrets = parseSecrets(readPrivateText(path));
+  if (secrets !== null) return secrets;
+  throw new Error(
+    `${path} must contain one to ${SECRETS_MAX} session secrets, one to a line. Nothing was ` +
+      `changed. Put a copy of it back: cp -p <the backup>/${SECRET_FILE} ${path}. To end all ` +
+      'sessions instead, stop the exchange and delete the file: a start makes a new one.',
+  );
+}
 
 /** null: the text has another form. */
 export function parseSecrets(text: string): Buffer[] | null {

@@ -7,6 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import sqlite3 from 'sqlite3';
+import { mayUse } from './files.js';
 
 /** A promise of what `start` passes to its callback. */
 export function called<Value = void>(
@@ -22,6 +23,11 @@ export async function openDatabase(path: string, mode: number): Promise<sqlite3.
   let database: sqlite3.Database;
   await called((done) => (database = new sqlite3.Database(path, mode, done))).catch((error) => {
     error.message += `: ${path}`;
+    try {
+      mayUse(path);
+    } catch (denied) {
+      error.message += `. ${(denied as Error).message}`;
+    }
     throw error;
   });
   return database!;

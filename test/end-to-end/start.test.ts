@@ -36,6 +36,7 @@ import { freePort } from '../support/programs.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
+const DOCTOR = MAIN.replace('gateway/main.js', 'persistence/tools/operations/main.js');
 const MEBIBYTE = 2 ** 20;
 const GIBIBYTE = 2 ** 30;
 const NOBODY = 65_534;
@@ -217,6 +218,21 @@ describe('a data folder that cannot be used', () => {
     }
     await expectRefused(start({}, options), named, 'EACCES');
     chmodSync(folder, 0o755);
+  });
+
+  test.skipIf(process.getuid!() !== 0)('a file of another user: doctor says it, too', async () => {
+    chmodSync(root, 0o755);
+    cpSync(used, folder, { recursive: true });
+    const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))];
+    for (const name of ['session-secret', 'journal.head', 'journal.lock']) {
+      for (const path of paths) chownSync(path, NOBODY, NOBODY);
+      chownSync(join(folder, name), 0, 0);
+      const remedy = new RegExp(`${name}': it belongs to root.*chown -R nobody ${folder}`);
+      await expectRefused(start({}, { uid: NOBODY }), named, remedy);
+      const ask = [DOCTOR, 'doctor', '--data', folder];
+      const { status, stderr } = spawnSync(process.execPath, ask, { uid: NOBODY, gid: NOBODY });
+      expect([status, String(stderr)]).toEqual([1, expect.stringMatching(remedy)]);
+    }
   });
 });
 

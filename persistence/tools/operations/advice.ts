@@ -4,10 +4,12 @@
  * Always holds: the command that keeps most is the first; of those that keep as much, that which
  * loses nothing else. No command is advised that would refuse what was found.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { JournalError, MixedSegments, partsOf, restoreCommand } from '../../journal/errors.js';
 import type { FoundJournal } from '../../journal/journal.js';
 import { SegmentsNeeded } from '../../recovery/judgement.js';
+import { SECRET_FILE } from '../../storage/session-secret.js';
 import { isPackedName } from './archive.js';
 import { acknowledgedIn, type Examined, type Restored } from './examine.js';
 
@@ -28,7 +30,8 @@ export function advice(places: Places): string[] {
   // An archive that was named, and does not help.
   const lacksMore = asStart instanceof SegmentsNeeded && places.archive !== null;
   const isOfContents = asStart.firstBadSequence !== null || lacksMore;
-  if (!isOfContents && !steps.some(({ isInPlace }) => isInPlace)) return [remedyOf(asStart)];
+  if (!isOfContents && !steps.some(({ isInPlace }) => isInPlace))
+    return [remedyOf(asStart, places.backup)];
   if (steps.length === 0) return [withoutSteps(places)];
   return [
     `Change nothing in ${folder} by hand. What is possible, the best first:`,
@@ -39,9 +42,21 @@ export function advice(places: Places): string[] {
   ];
 }
 
-function remedyOf({ message }: JournalError): string {
+function remedyOf({ message }: JournalError, backup: Examined | null): string {
   const { remedy } = partsOf(message);
-  return remedy?.replace('Nothing was changed. ', '') ?? "Do what is said under 'problem'.";
+  const named = remedy?.replace('<the backup>', backup?.folder ?? '<the backup>');
+  return named?.replace('Nothing was changed. ', '') ?? "Do what is said under 'problem'.";
+}
+
+function withoutSecret(folder: string, backup: Examined | null): string[] {
+  const path = join(folder, SECRET_FILE);
+  if (existsSync(path)) return [];
+  return [
+    `There is no ${SECRET_FILE}: without SESSION_SECRET_FILE, a start makes a new one, and all sessions`,
+    'and named tokens end. If a backup has one, and no commands were left out here (restore --at,',
+    'repair), put it back first:',
+    `  cp -p ${join(backup?.folder ?? '<the backup>', SECRET_FILE)} ${path}`,
+  ];
 }
 
 /** Not a command: only the operator knows the other variables, such as PRICE_FEED. */
@@ -61,8 +76,9 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
       start,
     ];
   const lines = [
-    'The journal is as a start needs it, and nothing is lost. What else a start needs (the secret,',
-    'room, ports, the clock), it checks itself:',
+    'The journal is as a start needs it, and no command is lost.',
+    ...withoutSecret(folder, backup),
+    'What else a start needs (room, ports, the clock), it checks itself:',
     start,
   ];
   if (damage !== null)

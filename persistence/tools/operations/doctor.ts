@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs';
 import { JournalError, partsOf } from '../../journal/errors.js';
 import { HEAD_FILE } from '../../journal/format.js';
 import { listSegments, segmentName } from '../../journal/segments.js';
+import { mustBeUsable } from '../../recovery/data-folder.js';
 import { SegmentsNeeded } from '../../recovery/judgement.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { isUndamaged } from '../../recovery/snapshot/load.js';
@@ -31,13 +32,21 @@ export interface Diagnosis {
   text: string;
 }
 
-/** @throws OperationRefused if the folder is not there, JournalUnavailable if it cannot be read. */
+/**
+ * @throws OperationRefused if the folder is not there, JournalError if this user may not use it,
+ *   JournalUnavailable if it cannot be read now.
+ */
 export async function diagnose({ data, backup, archive }: DoctorRequest): Promise<Diagnosis> {
   if (!existsSync(data))
     throw new OperationRefused(
       `there is no folder ${data}. A start would make a new, empty exchange there: do not start ` +
         `one. Bring the backup there: npm run restore -- --data ${backup ?? '<the backup>'} --to ${data}`,
     );
+  try {
+    mustBeUsable(data);
+  } catch (error) {
+    throw new JournalError((error as Error).message, null);
+  }
   const lines: string[] = [];
   const there = archive !== null && existsSync(archive) ? archive : null;
   if (there !== archive)

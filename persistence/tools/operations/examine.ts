@@ -5,7 +5,6 @@
  * Always holds: nothing is created, changed or deleted. Whether an exchange starts is decided by
  * the code of a start: the judgement, and the recovery from the newest snapshot that can be used.
  */
-import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { JournalError, MixedSegments } from '../../journal/errors.js';
 import { HEAD_FILE, type JournalPosition } from '../../journal/format.js';
@@ -23,7 +22,7 @@ import {
 } from '../../recovery/judgement.js';
 import { recoverFromSnapshot } from '../../recovery/recovery.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
-import { withOwner } from '../../storage/files.js';
+import { SECRET_FILE, secretsIn } from '../../storage/session-secret.js';
 import { withArchive } from './archive.js';
 import { contains } from './folders.js';
 
@@ -123,17 +122,23 @@ async function judgedByStart(
   const found = await judged(folder, { acceptMissingMark, earlier });
   if (found instanceof JournalError) return found;
   try {
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     const recover = (reader: JournalReader) =>
       recoverFromSnapshot({ folder, reader, log: SILENT, elapsedMs: () => 0 });
     if (!found.isNew) await readJournal(folder, recover, earlier);
-    return found;
+    return secretProblem(folder) ?? found;
   } catch (error) {
     if (error instanceof JournalError) return error;
     if (error instanceof MissingSegments) return new SegmentsNeeded(error.message, null);
-    if ((error as NodeJS.ErrnoException).syscall !== 'access') throw error;
-    const { message } = withOwner(error as Error, folder);
-    return new JournalError(`a start cannot write to the folder: ${message}`, null);
+    throw error;
+  }
+}
+
+function secretProblem(folder: string): JournalError | null {
+  try {
+    secretsIn(join(folder, SECRET_FILE));
+    return null;
+  } catch (error) {
+    return new JournalError((error as Error).message, null);
   }
 }
 

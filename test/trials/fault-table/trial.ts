@@ -136,7 +136,11 @@ async function outcomeOf({ folder, hasBackup, archive }: Cell, end: number): Pro
   }
   const done = await follow(text);
   if (done === null) {
-    if (/: --(backup|archive)$|<the archive> --restore|said under 'problem'/m.test(text))
+    if (
+      /: --(backup|archive)$|<the archive> --restore|said under 'problem'|cp -p .*session-secret/m.test(
+        text,
+      )
+    )
       return 'says what cannot be proven';
     throw new Error(`a dead end: ${text}`);
   }

@@ -12,6 +12,7 @@ import { Folders, readAll, tamper, writeJournal } from '../../../support/journal
 import { ReplayExchange } from '../../../support/replay-exchange.js';
 import { traceOf } from '../../../support/replay-tool.js';
 
+const SECRET = `${'A'.repeat(43)}\n`;
 const folders = new Folders();
 let data: string;
 let end: number;
@@ -160,7 +161,7 @@ it.each(['', 'session-secret', 'last-backup', 'journal.db.archived'])(
   async (left) => {
     const folder = folders.make();
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (left !== '') writeFileSync(join(folder, left), '1\n');
+    if (left !== '') writeFileSync(join(folder, left), SECRET, { mode: 0o600 });
     const { status, out } = await operate('doctor', '--data', folder, '--backup', backup);
     expect(status).toBe(1);
     const to = folders.make();
@@ -172,6 +173,23 @@ it.each(['', 'session-secret', 'last-backup', 'journal.db.archived'])(
     else expect(alone.out).toContain('a start makes a new, empty exchange');
   },
 );
+
+it('a session secret that is missing or damaged: what a start does, and where a copy is', async () => {
+  const [folder, kept] = [folders.copy(data), folders.copy(backup)];
+  const [path, copy] = [folder, kept].map((one) => join(one, 'session-secret'));
+  writeFileSync(copy!, SECRET, { mode: 0o600 });
+  const ask = () => operate('doctor', '--data', folder, '--backup', kept);
+  const missing = await ask();
+  expect(missing.status).toBe(0);
+  expect(missing.out).toMatch(/no session-secret: .*all sessions\s+and named tokens end/s);
+  expect(missing.out).toContain(`cp -p ${copy} ${path}`);
+  writeFileSync(path!, 'damaged\n', { mode: 0o600 });
+  const damaged = await ask();
+  expect(damaged.status).toBe(1);
+  expect(damaged.out).toContain(`cp -p ${copy} ${path}`);
+  copyFileSync(copy!, path!);
+  expect(await ask()).toMatchObject({ status: 0, out: expect.not.stringContaining('session') });
+});
 
 it('a deleted journal: only what can be restored is advised', async () => {
   const folder = folders.copy(data);
