@@ -18,6 +18,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { sharedSecrets } from '../../gateway/auth/secret.js';
 import { readConfig } from '../../gateway/config.js';
 import { readReplicaKeys } from '../../gateway/forwarding/key.js';
+import { misspelt } from '../../gateway/start/misspelt.js';
 import { readAddress } from '../../persistence/replication/postgres/address.js';
 import { extent } from '../support/extent.js';
 import { TestServer } from '../support/server.js';
@@ -254,6 +255,11 @@ describe('the compose file', () => {
     expect(config.advertiseAddress.split(':')[1]).toBe(`${port}`);
     expect(under('ports', under('exchange'))).toContain(`:${port}:${port}"`);
     expect(/^# +ADDRESS=(\S+)$/m.test(text)).toBe(true);
+  });
+
+  it('has no variable of its own that the exchange would take for a misspelt one', () => {
+    const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => [name!, '1']);
+    expect(misspelt(Object.fromEntries(names))).toEqual([]);
   });
 
   it('has secrets that are made as it says', () => {
