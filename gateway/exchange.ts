@@ -412,7 +412,7 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     warning: () =>
       follower !== null && follower.status.trouble !== null
         ? FOLLOWER_WARNING
-        : standing.diskWarning,
+        : (standing.diskWarning ?? priceTicks.warning(clock.nowMs())),
     halted: () => sequencer.halted,
     fail,
   };

@@ -22,10 +22,12 @@ export class Sources {
   private readonly scheduler: Scheduler;
   private house: House | null = null;
   /** What each source of prices delivered last. */
-  readonly ticks = new PriceTicks();
+  readonly ticks: PriceTicks;
 
   constructor(private readonly options: SourcesOptions) {
-    this.scheduler = new Scheduler(options.sequencer, options.inputs.clock);
+    const { clock } = options.inputs;
+    this.scheduler = new Scheduler(options.sequencer, clock);
+    this.ticks = new PriceTicks(options.config.assets, clock.nowMs());
   }
 
   /** @throws if an asset cannot be listed or the house cannot have its account */

@@ -8,10 +8,19 @@ export interface SourceTick {
   observedAtMs: number;
 }
 
+/** Longer than feeds take to connect. */
+const FIRST_PRICE_MS = 60_000;
+
 export class PriceTicks {
   /** By symbol, then by source. */
   private readonly last = new Map<string, Map<string, SourceTick>>();
   private readonly counts = new Map<string, number>();
+
+  /** @param symbols the assets that get prices */
+  constructor(
+    private readonly symbols: readonly string[],
+    private readonly startedAtMs: number,
+  ) {}
 
   add(symbol: string, tick: SourceTick): void {
     let ofSymbol = this.last.get(symbol);
@@ -32,8 +41,24 @@ export class PriceTicks {
     return this.counts;
   }
 
-  /** When the newest price of each asset and source was observed. */
-  *newest(): Generator<readonly [symbol: string, tick: SourceTick]> {
+  /** What to say of assets that have had no price; null: there are none, or it is early. */
+  warning(nowMs: number): string | null {
+    const silent = this.silent();
+    if (silent.length === 0 || nowMs - this.startedAtMs < FIRST_PRICE_MS) return null;
+    return `there have been no prices of ${silent.join(', ')} since the start`;
+  }
+
+  private silent(): string[] {
+    return this.symbols.filter((symbol) => !this.last.has(symbol));
+  }
+
+  /**
+   * When the newest price of each asset and source was observed. An asset without one is as if no
+   * source had had one since the start.
+   */
+  *newest(): Generator<readonly [symbol: string, Pick<SourceTick, 'source' | 'observedAtMs'>]> {
+    for (const symbol of this.silent())
+      yield [symbol, { source: '', observedAtMs: this.startedAtMs }];
     for (const [symbol, ticks] of this.last)
       for (const tick of ticks.values()) yield [symbol, tick];
   }

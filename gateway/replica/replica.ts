@@ -272,7 +272,7 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
       },
     }),
     // A replica takes no prices; those of the leader are in the journal.
-    priceTicks: new PriceTicks(),
+    priceTicks: new PriceTicks([], 0),
     startedAtMs: clock.nowMs(),
     isStopping,
     // While the lease of a leader that was lost runs out, nothing is new and nothing is wrong.

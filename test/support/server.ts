@@ -193,6 +193,8 @@ export class TestServer {
     readonly api: ApiClient,
     readonly clock: ManualClock,
     readonly feed: ManualFeed,
+    /** The lines of the log, from warnings on. */
+    readonly logged: string[],
   ) {}
 
   /**
@@ -232,7 +234,8 @@ export class TestServer {
         throw error;
       });
     };
-    const log = createLog('silent');
+    const logged: string[] = [];
+    const log = createLog('warn', { write: (line) => logged.push(line) });
     const exchange = await startExchange({
       config,
       log,
@@ -240,7 +243,7 @@ export class TestServer {
       inputs: { clock, feed, venues: [] },
     });
     api = new ApiClient(`http://127.0.0.1:${exchange.socketsPort ?? exchange.port}`);
-    return new TestServer(dataFolder, exchange, api, clock, feed);
+    return new TestServer(dataFolder, exchange, api, clock, feed, logged);
   }
 
   /** Opens {@link MARKET} at a start price of 100,000 dollars. Orders of any size rest. */

@@ -308,8 +308,11 @@ function run(call: Call<{ reason: string }>, command: Command): void {
     // The field after the first, in the results of those that have one.
     const cancelledOrders = values[RESULT_HEAD_LENGTH + 1]!;
     const { log, sequencer } = call.gateway;
-    const fields = { ...command, ...done };
-    sequencer.releaseAt(done.sequence, { release: () => log.warn(fields, 'an operator acted') });
+    // A market that was VOID already is no action.
+    if (isActive) {
+      const fields = actionOf(call, call.engine.operatorActions()[0]!);
+      sequencer.releaseAt(done.sequence, { release: () => log.warn(fields, 'an operator acted') });
+    }
     if (command.kind === 'setPaused')
       call.answerWhenDurable(
         200,

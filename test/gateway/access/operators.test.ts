@@ -62,6 +62,10 @@ async function done(path: string, body: object = BECAUSE): Promise<Reply['json']
   expect([json.sequence > 0, json.atMs]).toEqual([true, server.clock.nowMs()]);
   return json;
 }
+const actionsLogged = () =>
+  server.logged
+    .filter((line) => line.includes('an operator acted'))
+    .map((line) => JSON.parse(line));
 type Id = { id: string };
 const code = ({ status, json }: Reply) => [status, json?.error?.code];
 const BID = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
@@ -209,8 +213,11 @@ test('declares an active market VOID: half a dollar a share, fees refunded, noth
     payout: position.UP / 2,
     refundedFees: fee,
   });
-  // A market that is VOID already is as asked.
+  // A market that is VOID already is as asked, and nobody has acted.
   await done(`markets/${id}/void`);
+  expect(actionsLogged().filter(({ marketId }) => marketId === id)).toMatchObject([
+    { action: 'void', userId: null },
+  ]);
   expect(code(await act('pause', { ...BECAUSE, marketId: id }))).toEqual([
     409,
     'market_not_active',
@@ -310,4 +317,16 @@ test('says how the exchange stands, and who a user is by name', async () => {
   const { text } = await operate('GET', '/metrics', undefined, '');
   expect(text).toMatch(/^exchange_leader 1$/m);
   expect(text).toMatch(/^exchange_segments\{place="here"\} 1$/m);
+});
+
+test('the log has each action in the words of the API', async () => {
+  await done('pause', { ...BECAUSE, asset: 'ETH' });
+  await done('resume', { ...BECAUSE, asset: 'ETH' });
+  await done(`users/${ada.userId}/unfreeze`);
+  const none = { operator: 'olga', ...BECAUSE, userId: null, marketId: null, asset: null };
+  expect(actionsLogged().slice(-3)).toMatchObject([
+    { ...none, action: 'pause', asset: 'ETH' },
+    { ...none, action: 'resume', asset: 'ETH' },
+    { ...none, action: 'unfreeze', userId: ada.userId },
+  ]);
 });

@@ -202,6 +202,22 @@ describe('of an exchange', () => {
     expect((await look()).get('exchange_connections{kind="stream"}')).toBe(0);
   });
 
+  test('an asset without a price grows old from the start on, and /ready says so after a minute', async () => {
+    const other = await TestServer.start();
+    const age = async () =>
+      /^exchange_price_age_seconds\{asset="BTC",source="(.*)"} (.+)$/m
+        .exec((await other.api.get('/metrics')).text)
+        ?.slice(1);
+    const ready = async () => (await other.api.get('/ready')).json;
+    expect(await ready()).toEqual({ status: 'ready' });
+    other.clock.set(other.clock.nowMs() + 60_000);
+    expect(await age()).toEqual(['', '60']);
+    expect((await ready()).warning).toBe('there have been no prices of BTC, ETH since the start');
+    for (const symbol of ['BTC', 'ETH']) other.feed.deliver(symbol, 1_000);
+    expect(await ready()).toEqual({ status: 'ready' });
+    await other.stop();
+  });
+
   test("omit the follower's lag when there is no follower", async () => {
     const other = await TestServer.start({ follower: false });
     const { text } = await other.api.get('/metrics');
