@@ -155,6 +155,11 @@ export class Reads {
     return row === 0 ? null : this.state.tokens.view(row);
   }
 
+  /** Whether the account has cost a dollar of fees; otherwise its user is a newcomer. */
+  isEstablished(userId: number): boolean {
+    return this.state.accounts.isEstablished(userId);
+  }
+
   /** The last actions of operators, the newest first. */
   operatorActions(): OperatorActionView[] {
     return this.state.actions.newestFirst();

@@ -153,7 +153,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
         'it, stop the exchange, copy it back and start again: npm run doctor says how',
     );
   const own = () => sessionSecrets(folder);
-  const sessions = new Sessions(sharedSecrets ?? (await withVariable('DATA_FOLDER', own)));
+  const secrets = sharedSecrets ?? (await withVariable('DATA_FOLDER', own));
   const parts = {
     config,
     log,
@@ -163,7 +163,8 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     journal: place,
     follower,
     metrics,
-    sessions,
+    secrets,
+    sessions: new Sessions(secrets),
     replicaKeys,
     inputs,
     replicated,
@@ -296,6 +297,8 @@ interface Parts {
   journal: JournalPlace;
   follower: Follower | null;
   metrics: Metrics;
+  /** Of sessions; the first one signs. */
+  secrets: readonly Buffer[];
   sessions: Sessions;
   replicaKeys: AccessKey[] | null;
   inputs: Inputs;
@@ -339,7 +342,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const { address, port, socketsPort } = await servers.listen();
   const serves = ([signing]: readonly Buffer[]) =>
     parts.replicated?.serves(address, fingerprint(signing!, parts.replicated.epoch));
-  serves(await existingSecrets(config));
+  serves(parts.secrets);
   const stop = () => ending.stop();
   const reload = async (again: Config) => {
     const keys = await keysOfReplicas(again);

@@ -46,7 +46,7 @@ export class ConnectionCap {
   private balance = 0;
   private refusedTotal = 0;
   private refusedAddress = 0;
-  /** More than half of all are open. */
+  /** More than half of all are open, and addresses are limited. */
   private isCrowded = false;
 
   constructor(
@@ -74,7 +74,7 @@ export class ConnectionCap {
     this.balance += change;
     this.tellOthers();
     const open = this.openCount + this.others.count();
-    this.isCrowded = open * 2 > this.limits.total;
+    this.isCrowded = this.limits.perAddress > 0 && open * 2 > this.limits.total;
     if (change < 0) return;
     if (open > this.limits.total) {
       this.refusedTotal++;

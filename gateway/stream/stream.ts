@@ -8,7 +8,6 @@
  * read, is closed.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
-import { ESTABLISHED_MICRO_POINTS } from '../../engine/interface/parameters.js';
 import { isAllowed } from '../auth/allowed-addresses.js';
 import type { Session } from '../auth/sessions.js';
 import { addressKey } from '../fair-use/addresses.js';
@@ -234,8 +233,7 @@ export class StreamServer {
   }
 
   private isNewcomer(userId: number): boolean {
-    const points = this.gateway.sequencer.engine.account(userId)?.microPoints ?? 0;
-    return points < ESTABLISHED_MICRO_POINTS;
+    return !this.gateway.sequencer.engine.isEstablished(userId);
   }
 
   private connectionFor(handshake: Handshake, session: Session | null): Connection {
