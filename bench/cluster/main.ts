@@ -42,8 +42,8 @@ function description({ postgres, exchanges, folder, operatorKey }: Cluster): str
 ${[...nodes, ...all].join('\n')}
 
 Trade through the gateways. An exchange or a gateway that is killed (kill -9) is started again, an
-exchange as the standby of the other. What to do when a node of PostgreSQL is killed stands in
-persistence/OPERATIONS.md, "A journal on PostgreSQL". To let the standby lead by plan:
+exchange as the standby of the other. persistence/OPERATIONS.md, "A journal on PostgreSQL", says
+what to do when a node of PostgreSQL is killed. To let the standby lead by plan:
   npm run takeover -- --journal ${postgres.url}
 What an operator sees and does, at the addresses for operators of the one that leads:
   curl -H 'Authorization: Bearer ${operatorKey}' ${exchanges[0]!.operationsUrl}/operator/status

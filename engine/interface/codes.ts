@@ -67,7 +67,7 @@ export const Code = {
   /** The amount does not buy one lot at the best price. */
   amount_too_small: 23,
   /**
-   * All of the order would rest, and it has not the least value of a resting order, nor is it all
+   * All of the order would rest, and it is below the least value of a resting order and is not all
    * that a position has. Details: required (the least), available (its value), both in micros.
    */
   too_small_to_rest: 39,

@@ -34,7 +34,7 @@ export type Resolution = (typeof Resolution)[keyof typeof Resolution];
  * STOPPED_UNFILLED, STOPPED: it met an order of the same user and was cancelled there, before or
  * after it was partially filled.
  * TRADE_LIMIT: some was filled; the remainder was dropped at the maximum of makers.
- * TOO_SMALL_TO_REST: some was filled; the remainder has not the least value of a resting order.
+ * TOO_SMALL_TO_REST: some was filled; the remainder is below the least value of a resting order.
  */
 export const OrderStatus = {
   FILLED: 0,

@@ -1,6 +1,6 @@
 /**
  * Whether a start would make a demonstration of a market: a start without the variables of the last
- * one, such as PRICE_FEED, which are not in the journal. What follows in the journal is for ever.
+ * one, such as PRICE_FEED, which are not in the journal. What it adds to the journal stays there.
  */
 import type { Engine } from '../../engine/engine.js';
 import type { Config } from '../config.js';

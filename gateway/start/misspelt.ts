@@ -1,6 +1,6 @@
 /**
- * Variables of the environment that are none of the exchange, but look like one: probably misspelt,
- * and without effect. Others belong to other programs.
+ * Variables of the environment that the exchange does not have, but that look like one of its own:
+ * probably misspelt, and without effect. Others belong to other programs.
  */
 import { VARIABLE_NAMES } from '../config.js';
 

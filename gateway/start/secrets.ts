@@ -52,7 +52,7 @@ export async function compareSecrets(
   if (own.some((each) => fingerprint(each, epoch) === secret)) return;
   log.error(
     { epoch },
-    'AT A TAKEOVER EVERY USER WOULD BE SIGNED OUT: this exchange has not the session secret of the ' +
-      `leader. Copy the leader's file ${SECRET_FILE} here, mode 0600, and start this one again`,
+    'AT A TAKEOVER EVERY USER WOULD BE SIGNED OUT: this exchange does not have the session secret ' +
+      `of the leader. Copy the leader's file ${SECRET_FILE} here, mode 0600, and start this one again`,
   );
 }

@@ -6,7 +6,6 @@
  * Always holds: between two stored balances, and up to the engine's own balance, the lines add up,
  * or the answer is a {@link HistoryDamage}. A line's position never changes.
  */
-
 import { HistoryDamage } from '../rows.js';
 import {
   CLOSED_POSITION,
