@@ -25,8 +25,8 @@ import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
 import { PAGE_ENTRIES_MAX } from './json/fields.js';
 import { LOG_LEVELS, type LogLevel } from './observe/log.js';
 import { ConfigError } from './start/config-error.js';
+import { CHANNELS_PER_MESSAGE } from './stream/client-messages.js';
 import { STREAM_LIMITS, type StreamLimits } from './stream/limits.js';
-import { CHANNELS_PER_MESSAGE } from './stream/requests.js';
 
 export interface Config extends GatewayConfig, InputConfig {
   role: Role;

@@ -11,7 +11,7 @@ import { type Config, readConfig } from './config.js';
 import { type Running, startExchange } from './exchange.js';
 import { hostAndPort, isAnyAddress } from './http/listen-addresses.js';
 import { createLog, type Log } from './observe/log.js';
-import { startReplica } from './replica/replica.js';
+import { startReplica } from './replica.js';
 import { ConfigError } from './start/config-error.js';
 import { misspelt } from './start/misspelt.js';
 import {

@@ -7,10 +7,10 @@
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
 import { writeCrossOrigin } from '../auth/cross-origin.js';
-import { acceptedCoding, CODINGS, type Coding } from '../coding/accept-encoding.js';
-import { compress } from '../coding/compress.js';
-import { namesTag } from '../coding/entity-tags.js';
 import { Bill } from '../fair-use/fair-use.js';
+import { acceptedCoding, CODINGS, type Coding } from '../http/answers/accept-encoding.js';
+import { compress } from '../http/answers/compress.js';
+import { namesTag } from '../http/answers/entity-tags.js';
 import { writeLast } from '../http/answers/last-answer.js';
 import { writeError } from '../http/answers/write-error.js';
 import { errorAnswer, rateLimited } from '../http/errors.js';

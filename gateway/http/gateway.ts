@@ -5,7 +5,6 @@ import type { Sequencer } from '../../persistence/sequencer.js';
 import type { AccessKeys } from '../auth/access-keys.js';
 import type { Passwords } from '../auth/passwords.js';
 import type { Sessions } from '../auth/sessions.js';
-import type { AnswerCoder } from '../coding/answer-coder.js';
 import type { ConnectionLimits } from '../fair-use/connections.js';
 import type { FairUse } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
@@ -16,6 +15,7 @@ import type { RationedLog } from '../observe/rationed-log.js';
 import type { Standing } from '../observe/standing.js';
 import type { Clock } from '../time/clock.js';
 import type { SequenceWaits } from '../time/sequence-waits.js';
+import type { AnswerCoder } from './answers/answer-coder.js';
 import type { UnsentAnswers } from './answers/unsent-answers.js';
 
 /** The part of the configuration that routes and the stream use. */

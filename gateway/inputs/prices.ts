@@ -5,7 +5,6 @@ import { CODES } from '../../engine/interface/codes.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
-import type { ObservedPrice } from '../house/prices.js';
 import type { Log } from '../observe/log.js';
 import type { PriceTicks } from '../observe/price-ticks.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
@@ -20,6 +19,7 @@ import type { PriceFeed, PriceSink } from './feeds/price-feed.js';
 import { SeveralFeeds } from './feeds/several.js';
 import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/simulated.js';
 import { checkTickFile, TickFileError, type TickFileSummary } from './feeds/tick-file.js';
+import type { ObservedPrice } from './house/prices.js';
 
 /** The exchanges elsewhere that live prices can come from. */
 export const VENUES = { coinbase: COINBASE, kraken: KRAKEN } as const;

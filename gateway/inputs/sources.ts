@@ -4,10 +4,10 @@
  */
 import { CODES } from '../../engine/interface/codes.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import { cancelHouseOrders, House } from '../house/house.js';
 import type { Log } from '../observe/log.js';
 import { PriceTicks } from '../observe/price-ticks.js';
 import type { WatchedSequencer } from '../observe/watched-sequencer.js';
+import { cancelHouseOrders, House } from './house/house.js';
 import { type InputConfig, type Inputs, priceSink } from './prices.js';
 import { Scheduler } from './scheduler.js';
 

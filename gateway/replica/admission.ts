@@ -11,21 +11,21 @@
  *   than the replica.
  */
 import { tokenIn } from '../auth/cookie.js';
-import {
-  type Answered,
-  CHANGE_MS,
-  type Forwardable,
-  type Forwarder,
-  READ_MS,
-} from '../forwarding/forwarder.js';
-import type { RequestHead } from '../forwarding/frames.js';
 import type { ReceivedBody } from '../http/body.js';
 import type { Call } from '../http/call.js';
 import { OUTCOME_UNKNOWN } from '../http/errors.js';
 import { IDEMPOTENCY_KEY } from '../http/request.js';
 import type { Route } from '../http/route.js';
 import { serve } from '../http/way.js';
+import {
+  type Answered,
+  CHANGE_MS,
+  type Forwardable,
+  type Forwarder,
+  READ_MS,
+} from './forwarder.js';
 import type { LastAnswers } from './last-answers.js';
+import type { RequestHead } from './link-frames.js';
 
 /** The maximum age of the state from which a replica answers. */
 export const AGE_MS_MAX = 1_000;

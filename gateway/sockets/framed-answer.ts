@@ -1,6 +1,6 @@
 /** An answer as it travels to a socket thread: status, headers, body. See remote-response.ts. */
 import type { HttpResponse } from 'uWebSockets.js';
-import { FRAME_HEAD_BYTES, integerAt } from './frames.js';
+import { FRAME_HEAD_BYTES, integerAt } from './ring-frames.js';
 
 /**
  * Writes the status and the headers of the frame at `start`, corked. Returns where the body begins.

@@ -15,7 +15,7 @@ import {
   FromSockets,
   HEADER_NAMES,
   integerAt,
-} from './frames.js';
+} from './ring-frames.js';
 
 const CODES = new Map(HEADER_NAMES.map((name, code) => [name, code]));
 const HOST = HEADER_NAMES.indexOf('host');

@@ -10,8 +10,8 @@ import type { HttpResponse, RecognizedString } from 'uWebSockets.js';
 import { UnsentAnswers } from '../http/answers/unsent-answers.js';
 import type { ReceivedBody } from '../http/body.js';
 import { textBuffers } from '../json/text-buffers.js';
-import { AnswerFlag, FRAME_HEAD_BYTES, FrameBuilder, ToSockets } from './frames.js';
 import { FRAME_BYTES_MAX } from './ring.js';
+import { AnswerFlag, FRAME_HEAD_BYTES, FrameBuilder, ToSockets } from './ring-frames.js';
 
 /** The thread that has the request's connection. */
 export interface SocketThread {

@@ -25,6 +25,8 @@ import { elapsedMs } from '../time/clock.js';
 import { SocketCounts } from './counts.js';
 import { writeFramedHead } from './framed-answer.js';
 import { encodeRequest, REFUSED } from './framed-request.js';
+import { type OpenRequest, OpenRequests } from './open-requests.js';
+import { RingReader, RingWriter } from './ring.js';
 import {
   AnswerFlag,
   FRAME_HEAD_BYTES,
@@ -33,10 +35,8 @@ import {
   integerAt,
   RequestFlag,
   ToSockets,
-} from './frames.js';
-import type { FromSocketThread, SocketThreadTask, ToSocketThread } from './messages.js';
-import { type OpenRequest, OpenRequests } from './open-requests.js';
-import { RingReader, RingWriter } from './ring.js';
+} from './ring-frames.js';
+import type { FromSocketThread, SocketThreadTask, ToSocketThread } from './thread-messages.js';
 
 /** What waits for the trading thread besides a full ring: half a second of its work at most. */
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;

@@ -33,15 +33,15 @@ import { atMost } from '../time/at-most.js';
 import { elapsedMs } from '../time/clock.js';
 import type { SocketCounts } from './counts.js';
 import { FramedRequest, REFUSED } from './framed-request.js';
-import { FromSockets, integerAt, RequestFlag } from './frames.js';
+import { finishHead, RemoteResponse, type SocketThread } from './remote-response.js';
+import { RING_BYTES, RingReader, RingWriter, ringMemory } from './ring.js';
+import { FromSockets, integerAt, RequestFlag } from './ring-frames.js';
 import type {
   FromSocketThread,
   RegisteredHandler,
   SocketThreadTask,
   ToSocketThread,
-} from './messages.js';
-import { finishHead, RemoteResponse, type SocketThread } from './remote-response.js';
-import { RING_BYTES, RingReader, RingWriter, ringMemory } from './ring.js';
+} from './thread-messages.js';
 
 const THREAD = compiledFile('gateway/sockets/socket-thread.js');
 /** How long the threads may take to close their connections and end. */
@@ -73,7 +73,7 @@ interface Registered extends RegisteredHandler {
 
 export class SocketThreads implements ServerRouter {
   private readonly handlers: Registered[] = [];
-  private links: Link[] = [];
+  private links: ThreadLink[] = [];
   private isPlanned = false;
   private isClosing = false;
   private teller: NodeJS.Timeout | null = null;
@@ -147,7 +147,7 @@ export class SocketThreads implements ServerRouter {
     }
   };
 
-  /** Only for {@link Link}: handles what the threads have sent, and looks again a turn later. */
+  /** Only for {@link ThreadLink}: handles what the threads sent, and looks again a turn later. */
   readonly work = (): void => {
     this.isPlanned = false;
     let isBusy = false;
@@ -157,12 +157,12 @@ export class SocketThreads implements ServerRouter {
     if (isBusy) this.plan();
   };
 
-  /** Only for {@link Link}: a message says that there is something. */
+  /** Only for {@link ThreadLink}: a message says that there is something. */
   woken(): void {
     if (!this.isPlanned) this.work();
   }
 
-  /** Only for {@link Link}. */
+  /** Only for {@link ThreadLink}. */
   run(raw: FramedRequest, response: RemoteResponse): void {
     try {
       this.handle(raw, response as unknown as uWS.HttpResponse);
@@ -194,7 +194,7 @@ export class SocketThreads implements ServerRouter {
     setImmediate(this.work);
   }
 
-  private start(index: number): Link {
+  private start(index: number): ThreadLink {
     const { threads, trustProxy, connections, unsent, counts } = this.options;
     const task: SocketThreadTask = {
       index,
@@ -212,7 +212,7 @@ export class SocketThreads implements ServerRouter {
       counts: counts.memory,
       end: new SharedArrayBuffer(4),
     };
-    return new Link(this, task, (problem) => {
+    return new ThreadLink(this, task, (problem) => {
       if (!this.isClosing) this.options.fail(problem);
     });
   }
@@ -224,7 +224,7 @@ function share(limit: number, threads: number): number {
 }
 
 /** One socket thread, as the trading thread has it. */
-class Link implements SocketThread {
+class ThreadLink implements SocketThread {
   /** Resolves to the thread's app once it has started. */
   readonly app: Promise<number>;
   readonly ended: Promise<void>;

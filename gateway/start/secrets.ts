@@ -8,8 +8,8 @@ import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import type { AccessKey } from '../auth/access-keys.js';
 import { fingerprint, sharedSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
-import { readReplicaKeys, replicaKeysOf } from '../forwarding/key.js';
 import type { Log } from '../observe/log.js';
+import { readReplicaKeys, replicaKeysOf } from '../replica/key.js';
 import { withVariable } from './config-error.js';
 
 /** Of sessions; null: they are in the data folder. @throws ConfigError that names the variable */

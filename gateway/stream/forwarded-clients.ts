@@ -4,8 +4,8 @@
  * those of the leader's own stream.
  */
 import type { Session } from '../auth/sessions.js';
-import { type ClientHead, type CloseHead, FrameKind, frameOf } from '../forwarding/frames.js';
-import type { ForwardedClients } from '../forwarding/listener.js';
+import { type ClientHead, type CloseHead, FrameKind, frameOf } from '../replica/link-frames.js';
+import type { ForwardedClients } from '../replica/listener.js';
 import { Connection, type ConnectionOptions } from './connection.js';
 import { CLOSE, type CloseReason } from './limits.js';
 

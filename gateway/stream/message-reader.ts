@@ -2,8 +2,8 @@
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../http/errors.js';
 import { checkJson, type ReceivedJson } from '../json/checks.js';
 import { colonCount } from '../json/repeated-key.js';
-import { isOrderEntry, missingFields } from './orders/requests.js';
-import { ClientMessage } from './requests.js';
+import { ClientMessage } from './client-messages.js';
+import { isOrderEntry, missingFields } from './orders/order-messages.js';
 
 const BINARY = errorAnswer('invalid_json', {}, 'Send text messages, not binary ones.');
 const NOT_JSON = errorAnswer(

@@ -33,13 +33,14 @@ import {
   unsubscribedText,
 } from './channels/message-text.js';
 import { channelNamed } from './channels/names.js';
+import type { ClientMessage } from './client-messages.js';
+import { idOf } from './client-messages.js';
 import type { Connection, Subscription } from './connection.js';
 import type { Connections } from './connections.js';
 import type { Hub } from './hub.js';
 import { CLOSE, type StreamLimits } from './limits.js';
 import { parsed, type ReceivedMessage, readJson } from './message-reader.js';
 import { OrderEntry } from './orders/order-entry.js';
-import type { RemoteOrders } from './orders/remote-orders.js';
 import {
   isOrderEntry,
   namesAnother,
@@ -47,9 +48,8 @@ import {
   type OrderRequest,
   OrderRequestReader,
   orderRequest,
-} from './orders/requests.js';
-import type { ClientMessage } from './requests.js';
-import { idOf } from './requests.js';
+} from './orders/order-messages.js';
+import type { RemoteOrders } from './orders/remote-orders.js';
 import { UserResumes } from './resume/user-resumes.js';
 
 const MESSAGES_PER_READ = 100;

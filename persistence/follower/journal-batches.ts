@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { JournalUnavailable } from '../journal/errors.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
 import { type JournalPlace, openSource } from '../replication/source.js';
-import { GIVEN_UP, type WaitingRead } from './reads.js';
+import { GIVEN_UP, type WaitingRead } from './read-queue.js';
 
 const LAG_MS_MAX = 1_000;
 const LOOK_MS = 10;

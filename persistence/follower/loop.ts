@@ -24,7 +24,7 @@ import { MissingSegments } from '../journal/reader.js';
 import { prepareSnapshotFolder } from '../recovery/snapshot/folder.js';
 import { EndCheck } from './end-check.js';
 import type { FromFollower } from './messages.js';
-import type { WaitingRead } from './reads.js';
+import type { WaitingRead } from './read-queue.js';
 import { FollowerSession, newestSnapshot, type SessionOptions } from './session.js';
 
 /** The pause after a failure; doubled for each further one, up to the longest. */

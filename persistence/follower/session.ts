@@ -41,7 +41,7 @@ import {
 import { type JournalPlace, openSource } from '../replication/source.js';
 import { JournalBatches } from './journal-batches.js';
 import type { ProgressBoard } from './progress-board.js';
-import { FollowerReads, type WaitingRead } from './reads.js';
+import { FollowerReads, type WaitingRead } from './read-queue.js';
 import { FollowerSnapshots, type SnapshotsOptions } from './snapshots.js';
 
 /** How long commits collect while no read waits for them. */

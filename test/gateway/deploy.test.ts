@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { sharedSecrets } from '../../gateway/auth/secret.js';
 import { readConfig } from '../../gateway/config.js';
-import { readReplicaKeys } from '../../gateway/forwarding/key.js';
+import { readReplicaKeys } from '../../gateway/replica/key.js';
 import { misspelt } from '../../gateway/start/misspelt.js';
 import { readAddress } from '../../persistence/replication/postgres/address.js';
 import { extent } from '../support/extent.js';
@@ -61,7 +61,7 @@ describe('alerts and dashboard', () => {
       );
       const used = expressions().flatMap((one) => [...one.matchAll(/\bexchange_\w+/g)].flat());
       expect(used.length).toBeGreaterThan(15);
-      const replica = readFileSync(join(ROOT, 'gateway/replica/replica.ts'), 'utf8');
+      const replica = readFileSync(join(ROOT, 'gateway/replica.ts'), 'utf8');
       for (const name of used) {
         const base = name.replace(/_bucket$/, '');
         // A replica has some of its own.

@@ -3,9 +3,9 @@
  * and describe the exchange's.
  */
 import { BODIES, RESPONSES, withMore } from '../../json/components.js';
+import { CLIENT_MESSAGES } from '../../stream/client-messages.js';
 import type { StreamLimits } from '../../stream/limits.js';
-import { SERVER_MESSAGES } from '../../stream/messages.js';
-import { CLIENT_MESSAGES } from '../../stream/requests.js';
+import { SERVER_MESSAGES } from '../../stream/server-messages.js';
 import { describedWhereKnown } from '../descriptions.js';
 import type { JsonSchema, Reference } from '../openapi.js';
 import { TITLE } from '../prose.js';

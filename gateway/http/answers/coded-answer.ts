@@ -5,10 +5,10 @@
  * Always holds: an answer shows only what is durable, coded or not, 304 included.
  */
 import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';
-import { acceptedCoding } from '../../coding/accept-encoding.js';
-import type { Coded } from '../../coding/answer-coder.js';
-import { bodyTag, namesTag } from '../../coding/entity-tags.js';
 import type { Call } from '../call.js';
+import { acceptedCoding } from './accept-encoding.js';
+import type { Coded } from './answer-coder.js';
+import { bodyTag, namesTag } from './entity-tags.js';
 
 /** Below, compression saves no packet, and a tag is made at once. */
 const SMALL_BYTES = 1_024;

@@ -8,8 +8,8 @@ import {
 } from '../../../engine/interface/limits.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
-import { hashTag } from '../../coding/entity-tags.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
+import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';

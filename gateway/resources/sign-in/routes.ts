@@ -1,9 +1,9 @@
 import { clearedSessionCookie, sessionCookie } from '../../auth/cookie.js';
 import { resultFields } from '../../commands/receipt.js';
-import { HOUSE_USERNAME } from '../../house/house.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { HOUSE_USERNAME } from '../../inputs/house/house.js';
 import { EmptyBody } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
 import * as examples from './examples.js';

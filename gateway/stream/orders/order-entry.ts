@@ -29,7 +29,7 @@ import { elapsedMs } from '../../time/clock.js';
 import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
 import { batchAnswer, operationAnswer } from './answers.js';
-import { NOT_SIGNED_IN, type OrderRequest, tooManyUnanswered } from './requests.js';
+import { NOT_SIGNED_IN, type OrderRequest, tooManyUnanswered } from './order-messages.js';
 
 const READ_ONLY = scopeInsufficient('read', 'trade');
 

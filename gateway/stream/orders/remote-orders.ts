@@ -10,7 +10,11 @@
  * - a receipt is sent when this replica's state includes it, so the messages of `user` come first.
  */
 import type { ElapsedMs } from '../../fair-use/token-buckets.js';
-import { CHANGE_MS } from '../../forwarding/forwarder.js';
+import { type ErrorAnswer, OUTCOME_UNKNOWN, UNAVAILABLE } from '../../http/errors.js';
+import type { Sequencing } from '../../http/gateway.js';
+import { CLIENT_ID } from '../../json/fields.js';
+import { CHANGE_MS } from '../../replica/forwarder.js';
+import type { LeaderLink } from '../../replica/leader-link.js';
 import {
   type ClientHead,
   type CloseHead,
@@ -18,16 +22,12 @@ import {
   FrameKind,
   frameOf,
   type MessageHead,
-} from '../../forwarding/frames.js';
-import type { LeaderLink } from '../../forwarding/leader-link.js';
-import { type ErrorAnswer, OUTCOME_UNKNOWN, UNAVAILABLE } from '../../http/errors.js';
-import type { Sequencing } from '../../http/gateway.js';
-import { CLIENT_ID } from '../../json/fields.js';
+} from '../../replica/link-frames.js';
 import type { SequenceWaits } from '../../time/sequence-waits.js';
 import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
 import type { CloseReason } from '../limits.js';
-import { NOT_SIGNED_IN, tooManyUnanswered } from './requests.js';
+import { NOT_SIGNED_IN, tooManyUnanswered } from './order-messages.js';
 
 const SWEEP_MS = 100;
 const BYTES_MAX = 64 * 1024 * 1024;

@@ -15,7 +15,7 @@ import { openSource } from '../../../persistence/replication/source.js';
 import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
 import { Hub } from '../hub.js';
 import { STREAM_LIMITS } from '../limits.js';
-import type { ReplayAnswer, ReplayTask, ReplayWish } from './messages.js';
+import type { ReplayAnswer, ReplayTask, ReplayWish } from './replay-messages.js';
 
 const PRIORITY_STEPS = 10;
 const LOG = { warn: () => {} };

@@ -7,9 +7,9 @@ import { Ajv } from 'ajv';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AsyncApiDocument } from '../../../gateway/contract/stream/asyncapi.js';
+import { CLIENT_MESSAGES } from '../../../gateway/stream/client-messages.js';
 import { CLOSE, STREAM_LIMITS } from '../../../gateway/stream/limits.js';
-import { SERVER_MESSAGES } from '../../../gateway/stream/messages.js';
-import { CLIENT_MESSAGES } from '../../../gateway/stream/requests.js';
+import { SERVER_MESSAGES } from '../../../gateway/stream/server-messages.js';
 import { MARKET, TestServer } from '../../support/server.js';
 import { checkStreamMessage, namesOfMessage, streamDocument } from './stream-check.js';
 

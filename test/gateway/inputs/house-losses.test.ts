@@ -1,6 +1,6 @@
 /** What the house makes of its losses: a wider spread, and an end for the hour or the day. */
 import { describe, expect, test } from 'vitest';
-import { FillLosses, LossLimit } from '../../../gateway/house/losses.js';
+import { FillLosses, LossLimit } from '../../../gateway/inputs/house/losses.js';
 
 const DOLLAR = 1_000_000;
 const HOUR_MS = 3_600_000;

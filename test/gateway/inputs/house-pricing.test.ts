@@ -4,14 +4,14 @@
  */
 import { Big } from 'big.js';
 import { describe, expect, test } from 'vitest';
+import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/random.js';
 import {
   type FairValueInput,
   fairValue,
   normalCdf,
   normalDensity,
-} from '../../../gateway/house/fair-value.js';
-import { RecentPrices } from '../../../gateway/house/prices.js';
-import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/random.js';
+} from '../../../gateway/inputs/house/fair-value.js';
+import { RecentPrices } from '../../../gateway/inputs/house/prices.js';
 
 const YEAR_MS = 365.25 * 86_400_000;
 const perMs = (annual: number) => annual / Math.sqrt(YEAR_MS);

@@ -12,7 +12,7 @@ import {
   planQuotes,
   type Quote,
   type QuoteInput,
-} from '../../../gateway/house/quotes.js';
+} from '../../../gateway/inputs/house/quotes.js';
 
 const DOLLAR = 1_000_000;
 const plain: QuoteInput = {

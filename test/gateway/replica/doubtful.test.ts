@@ -3,10 +3,10 @@
  * at the key: nobody may say that it was not executed.
  */
 import { expect, test } from 'vitest';
-import { type Answered, Forwarder } from '../../../gateway/forwarding/forwarder.js';
-import { type AnswerHead, FrameKind } from '../../../gateway/forwarding/frames.js';
-import type { LeaderLink } from '../../../gateway/forwarding/leader-link.js';
 import { errorAnswer } from '../../../gateway/http/errors.js';
+import { type Answered, Forwarder } from '../../../gateway/replica/forwarder.js';
+import type { LeaderLink } from '../../../gateway/replica/leader-link.js';
+import { type AnswerHead, FrameKind } from '../../../gateway/replica/link-frames.js';
 import type { Connection } from '../../../gateway/stream/connection.js';
 import { RemoteOrders } from '../../../gateway/stream/orders/remote-orders.js';
 import { SequenceWaits } from '../../../gateway/time/sequence-waits.js';

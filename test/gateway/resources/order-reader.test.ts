@@ -35,7 +35,7 @@ import {
   type OrderRequest,
   OrderRequestReader,
   orderRequest,
-} from '../../../gateway/stream/orders/requests.js';
+} from '../../../gateway/stream/orders/order-messages.js';
 import { extent, SEED } from '../../support/extent.js';
 
 const BODIES = extent(1_000_000, 10_000);

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { Request } from '../../../gateway/http/request.js';
 import { encodeRequest, FramedRequest } from '../../../gateway/sockets/framed-request.js';
-import { FrameBuilder, HEADER_NAMES } from '../../../gateway/sockets/frames.js';
+import { FrameBuilder, HEADER_NAMES } from '../../../gateway/sockets/ring-frames.js';
 import { SEED } from '../../support/extent.js';
 
 const VALUES = [

@@ -7,7 +7,7 @@ import type { Channel, Subscriber } from '../../../gateway/stream/channels/chann
 import { type ChannelId, channelNamed } from '../../../gateway/stream/channels/names.js';
 import { Hub } from '../../../gateway/stream/hub.js';
 import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
-import { ServerMessage } from '../../../gateway/stream/messages.js';
+import { ServerMessage } from '../../../gateway/stream/server-messages.js';
 import type { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import type { CommitDone } from '../../../persistence/journal/store.js';

@@ -9,7 +9,7 @@ import {
   HistoryClient,
   type HistoryLink,
 } from '../../../persistence/follower/history-client.js';
-import { FollowerReads, GIVEN_UP } from '../../../persistence/follower/reads.js';
+import { FollowerReads, GIVEN_UP } from '../../../persistence/follower/read-queue.js';
 import { Leaderboards } from '../../../persistence/history/leaderboard/leaderboard.js';
 import type { HistoryReads } from '../../../persistence/history/reads.js';
 import type { HistoryReply, HistoryRequest } from '../../../persistence/history/requests.js';

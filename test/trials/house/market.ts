@@ -15,10 +15,10 @@ import { Outcome } from '../../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../../engine/interface/events.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import type { MarketView } from '../../../engine/interface/views.js';
-import { AVERAGED_MS, fairValue } from '../../../gateway/house/fair-value.js';
-import { MarketMaker } from '../../../gateway/house/market-maker.js';
-import { RecentPrices } from '../../../gateway/house/prices.js';
 import { normalRandom } from '../../../gateway/inputs/feeds/random.js';
+import { AVERAGED_MS, fairValue } from '../../../gateway/inputs/house/fair-value.js';
+import { MarketMaker } from '../../../gateway/inputs/house/market-maker.js';
+import { RecentPrices } from '../../../gateway/inputs/house/prices.js';
 import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
 
 const HOUSE_FUNDS_MICROS = 1_000_000 * DOLLAR;

@@ -37,7 +37,7 @@ import {
   REPLICAS_PATH,
   type RequestHead,
   requestHead,
-} from './frames.js';
+} from './link-frames.js';
 
 /** A replica that sends nothing, not even a ping, for this long is gone. */
 const IDLE_SECONDS = 16;
@@ -67,7 +67,7 @@ interface ListenerOptions {
 
 interface SocketData {
   key: AccessKey;
-  link: Link | null;
+  link: ReplicaLink | null;
 }
 
 /** A route, and where its answers are counted. */
@@ -81,7 +81,7 @@ export class ReplicaListener {
   private readonly router: Router;
   private readonly served = new Map<string, Served>();
   private readonly unknown: AnswerCounts;
-  private readonly links = new Set<Link>();
+  private readonly links = new Set<ReplicaLink>();
   private inFlight = 0;
   private idle: (() => void) | null = null;
 
@@ -137,7 +137,7 @@ export class ReplicaListener {
     return this.inFlight === 0 && [...this.links].every((link) => link.hasLeft);
   }
 
-  /** Only for {@link Link}: called when a request is answered or a replica has left. */
+  /** Only for {@link ReplicaLink}: called when a request is answered or a replica has left. */
   settle(): void {
     if (this.idle !== null && this.isIdle) this.idle();
   }
@@ -165,7 +165,12 @@ export class ReplicaListener {
       idleTimeout: IDLE_SECONDS,
       sendPingsAutomatically: true,
       open: (socket) => {
-        const link = new Link(this, socket, socket.getUserData().key, this.options.clientsOf);
+        const link = new ReplicaLink(
+          this,
+          socket,
+          socket.getUserData().key,
+          this.options.clientsOf,
+        );
         socket.getUserData().link = link;
         this.links.add(link);
         this.options.gateway.log.info({ replicas: this.links.size }, 'a gateway has connected');
@@ -194,8 +199,8 @@ export class ReplicaListener {
     socket.end(1002, error.message);
   }
 
-  /** Runs a request. Only for {@link Link}. */
-  run(link: Link, number: number, head: RequestHead, body: Uint8Array): void {
+  /** Runs a request. Only for {@link ReplicaLink}. */
+  run(link: ReplicaLink, number: number, head: RequestHead, body: Uint8Array): void {
     const { gateway } = this.options;
     if (gateway.isStopping()) {
       link.reply(frameOf(FrameKind.notServed, number, ''));
@@ -237,7 +242,7 @@ export class ReplicaListener {
 }
 
 /** The connection of one replica. */
-class Link {
+class ReplicaLink {
   private readonly collector: FrameCollector;
   /** Requests that are not answered, by number. */
   private readonly calls = new Map<number, ForwardedCall>();

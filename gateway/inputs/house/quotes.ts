@@ -10,9 +10,13 @@
  * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP; an ask is the same
  * with UP and DOWN exchanged. So shares that are traded back free their money.
  */
-import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
-import { MAX_PRICE_TICKS, MICROS_PER_SET, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
-import type { OrderView } from '../../engine/interface/views.js';
+import { Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';
+import {
+  MAX_PRICE_TICKS,
+  MICROS_PER_SET,
+  MIN_PRICE_TICKS,
+} from '../../../engine/interface/limits.js';
+import type { OrderView } from '../../../engine/interface/views.js';
 
 /** A price level of one side. Sized in the taker's money, so that cheap shares are not scarce. */
 interface QuoteLevel {

@@ -1,7 +1,7 @@
 /** Accept-Encoding: which coding is chosen, by weight and by what the server prefers. */
 import { expect, test } from 'vitest';
-import { acceptedCoding } from '../../../gateway/coding/accept-encoding.js';
-import { namesTag } from '../../../gateway/coding/entity-tags.js';
+import { acceptedCoding } from '../../../../gateway/http/answers/accept-encoding.js';
+import { namesTag } from '../../../../gateway/http/answers/entity-tags.js';
 
 test.each([
   // Without a wish, and with one that cannot be met, the bytes are sent as they are.

@@ -10,8 +10,14 @@
  * - what waits is bounded in number and in bytes.
  */
 import type { ElapsedMs } from '../fair-use/token-buckets.js';
-import { type AnswerHead, type Frame, FrameKind, frameOf, type RequestHead } from './frames.js';
 import type { LeaderLink } from './leader-link.js';
+import {
+  type AnswerHead,
+  type Frame,
+  FrameKind,
+  frameOf,
+  type RequestHead,
+} from './link-frames.js';
 
 /** How long a change waits for a leader and its answer; clients wait as long. */
 export const CHANGE_MS = 10_000;

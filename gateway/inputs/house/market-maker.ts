@@ -9,9 +9,9 @@
  * after a pause, except that the hour and the day begin anew.
  */
 import type { Logger } from 'pino';
-import type { Engine } from '../../engine/engine.js';
-import { CODES, Code } from '../../engine/interface/codes.js';
-import type { BatchOperation, Command } from '../../engine/interface/commands.js';
+import type { Engine } from '../../../engine/engine.js';
+import { CODES, Code } from '../../../engine/interface/codes.js';
+import type { BatchOperation, Command } from '../../../engine/interface/commands.js';
 import {
   assetOfMarket,
   MarketStatus,
@@ -19,21 +19,21 @@ import {
   Resolution,
   Side,
   TimeInForce,
-} from '../../engine/interface/domain.js';
-import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
+} from '../../../engine/interface/domain.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../../../engine/interface/events.js';
 import {
   MAX_BATCH_OPERATIONS,
   MAX_TIME_MS,
   MICROS_PER_SET,
-} from '../../engine/interface/limits.js';
+} from '../../../engine/interface/limits.js';
 import {
   FIRST_OPERATION,
   nextOperation,
   RESULT_HEAD_LENGTH,
   ResultHead,
-} from '../../engine/interface/results.js';
-import type { MarketView, OrderView, PositionView } from '../../engine/interface/views.js';
-import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+} from '../../../engine/interface/results.js';
+import type { MarketView, OrderView, PositionView } from '../../../engine/interface/views.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { AVERAGED_MS, type FairValue, fairValue } from './fair-value.js';
 import { FillLosses, LossLimit } from './losses.js';
 import { type ObservedPrice, RecentPrices } from './prices.js';

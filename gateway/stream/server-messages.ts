@@ -30,7 +30,7 @@ import { Positions } from '../resources/accounts/schemas.js';
 import { BatchReceipt } from '../resources/batch/schemas.js';
 import { Market, Orderbook } from '../resources/markets/schemas.js';
 import { Order } from '../resources/orders/schemas.js';
-import { requestId } from './orders/requests.js';
+import { requestId } from './orders/order-messages.js';
 
 const stamp = { sequence: count, atMs: count };
 

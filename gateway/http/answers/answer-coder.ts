@@ -6,10 +6,10 @@
  * the thread fails, the answer is the body as it is, without a tag, which is always correct.
  */
 import { Worker } from 'node:worker_threads';
-import { compiledFile } from '../../persistence/storage/program-folder.js';
-import type { Log } from '../observe/log.js';
+import { compiledFile } from '../../../persistence/storage/program-folder.js';
+import type { Log } from '../../observe/log.js';
 import type { Coding } from './accept-encoding.js';
-import type { CodingAnswer, CodingTask } from './messages.js';
+import type { CodingAnswer, CodingTask } from './coding-messages.js';
 
 /** What waits for the thread at most: about a second of its work. */
 export const WAITING_BYTES_MAX = 64 * 1024 * 1024;
@@ -64,7 +64,7 @@ export class AnswerCoder {
   }
 
   private start(): Worker {
-    const worker = new Worker(compiledFile('gateway/coding/coding-worker.js'));
+    const worker = new Worker(compiledFile('gateway/http/answers/coding-worker.js'));
     worker.on('message', ({ id, tag, bytes }: CodingAnswer) => {
       // After an error, what the thread had done before may still arrive; it was answered.
       if (!this.waiting.has(id)) return;

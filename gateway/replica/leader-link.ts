@@ -18,7 +18,7 @@ import {
   framesIn,
   MESSAGE_BYTES_MAX,
   REPLICAS_PATH,
-} from './frames.js';
+} from './link-frames.js';
 
 /** Who leads. Another epoch is another leader, even at the same address. */
 export interface LeaderPlace {

@@ -1,9 +1,9 @@
 /** The thread that compresses: what waits is bounded; without the thread, bodies go as they are. */
 import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
-import { AnswerCoder, type Coded } from '../../../gateway/coding/answer-coder.js';
-import { createLog } from '../../../gateway/observe/log.js';
-import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';
+import { AnswerCoder, type Coded } from '../../../../gateway/http/answers/answer-coder.js';
+import { createLog } from '../../../../gateway/observe/log.js';
+import { sharedBytes } from '../../../../persistence/storage/shared-bytes.js';
 
 let coder: AnswerCoder;
 afterEach(() => coder.stop());

@@ -1,10 +1,10 @@
 /** The thread that makes tags of answers and compresses them, below the other threads' priority. */
 import { parentPort } from 'node:worker_threads';
-import { sharedBytes } from '../../persistence/storage/shared-bytes.js';
-import { lowerPriority } from '../../persistence/storage/thread-priority.js';
+import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';
+import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
+import type { CodingAnswer, CodingTask } from './coding-messages.js';
 import { compress } from './compress.js';
 import { bodyTag, namesTag } from './entity-tags.js';
-import type { CodingAnswer, CodingTask } from './messages.js';
 
 const PRIORITY_STEPS = 10;
 

@@ -1,9 +1,9 @@
 /** On a gateway: each request of a client gets one answer, whatever becomes of the leader. */
 import { afterEach, expect, test } from 'vitest';
-import { CHANGE_MS } from '../../../gateway/forwarding/forwarder.js';
-import { type Frame, FrameKind, frameOf, framesIn } from '../../../gateway/forwarding/frames.js';
-import type { LeaderLink } from '../../../gateway/forwarding/leader-link.js';
 import type { Sequencing } from '../../../gateway/http/gateway.js';
+import { CHANGE_MS } from '../../../gateway/replica/forwarder.js';
+import type { LeaderLink } from '../../../gateway/replica/leader-link.js';
+import { type Frame, FrameKind, frameOf, framesIn } from '../../../gateway/replica/link-frames.js';
 import type { Connection } from '../../../gateway/stream/connection.js';
 import { RemoteOrders } from '../../../gateway/stream/orders/remote-orders.js';
 import { SequenceWaits } from '../../../gateway/time/sequence-waits.js';

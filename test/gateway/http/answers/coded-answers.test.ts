@@ -11,8 +11,8 @@ import {
   type Trader,
   WINDOW_MS,
   WINDOW_START_MS,
-} from '../../support/server.js';
-import { programContract } from '../contract/check.js';
+} from '../../../support/server.js';
+import { programContract } from '../../contract/check.js';
 
 const NEXT_MARKET = 'btc-15m-1763701200';
 /** Opens in the last test that lets time pass. */

@@ -7,14 +7,14 @@
  * engine's result, and in its own turns of the event loop.
  */
 import type { Logger } from 'pino';
-import type { Engine } from '../../engine/engine.js';
-import { CODES } from '../../engine/interface/codes.js';
-import type { Command } from '../../engine/interface/commands.js';
-import { ResultHead } from '../../engine/interface/results.js';
-import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { SubmitRefused } from '../../persistence/sequencer.js';
-import type { Submitter } from '../observe/watched-sequencer.js';
-import type { Clock } from '../time/clock.js';
+import type { Engine } from '../../../engine/engine.js';
+import { CODES } from '../../../engine/interface/codes.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import { ResultHead } from '../../../engine/interface/results.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import { SubmitRefused } from '../../../persistence/sequencer.js';
+import type { Submitter } from '../../observe/watched-sequencer.js';
+import type { Clock } from '../../time/clock.js';
 import { MarketMaker, PULL_BEFORE_END_MS } from './market-maker.js';
 import type { ObservedPrice } from './prices.js';
 

@@ -3,7 +3,7 @@
  * may have an `id`, which its answers repeat.
  */
 import { z } from 'zod';
-import { BatchMessage, OrderMessage, requestId } from './orders/requests.js';
+import { BatchMessage, OrderMessage, requestId } from './orders/order-messages.js';
 
 /** Maximum number of channels in one message. */
 export const CHANNELS_PER_MESSAGE = 50;

@@ -10,7 +10,13 @@ import type { RawRequest, Request } from '../http/request.js';
 import type { Route } from '../http/route.js';
 import { textBuffers } from '../json/text-buffers.js';
 import type { AnswerCounts } from '../observe/metrics.js';
-import { type AnswerHead, FrameError, FrameKind, frameOf, type RequestHead } from './frames.js';
+import {
+  type AnswerHead,
+  FrameError,
+  FrameKind,
+  frameOf,
+  type RequestHead,
+} from './link-frames.js';
 
 /** What a replica sent of a request, as {@link Request} reads it. */
 export function rawRequest({ query, headers, parameters }: RequestHead): RawRequest {
