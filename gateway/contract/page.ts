@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { TITLE } from './prose.js';
-import type { StaticFile } from './static-file.js';
+import { builtFile, type StaticFile } from './static-file.js';
 
-const PACKAGE_FOLDER = dirname(
+export const PACKAGE_FOLDER = dirname(
   createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'),
 );
 
@@ -66,8 +66,11 @@ export function pageFiles(): Map<string, StaticFile> {
   ]);
 }
 
+/** The build has compressed it: at a start, that would take most of the time. */
 function ofPackage(name: string, contentType: string): StaticFile {
-  return fileOf(contentType, readFileSync(join(PACKAGE_FOLDER, name)));
+  const built = builtFile(`docs/${name}`, contentType);
+  const plain = fileOf(contentType, built?.bytes ?? readFileSync(join(PACKAGE_FOLDER, name)));
+  return { ...built, ...plain };
 }
 
 function fileOf(contentType: string, bytes: Buffer): StaticFile {

@@ -6,6 +6,8 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { programFolder } from '../../persistence/storage/program-folder.js';
 import { writeCrossOrigin } from '../auth/cross-origin.js';
 import { Bill } from '../fair-use/fair-use.js';
 import { acceptedCoding, CODINGS, type Coding } from '../http/answers/accept-encoding.js';
@@ -30,6 +32,18 @@ export interface StaticFile {
   compressed?: readonly (readonly ['br' | 'gzip', Buffer])[];
   /** The standard is no-cache: a cache asks with the ETag each time. */
   cacheControl?: string;
+}
+
+/** A file that the build has written below dist/, with its compressed forms; null: it has not. */
+export function builtFile(path: string, contentType: string): StaticFile | null {
+  const at = (suffix: string) => new URL(`dist/${path}${suffix}`, programFolder());
+  if (!existsSync(at(''))) return null;
+  const read = (suffix: string) => readFileSync(at(suffix));
+  const compressed = [
+    ['br', read('.br')],
+    ['gzip', read('.gz')],
+  ] as const;
+  return { contentType, bytes: read(''), headers: [], compressed };
 }
 
 /** One form of a file, with its ETag. */

@@ -1,7 +1,8 @@
 /**
  * Builds the site into dist/site: bundles gateway/site/app, names every file after a hash of its
- * content, and writes each file plain and compressed. Part of `npm run build`; esbuild, preact and
- * uPlot are needed only here, so the built program runs without them.
+ * content, and writes each file plain and compressed; and the large files of the page of the API
+ * into dist/docs. Part of `npm run build`; esbuild, preact and uPlot are needed only here, so the
+ * built program runs without them.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,10 +12,13 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
 import { programFolder } from '../../persistence/storage/program-folder.js';
+import { PACKAGE_FOLDER } from '../contract/page.js';
+import { compress } from '../http/answers/compress.js';
 
 const ROOT = fileURLToPath(programFolder());
 const APP = join(ROOT, 'gateway/site/app');
 const OUT = join(ROOT, 'dist/site');
+const DOCS = join(ROOT, 'dist/docs');
 /** The path that the files are served at. */
 const SERVED = '/site/';
 
@@ -43,6 +47,7 @@ async function main(): Promise<void> {
   const iconName = `icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
   write(iconName, icon);
   write('index.html', Buffer.from(page(metafile, iconName)));
+  compressDocs();
 }
 
 /** The page, with the names of the files in place of `{{script}}` and the like. */
@@ -73,6 +78,16 @@ function write(name: string, bytes: Buffer): void {
   writeFileSync(path, bytes);
   writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
   writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+}
+
+function compressDocs(): void {
+  mkdirSync(DOCS, { recursive: true });
+  for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
+    const bytes = readFileSync(join(PACKAGE_FOLDER, name));
+    writeFileSync(join(DOCS, name), bytes);
+    writeFileSync(join(DOCS, `${name}.br`), compress(bytes, 'br'));
+    writeFileSync(join(DOCS, `${name}.gz`), compress(bytes, 'gzip'));
+  }
 }
 
 await main();

@@ -5,10 +5,10 @@
  * Always holds: a file below /site has a hash of its content in its name, so caches keep it for
  * good; the page is never cached without asking; neither runs or loads anything from another host.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';
 import { TITLE } from '../contract/prose.js';
-import { type StaticFile, serveChoice, serveFile } from '../contract/static-file.js';
+import { builtFile, type StaticFile, serveChoice, serveFile } from '../contract/static-file.js';
 import type { Gateway } from '../http/gateway.js';
 import type { ServerRouter } from '../http/router.js';
 
@@ -77,27 +77,14 @@ let read: { page: StaticFile; files: Map<string, StaticFile> } | null = null;
 export function siteFiles(): typeof read {
   const folder = new URL('dist/site/', programFolder());
   if (read !== null || !existsSync(new URL('index.html', folder))) return read;
-  const page = { ...builtFile(folder, 'index.html', HTML), headers: PAGE_HEADERS };
+  const page = { ...builtFile('site/index.html', HTML)!, headers: PAGE_HEADERS };
   const files = new Map<string, StaticFile>();
   for (const name of readdirSync(folder)) {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (contentType === undefined) continue;
-    const file = { ...builtFile(folder, name, contentType), cacheControl: IMMUTABLE };
+    const file = { ...builtFile(`site/${name}`, contentType)!, cacheControl: IMMUTABLE };
     files.set(`/site/${name}`, file);
   }
   read = { page, files };
   return read;
-}
-
-function builtFile(folder: URL, name: string, contentType: string): StaticFile {
-  const read = (suffix: string) => readFileSync(new URL(`${name}${suffix}`, folder));
-  return {
-    contentType,
-    bytes: read(''),
-    headers: [],
-    compressed: [
-      ['br', read('.br')],
-      ['gzip', read('.gz')],
-    ],
-  };
 }
