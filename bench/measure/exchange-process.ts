@@ -23,19 +23,8 @@ export interface StartOptions {
   nodeOptions?: readonly string[];
   /** Its main module, if it is that of another build. */
   program?: string | undefined;
-  /** A limit that the shell sets first, such as `ulimit -n 256`. */
-  limit?: string | undefined;
   /** When to kill it if it is not open by then. */
   killAfterMs?: number | undefined;
-}
-
-export class StartRefused extends Error {
-  constructor(
-    readonly exitCode: number | null,
-    readonly log: string,
-  ) {
-    super(`the exchange did not start (exit code ${exitCode}): ${lastLine(log)}`);
-  }
 }
 
 export class ExchangeProcess {
@@ -47,7 +36,7 @@ export class ExchangeProcess {
     readonly socketsPort: number | null,
   ) {}
 
-  /** Resolves when it is open. @throws StartRefused */
+  /** Resolves when it is open. @throws Error that says why it did not start. */
   static async start(options: StartOptions): Promise<ExchangeProcess> {
     const child = spawnExchange(options);
     const kill = () => child.kill('SIGKILL');
@@ -55,7 +44,9 @@ export class ExchangeProcess {
     const ports = await portsFromOutput(child);
     clearTimeout(timer);
     if (ports !== null) return new ExchangeProcess(options, child, ports.port, ports.socketsPort);
-    throw new StartRefused(await endOf(child, 'SIGKILL'), logOf(options));
+    const code = await endOf(child, 'SIGKILL');
+    const why = lastLine(logOf(options));
+    throw new Error(`the exchange did not start (exit code ${code}): ${why}`);
   }
 
   get pid(): number {
@@ -92,13 +83,10 @@ process.on('exit', () => {
 });
 
 function spawnExchange(options: StartOptions) {
-  const { environment, logFile, nodeOptions = [], program = MAIN, limit } = options;
+  const { environment, logFile, nodeOptions = [], program = MAIN } = options;
   const log = logFile === undefined ? null : openSync(logFile, 'a');
-  const node = [process.execPath, ...nodeOptions, program];
-  const command =
-    limit === undefined ? node : ['/bin/sh', '-c', `${limit} && exec "$0" "$@"`, ...node];
   try {
-    const child = spawn(command[0]!, command.slice(1), {
+    const child = spawn(process.execPath, [...nodeOptions, program], {
       env: environment,
       stdio: ['ignore', 'pipe', log ?? 'inherit'],
     });
@@ -148,15 +136,4 @@ export async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promis
   const [code] = await exit;
   clearTimeout(timer);
   return code as number | null;
-}
-
-/** Why a start was refused; null: it was not. */
-export async function refusalOf(start: Promise<unknown>): Promise<StartRefused | null> {
-  try {
-    await start;
-    return null;
-  } catch (error) {
-    if (error instanceof StartRefused) return error;
-    throw error;
-  }
 }

@@ -3,6 +3,8 @@
  * trading continues; when descriptors are free again, everything works and nothing is missing.
  * Connections never take the descriptors that the journal needs.
  */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
@@ -11,7 +13,6 @@ import { closeDatabase, execute, openDatabase } from '../../persistence/storage/
 import { eventually } from '../support/eventually.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
 import { type ApiClient, PASSWORD } from '../support/server.js';
-import { starveOfDescriptors } from '../trials/attack/methods/process-limits.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
 const WARM_UP_STAKES = 10;
@@ -39,6 +40,16 @@ async function start(limits?: string[]): Promise<void> {
   ).json);
   // The client opens its connections now, while it still can.
   for (let i = 0; i < WARM_UP_STAKES; i++) await stake();
+}
+
+/** From now on it can open none. The result restores the limit. */
+function starveOfDescriptors(pid: number): { relieve(): void } {
+  const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+  const [, soft, hard] = /^Max open files +(\w+) +(\w+)/m.exec(limits)!;
+  const set = (value: string) =>
+    execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${value}:${hard}`]);
+  set('0');
+  return { relieve: () => set(soft!) };
 }
 
 async function stake(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Request smuggling. On any path, a request that two readers could read differently is refused or
  * is the last of its connection, and what is hidden in it is never executed. The cases are in
- * bench/attack/methods/smuggling-cases.ts.
+ * smuggling-cases.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pageFiles } from '../../../gateway/contract/page.js';
@@ -19,7 +19,7 @@ import {
   REQUEST_CASES,
   rawBytes,
   sendRaw,
-} from '../../trials/attack/methods/smuggling-cases.js';
+} from './smuggling-cases.js';
 
 let server: TestServer;
 let ada: Trader;

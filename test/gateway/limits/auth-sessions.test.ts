@@ -48,6 +48,11 @@ function signed(header: object, payload: object, key: Buffer, hash = 'sha256'): 
   const text = `${part(header)}.${part(payload)}`;
   return `${text}.${createHmac(hash, key).update(text).digest('base64url')}`;
 }
+/** Differs only in bits that base64url does not use at the end of 32 bytes. */
+function after(last: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return alphabet[alphabet.indexOf(last) + 1]!;
+}
 const IAT = WINDOW_START_MS / 1_000;
 const OURS = { alg: 'HS256', typ: 'JWT' };
 
@@ -124,6 +129,15 @@ describe('tokens', () => {
       'without a time': signed(OURS, { sub: ada.userId, ver: 1 }, secret),
       'of an earlier exchange': signed(OURS, { ...claims, iat: IAT - 1 }, secret),
       expired: signed(OURS, { ...claims, exp: 1 }, secret),
+      'a header that must be understood': signed({ ...OURS, crit: ['exp'] }, claims, secret),
+      'the secret as its text': signed(OURS, claims, Buffer.from(secret.toString('base64url'))),
+      'a leading zero': signed(OURS, { ...claims, sub: `u0${ada.userId.slice(1)}` }, secret),
+      'another spelling of the signature': `${header}.${payload}.${signature.slice(0, -1)}${after(signature.at(-1)!)}`,
+      'base64 that is not base64url': `${header}.${payload}.${Buffer.from(signature, 'base64url').toString('base64')}`,
+      'in other case': ada.token.toLowerCase(),
+      'four parts': `${ada.token}.${signature}`,
+      'without the third part': `${header}.${payload}`,
+      'with the word Bearer': `Bearer ${ada.token}`,
       'far too long': `${header}.${payload}.${signature}${'A'.repeat(1_000)}`,
     };
     for (const [what, token] of Object.entries(bad)) {

@@ -15,8 +15,8 @@ import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
 import { type ChildServer, Exchanges } from '../../support/programs.js';
 import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
-import { sendRaw } from '../../trials/attack/methods/smuggling-cases.js';
 import { activeMarket } from '../../trials/disk/scenario.js';
+import { sendRaw } from '../http/smuggling-cases.js';
 import { StreamClient } from '../stream/support.js';
 
 const exchanges = new Exchanges();

@@ -21,8 +21,8 @@ import {
   WINDOW_MS,
   WINDOW_START_MS,
 } from '../../support/server.js';
-import { KEY_CASES } from '../../trials/attack/methods/smuggling-cases.js';
 import { operationsOf, programContract } from '../contract/check.js';
+import { KEY_CASES } from '../http/smuggling-cases.js';
 
 const NEXT_MARKET = 'btc-15m-1763701200';
 const NO_MARKET = 'btc-15m-1763600400';

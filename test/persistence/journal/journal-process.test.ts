@@ -10,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { listSegments } from '../../../persistence/journal/segments.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
+import { eventually } from '../../support/eventually.js';
 import { Folders, journalErrorOf, readAll, start } from '../../support/journal-fixture.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -142,6 +143,18 @@ describe('another process', () => {
     const again = await journalErrorOf(openJournal({ folder }));
     expect(again.message).toContain('in use');
     await journal.close();
+  });
+
+  it('starts once of three starts at the same moment', async () => {
+    const folder = folders.make();
+    const exchanges = [1, 2, 3].map(() => run(folder));
+    await eventually(() => exchanges.some(({ lines }) => lines.length > 0));
+    const others = exchanges.filter(({ lines }) => lines.length === 0);
+    for (const { ended, child, errors } of others) {
+      await ended;
+      expect([child.exitCode, errors()]).toEqual([1, expect.stringContaining('in use')]);
+    }
+    expect(others).toHaveLength(2);
   });
 
   it('stops when the disk is full, and everything that it had released is there', async () => {

@@ -6,9 +6,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '../../../bench/http/load/client.js';
 import { lastLine } from '../../../bench/measure/exchange-process.js';
+import { replayProblems } from '../../../bench/measure/replay-tool.js';
 import type { Attack, AttackClass } from './attack.js';
 import { Bystander, LONGEST_WAIT_MS } from './bystander.js';
-import { mustBeGood } from './folder.js';
 import { CannotRun, eventually, mustHold } from './promises.js';
 import { Stage, type StageOptions } from './stage.js';
 
@@ -111,6 +111,12 @@ async function mustBeWell(stage: Stage): Promise<void> {
   mustHold(status === 201, `afterwards, a stake was answered ${status}: ${text}`);
   const waitedMs = performance.now() - startedMs;
   mustHold(waitedMs < LONGEST_WAIT_MS, `afterwards, a stake took ${Math.round(waitedMs)} ms`);
+}
+
+/** The replay tool finds no damage, and no money that was not conserved. */
+async function mustBeGood(folder: string): Promise<void> {
+  const problems = await replayProblems(folder);
+  mustHold(problems.length === 0, problems.join('; '));
 }
 
 async function atMost<T>(limitMs: number, work: Promise<T>): Promise<T> {

@@ -12,7 +12,6 @@ import type { Random } from '../../../bench/workload/random.js';
 import { freePort } from '../../support/programs.js';
 import { environment } from '../soak/exchange.js';
 import { Trader } from './methods/client.js';
-import { Traffic } from './traffic.js';
 
 /** The exchange's time, as a multiple of real time: a market lasts 15 s. */
 export const SPEED = 60;
@@ -41,7 +40,6 @@ export class Stage {
   private readonly started: ExchangeProcess[] = [];
   private folders = 0;
   private isClosed = false;
-  private readonly endings: (() => void)[] = [];
   private users = 0;
   private readonly traders: Trader[] = [];
 
@@ -65,7 +63,7 @@ export class Stage {
     }
   }
 
-  /** Another exchange, in a new folder unless one is named. @throws StartRefused */
+  /** Another exchange, in a new folder unless one is named. */
   async start(options: StageStart): Promise<ExchangeProcess> {
     if (this.isClosed) throw new Error('the stage is closed');
     const { dataFolder = this.newFolder(), variables, ...others } = options;
@@ -109,15 +107,6 @@ export class Stage {
     return this.register({ Authorization: `Bearer ${PARTNER_KEY}` });
   }
 
-  traffic(): Promise<Traffic> {
-    return Traffic.open({ door: this.exchange, random: this.random, speed: SPEED });
-  }
-
-  /** Runs `work` when the stage ends, before its folder is removed. */
-  atEnd(work: () => void): void {
-    this.endings.push(work);
-  }
-
   async close(): Promise<void> {
     this.isClosed = true;
     this.hangUp();
@@ -127,7 +116,6 @@ export class Stage {
   }
 
   private readonly clear = (): void => {
-    for (const work of this.endings) work();
     removeFolder(this.folder);
   };
 }

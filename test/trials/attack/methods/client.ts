@@ -64,12 +64,6 @@ export class Trader {
       `the balance lacks ${spent / 1_000_000} dollars, and should lack ${dollars}`,
     );
   }
-
-  /** @throws BrokenPromise unless a stake is acknowledged. */
-  async mustStake(key: string): Promise<void> {
-    const { status, text } = await this.stake(1, key);
-    mustHold(status === 201, `a stake was answered ${status}: ${text}`);
-  }
 }
 
 export function stakeOf(amount: number | string, key: string): RequestFields {
