@@ -1,11 +1,14 @@
 /**
  * An exchange without a follower trades like any other, writes no snapshots and no history, and
- * says so when history is requested.
+ * says so when history is requested. So does one whose follower cannot build the history.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROUTES } from '../../gateway/resources/routes.js';
+import { eventually } from '../support/eventually.js';
+import { isVouchedFor } from '../support/folders/vouched.js';
+import { flip } from '../support/journal-fixture.js';
 import { MARKET, TestServer, type Trader } from '../support/server.js';
 
 let server: TestServer;
@@ -71,4 +74,28 @@ test('every read of history is unavailable at once, and nothing is written', asy
   }
   for (const name of ['snapshots', 'history.db'])
     expect(existsSync(join(server.folder, name)), name).toBe(false);
+});
+
+test('damage before the snapshots, and no history.db: the exchange trades without a history', async () => {
+  const first = await TestServer.start({ snapshotEveryCommands: 20 });
+  const { folder } = first;
+  for (let i = 0; i < 30; i++) {
+    first.submit({ kind: 'advanceTime' });
+    await first.durable();
+  }
+  await eventually(() => isVouchedFor(folder));
+  await first.close();
+  await flip(folder, 1, 'records');
+  for (const name of ['history.db', 'history.db-wal', 'history.db-shm'])
+    rmSync(join(folder, name), { force: true });
+  const second = await TestServer.start({}, folder);
+  const { api, exchange } = second;
+  await eventually(async () =>
+    expect((await api.get('/ready')).text).toContain('there may be no history'),
+  );
+  second.submit({ kind: 'advanceTime' });
+  await second.durable();
+  expect((await api.get('/markets/15m/history?limit=50')).status).toBe(503);
+  expect(exchange.sequencer.halted).toBeNull();
+  await second.stop();
 });

@@ -45,7 +45,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   'fault-table': own('fault-table'),
   'folder-damage': {
     files: [
-      'test/end-to-end/folder-damage.test.ts',
+      'test/persistence/damage.test.ts',
       'test/persistence/journal/journal-damage.test.ts',
       'test/persistence/history/history.test.ts',
     ],
