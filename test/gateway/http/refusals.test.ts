@@ -3,6 +3,7 @@
  * exists; and the order of the checks. None of it reaches the journal.
  */
 import { describe, expect, test } from 'vitest';
+import type { ErrorCode } from '../../../gateway/http/errors.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { PASSWORD, type Verb } from '../../support/server.js';
 import { ACTIVE, asPartner, ENDED, withTwoTraders } from './refusals.js';
@@ -25,30 +26,24 @@ describe('what does not exist', () => {
     '-1',
     '0',
   ];
+  const missing = (what: ErrorCode, method: Verb, path: string, more: object = {}) =>
+    refused({ method, path, status: 404, code: what, ...more });
+
   test.each(marketIds)('the market %s, for reading', async (id) => {
-    const refusal = { method: 'GET', status: 404, code: 'market_not_found' } as const;
     await traders().server.followed();
-    await refused({ ...refusal, path: `/markets/${id}` });
-    await refused({ ...refusal, path: `/markets/15m/${id}/orderbook` });
-    await refused({ ...refusal, path: `/markets/15m/${id}/quote?outcome=UP&amount=1` });
+    for (const path of [id, `15m/${id}/orderbook`, `15m/${id}/quote?outcome=UP&amount=1`])
+      await missing('market_not_found', 'GET', `/markets/${path}`);
   });
   test.each(marketIds.slice(1))('the market %s, for trading', async (id) => {
-    const refusal = { options: asAda(), status: 404, code: 'market_not_found' } as const;
-    await refused({
-      ...refusal,
-      method: 'POST',
-      path: `/markets/15m/${id}/buy`,
-      body: { outcome: 'UP', amount: 1 },
-    });
-    await refused({
-      ...refusal,
-      method: 'POST',
-      path: `/markets/15m/${id}/sell`,
-      body: { outcome: 'UP', shares: 1 },
-    });
-    await refused({ ...refusal, method: 'POST', path: `/markets/15m/${id}/claim` });
-    await refused({ ...refusal, method: 'DELETE', path: `/markets/15m/${id}/orders` });
-    await refused({ ...refusal, method: 'DELETE', path: `/markets/15m/${id}/orders/x1` });
+    const options = asAda();
+    for (const [method, what, body] of [
+      ['POST', 'buy', { outcome: 'UP', amount: 1 }],
+      ['POST', 'sell', { outcome: 'UP', shares: 1 }],
+      ['POST', 'claim'],
+      ['DELETE', 'orders'],
+      ['DELETE', 'orders/x1'],
+    ] as const)
+      await missing('market_not_found', method, `/markets/15m/${id}/${what}`, { body, options });
   });
   test.each([
     'u999',
@@ -63,52 +58,24 @@ describe('what does not exist', () => {
     'me',
     'u%00',
   ])('the user %s', async (id) => {
-    for (const part of ['', '/positions', '/referral', '/vaults']) {
-      await refused({
-        method: 'GET',
-        path: `/users/${id}${part}`,
-        status: 404,
-        code: 'user_not_found',
-      });
-    }
-    await refused({
-      method: 'GET',
-      path: `/partner/users/${id}`,
-      options: asPartner(),
-      status: 404,
-      code: 'user_not_found',
-    });
+    for (const part of ['', '/positions', '/referral', '/vaults'])
+      await missing('user_not_found', 'GET', `/users/${id}${part}`);
+    await missing('user_not_found', 'GET', `/partner/users/${id}`, { options: asPartner() });
   });
   test.each(['x1', 'd0', '1', 'd1e3'])('the vault deposit %s', async (id) => {
     for (const verb of ['claim', 'unstake']) {
-      await refused({
-        method: 'POST',
-        path: `/vaults/deposits/${id}/${verb}`,
-        options: asAda(),
-        status: 404,
-        code: 'deposit_not_found',
-      });
+      const path = `/vaults/deposits/${id}/${verb}`;
+      await missing('deposit_not_found', 'POST', path, { options: asAda() });
     }
   });
   test.each(['o0', '1', 'u1', 'o1x'])('the order %s', async (id) => {
-    await refused({
-      method: 'DELETE',
-      path: `/markets/15m/${ACTIVE}/orders/${id}`,
-      options: asAda(),
-      status: 404,
-      code: 'order_not_found',
-    });
+    const path = `/markets/15m/${ACTIVE}/orders/${id}`;
+    await missing('order_not_found', 'DELETE', path, { options: asAda() });
   });
   test('an unknown user in a transfer', async () => {
     const body = { userId: 'nobody', amount: 1, reference: 'r1' };
-    await refused({
-      method: 'POST',
-      path: '/partner/deposits',
-      body,
-      options: asPartner(),
-      status: 404,
-      code: 'user_not_found',
-    });
+    const more = { body, options: asPartner() };
+    await missing('user_not_found', 'POST', '/partner/deposits', more);
   });
   test.each([
     '/nowhere',
@@ -121,8 +88,8 @@ describe('what does not exist', () => {
     '//markets',
     '/Markets',
   ])('the route %s', async (path) => {
-    await refused({ method: 'GET', path, status: 404, code: 'route_not_found' });
-    await refused({ method: 'POST', path, body: {}, status: 404, code: 'route_not_found' });
+    await missing('route_not_found', 'GET', path);
+    await missing('route_not_found', 'POST', path, { body: {} });
   });
 });
 
@@ -148,83 +115,37 @@ describe('methods', () => {
 });
 
 test('a partner cannot name a second user in the query', async () => {
-  const body = { userId: traders().ada.userId, amount: 1, reference: 'two-users' };
-  const refusal = { options: asPartner(), status: 403, code: 'user_mismatch' as const };
-  const other = `?userId=${traders().bob.userId}`;
-  await refused({ ...refusal, method: 'POST', path: `/partner/deposits${other}`, body });
-  await refused({ ...refusal, method: 'POST', path: `/partner/withdrawals${other}`, body });
-  await refused({
-    ...refusal,
-    method: 'GET',
-    path: `/partner/users/${traders().ada.userId}${other}`,
-  });
-  const same = `?userId=${traders().ada.userId}`;
-  expect(
-    (
-      await traders().api.send(
-        'GET',
-        `/partner/users/${traders().ada.userId}${same}`,
-        undefined,
-        asPartner(),
-      )
-    ).status,
-  ).toBe(200);
-  expect(
-    (await traders().api.send('POST', `/partner/deposits${same}`, body, asPartner())).status,
-  ).toBe(200);
+  const { ada, bob } = traders();
+  const body = { userId: ada.userId, amount: 1, reference: 'two-users' };
+  for (const [method, path] of [
+    ['POST', '/partner/deposits'],
+    ['POST', '/partner/withdrawals'],
+    ['GET', `/partner/users/${ada.userId}`],
+  ] as const) {
+    const request = { method, ...(method === 'GET' ? {} : { body }), options: asPartner() };
+    const other = { ...request, path: `${path}?userId=${bob.userId}` };
+    await refused({ ...other, status: 403, code: 'user_mismatch' });
+    // Ada is not a user of the partner, who may not withdraw from her.
+    if (path === '/partner/withdrawals') continue;
+    const same = `${path}?userId=${ada.userId}`;
+    const { status } = await traders().api.send(method, same, request.body, request.options);
+    expect(status).toBe(200);
+  }
 });
 
-describe('the order of the checks', () => {
-  test('is token, user, body, state', async () => {
-    const unknown = '/markets/15m/btc-15m-1763701201/buy';
-    const everythingWrong = { userId: traders().bob.userId, outcome: 'SIDEWAYS' };
-    await refused({
-      method: 'POST',
-      path: unknown,
-      body: everythingWrong,
-      status: 401,
-      code: 'missing_token',
-    });
-    await refused({
-      method: 'POST',
-      path: unknown,
-      body: everythingWrong,
-      options: asAda(),
-      status: 403,
-      code: 'user_mismatch',
-    });
-    await refused({
-      method: 'POST',
-      path: unknown,
-      body: { outcome: 'SIDEWAYS' },
-      options: asAda(),
-      status: 400,
-      code: 'invalid_request',
-    });
-    await refused({
-      method: 'POST',
-      path: unknown,
-      body: { outcome: 'UP', amount: 1 },
-      options: asAda(),
-      status: 404,
-      code: 'market_not_found',
-    });
-    const tooLarge = { raw: 'x'.repeat(70_000) };
-    await refused({
-      method: 'POST',
-      path: unknown,
-      options: tooLarge,
-      status: 401,
-      code: 'missing_token',
-    });
-    await refused({
-      method: 'POST',
-      path: '/partner/deposits',
-      options: tooLarge,
-      status: 403,
-      code: 'partner_key_required',
-    });
-  });
+test('the checks are, in order: token, user, body, state', async () => {
+  const path = '/markets/15m/btc-15m-1763701201/buy';
+  const wrong = { userId: traders().bob.userId, outcome: 'SIDEWAYS' };
+  const tooLarge = { raw: 'x'.repeat(70_000) };
+  for (const [status, code, request] of [
+    [401, 'missing_token', { path, body: wrong }],
+    [403, 'user_mismatch', { path, body: wrong, options: asAda() }],
+    [400, 'invalid_request', { path, body: { outcome: 'SIDEWAYS' }, options: asAda() }],
+    [404, 'market_not_found', { path, body: { outcome: 'UP', amount: 1 }, options: asAda() }],
+    [401, 'missing_token', { path, options: tooLarge }],
+    [403, 'partner_key_required', { path: '/partner/deposits', options: tooLarge }],
+  ] as const)
+    await refused({ method: 'POST', ...request, status, code });
 });
 
 describe('what already exists or has ended', () => {

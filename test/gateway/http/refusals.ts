@@ -130,11 +130,15 @@ export function withTwoTraders() {
     expect(await traders.accounts()).toEqual(before);
   }
 
+  const invalid = (refusal: Omit<Refusal, 'status' | 'code'>) =>
+    refused({ ...refusal, status: 400, code: 'invalid_request' });
+
   return {
     /** Available once the tests run. */
     traders: () => traders,
     asAda: () => ({ token: traders.ada.token }),
     refused,
+    invalid,
     rejected,
   };
 }

@@ -7,210 +7,86 @@ import { ROUTES } from '../../../gateway/resources/routes.js';
 import { PASSWORD, type RequestOptions } from '../../support/server.js';
 import { ACTIVE, asPartner, buy, ENDED, sell, withTwoTraders } from './refusals.js';
 
-const { asAda, refused, traders } = withTwoTraders();
+const { asAda, refused, invalid, traders } = withTwoTraders();
 
-/** A route that takes a body, with a valid body. */
-interface Taker {
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  path: () => string;
-  body: object;
-  required: string[];
-  options: () => RequestOptions;
-}
+/** A route that takes a body, a valid one, and its required fields. */
+type Taker = [
+  Method,
+  path: () => string,
+  body: object,
+  required: string[],
+  options?: () => RequestOptions,
+];
+type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+const ofAda = (what: string) => () => `/users/${traders().ada.userId}/${what}`;
+const orders = `/markets/15m/${ACTIVE}/orders`;
+const nobody = () => ({});
+const transfer = { userId: 'u1', amount: 1, reference: 'r' };
+const passwords = { currentPassword: PASSWORD, newPassword: 'something new' };
+
 const TAKERS: Taker[] = [
-  {
-    method: 'POST',
-    path: () => buy,
-    body: { outcome: 'UP', amount: 1 },
-    required: ['outcome', 'amount'],
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: () => sell,
-    body: { outcome: 'UP', shares: 1 },
-    required: ['outcome', 'shares'],
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: () => `/markets/15m/${ENDED}/claim`,
-    body: {},
-    required: [],
-    options: asAda,
-  },
-  {
-    method: 'DELETE',
-    path: () => `/users/${traders().ada.userId}/orders`,
-    body: {},
-    required: [],
-    options: asAda,
-  },
-  {
-    method: 'PATCH',
-    path: () => `/markets/15m/${ACTIVE}/orders/o1`,
-    body: { shares: 1 },
-    required: [],
-    options: asAda,
-  },
-  {
-    method: 'DELETE',
-    path: () => `/markets/15m/${ACTIVE}/orders`,
-    body: {},
-    required: [],
-    options: asAda,
-  },
-  {
-    method: 'DELETE',
-    path: () => `/markets/15m/${ACTIVE}/orders/o1`,
-    body: {},
-    required: [],
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: () => '/batch',
-    body: { operations: [{ op: 'claim', marketId: ACTIVE }] },
-    required: ['operations'],
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: () => '/vaults/flex/stake',
-    body: { amount: 1 },
-    required: ['amount'],
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: () => '/vaults/deposits/d1/unstake',
-    body: {},
-    required: [],
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: () => '/vaults/deposits/d1/claim',
-    body: {},
-    required: [],
-    options: asAda,
-  },
-  {
-    method: 'PUT',
-    path: () => `/users/${traders().ada.userId}/referral/code`,
-    body: { code: 'ABC' },
-    required: ['code'],
-    options: asAda,
-  },
-  {
-    method: 'PUT',
-    path: () => `/users/${traders().ada.userId}/cancel-after`,
-    body: { timeoutMs: 30_000 },
-    required: ['timeoutMs'],
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: () => '/auth/tokens',
-    body: { name: 'bot', scope: 'trade' },
-    required: ['name', 'scope'],
-    options: asAda,
-  },
-  {
-    method: 'DELETE',
-    path: () => '/auth/tokens/k1',
-    body: {},
-    required: [],
-    options: asAda,
-  },
-  {
-    method: 'PUT',
-    path: () => '/auth/password',
-    body: { currentPassword: PASSWORD, newPassword: 'something new' },
-    required: ['currentPassword', 'newPassword'],
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: () => '/auth/register',
-    body: { username: 'someone', password: PASSWORD },
-    required: ['username', 'password'],
-    options: () => ({}),
-  },
-  {
-    method: 'POST',
-    path: () => '/auth/login',
-    body: { username: 'ada', password: PASSWORD },
-    required: ['username', 'password'],
-    options: () => ({}),
-  },
-  { method: 'POST', path: () => '/auth/logout', body: {}, required: [], options: () => ({}) },
-  {
-    method: 'POST',
-    path: () => '/partner/deposits',
-    body: { userId: 'u1', amount: 1, reference: 'r' },
-    required: ['userId', 'amount', 'reference'],
-    options: asPartner,
-  },
-  {
-    method: 'POST',
-    path: () => '/partner/withdrawals',
-    body: { userId: 'u1', amount: 1, reference: 'r' },
-    required: ['userId', 'amount', 'reference'],
-    options: asPartner,
-  },
+  ['POST', () => buy, { outcome: 'UP', amount: 1 }, ['outcome', 'amount']],
+  ['POST', () => sell, { outcome: 'UP', shares: 1 }, ['outcome', 'shares']],
+  ['POST', () => `/markets/15m/${ENDED}/claim`, {}, []],
+  ['DELETE', ofAda('orders'), {}, []],
+  ['PATCH', () => `${orders}/o1`, { shares: 1 }, []],
+  ['DELETE', () => orders, {}, []],
+  ['DELETE', () => `${orders}/o1`, {}, []],
+  ['POST', () => '/batch', { operations: [{ op: 'claim', marketId: ACTIVE }] }, ['operations']],
+  ['POST', () => '/vaults/flex/stake', { amount: 1 }, ['amount']],
+  ['POST', () => '/vaults/deposits/d1/unstake', {}, []],
+  ['POST', () => '/vaults/deposits/d1/claim', {}, []],
+  ['PUT', ofAda('referral/code'), { code: 'ABC' }, ['code']],
+  ['PUT', ofAda('cancel-after'), { timeoutMs: 30_000 }, ['timeoutMs']],
+  ['POST', () => '/auth/tokens', { name: 'bot', scope: 'trade' }, ['name', 'scope']],
+  ['DELETE', () => '/auth/tokens/k1', {}, []],
+  ['PUT', () => '/auth/password', passwords, Object.keys(passwords)],
+  [
+    'POST',
+    () => '/auth/register',
+    { username: 'someone', password: PASSWORD },
+    ['username', 'password'],
+    nobody,
+  ],
+  [
+    'POST',
+    () => '/auth/login',
+    { username: 'ada', password: PASSWORD },
+    ['username', 'password'],
+    nobody,
+  ],
+  ['POST', () => '/auth/logout', {}, [], nobody],
+  ['POST', () => '/partner/deposits', transfer, Object.keys(transfer), asPartner],
+  ['POST', () => '/partner/withdrawals', transfer, Object.keys(transfer), asPartner],
 ];
 
 test('the table has every route that takes a body', () => {
   expect(TAKERS).toHaveLength(ROUTES.filter((route) => route.body !== undefined).length);
 });
 
-describe.each(TAKERS)('the body of $method $path', ({ method, path, body, required, options }) => {
-  const send = (raw: string | Buffer, headers: Record<string, string> = {}): RequestOptions => {
-    const { headers: own, ...rest } = options();
-    return { ...rest, raw, headers: { ...own, ...headers } };
+describe.each(TAKERS)('the body of %s %s', (method, path, body, required, options = asAda) => {
+  const raw = (raw: string | Buffer, headers: Record<string, string> = {}) => {
+    const own: RequestOptions = options();
+    const given: RequestOptions = { ...own, raw, headers: { ...own.headers, ...headers } };
+    return { method, path: path(), options: given };
   };
 
   test.each(required)('without %s', async (name) => {
-    const without = Object.fromEntries(Object.entries(body).filter(([key]) => key !== name));
-    await refused({
-      method,
-      path: path(),
-      body: without,
-      options: options(),
-      status: 400,
-      code: 'invalid_request',
-      field: name,
-    });
+    await invalid({ ...raw(JSON.stringify({ ...body, [name]: undefined })), field: name });
   });
 
   test.each(['amonut', 'Amount', 'token', '__proto__', 'constructor'])(
     'with the unknown field %s',
     async (name) => {
-      const raw = JSON.stringify(body).replace(
-        /}$/,
-        `${Object.keys(body).length === 0 ? '' : ','}"${name}":1}`,
-      );
-      await refused({
-        method,
-        path: path(),
-        options: send(raw),
-        status: 400,
-        code: 'invalid_request',
-        field: name,
-      });
+      const comma = Object.keys(body).length === 0 ? '' : ',';
+      const text = JSON.stringify(body).replace(/}$/, `${comma}"${name}":1}`);
+      await invalid({ ...raw(text), field: name });
     },
   );
 
-  test.each(['[]', '"text"', '5', 'null', 'true'])('%s in place of an object', async (raw) => {
-    await refused({
-      method,
-      path: path(),
-      options: send(raw),
-      status: 400,
-      code: 'invalid_request',
-      field: 'body',
-    });
+  test.each(['[]', '"text"', '5', 'null', 'true'])('%s in place of an object', async (text) => {
+    await invalid({ ...raw(text), field: 'body' });
   });
 
   test.each([
@@ -221,17 +97,9 @@ describe.each(TAKERS)('the body of $method $path', ({ method, path, body, requir
     '\ufeff{}',
     ' ',
     'outcome=UP&amount=1',
-  ])('%j, which is not JSON', async (raw) => {
-    await refused({ method, path: path(), options: send(raw), status: 400, code: 'invalid_json' });
-  });
-
-  test('bytes that are not UTF-8', async () => {
-    const raw = Buffer.concat([
-      Buffer.from('{"outcome":"'),
-      Buffer.from([0xc3, 0x28]),
-      Buffer.from('"}'),
-    ]);
-    await refused({ method, path: path(), options: send(raw), status: 400, code: 'invalid_json' });
+    Buffer.from('{"outcome":"\xc3\x28"}', 'latin1'),
+  ])('%j, which is not JSON in UTF-8', async (text) => {
+    await refused({ ...raw(text), status: 400, code: 'invalid_json' });
   });
 
   test.each([
@@ -241,52 +109,42 @@ describe.each(TAKERS)('the body of $method $path', ({ method, path, body, requir
     'application/jsonp',
     '',
   ])('as %j', async (type) => {
-    const raw = JSON.stringify(body);
-    await refused({
-      method,
-      path: path(),
-      options: send(raw, { 'content-type': type }),
-      status: 415,
-      code: 'unsupported_media_type',
-    });
+    const request = raw(JSON.stringify(body), { 'content-type': type });
+    await refused({ ...request, status: 415, code: 'unsupported_media_type' });
   });
 
-  test('of more than 64 KiB', async () => {
-    const raw = JSON.stringify({ ...body, padding: 'x'.repeat(65_536) });
-    await refused({
-      method,
-      path: path(),
-      options: send(raw),
-      status: 413,
-      code: 'body_too_large',
-    });
-  });
-
-  test('of exactly 64 KiB is read', async () => {
-    const empty = JSON.stringify({ ...body, padding: '' });
-    const raw = JSON.stringify({ ...body, padding: 'x'.repeat(65_536 - empty.length) });
-    expect(raw).toHaveLength(65_536);
-    await refused({
-      method,
-      path: path(),
-      options: send(raw),
-      status: 400,
-      code: 'invalid_request',
-      field: 'padding',
-    });
+  test('of 64 KiB is read, and of more is refused', async () => {
+    const empty = JSON.stringify({ ...body, padding: '' }).length;
+    const padded = (length: number) =>
+      raw(JSON.stringify({ ...body, padding: 'x'.repeat(length - empty) }));
+    await invalid({ ...padded(65_536), field: 'padding' });
+    await refused({ ...padded(65_537), status: 413, code: 'body_too_large' });
   });
 
   test('with a query parameter that is not known', async () => {
-    await refused({
-      method,
-      path: `${path()}?dryRun=1`,
-      body,
-      options: options(),
-      status: 400,
-      code: 'invalid_request',
-      field: 'dryRun',
-    });
+    const request = raw(JSON.stringify(body));
+    await invalid({ ...request, path: `${path()}?dryRun=1`, field: 'dryRun' });
   });
+});
+
+const deep = (inside: string, times: number, [open, close]: [string, string]) =>
+  `${open.repeat(times)}${inside}${close.repeat(times)}`;
+test.each<[string, string | Buffer, number]>([
+  ['60,000 nested arrays', deep('', 30_000, ['[', ']']), 400],
+  ['an amount 30,000 arrays deep', `{"amount":${deep('', 30_000, ['[', ']'])}}`, 400],
+  ['60,000 opening brackets', '['.repeat(60_000), 400],
+  ['10,000 nested objects', deep('1', 10_000, ['{"a":', '}']), 400],
+  ['6,000 keys', `{${Array.from({ length: 6_000 }, (_, i) => `"k${i}":1`).join(',')}}`, 400],
+  ['half a surrogate', '{"amount":1,"userId":"\\ud800"}', 403],
+  ['NUL', '{"amount":1}\0', 400],
+  ['two documents', '{"amount":1}{"amount":2}', 400],
+  ['a comment', '{"amount":1/**/}', 400],
+])('a body of %s', async (_what, raw, status) => {
+  const options = { ...asAda(), raw };
+  const before = await traders().server.state();
+  const answer = await traders().api.send('POST', '/vaults/flex/stake', undefined, options);
+  expect(answer.status).toBe(status);
+  expect(await traders().server.state()).toEqual(before);
 });
 
 test('an endless body is cut off, and the server continues', async () => {

@@ -9,146 +9,37 @@ import { ACTIVE, buy, ENDED, sell, withTwoTraders } from './refusals.js';
 
 const { asAda, rejected, traders } = withTwoTraders();
 
-const cases: [string, Verb, () => string, object | undefined, number, ErrorCode][] = [
+const UP = { outcome: 'UP' };
+const orders = `/markets/15m/${ACTIVE}/orders`;
+test.each<[Verb, string, object | undefined, number, ErrorCode]>([
+  ['POST', '/markets/15m/btc-15m-1763800200/buy', { ...UP, amount: 1 }, 404, 'market_not_found'],
+  ['POST', `/markets/15m/${ENDED}/buy`, { ...UP, amount: 1 }, 409, 'market_not_active'],
+  ['POST', `/markets/15m/${ENDED}/sell`, { ...UP, shares: 1 }, 409, 'market_not_active'],
+  ['POST', `/markets/15m/${ENDED}/claim`, undefined, 409, 'market_not_resolved'],
+  ['POST', `/markets/15m/${ACTIVE}/claim`, {}, 409, 'market_not_resolved'],
+  ['POST', buy, { ...UP, amount: 10_000 }, 422, 'insufficient_balance'],
+  ['POST', sell, { ...UP, shares: 11 }, 422, 'insufficient_shares'],
+  ['POST', buy, { ...UP, amount: 5, price: 0.3 }, 409, 'insufficient_liquidity'],
+  // Less than a lot.
+  ['POST', buy, { ...UP, amount: 0.0001 }, 400, 'amount_too_small'],
+  ['POST', buy, { ...UP, amount: 9_000, timeInForce: 'FOK', price: 0.6 }, 409, 'price_not_met'],
   [
-    'a market that never existed',
     'POST',
-    () => '/markets/15m/btc-15m-1763800200/buy',
-    { outcome: 'UP', amount: 1 },
-    404,
-    'market_not_found',
-  ],
-  [
-    'a buy in a market that has ended',
-    'POST',
-    () => `/markets/15m/${ENDED}/buy`,
-    { outcome: 'UP', amount: 1 },
-    409,
-    'market_not_active',
-  ],
-  [
-    'a sell in a market that has ended',
-    'POST',
-    () => `/markets/15m/${ENDED}/sell`,
-    { outcome: 'UP', shares: 1 },
-    409,
-    'market_not_active',
-  ],
-  [
-    'a claim before the resolution',
-    'POST',
-    () => `/markets/15m/${ENDED}/claim`,
-    undefined,
-    409,
-    'market_not_resolved',
-  ],
-  [
-    'a claim in an active market',
-    'POST',
-    () => `/markets/15m/${ACTIVE}/claim`,
-    {},
-    409,
-    'market_not_resolved',
-  ],
-  [
-    'insufficient balance',
-    'POST',
-    () => buy,
-    { outcome: 'UP', amount: 10_000 },
-    422,
-    'insufficient_balance',
-  ],
-  [
-    'insufficient shares',
-    'POST',
-    () => sell,
-    { outcome: 'UP', shares: 11 },
-    422,
-    'insufficient_shares',
-  ],
-  [
-    'no liquidity',
-    'POST',
-    () => buy,
-    { outcome: 'UP', amount: 5, price: 0.3 },
-    409,
-    'insufficient_liquidity',
-  ],
-  [
-    'an amount for less than a lot',
-    'POST',
-    () => buy,
-    { outcome: 'UP', amount: 0.0001 },
-    400,
-    'amount_too_small',
-  ],
-  [
-    'FOK for more than the book has',
-    'POST',
-    () => buy,
-    { outcome: 'UP', amount: 9_000, timeInForce: 'FOK', price: 0.6 },
-    409,
-    'price_not_met',
-  ],
-  [
-    'postOnly that would trade',
-    'POST',
-    () => buy,
-    { outcome: 'UP', shares: 1, price: 0.9, timeInForce: 'GTC', postOnly: true },
+    buy,
+    { ...UP, shares: 1, price: 0.9, timeInForce: 'GTC', postOnly: true },
     409,
     'post_only_would_trade',
   ],
-  [
-    'an order past its deadline',
-    'POST',
-    () => buy,
-    { outcome: 'UP', amount: 1, validUntilMs: WINDOW_START_MS },
-    409,
-    'deadline_passed',
-  ],
-  [
-    'an unknown order',
-    'DELETE',
-    () => `/markets/15m/${ACTIVE}/orders/o77`,
-    undefined,
-    404,
-    'order_not_found',
-  ],
-  [
-    "another user's order",
-    'DELETE',
-    () => `/markets/15m/${ACTIVE}/orders/o3`,
-    undefined,
-    404,
-    'order_not_found',
-  ],
-  [
-    'an unknown vault deposit',
-    'POST',
-    () => '/vaults/deposits/d77/unstake',
-    undefined,
-    404,
-    'deposit_not_found',
-  ],
-  [
-    'a claim of zero yield',
-    'POST',
-    () => '/vaults/deposits/d1/claim',
-    undefined,
-    409,
-    'nothing_to_claim',
-  ],
-  [
-    'a stake beyond the balance',
-    'POST',
-    () => '/vaults/flex/stake',
-    { amount: 99_999 },
-    422,
-    'insufficient_balance',
-  ],
-];
-test.each(cases)('%s', async (_what, method, path, body, status, code) => {
-  await rejected({ method, path: path(), body, options: asAda(), status, code });
+  ['POST', buy, { ...UP, amount: 1, validUntilMs: WINDOW_START_MS }, 409, 'deadline_passed'],
+  ['DELETE', `${orders}/o77`, undefined, 404, 'order_not_found'],
+  // Another user's.
+  ['DELETE', `${orders}/o3`, undefined, 404, 'order_not_found'],
+  ['POST', '/vaults/deposits/d77/unstake', undefined, 404, 'deposit_not_found'],
+  // Of zero yield.
+  ['POST', '/vaults/deposits/d1/claim', undefined, 409, 'nothing_to_claim'],
+  ['POST', '/vaults/flex/stake', { amount: 99_999 }, 422, 'insufficient_balance'],
+])('%s %s %j: %i %s', async (method, path, body, status, code) => {
+  await rejected({ method, path, body, options: asAda(), status, code });
 });
 
 test("another user's vault deposit is not found", async () => {
