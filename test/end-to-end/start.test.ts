@@ -26,6 +26,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
+import { readConfig } from '../../gateway/config.js';
+import { startExchange } from '../../gateway/exchange.js';
+import { createLog } from '../../gateway/observe/log.js';
 import { clockProblem } from '../../gateway/start/clock-at-start.js';
 import { affordableConnections, checkAddressSpace } from '../../gateway/start/process-limits.js';
 import { bytesOf } from '../../persistence/journal/format.js';
@@ -55,7 +58,7 @@ let used: string;
 const cleanups: (() => void | Promise<void>)[] = [];
 beforeAll(async () => {
   used = mkdtempSync(join(tmpdir(), 'exchange-start-'));
-  await expectOpen(start({ DATA_FOLDER: used }));
+  await expectOpen(startProgram({ DATA_FOLDER: used }));
 });
 afterAll(() => rmSync(used, { recursive: true }));
 beforeEach(() => {
@@ -76,7 +79,7 @@ interface StartOptions {
 const { PATH = '' } = process.env;
 
 /** Runs the program until it exits, or announces that it is open and is then stopped. */
-function start(
+function startProgram(
   variables: Record<string, string> = {},
   { limits, uid }: StartOptions = {},
 ): Promise<Ended> {
@@ -106,6 +109,21 @@ function start(
   return new Promise((resolve) => {
     child.on('close', (status) => resolve({ status: opened ? null : status, stdout, stderr }));
   });
+}
+
+/** The same in this process, without main.ts. */
+async function start(variables: Record<string, string> = {}): Promise<Ended> {
+  const logged: string[] = [];
+  const log = createLog('info', { write: (line) => logged.push(line) });
+  const fixed = { PORT: '0', ASSETS: 'BTC', DATA_FOLDER: folder };
+  const onFatal = (error: Error) => expect.fail(error.message);
+  try {
+    const config = readConfig({ ...fixed, ...variables });
+    await (await startExchange({ config, log, onFatal })).stop();
+    return { status: null, stdout: '', stderr: logged.join('') };
+  } catch (error) {
+    return { status: 1, stdout: '', stderr: (error as Error).message };
+  }
 }
 
 /** It exited with a message, was never open, and printed no stack trace. */
@@ -170,7 +188,7 @@ test.each([
 
 describe('the configuration is checked before anything is created', () => {
   test('a file of prices that is missing', async () => {
-    const starting = start({ PRICE_FEED: 'file:missing.csv' });
+    const starting = startProgram({ PRICE_FEED: 'file:missing.csv' });
     await expectRefused(starting, 'The configuration is not valid', 'PRICE_FEED');
     expect(existsSync(folder)).toBe(false);
   });
@@ -185,9 +203,14 @@ describe('the configuration is checked before anything is created', () => {
     const before = trace();
     await expectRefused(start({ PRICE_FEED: 'file:missing.csv' }), 'PRICE_FEED');
     expect(trace()).toEqual(before);
-    chmodSync(join(folder, 'session-secret'), 0o644);
+    const secret = join(folder, 'session-secret');
+    chmodSync(secret, 0o644);
     await expectRefused(start(), 'chmod 600');
     expect(trace()).toEqual(before);
+    writeFileSync(secret, 'cut short', { mode: 0o600 });
+    chmodSync(secret, 0o600);
+    await expectRefused(start(), 'session secret');
+    expect(trace()).toEqual({ ...before, 'session-secret': expect.anything() });
   });
 });
 
@@ -209,14 +232,14 @@ describe('a data folder that cannot be used', () => {
     const options = isRoot ? { uid: NOBODY } : {};
     chmodSync(root, 0o755);
     if (!isRoot) chmodSync(root, 0o555);
-    await expectRefused(start({}, options), named, 'EACCES');
+    await expectRefused(startProgram({}, options), named, 'EACCES');
     chmodSync(root, 0o755);
     cpSync(used, folder, { recursive: true });
     for (const path of [folder, ...readdirSync(folder).map((name) => join(folder, name))]) {
       if (isRoot && path !== folder) chownSync(path, NOBODY, NOBODY);
       chmodSync(path, statSync(path).isDirectory() ? 0o555 : 0o600);
     }
-    await expectRefused(start({}, options), named, 'EACCES');
+    await expectRefused(startProgram({}, options), named, 'EACCES');
     chmodSync(folder, 0o755);
   });
 
@@ -228,7 +251,7 @@ describe('a data folder that cannot be used', () => {
       for (const path of paths) chownSync(path, NOBODY, NOBODY);
       chownSync(join(folder, name), 0, 0);
       const remedy = new RegExp(`${name}': it belongs to root.*chown -R nobody ${folder}`);
-      await expectRefused(start({}, { uid: NOBODY }), named, remedy);
+      await expectRefused(startProgram({}, { uid: NOBODY }), named, remedy);
       const ask = [DOCTOR, 'doctor', '--data', folder];
       const { status, stderr } = spawnSync(process.execPath, ask, { uid: NOBODY, gid: NOBODY });
       expect([status, String(stderr)]).toEqual([1, expect.stringMatching(remedy)]);
@@ -240,7 +263,7 @@ describe('not enough disk space', () => {
   // The exchange must not announce that it is open and then die at its first commit.
   test('a limit on file sizes, which acts like a full disk or a quota', async () => {
     await expectRefused(
-      start({}, { limits: [`--fsize=${MEBIBYTE}`] }),
+      startProgram({}, { limits: [`--fsize=${MEBIBYTE}`] }),
       'cannot start',
       'has no room',
       'EFBIG',
@@ -248,7 +271,7 @@ describe('not enough disk space', () => {
     expect(trace()).toEqual({ 'journal.lock': '' });
     cpSync(used, folder, { recursive: true });
     const before = trace();
-    await expectRefused(start({}, { limits: [`--fsize=${MEBIBYTE}`] }), 'has no room');
+    await expectRefused(startProgram({}, { limits: [`--fsize=${MEBIBYTE}`] }), 'has no room');
     expect(trace()).toEqual(before);
   });
 
@@ -256,7 +279,7 @@ describe('not enough disk space', () => {
     const mounted = mountSmallDisk(root);
     skip(!mounted, 'this user cannot mount a small disk');
     cleanups.push(() => void execFileSync('umount', [root]));
-    await expectRefused(start(), 'cannot start', 'has no room', 'ENOSPC');
+    await expectRefused(start(), 'has no room', 'ENOSPC');
     expect(trace()).toEqual({ 'journal.lock': '' });
   });
 });
@@ -273,10 +296,14 @@ function mountSmallDisk(path: string): boolean {
 describe('limited address space', () => {
   test('is refused with the required amount, and that amount is enough', async () => {
     const less = 6 * GIBIBYTE - MEBIBYTE;
-    await expectRefused(start({}, { limits: [`--as=${less}`] }), 'cannot start', 'needs 6 GiB');
+    await expectRefused(
+      startProgram({}, { limits: [`--as=${less}`] }),
+      'cannot start',
+      'needs 6 GiB',
+    );
     expect(existsSync(folder)).toBe(false);
-    await expectOpen(start({}, { limits: [`--as=${6 * GIBIBYTE}`] }));
-    await expectOpen(start({ FOLLOWER: 'off' }, { limits: [`--as=${4 * GIBIBYTE}`] }));
+    await expectOpen(startProgram({}, { limits: [`--as=${6 * GIBIBYTE}`] }));
+    await expectOpen(startProgram({ FOLLOWER: 'off' }, { limits: [`--as=${4 * GIBIBYTE}`] }));
   });
 
   test.each([
@@ -299,7 +326,7 @@ describe('few file descriptors', () => {
 
   test('are refused when too few for a start, with the required number', async () => {
     await expectRefused(
-      start({}, { limits: ['--nofile=191:191'] }),
+      startProgram({}, { limits: ['--nofile=191:191'] }),
       'may open 191 files but needs at least 192',
     );
     expect(existsSync(folder)).toBe(false);
@@ -307,7 +334,7 @@ describe('few file descriptors', () => {
 
   test('lower CONNECTIONS with a warning', async () => {
     // Node.js raises the soft limit to the hard limit.
-    const said = await expectOpen(start({}, { limits: ['--nofile=200:256'] }));
+    const said = await expectOpen(startProgram({}, { limits: ['--nofile=200:256'] }));
     expect(said).toContain('CONNECTIONS is lowered to 128');
     expect(said).toContain('10000 connections need 10128');
     expect(said).toContain('"connections":{"total":128,"perAddress":25,"streamsPerAddress":25}');
@@ -394,12 +421,7 @@ describe('the clock', () => {
   test('is refused more than 31 days after the last command, unless the operator accepts it', async () => {
     await journalUntil(Date.now() - 31 * DAY - MINUTE);
     const before = trace();
-    const words = [
-      'cannot start',
-      'the clock of the machine says',
-      '31 days after',
-      'ACCEPT_CLOCK=on',
-    ];
+    const words = ['the clock of the machine says', '31 days after', 'ACCEPT_CLOCK=on'];
     await expectRefused(start({ FEED_SPEED: '300' }), ...words);
     // Not even journal.head is written, and SQLite creates no files for readers.
     expect(trace()).toEqual(before);
@@ -412,7 +434,7 @@ describe('the clock', () => {
 
   test('is refused more than a minute before the last command, unless the operator accepts it', async () => {
     await journalUntil(Date.now() + 30 * MINUTE);
-    await expectRefused(start(), 'cannot start', 'minutes before', 'ACCEPT_CLOCK=on', 'FEED_SPEED');
+    await expectRefused(start(), 'minutes before', 'ACCEPT_CLOCK=on', 'FEED_SPEED');
     const { status, stderr } = await start({ ACCEPT_CLOCK: 'on' });
     expect(status).toBe(null);
     expect(stderr).toContain('the clock of the exchange runs at half speed');

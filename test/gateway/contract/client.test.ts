@@ -156,7 +156,7 @@ beforeAll(async () => {
   }
   const input = `${url}/openapi.json`;
   const types = astToString(await openapiTS(new URL(input)));
-  await writeFile(join(folder, 'openapi-typescript/api.d.ts'), types);
+  await writeFile(join(folder, 'openapi-typescript/api.ts'), types);
   await createClient({
     input,
     output: { path: join(folder, 'hey-api/api'), importFileExtension: '.js' },

@@ -1,7 +1,7 @@
 /**
- * The commands of OPERATIONS.md, run by npm as they are written there, each on the folders of an
- * exchange that has traded: `data`, `backup` and `archive`. Those for PostgreSQL and for a journal
- * of another version have tests of their own.
+ * The commands of OPERATIONS.md, run as they are written there, each on the folders of an exchange
+ * that has traded: `data`, `backup` and `archive`; one of each tool by npm, the others in this
+ * process. Those for PostgreSQL and for a journal of another version have tests of their own.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, readFileSync, symlinkSync } from 'node:fs';
@@ -9,9 +9,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { operate } from '../../../support/folders/operations.js';
 import { Folders } from '../../../support/journal-fixture.js';
+import { runTool } from '../../../support/replay-tool.js';
 import { MARKET, TestServer, WINDOW_START_MS } from '../../../support/server.js';
 import { ROOT } from '../../../support/sources.js';
 
+const FOLDERS = ['data', 'backup', 'archive', 'restored', 'repaired'];
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 const ELSEWHERE = /postgres:|trials|upgrade/;
 const written = readFileSync(join(ROOT, 'persistence/OPERATIONS.md'), 'utf8');
 const commands = [
@@ -66,11 +69,21 @@ function place(): string {
 
 test('there are commands to run', () => expect(commands.length).toBeGreaterThan(7));
 
-test.each(commands)('%s', (command) => {
-  const { status, stdout, stderr } = spawnSync('sh', ['-c', command], {
-    cwd: place(),
-    encoding: 'utf8',
-    maxBuffer: 2 ** 30,
-  });
-  expect(status, `${stdout}${stderr}`).toBe(0);
+const toolOf = (command: string) => (command.startsWith('npm run replay ') ? 'replay' : 'other');
+const firsts = ['replay', 'other'].map((tool) => commands.find((each) => toolOf(each) === tool));
+
+test.each(commands)('%s', async (command) => {
+  const folder = place();
+  if (firsts.includes(command)) {
+    const options = { cwd: folder, encoding: 'utf8', maxBuffer: 2 ** 30 } as const;
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', command], options);
+    expect(status, `${stdout}${stderr}`).toBe(0);
+    return;
+  }
+  const [, name, rest] = /^npm run (\w+) -- (.*)$/.exec(command)!;
+  expect(scripts).toHaveProperty(name!);
+  const args = rest!.split(' ').map((word) => (FOLDERS.includes(word) ? join(folder, word) : word));
+  const run = toolOf(command) === 'replay' ? runTool(...args) : operate(name!, ...args);
+  const { status, out, err } = await run;
+  expect(status, `${out}${err}`).toBe(0);
 });
