@@ -7,12 +7,12 @@ import { expect, test } from 'vitest';
 import { simulateShards } from '../trials/simulation/shards/simulation.js';
 
 test('money is constant over four shards', async () => {
-  const result = await simulateShards('1');
-  expect(result.crashes).toBeGreaterThan(20);
-  expect(result.answered).toBeGreaterThan(1_000);
-  expect(result.transfers).toBeGreaterThan(30);
-  expect(result.creditsSent).toBeGreaterThan(2 * result.transfers);
-  expect(result.mostOnTheWayMicros).toBeGreaterThan(100_000_000);
+  const result = await simulateShards('1', { runMs: 5 * 60_000 });
+  expect(result.crashes).toBeGreaterThan(5);
+  expect(result.answered).toBeGreaterThan(200);
+  expect(result.transfers).toBeGreaterThan(5);
+  expect(result.creditsSent).toBeGreaterThan(result.transfers);
+  expect(result.mostOnTheWayMicros).toBeGreaterThan(10_000_000);
 });
 
 test('a credit with a new reference for each attempt is found', async () => {

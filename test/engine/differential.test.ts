@@ -89,7 +89,7 @@ describe(`random commands, SEED=${SEED}`, () => {
       const duel = new Duel(label, counts, sizes);
       const random = new RandomCommands(`${SEED}:${index}`, scenario, duel.naive);
       for (const command of random.opening()) duel.apply(command, START_MS);
-      const tried = extent(scenario.commands, scenario.commands / 4);
+      const tried = extent(scenario.commands, scenario.commands / 10);
       for (let i = 0; i < tried; i++) {
         const { command, atMs } = random.next();
         duel.apply(command, atMs);

@@ -60,7 +60,7 @@ function expectSame(before: Memory, after: Memory): void {
   }
 }
 
-test.each([1, 2, 3, 4])('a refused atomic batch leaves all memory as it was, seed %i', (seed) => {
+test.each([1, 2])('a refused atomic batch leaves all memory as it was, seed %i', (seed) => {
   const USERS = 6;
   const random = new Random(`rollback ${seed}`);
   const { engine, marketId } = openMarket(USERS);

@@ -213,8 +213,8 @@ describe('the history', () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
-    for (let from = 0; from < commands.length; from += 531) {
-      await writeCommands(journal, engine, commands.slice(from, from + 531));
+    for (let from = 0; from < commands.length; from += 1_331) {
+      await writeCommands(journal, engine, commands.slice(from, from + 1_331));
       const follower = startFollower(folder, engine.sequence, {
         everyCommands: 700,
         everyMs: 1e15,

@@ -292,7 +292,7 @@ describe('the orders', () => {
   it('are found by the id of the client, while the exchange remembers it', async () => {
     const named = [...oracle.orders.values()].filter(({ clientOrderId }) => clientOrderId !== null);
     let closed = 0;
-    for (const { orderId, userId, clientOrderId, closedAtMs, marketId } of named.slice(-200)) {
+    for (const { orderId, userId, clientOrderId, closedAtMs, marketId } of named.slice(-60)) {
       const isLast = !named.some(
         (other) =>
           other.userId === userId &&

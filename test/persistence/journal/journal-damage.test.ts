@@ -117,24 +117,24 @@ describe('rows that were changed', () => {
   ];
   const set = (change: string, first: number) =>
     `UPDATE batch SET ${change} WHERE firstSequence = ${first}`;
-  const ROWS = [
-    ['first', 1],
-    ['middle', 41],
-    ['last', 91],
-  ] as const;
+  const ROWS = { first: 1, middle: 41, last: 91 };
 
-  for (const [what, change] of CHANGES) {
-    it.each(ROWS)(`${what}, in the %s row`, async (_, first) => {
-      const folder = folders.make();
-      const { batches } = await writeJournal(folder);
-      await change(folder, first);
-      await expectRefusal(folder, first);
-      // The rows before it are still read.
-      const { good, error } = await readUntilError(folder);
-      expect(error.firstBadSequence).toBe(first);
-      expect(good).toEqual(batches.slice(0, (first - 1) / 10));
-    });
-  }
+  it.each(
+    CHANGES.flatMap(([what, change], i) =>
+      Object.entries(ROWS)
+        .filter(([row]) => row === 'middle' || i % 3 === 0)
+        .map(([row, first]) => [what, row, change, first] as const),
+    ),
+  )('%s, in the %s row', async (_what, _row, change, first) => {
+    const folder = folders.make();
+    const { batches } = await writeJournal(folder);
+    await change(folder, first);
+    await expectRefusal(folder, first);
+    // The rows before it are still read.
+    const { good, error } = await readUntilError(folder);
+    expect(error.firstBadSequence).toBe(first);
+    expect(good).toEqual(batches.slice(0, (first - 1) / 10));
+  });
 
   it('swapped rows', async () => {
     const folder = folders.make();
@@ -275,7 +275,7 @@ describe('valid rows that another program wrote', () => {
 describe('journal.db', () => {
   it('with a lost page: everything before it is read, and the loss is named', async () => {
     const folder = folders.make();
-    const { batches } = await writeJournal(folder, { batchCount: 120, batchSize: 50 });
+    const { batches } = await writeJournal(folder, { batchCount: 80, batchSize: 50 });
     const pageCount = statSync(at(folder, 'journal.db')).size / 4096;
     const firstBad = new Set<number>();
     for (const page of [0.2, 0.4, 0.6, 0.8].map((part) => Math.floor(pageCount * part))) {

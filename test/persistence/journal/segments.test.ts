@@ -132,12 +132,12 @@ describe('segments', () => {
       [1, ...batches.map(({ lastSequence }) => lastSequence + 1)].slice(0, -1),
     );
     const reader = await openJournalReader(original);
-    for (const { lastSequence, hash } of batches)
+    for (const { lastSequence, hash } of batches.filter((_, i) => i % 5 === 0))
       expect((await reader.positionAt(lastSequence))!.hash).toEqual(hash);
     expect((await reader.end()).hash).toEqual(batches.at(-1)!.hash);
     expect((await reader.provenEnd()).hash).toEqual(batches.at(-1)!.hash);
     await reader.close();
-    for (let i = 0; i < batches.length; i += 37) {
+    for (let i = 0; i < batches.length; i += 83) {
       const { lastSequence: sequence, hash, digest } = batches[i]!;
       expect(await readAll(original, { sequence, hash, digest })).toEqual(batches.slice(i + 1));
     }

@@ -51,12 +51,14 @@ const CRASH_EVERY_MS = 60_000;
 /** @throws Broken */
 export async function simulateShards(
   seed: string,
-  mutation: Pick<ShardOptions, 'creditId' | 'isHasty'> = {},
+  { runMs = RUN_MS, ...mutation }: Mutation & { runMs?: number } = {},
 ): Promise<ShardsResult> {
-  const simulation = new Simulation(seed, mutation);
+  const simulation = new Simulation(seed, runMs, mutation);
   await simulation.run();
   return simulation.result();
 }
+
+type Mutation = Pick<ShardOptions, 'creditId' | 'isHasty'>;
 
 class Simulation {
   private readonly random: Random;
@@ -69,7 +71,11 @@ class Simulation {
   private mostOnTheWayMicros = 0;
   private priceMicros = 100_000_000_000;
 
-  constructor(seed: string, mutation: Pick<ShardOptions, 'creditId' | 'isHasty'>) {
+  constructor(
+    seed: string,
+    private readonly runMs: number,
+    mutation: Mutation,
+  ) {
     this.random = new Random(seed);
     this.world = new World(this.random);
     const onBroken = (error: Error) => {
@@ -81,7 +87,7 @@ class Simulation {
   }
 
   async run(): Promise<void> {
-    const { world, shards } = this;
+    const { world, shards, runMs } = this;
     await this.setUp();
     for (const shard of shards) {
       this.every(PRICE_EVERY_MS, () => this.price(shard));
@@ -92,10 +98,10 @@ class Simulation {
     }
     for (const client of [...this.clients, ...this.movers]) client.start();
     const check = () => this.check();
-    await world.run(RUN_MS, check);
+    await world.run(runMs, check);
     this.isCalm = true;
     for (const client of [...this.clients, ...this.movers]) client.stop();
-    await world.run(RUN_MS + CALM_MS, check);
+    await world.run(runMs + CALM_MS, check);
     this.judge();
   }
 
