@@ -1,7 +1,9 @@
 /**
  * Fair use: rate limits, so that no client slows down the others. Orders, cancels, reads and
  * sign-ins of clients are counted separately, so a client that has used up its limit of orders can
- * still cancel them. Each is counted in a token bucket of the user and one of the address.
+ * still cancel them. Each is counted in a token bucket of the user and one of the address. Cancels
+ * have reserves elsewhere, too: of what waits for the disk (overload.ts), of keys (the engine's
+ * state/access/room.ts) and of what waits for the core (edge/forwarder.ts).
  *
  * Always holds: a request pays all that it costs, to both buckets, or nothing. So a client that is
  * alone and waits for as long as a refusal says is served.

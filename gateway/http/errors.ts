@@ -113,6 +113,21 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
+/** Of every order, besides a lack of money or shares. */
+export const ORDER_ERRORS = [
+  'client_order_id_reused',
+  'market_not_found',
+  'user_frozen',
+  'market_not_active',
+  'market_paused',
+  'deadline_passed',
+  'limit_reached',
+  'insufficient_liquidity',
+  'post_only_would_trade',
+  'price_not_met',
+  'too_small_to_rest',
+] as const satisfies readonly ErrorCode[];
+
 /** Status and body of an error. */
 export interface ErrorAnswer {
   status: number;

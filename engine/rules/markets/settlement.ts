@@ -1,6 +1,7 @@
 /**
  * Settles and pays one position of a resolved market: profit, points, the referrer's part of the
- * fees, and the money. Who is next, and when, is decided in pending-work.ts and claim.ts.
+ * fees, and the money. Who is next, and when, is decided in pending-work.ts and claim.ts; what a
+ * market resolves to, in market-life.ts.
  */
 
 import { Outcome, PointsReason, Resolution } from '../../interface/domain.js';

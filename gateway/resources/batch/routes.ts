@@ -13,7 +13,7 @@ import type { Batch } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
 import { beginsWithCancel, onlyCancels } from '../../commands/cancels.js';
 import type { Call } from '../../http/call.js';
-import { invalidRequest } from '../../http/errors.js';
+import { invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { NoQuery } from '../../json/fields.js';
 import * as examples from './examples.js';
@@ -44,24 +44,14 @@ export const batchRoutes: Route[] = [
     responses: { 200: BatchReceipt },
     // An atomic batch fails with the error of its operation.
     errors: [
-      'client_order_id_reused',
-      'market_not_found',
+      ...ORDER_ERRORS,
       'order_not_found',
       'order_closed',
-      'deadline_passed',
-      'user_frozen',
-      'market_not_active',
-      'market_paused',
       'market_not_resolved',
       'nothing_to_claim',
-      'limit_reached',
       'insufficient_balance',
       'insufficient_shares',
-      'post_only_would_trade',
-      'price_not_met',
-      'insufficient_liquidity',
       'amount_too_small',
-      'too_small_to_rest',
     ],
     example: examples.batch,
     readCommand: ({ engine, userId, idempotencyKey }, body) =>

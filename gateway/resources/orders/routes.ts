@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer, invalidRequest } from '../../http/errors.js';
+import { errorAnswer, invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody, NoQuery, own } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
@@ -44,21 +44,6 @@ const CancelQuery = z.strictObject({
 });
 
 const reader = new OperationReader();
-
-/** Errors of every order, besides a lack of money or shares. */
-const ORDER_ERRORS = [
-  'client_order_id_reused',
-  'market_not_found',
-  'user_frozen',
-  'market_not_active',
-  'market_paused',
-  'deadline_passed',
-  'limit_reached',
-  'insufficient_liquidity',
-  'post_only_would_trade',
-  'price_not_met',
-  'too_small_to_rest',
-] as const;
 
 export const tradingRoutes: Route[] = [
   defineRoute({

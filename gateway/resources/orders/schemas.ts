@@ -34,7 +34,7 @@ const traded = {
     .nullable()
     .meta({
       description:
-        'Why the rest was cancelled. unfilled: nothing more could be traded; trade_limit: it has traded with as many orders as one order may (tradesPerOrder of GET /limits), so send the rest again; too_small_to_rest: it would rest, and is worth less than restingOrderValue of GET /limits; self_trade: it met an order of yours, and selfTrade is cancel_taker or cancel_both; null: it was not',
+        'Why the rest was cancelled. unfilled: nothing more could be traded; trade_limit: it, or its batch, has traded with as many orders as it may (tradesPerOrder of GET /limits), or passed over many that had just expired, so send the rest again; too_small_to_rest: it would rest, and is worth less than restingOrderValue of GET /limits; self_trade: it met an order of yours, and selfTrade is cancel_taker or cancel_both; null: it was not',
     }),
   shares: shares.meta({ description: 'Shares traded at once' }),
   averagePrice: price

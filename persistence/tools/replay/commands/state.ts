@@ -1,5 +1,6 @@
 /** `state`: the whole exchange after a command or at a time. */
 import type { Engine } from '../../../../engine/engine.js';
+import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import {
   ExitStatus,
@@ -20,6 +21,8 @@ interface StateRequest extends StateViewFilter, Invocation {
 /** Copies the state at the requested point, and reads on until its batch is verified. */
 export class StateVisitor implements Visitor {
   view: StateView | null = null;
+  /** Where its batch ends. */
+  batch: JournalPosition = GENESIS;
   private readonly targetSequence: number;
 
   constructor(
@@ -40,7 +43,8 @@ export class StateVisitor implements Visitor {
     if (this.view === null && this.engine.sequence === this.targetSequence) this.takeView();
   }
 
-  proven(): boolean {
+  proven(position: JournalPosition): boolean {
+    this.batch = position;
     return this.view === null;
   }
 
@@ -62,7 +66,7 @@ export async function state(request: StateRequest): Promise<ExitStatus> {
   checkRequest(request, view);
   if (replayed.atEnd) noticeUnmarked(replayed, output);
   const { json, limit } = request;
-  output.report(stateReport(view, engine, json), json, limit);
+  output.report(stateReport(view, visitor.batch, engine, json), json, limit);
   return ExitStatus.GOOD;
 }
 

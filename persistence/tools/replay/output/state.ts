@@ -11,6 +11,7 @@ import type {
   OrderView,
   VaultDepositView,
 } from '../../../../engine/interface/views.js';
+import type { JournalPosition } from '../../../journal/format.js';
 import type { HeldPosition, KnownMarket, StateView } from '../input/state-view.js';
 import { marketName, type Names, symbolOf } from './fields.js';
 import { type Columns, type Report, type ReportTable, tableOf } from './report.js';
@@ -104,17 +105,33 @@ const FUNDS: readonly Pot[] = [
 ];
 
 /** @param inIdOrder otherwise the richest users come first. */
-export function stateReport(view: StateView, names: Names, inIdOrder: boolean): Report {
+export function stateReport(
+  view: StateView,
+  batch: JournalPosition,
+  names: Names,
+  inIdOrder: boolean,
+): Report {
   const { sequence, atMs, digest, funds } = view;
   const time = timeText(atMs);
+  const { sequence: lastSequence } = batch;
+  const hash = batch.hash.toString('hex');
   const users = inIdOrder
     ? view.users
     : view.users.toSorted((a, b) => totalOf(b) - totalOf(a) || a.userId - b.userId);
   const table = <Row>(name: string, title: string, columns: Columns<Row>, rows: readonly Row[]) =>
     tableOf({ name, title: `\n${title} (${rows.length})`, columns, rows, names });
   return {
-    fields: { sequence, atMs, time, digest, funds: fundsObject(funds) },
-    head: `The exchange at sequence ${sequence}, ${time}, digest ${digest}\n\n`,
+    fields: {
+      sequence,
+      atMs,
+      time,
+      digest,
+      batch: { lastSequence, hash },
+      funds: fundsObject(funds),
+    },
+    head:
+      `The exchange at sequence ${sequence}, ${time}, digest ${digest}\n` +
+      `It is in the batch that ends at ${lastSequence}, with the SHA-256 ${hash}\n\n`,
     tables: [
       fundsTable(funds, names),
       table('assets', 'Assets', ASSETS, view.assets),
