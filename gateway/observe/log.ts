@@ -1,9 +1,17 @@
 /**
- * The log: one JSON line per entry, to standard error. It never contains a token, a password, a
- * partner key or a body; fields named like a secret are censored here.
+ * The log: one JSON line per entry, to standard error, with its time in UTC (ISO 8601) and its level
+ * by name. It never contains a token, a password, a partner key or a body; fields named like a
+ * secret are censored here.
  */
 import { EventEmitter } from 'node:events';
-import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import {
+  type DestinationStream,
+  destination,
+  type Logger,
+  pino,
+  stdSerializers,
+  stdTimeFunctions,
+} from 'pino';
 
 export type Log = Logger;
 
@@ -26,7 +34,18 @@ export function createLog(level: LogLevel, stream?: DestinationStream): Log {
   const output = stream ?? bounded(STANDARD_ERROR);
   const names = [...SECRETS, ...SECRET_HEADERS];
   const paths = names.flatMap((name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`]);
-  const log = pino({ level, base: null, redact: { paths, censor: '[secret]' } }, output);
+  const log = pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // The default adds the causes to the message, which has them already where they matter.
+      serializers: { err: stdSerializers.errWithCause },
+      redact: { paths, censor: '[secret]' },
+    },
+    output,
+  );
   if (output instanceof EventEmitter) sayWhatIsLost(output, log);
   return log;
 }

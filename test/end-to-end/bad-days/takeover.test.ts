@@ -72,7 +72,7 @@ const listening = ({ server }: Node) => machines.listening(server);
 function takeoverMs({ server }: Node): number {
   const at = (words: string) => {
     const line = server.stderr.split('\n').find((each) => each.includes(words));
-    return Number(JSON.parse(line!).time);
+    return Date.parse(JSON.parse(line!).time);
   };
   return at('"listening"') - at('this exchange leads now');
 }

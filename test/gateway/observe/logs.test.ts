@@ -226,7 +226,7 @@ describe('lines', () => {
       const messages = await written();
       const lost = messages.findIndex(({ lines }) => lines > 0);
       const kept = messages.filter(({ i }) => i !== undefined);
-      expect(messages[lost]).toMatchObject({ level: 50, lines: 50 - kept.length });
+      expect(messages[lost]).toMatchObject({ level: 'error', lines: 50 - kept.length });
       expect(messages[lost - 1].msg).toBe('there is room again');
       log.info('later');
       await eventually(async () => (await written()).at(-1).msg === 'later');
@@ -234,14 +234,26 @@ describe('lines', () => {
     },
   );
 
-  test('are objects with a time, a level and a message', () => {
+  test('are objects with a time in UTC, the name of a level, and a message', () => {
     for (const entry of entries()) {
       expect(entry).toMatchObject({
-        level: expect.any(Number),
-        time: expect.any(Number),
+        level: expect.stringMatching(/^(trace|debug|info|warn|error|fatal)$/),
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         msg: expect.any(String),
       });
     }
+  });
+
+  test('say the reason of an error once', () => {
+    const written: string[] = [];
+    const log = createLog('info', { write: (line) => written.push(line) });
+    const cause = new Error('the disk is full');
+    log.error({ err: new Error('not written: the disk is full', { cause }) }, 'fatal error');
+    const { err } = JSON.parse(written[0]!);
+    expect([err.message, err.cause.message]).toEqual([
+      'not written: the disk is full',
+      'the disk is full',
+    ]);
   });
 
   test('have the request id of the answer', async () => {

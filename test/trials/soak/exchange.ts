@@ -22,7 +22,6 @@ const PRICE_EVERY_MS = 20_000;
 const START_DOLLARS = 100;
 /** The standard deviation of one step of the price's logarithm. */
 const STEP = 0.0004;
-const ERROR_LEVEL = 50;
 /** High enough that fair use refuses nothing: the load comes from one address. */
 const UNLIMITED = '1000000/1000000';
 
@@ -57,7 +56,7 @@ export function logLines(log: string): LogLine[] {
     // A line that is not JSON comes from the runtime and is an error.
     if (!text.startsWith('{')) return { isError: true, message: text, text };
     const { level, msg: message } = JSON.parse(text);
-    return { isError: level >= ERROR_LEVEL, message, text };
+    return { isError: level === 'error' || level === 'fatal', message, text };
   });
 }
 
