@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
+import { SOURCE_FRESH_MS } from '../../engine/interface/parameters.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../observe/log.js';
@@ -150,20 +151,29 @@ interface PriceSinkOptions {
   ticks: PriceTicks;
   /** What a feed without sources is called. */
   onlySource: string;
+  isLive: boolean;
   /** Called after each price, with the one that the engine stored; null: it stored none. */
   observed: (asset: number, price: ObservedPrice | null) => void;
 }
 
-/** Submits each price as a command. */
+/**
+ * Submits each price as a command. The only live source is named by one price of each start, which
+ * counts as it would without the name: so the journal shows that its prices were live.
+ */
 export function priceSink({
   sequencer,
   log,
   ticks,
   onlySource,
+  isLive,
   observed,
 }: PriceSinkOptions): PriceSink {
   const { engine } = sequencer;
-  return (symbol, priceMicros, observedAtMs, source) => {
+  let isNamed = !isLive;
+  return (symbol, priceMicros, observedAtMs, of) => {
+    // An older one would only count without a name.
+    const isNew = observedAtMs > engine.nowMs - SOURCE_FRESH_MS / 2;
+    const source = of ?? (isNamed || !isNew ? undefined : onlySource);
     const asset = engine.findAsset(symbol);
     const wasHeld = engine.heldPrice(asset) !== null;
     const price = { asset, priceMicros, observedAtMs };
@@ -184,6 +194,7 @@ export function priceSink({
       log.warn({ symbol, reason: error.message }, 'a price was not submitted');
       return;
     }
+    isNamed ||= source !== undefined;
     ticks.add(symbol, tick);
     tellGuard(engine, log, { symbol, asset, wasHeld });
     observed(asset, storedPrice(engine));

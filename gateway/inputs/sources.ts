@@ -42,6 +42,7 @@ export class Sources {
         sequencer,
         log,
         ticks: this.ticks,
+        isLive: config.feed.kind === 'live',
         onlySource: config.feed.kind === 'live' ? config.feed.venues[0]!.name : config.feed.kind,
         observed: (asset, price) => this.house?.observe(asset, price),
       }),

@@ -14,7 +14,7 @@ interface DemoOptions {
 }
 
 /**
- * A feed that was the only one has left no name, so its prices say nothing.
+ * Live prices have left the names of their sources.
  * @throws if simulated prices would follow those of named sources, or a journal with partners
  * would get play money
  */

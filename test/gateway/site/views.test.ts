@@ -106,6 +106,10 @@ test('an exchange with an address for its operators has no metrics for a visitor
   await visitor.page.getByText('only on the address of its operators').waitFor();
   await visitor.page.getByText('Durable up to').waitFor();
   await visitor.page.getByText('No fresh price: BTC and ETH.').waitFor();
+  expect(await visitor.page.getByText('All metrics').count()).toBe(0);
+  const pause = { kind: 'setPaused', marketId: 0, asset: -1, paused: true } as const;
+  server.submit({ ...pause, operator: 'olga', reason: 'the feed is wrong' });
+  await visitor.page.getByText('paused: everything. No fresh price: BTC and ETH.').waitFor();
   await visitor.isAccessible('the status without metrics');
   await visitor.close();
   await server.stop();

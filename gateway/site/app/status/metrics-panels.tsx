@@ -63,6 +63,9 @@ export function MetricsPanels() {
       <Follower to={to} />
       <Connections from={from} to={to} />
       <Process from={from} to={to} />
+      <p>
+        <a href="/api/metrics">All metrics</a>
+      </p>
     </>
   );
 }

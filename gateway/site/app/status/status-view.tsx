@@ -28,7 +28,6 @@ export default function StatusView() {
     <>
       <div class="page-head">
         <h1>Status</h1>
-        <a href="/api/metrics">All metrics</a>
       </div>
       <Read of={reading}>{(now) => <p>{sentenceOf(now)}</p>}</Read>
       <div class="columns">
@@ -61,14 +60,15 @@ export default function StatusView() {
 /** What most people come for. */
 function sentenceOf({ prices, paused }: Pick<Status, 'prices' | 'paused'>): string {
   const listed = new Intl.ListFormat('en', { type: 'conjunction' });
-  if (paused.length > 0) return `New orders are paused: ${listed.format(paused)}.`;
+  if (paused.length > 0)
+    return `New orders are paused: ${listed.format(paused)}. ${sentenceOf({ prices, paused: [] })}`;
   const named = (wrong: (price: Status['prices'][number]) => boolean) =>
     listed.format(prices.filter(wrong).map(({ asset }) => asset));
   const held = named((price) => price.held !== null);
   const silent = named((price) => !price.sources.some(({ isFresh }) => isFresh));
   if (held !== '') return `The price of ${held} is held back, because it is far from the last one.`;
   if (silent !== '') return `No fresh price: ${silent}. Markets of these assets wait for one.`;
-  return 'The exchange works: it answers, and every asset has a fresh price.';
+  return 'The exchange answers, and every asset has a fresh price.';
 }
 
 function Prices({ of }: { of: Status['prices'] }) {
