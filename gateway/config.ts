@@ -52,6 +52,8 @@ export interface Config extends GatewayConfig, InputConfig {
   /** Where the journal is, if not in the data folder. */
   journal: ReplicatedJournal | null;
   passwordCostLog2: number;
+  /** Whether a start makes no journal where there is none. */
+  requireJournal: boolean;
   /** Whether a journal without its journal.head is accepted. */
   acceptMissingMark: boolean;
   /** Whether a demonstration is accepted in a journal of a market. */
@@ -156,13 +158,13 @@ const Variables = z.object({
   OPERATIONS_HOST: text('127.0.0.1'),
   OPERATIONS_PORT: optionalPort,
   OPERATOR_KEYS: z.string().default(''),
-  GATEWAYS_HOST: text('127.0.0.1'),
-  GATEWAYS_PORT: optionalPort,
+  REPLICAS_HOST: text('127.0.0.1'),
+  REPLICAS_PORT: optionalPort,
   ADVERTISE_ADDRESS: z
     .string()
     .regex(/^(|(\[[0-9A-Fa-f:]+\]|[\w.-]+):\d{1,5})$/, 'must be host:port')
     .default(''),
-  GATEWAYS_KEY_FILE: z.string().default(''),
+  REPLICAS_KEY_FILE: z.string().default(''),
   SESSION_SECRET_FILE: z.string().default(''),
   DATA_FOLDER: text('./data'),
   JOURNAL: z.string().default(''),
@@ -207,6 +209,7 @@ const Variables = z.object({
       message: 'must be a list such as https://example.com,https://www.example.com',
     }),
   PASSWORD_COST_LOG2: number({ standard: 15, min: 10, max: 20 }),
+  REQUIRE_JOURNAL: onOff('off'),
   ACCEPT_MISSING_MARK: onOff('off'),
   ACCEPT_CLOCK: onOff('off'),
   ACCEPT_DEMO: onOff('off'),
@@ -285,7 +288,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
     replicas: replicasOf(variables),
     advertiseAddress: variables.ADVERTISE_ADDRESS,
-    replicasKeyFile: variables.GATEWAYS_KEY_FILE,
+    replicasKeyFile: variables.REPLICAS_KEY_FILE,
     sessionSecretFile: variables.SESSION_SECRET_FILE,
     dataFolder: variables.DATA_FOLDER,
     journal: journalOf(variables),
@@ -299,6 +302,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     cookieSecure: variables.COOKIE_SECURE,
     siteOrigins: variables.SITE_ORIGINS,
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
+    requireJournal: variables.REQUIRE_JOURNAL,
     acceptMissingMark: variables.ACCEPT_MISSING_MARK,
     acceptClock: variables.ACCEPT_CLOCK,
     acceptDemo: variables.ACCEPT_DEMO,
@@ -343,14 +347,14 @@ function settingsIn(
 
 /** What a role needs. */
 function checkRole(variables: Variables): void {
-  const { ROLE, JOURNAL, GATEWAYS_PORT, GATEWAYS_KEY_FILE } = variables;
+  const { ROLE, JOURNAL, REPLICAS_PORT, REPLICAS_KEY_FILE } = variables;
   const isReplica = ROLE === 'replica';
   if (ROLE !== 'leader' && JOURNAL === '') throw new ConfigError(`ROLE=${ROLE} needs JOURNAL`);
-  if (isReplica && GATEWAYS_KEY_FILE === '')
-    throw new ConfigError('ROLE=replica needs GATEWAYS_KEY_FILE, the key of the leader');
-  if (GATEWAYS_KEY_FILE !== '' && !isReplica && GATEWAYS_PORT === undefined)
+  if (isReplica && REPLICAS_KEY_FILE === '')
+    throw new ConfigError('ROLE=replica needs REPLICAS_KEY_FILE, the key of the leader');
+  if (REPLICAS_KEY_FILE !== '' && !isReplica && REPLICAS_PORT === undefined)
     throw new ConfigError(
-      'GATEWAYS_KEY_FILE is set, but neither GATEWAYS_PORT nor ROLE=replica is',
+      'REPLICAS_KEY_FILE is set, but neither REPLICAS_PORT nor ROLE=replica is',
     );
 }
 
@@ -358,8 +362,8 @@ function checkRole(variables: Variables): void {
 const NEEDED = {
   OPERATIONS_HOST: 'OPERATIONS_PORT',
   OPERATOR_KEYS: 'OPERATIONS_PORT',
-  GATEWAYS_HOST: 'GATEWAYS_PORT',
-  ADVERTISE_ADDRESS: 'GATEWAYS_PORT',
+  REPLICAS_HOST: 'REPLICAS_PORT',
+  ADVERTISE_ADDRESS: 'REPLICAS_PORT',
   SOCKETS_PORT: 'SOCKET_THREADS',
   JOURNAL_PASSWORD_FILE: 'JOURNAL',
   JOURNAL_CA_FILE: 'JOURNAL',
@@ -394,13 +398,15 @@ interface ReplicasConfig {
 }
 
 function replicasOf(variables: Variables): ReplicasConfig | null {
-  const { GATEWAYS_PORT: port, GATEWAYS_HOST: host } = variables;
+  const { REPLICAS_PORT: port, REPLICAS_HOST: host } = variables;
   if (port === undefined) return null;
-  if (variables.GATEWAYS_KEY_FILE === '')
-    throw new ConfigError('GATEWAYS_PORT needs GATEWAYS_KEY_FILE, a file with the key of gateways');
+  if (variables.REPLICAS_KEY_FILE === '')
+    throw new ConfigError(
+      'REPLICAS_PORT needs REPLICAS_KEY_FILE, a file with the keys of replicas',
+    );
   if (isAnyAddress(host) && variables.ADVERTISE_ADDRESS === '')
     throw new ConfigError(
-      `GATEWAYS_HOST=${host} needs ADVERTISE_ADDRESS, the host:port at which gateways reach it`,
+      `REPLICAS_HOST=${host} needs ADVERTISE_ADDRESS, the host:port at which replicas reach it`,
     );
   return { host, port };
 }
@@ -473,16 +479,22 @@ function priceFeed(variables: Variables): PriceFeedConfig {
 
 /** `name:<sha256 in hex>`, separated by commas; or `file:<path>` of a file with one per line. */
 function keysOf(variable: string, value: string): AccessKey[] {
-  const isFile = value.startsWith('file:');
-  const content = isFile ? readKeyFile(variable, value.slice('file:'.length)) : value;
-  const entries = list(content).filter((entry) => entry !== '');
+  const form = 'must be name:<sha256 of the key, 64 hex digits>';
+  if (!value.startsWith('file:'))
+    return keysIn(value, `${variable} ${form}, separated by commas, or file:<path>`);
+  const path = value.slice('file:'.length);
+  const lines = readKeyFile(variable, path).split('\n');
+  return lines.flatMap((line, i) =>
+    keysIn(line, `${variable}: line ${i + 1} of ${path} ${form}, or several separated by commas`),
+  );
+}
+
+/** @throws ConfigError with the problem */
+function keysIn(text: string, problem: string): AccessKey[] {
+  const entries = list(text).filter((entry) => entry !== '');
   return entries.map((entry) => {
     const parts = ACCESS_KEY.exec(entry);
-    if (parts === null) {
-      throw new ConfigError(
-        `${variable} must be name:<sha256 of the key, 64 hex digits>, separated by commas, or file:<path>`,
-      );
-    }
+    if (parts === null) throw new ConfigError(problem);
     return { holder: parts[1]!, sha256: Buffer.from(parts[2]!, 'hex') };
   });
 }

@@ -2,10 +2,12 @@
  * How an exchange stands, for those who run it: who leads, how far snapshot and backup reach, and
  * how much room is left. Everything is read when it is asked for.
  */
-import { statfsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
 import { archivedCount, listSegments } from '../../persistence/journal/segments.js';
 import { type LastBackup, lastBackup } from '../../persistence/recovery/last-backup.js';
+import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
+import { freeBytesAt } from '../../persistence/storage/room.js';
 import { elapsedMs, machineMs, SystemClock } from '../time/clock.js';
 import type { Metrics } from './metrics.js';
 
@@ -14,7 +16,7 @@ export interface Leading {
   role: 'leader' | 'replica';
   /** Of the journal on PostgreSQL; null: it is in a folder. */
   epoch: number | null;
-  /** Where the leader takes the requests of replicas; null: this process leads, or nobody knows. */
+  /** Where the leader serves clients; null: the journal is in a folder, or nobody knows. */
   leader: string | null;
   /** Standbys with a warm engine; null: there can be none, or a replica does not know. */
   standbys: number | null;
@@ -24,8 +26,10 @@ interface Parts {
   folder: string;
   hasJournal: boolean;
   /** null: turned off. */
-  follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence' | 'snapshotAtMs'> } | null;
+  follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence'> } | null;
   clock: { nowMs(): number };
+  /** Of the folder's disk. Default: what the system says. */
+  freeBytes?: () => number | null;
   leading: () => Leading;
 }
 
@@ -36,16 +40,6 @@ const DAY_MS = 86_400_000;
 const MEBIBYTE = 1024 * 1024;
 /** A snapshot of a large exchange takes more. */
 const LOW_BYTES = 512 * MEBIBYTE;
-
-/** On the disk of a folder; null: it cannot be asked. */
-export function freeBytesAt(folder: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  } catch {
-    return null;
-  }
-}
 
 export class Standing {
   private readonly startedMs = elapsedMs();
@@ -59,12 +53,14 @@ export class Standing {
     return this.parts.leading();
   }
 
-  /** The newest that the journal vouches for; `atMs` null: it was there at the start. */
+  /** The newest that the journal vouches for; `atMs` null: its file is gone. */
   get snapshot(): { sequence: number; atMs: number | null } | null {
     const { follower } = this.parts;
     if (follower === null || follower.status.snapshotSequence === 0) return null;
-    const { snapshotSequence: sequence, snapshotAtMs } = follower.status;
-    return { sequence, atMs: snapshotAtMs === 0 ? null : snapshotAtMs };
+    const { snapshotSequence: sequence } = follower.status;
+    const { path } = snapshotNameOf(this.parts.folder, sequence);
+    const atMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
+    return { sequence, atMs: atMs === null ? null : Math.round(atMs) };
   }
 
   /** By `npm run backup`, of the folder with the journal. */
@@ -86,7 +82,8 @@ export class Standing {
 
   /** Of the file system of the data folder; null: it cannot be asked. */
   get freeBytes(): number | null {
-    return freeBytesAt(this.parts.folder);
+    const { folder, freeBytes = () => freeBytesAt(folder) } = this.parts;
+    return freeBytes();
   }
 
   /** null: there is room. When there is none, the exchange stops at the first commit. */

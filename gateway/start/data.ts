@@ -44,7 +44,7 @@ type LockOptions = Omit<StandbyOptions, 'address' | 'isUnreplicated'>;
 /** A standby waits here until it leads. @throws ConfigError, JournalError */
 export async function lockData(options: LockOptions): Promise<LockedData> {
   const { config, log, onLost } = options;
-  const { dataFolder: folder, acceptMissingMark, segmentBytes, journal } = config;
+  const { dataFolder: folder, acceptMissingMark, segmentBytes, journal, requireJournal } = config;
   if (journal === null) {
     const folderOptions = {
       folder,
@@ -73,6 +73,7 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
       folder,
       address,
       isUnreplicated,
+      mustExist: requireJournal,
       onWaiting,
       onLost,
       signal: options.signal,

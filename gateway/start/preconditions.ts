@@ -2,31 +2,30 @@
  * Checks before anything is created or opened: a start that cannot succeed creates no journal and
  * does not touch an existing one.
  */
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { noJournal } from '../../persistence/journal/errors.js';
 import { mustBeUsable } from '../../persistence/recovery/data-folder.js';
-import { proveRoom } from '../../persistence/storage/files.js';
+import { findJournal } from '../../persistence/recovery/evidence.js';
+import { noRoom, proveRoom } from '../../persistence/storage/room.js';
 import { readSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
 import { hostAndPort } from '../http/listen-addresses.js';
 import { withVariable } from './config-error.js';
 
-/** What the journal may write before it frees space: its log until the next fold, and batches. */
-const ROOM_BYTES = 8 * 1024 * 1024;
-
-type Preconditions = Pick<
-  Config,
-  'dataFolder' | 'host' | 'port' | 'operationsHost' | 'operationsPort' | 'replicas' | 'sockets'
->;
-
 /**
- * Checks whose the files are, the secret and the addresses. Creates nothing.
- * @throws ConfigError that names the variable; an Error that names that of an address
+ * Checks whose the files are, whether there must be a journal, the secret and the addresses.
+ * Creates nothing.
+ * @throws ConfigError that names the variable; JournalError; an Error that names an address
  */
-export async function checkPreconditions(config: Preconditions): Promise<void> {
-  const { host, port, operationsHost, operationsPort, replicas, sockets } = config;
-  await withVariable('DATA_FOLDER', () => {
-    mustBeUsable(config.dataFolder);
-    return readSecrets(config.dataFolder);
+export async function checkPreconditions(config: Config): Promise<void> {
+  const { dataFolder, host, port, operationsHost, operationsPort, replicas, sockets } = config;
+  await withVariable('DATA_FOLDER', async () => {
+    mustBeUsable(dataFolder);
+    const mayBeNew = !config.requireJournal || config.journal !== null;
+    if (!mayBeNew && !(existsSync(dataFolder) && (await findJournal(dataFolder))))
+      throw noJournal(dataFolder);
+    return readSecrets(dataFolder);
   });
   const addresses: Address[] = [{ host, port, variables: ['HOST', 'PORT'] }];
   if (operationsPort !== null) {
@@ -34,7 +33,7 @@ export async function checkPreconditions(config: Preconditions): Promise<void> {
     addresses.push({ host: operationsHost, port: operationsPort, variables });
   }
   if (replicas !== null)
-    addresses.push({ ...replicas, variables: ['GATEWAYS_HOST', 'GATEWAYS_PORT'] });
+    addresses.push({ ...replicas, variables: ['REPLICAS_HOST', 'REPLICAS_PORT'] });
   if (sockets !== null)
     addresses.push({ host, port: sockets.port, variables: ['HOST', 'SOCKETS_PORT'] });
   await checkAddresses(addresses);
@@ -79,14 +78,10 @@ function listenOn({ host, port, variables }: Address): Promise<Server> {
  */
 export function checkRoom(folder: string): void {
   try {
-    proveRoom(folder, ROOM_BYTES);
+    proveRoom(folder);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (!['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) throw error;
-    throw new Error(
-      `${folder} has no room: the journal needs ${ROOM_BYTES / 2 ** 20} MiB to start, and they could not be written ` +
-        `(${message}). Nothing was changed. Free disk space, or raise the quota or the limit (ulimit -f).`,
-      { cause: error },
-    );
+    throw new Error(noRoom(folder, message), { cause: error });
   }
 }

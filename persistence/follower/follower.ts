@@ -58,12 +58,8 @@ export interface FollowerStatus {
   /** Commands that are durable and not in the history, and the age of the oldest commit. */
   lagCommands: number;
   lagMs: number;
-  /**
-   * Of the newest snapshot for which the journal vouches; 0: none. `snapshotAtMs` is 0 until this
-   * process has written one.
-   */
+  /** Of the newest snapshot for which the journal vouches; 0: none. */
   snapshotSequence: number;
-  snapshotAtMs: number;
   /** Entries of lists in history.db, and markets. */
   historyEntries: number;
   /** Why the follower cannot continue now (it retries), null: it works; and the number of times. */
@@ -145,7 +141,6 @@ export class Follower {
       lagCommands: Math.max(0, board.get('durable') - projectedSequence),
       lagMs: this.lagMs(),
       snapshotSequence: board.get('snapshotSequence'),
-      snapshotAtMs: board.get('snapshotAtMs'),
       historyEntries: board.get('entryCount'),
       trouble: this.trouble,
       troubleCount: this.troubleCount,

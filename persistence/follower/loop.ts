@@ -19,7 +19,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HistoryDamage } from '../history/rows.js';
 import { removeHistory } from '../history/store.js';
-import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import { JournalError, JournalUnavailable, partsOf, restoreCommand } from '../journal/errors.js';
 import { MissingSegments } from '../journal/reader.js';
 import { prepareSnapshotFolder } from '../recovery/snapshot/folder.js';
 import { EndCheck } from './end-check.js';
@@ -121,7 +121,12 @@ export class FollowerLoop {
       this.wasDamaged = true;
       return;
     }
-    const { message, stack } = error as Error;
+    const { message: said, stack } = error as Error;
+    // The tools take an option instead.
+    const message =
+      error instanceof MissingSegments
+        ? `${partsOf(said).what} To bring them back, also while it trades: ${restoreCommand(folder)}`
+        : said;
     this.problem = message;
     const problem = isOld || error instanceof JournalUnavailable ? message : String(stack);
     const isLost = isOld || error instanceof MissingSegments;

@@ -16,7 +16,6 @@ const SLOTS = [
   'applied',
   'projected',
   'snapshotSequence',
-  'snapshotAtMs',
   'entryCount',
   /** Nobody waits for this read of the history, and for those before it. */
   'givenUpRead',

@@ -50,7 +50,6 @@ export interface SnapshotsOptions {
 
 interface WrittenSnapshot {
   sequence: number;
-  atMs: number;
   hash: string;
 }
 
@@ -121,10 +120,10 @@ export class FollowerSnapshots {
   }
 
   private write(content: SnapshotContent): void {
-    const { sequence, atMs, stateBytes } = content.header;
+    const { sequence, stateBytes } = content.header;
     this.writing = this.options.writeSnapshot(this.options.folder, content);
     this.writing.done.then(
-      (hash) => this.written({ sequence, atMs, hash }, stateBytes),
+      (hash) => this.written({ sequence, hash }, stateBytes),
       (error: Error) => this.failed(sequence, error),
     );
   }
@@ -145,7 +144,6 @@ export class FollowerSnapshots {
     const isThere = listSnapshots(folder).some(({ sequence }) => sequence === snapshotSequence);
     if (!isThere || snapshotSequence <= board.get('snapshotSequence')) return;
     board.set('snapshotSequence', snapshotSequence);
-    if (isOwn) board.set('snapshotAtMs', this.last!.atMs);
     log.info({ sequence: snapshotSequence }, 'the journal vouches for a snapshot');
   }
 

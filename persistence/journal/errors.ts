@@ -12,12 +12,13 @@ const PARTS = /^(.*?) ?((?:Nothing was changed|It was left as it is)\..*)$/s;
 /**
  * What the operator should do about a folder whose journal is damaged or incomplete. Only `doctor`
  * names commands: which of them help depends on how far all can be read that there is.
+ * @param otherwise for the folder that looks so, and is not: a sentence that begins with "Only if".
  */
-export function adviceFor(folder: string): string {
+export function adviceFor(folder: string, otherwise = ''): string {
   return (
     `${UNCHANGED} Keep ${folder} as it is, and put no single file back into it. What can be kept, ` +
     `and by which command: npm run doctor -- --data ${folder} (--backup and --archive name what ` +
-    'else there is)'
+    `else there is)${otherwise === '' ? '' : `. ${otherwise}`}`
   );
 }
 
@@ -62,9 +63,19 @@ export function damageOf(
   what: string,
   firstBad: number,
   cause?: unknown,
+  otherwise?: string,
 ): JournalError {
-  const message = `${path}${what}. ${adviceFor(dirname(path))}`;
+  const message = `${path}${what}. ${adviceFor(dirname(path), otherwise)}`;
   return new JournalError(message, firstBad, cause, basename(path));
+}
+
+/** An exchange that must not be a new one has no journal. */
+export function noJournal(place: string): JournalError {
+  return new JournalError(
+    `there is no journal in ${place}, and REQUIRE_JOURNAL=on. ${UNCHANGED} If there was one, bring it ` +
+      'back: npm run doctor says how. For a new exchange, start once with REQUIRE_JOURNAL=off.',
+    null,
+  );
 }
 
 /** A commit has failed. `cause` is the error of SQLite or the operating system. */

@@ -11,7 +11,14 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { openReadOnly } from '../storage/read-only.js';
 import { openDatabase } from '../storage/sqlite.js';
-import { damageOf, JournalError, JournalUnavailable, partsOf, restoreCommand } from './errors.js';
+import {
+  damageOf,
+  JournalError,
+  JournalUnavailable,
+  MixedSegments,
+  partsOf,
+  restoreCommand,
+} from './errors.js';
 import { FORMAT_VERSION, GENESIS, HEAD_FILE, type JournalPosition } from './format.js';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
 import { SegmentReader } from './segment-reader.js';
@@ -158,20 +165,29 @@ export class JournalReader implements JournalSource {
   }
 
   /**
-   * Checks that every segment goes on where the one before it ends, by its last rows alone. Damage
-   * of those is for {@link provenEnd}: a start does not need what is before its snapshot.
+   * Checks that every segment goes on where the one before it ends, by its last rows alone. Returns
+   * what is wrong with those: a start does not need what is before its snapshot.
    * @param from the first sequence of interest: a segment that ends before it may be missing.
    * @throws JournalError when a segment is missing, or they are of two histories.
    */
-  async checkJoints(from = 1): Promise<void> {
+  async checkJoints(from = 1): Promise<JournalError[]> {
+    const damage: JournalError[] = [];
+    for (const error of this.broken.values()) if (error instanceof MixedSegments) throw error;
     for (const [i, reader] of this.segments.slice(0, -1).entries()) {
       const next = this.segments[i + 1]!;
       const isNext = next.segment.number === reader.segment.number + 1;
       if (!isNext && next.head.previous.sequence < from) continue;
-      const end = await reader.end().catch(unlessDamage);
+      let end = next.head.previous;
+      try {
+        end = await reader.end();
+      } catch (error) {
+        if (!(error instanceof JournalError)) throw error;
+        damage.push(error);
+      }
       await reader.release();
-      this.checkJoint(reader, next, end ?? next.head.previous);
+      this.checkJoint(reader, next, end);
     }
+    return damage;
   }
 
   /**
@@ -327,9 +343,4 @@ export class JournalReader implements JournalSource {
         restoreCommand(this.folder),
     );
   }
-}
-
-function unlessDamage(error: unknown): null {
-  if (error instanceof JournalError) return null;
-  throw error;
 }

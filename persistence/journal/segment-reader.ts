@@ -76,13 +76,12 @@ export class SegmentReader {
       if (applicationId !== APPLICATION_ID)
         throw damageOf(this.path, ' is not a journal of this exchange', 1);
       if (userVersion !== this.version) throw this.otherVersion(userVersion);
-      const tables = this.segment.number === 1 ? [TABLE_SQL] : [TABLE_SQL, HEAD_TABLE_SQL];
-      if (String(schema.map(({ sql }) => sql)) !== String(tables)) {
-        const what = ` has other tables than a journal of version ${userVersion}`;
-        const which = tables.length === 1 ? 'only the table batch' : 'the tables batch and head';
-        throw damageOf(this.path, `${what}, which has ${which}`, 1);
-      }
-      if (this.segment.number > 1) this.head = await this.readHead();
+      const tables = String(schema.map(({ sql }) => sql));
+      const isFirst = tables === String([TABLE_SQL]);
+      if (!isFirst && tables !== String([TABLE_SQL, HEAD_TABLE_SQL]))
+        throw damageOf(this.path, ' has other tables than a journal', 1);
+      if (isFirst !== (this.segment.number === 1)) throw this.otherNumber();
+      if (!isFirst) this.head = await this.readHead();
       return true;
     } catch (error) {
       throw this.named(error, 1);
@@ -94,14 +93,12 @@ export class SegmentReader {
     const [row] = rows;
     const isWellFormed =
       rows.length === 1 &&
-      row!.segment === this.segment.number &&
+      Number.isSafeInteger(row!.segment) &&
       Number.isSafeInteger(row!.previousSequence) &&
       row!.previousHash.length === HASH_BYTES &&
       DIGEST_FORM.test(row!.previousDigest);
-    if (!isWellFormed) {
-      const what = ` is not segment ${this.segment.number}, according to its head`;
-      throw damageOf(this.path, what, 1);
-    }
+    if (!isWellFormed) throw damageOf(this.path, ' has a damaged head', 1);
+    if (row!.segment !== this.segment.number) throw this.otherNumber();
     const { previousSequence: sequence, previousHash: hash, previousDigest: digest } = row!;
     return { previous: { sequence, hash, digest }, previousFile: row!.previousFile };
   }
@@ -348,13 +345,26 @@ export class SegmentReader {
     const { sequence } = this.head.previous;
     const difference =
       sequence === end.sequence ? 'there with another hash or digest' : `at ${end.sequence}`;
-    const { message, firstBadSequence, file } = damageOf(
-      this.path,
-      ` does not follow ${before.path}: it says that ${basename(before.path)} ends at ${sequence}, ` +
-        `but that file ends ${difference}. One of the two was cut short or is from another copy, so the folder has ` +
+    const [name, previous] = [this.path, before.path].map((path) => basename(path));
+    return this.mixed(
+      ` does not follow ${before.path}: ${name} says that ${previous} ends at ${sequence}, ` +
+        `but ${previous} ends ${difference}. One of the two was cut short or is from another copy, so the folder has ` +
         'segments of two histories',
       end.sequence + 1,
     );
+  }
+
+  /** A segment, but of another place in a journal. */
+  private otherNumber(): JournalError {
+    return this.mixed(
+      ` is a segment of a journal, but not number ${this.segment.number}: it is from another place, so ` +
+        'the folder has segments of two histories',
+      1,
+    );
+  }
+
+  private mixed(what: string, firstBad: number): JournalError {
+    const { message, firstBadSequence, file } = damageOf(this.path, what, firstBad);
     return new MixedSegments(message, firstBadSequence, undefined, file);
   }
 

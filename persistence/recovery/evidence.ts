@@ -42,9 +42,9 @@ export async function hasJournal(
   for (const { path } of listSegments(folder).reverse())
     if (sizeOf(path) > 0 && (await hasTables(path))) return true;
   const path = join(folder, JOURNAL_FILE);
-  const what = evidenceOf(folder, derived, acceptMissingMark);
-  if (what === null) return false;
-  throw damageOf(path, ` is gone or empty, but ${what}`, 1);
+  const found = evidenceOf(folder, derived, acceptMissingMark);
+  if (found === null) return false;
+  throw damageOf(path, ` is gone or empty, but ${found.shows}`, 1, undefined, found.otherwise);
 }
 
 /** A file without tables is not a journal yet: a new journal gets its tables in one transaction. */
@@ -64,41 +64,46 @@ async function hasTables(path: string): Promise<boolean> {
 /** More than the tables of a new journal take in its log. */
 const TABLES_LOG_BYTES_MAX = 32 * 1024;
 
+interface Evidence {
+  shows: string;
+  /** If it shows nothing after all. */
+  otherwise?: string;
+}
+
 /** What shows that there was a journal; null: nothing does. */
 function evidenceOf(
   folder: string,
   { snapshots, historySequence }: DerivedFiles,
   acceptMissingMark: boolean,
-): string | null {
+): Evidence | null {
   const state = readMark(join(folder, HEAD_FILE));
   const logBytes = sizeOf(join(folder, `${JOURNAL_FILE}-wal`));
-  if (logBytes > 0 && !isUnfinished(folder, state, logBytes)) return 'its -wal file is there';
+  if (logBytes > 0 && !isUnfinished(folder, state, logBytes))
+    return { shows: 'its -wal file is there' };
   const newest = snapshots[0];
   if (state.state === 'read' && state.mark.sequence > 0) {
-    return `commands up to ${state.mark.sequence} had been committed and acknowledged (${HEAD_FILE})`;
+    const { sequence } = state.mark;
+    return { shows: `commands up to ${sequence} had been acknowledged (${HEAD_FILE})` };
   }
+  const unless = (name: string) => `Only if no journal belongs here: remove ${name}`;
   if (newest !== undefined) {
-    return (
-      `the snapshot ${newest.path} was taken at sequence ${newest.sequence}, from commands ` +
-      'that had been committed. Only if no journal belongs here, remove the folder snapshots'
-    );
+    const shows = `the snapshot ${newest.path} was taken at sequence ${newest.sequence}`;
+    return { shows, otherwise: unless('the folder snapshots') };
   }
   if (historySequence > 0) {
-    return (
-      `${HISTORY_FILE} was made from commands up to ${historySequence}, which had been ` +
-      `committed. Only if no journal belongs here, remove ${HISTORY_FILE}`
-    );
+    const shows = `${HISTORY_FILE} was made from commands up to ${historySequence}`;
+    return { shows, otherwise: unless(HISTORY_FILE) };
   }
   const left = readdirSync(folder).find(
     (name) => name === LAST_BACKUP_FILE || isArchivedMark(name),
   );
   if (left !== undefined)
-    return `${left} shows that there was one. Only if no journal belongs here, remove ${left}`;
+    return { shows: `${left} shows that there was one`, otherwise: unless(left) };
   if (state.state !== 'unreadable' || acceptMissingMark) return null;
-  return (
-    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. If there never was a ` +
-    'journal here, start once with ACCEPT_MISSING_MARK=on'
-  );
+  return {
+    shows: `${HEAD_FILE} is unreadable, so it is unknown what had been committed`,
+    otherwise: 'Only if no journal belongs here: start once with ACCEPT_MISSING_MARK=on',
+  };
 }
 
 /**
@@ -150,8 +155,7 @@ export async function checkDerivedFiles(
   for (const snapshot of snapshots) {
     if (snapshot.sequence > end && (await isUndamaged(snapshot)))
       throw new JournalError(
-        `${aheadOfJournal(snapshot, end)}. Only if the snapshot was copied here from another ` +
-          `folder, remove it. ${adviceFor(folder)}`,
+        `${aheadOfJournal(snapshot, end)}. ${adviceFor(folder, copied('the snapshot'))}`,
         end + 1,
       );
   }
@@ -159,8 +163,11 @@ export async function checkDerivedFiles(
   throw new JournalError(
     `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ` +
       `${historySequence}, which had been committed: acknowledged commands are missing from ` +
-      `the journal. Only if ${HISTORY_FILE} was copied here from another folder, remove it. ` +
-      adviceFor(folder),
+      `the journal. ${adviceFor(folder, copied(HISTORY_FILE))}`,
     end + 1,
   );
+}
+
+function copied(what: string): string {
+  return `Only if ${what} was copied here from another folder: remove it`;
 }

@@ -75,7 +75,7 @@ export async function judgeFolder(
       const needed = options.checkAll === true ? null : snapshot;
       const from = (needed?.sequence ?? reader.firstSequence - 1) + 1;
       const { end, damage } = await provenFrom(from, needed, reader);
-      await reader.checkJoints(from);
+      const older = [...(damage === null ? [] : [damage]), ...(await reader.checkJoints(from))];
       await reader.checkStructure(end.sequence, from);
       if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
       await checkDerivedFiles(folder, derived, end.sequence);
@@ -83,7 +83,7 @@ export async function judgeFolder(
       const notices = [
         await markNotice(folder, reader, end, options.acceptMissingMark),
         missing.notice,
-        damage === null ? null : notNeeded(damage, folder, needed!),
+        older.length === 0 ? null : notNeeded(older, folder, needed!),
       ];
       const notice = notices.filter((each) => each !== null).join('; ');
       const { remark } = missing;
@@ -171,8 +171,12 @@ function judgeMissing(
     ({ segment, error }) => error !== null || !existsSync(archivedMark(segment.path)),
   );
   const names = namesOf(lacking.map(({ segment }) => segment));
-  for (const { segment, error } of checkAll || snapshot === null ? lost : [])
-    throw error ?? damageOf(segment.path, ' is missing, and it was not moved to an archive', 1);
+  const [first] = lost;
+  if (first !== undefined && (checkAll || snapshot === null)) {
+    const are =
+      lost.length === 1 ? 'is missing, and it was' : 'and others are missing or damaged, and were';
+    throw first.error ?? damageOf(first.segment.path, ` ${are} not moved to an archive`, 1);
+  }
   if (snapshot === null) {
     throw new SegmentsNeeded(
       `a start needs older segments (${names}), which were moved to an archive. Nothing was ` +
@@ -180,21 +184,21 @@ function judgeMissing(
       null,
     );
   }
-  const [first] = lost;
   if (first === undefined) {
     const remark = `older segments (${names}) are in the archive; verify with --archive proves them`;
     return { notice: null, remark };
   }
-  const { segment, error } = first;
-  const damage = error ?? new Error(`${segment.path} is missing`);
-  return { notice: notNeeded(damage, folder, snapshot), remark: null };
+  const problems = lost.map(
+    ({ segment, error }) => error ?? new Error(`${segment.path} is missing`),
+  );
+  return { notice: notNeeded(problems, folder, snapshot), remark: null };
 }
 
-function notNeeded(damage: Error, folder: string, { sequence }: JournalPosition): string {
+function notNeeded(problems: Error[], folder: string, { sequence }: JournalPosition): string {
+  const what = problems.map(({ message }) => partsOf(message).what.replace(/\.$/, '')).join('; ');
   return (
-    `${partsOf(damage.message).what.replace(/\.$/, '')}; a start does not need it, because the ` +
-    `snapshot of sequence ${sequence} is after it. What can be done: npm run doctor -- --data ` +
-    folder
+    `${what}; a start does not need it, because the snapshot of sequence ${sequence} is after it. ` +
+    `What can be done: npm run doctor -- --data ${folder}`
   );
 }
 
@@ -240,8 +244,8 @@ async function markNotice(
     : '';
   throw new UnmarkedJournal(
     `${join(folder, HEAD_FILE)} is ${state}${older}, so it is unknown whether the journal, which ` +
-      `ends at sequence ${end.sequence}, is complete. Only if this journal is known to be ` +
-      `complete, start on it once with ACCEPT_MISSING_MARK=on. ${adviceFor(folder)}`,
+      `ends at sequence ${end.sequence}, is complete. ` +
+      adviceFor(folder, 'Only if it is known to be: start once with ACCEPT_MISSING_MARK=on'),
     end.sequence + 1,
     undefined,
     HEAD_FILE,

@@ -7,17 +7,15 @@ import {
   openSync,
   readFileSync,
   readSync,
-  rmSync,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { mkdir, open, opendir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 const FOLDER_MODE = 0o700;
 export const FILE_MODE = 0o600;
-const ROOM_PIECE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
 
 /**
  * Creates the folder and its missing parents, durably; an existing folder keeps its mode. mkdir's
@@ -93,29 +91,11 @@ export function withFile<Result>(
 export function fileHash(path: string): Buffer {
   return withFile(path, 'r', (file) => {
     const hash = createHash('sha256');
-    const piece = Buffer.allocUnsafeSlow(ROOM_PIECE_BYTES);
+    const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
     for (let got = readSync(file, piece); got > 0; got = readSync(file, piece))
       hash.update(piece.subarray(0, got));
     return hash.digest();
   });
-}
-
-/**
- * Proves that `bytes` can be written to the folder, by writing them to a file and removing it. The
- * free space alone does not show it: quotas and limits of the process count too.
- * @throws the operating system's error
- */
-export function proveRoom(folder: string, bytes: number): void {
-  const path = join(folder, 'room.tmp');
-  try {
-    withFile(path, 'w', (file) => {
-      const piece = Buffer.alloc(ROOM_PIECE_BYTES, 1);
-      for (let at = 0; at < bytes; )
-        at += writeSync(file, piece, 0, Math.min(piece.length, bytes - at));
-    });
-  } finally {
-    rmSync(path, { force: true });
-  }
 }
 
 /**

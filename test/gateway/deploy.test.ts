@@ -74,6 +74,19 @@ describe('alerts and dashboard', () => {
     }
   });
 
+  it('link each alert to a paragraph that there is, and say what each panel shows', () => {
+    const rules = fileText('prometheus-rules.yml');
+    const links = [...rules.matchAll(/^ +runbook: (\S+)#(\S+)$/gm)];
+    expect(links).toHaveLength([...rules.matchAll(/- alert:/g)].length);
+    for (const [, file, anchor] of links) {
+      const titles = readFileSync(join(ROOT, file!), 'utf8').matchAll(/^#+ (.+)$/gm);
+      const anchors = [...titles].map(([, title]) => title!.toLowerCase().replaceAll(' ', '-'));
+      expect(anchors, file).toContain(anchor);
+    }
+    const { panels } = JSON.parse(fileText('grafana-dashboard.json'));
+    for (const { title, description } of panels) expect(description, title).toMatch(/\w.*\.$/);
+  });
+
   it('use rates of counters and quantiles of histograms only', () => {
     for (const one of expressions()) {
       for (const [name] of one.matchAll(/\bexchange_\w+(_total|_bucket)\b/g))
@@ -129,9 +142,15 @@ describe('the systemd unit', () => {
         .split(' ')
         .map((one) => one.split('=', 2)),
     );
-    const status = await startAndStop(inPlace(unitValues('ExecStart')[0]!).split(' '), {
-      cwd: inPlace(unitValues('WorkingDirectory')[0]!),
-      env: { ...environment, PORT: '0', PRICE_FEED: 'simulated' },
+    // Makes no exchange on an emptied disk; its first start is told to, as it says.
+    const command = inPlace(unitValues('ExecStart')[0]!).split(' ');
+    const cwd = inPlace(unitValues('WorkingDirectory')[0]!);
+    const env = { ...environment, PORT: '0', PRICE_FEED: 'simulated' };
+    await expect(startAndStop(command, { cwd, env })).rejects.toThrow(/REQUIRE_JOURNAL=on/);
+    const [first] = /REQUIRE_JOURNAL=off/.exec(fileText('exchange.service'))!;
+    const status = await startAndStop(command, {
+      cwd,
+      env: { ...env, REQUIRE_JOURNAL: first.split('=')[1]! },
       openFiles: `$(n=$(ulimit -Hn); [ "$n" = unlimited ] || [ "$n" -gt ${unitValues('LimitNOFILE')[0]} ] && echo ${unitValues('LimitNOFILE')[0]} || echo $n)`,
     });
     expect(status).toBe(0);
@@ -230,7 +249,7 @@ describe('the compose file', () => {
 
   it.each([
     ['exchange', 'leader'],
-    ['gateway', 'replica'],
+    ['replica', 'replica'],
   ])('sets only variables of the %s that exist, to values that are accepted', (service, role) => {
     const table = readFileSync(join(ROOT, 'gateway/CONFIGURATION.md'), 'utf8');
     const environment = environmentOf(service);
@@ -241,12 +260,12 @@ describe('the compose file', () => {
     expect(config.role).toBe(role);
     const secrets = { passwordFile: 'a password', authorityFile: 'a certificate' };
     expect(readAddress(config.journal!.url, secrets).nodes).toHaveLength(3);
-    // What exchanges and gateways have in common.
-    expect(config.replicasKeyFile).toBe('/run/secrets/gateways-key');
+    // What exchanges and replicas have in common.
+    expect(config.replicasKeyFile).toBe('/run/secrets/replicas-key');
     expect(config.sessionSecretFile).toBe('/run/secrets/session-secret');
   });
 
-  it('makes an exchange a standby, whose gateways find it, by what .env may say', () => {
+  it('makes an exchange a standby, whose replicas find it, by what .env may say', () => {
     const ROLE = /^# +ROLE=(\S+)$/m.exec(text)![1]!;
     const config = readConfig({ ...environmentOf('exchange'), JOURNAL, ROLE });
     expect(config.role).toBe('standby');
@@ -270,7 +289,7 @@ describe('the compose file', () => {
       return path;
     };
     expect(sharedSecrets(make('session-secret'))[0]).toHaveLength(32);
-    expect(readReplicaKeys(make('gateways-key'))[0]).toHaveLength(64);
+    expect(readReplicaKeys(make('replicas-key'))[0]).toHaveLength(64);
   });
 
   it('has every secret, volume and file that it names, and the port of the image', () => {
@@ -286,9 +305,9 @@ describe('the compose file', () => {
     expect(containerfile).toContain('EXPOSE 3000');
     expect(text).toContain(':3000:3000"');
     const volumes = [...text.matchAll(/- ([\w-]+):(\/\w+)\n/g)];
-    expect(volumes).toHaveLength(2);
+    expect(volumes.map(([, , path]) => path)).toEqual(['/data', '/backup', '/archive', '/data']);
     for (const [, volume, path] of volumes) {
-      expect(containerfile).toContain(`VOLUME ${path}`);
+      expect(containerfile).toMatch(new RegExp(`^VOLUME .*${path}\\b`, 'm'));
       expect(text.slice(text.indexOf('\nvolumes:\n'))).toContain(`\n  ${volume}:\n`);
     }
   });

@@ -13,7 +13,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
-import { JournalError } from '../../journal/errors.js';
+import { JournalError, noJournal } from '../../journal/errors.js';
 import {
   type BatchContent,
   hashOf,
@@ -56,6 +56,8 @@ export interface PostgresJournalOptions {
   address: PostgresAddress;
   /** Accept a cluster of one node; for development. */
   isUnreplicated: boolean;
+  /** Make no journal where there is none. */
+  mustExist?: boolean;
   /** Do not wait until the lease of the present leader is over. */
   isForced?: boolean;
   /** Called while another leader's lease runs, and again when what is known of it changes. */
@@ -121,7 +123,10 @@ export class PostgresJournal implements CommitLog {
     const client = await connect(address, 'primary');
     try {
       await proveDurability(client, isUnreplicated);
-      if (!(await hasTables(client))) await client.query(SCHEMA_SQL);
+      if (!(await hasTables(client))) {
+        if (options.mustExist === true) throw noJournal(describeAddress(address));
+        await client.query(SCHEMA_SQL);
+      }
       // A standby that tries again finds what it had won without learning of it.
       const leader = options.standby?.id ?? randomUUID();
       let warning: string | null = null;
@@ -155,6 +160,11 @@ export class PostgresJournal implements CommitLog {
     return this.waiting;
   }
 
+  /** Where it serves clients; empty until it does. */
+  get serving(): string {
+    return this.said.serving;
+  }
+
   /** `lost` is called once, when this is no longer the leader or can no longer know. */
   whenLost(lost: (error: JournalError) => void): void {
     if (this.failure !== null && !this.closing) lost(this.failure);
@@ -166,7 +176,7 @@ export class PostgresJournal implements CommitLog {
     this.asked = asked;
   }
 
-  /** Says where this leader takes the requests of gateways, as `host:port`. */
+  /** Says where this leader takes the requests of replicas, as `host:port`. */
   advertise(address: string): void {
     this.said = { ...this.said, address };
     this.renewNow();

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { JournalError, MixedSegments, partsOf, restoreCommand } from '../../journal/errors.js';
 import type { FoundJournal } from '../../journal/journal.js';
 import { SegmentsNeeded } from '../../recovery/judgement.js';
+import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { SECRET_FILE } from '../../storage/session-secret.js';
 import { isPackedName } from './archive.js';
 import { acknowledgedIn, type Examined, type Restored } from './examine.js';
@@ -71,14 +72,14 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
   const start = `  ${startAs(`DATA_FOLDER=${folder}`)}`;
   if (isNew)
     return [
-      'There is no journal, and nothing shows that there was one: a start makes a new, empty exchange.',
-      'If there was one, name its backup: --backup. Otherwise:',
+      'There is no journal, and nothing shows that there was one: a start makes a new, empty exchange,',
+      'unless REQUIRE_JOURNAL=on. If there was one, name its backup: --backup. Otherwise:',
       start,
     ];
   const lines = [
-    'The journal is as a start needs it, and no command is lost.',
+    'The journal is as a start needs it, and nothing in the folder shows that a command is lost.',
     ...withoutSecret(folder, backup),
-    'What else a start needs (room, ports, the clock), it checks itself:',
+    'What else a start needs (ports, the clock), it checks itself:',
     start,
   ];
   if (damage !== null)
@@ -95,10 +96,9 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
     );
   if (damage !== null) return lines;
   const verify = `npm run replay -- --data ${folder} verify${from}`;
-  return [
-    ...lines,
-    `Commands before the newest snapshot were not replayed. To prove all: ${verify}`,
-  ];
+  if (listSnapshots(folder).length > 0)
+    lines.push(`Commands before the newest snapshot were not replayed. To prove all: ${verify}`);
+  return lines;
 }
 
 /** What has the commands that cannot be read any more. */
@@ -118,8 +118,11 @@ function olderDamage(
     return [
       `The backup ${backup.folder} has the commands of ${what}, at least up to ${backup.good}: keep it.`,
     ];
+  const named = [backup?.folder, archive].filter((one) => typeof one === 'string');
   return [
-    `Nothing that was named (--backup, --archive) has a good copy of ${what}. Without one`,
+    named.length === 0
+      ? `A backup or an archive may have a good copy of ${what}: --backup, --archive. Without one`
+      : `No good copy of ${what} is in ${named.join(' or ')}. Without one`,
     'a new backup is not whole: copy the whole folder while the exchange is stopped.',
   ];
 }
@@ -163,10 +166,10 @@ function stepsFor({ data, backup, archive, restored }: Places): Step[] {
   if (backup !== null && backup.good > 0) {
     const keeps = Math.max(goodAfterBackup ?? 0, backup.good);
     const commands = [`npm run restore -- --data ${backup.folder} --to ${NEW}`];
-    // It exits with 1, because the folder is damaged.
     if (keeps > backup.good)
       commands.push(
-        `npm run backup -- --data ${folder} --to ${NEW}${from}   # adds what is whole after it`,
+        `npm run backup -- --data ${folder} --to ${NEW}${from}   # adds what is whole after it, then ` +
+          `says what is wrong with ${folder}, and exits with 1: that is right`,
       );
     steps.push({ keeps, commands, isInPlace: false });
   }

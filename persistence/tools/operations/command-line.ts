@@ -261,8 +261,9 @@ const NO_SECRET =
   'because the exchange will give out ids again that others had.';
 
 const SECRET_STAYS =
-  'The session secret that it had stays in it: users stay signed in. The exchange will give out ' +
-  'the ids again of users whose registration is not in it, so if there may be some, remove ' +
+  'The session secret that it had stays in it: users stay signed in. The exchange will give out ids ' +
+  'again that lost users had, and refuses the old tokens, which are older than the new accounts. ' +
+  'Only if its time begins again earlier (FEED_SPEED, or a price file), remove ' +
   `${SECRET_FILE}: every user then signs in again.`;
 
 function reportText(what: string, report: CopyReport): string {

@@ -14,6 +14,7 @@ import { mustBeUsable } from '../../recovery/data-folder.js';
 import { SegmentsNeeded } from '../../recovery/judgement.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { isUndamaged } from '../../recovery/snapshot/load.js';
+import { roomProblem } from '../../storage/room.js';
 import { advice } from './advice.js';
 import { isArchive } from './archive.js';
 import { lastTimeOf } from './copy-journal.js';
@@ -33,10 +34,14 @@ export interface Diagnosis {
 }
 
 /**
+ * @param roomProblemOf why the disk of a folder has no room for a start; null: it has.
  * @throws OperationRefused if the folder is not there, JournalError if this user may not use it,
  *   JournalUnavailable if it cannot be read now.
  */
-export async function diagnose({ data, backup, archive }: DoctorRequest): Promise<Diagnosis> {
+export async function diagnose(
+  { data, backup, archive }: DoctorRequest,
+  roomProblemOf: (folder: string) => string | null = roomProblem,
+): Promise<Diagnosis> {
   if (!existsSync(data))
     throw new OperationRefused(
       `there is no folder ${data}. A start would make a new, empty exchange there: do not start ` +
@@ -59,6 +64,9 @@ export async function diagnose({ data, backup, archive }: DoctorRequest): Promis
       `${data} has no journal, and its backup has one. A start would make a new, empty exchange`,
       1,
     );
+  const room = roomProblemOf(data);
+  if (room !== null && !(ofData.asStart instanceof JournalError))
+    ofData.asStart = new JournalError(room, null);
   lines.push(...(await describe('The data folder', ofData)));
   if (ofBackup !== null) {
     lines.push(...(await describe('The backup', ofBackup)));

@@ -1,10 +1,9 @@
-/** A disk that is nearly full is warned about before a commit fails. */
-import { statfsSync } from 'node:fs';
-import { afterEach, expect, test, vi } from 'vitest';
+/** How an exchange stands: a disk that is nearly full, and the age of a snapshot found at a start. */
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
 import { Standing } from '../../../gateway/observe/standing.js';
-
-vi.mock('node:fs', { spy: true });
-afterEach(() => vi.restoreAllMocks());
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -12,13 +11,26 @@ test.each([
   [511, 'the disk of the data folder has 511 MiB left: archive segments or add room'],
   [512, null],
 ])('with %i MiB left', (mebibytes, warning) => {
-  vi.mocked(statfsSync).mockReturnValue({ bavail: mebibytes, bsize: MEBIBYTE } as never);
-  const standing = new Standing({
-    folder: '.',
+  expect(standingOf('.', 0, mebibytes * MEBIBYTE).diskWarning).toBe(warning);
+});
+
+test('a snapshot that an earlier process has written is as old as its file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'standing-'));
+  const path = join(folder, 'snapshots', 'snapshot-0000000000000042.bin');
+  mkdirSync(join(folder, 'snapshots'));
+  writeFileSync(path, '');
+  utimesSync(path, 1_000, 1_000);
+  expect(standingOf(folder, 42).snapshot).toEqual({ sequence: 42, atMs: 1_000_000 });
+  rmSync(folder, { recursive: true });
+});
+
+function standingOf(folder: string, snapshotSequence: number, freeBytes = 0): Standing {
+  return new Standing({
+    folder,
     hasJournal: true,
-    follower: null,
+    follower: { status: { snapshotSequence } },
     clock: { nowMs: () => 0 },
+    freeBytes: () => freeBytes,
     leading: () => ({ role: 'leader', epoch: null, leader: null, standbys: null }),
   });
-  expect(standing.diskWarning).toBe(warning);
-});
+}

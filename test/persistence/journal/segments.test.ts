@@ -48,7 +48,14 @@ import {
 import { eventually } from '../../support/eventually.js';
 import { followAdvice } from '../../support/folders/advice.js';
 import { operate } from '../../support/folders/operations.js';
-import { Folders, journalErrorOf, readAll, start, write } from '../../support/journal-fixture.js';
+import {
+  Folders,
+  journalErrorOf,
+  readAll,
+  start,
+  write,
+  writeJournal,
+} from '../../support/journal-fixture.js';
 import { replayJson, replayTool } from '../../support/replay-tool.js';
 
 const SEGMENT_BYTES = 25_000;
@@ -279,7 +286,10 @@ describe('damage', () => {
   it('before the newest snapshot is found by verify, and a start does not need what is damaged', async () => {
     const folder = folders.copy(original);
     await change(folder, 2, 'UPDATE batch SET records = zeroblob(length(records))');
-    expect((await recoveredBy(folder)).digest).toBe(lastDigest());
+    const { digest, notice } = await recoveredBy(folder);
+    expect(digest).toBe(lastDigest());
+    // Its last rows were looked at.
+    expect(notice).toContain(segmentAt(folder, 2).path);
     const run = await replayTool(folder, 'verify');
     expect(run.status).toBe(1);
     expect(run.err).toContain('DAMAGE in ');
@@ -324,6 +334,30 @@ describe('damage', () => {
       }
     },
   );
+
+  it('two segments before the snapshot are missing: both are named', async () => {
+    const folder = folders.copy(original);
+    for (const number of [1, 2]) rmSync(segmentAt(folder, number).path);
+    const { notice } = await recoveredBy(folder);
+    for (const number of [1, 2]) expect(notice).toContain(segmentAt(folder, number).path);
+    const { out } = await operate('doctor', '--data', folder);
+    expect(out).toContain('and others are missing or damaged, and were not moved');
+  });
+
+  it.each([
+    ['the first of another exchange', 1, 1],
+    ['the first of another exchange', 1, 2],
+    ['another one of this exchange', 3, 2],
+  ])('%s (%i) as segment %i is refused for one reason', async (_what, number, as) => {
+    const folder = folders.copy(original);
+    const from = number === 1 ? folders.make() : original;
+    if (number === 1) await writeJournal(from, { batchCount: 3, batchSize: 1 });
+    const { path } = segmentAt(folder, as);
+    rmSync(path);
+    copyFileSync(segmentAt(from, number).path, path);
+    const { message } = await journalErrorOf(recoveredBy(folder));
+    expect(message).toMatch(/so the folder has segments of two histories\. Nothing was changed/);
+  });
 
   it('the last segment is missing: acknowledged commands are', async () => {
     const folder = folders.copy(original);

@@ -9,7 +9,7 @@ import { CommandKind } from '../../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../../history/runs/format.js';
 import { JournalError } from '../../../journal/errors.js';
-import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../../journal/format.js';
+import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { readJournal } from '../../../journal/read-only.js';
 import { type JournalReader, MissingSegments } from '../../../journal/reader.js';
 import { segmentName } from '../../../journal/segments.js';
@@ -213,7 +213,7 @@ function reportOf(verified: Verified): Report {
     sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
   const rows: Row[] = [
     [
-      JOURNAL_FILE,
+      'journal',
       whole ? 'good' : 'DAMAGED',
       `${whole ? '' : 'good up to '}${upTo}, ${batches} batches`,
     ],

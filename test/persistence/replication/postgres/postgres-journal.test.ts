@@ -46,6 +46,14 @@ async function readAll(): Promise<JournalBatch[]> {
   return batches;
 }
 
+test('a database without a journal gets none where there must be one', async () => {
+  const options = { address: cluster.address, isUnreplicated: false, mustExist: true };
+  const required = () => PostgresJournal.takeOver(options);
+  await expect(required()).rejects.toThrow(/there is no journal in .*REQUIRE_JOURNAL=off/);
+  await (await takeOver()).close();
+  await (await required()).close();
+});
+
 describe('the older leader', () => {
   test('is fenced: its append inserts nothing, and it ends', async () => {
     const old = await takeOver();

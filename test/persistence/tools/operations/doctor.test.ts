@@ -6,6 +6,8 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openJournal } from '../../../../persistence/recovery/data-folder.js';
+import { roomProblem } from '../../../../persistence/storage/room.js';
+import { diagnose } from '../../../../persistence/tools/operations/doctor.js';
 import { followAdvice } from '../../../support/folders/advice.js';
 import { operate } from '../../../support/folders/operations.js';
 import { Folders, readAll, tamper, writeJournal } from '../../../support/journal-fixture.js';
@@ -39,6 +41,8 @@ it('a whole folder: how to start, and what the backup lacks', async () => {
   expect(status).toBe(0);
   expect(out).toContain(`good up to sequence ${end}, of 20`);
   expect(out).toContain(`start it as it was started before, with DATA_FOLDER=${data}\n`);
+  // Not that none is: commands may have been left out when the folder was made.
+  expect(out).toContain('nothing in the folder shows that a command is lost');
   expect(out).toContain(`lacks the last ${end - backupEnd} commands`);
   expect(traceOf(data)).toEqual(before);
 });
@@ -69,12 +73,33 @@ it('without journal.head: the journal can be accepted as it is', async () => {
   expect(out).toContain(`before, with ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder}`);
 });
 
+it('a disk that is full: no exchange starts, and older segments can be moved', async () => {
+  const request = { data, backup: null, archive: null };
+  const { starts, text } = await diagnose(request, (folder) => roomProblem(folder, 4_096));
+  expect(starts).toBe(false);
+  expect(text).toMatch(/problem: .* has no room: the journal needs 8 MiB to start.*4 KiB are free/);
+  expect(text).toContain(`npm run archive -- --data ${data} --to`);
+});
+
 it('nothing is left: says so', async () => {
   const folder = folders.copy(data);
   for (const name of ['journal.db', 'journal.db-wal']) rmSync(join(folder, name), { force: true });
   const { status, out } = await operate('doctor', '--data', folder);
   expect(status).toBe(1);
   expect(out).toContain('no good backup was named. Name one: --backup');
+});
+
+it('what is whole after a backup is added by a step that says that it exits with 1', async () => {
+  const folder = folders.copy(data);
+  const last = '(SELECT max(firstSequence) FROM batch)';
+  await tamper(folder, `UPDATE batch SET digest = 'x' WHERE firstSequence = ${last}`);
+  const early = folders.make();
+  const at = (await readAll(data))[2]!.lastSequence;
+  await operate('restore', '--data', data, '--to', early, '--at', `${at}`);
+  const { out } = await operate('doctor', '--data', folder, '--backup', early);
+  expect(out).toMatch(/npm run backup -- .*# adds what is whole.* exits with 1: that is right/);
+  const { keeps } = (await followAdvice(out, folders.make()))!;
+  expect(keeps).toBeGreaterThan(at);
 });
 
 it('a backup into a damaged copy says nothing of the original', async () => {

@@ -1,0 +1,51 @@
+/** Room on the disk of a folder: how much there is, and whether it is enough for a start. */
+import { rmSync, statfsSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { withFile } from './files.js';
+
+const PIECE_BYTES = 1024 * 1024;
+/** What the journal may write before it frees space: its log until the next fold, and batches. */
+const NEEDED_BYTES = 8 * PIECE_BYTES;
+
+/** On the disk of a folder; null: it cannot be asked. */
+export function freeBytesAt(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Proves that the journal can start in the folder, by writing a file and removing it. The free
+ * space alone does not show it: quotas and limits of the process count too.
+ * @throws the operating system's error
+ */
+export function proveRoom(folder: string): void {
+  const path = join(folder, 'room.tmp');
+  try {
+    withFile(path, 'w', (file) => {
+      const piece = Buffer.alloc(PIECE_BYTES, 1);
+      for (let at = 0; at < NEEDED_BYTES; )
+        at += writeSync(file, piece, 0, Math.min(piece.length, NEEDED_BYTES - at));
+    });
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+/** What {@link proveRoom} would find by writing, as far as the free space shows it; null: room. */
+export function roomProblem(folder: string, free = freeBytesAt(folder)): string | null {
+  if (free === null || free >= NEEDED_BYTES) return null;
+  return noRoom(folder, `${Math.floor(free / 1024)} KiB are free`);
+}
+
+export function noRoom(folder: string, why: string): string {
+  return (
+    `${folder} has no room: the journal needs ${NEEDED_BYTES / 2 ** 20} MiB to start, and they could not be written ` +
+    `(${why}). Nothing was changed. Free disk space, or raise the quota or the limit (ulimit -f). ` +
+    'Older segments can be moved to another disk, also from a full one: npm run archive -- --data ' +
+    `${folder} --to <the archive>`
+  );
+}
