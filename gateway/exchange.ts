@@ -5,6 +5,7 @@
  * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
  * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
  */
+import { hostname } from 'node:os';
 import type { Engine } from '../engine/engine.js';
 import type { CommandOf } from '../engine/interface/commands.js';
 import { Follower } from '../persistence/follower/follower.js';
@@ -20,7 +21,7 @@ import { contractFiles } from './contract/serve.js';
 import { Ending, STOP_MS } from './ending.js';
 import { Overload } from './fair-use/overload.js';
 import type { Gateway } from './http/gateway.js';
-import { hostAndPort } from './http/listen-addresses.js';
+import { hostAndPort, isAnyAddress } from './http/listen-addresses.js';
 import { checkClock, checkPriceFile, type Inputs, openInputs } from './inputs/prices.js';
 import { Sources } from './inputs/sources.js';
 import type { Log } from './observe/log.js';
@@ -56,9 +57,9 @@ export interface Running {
   stop(): Promise<void>;
   /**
    * Puts the keys and secrets in force that the files of the configuration have now; nothing else
-   * of it changes. @throws ConfigError, and then nothing has changed
+   * of it changes. Returns how many there are. @throws ConfigError, and then nothing has changed
    */
-  reload(config: Config): Promise<void>;
+  reload(config: Config): Promise<{ sessionSecrets: number; replicaKeys: number }>;
 }
 
 export interface Exchange extends Running {
@@ -307,7 +308,7 @@ interface Parts {
 }
 
 async function open(parts: Parts, started: Started): Promise<Exchange> {
-  const { config, log, fail, sequencer, metrics } = parts;
+  const { config, fail, sequencer, metrics } = parts;
   const sources = new Sources(parts);
   started.add(() => sources.stop());
   sources.start();
@@ -336,12 +337,10 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   await becomesDurable(sequencer);
   // Who finds the public address ready finds the others ready, too.
   const operationsPort = await servers.listenToOperators();
-  if (operationsPort !== null)
-    log.info({ host: config.operationsHost, port: operationsPort }, 'open to operators');
   if (replicas !== null) await listenToReplicas(replicas, parts);
   const { address, port, socketsPort } = await servers.listen();
   const serves = ([signing]: readonly Buffer[]) =>
-    parts.replicated?.serves(address, fingerprint(signing!, parts.replicated.epoch));
+    parts.replicated?.serves(serving(config, port), fingerprint(signing!, parts.replicated.epoch));
   serves(parts.secrets);
   const stop = () => ending.stop();
   const reload = async (again: Config) => {
@@ -350,6 +349,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     servers.replaceAccess(again, secrets);
     replicas?.replaceKeys(keys!);
     serves(secrets);
+    return { sessionSecrets: secrets.length, replicaKeys: keys?.length ?? 0 };
   };
   return { address, port, socketsPort, operationsPort, sequencer, stop, reload };
 }
@@ -359,8 +359,14 @@ async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promis
   const { host, port } = config.replicas!;
   const { advertiseAddress: address } = config;
   const replicasPort = await replicas.listen(host, port);
-  log.info({ host, port: replicasPort }, 'open to gateways');
+  log.info({ host, port: replicasPort }, 'open to replicas');
   data.advertise?.(address === '' ? hostAndPort(host, replicasPort) : address);
+}
+
+/** As other machines name it: one that listens on all its addresses is where replicas reach it. */
+function serving({ host, advertiseAddress }: Config, port: number): string {
+  if (!isAnyAddress(host)) return `http://${hostAndPort(host, port)}`;
+  return `http://${advertiseAddress.replace(/:\d+$/, '') || hostname()}:${port}`;
 }
 
 /** Where replicas send the requests of their clients; null: nowhere. */
@@ -393,7 +399,7 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     leading: () => ({
       role: 'leader',
       epoch: parts.replicated?.epoch ?? null,
-      leader: null,
+      leader: parts.replicated?.serving ?? null,
       standbys: parts.replicated?.standbys ?? null,
     }),
   });

@@ -121,9 +121,9 @@ function onHangUp(stop: () => void, again: () => void): void {
 async function reload(exchange: Running, log: Log): Promise<void> {
   try {
     const config = readConfig(process.env);
-    await exchange.reload(config);
+    const read = await exchange.reload(config);
     const [partnerKeys, operatorKeys] = [config.partnerKeys.length, config.operatorKeys.length];
-    log.info({ partnerKeys, operatorKeys }, 'keys and secrets were read again');
+    log.info({ partnerKeys, operatorKeys, ...read }, 'keys and secrets were read again');
   } catch (error) {
     log.error({ problem: (error as Error).message }, 'keys and secrets stay as they were');
   }

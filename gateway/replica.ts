@@ -16,6 +16,8 @@ import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
 import { fatalOnce, type Running, Started } from './exchange.js';
 import { Overload } from './fair-use/overload.js';
+import type { Call } from './http/call.js';
+import { notLeading } from './http/errors.js';
 import type { Gateway } from './http/gateway.js';
 import type { Log } from './observe/log.js';
 import { Metrics } from './observe/metrics.js';
@@ -101,9 +103,9 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
 function readKey({ replicasKeyFile }: Config): Promise<string> {
   const read = () => {
     if (replicasKeyFile !== '') return readReplicaKeys(replicasKeyFile)[0];
-    throw new Error('a replica needs the key of gateways, in a file');
+    throw new Error('a replica needs the key of replicas, in a file');
   };
-  return withVariable('GATEWAYS_KEY_FILE', read, [Error]);
+  return withVariable('REPLICAS_KEY_FILE', read, [Error]);
 }
 
 async function lockedFolder(folder: string): Promise<FolderLock> {
@@ -139,7 +141,9 @@ async function open(parts: Parts, started: Started): Promise<Running> {
   const gateway = gatewayOf(parts, { clock, metrics, waits, link, isStopping: () => stopping });
   started.add(() => gateway.coder.stop());
   const { serve } = new ReplicaAdmission({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
-  const ownRoutes = operatorRoutes.filter(({ body }) => body === undefined);
+  const ownRoutes = operatorRoutes.map((route) =>
+    route.body === undefined ? route : { ...route, handle: refuseChange },
+  );
   const servers = new Servers({ ...parts, gateway, operatorRoutes: ownRoutes, serve, remote });
   started.add(() => servers.close());
   const { stream } = servers;
@@ -171,8 +175,10 @@ async function open(parts: Parts, started: Started): Promise<Running> {
   const { address, port, socketsPort } = await servers.listen();
   const reload = async (again: Config) => {
     const key = await readKey(again);
-    servers.replaceAccess(again, await existingSecrets(again));
+    const secrets = await existingSecrets(again);
+    servers.replaceAccess(again, secrets);
     parts.key = key;
+    return { sessionSecrets: secrets.length, replicaKeys: 1 };
   };
   return { address, port, socketsPort, operationsPort, stop, reload };
 }
@@ -267,8 +273,8 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
       follower,
       clock,
       leading: () => {
-        const { epoch, address } = tail.head;
-        return { role: 'replica', epoch, leader: address, standbys: null };
+        const { epoch, serving } = tail.head;
+        return { role: 'replica', epoch, leader: serving, standbys: null };
       },
     }),
     // A replica takes no prices; those of the leader are in the journal.
@@ -281,6 +287,11 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
     halted: () => null,
     fail,
   };
+}
+
+/** Operators' changes are made at the operators' address of the leader. */
+function refuseChange(call: Call): void {
+  call.refuseNow(notLeading('replica', call.gateway.standing.leading.leader));
 }
 
 /** The metrics of a replica alone. */

@@ -136,10 +136,11 @@ export class Servers {
 
   /** Resolves to the port of the operators' address; null: there is none. */
   async listenToOperators(): Promise<number | null> {
-    const { operationsHost, operationsPort } = this.options.config;
-    return this.operations === null
-      ? null
-      : await this.operations.listen(operationsHost, operationsPort!);
+    const { operationsHost: host, operationsPort } = this.options.config;
+    if (this.operations === null) return null;
+    const port = await this.operations.listen(host, operationsPort!);
+    this.options.gateway.log.info({ host, port }, 'open to operators');
+    return port;
   }
 
   /** Who may come in, from now on. Streams of sessions that are no longer valid end. */

@@ -1,6 +1,6 @@
 /**
  * A whole cluster on this machine: three nodes of PostgreSQL with the journal, a leader and a
- * standby that share it, and two gateways. Everything is in temporary folders, and ends with
+ * standby that share it, and two replicas. Everything is in temporary folders, and ends with
  * `stop`.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -16,10 +16,10 @@ import { until } from './until.js';
 
 /** The exchanges of a cluster, the first leader first. One leads, the other is its standby. */
 const EXCHANGES = ['exchange-1', 'exchange-2'] as const;
-const GATEWAYS = ['gateway-1', 'gateway-2'] as const;
+const REPLICAS = ['replica-1', 'replica-2'] as const;
 
 export interface ClusterOptions {
-  /** For all exchanges and gateways. */
+  /** For all exchanges and replicas. */
   environment?: Readonly<Record<string, string>>;
   /** The built program. Default: the one of this build. */
   program?: string;
@@ -37,15 +37,15 @@ export class Cluster {
   private constructor(
     readonly folder: string,
     readonly postgres: PostgresCluster,
-    /** All, with the gateways at the end. */
+    /** All, with the replicas at the end. */
     readonly exchanges: ClusterExchange[],
   ) {}
 
-  get gateways(): ClusterExchange[] {
-    return this.exchanges.filter(({ isGateway }) => isGateway);
+  get replicas(): ClusterExchange[] {
+    return this.exchanges.filter(({ isReplica }) => isReplica);
   }
 
-  /** Returns when the leader and the gateways serve and the standby is warm. */
+  /** Returns when the leader and the replicas serve and the standby is warm. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const folder = mkdtempSync(join(tmpdir(), 'exchange-cluster-'));
     const postgres = await PostgresCluster.start();
@@ -57,9 +57,9 @@ export class Cluster {
       const leader = await cluster.startExchange(first, 'leader', shared, options);
       await leader.untilOpen();
       const standby = await cluster.startExchange(second, 'standby', shared, options);
-      for (const name of GATEWAYS) await cluster.startExchange(name, 'replica', shared, options);
+      for (const name of REPLICAS) await cluster.startExchange(name, 'replica', shared, options);
       await standby.untilWarm();
-      for (const gateway of cluster.gateways) await gateway.untilOpen();
+      for (const replica of cluster.replicas) await replica.untilOpen();
       return cluster;
     } catch (error) {
       await cluster.stop();
@@ -72,7 +72,7 @@ export class Cluster {
     let found: ClusterExchange | undefined;
     await until('an exchange leads', async () => {
       for (const exchange of this.exchanges)
-        if (!exchange.isGateway && (await exchange.isOpen())) found ??= exchange;
+        if (!exchange.isReplica && (await exchange.isOpen())) found ??= exchange;
       return found !== undefined;
     });
     return found!;
@@ -83,7 +83,7 @@ export class Cluster {
     await until('all exchanges run', () => this.exchanges.every(({ isRunning }) => isRunning));
   }
 
-  /** Ends the exchanges and gateways, the leader last. The journal is still there. */
+  /** Ends the exchanges and replicas, the leader last. The journal is still there. */
   async stopExchanges(): Promise<void> {
     this.isStopping = true;
     for (const exchange of this.exchanges.toReversed()) await exchange.stop('SIGTERM');
@@ -102,11 +102,11 @@ export class Cluster {
     environment: Readonly<Record<string, string>>,
     { program, onEnd = () => {} }: ClusterOptions,
   ): Promise<ClusterExchange> {
-    const isGateway = role === 'replica';
+    const isReplica = role === 'replica';
     const exchange: ClusterExchange = new ClusterExchange({
       name,
       role,
-      roleAfterwards: isGateway ? 'replica' : 'standby',
+      roleAfterwards: isReplica ? 'replica' : 'standby',
       port: await freePort(),
       operationsPort: await freePort(),
       logFile: join(this.folder, `${name}.log`),
@@ -114,7 +114,7 @@ export class Cluster {
       environment: {
         ...environment,
         DATA_FOLDER: join(this.folder, name),
-        ...(isGateway ? {} : { GATEWAYS_PORT: `${await freePort()}` }),
+        ...(isReplica ? {} : { REPLICAS_PORT: `${await freePort()}` }),
       },
       onEnd: (status) => {
         onEnd(name, status);
@@ -129,16 +129,16 @@ export class Cluster {
     if (!this.isStopping) exchange.restart();
   }
 
-  /** The journal, and the secrets that exchanges and gateways have in common. */
+  /** The journal, and the secrets that exchanges and replicas have in common. */
   private shared(): Record<string, string> {
     const secrets = join(this.folder, 'secrets');
     mkdirSync(secrets, { mode: 0o700 });
     sessionSecrets(secrets);
-    const key = join(secrets, 'gateways-key');
+    const key = join(secrets, 'replicas-key');
     writeFileSync(key, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
     return {
       JOURNAL: this.postgres.url,
-      GATEWAYS_KEY_FILE: key,
+      REPLICAS_KEY_FILE: key,
       SESSION_SECRET_FILE: join(secrets, SECRET_FILE),
       OPERATOR_KEYS: `you:${createHash('sha256').update(this.operatorKey).digest('hex')}`,
     };

@@ -1,5 +1,5 @@
 /**
- * One exchange or gateway of a cluster: the built program as a process that may wait for its turn,
+ * One exchange or replica of a cluster: the built program as a process that may wait for its turn,
  * be paused, killed and started again, on a port and a folder of its own. Its log is in a file.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -40,8 +40,8 @@ export class ClusterExchange {
     return this.options.name;
   }
 
-  /** A gateway never leads. */
-  get isGateway(): boolean {
+  /** A replica never leads. */
+  get isReplica(): boolean {
     return this.options.role === 'replica';
   }
 

@@ -46,7 +46,7 @@ export async function startSetup(
   }
   await postgres.dropJournal();
   const shared = sharedVariables(folder, postgres);
-  const variables = { ...shared, GATEWAYS_PORT: '0' };
+  const variables = { ...shared, REPLICAS_PORT: '0' };
   const leader = await ExchangeUnderLoad.start(folder, { variables, profileFolder: null }, started);
   const setup: Setup = { name, leader, gateways: [], postgres };
   for (let i = 0; i < gateways; i++) {
@@ -74,11 +74,11 @@ function sharedVariables(folder: string, postgres: PostgresCluster): Record<stri
   const secrets = join(folder, 'secrets');
   mkdirSync(secrets, { mode: 0o700 });
   sessionSecrets(secrets);
-  const key = join(secrets, 'gateways-key');
+  const key = join(secrets, 'replicas-key');
   writeFileSync(key, 'a-key-of-gateways-for-a-benchmark-only', { mode: 0o600 });
   return {
     JOURNAL: postgres.url,
-    GATEWAYS_KEY_FILE: key,
+    REPLICAS_KEY_FILE: key,
     SESSION_SECRET_FILE: join(secrets, SECRET_FILE),
   };
 }

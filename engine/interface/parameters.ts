@@ -30,7 +30,7 @@ export function feeOn(amountMicros: number, basisPoints: number): number {
 export const VAULT_SHARE_PERCENT = 40;
 /**
  * The least value of a resting order in rule set 1, at its own price: an order meets at most
- * MAX_FILLS_PER_ORDER makers, so who stands in front of all others holds as many dollars.
+ * MAX_FILLS_PER_ORDER makers, so a wall in front of all others costs as many dollars.
  */
 export const MIN_RESTING_MICROS = 1_000_000;
 /** The most that a rule set may ask for. */

@@ -30,7 +30,8 @@ export const ERRORS = {
   ...entries(401, {
     missing_token:
       'This route requires a session. Send the token in the x-user-token header or the service-session cookie. Authorization: Bearer does not authenticate users.',
-    invalid_token: 'The token was not issued by this exchange. Sign in again.',
+    invalid_token:
+      'The token was not issued by this exchange, or with a session secret that was replaced. Sign in again.',
     token_revoked:
       'The token was revoked, or the password was changed after it was issued. Sign in again.',
     token_expired: 'The token has expired. Create another one with a token that signs in.',
@@ -197,6 +198,13 @@ const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
     'The reference was already used for a different transfer. Use a new one.',
   ),
 };
+
+/** Refused by a process that does not lead: asked again, it would refuse again. */
+export function notLeading(role: 'standby' | 'replica', leader: string | null): ErrorAnswer {
+  const where = leader === null ? 'It knows of no leader now' : `The leader is ${leader}`;
+  const message = `This exchange is a ${role}, and executed nothing. ${where}.`;
+  return errorAnswer('unavailable', { executed: false, reason: role, leader }, message);
+}
 
 /** Refused for now; nothing was executed. */
 export const UNAVAILABLE = errorAnswer('unavailable', { executed: false });

@@ -1,6 +1,6 @@
 /**
- * The log: one JSON line per entry, to standard error, with its time in UTC (ISO 8601) and its level
- * by name. It never contains a token, a password, a partner key or a body; fields named like a
+ * The log: one JSON line per entry, to standard error, with its time in UTC (ISO 8601) and the name
+ * of its level. It never contains a token, a password, a partner key or a body; fields named like a
  * secret are censored here.
  */
 import { EventEmitter } from 'node:events';

@@ -187,7 +187,7 @@ export class LeaderLink {
   }
 }
 
-const WRONG_KEY = 'the leader does not know the key in GATEWAYS_KEY_FILE';
+const WRONG_KEY = 'the leader does not know the key in REPLICAS_KEY_FILE';
 
 function isSame(a: LeaderPlace, b: LeaderPlace | null): boolean {
   return b !== null && a.epoch === b.epoch && a.address === b.address;

@@ -87,7 +87,7 @@ export interface Frame {
 }
 
 /** Ends in the version of the format: a replica of another version is refused. */
-export const REPLICAS_PATH = '/gateways/1';
+export const REPLICAS_PATH = '/replicas/1';
 
 const LENGTH_BYTES = 4;
 const FIXED_BYTES = 1 + 4 + 4;

@@ -44,9 +44,9 @@ const IDLE_SECONDS = 16;
 const NO_KEY = errorAnswer(
   'operator_key_required',
   {},
-  'This address is for gateways, which have a key.',
+  'This address is for replicas, which have a key.',
 );
-const NOT_HERE = errorAnswer('route_not_found', {}, 'This address is for gateways only.');
+const NOT_HERE = errorAnswer('route_not_found', {}, 'This address is for replicas only.');
 
 /** The orders of the stream's clients, which replicas forward (stream/forwarded-clients.ts). */
 export interface ForwardedClients {
@@ -105,7 +105,7 @@ export class ReplicaListener {
     this.router.onUpgrade(REPLICAS_PATH, this.behavior(), (response, request, raw, context) => {
       const accepted = options.keys.find(request.authorization);
       if (accepted === null) {
-        gateway.warnings.warn({}, 'a connection to the gateways’ address had no valid key');
+        gateway.warnings.warn({}, 'a connection to the replicas’ address had no valid key');
         response.cork(() => writeError(response, NO_KEY, { unsent, isHead: false }));
         return;
       }
@@ -173,7 +173,7 @@ export class ReplicaListener {
         );
         socket.getUserData().link = link;
         this.links.add(link);
-        this.options.gateway.log.info({ replicas: this.links.size }, 'a gateway has connected');
+        this.options.gateway.log.info({ replicas: this.links.size }, 'a replica has connected');
       },
       message: (socket, bytes) => {
         try {
@@ -188,14 +188,14 @@ export class ReplicaListener {
         this.links.delete(link);
         link.closed();
         this.settle();
-        this.options.gateway.log.info({ replicas: this.links.size }, 'a gateway has left');
+        this.options.gateway.log.info({ replicas: this.links.size }, 'a replica has left');
       },
     };
   }
 
   /** A replica of another version. */
   private refuse(socket: uWS.WebSocket<SocketData>, error: FrameError): void {
-    this.options.gateway.log.error({ problem: error.message }, 'a gateway was disconnected');
+    this.options.gateway.log.error({ problem: error.message }, 'a replica was disconnected');
     socket.end(1002, error.message);
   }
 
@@ -310,7 +310,7 @@ class ReplicaLink {
         this.listener.settle();
         return;
       default:
-        throw new FrameError(`a gateway has sent a frame of kind ${kind}`);
+        throw new FrameError(`a replica has sent a frame of kind ${kind}`);
     }
   }
 }

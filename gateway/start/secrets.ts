@@ -29,7 +29,7 @@ export function keysOfReplicas({
   replicasKeyFile: file,
 }: Pick<Config, 'replicas' | 'replicasKeyFile'>): Promise<AccessKey[] | null> {
   const read = () => (replicas === null ? null : replicaKeysOf(readReplicaKeys(file)));
-  return withVariable('GATEWAYS_KEY_FILE', read, [Error]);
+  return withVariable('REPLICAS_KEY_FILE', read, [Error]);
 }
 
 /** Those of sessions, which must be there. @throws ConfigError that names the variable */

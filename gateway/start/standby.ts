@@ -1,7 +1,7 @@
 /**
  * A standby: it follows the leader's journal with a warm engine and a follower of its own, answers
- * only how far it is (waiting-server.ts), and becomes the leader when the lease is over or is
- * handed to it. Operators also see, at their address, where the leader takes replicas' requests.
+ * only how far it is and who leads (waiting-server.ts), and becomes the leader when the lease is
+ * over or is handed to it.
  *
  * Always holds: what can be retried is retried, however long it takes, because a standby is needed
  * most while the cluster fails. Only a folder that cannot be used and a damaged journal end it.
@@ -23,10 +23,11 @@ import {
 } from '../../persistence/replication/replicated-folder.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
+import { freeBytesAt } from '../../persistence/storage/room.js';
 import type { Config } from '../config.js';
+import { errorAnswer, notLeading } from '../http/errors.js';
 import { hostAndPort } from '../http/listen-addresses.js';
 import type { Log } from '../observe/log.js';
-import { freeBytesAt } from '../observe/standing.js';
 import { elapsedMs, machineMs } from '../time/clock.js';
 import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
@@ -34,6 +35,7 @@ import { WaitingServer } from './waiting-server.js';
 const RETRY_AFTER_MS = 200;
 /** A standby that is a moment behind takes over as quickly: it reads the rest itself. */
 const POLL_EVERY_MS = 20;
+const RECOVERING = errorAnswer('unavailable', { executed: false, reason: 'recovering' });
 
 export interface StandbyOptions {
   config: Config;
@@ -58,16 +60,10 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
   const startedAtMs = machineMs();
   let tail: JournalTail | null = null;
   const status = () => ({ version, ...statusOf(tail, options), startedAtMs });
-  const serverWith = (body: () => object) =>
-    new WaitingServer(
-      config.trustProxy,
-      () => JSON.stringify(body()),
-      () => metricsOf(tail, folder),
-      () => tail !== null,
-    );
-  const server = serverWith(status);
-  // Where the leader takes the requests of replicas is not for the public.
-  const operations = serverWith(() => ({ ...status(), leader: tail?.head.address ?? null }));
+  const metrics = () => metricsOf(tail, folder);
+  const refusal = () => (tail === null ? RECOVERING : notLeading('standby', tail.head.serving));
+  const server = new WaitingServer(config.trustProxy, status, metrics, refusal);
+  const operations = new WaitingServer(config.trustProxy, status, metrics, refusal);
   let follower: Follower | null = null;
   try {
     const port = await server.listen(config.host, config.port);
@@ -112,6 +108,7 @@ function statusOf(tail: JournalTail | null, { isUnreplicated }: StandbyOptions):
     digest: tail?.engine.digest() ?? null,
     journal: isUnreplicated ? 'unreplicated' : 'replicated',
     epoch: tail?.head.epoch ?? null,
+    leader: tail?.head.serving ?? null,
     ageMs: tail === null ? null : Math.round(tail.ageMs),
   };
 }

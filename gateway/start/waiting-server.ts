@@ -2,19 +2,17 @@
  * What a standby answers while it waits: /api/health, /api/status with how far its engine is,
  * /api/metrics with little more than that it does not lead, and for everything else 503
  * `unavailable` with Retry-After. The reason is `standby` when its engine is warm, so that it does
- * what it is there for, and `recovering` before. Each answer closes its connection, so that none is
- * left when the exchange itself listens on the port.
+ * what it is there for, and `recovering` before; who is warm also says where the leader is. Each
+ * answer closes its connection, so that none is left when the exchange itself listens on the port.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { answerLater } from '../http/answers/last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../http/answers/response-head.js';
-import { errorAnswer } from '../http/errors.js';
+import type { ErrorAnswer } from '../http/errors.js';
 import { Router } from '../http/router.js';
 import { METRICS_TYPE } from '../observe/metrics.js';
 
 const RETRY_AFTER_S = '1';
-const WAITING = errorAnswer('unavailable', { executed: false, reason: 'standby' });
-const RECOVERING = errorAnswer('unavailable', { executed: false, reason: 'recovering' });
 
 export class WaitingServer {
   private readonly router: Router;
@@ -22,19 +20,18 @@ export class WaitingServer {
   /** @param status the body of /api/status; @param metrics that of /api/metrics */
   constructor(
     trustProxy: boolean,
-    status: () => string,
+    status: () => object,
     metrics: () => string,
-    isWarm: () => boolean,
+    refusal: () => ErrorAnswer,
   ) {
-    const refusal = () => (isWarm() ? WAITING : RECOVERING).text;
     this.router = new Router(trustProxy, (response) =>
-      answerLater(response, () => write(response, 503, refusal())),
+      answerLater(response, () => write(response, 503, refusal().text)),
     );
     const routes: [path: string, answer: (response: HttpResponse) => void][] = [
       ['/api/health', (response) => answer(response, 200, '{"status":"ok"}')],
-      ['/api/status', (response) => answer(response, 200, status())],
+      ['/api/status', (response) => answer(response, 200, JSON.stringify(status()))],
       ['/api/metrics', (response) => answer(response, 200, metrics(), METRICS_TYPE)],
-      ['/*', (response) => answer(response, 503, refusal())],
+      ['/*', (response) => answer(response, 503, refusal().text)],
     ];
     for (const [path, handle] of routes) this.router.on('any', path, handle);
   }

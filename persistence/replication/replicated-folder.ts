@@ -99,12 +99,17 @@ export class ReplicatedFolder {
     return this.journal.epoch;
   }
 
+  /** Where this leader serves clients, as it says in the journal; null until it does. */
+  get serving(): string | null {
+    return this.journal.serving || null;
+  }
+
   /** Those that wait to take over, as of the last renewal of the lease. */
   get standbys(): number {
     return this.journal.standbys;
   }
 
-  /** Says in the journal where this leader takes the requests of gateways, as `host:port`. */
+  /** Says in the journal where this leader takes the requests of replicas, as `host:port`. */
   advertise(address: string): void {
     this.journal.advertise(address);
   }

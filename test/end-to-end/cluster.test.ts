@@ -1,5 +1,5 @@
 /**
- * `npm run cluster` as a stranger uses it: starts, trades through both gateways, loses its leader,
+ * `npm run cluster` as a stranger uses it: starts, trades through both replicas, loses its leader,
  * which comes back as a standby, and stops.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -36,7 +36,7 @@ function clientOf(output: string, name: string): ApiClient {
 const PAUSE_MS = 20;
 const STAKE = { path: '/vaults/flex/stake', body: { amount: 1 } };
 
-/** Clients that stake, one at each gateway; what each sends is executed, and answered. */
+/** Clients that stake, one at each replica; what each sends is executed, and answered. */
 class Stakers {
   /** Of each, with keys. */
   readonly sent: Sent[][];
@@ -88,8 +88,8 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
   await eventually(() => output.includes('Ctrl-C') || child!.exitCode !== null, 120_000);
   expect(output).toContain('The cluster is open.');
 
-  const first = clientOf(output, 'gateway-1');
-  const second = clientOf(output, 'gateway-2');
+  const first = clientOf(output, 'replica-1');
+  const second = clientOf(output, 'replica-2');
   const exchanges = ['exchange-1', 'exchange-2'].map((name) => clientOf(output, name));
   expect(await readiness(exchanges)).toEqual([200, 503]);
   const traders = await registerTraders(first);
@@ -99,7 +99,7 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
   expect(order.answer.status, order.answer.text).toBe(200);
   expect((await first.get('/status')).json.journal).toBe('replicated');
 
-  // At the other gateway, the state after the answer of this one.
+  // At the other replica, the state after the answer of this one.
   const { sequence } = JSON.parse(order.answer.text);
   const read = await second.send('GET', `/users/${ada.userId}/balance`, undefined, {
     token: ada.token,
@@ -115,7 +115,7 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
   process.kill(Number(/exchange-1 .*pid (\d+)/.exec(output)![1]), 'SIGKILL');
   await stakers.goOn();
   const all = [order, ...(await stakers.stop())];
-  // The same session, the same key, the same answer, also at the other gateway.
+  // The same session, the same key, the same answer, also at the other replica.
   for (const sent of all.slice(0, 20)) {
     for (const api of [first, second]) expect(await send(api, sent)).toEqual(sent.answer);
   }
@@ -127,9 +127,15 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
   );
   const [, key, operators] = /Bearer (\w+)' (\S+\/operator)\/status/.exec(output)!;
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-  const leader = (await readiness(exchanges))[0] === 200;
+  const isFirst = (await readiness(exchanges))[0] === 200;
+  const leader = exchanges[isFirst ? 0 : 1]!.url;
   const asked = await fetch(`${operators}/status`, { headers });
-  expect(asked.status).toBe(leader ? 200 : 503);
+  expect(asked.status).toBe(isFirst ? 200 : 503);
+  // Both say who leads, and so does the cluster.
+  const answer = (await asked.json()) as { error: { details: object } };
+  expect(isFirst ? answer : answer.error.details).toMatchObject({ leader });
+  if (!isFirst) await eventually(() => output.includes(`exchange-2 leads now: ${leader}/api`));
+  expect(output).toContain('exchange-1 was killed (SIGKILL), and is being started again.');
   // It can take over by plan, as the cluster says.
   expect(output).toMatch(/--journal postgres:\/\/\S+/);
 

@@ -175,7 +175,7 @@ describe('a start that fails', () => {
       { PORT: `${port}` },
       { PORT: '0', OPERATIONS_PORT: `${port}` },
       { PORT: '0', SOCKETS_PORT: `${port}`, SOCKET_THREADS: '1' },
-      { PORT: '0', GATEWAYS_PORT: `${port}`, GATEWAYS_KEY_FILE: key },
+      { PORT: '0', REPLICAS_PORT: `${port}`, REPLICAS_KEY_FILE: key },
     ];
     const refused = `cannot listen on 127.0.0.1:${port}`;
     for (const each of variables) await expect(startWith(folder, each)).rejects.toThrow(refused);

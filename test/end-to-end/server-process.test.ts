@@ -95,7 +95,7 @@ describe('a start', () => {
 
   test.each([
     ['SESSION_SECRET_FILE', { SESSION_SECRET_FILE: '/no/such/secret' }],
-    ['GATEWAYS_KEY_FILE', { GATEWAYS_KEY_FILE: '/no/such/key', GATEWAYS_PORT: '0' }],
+    ['REPLICAS_KEY_FILE', { REPLICAS_KEY_FILE: '/no/such/key', REPLICAS_PORT: '0' }],
   ])(
     'of a standby is refused at once, not at its takeover, without the secret in %s',
     async (name, variables) => {
@@ -263,10 +263,10 @@ describe('the configuration', () => {
     ['JOURNAL', 'mysql://root@127.0.0.1/exchange'],
     ['JOURNAL_PASSWORD_FILE', '/etc/password'],
     ['ROLE', 'follower'],
-    ['GATEWAYS_HOST', ''],
-    ['GATEWAYS_PORT', '-1'],
+    ['REPLICAS_HOST', ''],
+    ['REPLICAS_PORT', '-1'],
     ['ADVERTISE_ADDRESS', 'leader'],
-    ['GATEWAYS_KEY_FILE', '/etc/gateways'],
+    ['REPLICAS_KEY_FILE', '/etc/gateways'],
     ['SESSION_SECRET_FILE', '/etc/secret'],
     ['JOURNAL_CA_FILE', '/etc/ca.pem'],
     ['UNREPLICATED', 'yes'],
@@ -344,8 +344,8 @@ describe('the configuration', () => {
   const IDLE: [string, string, string][] = [
     ['OPERATIONS_HOST', '10.0.0.1', 'OPERATIONS_PORT'],
     ['OPERATOR_KEYS', `olga:${'0'.repeat(64)}`, 'OPERATIONS_PORT'],
-    ['GATEWAYS_HOST', '10.0.0.1', 'GATEWAYS_PORT'],
-    ['ADVERTISE_ADDRESS', '10.0.0.1:4000', 'GATEWAYS_PORT'],
+    ['REPLICAS_HOST', '10.0.0.1', 'REPLICAS_PORT'],
+    ['ADVERTISE_ADDRESS', '10.0.0.1:4000', 'REPLICAS_PORT'],
     ['SOCKETS_PORT', '3001', 'SOCKET_THREADS'],
     ['SESSION_SECRET_FILE', '/etc/secret', 'JOURNAL'],
     ['UNREPLICATED', 'on', 'JOURNAL'],
@@ -361,10 +361,10 @@ describe('the configuration', () => {
   });
 
   test('names what gateways can reach', () => {
-    const gateways = { GATEWAYS_PORT: '4000', GATEWAYS_KEY_FILE: '/etc/gateways' };
-    for (const GATEWAYS_HOST of ['0.0.0.0', '::'])
-      expect(() => readConfig({ ...gateways, GATEWAYS_HOST })).toThrow('ADVERTISE_ADDRESS');
-    const reachable = { GATEWAYS_HOST: '0.0.0.0', ADVERTISE_ADDRESS: '10.0.0.1:4000' };
+    const gateways = { REPLICAS_PORT: '4000', REPLICAS_KEY_FILE: '/etc/gateways' };
+    for (const REPLICAS_HOST of ['0.0.0.0', '::'])
+      expect(() => readConfig({ ...gateways, REPLICAS_HOST })).toThrow('ADVERTISE_ADDRESS');
+    const reachable = { REPLICAS_HOST: '0.0.0.0', ADVERTISE_ADDRESS: '10.0.0.1:4000' };
     const { replicas: listens, advertiseAddress } = readConfig({ ...gateways, ...reachable });
     expect([listens, advertiseAddress]).toEqual([
       { host: '0.0.0.0', port: 4_000 },

@@ -210,7 +210,7 @@ export const operatorRoutes: Route[] = [
       );
     },
   }),
-  ...operationRoutes.filter(({ path }) => path === '/metrics'),
+  ...operationRoutes.filter(({ path }) => path === '/metrics' || path === '/status'),
 ];
 
 const NO_SUCH_NAME = errorAnswer('user_not_found', {}, 'There is no user with this name.');

@@ -1,6 +1,6 @@
 /**
  * Where a journal on PostgreSQL is: a URL that may name several nodes of one cluster, as libpq has
- * it: `postgres://exchange@10.0.0.1:5432,10.0.0.2:5432/exchange`. A password stands in a file,
+ * it: `postgres://exchange@10.0.0.1:5432,10.0.0.2:5432/exchange`. A password is in a file,
  * never in the URL, which other users of the machine can see. Each connection reads the files anew,
  * so they can be replaced while the exchange runs.
  */
@@ -46,7 +46,7 @@ export function readAddress(text: string, files: SecretFiles): PostgresAddress {
   const parts = FORM.exec(text.replace(SCHEME, ''));
   if (parts === null) {
     throw new Error(
-      'must look like postgres://user@host:port,host:port/database; a password stands in ' +
+      'must look like postgres://user@host:port,host:port/database; a password is in ' +
         'JOURNAL_PASSWORD_FILE',
     );
   }

@@ -21,8 +21,10 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 export interface JournalHead {
   epoch: number;
   lastSequence: number;
-  /** Where the leader takes commands, as `host:port`; null: it does not yet, or has resigned. */
+  /** Where the leader takes the requests of replicas; null: it does not yet, or has resigned. */
   address: string | null;
+  /** Where it serves clients; null: as above. */
+  serving: string | null;
   /** Everything committed that long ago, or earlier, is there. */
   ageMs: number;
   /** How long the leader's lease still runs; negative: it is over. */
@@ -54,11 +56,12 @@ export class PostgresSource implements JournalSource {
     const [row] = await queryOf(this.client, this.name, HEAD_SQL, []);
     if (row === undefined)
       throw new JournalUnavailable(`the journal at ${this.name} has no row in writer`, null);
-    const { epoch, lastSequence, address, ageMs, leaseLeftMs } = row;
+    const { epoch, lastSequence, address, serving, ageMs, leaseLeftMs } = row;
     return {
       epoch: Number(epoch),
       lastSequence: Number(lastSequence),
       address: address === '' ? null : (address as string),
+      serving: serving === '' ? null : (serving as string),
       ageMs: Math.max(0, ageMs as number),
       leaseLeftMs: leaseLeftMs as number,
     };

@@ -3,7 +3,7 @@
  *
  *   writer    one row: who writes, and up to where. `epoch` grows with each leader. An append and a
  *             takeover lock this row, so each append is wholly before or after a takeover.
- *             `address` is where the leader takes the requests of gateways and `serving` where it
+ *             `address` is where the leader takes the requests of replicas and `serving` where it
  *             takes those of clients, both empty until it does; `secret` is a fingerprint of the
  *             secret with which it signs sessions, from which nobody gets the secret; `renewed` is
  *             the time of the last change, which a leader makes several times a second. `successor`
@@ -135,7 +135,7 @@ export const LEADER_SQL = `
  * which must be synchronized (NTP).
  */
 export const HEAD_SQL = `
-  SELECT epoch, last_sequence AS "lastSequence", address,
+  SELECT epoch, last_sequence AS "lastSequence", address, serving,
     (extract(epoch FROM clock_timestamp() - renewed) * 1000)::float8 AS "ageMs",
     (extract(epoch FROM expires - clock_timestamp()) * 1000)::float8 AS "leaseLeftMs"
   FROM writer`;

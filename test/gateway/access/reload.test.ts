@@ -58,9 +58,9 @@ test("a partner's key that was taken out of the file is refused", async () => {
 });
 
 test('a file with a mistake changes nothing', async () => {
-  await writeFile(partners(), 'acme:123\n');
+  await writeFile(partners(), `${keyLine('zenith')}acme:123\n`);
   await hangUp(REFUSED);
-  expect(server.stderr).toContain('PARTNER_KEYS must be name:');
+  expect(server.stderr).toContain(`PARTNER_KEYS: line 2 of ${partners()} must be name:`);
   expect(await register('zenith', 'four')).toBe(201);
   await writeFile(partners(), keyLine('zenith'));
 });
@@ -88,4 +88,8 @@ test('two secrets overlap, and the end of one ends its sessions and streams', as
   await hangUp();
   expect([await balance(old), await balance(young)]).toEqual([401, 200]);
   expect(await closed).toBe(4001);
+  const read = server.stderr.split('\n').filter((line) => line.includes(AGAIN));
+  const counts = read.slice(-2).map((line) => JSON.parse(line));
+  expect(counts.map(({ sessionSecrets }) => sessionSecrets)).toEqual([2, 1]);
+  expect(counts[0]).toMatchObject({ partnerKeys: 1, operatorKeys: 0, replicaKeys: 0 });
 });

@@ -1,4 +1,4 @@
-/** How an exchange stands: a disk that is nearly full, and the age of a snapshot found at a start. */
+/** How an exchange stands: a disk that is nearly full, and the age of a snapshot of before. */
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

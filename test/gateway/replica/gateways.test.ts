@@ -3,7 +3,7 @@
  * cluster of PostgreSQL: clients trade through the gateways, read their own writes there, and see
  * no more than a delay when the leader is killed.
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -22,6 +22,7 @@ import { StreamClient } from '../stream/support.js';
 const exchanges = new Exchanges();
 const { work } = exchanges;
 const KEY = randomBytes(32).toString('hex');
+const OPERATOR_KEYS = `olga:${createHash('sha256').update(KEY).digest('hex')}`;
 const keyFile = join(work, 'key');
 const secretFile = join(work, 'secret');
 const servers: ChildServer[] = [];
@@ -39,10 +40,11 @@ beforeAll(async () => {
   writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
   writeFileSync(secretFile, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
   cluster = await PostgresCluster.start();
-  leader = spawn({ GATEWAYS_PORT: '0' });
+  leader = spawn({ REPLICAS_PORT: '0' });
   direct = await listening(leader);
   const firstGateway = spawn({ ROLE: 'replica' });
-  secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: join(work, 'second') });
+  const operators = { OPERATIONS_PORT: '0', OPERATOR_KEYS };
+  secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: join(work, 'second'), ...operators });
   first = await listening(firstGateway);
   second = await listening(secondGateway);
 }, 180_000);
@@ -58,7 +60,7 @@ function spawn(variables: Record<string, string>): ChildServer {
   const server = exchanges.spawn({
     DATA_FOLDER: join(work, `${++names}`),
     JOURNAL: cluster.url,
-    GATEWAYS_KEY_FILE: keyFile,
+    REPLICAS_KEY_FILE: keyFile,
     SESSION_SECRET_FILE: secretFile,
     ASSETS: 'BTC',
     HOUSE: 'off',
@@ -93,7 +95,7 @@ const code = ({ status, json }: { status: number; json: { error?: { code: string
 
 /** Where the leader takes gateways. */
 function gatewaysPort(): number {
-  return Number(/"port":(\d+),"msg":"open to gateways"/.exec(leader.stderr)![1]);
+  return Number(/"port":(\d+),"msg":"open to replicas"/.exec(leader.stderr)![1]);
 }
 
 test('orders go through both gateways, whose reads include the last answer', async () => {
@@ -184,7 +186,7 @@ test('a token reads what it may, from where it may, until it is revoked', async 
 test('the address of gateways takes nothing without their key', async () => {
   const refused = (headers: Record<string, string>) =>
     new Promise<number>((resolve, reject) => {
-      const socket = new WebSocket(`ws://127.0.0.1:${gatewaysPort()}/gateways/1`, { headers });
+      const socket = new WebSocket(`ws://127.0.0.1:${gatewaysPort()}/replicas/1`, { headers });
       socket.on('error', () => {});
       socket.on('unexpected-response', (_request, { statusCode = 0 }) => resolve(statusCode));
       socket.on('open', () => reject(new Error('it was accepted')));
@@ -197,7 +199,7 @@ test('the address of gateways takes nothing without their key', async () => {
 });
 
 test.each([
-  ['a chunked request', 'GET /gateways/1 HTTP/1.1', 'Transfer-Encoding: chunked', '', '0', '', ''],
+  ['a chunked request', 'GET /replicas/1 HTTP/1.1', 'Transfer-Encoding: chunked', '', '0', '', ''],
   [
     'a request with two lengths',
     'POST / HTTP/1.1',
@@ -209,7 +211,7 @@ test.each([
   ['a request with a trailer', 'POST / HTTP/1.1', 'Content-Length: 0', 'Trailer: x', '', ''],
   [
     'a handshake with a body',
-    'GET /gateways/1 HTTP/1.1',
+    'GET /replicas/1 HTTP/1.1',
     'Connection: Upgrade',
     'Upgrade: websocket',
     'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
@@ -241,7 +243,7 @@ test('the key of gateways is replaced while they run, and the old one is refused
   await hangUp(leader);
   writeFileSync(keyFile, `${next}\n${KEY}\n`);
   await hangUp(...gateways);
-  const hasLeft = () => leader.stderr.split('a gateway has left').length;
+  const hasLeft = () => leader.stderr.split('a replica has left').length;
   const before = hasLeft();
   writeFileSync(keyFile, `${next}\n`);
   await hangUp(leader);
@@ -249,7 +251,7 @@ test('the key of gateways is replaced while they run, and the old one is refused
   await eventually(() => hasLeft() >= before + gateways.length);
   for (const api of [first, second])
     await eventually(async () => (await register(api)).token !== '');
-  const old = new WebSocket(`ws://127.0.0.1:${gatewaysPort()}/gateways/1`, {
+  const old = new WebSocket(`ws://127.0.0.1:${gatewaysPort()}/replicas/1`, {
     headers: { authorization: `Bearer ${KEY}` },
   });
   const status = await new Promise((resolve) =>
@@ -336,7 +338,7 @@ test('orders with cancelOnDisconnect are cancelled by the leader when the gatewa
 interface StandbyStatus {
   sequence: number;
   digest: string;
-  leader?: string;
+  leader: string | null;
 }
 
 /** Of a process without a client, by its port. */
@@ -351,7 +353,7 @@ function waitingPorts({ stderr }: ChildServer): { port: number; operationsPort: 
 }
 
 async function standBy(folder: string): Promise<ChildServer> {
-  const ports = { GATEWAYS_PORT: '0', OPERATIONS_PORT: '0' };
+  const ports = { REPLICAS_PORT: '0', OPERATIONS_PORT: '0' };
   const server = spawn({ ROLE: 'standby', DATA_FOLDER: folder, ...ports });
   await eventually(() => {
     expect(server.child.exitCode, server.stderr).toBeNull();
@@ -382,16 +384,29 @@ function recoveryOf({ stderr }: ChildServer): { snapshotSequence: number } {
   return JSON.parse(line!);
 }
 
-test('operators alone see at a standby where the leader takes gateways', async () => {
+test('who does not lead says where the leader is, and not where it takes gateways', async () => {
   standby = await standBy(join(work, 'standby'));
+  const leads = direct.url;
   const { port, operationsPort } = waitingPorts(standby);
-  const text = await (await fetch(`http://127.0.0.1:${port}/api/status`)).text();
-  expect(text).not.toContain(`${gatewaysPort()}`);
-  expect(JSON.parse(text)).not.toHaveProperty('leader');
-  await eventually(async () => {
-    const { leader: address } = await statusAt(operationsPort);
-    expect(address).toBe(`127.0.0.1:${gatewaysPort()}`);
-  });
+  await eventually(async () => expect((await statusAt(port)).leader).toBe(leads));
+  const line = secondGateway.stderr.split('\n').find((each) => each.includes('open to operators'));
+  const refused = async (at: number, path: string) => {
+    const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ reason: 'the feed is wrong' });
+    const options = { method: 'POST', headers, body };
+    const answer = await fetch(`http://127.0.0.1:${at}/api${path}`, options);
+    const text = await answer.text();
+    expect(text).not.toContain(`:${gatewaysPort()}`);
+    const { message, details } = JSON.parse(text).error;
+    expect(message).toContain(`The leader is ${leads}.`);
+    return [answer.status, details];
+  };
+  const details = { executed: false, leader: leads };
+  const waits = [503, { ...details, reason: 'standby' }];
+  expect(await refused(port, '/auth/register')).toEqual(waits);
+  expect(await refused(operationsPort, '/operator/pause')).toEqual(waits);
+  const gateway = await refused(JSON.parse(line!).port, '/operator/pause');
+  expect(gateway).toEqual([503, { ...details, reason: 'replica' }]);
 });
 
 test('a standby and a gateway start again from a snapshot that the leader vouched for', async () => {
@@ -464,7 +479,7 @@ async function lastingMarket(api: ApiClient): Promise<string> {
 
 test('when the leader is killed, clients with keys see a delay, and one without learns the truth', async () => {
   const fay = await register(first);
-  const waiting = spawn({ GATEWAYS_PORT: '0' });
+  const waiting = spawn({ REPLICAS_PORT: '0' });
   await eventually(() => waiting.stderr.includes('another exchange leads'));
   const marketId = await lastingMarket(first);
   const path = `/markets/15m/${marketId}/buy`;
@@ -507,7 +522,7 @@ test('when the leader is killed, clients with keys see a delay, and one without 
 
 test('a leader that stops hands over without a refused request, with or without a key', async () => {
   const gus = await register(first);
-  const third = spawn({ GATEWAYS_PORT: '0' });
+  const third = spawn({ REPLICAS_PORT: '0' });
   await eventually(() => third.stderr.includes('another exchange leads'));
   const marketId = await lastingMarket(first);
   let isOver = false;

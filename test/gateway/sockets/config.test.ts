@@ -14,7 +14,7 @@ test('SOCKET_THREADS needs SOCKETS_PORT, and the other way round', () => {
 });
 
 test('a replica has none', () => {
-  const replica = { ROLE: 'replica', JOURNAL: 'postgres://journal', GATEWAYS_KEY_FILE: 'key' };
+  const replica = { ROLE: 'replica', JOURNAL: 'postgres://journal', REPLICAS_KEY_FILE: 'key' };
   const threads = { SOCKET_THREADS: '2', SOCKETS_PORT: '3001' };
   expect(message({ ...replica, ...threads })).toThrow('SOCKET_THREADS is not for ROLE=replica');
 });

@@ -48,7 +48,7 @@ let cluster: Cluster;
 const apis: GatewaysClient[] = [];
 
 function client(name: string, readsAnyAge = false): GatewaysClient {
-  const urls = cluster.gateways.map(({ url }) => url.slice(0, -'/api'.length));
+  const urls = cluster.replicas.map(({ url }) => url.slice(0, -'/api'.length));
   const api = new GatewaysClient(urls, new Random(`${SEED}:${name}`), readsAnyAge);
   apis.push(api);
   return api;

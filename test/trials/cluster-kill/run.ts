@@ -55,7 +55,7 @@ export async function killRounds(options: {
   const random = new Random(seed);
   const cluster = await Cluster.start({ environment: ENVIRONMENT });
   try {
-    const urls = cluster.gateways.map(({ url }) => url);
+    const urls = cluster.replicas.map(({ url }) => url);
     const load = new Load(urls, new Random(`${seed}:load`));
     await load.start();
     const rounds: Round[] = [];

@@ -49,7 +49,7 @@ async function takeOver(
   const old = await cluster.leader();
   // The one that led before may have to start again first.
   for (const exchange of cluster.exchanges)
-    if (!exchange.isGateway)
+    if (!exchange.isReplica)
       await until('all are warm', () => exchange.untilWarm().then(() => true));
   const startedMs = performance.now();
   if (kind === 'by plan')
