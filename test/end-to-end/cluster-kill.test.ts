@@ -1,6 +1,6 @@
 /**
  * A short form of the trial `cluster-kill`: the primary is paused, comes back, and believes that it
- * leads (replicated.test.ts pauses a leader). And the judge, which must see what would be wrong.
+ * leads (takeover.test.ts pauses a leader). And the judge, which must see what would be wrong.
  */
 import { describe, expect, test } from 'vitest';
 import { SEED } from '../support/extent.js';

@@ -1,16 +1,21 @@
 /**
  * The built program with a standby, on a real cluster of PostgreSQL: it takes over with a warm
  * engine from a leader that was killed, or that was asked to hand over, and from one whose
- * connection was cut while nobody knew whether its last batch was committed. One that is paused is
- * in replicated.test.ts.
+ * connection was cut while nobody knew whether its last batch was committed. And without one:
+ * another exchange takes over from a leader that was paused, with everything from the journal, and
+ * the older one can acknowledge nothing any more.
  */
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
+import { readConfig } from '../../../gateway/config.js';
+import { startExchange } from '../../../gateway/exchange.js';
+import { createLog } from '../../../gateway/observe/log.js';
+import { readAddress } from '../../../persistence/replication/postgres/address.js';
 import { healthCheck } from '../../gateway/health-check.js';
 import { StreamClient } from '../../gateway/stream/support.js';
 import { eventually } from '../../support/eventually.js';
@@ -76,16 +81,6 @@ function takeoverMs({ server }: Node): number {
   };
   return at('"listening"') - at('this exchange leads now');
 }
-
-test('a standby with another session secret says what that costs, one with the same does not', async () => {
-  const leader = lead();
-  await listening(leader);
-  const same = await standBy(leader);
-  const other = spawn(machines.newFolder(), { ROLE: 'standby' });
-  await eventually(() => other.server.stderr.includes('EVERY USER WOULD BE SIGNED OUT'));
-  expect(same.server.stderr).toContain('this one waits');
-  expect(same.server.stderr).not.toContain('SIGNED OUT');
-});
 
 /** For those who measure: MEASURE=on. */
 function report(text: string): void {
@@ -156,24 +151,25 @@ test('a standby says what it is, and takes over from one that was killed', async
   // A load balancer leaves it, and its container is healthy.
   expect(await healthCheck(base)).toBe(0);
   await first.server.stop('SIGKILL');
-  const other = await listening(standby);
+  const second = await listening(standby);
   report(`warm: ${takeoverMs(standby)} ms`);
   // It no longer waits, so a takeover by plan must not choose it.
   expect(await machines.cluster.query(machines.cluster.primary, 'SELECT id FROM standby')).toEqual(
     [],
   );
-  await expectAll(other, all);
-  await trade(other, traders, 'after');
-  expect(await standby.server.stop()).toBe(0);
-});
-
-test('a standby that is stopped as it begins to lead stops', async () => {
-  const first = lead();
-  await listening(first);
-  const standby = await standBy(first);
-  await first.server.stop('SIGKILL');
-  await eventually(() => standby.server.stderr.includes('this exchange leads now'));
-  expect(await standby.server.stop()).toBe(0);
+  await expectAll(second, all);
+  await trade(second, traders, 'after');
+  // One with another session secret says what that costs.
+  const other = spawn(machines.newFolder(), { ROLE: 'standby' });
+  await eventually(() => other.server.stderr.includes('EVERY USER WOULD BE SIGNED OUT'));
+  expect(standby.server.stderr).toContain('this one waits');
+  expect(standby.server.stderr).not.toContain('SIGNED OUT');
+  expect(await other.server.stop()).toBe(0);
+  // One that is stopped as it begins to lead stops.
+  const third = await standBy(standby);
+  await standby.server.stop('SIGKILL');
+  await eventually(() => third.server.stderr.includes('this exchange leads now'));
+  expect(await third.server.stop()).toBe(0);
 });
 
 test('a planned takeover loses no command of clients that wait for the new leader', async () => {
@@ -300,4 +296,68 @@ test('a commit that is cut is answered by what the journal has', async () => {
   expect((await last.post('/auth/register', body)).status).toBe(409);
   expect((await last.post('/auth/login', body)).status).toBe(200);
   await expectAll(last, all);
+});
+
+/** Sessions are signed by a secret of the folder, so a user signs in again elsewhere. */
+async function signIn(api: ApiClient, all: Sent[], traders: Trader[]): Promise<void> {
+  const tokens = new Map<string, string>();
+  for (const { username, token } of traders) {
+    const { json } = await api.post('/auth/login', { username, password: PASSWORD });
+    tokens.set(token, json.token);
+  }
+  for (const sent of all) sent.token = tokens.get(sent.token)!;
+}
+
+test('another machine has everything, and one that was paused acknowledges nothing after it took over', async () => {
+  const first = lead();
+  const api = await listening(first);
+  const traders = await registerTraders(api);
+  const all = await trade(api, traders, 'paused');
+  expect((await api.get('/status')).json.journal).toBe('replicated');
+  const second = lead();
+  await eventually(() => second.server.stderr.includes('another exchange leads'));
+  first.server.child.kill('SIGSTOP');
+  const other = await listening(second);
+  await signIn(other, all, traders);
+  const late = { ...all[0]!, key: 'late' };
+  const answer = send(api, { ...late, token: traders[0]!.token }).catch(() => null);
+  first.server.child.kill('SIGCONT');
+  expect(await first.server.end()).toBe(1);
+  expect((await answer)?.status ?? 503).toBeGreaterThanOrEqual(400);
+  expect(first.server.stderr).toMatch(
+    /another exchange has taken over|connection to the journal is lost/,
+  );
+  await expectAll(other, all);
+  const client = await StreamClient.connect(Number(new URL(other.url).port), {
+    'x-user-token': all[0]!.token,
+  });
+  client.send({ op: 'resume', channel: 'user', afterSequence: 0 });
+  const resumed = await client.next(({ type }) => type === 'resumed' || type === 'error');
+  expect(resumed).toMatchObject({ type: 'resumed', after: 0 });
+  await client.next('delta');
+  client.socket.terminate();
+});
+
+test('a folder with a journal of its own is refused, also if its beginning is in an archive', async () => {
+  for (const name of ['journal.db', 'journal-000002.db']) {
+    const folder = machines.newFolder();
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(join(folder, name), '');
+    const config = readConfig({ JOURNAL: machines.cluster.url, DATA_FOLDER: folder, PORT: '0' });
+    const onFatal = (error: Error) => expect.fail(error.message);
+    const starting = startExchange({ config, log: createLog('silent'), onFatal });
+    await expect(starting).rejects.toThrow('has a journal of its own');
+  }
+});
+
+test('a JOURNAL that cannot be used is refused in words', async () => {
+  const { server } = lead({ JOURNAL: 'postgres://postgres@127.0.0.1:1/postgres' });
+  const refusal = (url: string) => () =>
+    readAddress(url, { passwordFile: null, authorityFile: null });
+  expect(refusal('postgres://nobody')).toThrow('must look like postgres://user@host:port');
+  expect(refusal('postgres://postgres@10.1.2.3/postgres')).toThrow('JOURNAL_CA_FILE');
+  const JOURNAL = 'mysql://root@127.0.0.1/exchange';
+  expect(() => readConfig({ JOURNAL })).toThrow('must begin with postgres://');
+  expect(await server.end()).toBe(1);
+  expect(server.stderr).toContain('no node of');
 });
