@@ -7,7 +7,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { type ChildServer, Exchanges, programJson, programLines } from '../support/programs.js';
+import { type ChildServer, Exchanges, programJson } from '../support/programs.js';
+import { replayJson, replayLines } from '../support/replay-tool.js';
 import { type ApiClient, PASSWORD } from '../support/server.js';
 
 const CLIENTS = 8;
@@ -84,12 +85,12 @@ test('every command finds no problem while the exchange writes, and delays nothi
   expect(report.journal.sequence).toBeGreaterThanOrEqual(sequence);
   expect(report.history.entries).toBeGreaterThan(0);
 
-  const audited = await programJson(folder, 'audit');
+  const audited = await replayJson(folder, 'audit');
   expect(audited).toMatchObject({ good: true, findings: [] });
   expect(audited.sequence).toBeGreaterThanOrEqual(report.journal.sequence);
-  const state = await programJson(folder, 'state', '--user', userId);
+  const state = await replayJson(folder, 'state', '--user', userId);
   expect(state.sequence).toBeGreaterThanOrEqual(audited.sequence);
-  const events = await programLines(folder, 'events', '--from', `${sequence}`);
+  const events = await replayLines(folder, 'events', '--from', `${sequence}`);
   expect(events.length).toBeGreaterThan(0);
   await explainTold(userId);
   // Orders were executed and acknowledged meanwhile.
@@ -100,7 +101,7 @@ test('every command finds no problem while the exchange writes, and delays nothi
   await traffic;
   expect(await server.stop()).toBe(0);
   expect(server.stderr).not.toMatch(/"level":"(error|fatal)"/);
-  const { good, snapshots: compared } = await programJson(folder, 'verify');
+  const { good, snapshots: compared } = await replayJson(folder, 'verify');
   expect(good).toBe(true);
   // The newest three, and the newest that the journal vouches for, if that is an older one.
   expect([3, 4]).toContain(compared.length);
@@ -108,7 +109,7 @@ test('every command finds no problem while the exchange writes, and delays nothi
 
 /** `explain` for a user after a command equals the receipt of that command. */
 async function explainTold(userId: string): Promise<void> {
-  const lines = await programLines(folder, 'explain', '--user', userId);
+  const lines = await replayLines(folder, 'explain', '--user', userId);
   const { addsUp, sequence: end } = lines.pop();
   expect(addsUp).toBe(true);
   // A receipt shows the state after the command's last change.

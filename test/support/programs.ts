@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
-import { goodOutput, linesOf, type ToolRun } from './replay-tool.js';
+import { goodOutput, type ToolRun } from './replay-tool.js';
 import { ApiClient, SOCKET_THREADS } from './server.js';
 
 const SOCKET_VARIABLES = { SOCKET_THREADS: `${SOCKET_THREADS}`, SOCKETS_PORT: '0' };
@@ -144,11 +144,6 @@ export function runProgram(...args: string[]): Promise<ToolRun> {
 // biome-ignore lint/suspicious/noExplicitAny: tests read only the fields they expect
 export async function programJson(folder: string, ...args: string[]): Promise<any> {
   return JSON.parse(goodOutput(await replayProgram(folder, ...args, '--json')));
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: as above
-export async function programLines(folder: string, ...args: string[]): Promise<any[]> {
-  return linesOf(goodOutput(await replayProgram(folder, ...args, '--json')));
 }
 
 /** Below the ports of clients, so that none takes the port of an exchange between two starts. */

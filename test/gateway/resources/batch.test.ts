@@ -383,7 +383,7 @@ test('a batch answers what the single routes answer in sequence', async () => {
       seen.set(kind, (seen.get(kind) ?? 0) + 1);
     }
   };
-  for (let round = 0; round < 150; round++) {
+  for (let round = 0; round < 90; round++) {
     const trader = random.whole(0, 2);
     const orderIds = ['o1', ...rested[trader]!.slice(-5)];
     const operations = Array.from({ length: random.whole(1, 8) }, () =>

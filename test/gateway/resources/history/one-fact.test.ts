@@ -21,7 +21,7 @@ import { type Message, StreamClient } from '../../stream/support.js';
 
 const seedName = `SEED=${SEED}`;
 const random = new Random(SEED);
-const COMMANDS = 150;
+const COMMANDS = 60;
 
 /** Each is told by at least two places, or the test does not look where it should. */
 const COMPARED = {
