@@ -37,7 +37,9 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     files: ['test/end-to-end/kill.test.ts', 'test/gateway/stream/kill.test.ts'],
   },
   image: longer('gateway/deploy'),
-  bots: longer('gateway/client/bots'),
+  bots: {
+    files: ['test/gateway/client/bots.test.ts', 'test/gateway/client/python.test.ts'],
+  },
   takeover: longer('end-to-end/bad-days/takeover'),
   'market-end': longer('end-to-end/bad-days/market-end'),
   'power-cut': own('power-cut'),

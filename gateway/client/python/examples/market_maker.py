@@ -1,0 +1,81 @@
+"""An example: a market maker. In every market it bids for UP and for DOWN, a little below a fair
+price that it takes from the asset's price; when both bids trade, the pair costs less than the
+dollar that it pays.
+
+    python3 market_maker.py http://127.0.0.1:3000 maker maker.json
+
+SIGTERM: cancels, waits until its markets are paid, and ends.
+"""
+
+import signal
+import sys
+from decimal import Decimal
+
+from books import Books
+from quarter_hour import Client, Live, Retries
+
+EDGE = Decimal("0.005")
+SHARES = Decimal(20)
+#: It collects no more of an outcome.
+SHARES_MAX = 400
+#: Quotes may be so far from where they should be.
+TOLERANCE = Decimal("0.002")
+PAUSE_S = 0.1
+PASSWORD = "an example, not a secret"
+DEFAULTS = ["http://127.0.0.1:3000", "example-maker", "maker.json"]
+
+
+def fair_price(live: Live, market: dict) -> Decimal:
+    """Of UP, from how far the asset is from its start price."""
+    price = live.price(market["asset"]) or market["startPrice"]
+    chance = Decimal("0.5") + (price / market["startPrice"] - 1) * 300
+    return min(max(chance, Decimal("0.03")), Decimal("0.97")).quantize(Decimal("0.001"))
+
+
+def requote(live: Live, market: dict) -> list:
+    """What to send so that one bid for each outcome rests at its price."""
+    operations = []
+    fair = fair_price(live, market)
+    for outcome, chance in (("UP", fair), ("DOWN", 1 - fair)):
+        place = {"marketId": market["id"], "outcome": outcome}
+        price = chance - EDGE
+        resting = [
+            order
+            for order in live.account.orders.values()
+            if all(order[name] == value for name, value in place.items())
+        ]
+        if len(resting) == 1 and abs(resting[0]["price"] - price) <= TOLERANCE:
+            continue
+        operations += [
+            {"op": "cancel", "marketId": market["id"], "orderId": order["orderId"]}
+            for order in resting
+        ]
+        if live.account.shares(market["id"], outcome) < SHARES_MAX:
+            terms = {"shares": SHARES, "price": price, "timeInForce": "GTC", "postOnly": True}
+            operations.append({"op": "buy", **place, **terms})
+    return operations
+
+
+def main() -> None:
+    url, username, path = (sys.argv[1:] + DEFAULTS[len(sys.argv) - 1 :])[:3]
+    is_stopping = []
+    signal.signal(signal.SIGTERM, lambda *_: is_stopping.append(True))
+    with Client(url, retries=Retries(attempts=30, longest_wait=0.5)) as exchange:
+        exchange.sign_in(username, PASSWORD)
+        books = Books(exchange, path)
+        live = books.live
+        while not (is_stopping and books.is_flat()):
+            books.update(PAUSE_S)
+            if is_stopping:
+                if live.account.orders:
+                    exchange.cancel_all()
+                continue
+            # Refused operations are no problem: prices move, markets end. The next look corrects.
+            operations = [each for market in live.markets.values() for each in requote(live, market)]
+            if operations:
+                exchange.batch(operations[:100])
+        books.finish()
+
+
+if __name__ == "__main__":
+    main()

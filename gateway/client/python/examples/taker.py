@@ -1,0 +1,79 @@
+"""An example: a taker. It buys what looks cheap beside the asset's price, one order per market and
+look, sells again when it has gained, and claims the rest.
+
+    python3 taker.py http://127.0.0.1:3000 taker taker.json
+
+SIGTERM: waits until its markets are paid, and ends.
+"""
+
+import signal
+import sys
+from decimal import Decimal
+
+from books import Books
+from quarter_hour import Client, ExchangeError, Live, Retries
+
+#: Dollars of one order.
+AMOUNT = Decimal("2.5")
+#: How much cheaper than the fair price an offer must be, and how much dearer a bid.
+MARGIN = Decimal("0.004")
+SHARES_MAX = 200
+PAUSE_S = 0.1
+PASSWORD = "an example, not a secret"
+DEFAULTS = ["http://127.0.0.1:3000", "example-taker", "taker.json"]
+#: What an order may be refused with when others are faster or the market ends.
+USUAL = (
+    "market_not_active",
+    "market_not_found",
+    "insufficient_liquidity",
+    "price_not_met",
+    "amount_too_small",
+    "insufficient_balance",
+    "insufficient_shares",
+)
+
+
+def fair_price(live: Live, market: dict) -> Decimal:
+    """Of UP, from how far the asset is from its start price."""
+    price = live.price(market["asset"]) or market["startPrice"]
+    chance = Decimal("0.5") + (price / market["startPrice"] - 1) * 250
+    return min(max(chance, Decimal("0.03")), Decimal("0.97")).quantize(Decimal("0.001"))
+
+
+def trade(exchange: Client, live: Live, market: dict) -> None:
+    """Sells what is dear or buys what is cheap, once."""
+    book, up = live.book(market["id"]), fair_price(live, market)
+    for outcome, fair in (("UP", up), ("DOWN", 1 - up)):
+        bid, ask = book.best_bid(outcome), book.best_ask(outcome)
+        shares = live.account.shares(market["id"], outcome)
+        if bid is not None and shares > 0 and bid.price >= fair + MARGIN:
+            shares = min(shares, bid.shares)
+            exchange.sell(market["id"], outcome, shares=shares, price=bid.price)
+            return
+        if ask is not None and shares < SHARES_MAX and ask.price <= fair - MARGIN:
+            exchange.buy(market["id"], outcome, amount=AMOUNT, price=ask.price)
+            return
+
+
+def main() -> None:
+    url, username, path = (sys.argv[1:] + DEFAULTS[len(sys.argv) - 1 :])[:3]
+    is_stopping = []
+    signal.signal(signal.SIGTERM, lambda *_: is_stopping.append(True))
+    with Client(url, retries=Retries(attempts=30, longest_wait=0.5)) as exchange:
+        exchange.sign_in(username, PASSWORD)
+        books = Books(exchange, path)
+        while not (is_stopping and books.is_flat()):
+            books.update(PAUSE_S)
+            if is_stopping:
+                continue
+            for market in list(books.live.markets.values()):
+                try:
+                    trade(exchange, books.live, market)
+                except ExchangeError as error:
+                    if error.code not in USUAL:
+                        raise
+        books.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1032 @@
+"""The client of the Quarter-Hour Exchange: one file, the standard library alone.
+
+    from quarter_hour import Client
+
+    with Client("http://127.0.0.1:3000") as exchange:
+        exchange.register("my-bot", "correct horse battery")
+        market = exchange.active_markets("BTC")[0]
+        print(exchange.buy(market["id"], "UP", amount=10)["status"])
+
+Answers are the exchange's own, as dictionaries; amounts in them are Decimal. Fields that a newer
+exchange adds do no harm.
+
+Always holds:
+- A change is executed at most once per call. Its idempotency key is made before the first attempt
+  and kept through all of them. A change without a key is sent again only if the exchange says that
+  it was not executed.
+- Everything happens in the thread that calls, and callbacks do not exist. With the package
+  websockets (10 or later), Live has one thread of its own, which only moves text.
+- Amounts are never binary fractions, neither here nor on the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import logging
+import queue
+import random
+import re
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from decimal import Decimal
+from importlib import import_module
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from urllib.parse import quote, urlencode, urlsplit
+
+try:
+    websockets: Any = import_module("websockets")
+except ImportError:  # Live polls.
+    websockets = None
+
+__version__ = "1.0.0"
+
+log = logging.getLogger("quarter_hour")
+
+#: Dollars, shares or a price: Decimal("0.495"), "0.495" or 5. A float means its shortest decimal.
+Amount = Union[Decimal, int, str, float]
+#: An answer of the exchange, or an operation of a batch.
+Fields = Dict[str, Any]
+
+_DOLLAR = Decimal(1)
+_ZERO = Decimal(0)
+#: The numbers of answers that are not amounts: times, sequences, and what is counted.
+_WHOLE = re.compile(
+    "(Ms|[sS]equence)$|^(batchOperations|bodyBytes|bookLevels|burst|cancelledOrders|deposits|epoch"
+    "|idempotencyKeys|last|openOrders|pageEntries|rank|referralCodes|referredUsers|ruleSet|trades"
+    "|tradesPerOrder|vaultDeposits)$"
+)
+
+
+class ExchangeError(Exception):
+    """The exchange answered with an error; nothing was executed."""
+
+    def __init__(self, code: str, message: str, details: Fields, status: int) -> None:
+        super().__init__(f"{code}: {message}")
+        #: One of the API's codes; "unknown" for an answer that is not the API's, as of a proxy.
+        self.code = code
+        #: Depends on the code: for insufficient_balance "required" and "available".
+        self.details = details
+        #: The HTTP status; 0 for an error of the stream.
+        self.status = status
+
+
+class NoAnswer(ConnectionError):
+    """There was no answer, even after all attempts."""
+
+    def __init__(self, message: str, may_be_executed: bool, key: Optional[str]) -> None:
+        super().__init__(message)
+        #: Whether the request may have been executed. Repeat it with the same idempotency key.
+        self.may_be_executed = may_be_executed
+        #: The key that was sent; None: none.
+        self.idempotency_key = key
+
+
+@dataclass(frozen=True)
+class Retries:
+    """When a request is sent again, and after how long. Times are in seconds."""
+
+    #: Sendings of one request, the first included.
+    attempts: int = 8
+    #: After this time an attempt counts as lost.
+    timeout: float = 10
+    #: The first wait; each further one is twice as long, less a random part of up to half.
+    first_wait: float = 0.1
+    #: The longest wait. If the exchange asks for a longer one, the call fails at once.
+    longest_wait: float = 30
+
+    def backoff(self, attempt: int) -> float:
+        longest: float = min(self.first_wait * 2 ** (attempt - 1), self.longest_wait)
+        return longest * random.uniform(0.5, 1)
+
+
+def decimal(amount: Amount) -> Decimal:
+    """The exact amount."""
+    value = amount if isinstance(amount, Decimal) else Decimal(str(amount))
+    if not value.is_finite():
+        raise ValueError(f"{amount} is not an amount")
+    return value
+
+
+def _optional(amount: Optional[Amount]) -> Optional[Decimal]:
+    return None if amount is None else decimal(amount)
+
+
+def _given(**fields: Any) -> Fields:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def dumps(value: Any) -> str:
+    """JSON with exact decimals."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(name)}:{dumps(value[name])}" for name in value) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(dumps, value)) + "]"
+    if isinstance(value, (Decimal, float)):
+        return format(decimal(value), "f")
+    return json.dumps(value)
+
+
+def _amounts(pairs: List[Tuple[str, Any]]) -> Fields:
+    """Whole amounts are decimals, too, so that dividing them is exact."""
+    return {
+        name: Decimal(value)
+        if type(value) is int and _WHOLE.search(name) is None
+        else value
+        for name, value in pairs
+    }
+
+
+def loads(text: Union[str, bytes]) -> Any:
+    """An answer of the exchange, or what `dumps` has written; its amounts are decimals."""
+    return json.loads(text, parse_float=Decimal, object_pairs_hook=_amounts)
+
+
+def _path(*parts: str) -> str:
+    return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+
+class Client:
+    """A connection to the exchange, for one thread at a time.
+
+    :param url: the exchange's address, with or without /api
+    :param token: of a user, or a named token; set it later with `token`
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:3000",
+        token: Optional[str] = None,
+        retries: Retries = Retries(),
+    ) -> None:
+        address = urlsplit(url)
+        if address.scheme not in ("http", "https") or address.hostname is None:
+            raise ValueError(f"{url} is not an address such as http://127.0.0.1:3000")
+        self._address = address
+        path = address.path.rstrip("/")
+        self._base = path if path.endswith("/api") else f"{path}/api"
+        self.url = f"{address.scheme}://{address.netloc}{self._base}"
+        self.token = token
+        #: Of the user; None: it was not needed yet.
+        self.user_id: Optional[str] = None
+        #: The sequence of the last change that was executed; Live.update waits for it.
+        self.changed_at = 0
+        self.retries = retries
+        self._connection: Optional[http.client.HTTPConnection] = None
+        self._used_at = 0.0
+        #: Whether the exchange may have got the last request.
+        self._is_sent = False
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    # Requests
+
+    def get(self, path: str, **query: Any) -> Fields:
+        """Any GET route of the API: get("/leaderboard", metric="volume")."""
+        return self.call("GET", path, query=query)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Fields] = None,
+        *,
+        query: Optional[Fields] = None,
+        key: Optional[str] = None,
+        client_sequence: Optional[int] = None,
+        repeat: str = "key",
+    ) -> Fields:
+        """Any route of the API, repeated until an answer comes that a repetition would not change.
+
+        :param key: the idempotency key of a change, 1 to 64 of A-Z a-z 0-9 _ - : . ; default: a
+            random one. Give your own, and save it first, to repeat a change after a crash.
+        :param client_sequence: in place of a key, a number that grows with each change of the
+            token. The change is not repeated, because its first answer is not remembered.
+        :param repeat: "key", "harmless": a repetition changes nothing, or "never"
+        """
+        headers = {}
+        is_safe = method == "GET" or repeat == "harmless"
+        if client_sequence is not None:
+            headers["Client-Sequence"] = str(client_sequence)
+            is_safe, key = False, None
+        elif method != "GET" and repeat == "key":
+            key = key or secrets.token_hex(16)
+            headers["Idempotency-Key"] = key
+            is_safe = True
+        if self.token is not None:
+            headers["X-User-Token"] = self.token
+        text = None if body is None else dumps(body).encode()
+        if text is not None:
+            headers["Content-Type"] = "application/json"
+        pairs = [(name, value) for name, value in (query or {}).items() if value is not None]
+        target = f"{self._base}{path}" + (f"?{urlencode(pairs)}" if pairs else "")
+        attempt = 1
+        while True:
+            error: Union[ExchangeError, NoAnswer]
+            asked: Optional[float] = None
+            try:
+                status, retry_after, answer = self._send(method, target, text, headers)
+                if status < 300:
+                    return self._executed(method, loads(answer) if answer else {})
+                error = _error(status, answer)
+                milliseconds = error.details.get("retryAfterMs")
+                asked = retry_after if milliseconds is None else float(milliseconds) / 1000
+                if error.code == "outcome_unknown":
+                    # A gateway has lost the leader: it is as if there were no answer.
+                    error = NoAnswer(str(error), True, key)
+            except (OSError, http.client.HTTPException) as lost:
+                may_be_executed = self._is_sent and method != "GET"
+                self.close()
+                error = NoAnswer(f"no answer to {method} {path}: {lost!r}", may_be_executed, key)
+            if attempt >= self.retries.attempts or not _is_temporary(error, is_safe):
+                raise error from None
+            if asked is not None and asked > self.retries.longest_wait:
+                raise error from None
+            wait = max(asked or 0, self.retries.backoff(attempt))
+            log.debug("%s; again in %.3f s", error, wait)
+            time.sleep(wait)
+            attempt += 1
+
+    def _send(
+        self, method: str, target: str, text: Optional[bytes], headers: Dict[str, str]
+    ) -> Tuple[int, Optional[float], bytes]:
+        now = time.monotonic()
+        # The exchange closes a connection 8 s after its last request.
+        if now - self._used_at > 6:
+            self.close()
+        self._used_at = now
+        self._is_sent = False
+        if self._connection is None:
+            is_https = self._address.scheme == "https"
+            kind = http.client.HTTPSConnection if is_https else http.client.HTTPConnection
+            host = self._address.hostname or ""
+            self._connection = kind(host, self._address.port, timeout=self.retries.timeout)
+            self._connection.connect()
+        self._is_sent = True
+        self._connection.request(method, target, text, headers)
+        response = self._connection.getresponse()
+        answer = response.read()
+        if response.status in (204, 304):
+            self.close()
+        seconds = response.getheader("Retry-After", "")
+        return response.status, float(seconds) if seconds.isdigit() else None, answer
+
+    def _executed(self, method: str, answer: Fields) -> Fields:
+        if method != "GET":
+            self.changed_at = max(self.changed_at, answer.get("sequence", 0))
+        return answer
+
+    def _own(self, *parts: str) -> str:
+        if self.user_id is None:
+            self.user_id = self.get("/auth/session")["userId"]
+        return _path("users", self.user_id, *parts)
+
+    # Signing in
+
+    def register(self, username: str, password: str, referral_code: Optional[str] = None) -> Fields:
+        """A new account. It is not sent again if it is unknown whether it was executed."""
+        body = _given(username=username, password=password, referralCode=referral_code)
+        return self._sign_in("/auth/register", body, "never")
+
+    def login(self, username: str, password: str) -> Fields:
+        body = {"username": username, "password": password}
+        return self._sign_in("/auth/login", body, "harmless")
+
+    def sign_in(self, username: str, password: str) -> Fields:
+        """Logs in, and registers a name that is new, also if an answer is lost."""
+        while True:
+            try:
+                return self.login(username, password)
+            except ExchangeError as error:
+                if error.code != "wrong_credentials":
+                    raise
+            try:
+                return self.register(username, password)
+            except NoAnswer as lost:
+                log.debug("%s", lost)
+
+    def _sign_in(self, path: str, body: Fields, repeat: str) -> Fields:
+        answer = self.call("POST", path, body, repeat=repeat)
+        self.token, self.user_id = answer["token"], answer["userId"]
+        return answer
+
+    # Markets
+
+    def active_markets(self, asset: Optional[str] = None) -> List[Fields]:
+        """The markets that trade now. None is open for a minute or so around a quarter hour."""
+        markets: List[Fields] = self.get("/markets/15m", asset=asset)["markets"]
+        return markets
+
+    def market(self, market_id: str) -> Fields:
+        return self.get(_path("markets", market_id))
+
+    def orderbook(self, market_id: str, depth: int = 20) -> Fields:
+        return self.get(_path("markets", "15m", market_id, "orderbook"), depth=depth)
+
+    def limits(self) -> Fields:
+        """Fee, sizes, maxima, and rate limits."""
+        return self.get("/limits")
+
+    # Orders
+
+    def buy(
+        self,
+        market_id: str,
+        outcome: str,
+        *,
+        amount: Optional[Amount] = None,
+        shares: Optional[Amount] = None,
+        price: Optional[Amount] = None,
+        key: Optional[str] = None,
+        client_sequence: Optional[int] = None,
+        **terms: Any,
+    ) -> Fields:
+        """Dollars to spend, at `price` or better if given; or shares, at `price` or better.
+
+        :param terms: the API's own fields, such as timeInForce="GTC", postOnly=True
+        """
+        order = _given(
+            outcome=outcome,
+            amount=_optional(amount),
+            shares=_optional(shares),
+            price=_optional(price),
+            **terms,
+        )
+        path = _path("markets", "15m", market_id, "buy")
+        return self.call("POST", path, order, key=key, client_sequence=client_sequence)
+
+    def sell(
+        self,
+        market_id: str,
+        outcome: str,
+        *,
+        shares: Amount,
+        price: Optional[Amount] = None,
+        key: Optional[str] = None,
+        client_sequence: Optional[int] = None,
+        **terms: Any,
+    ) -> Fields:
+        order = _given(outcome=outcome, shares=decimal(shares), price=_optional(price), **terms)
+        path = _path("markets", "15m", market_id, "sell")
+        return self.call("POST", path, order, key=key, client_sequence=client_sequence)
+
+    def claim(self, market_id: str, **options: Any) -> Fields:
+        """Collects what a resolved market owes."""
+        return self.call("POST", _path("markets", "15m", market_id, "claim"), {}, **options)
+
+    def cancel(self, market_id: str, order_id: str, **options: Any) -> Fields:
+        return self.call("DELETE", _path("markets", "15m", market_id, "orders", order_id), **options)
+
+    def cancel_all(self, market_id: Optional[str] = None, **options: Any) -> Fields:
+        """Cancels all your resting orders, in all markets or in one."""
+        query = {"marketId": market_id}
+        return self.call("DELETE", self._own("orders"), query=query, **options)
+
+    def amend(
+        self,
+        market_id: str,
+        order_id: str,
+        *,
+        shares: Optional[Amount] = None,
+        price: Optional[Amount] = None,
+        **options: Any,
+    ) -> Fields:
+        """Changes a resting order; `shares` includes what is filled."""
+        terms = _given(shares=_optional(shares), price=_optional(price))
+        path = _path("markets", "15m", market_id, "orders", order_id)
+        return self.call("PATCH", path, terms, **options)
+
+    def batch(self, operations: Sequence[Fields], atomic: bool = False, **options: Any) -> Fields:
+        """Up to 100 operations in order, with nothing between; `atomic`: all or none.
+
+        They are the API's own: {"op": "buy", "marketId": ..., "outcome": "UP", "amount": 5}
+        """
+        body: Fields = {"operations": list(operations)}
+        if atomic:
+            body["atomic"] = True
+        return self.call("POST", "/batch", body, **options)
+
+    def cancel_after(self, seconds: float, **options: Any) -> Fields:
+        """Cancels all your resting orders then, unless it is called again before; 0: never."""
+        body = {"timeoutMs": round(seconds * 1000)}
+        return self.call("PUT", self._own("cancel-after"), body, **options)
+
+    # The account
+
+    def balance(self) -> Fields:
+        return self.get(self._own("balance"))
+
+    def pages(self, path: str, name: str, **query: Any) -> Iterator[Fields]:
+        """The entries of all pages of a list: pages("/markets", "markets", status="resolved")."""
+        cursor = None
+        while True:
+            page = self.get(path, **{"limit": 200, **query, "cursor": cursor})
+            yield from page[name]
+            cursor = page["nextCursor"]
+            if cursor is None:
+                return
+
+    def positions(self) -> Iterator[Fields]:
+        """Open and claimable positions, newest market first."""
+        return self.pages(self._own("positions"), "positions")
+
+    def orders(self, **query: Any) -> Iterator[Fields]:
+        """Your orders, newest first; without a filter those that rest, oldest first."""
+        return self.pages(self._own("orders"), "orders", **query)
+
+    def trades(self, **query: Any) -> Iterator[Fields]:
+        return self.pages(self._own("trades"), "trades", **query)
+
+    def ledger(self, **query: Any) -> Iterator[Fields]:
+        """The statement: every change of your money and shares, newest first."""
+        return self.pages(self._own("ledger"), "entries", **query)
+
+    def live(self, saved: Optional[Fields] = None) -> Live:
+        """What changes: markets, books and your account. See Live."""
+        return Live(self, saved)
+
+
+def _error(status: int, text: bytes) -> ExchangeError:
+    try:
+        error = loads(text)["error"]
+        return ExchangeError(error["code"], error["message"], error.get("details", {}), status)
+    except (ValueError, KeyError, TypeError):
+        return ExchangeError("unknown", f"status {status}", {}, status)
+
+
+def _is_temporary(error: Union[ExchangeError, NoAnswer], is_safe: bool) -> bool:
+    """Whether a repetition may succeed and cannot execute the request twice."""
+    if isinstance(error, NoAnswer):
+        return is_safe or not error.may_be_executed
+    if error.status == 429 or error.details.get("executed") is False:
+        return True
+    return is_safe and error.status in (502, 503, 504)
+
+
+class Level(NamedTuple):
+    price: Decimal
+    shares: Decimal
+
+
+class Book:
+    """The order book of a market, at `sequence`.
+
+    Only the levels of UP are kept: a bid for DOWN at q is an offer of UP at 1 - q.
+    """
+
+    def __init__(self, market_id: str) -> None:
+        self.market_id = market_id
+        #: The journal sequence that the book is true at; 0: nothing has come yet.
+        self.sequence = 0
+        self._bids: Dict[Decimal, Decimal] = {}
+        self._asks: Dict[Decimal, Decimal] = {}
+
+    def _apply(self, data: Fields, is_whole: bool, sequence: int) -> None:
+        for side, kept in (("bids", self._bids), ("asks", self._asks)):
+            if is_whole:
+                kept.clear()
+            for level in data["UP"][side]:
+                kept[level["price"]] = level["shares"]
+                if not level["shares"]:
+                    del kept[level["price"]]
+        self.sequence = sequence
+
+    def levels(self, outcome: str, side: str) -> List[Level]:
+        """All levels of "bids" or "asks", best first."""
+        is_up = outcome == "UP"
+        kept = self._bids if (side == "bids") == is_up else self._asks
+        found = [Level(at if is_up else _DOLLAR - at, shares) for at, shares in kept.items()]
+        return sorted(found, reverse=side == "bids")
+
+    def best_bid(self, outcome: str) -> Optional[Level]:
+        """None: nobody bids."""
+        return next(iter(self.levels(outcome, "bids")), None)
+
+    def best_ask(self, outcome: str) -> Optional[Level]:
+        """None: nobody offers."""
+        return next(iter(self.levels(outcome, "asks")), None)
+
+
+class Change(NamedTuple):
+    """A change of the account's money, as the statement has it."""
+
+    sequence: int
+    #: As in the statement: grant, fill, fee, hold, release, claim, and so on.
+    cause: str
+    available: Decimal
+    held: Decimal
+
+
+@dataclass
+class Account:
+    """Your balance, resting orders and positions, at `sequence`."""
+
+    sequence: int = 0
+    available: Decimal = _ZERO
+    held: Decimal = _ZERO
+    #: By order id: orderId, clientOrderId, marketId, side, outcome, price, shares.
+    orders: Dict[str, Fields] = field(default_factory=dict)
+    #: By market id.
+    positions: Dict[str, List[Fields]] = field(default_factory=dict)
+
+    def shares(self, market_id: str, outcome: str) -> Decimal:
+        """Shares of an outcome, those offered for sale included."""
+        for position in self.positions.get(market_id, ()):
+            if position["outcome"] == outcome:
+                return Decimal(position["shares"])
+        return _ZERO
+
+    def claimable(self) -> List[str]:
+        """The markets that owe you money."""
+        return [
+            market_id
+            for market_id, outcomes in self.positions.items()
+            if any(position["status"] == "claimable" for position in outcomes)
+        ]
+
+    def saved(self) -> Fields:
+        """What Live continues from, also in another run of the program. `dumps` writes it."""
+        return {**self.__dict__, "orders": list(self.orders.values())}
+
+    def _rest(self, order: Fields, shares: Decimal) -> None:
+        names = ("orderId", "clientOrderId", "marketId", "side", "outcome", "price")
+        resting = {name: order[name] for name in names}
+        self.orders[order["orderId"]] = {**resting, "shares": shares}
+
+    def _apply_orders(self, event: Fields) -> None:
+        kind = event["type"]
+        if kind == "order_rested" or (kind == "order_amended" and event["keptPriority"]):
+            self._rest(event, event["shares"])
+        elif kind in ("order_cancelled", "order_amended"):
+            # One that is placed anew leaves the book; other events follow about where it goes.
+            self.orders.pop(event["orderId"], None)
+        elif kind == "fill" and event["role"] == "maker" and event["orderId"] in self.orders:
+            self.orders[event["orderId"]]["shares"] -= event["shares"]
+        if event.get("orderId") in self.orders and not self.orders[event["orderId"]]["shares"]:
+            del self.orders[event["orderId"]]
+
+
+def _held(event: Fields, value: Decimal) -> List[Tuple[str, Decimal, Decimal]]:
+    """Resting orders to buy hold money; those to sell hold shares."""
+    if event["side"] == "SELL" or not value:
+        return []
+    return [("hold" if value > 0 else "release", -value, value)]
+
+
+def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
+    """What an event does to available and held money, by cause; None: it is unknown."""
+    kind = event["type"]
+    if kind == "order_rested":
+        return _held(event, event["price"] * event["shares"])
+    if kind == "order_cancelled":
+        return _held(event, -event["price"] * event["shares"])
+    if kind == "order_amended":
+        left = event["shares"] if event["keptPriority"] else _ZERO
+        return _held(event, (left - event["oldShares"]) * event["oldPrice"])
+    if kind == "fill":
+        value = event["value"] if event["side"] == "SELL" else -event["value"]
+        if event["role"] == "maker" and event["side"] == "BUY":
+            return [("fill", _ZERO, value)]
+        return [("fill", value, _ZERO), ("fee", -event["fee"], _ZERO)]
+    if kind == "claimed":
+        paid = [("claim", event["payout"]), ("refund", event["refundedFees"])]
+    elif kind == "deposited":
+        paid = [("grant" if event["source"] == "grant" else "deposit", event["amount"])]
+    elif kind == "unstaked":
+        paid = [("unstake", event["amount"]), ("yield", event["yield"])]
+    elif kind == "yield_claimed":
+        paid = [("yield", event["yield"])]
+    elif kind == "referral_earned":
+        paid = [("referral", event["amount"])]
+    elif kind in ("withdrawn", "staked"):
+        paid = [("withdrawal" if kind == "withdrawn" else "stake", -event["amount"])]
+    elif kind in ("user_frozen", "cancel_after_fired", "position_settled", "points_credited"):
+        paid = []
+    else:
+        return None
+    return [(cause, amount, _ZERO) for cause, amount in paid]
+
+
+class _Socket:
+    """A thread that moves text from and to the stream, and connects again after a loss."""
+
+    OPEN, LOST = object(), object()
+
+    def __init__(self, url: str, retries: Retries) -> None:
+        #: OPEN and the connection; then messages; then LOST and the close code. An exception: the
+        #: thread has ended.
+        self.received: queue.Queue[Tuple[object, Any]] = queue.Queue()
+        self._url, self._retries = url, retries
+        self._loop = asyncio.new_event_loop()
+        self._task = self._loop.create_task(self._run())
+        # It does not keep a program alive.
+        self._thread = threading.Thread(target=self._follow, name="quarter-hour", daemon=True)
+        self._thread.start()
+
+    def send(self, connection: Any, text: str) -> None:
+        """Does nothing if the connection is lost: what it asked for is asked again."""
+        asyncio.run_coroutine_threadsafe(self._send(connection, text), self._loop)
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+            self._thread.join(self._retries.timeout)
+
+    def _follow(self) -> None:
+        try:
+            self._loop.run_until_complete(self._task)
+        except asyncio.CancelledError:
+            self._loop.close()
+        except Exception as error:
+            self.received.put((error, None))
+
+    async def _run(self) -> None:
+        failures = 0
+        while True:
+            code = None
+            try:
+                async with websockets.connect(self._url, max_size=None, max_queue=None) as stream:
+                    self.received.put((self.OPEN, stream))
+                    async for text in stream:
+                        failures = 0
+                        self.received.put((text, None))
+            except (OSError, EOFError, asyncio.TimeoutError, websockets.WebSocketException) as lost:
+                code = getattr(getattr(lost, "rcvd", None), "code", None)
+                log.debug("stream: %r", lost)
+            self.received.put((self.LOST, code))
+            failures += 1
+            await asyncio.sleep(min(self._retries.backoff(failures), 5))
+
+    @staticmethod
+    async def _send(connection: Any, text: str) -> None:
+        try:
+            await connection.send(text)
+        except websockets.WebSocketException:
+            pass
+
+
+@dataclass
+class _Channel:
+    name: str
+    #: The number of the last message; None: begin with a snapshot.
+    place: Optional[int] = None
+    #: Whether deltas are in order; False: until a snapshot or the continuation.
+    is_live: bool = False
+    #: Heartbeats for which the exchange may still be sending what was missed.
+    patience: int = 0
+
+
+class Live:
+    """The active markets, books and your account, kept up to date by `update`.
+
+    With the package websockets it streams, else it polls: `mode` says which. Both show the same;
+    the stream sees every state between, a poll those that there are when it looks.
+
+    :param saved: `Account.saved()` of an earlier run, to miss no change since; {} is the beginning
+        of the account. None: from now on.
+    """
+
+    def __init__(self, client: Client, saved: Optional[Fields] = None, poll: bool = False) -> None:
+        self._client = client
+        self.mode = "poll" if poll or websockets is None else "stream"
+        log.info("live: %s", self.mode)
+        #: The active ones, by id.
+        self.markets: Dict[str, Fields] = {}
+        #: None without a token.
+        self.account: Optional[Account] = None
+        #: How often changes were missed; the account is right nevertheless.
+        self.gaps = 0
+        self._prices: Dict[str, Optional[Decimal]] = {}
+        self._books: Dict[str, Book] = {}
+        self._changes: List[Change] = []
+        self._channels: Dict[str, _Channel] = {}
+        self._socket: Optional[_Socket] = None
+        #: None: there is none.
+        self._connection: Any = None
+        #: All of the account up to here has come.
+        self._sequence = 0
+        self._looked_at = time.monotonic()
+        if client.token is not None:
+            kept: Fields = dict(saved or {})
+            kept["orders"] = {order["orderId"]: order for order in kept.get("orders", ())}
+            self.account = Account(**kept)
+        #: The account is complete up to here; None: it begins with what there is.
+        self._since = None if saved is None or self.account is None else self.account.sequence
+        if self.mode == "poll":
+            self._look()
+            return
+        self._socket = _Socket(f"{client.url.replace('http', 'ws', 1)}/stream", client.retries)
+        self._follow("markets")
+        if self.account is not None:
+            self._follow("user", self._since)
+        self._wait_for(self._is_complete)
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+    def book(self, market_id: str) -> Book:
+        """The book of a market, followed from the first call until the market ends."""
+        book = self._books.get(market_id)
+        if book is None:
+            book = self._books[market_id] = Book(market_id)
+            if self._socket is None:
+                self._look_at_book(book)
+            else:
+                self._follow(f"book:{market_id}")
+                self._wait_for(self._is_complete)
+        return book
+
+    def price(self, asset: str) -> Optional[Decimal]:
+        """The price of an asset, in dollars; None before the first."""
+        if asset not in self._prices:
+            self._prices[asset] = None
+            if self._socket is not None:
+                self._follow(f"prices:{asset}")
+                self._wait_for(self._is_complete)
+        if self._socket is None:
+            for market in self.markets.values():
+                if market["asset"] == asset:
+                    self._prices[asset] = market["assetPrice"]
+        return self._prices[asset]
+
+    def update(self, seconds: float = 1.0) -> List[Change]:
+        """Waits for news, but no longer than so many seconds, and takes all that there is.
+
+        It includes what you were told before: an order that `buy` has answered is in the account.
+
+        :return: the changes of your money since the last call, in order
+        """
+        if self._socket is None:
+            time.sleep(max(0.0, self._looked_at + seconds - time.monotonic()))
+            self._look()
+        else:
+            self._receive(seconds)
+            if self.account is not None:
+                self._wait_for(lambda: self._sequence >= self._client.changed_at, ask=True)
+        changes, self._changes = self._changes, []
+        return changes
+
+    # The stream
+
+    def _wait_for(self, is_reached: Callable[[], bool], ask: bool = False) -> None:
+        retries = self._client.retries
+        give_up_at = time.monotonic() + retries.timeout * retries.attempts
+        while not is_reached():
+            if time.monotonic() > give_up_at:
+                raise NoAnswer("the stream does not answer", False, None)
+            if not self._receive(0.1) and ask:
+                # Not every change sends a message; the answer says that there is none.
+                self._send({"op": "ping"})
+
+    def _is_complete(self) -> bool:
+        return all(channel.is_live for channel in self._channels.values())
+
+    def _receive(self, seconds: float) -> bool:
+        """Returns whether there was anything."""
+        assert self._socket is not None
+        received, is_news = self._socket.received, False
+        try:
+            message = received.get(timeout=seconds)
+            while True:
+                is_news = True
+                self._take(*message)
+                message = received.get_nowait()
+        except queue.Empty:
+            return is_news
+
+    def _take(self, what: object, of: Any) -> None:
+        if isinstance(what, Exception):
+            raise what
+        if what is _Socket.OPEN:
+            self._connection = of
+            if self._client.token is not None:
+                self._send({"op": "auth", "id": "auth", "token": self._client.token})
+            for channel in list(self._channels.values()):
+                self._begin(channel)
+        elif what is _Socket.LOST:
+            self._connection = None
+            for channel in self._channels.values():
+                channel.is_live = False
+            if of in (4001, 4002):
+                code = "token_revoked" if of == 4001 else "token_expired"
+                raise ExchangeError(code, "sign in again", {}, 401)
+        else:
+            self._read(loads(str(what)))
+
+    def _send(self, message: Fields) -> None:
+        if self._socket is not None and self._connection is not None:
+            self._socket.send(self._connection, dumps(message))
+
+    def _follow(self, name: str, place: Optional[int] = None) -> None:
+        channel = self._channels[name] = _Channel(name, place)
+        self._begin(channel)
+
+    def _begin(self, channel: _Channel) -> None:
+        channel.is_live = False
+        if channel.place is None:
+            self._send({"op": "subscribe", "channels": [channel.name]})
+        else:
+            self._send({"op": "resume", "channel": channel.name, "after": channel.place})
+
+    def _read(self, message: Fields) -> None:
+        kind = message["type"]
+        channel = self._channels.get(message.get("channel", ""))
+        if kind == "pong":
+            if self._channels["user"].is_live:
+                self._sequence = message["sequence"]
+        elif kind == "heartbeat":
+            self._compare(message["channels"])
+        elif kind == "error":
+            self._refused(message, channel)
+        elif channel is None:
+            return
+        elif kind in ("snapshot", "delta"):
+            self._deliver(channel, message)
+        elif kind == "resumed":
+            channel.is_live, channel.patience = True, 3
+        elif kind == "replayed":
+            channel.place = max(channel.place or 0, message["channelSequence"])
+            channel.patience = 0
+            self._sequence = message["sequence"]
+        elif kind == "gap":
+            channel.place = None
+            if channel.name == "user":
+                self.gaps += 1
+        elif kind == "closed":
+            del self._channels[channel.name]
+
+    def _deliver(self, channel: _Channel, message: Fields) -> None:
+        number, is_whole = message["channelSequence"], message["type"] == "snapshot"
+        if not is_whole:
+            if not channel.is_live:
+                return
+            last = channel.place
+            if last is not None and (number <= last or message["previousSequence"] > last):
+                self._begin(channel)
+                return
+        channel.is_live, channel.place = True, number
+        data, sequence = message["data"], message["sequence"]
+        kind, _, of = channel.name.partition(":")
+        if kind == "book":
+            self._books[of]._apply(data, is_whole, sequence)
+        elif kind == "prices":
+            self._prices[of] = data["price"]
+        elif kind == "user":
+            self._sequence = sequence
+            if not self._apply_account(data, is_whole, sequence):
+                self.gaps += 1
+                channel.place = None
+                self._begin(channel)
+        elif is_whole:
+            self._enter_markets(data["markets"])
+        else:
+            for change in data["changes"]:
+                self._change_market(change["marketId"], change["market"])
+
+    def _compare(self, numbers: Dict[str, int]) -> None:
+        """A heartbeat has each channel's last number: a higher one than ours was missed."""
+        for channel in self._channels.values():
+            number = numbers.get(channel.name)
+            channel.patience -= 1
+            if number is None or channel.patience >= 0:
+                continue
+            if not channel.is_live or number > (channel.place or number):
+                self._begin(channel)
+
+    def _refused(self, message: Fields, channel: Optional[_Channel]) -> None:
+        error = ExchangeError(message["code"], message["message"], message.get("details", {}), 0)
+        if channel is None:
+            if message.get("id") == "auth":
+                raise error
+            log.warning("stream: %s", error)
+            return
+        _, _, of = channel.name.partition(":")
+        if error.code in ("rate_limited", "unavailable"):
+            time.sleep(float(error.details.get("retryAfterMs", 1000)) / 1000)
+            self._begin(channel)
+            return
+        is_known = of in self._books and self._books[of].sequence > 0
+        del self._channels[channel.name]
+        self._change_market(of, None)
+        # A known one was closed while the connection was lost.
+        if error.code != "market_not_found" or not is_known:
+            raise error
+
+    def _apply_account(self, data: Fields, is_whole: bool, sequence: int) -> bool:
+        """Returns False if the account is not certain any more and needs a snapshot."""
+        account, is_known = self.account, True
+        assert account is not None
+        available, held = account.available, account.held
+        if is_whole:
+            account.orders.clear()
+            account.positions.clear()
+            for order in data["orders"]:
+                account._rest(order, order["shares"])
+        for event in data.get("events", ()):
+            money = _money(event)
+            is_known = is_known and money is not None
+            for cause, free, kept in money or ():
+                available, held = available + free, held + kept
+                if free or kept:
+                    self._changes.append(Change(sequence, cause, free, kept))
+            account._apply_orders(event)
+        for position in data["positions"]:
+            account.positions[position["marketId"]] = position["outcomes"]
+            if not position["outcomes"]:
+                del account.positions[position["marketId"]]
+        balance = data["balance"]
+        account.sequence = sequence
+        account.available, account.held = balance["available"], balance["held"]
+        is_equal = (available, held) == (account.available, account.held)
+        return is_known and (is_whole or is_equal)
+
+    # Markets
+
+    def _enter_markets(self, markets: List[Fields]) -> None:
+        active = {market["id"]: market for market in markets}
+        for market_id in self.markets.keys() - active.keys():
+            self._change_market(market_id, None)
+        self.markets.update(active)
+
+    def _change_market(self, market_id: str, market: Optional[Fields]) -> None:
+        if market is not None and market["status"] == "active":
+            self.markets[market_id] = market
+            return
+        self.markets.pop(market_id, None)
+        self._books.pop(market_id, None)
+        if self._channels.pop(f"book:{market_id}", None) is not None:
+            self._send({"op": "unsubscribe", "channels": [f"book:{market_id}"]})
+
+    # Polling
+
+    def _look(self) -> None:
+        self._looked_at = time.monotonic()
+        self._enter_markets(self._client.active_markets())
+        for book in list(self._books.values()):
+            self._look_at_book(book)
+        while self.account is not None and not self._look_at_account(self.account):
+            pass
+
+    def _look_at_book(self, book: Book) -> None:
+        answer = self._client.orderbook(book.market_id, depth=999)
+        book._apply(answer, True, answer["sequence"])
+
+    def _look_at_account(self, account: Account) -> bool:
+        """Returns False if it changed meanwhile."""
+        orders, at = self._list("orders")
+        positions, also_at = self._list("positions")
+        sequence = min(at, also_at)
+        newest: Fields = {"available": _ZERO, "held": _ZERO}
+        changes: List[Change] = []
+        for number, entry in enumerate(self._client.ledger()):
+            if entry["sequence"] > sequence:
+                return False
+            if number == 0:
+                newest = entry["balance"]
+            if self._since is None or entry["sequence"] <= self._since:
+                break
+            if entry["available"] or entry["held"]:
+                money = entry["cause"], entry["available"], entry["held"]
+                changes.insert(0, Change(entry["sequence"], *money))
+        account.sequence = self._since = sequence
+        account.available, account.held = newest["available"], newest["held"]
+        account.orders.clear()
+        account.positions.clear()
+        for order in orders:
+            account._rest(order, order["shares"])
+        for position in positions:
+            account.positions.setdefault(position["marketId"], []).append(position)
+        self._changes += changes
+        return True
+
+    def _list(self, name: str) -> Tuple[List[Fields], int]:
+        """All of a list of the account, and the sequence from which on it is true."""
+        found: List[Fields] = []
+        query: Fields = {"limit": 200}
+        sequence = 0
+        while True:
+            page = self._client.get(self._client._own(name), **query)
+            found += page[name]
+            sequence = sequence or page["sequence"]
+            query["cursor"] = page["nextCursor"]
+            if query["cursor"] is None:
+                return found, sequence
