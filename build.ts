@@ -11,6 +11,7 @@ import { join } from 'node:path';
 const ROOT = import.meta.dirname;
 const FOLDERS = ['engine', 'persistence', 'gateway', 'bench'];
 const FILES = [
+  'README.md',
   'build.ts',
   'package-lock.json',
   'rolldown.config.ts',
@@ -49,6 +50,7 @@ if (!existsSync(INPUTS) || readFileSync(INPUTS, 'utf8') !== now) {
     run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
     run('node_modules/rolldown/bin/cli.mjs', '--config');
     run('dist/gateway/site/build.js');
+    run('dist/gateway/downloads/build.js');
   } catch {
     // The compiler has said what is wrong.
     process.exit(1);

@@ -18,6 +18,7 @@ import { fingerprint, readSecrets, sessionSecrets } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
 import { contractFiles } from './contract/serve.js';
+import { downloads } from './downloads/serve.js';
 import { Ending, STOP_MS } from './ending.js';
 import { Overload } from './fair-use/overload.js';
 import type { Gateway } from './http/gateway.js';
@@ -115,6 +116,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const warmUp = () => {
     contractFiles(routesOf(config), programVersion(), config.stream);
     siteFiles();
+    downloads();
   };
   const onLost = fail;
   const locked = await lockData({ config, log, onLost, startFollower: follow, warmUp, signal });

@@ -9,6 +9,7 @@ import { AccessKeys } from './auth/access-keys.js';
 import { Passwords } from './auth/passwords.js';
 import type { Config } from './config.js';
 import { serveContract } from './contract/serve.js';
+import { serveDownloads } from './downloads/serve.js';
 import type { AddressKey } from './fair-use/addresses.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
@@ -91,6 +92,7 @@ export class Servers {
     this.open.mount((router) => {
       this.stream.attach(router);
       serveContract(router, this.routes, gateway, config.stream);
+      serveDownloads(router, gateway);
       serveSite(router, gateway);
     });
   }

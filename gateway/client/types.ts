@@ -6,7 +6,6 @@
  */
 import type { z } from 'zod';
 import type { ErrorBody } from '../http/errors.js';
-import type { DecimalBrand } from '../json/decimal.js';
 import type * as accountHistory from '../resources/account-history/schemas.js';
 import type * as accounts from '../resources/accounts/schemas.js';
 import type * as batches from '../resources/batch/schemas.js';
@@ -20,14 +19,7 @@ import type * as signIn from '../resources/sign-in/schemas.js';
 import type * as statuses from '../resources/status/schemas.js';
 import type * as vault from '../resources/vault/schemas.js';
 import type { Amount } from './amounts.js';
-
-/** Without the mark that the exchange's own code puts on decimals. */
-type Plain<Value> = Value extends DecimalBrand
-  ? number
-  : Value extends object
-    ? { [Key in keyof Value]: Plain<Value[Key]> }
-    : Value;
-export type Answer<Schema extends z.ZodType> = Plain<z.output<Schema>>;
+import type { Answer, Plain } from './answer.js';
 
 export type OutcomeName = 'UP' | 'DOWN';
 export type SideName = 'BUY' | 'SELL';

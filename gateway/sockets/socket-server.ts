@@ -4,6 +4,7 @@
  */
 import type { Config } from '../config.js';
 import { serveContract } from '../contract/serve.js';
+import { serveDownloads } from '../downloads/serve.js';
 import type { ConnectionCap } from '../fair-use/connections.js';
 import type { UnsentAnswers } from '../http/answers/unsent-answers.js';
 import type { Gateway } from '../http/gateway.js';
@@ -55,6 +56,7 @@ export class SocketServer {
       () => this.counts.sum('refusedCongested'),
     );
     serveContract(this.threads, routes, handing, config.stream);
+    serveDownloads(this.threads, handing);
     serveSite(this.threads, handing);
   }
 

@@ -7,11 +7,14 @@ export class FairPrice {
   /** Dollars, by asset. */
   private readonly prices = new Map<string, number>();
 
-  constructor(
-    private readonly stream: Stream,
-    /** Ticks of a move by the whole start price. */
-    private readonly slope: number,
-  ) {}
+  private readonly stream: Stream;
+  /** Ticks of a move by the whole start price. */
+  private readonly slope: number;
+
+  constructor(stream: Stream, slope: number) {
+    this.stream = stream;
+    this.slope = slope;
+  }
 
   /** Follows the price of an asset; once is enough. */
   follow(asset: string): void {

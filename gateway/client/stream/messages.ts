@@ -2,7 +2,7 @@
  * The messages of the stream's channels, as types of their schemas. PROTOCOL.md explains them.
  */
 import type { CHANNEL_DATA } from '../../stream/server-messages.js';
-import type { Answer } from '../types.js';
+import type { Answer } from '../answer.js';
 
 /** What snapshots and deltas of each kind of channel hold. */
 export type ChannelData = {

@@ -1,18 +1,18 @@
 /**
- * The client as a package: another package imports `quarter-hour-exchange/client`, type-checks and
- * runs; bundlers leave out what is not used, and nothing of it needs Node.js.
+ * The npm package of the client as a stranger has it: installed from a running exchange into an
+ * empty folder. It compiles strictly, trades with each Node.js that is here, is small, and a bundle
+ * leaves out what is not used.
  */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Api, Stream } from '../../../gateway/client/index.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
 import { ROOT } from '../../support/sources.js';
 
@@ -23,12 +23,21 @@ const TSC = join(
 );
 
 const PROGRAM = `
-import { Api, buy, followAccount, isRefusal, register, Stream, toMicros } from 'quarter-hour-exchange/client';
+import { Api, buy, followAccount, isRefusal, register, Stream, toMicros } from 'quarter-hour-client';
 
-const [url = '', marketId = ''] = process.argv.slice(2);
+const [url = '', marketId = '', username = ''] = process.argv.slice(2);
 const api = new Api({ url });
-const { token, userId } = await register(api, { username: 'consumer', password: 'correct horse battery' });
+const { token } = await register(api, { username, password: 'correct horse battery' });
 api.token = token;
+let complaint = null;
+if (!('WebSocket' in globalThis)) {
+  try {
+    new Stream(api);
+  } catch (error) {
+    complaint = \`\${error}\`;
+  }
+  Object.assign(globalThis, await import('ws' as string));
+}
 const stream = new Stream(api);
 const available = await new Promise<number>((resolve) => {
   followAccount(stream, { onChange: ({ availableMicros }) => resolve(availableMicros) });
@@ -43,7 +52,7 @@ const order = { outcome: 'UP', shares: '0.001', price: '0.5', timeInForce: 'GTC'
 const receipt = await buy(api, marketId, order);
 const held: number = toMicros(receipt.balance.held);
 stream.close();
-console.log(JSON.stringify({ userId, available, code, held, status: receipt.status }));
+console.log(JSON.stringify({ complaint, available, code, held, status: receipt.status }));
 
 export function notCompiled(): void {
   // @ts-expect-error there is no such outcome
@@ -68,7 +77,7 @@ const rules = (more: object) => ({
     outDir: 'built',
     ...more,
   },
-  include: ['program.ts'],
+  include: ['*.mts'],
 });
 const NODE = rules({
   lib: ['ES2022'],
@@ -76,8 +85,9 @@ const NODE = rules({
   moduleResolution: 'NodeNext',
   types: ['node'],
 });
-/** Without the types of Node.js, as in a page. */
+/** Without the types of Node.js, as in a page. Those of the package are checked, too. */
 const BROWSER = rules({
+  skipLibCheck: false,
   lib: ['ES2022', 'DOM', 'DOM.Iterable'],
   module: 'ESNext',
   moduleResolution: 'Bundler',
@@ -90,11 +100,13 @@ let folder: string;
 beforeAll(async () => {
   server = await TestServer.withMarket();
   folder = await mkdtemp(join(tmpdir(), 'consumer-'));
-  await mkdir(join(folder, 'node_modules/@types'), { recursive: true });
-  await symlink(ROOT, join(folder, 'node_modules/quarter-hour-exchange'));
-  const types = join(ROOT, 'node_modules/@types/node');
-  await symlink(types, join(folder, 'node_modules/@types/node'));
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+  const address = `${server.api.url}/client/quarter-hour-client.tgz`;
+  const command = ['install', '--no-audit', '--no-fund', '--no-update-notifier', address];
+  await run('npm', command, { cwd: folder });
+  // What a stranger installs from a registry: the types of Node.js and, for Node.js 20, ws.
+  await mkdir(join(folder, 'node_modules/@types'));
+  for (const name of ['@types/node', 'ws'])
+    await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
 });
 afterAll(async () => {
   await rm(folder, { recursive: true });
@@ -102,34 +114,68 @@ afterAll(async () => {
 });
 
 async function compile(program: string, options: object): Promise<void> {
-  await writeFile(join(folder, 'program.ts'), program);
+  await writeFile(join(folder, 'program.mts'), program);
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(options));
   const compiled = await run(process.execPath, [TSC, '-p', folder]).catch((error) => error);
   expect(compiled.stdout).toBe('');
 }
 
-describe('another package', () => {
-  test('type-checks strictly with the client, and trades', async () => {
+/** One Node.js for each version in the path, from 20 on: that of this process is always there. */
+async function nodes(): Promise<Map<string, string>> {
+  const found = new Map([[process.version, process.execPath]]);
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    const program = join(folder, 'node');
+    if (!existsSync(program)) continue;
+    const version = (await run(program, ['--version'])).stdout.trim();
+    if (Number.parseInt(version.slice(1), 10) >= 20) found.set(version, program);
+  }
+  return found;
+}
+
+describe('a stranger', () => {
+  test('gets a small package without dependencies', async () => {
+    const installed = join(folder, 'node_modules/quarter-hour-client');
+    const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+    expect(dependencies).toBeUndefined();
+    expect((await readdir(installed)).sort()).toEqual([
+      'LICENSE',
+      'README.md',
+      'index.d.ts',
+      'index.js',
+      'package.json',
+    ]);
+    expect(readFileSync(join(installed, 'index.d.ts'), 'utf8')).not.toMatch(/\bimport\b|\bzod\b/);
+    expect(statSync(join(ROOT, 'dist/downloads/quarter-hour-client.tgz')).size).toBeLessThan(
+      25_000,
+    );
+  });
+
+  test('type-checks strictly with it, and trades with each Node.js that is here', async () => {
     await compile(PROGRAM, NODE);
-    const program = join(folder, 'built/program.js');
-    const { stdout } = await run(process.execPath, [program, `${server.api.url}/api`, MARKET]);
-    expect(JSON.parse(stdout)).toMatchObject({
-      available: 10_000_000_000,
-      code: 'insufficient_liquidity',
-      held: 500,
-      status: 'resting',
-    });
+    const program = join(folder, 'built/program.mjs');
+    const versions = await nodes();
+    for (const [version, node] of versions) {
+      const args = [program, `${server.api.url}/api`, MARKET, `stranger-${version.slice(1, 3)}`];
+      const { stdout } = await run(node, args);
+      expect(JSON.parse(stdout), version).toEqual({
+        complaint: version.startsWith('v20') ? expect.stringContaining('package ws') : null,
+        available: 10_000_000_000,
+        code: 'insufficient_liquidity',
+        held: 500,
+        status: 'resting',
+      });
+    }
+    process.stdout.write(`the package trades on Node.js ${[...versions.keys()].join(', ')}\n`);
   });
 
   test('runs the example of the README, also twice', async () => {
     const [, example] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))!;
-    const here = example!.replace('http://127.0.0.1:3000', server.api.url);
-    await compile(`${here}stream.close();\n`, NODE);
+    await compile(example!.replace('http://127.0.0.1:3000', server.api.url), NODE);
     const { token } = await server.register('maker');
     for (let i = 0; i < 2; i++) {
       const offer = { outcome: 'DOWN', shares: 100, price: 0.5, timeInForce: 'GTC' };
       await server.api.post(`/markets/15m/${MARKET}/buy`, offer, token);
-      const { stdout } = await run(process.execPath, [join(folder, 'built/program.js')]);
+      const { stdout } = await run(process.execPath, [join(folder, 'built/program.mjs')]);
       expect(stdout).toContain('filled [');
     }
   });
@@ -156,23 +202,14 @@ describe('a bundle', () => {
   }
 
   test('of everything is small, and of one route much smaller', async () => {
-    const everything = await bundled("export * from 'quarter-hour-exchange/client';");
+    const everything = await bundled("export * from 'quarter-hour-client';");
     expect(everything.bytes).toBeLessThan(8_000);
     const one = await bundled(
-      "import { Api, time } from 'quarter-hour-exchange/client'; console.log(await time(new Api()));",
+      "import { Api, time } from 'quarter-hour-client'; console.log(await time(new Api()));",
     );
     expect(one.bytes).toBeLessThan(2_500);
     expect(one.text).not.toMatch(/vaults|leaderboard|WebSocket/);
     for (const { text } of [everything, one])
       expect(text).not.toMatch(/\bimport\b|\bprocess\b|\bBuffer\b/);
   });
-});
-
-test('a stream says what to pass where there is no global WebSocket, as on Node.js 20', () => {
-  vi.stubGlobal('WebSocket', undefined);
-  try {
-    expect(() => new Stream(new Api({ url: 'http://127.0.0.1:1/api' }))).toThrow(/package ws/);
-  } finally {
-    vi.unstubAllGlobals();
-  }
 });

@@ -1,0 +1,11 @@
+/** What a schema of the exchange means for a client. */
+import type { z } from 'zod';
+import type { DecimalBrand } from '../json/decimal.js';
+
+/** Without the mark that the exchange's own code puts on decimals. */
+export type Plain<Value> = Value extends DecimalBrand
+  ? number
+  : Value extends object
+    ? { [Key in keyof Value]: Plain<Value[Key]> }
+    : Value;
+export type Answer<Schema extends z.ZodType> = Plain<z.output<Schema>>;

@@ -1,0 +1,153 @@
+/**
+ * Builds what client authors download into dist/downloads: the npm package of gateway/client, the
+ * client in Python with its examples, and the page that lists them. Part of `npm run build`; its
+ * packages are needed only here.
+ *
+ * Always holds: the package depends on nothing, and neither do its types: what gateway/client
+ * derives from the exchange's schemas is written out. The same source gives the same bytes.
+ */
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
+import ts from 'typescript';
+import { programFolder, programVersion } from '../../persistence/storage/program-folder.js';
+
+const ROOT = fileURLToPath(programFolder());
+const CLIENT = join(ROOT, 'gateway/client');
+const OUT = join(ROOT, 'dist/downloads');
+const PACKAGE = join(OUT, 'package');
+const DECLARATIONS = join(OUT, 'declarations');
+const NAME = 'quarter-hour-client';
+
+/** Types that are made of the exchange's schemas. */
+const DERIVED = /\b(Answer|Plain|typeof)\b/;
+const FORM =
+  ts.NodeBuilderFlags.InTypeAlias |
+  ts.NodeBuilderFlags.NoTruncation |
+  ts.NodeBuilderFlags.MultilineObjectLiterals;
+
+/** Writes the declarations of each file of the client, with derived types written out. */
+function writeDeclarations(): void {
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
+  const { compilerOptions } = config;
+  const { options } = ts.parseJsonConfigFileContent({ compilerOptions, files: [] }, ts.sys, ROOT);
+  const program = ts.createProgram([join(CLIENT, 'index.ts')], {
+    ...options,
+    declaration: true,
+    emitDeclarationOnly: true,
+  });
+  const checker = program.getTypeChecker();
+  // Seen from a file that imports nothing, no alias can be named: each is written out.
+  const elsewhere = program.getSourceFile(join(CLIENT, 'amounts.ts'));
+  const { factory } = ts;
+  const writeOut: ts.CustomTransformerFactory = (context) => ({
+    transformBundle: (bundle) => bundle,
+    transformSourceFile: (file) =>
+      ts.visitEachChild(
+        file,
+        (node) => {
+          if (ts.isImportDeclaration(node) && leavesClient(file, node)) return undefined;
+          if (!ts.isTypeAliasDeclaration(node) || node.typeParameters) return node;
+          const source = ts.getOriginalNode(node, ts.isTypeAliasDeclaration);
+          if (!DERIVED.test(source.getText())) return node;
+          const type = checker.typeToTypeNode(checker.getTypeAtLocation(source), elsewhere, FORM)!;
+          return factory.updateTypeAliasDeclaration(
+            node,
+            node.modifiers,
+            node.name,
+            undefined,
+            type,
+          );
+        },
+        context,
+      ),
+  });
+  for (const file of program.getSourceFiles().filter(({ fileName }) => isOfClient(fileName)))
+    program.emit(
+      file,
+      (_, text) => {
+        const path = join(DECLARATIONS, relative(CLIENT, file.fileName).replace(/ts$/, 'd.ts'));
+        ts.sys.writeFile(path, text);
+      },
+      undefined,
+      true,
+      { afterDeclarations: [writeOut] },
+    );
+}
+
+function isOfClient(path: string): boolean {
+  return path.startsWith(`${CLIENT}/`);
+}
+
+/** Whether it imports what is not in the package. */
+function leavesClient(file: ts.SourceFile, { moduleSpecifier }: ts.ImportDeclaration): boolean {
+  const { text } = moduleSpecifier as ts.StringLiteral;
+  return !text.startsWith('.') || !isOfClient(join(file.fileName, '..', text));
+}
+
+async function writeModule(): Promise<void> {
+  const code = await rolldown({ input: join(CLIENT, 'index.ts'), platform: 'neutral' });
+  await code.write({ file: join(PACKAGE, 'index.js'), comments: false });
+  const input = join(DECLARATIONS, 'index.d.ts');
+  const types = await rolldown({ input, plugins: [dts({ dtsOnly: true })] });
+  await types.write({ dir: PACKAGE });
+}
+
+/** What every client needs to know first: a part of the README. */
+function guide(): string {
+  const [, text] = /\n(## Clients\n[\s\S]*?)\n## /.exec(
+    readFileSync(join(ROOT, 'README.md'), 'utf8'),
+  )!;
+  return `${text}\n`;
+}
+
+function pack(): void {
+  const manifest = {
+    name: NAME,
+    version: programVersion(),
+    description: 'A client of the Quarter-Hour Exchange, for Node.js and browsers',
+    license: 'MIT',
+    type: 'module',
+    exports: { '.': { types: './index.d.ts', default: './index.js' } },
+    types: './index.d.ts',
+    sideEffects: false,
+    engines: { node: '>=20.3' },
+  };
+  writeFileSync(join(PACKAGE, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  cpSync(join(ROOT, 'LICENSE'), join(PACKAGE, 'LICENSE'));
+  writeFileSync(join(PACKAGE, 'README.md'), guide());
+  // npm gives all files in a package the same time.
+  const args = ['pack', PACKAGE, '--pack-destination', OUT, '--ignore-scripts', '--offline'];
+  execFileSync('npm', [...args, '--silent'], { stdio: ['ignore', 'ignore', 'inherit'] });
+  renameSync(join(OUT, `${NAME}-${programVersion()}.tgz`), join(OUT, `${NAME}.tgz`));
+}
+
+/** The client in Python, and the examples as they run beside the clients that are installed. */
+function copyPrograms(): void {
+  cpSync(join(CLIENT, 'python/quarter_hour.py'), join(OUT, 'quarter_hour.py'));
+  cpSync(join(CLIENT, 'python/examples'), OUT, { recursive: true });
+  for (const name of readdirSync(join(CLIENT, 'examples'))) {
+    const text = readFileSync(join(CLIENT, 'examples', name), 'utf8')
+      .replace("'../index.js'", `'${NAME}'`)
+      .replaceAll(/'(\.\/[\w-]+)\.js'/g, "'$1.ts'");
+    writeFileSync(join(OUT, name), text);
+  }
+}
+
+rmSync(OUT, { recursive: true, force: true });
+mkdirSync(PACKAGE, { recursive: true });
+writeDeclarations();
+await writeModule();
+pack();
+copyPrograms();

@@ -1,0 +1,45 @@
+/**
+ * Serves what client authors download, below /client/: the clients that fit this exchange, and at
+ * /client/ how to install them. The build makes the files (build.ts).
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { programFolder } from '../../persistence/storage/program-folder.js';
+import { type StaticFile, serveFile } from '../contract/static-file.js';
+import type { Gateway } from '../http/gateway.js';
+import type { ServerRouter } from '../http/router.js';
+
+/** By a name's extension. Other files are not served. */
+const CONTENT_TYPES: Record<string, string> = {
+  tgz: 'application/gzip',
+  py: 'text/x-python; charset=utf-8',
+  ts: 'text/plain; charset=utf-8',
+};
+
+export function serveDownloads(router: ServerRouter, gateway: Gateway): void {
+  for (const [path, file] of downloads()) serveFile(router, path, file, gateway);
+}
+
+let read: Map<string, StaticFile> | null = null;
+
+/** By path; none if they are not built. Read once, like the site. */
+export function downloads(): Map<string, StaticFile> {
+  if (read !== null) return read;
+  const folder = new URL('dist/downloads/', programFolder());
+  const files = new Map<string, StaticFile>();
+  if (!existsSync(folder)) return files;
+  const fileAt = (name: string, contentType: string): StaticFile => ({
+    contentType,
+    bytes: readFileSync(new URL(name, folder)),
+    headers: [],
+    // They are small, or compressed.
+    compressed: [],
+  });
+  for (const name of readdirSync(folder)) {
+    const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
+    if (contentType !== undefined) files.set(`/client/${name}`, fileAt(name, contentType));
+  }
+  const guide = fileAt('package/README.md', 'text/plain; charset=utf-8');
+  for (const path of ['/client', '/client/']) files.set(path, guide);
+  read = files;
+  return files;
+}
