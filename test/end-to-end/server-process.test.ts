@@ -305,6 +305,7 @@ describe('the configuration', () => {
     ['ACCEPT_MISSING_MARK', 'yes'],
     ['ACCEPT_CLOCK', '1'],
     ['ACCEPT_DEMO', '1'],
+    ['REQUIRE_JOURNAL', 'yes'],
     ['FOLLOWER', '1'],
     ['SNAPSHOT_EVERY_COMMANDS', '0'],
     ['SNAPSHOT_EVERY_SECONDS', '9'],

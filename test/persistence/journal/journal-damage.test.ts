@@ -353,7 +353,7 @@ describe('journal.db', () => {
     await writeJournal(folder);
     rmSync(at(folder, 'journal.db'));
     expect((await expectRefusal(folder, 1)).message).toContain(
-      'commands up to 100 had been committed',
+      'commands up to 100 had been acknowledged (journal.head)',
     );
   });
 });
