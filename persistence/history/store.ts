@@ -19,6 +19,7 @@ import {
   prepare,
   query,
 } from '../storage/sqlite.js';
+import { takesWrites } from '../storage/write-version.js';
 import type { ListCounts } from './lists.js';
 import type { HistoryChanges } from './projection.js';
 import { asDamage, HistoryDamage } from './rows.js';
@@ -100,6 +101,8 @@ export class HistoryStore {
   static async open(folder: string): Promise<HistoryStore> {
     const path = historyPath(folder);
     await createPrivateFile(path);
+    if (!takesWrites(path))
+      throw new HistoryDamage('(unknown)', '(unknown)', 'SQLite would not write to the file');
     const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
     try {
       await configure(database);

@@ -12,7 +12,7 @@
  *
  * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
  */
-import { existsSync, readSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { adviceFor, damageOf, JournalError, partsOf, restoreCommand } from '../journal/errors.js';
 import { GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
@@ -21,7 +21,7 @@ import type { FoundJournal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
 import { archivedMark, listSegments, namesOf, type Segment } from '../journal/segments.js';
-import { withFile } from '../storage/files.js';
+import { takesWrites, WRITE_VERSION_AT } from '../storage/write-version.js';
 import { checkDerivedFiles, derivedFilesOf, hasJournal } from './evidence.js';
 import { checksumIn } from './snapshot/file.js';
 import { listSnapshots } from './snapshot/folder.js';
@@ -67,7 +67,7 @@ export async function judgeFolder(
   // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
   // process.
   const { path: lastPath } = listSegments(folder).at(-1)!;
-  const writeVersion = writeVersionOf(lastPath);
+  const isWritable = takesWrites(lastPath);
   return readJournal(
     folder,
     async (reader) => {
@@ -77,7 +77,7 @@ export async function judgeFolder(
       const { end, damage } = await provenFrom(from, needed, reader);
       const older = [...(damage === null ? [] : [damage]), ...(await reader.checkJoints(from))];
       await reader.checkStructure(end.sequence, from);
-      if (writeVersion > WRITE_VERSION_MAX) throw notWritable(lastPath, end.sequence);
+      if (!isWritable) throw notWritable(lastPath, end.sequence);
       await checkDerivedFiles(folder, derived, end.sequence);
       const missing = judgeMissing(folder, reader, snapshot, options.checkAll === true);
       const notices = [
@@ -200,16 +200,6 @@ function notNeeded(problems: Error[], folder: string, { sequence }: JournalPosit
     `${what}; a start does not need it, because the snapshot of sequence ${sequence} is after it. ` +
     `What can be done: npm run doctor -- --data ${folder}`
   );
-}
-
-/** In the header of an SQLite file. SQLite does not write to files of a later write version. */
-const WRITE_VERSION_AT = 18;
-const WRITE_VERSION_MAX = 2;
-
-function writeVersionOf(path: string): number {
-  const byte = Buffer.alloc(1);
-  withFile(path, 'r', (file) => readSync(file, byte, 0, 1, WRITE_VERSION_AT));
-  return byte[0]!;
 }
 
 function notWritable(path: string, end: number): JournalError {
