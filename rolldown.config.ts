@@ -10,7 +10,7 @@ import type { RolldownOptions } from 'rolldown';
 
 const PROGRAMS = [
   'gateway/main',
-  'gateway/sockets/socket-thread',
+  'gateway/edge/thread/thread',
   'gateway/stream/resume/replay-worker',
   'persistence/follower/worker',
   'persistence/tools/operations/main',

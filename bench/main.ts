@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { benchEngine } from './engine/bench.js';
 import { benchHttp, CONNECTIONS } from './http/bench.js';
+import { benchEdges } from './http/edges/bench.js';
 import { benchOrderEntry } from './http/order-entry/bench.js';
-import { benchSocketThreads } from './http/socket-threads/bench.js';
 import { benchStream } from './http/stream-bench.js';
 import { benchJournal } from './journal/bench.js';
 import { benchFollower } from './journal/follower.js';
@@ -27,7 +27,7 @@ const SECTIONS = [
   'http',
   'stream',
   'entry',
-  'sockets',
+  'edge',
   'postgres',
 ] as const;
 
@@ -57,7 +57,7 @@ function readArguments(): Settings {
     )
     .option(
       '--seconds <n>',
-      'duration of each loop of journal, follower, http, stream, entry and sockets',
+      'duration of each loop of journal, follower, http, stream, entry and edge',
       numberFrom(0.1, 3_600),
       3,
     )
@@ -110,7 +110,7 @@ async function run(settings: Settings): Promise<void> {
     http: () => benchHttp(options),
     stream: () => benchStream(options),
     entry: () => benchOrderEntry(options),
-    sockets: () => benchSocketThreads(options),
+    edge: () => benchEdges(options),
     postgres: () => benchPostgres(workload(), options),
   };
   for (const name of only) add(await benches[name]());

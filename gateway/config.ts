@@ -33,8 +33,8 @@ export interface Config extends GatewayConfig, InputConfig {
   host: string;
   /** 0: any free port. */
   port: number;
-  /** Threads with sockets of their own, and the port that they serve; null: none. */
-  sockets: { threads: number; port: number } | null;
+  /** Edges in threads of this process, which have all connections; 0: the trading thread has. */
+  edgeThreads: number;
   /** Where operators and metrics are served; `operationsPort` null: nowhere. */
   operationsHost: string;
   operationsPort: number | null;
@@ -153,8 +153,7 @@ const Variables = z.object({
   ROLE: z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).default('leader'),
   HOST: text('127.0.0.1'),
   PORT: number({ standard: 3000, min: 0, max: 65_535 }),
-  SOCKET_THREADS: number({ standard: 0, min: 0, max: 64 }),
-  SOCKETS_PORT: optionalPort,
+  EDGE_THREADS: number({ standard: 0, min: 0, max: 64 }),
   OPERATIONS_HOST: text('127.0.0.1'),
   OPERATIONS_PORT: optionalPort,
   OPERATOR_KEYS: z.string().default(''),
@@ -282,7 +281,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     role: variables.ROLE,
     host: variables.HOST,
     port: variables.PORT,
-    sockets: socketsOf(variables),
+    edgeThreads: edgeThreadsOf(variables),
     operationsHost: variables.OPERATIONS_HOST,
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
@@ -364,7 +363,6 @@ const NEEDED = {
   OPERATOR_KEYS: 'OPERATIONS_PORT',
   REPLICAS_HOST: 'REPLICAS_PORT',
   ADVERTISE_ADDRESS: 'REPLICAS_PORT',
-  SOCKETS_PORT: 'SOCKET_THREADS',
   JOURNAL_PASSWORD_FILE: 'JOURNAL',
   JOURNAL_CA_FILE: 'JOURNAL',
   SESSION_SECRET_FILE: 'JOURNAL',
@@ -382,12 +380,10 @@ function checkEffect(variables: Variables): void {
       throw new ConfigError(`${name} is set, but ${NEEDED[name]} is not`);
 }
 
-function socketsOf(variables: Variables): Config['sockets'] {
-  const { SOCKET_THREADS: threads, SOCKETS_PORT: port, ROLE } = variables;
-  if (threads === 0) return null;
-  if (port === undefined) throw new ConfigError('SOCKET_THREADS needs SOCKETS_PORT');
-  if (ROLE === 'replica') throw new ConfigError('SOCKET_THREADS is not for ROLE=replica');
-  return { threads, port };
+function edgeThreadsOf({ EDGE_THREADS: threads, ROLE }: Variables): number {
+  if (threads > 0 && ROLE === 'replica')
+    throw new ConfigError('EDGE_THREADS is not for ROLE=replica');
+  return threads;
 }
 
 /** The leader's address for replicas. */

@@ -7,12 +7,12 @@
  * closed, as far as the limits of {@link STOP_MS} let its client have the answer.
  */
 import type { Follower } from '../persistence/follower/follower.js';
+import type { ReplicaListener } from './edge/core/listener.js';
 import type { Gateway } from './http/gateway.js';
 import type { Sources } from './inputs/sources.js';
 import type { Log } from './observe/log.js';
 import type { Metrics } from './observe/metrics.js';
 import type { WatchedSequencer } from './observe/watched-sequencer.js';
-import type { ReplicaListener } from './replica/listener.js';
 import type { Servers } from './servers.js';
 import { atMost } from './time/at-most.js';
 

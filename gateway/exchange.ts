@@ -19,6 +19,7 @@ import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
 import { contractFiles } from './contract/serve.js';
 import { downloads } from './downloads/serve.js';
+import { ReplicaListener } from './edge/core/listener.js';
 import { Ending, STOP_MS } from './ending.js';
 import { Overload } from './fair-use/overload.js';
 import type { Gateway } from './http/gateway.js';
@@ -31,9 +32,9 @@ import type { PriceTicks } from './observe/price-ticks.js';
 import { Standing } from './observe/standing.js';
 import { WatchedSequencer } from './observe/watched-sequencer.js';
 import { registerVenues } from './readings.js';
-import { ReplicaListener } from './replica/listener.js';
 import { operatorRoutes } from './resources/operators/routes.js';
-import { partsFrom, routesOf, Servers } from './servers.js';
+import { routesOf } from './resources/routes.js';
+import { partsFrom, Servers } from './servers.js';
 import { siteFiles } from './site/serve.js';
 import { withVariable } from './start/config-error.js';
 import { type Data, lockData } from './start/data.js';
@@ -50,8 +51,6 @@ export interface Running {
   /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
   readonly port: number;
-  /** Of the threads with sockets of their own; null: there are none. */
-  readonly socketsPort: number | null;
   /** Of the operators' address; null: there is none. */
   readonly operationsPort: number | null;
   /** Refuses new work and answers requests in flight. An exchange closes its journal then. */
@@ -114,7 +113,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const replicaKeys = await keysOfReplicas(config);
   const { signal = new AbortController().signal } = options;
   const warmUp = () => {
-    contractFiles(routesOf(config), programVersion(), config.stream);
+    contractFiles(routesOf(config.operationsPort !== null), programVersion(), config.stream);
     siteFiles();
     downloads();
   };
@@ -340,7 +339,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   // Who finds the public address ready finds the others ready, too.
   const operationsPort = await servers.listenToOperators();
   if (replicas !== null) await listenToReplicas(replicas, parts);
-  const { address, port, socketsPort } = await servers.listen();
+  const { address, port } = await servers.listen();
   const serves = ([signing]: readonly Buffer[]) =>
     parts.replicated?.serves(serving(config, port), fingerprint(signing!, parts.replicated.epoch));
   serves(parts.secrets);
@@ -353,7 +352,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     serves(secrets);
     return { sessionSecrets: secrets.length, replicaKeys: keys?.length ?? 0 };
   };
-  return { address, port, socketsPort, operationsPort, sequencer, stop, reload };
+  return { address, port, operationsPort, sequencer, stop, reload };
 }
 
 async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promise<void> {
@@ -375,12 +374,10 @@ function serving({ host, advertiseAddress }: Config, port: number): string {
 function replicaListener(
   accepted: AccessKey[] | null,
   gateway: Gateway,
-  { routes, stream }: Servers,
+  { routes, streamsOf }: Servers,
 ): ReplicaListener | null {
   if (accepted === null) return null;
-  const keys = new AccessKeys(accepted);
-  const clientsOf: typeof stream.clientsOf = (reply) => stream.clientsOf(reply);
-  return new ReplicaListener({ gateway, routes, keys, clientsOf });
+  return new ReplicaListener({ gateway, routes, keys: new AccessKeys(accepted), streamsOf });
 }
 
 /** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */

@@ -131,15 +131,15 @@ async function reload(exchange: Running, log: Log): Promise<void> {
 
 /** @throws if the operating system's limits are too low */
 function withinLimits(config: Config, limits: ProcessLimits, log: Log): Config {
-  const socketThreads = config.sockets?.threads ?? 0;
-  checkAddressSpace(limits, config.follower, socketThreads);
-  const connections = affordableConnections(limits, config.connections, socketThreads);
+  const { edgeThreads } = config;
+  checkAddressSpace(limits, config.follower, edgeThreads);
+  const connections = affordableConnections(limits, config.connections, edgeThreads);
   if (connections !== config.connections) {
     const asked = config.connections.total;
     log.warn(
       { openFiles: limits.openFiles, asked, connections },
       `CONNECTIONS is lowered to ${connections.total}, as the limit on open files allows: ${asked} connections ` +
-        `need ${asked + reservedFiles(socketThreads)} open files (ulimit -n; LimitNOFILE= in systemd)`,
+        `need ${asked + reservedFiles(edgeThreads)} open files (ulimit -n; LimitNOFILE= in systemd)`,
     );
   }
   return { ...config, connections };
@@ -155,16 +155,13 @@ async function shutDown(exchange: Running): Promise<void> {
   }
 }
 
-type Ports = Pick<Running, 'port' | 'socketsPort'>;
-
 function baseOf(port: number, host: string): string {
   return `http://${hostAndPort(isAnyAddress(host) ? '127.0.0.1' : host, port)}/api`;
 }
 
-function addresses({ port, socketsPort }: Ports, host: string): string {
+function addresses({ port }: Pick<Running, 'port'>, host: string): string {
   const base = baseOf(port, host);
-  const sockets = socketsPort === null ? '' : `Socket threads serve ${baseOf(socketsPort, host)}\n`;
-  return `${sockets}The exchange is open at ${base}
+  return `The exchange is open at ${base}
 The site, for a browser: ${base.slice(0, -'/api'.length)}
 How to use it: ${base}/docs
 `;

@@ -15,7 +15,18 @@ import { pausesIn } from './resources/status/pauses.js';
 
 type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
 
-interface Observed {
+/** Of the connections of the public address, wherever they are. */
+export interface ConnectionReadings {
+  connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
+  http: { readonly requestsInFlight: number; readonly slowBodies: number };
+  unsent: {
+    readonly bytes: number;
+    readonly count: number;
+    readonly dropCounts: Readonly<Record<string, number>>;
+  };
+}
+
+interface Observed extends ConnectionReadings {
   sequencer: Sequencing & Pick<WatchedSequencer, 'halted'>;
   /** null: the journal is not in a folder. */
   journalFolder: string | null;
@@ -25,15 +36,8 @@ interface Observed {
   overload: Overload;
   /** Password hashes. */
   signIns: FairQueue;
-  connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
-  http: { readonly requestsInFlight: number; readonly slowBodies: number };
   priceTicks: PriceTicks;
   clock: { nowMs(): number };
-  unsent: {
-    readonly bytes: number;
-    readonly count: number;
-    readonly dropCounts: Readonly<Record<string, number>>;
-  };
   stream: {
     readonly connectionCount: number;
     readonly backlogBytes: number;

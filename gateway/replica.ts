@@ -12,8 +12,16 @@ import { type FolderLock, lockFolder } from '../persistence/journal/folder-lock.
 import { JournalTail } from '../persistence/replication/journal-tail.js';
 import type { JournalPlace } from '../persistence/replication/source.js';
 import { createPrivateFolder } from '../persistence/storage/files.js';
+import { readReplicaKeys } from './auth/replica-keys.js';
 import { Sessions } from './auth/sessions.js';
 import type { Config } from './config.js';
+import { Forwarder } from './edge/forwarder.js';
+import { FollowedClock } from './edge/replica/followed-clock.js';
+import { FollowedSequencer } from './edge/replica/followed-sequencer.js';
+import { LastAnswers } from './edge/replica/last-answers.js';
+import { LeaderLink } from './edge/replica/leader-link.js';
+import { AGE_MS_MAX, isOfCredentials, ReplicaService } from './edge/replica/service.js';
+import { StreamOrders } from './edge/replica/stream-orders.js';
 import { fatalOnce, type Running, Started } from './exchange.js';
 import { Overload } from './fair-use/overload.js';
 import type { Call } from './http/call.js';
@@ -23,19 +31,11 @@ import type { Log } from './observe/log.js';
 import { Metrics } from './observe/metrics.js';
 import { PriceTicks } from './observe/price-ticks.js';
 import { Standing } from './observe/standing.js';
-import { AGE_MS_MAX, ReplicaAdmission } from './replica/admission.js';
-import { FollowedClock } from './replica/followed-clock.js';
-import { FollowedSequencer } from './replica/followed-sequencer.js';
-import { Forwarder } from './replica/forwarder.js';
-import { readReplicaKeys } from './replica/key.js';
-import { LastAnswers } from './replica/last-answers.js';
-import { LeaderLink } from './replica/leader-link.js';
 import { operatorRoutes } from './resources/operators/routes.js';
 import { partsFrom, Servers } from './servers.js';
 import { ConfigError, withVariable } from './start/config-error.js';
 import { addressOf } from './start/data.js';
 import { existingSecrets } from './start/secrets.js';
-import { RemoteOrders } from './stream/orders/remote-orders.js';
 import { atMost } from './time/at-most.js';
 import { elapsedMs } from './time/clock.js';
 import { SequenceWaits } from './time/sequence-waits.js';
@@ -133,14 +133,14 @@ async function open(parts: Parts, started: Started): Promise<Running> {
   started.add(() => metrics.stop());
   const waits = new SequenceWaits(() => sequencer.durableSequence);
   const lastAnswers = new LastAnswers();
-  const toLeader = leaderOf(parts, waits);
+  const toLeader = leaderOf(parts, waits, lastAnswers);
   const { link, forwarder, remote } = toLeader;
   started.add(() => link.stop());
   const { feed } = config;
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
   const gateway = gatewayOf(parts, { clock, metrics, waits, link, isStopping: () => stopping });
   started.add(() => gateway.coder.stop());
-  const { serve } = new ReplicaAdmission({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
+  const { serve } = new ReplicaService({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
   const ownRoutes = operatorRoutes.map((route) =>
     route.body === undefined ? route : { ...route, handle: refuseChange },
   );
@@ -172,7 +172,7 @@ async function open(parts: Parts, started: Started): Promise<Running> {
     return stopped;
   };
   const operationsPort = await servers.listenToOperators();
-  const { address, port, socketsPort } = await servers.listen();
+  const { address, port } = await servers.listen();
   const reload = async (again: Config) => {
     const key = await readKey(again);
     const secrets = await existingSecrets(again);
@@ -180,7 +180,7 @@ async function open(parts: Parts, started: Started): Promise<Running> {
     parts.key = key;
     return { sessionSecrets: secrets.length, replicaKeys: 1 };
   };
-  return { address, port, socketsPort, operationsPort, stop, reload };
+  return { address, port, operationsPort, stop, reload };
 }
 
 interface ToLeader {
@@ -188,11 +188,11 @@ interface ToLeader {
   /** Of requests over HTTP. */
   forwarder: Forwarder;
   /** Of orders of the stream. */
-  remote: RemoteOrders;
+  remote: StreamOrders;
 }
 
 /** The connection to the leader, and what goes over it. */
-function leaderOf(parts: Parts, waits: SequenceWaits): ToLeader {
+function leaderOf(parts: Parts, waits: SequenceWaits, lastAnswers: LastAnswers): ToLeader {
   const { config, log, tail, sequencer } = parts;
   const link: LeaderLink = new LeaderLink({
     key: () => parts.key,
@@ -213,9 +213,19 @@ function leaderOf(parts: Parts, waits: SequenceWaits): ToLeader {
       remote.linkClosed();
     },
   });
-  const forwarder = new Forwarder(link, elapsedMs);
+  const forwarder = new Forwarder({
+    link,
+    assets: sequencer.engine,
+    elapsedMs,
+    mayMove: true,
+    onAnswer: ({ userId, route, sequence }, go) => {
+      lastAnswers.note(userId, sequence);
+      if (isOfCredentials(route) && sequence > sequencer.durableSequence) waits.wait(sequence, go);
+      else go();
+    },
+  });
   const outstandingMax = config.stream.outstandingRequests;
-  const remote = new RemoteOrders({ link, waits, sequencer, elapsedMs, outstandingMax });
+  const remote = new StreamOrders({ link, waits, sequencer, elapsedMs, outstandingMax });
   return { link, forwarder, remote };
 }
 

@@ -1,7 +1,8 @@
 /**
  * The servers of a process that answers clients: the public address, with the API, the stream, the
  * contract and the site; and, if the configuration has one, the operators' address. An exchange and
- * a replica have the same ones. Only an exchange can have socket threads, on a port of their own.
+ * a replica have the same ones. The connections of the public address are in this thread, or, with
+ * EDGE_THREADS, in those of edges.
  */
 import type { Follower } from '../persistence/follower/follower.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
@@ -10,6 +11,9 @@ import { Passwords } from './auth/passwords.js';
 import type { Config } from './config.js';
 import { serveContract } from './contract/serve.js';
 import { serveDownloads } from './downloads/serve.js';
+import { CoreStreams } from './edge/core/streams.js';
+import { EdgeThreads } from './edge/core/threads.js';
+import type { FrameSink } from './edge/link/frames.js';
 import type { AddressKey } from './fair-use/addresses.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
@@ -19,22 +23,16 @@ import type { Gateway, Sequencing } from './http/gateway.js';
 import { hostAndPort } from './http/listen-addresses.js';
 import type { Route } from './http/route.js';
 import { HttpServer } from './http/server.js';
-import type { serve } from './http/way.js';
+import { type serve, serviceOf } from './http/way.js';
 import type { Log } from './observe/log.js';
 import { RationedLog } from './observe/rationed-log.js';
 import { registerStanding } from './observe/standing.js';
-import { registerReadings } from './readings.js';
-import { ROUTES } from './resources/routes.js';
+import { type ConnectionReadings, registerReadings } from './readings.js';
+import { routesOf } from './resources/routes.js';
 import { serveSite } from './site/serve.js';
-import { SocketServer } from './sockets/socket-server.js';
-import type { RemoteOrders } from './stream/orders/remote-orders.js';
+import type { OrdersElsewhere } from './stream/orders/elsewhere.js';
 import { StreamServer } from './stream/stream.js';
 import { elapsedMs } from './time/clock.js';
-
-/** With an address of their own, operators alone see the metrics. */
-export function routesOf({ operationsPort }: Config): readonly Route[] {
-  return operationsPort === null ? ROUTES : ROUTES.filter(({ path }) => path !== '/metrics');
-}
 
 /** The parts that depend on the configuration alone. */
 export function partsFrom(config: Config, log: Log) {
@@ -60,80 +58,113 @@ interface ServersOptions {
   operatorRoutes: readonly Route[];
   /** What a replica has of its own. */
   serve?: typeof serve;
-  remote?: RemoteOrders;
+  remote?: OrdersElsewhere;
+}
+
+/** Where the connections of the public address are. */
+interface PublicServer {
+  readonly readings: ConnectionReadings;
+  /** Resolves to the port. */
+  listen(host: string, port: number): Promise<number>;
+  /** Accepts no new connections. Resolves when all requests are answered. */
+  drain(): Promise<void>;
+  /** Resolves when the clients have read what they will: as UnsentAnswers.settled. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
 }
 
 export class Servers {
   readonly routes: readonly Route[];
   readonly stream: StreamServer;
-  private readonly open: HttpServer;
+  private readonly open: PublicServer;
   /** null: there is no operators' address. */
   private readonly operations: HttpServer | null;
-  /** null: this thread has all sockets. */
-  private readonly sockets: SocketServer | null;
 
   constructor(private readonly options: ServersOptions) {
-    const { config, gateway, operatorRoutes } = options;
-    this.routes = routesOf(config);
-    this.open = new HttpServer(gateway, this.routes, options.serve);
+    const { config, gateway, operatorRoutes, serve, remote } = options;
+    this.routes = routesOf(config.operationsPort !== null);
+    this.stream = new StreamServer(gateway, config.stream, remote);
     this.operations =
-      config.operationsPort === null ? null : new HttpServer(gateway, operatorRoutes);
-    this.sockets =
-      config.sockets === null
-        ? null
-        : new SocketServer({
-            gateway,
-            config,
-            threads: config.sockets.threads,
-            routes: this.routes,
-          });
-    this.stream = new StreamServer(gateway, config.stream, options.remote);
+      config.operationsPort === null ? null : new HttpServer(serviceOf(gateway), operatorRoutes);
+    this.open = config.edgeThreads === 0 ? this.inThisThread(serve) : this.inThreads();
+    this.stream.start();
     this.observe();
-    this.open.mount((router) => {
-      this.stream.attach(router);
-      serveContract(router, this.routes, gateway, config.stream);
+  }
+
+  /** The streams of an edge, for the core. */
+  readonly streamsOf = (sink: FrameSink): CoreStreams => {
+    const { sequencer } = this.options;
+    return new CoreStreams({
+      stream: this.stream,
+      sink,
+      isStopping: () => this.options.gateway.isStopping(),
+      durableSequence: () => sequencer.durableSequence,
+    });
+  };
+
+  private inThisThread(serve?: ServersOptions['serve']): PublicServer {
+    const { routes, stream } = this;
+    const { config, gateway } = this.options;
+    const { passwords, unsent } = gateway;
+    const http = new HttpServer(serviceOf(gateway, serve), routes);
+    const isKnown = (address: AddressKey) => passwords.queue.isKnown(address);
+    const connections = new ConnectionCap(
+      config.connections,
+      stream,
+      elapsedMs,
+      undefined,
+      isKnown,
+    );
+    http.mount((router) => {
+      router.capConnections(connections);
+      stream.attach(router);
+      serveContract(router, routes, gateway, config.stream);
       serveDownloads(router, gateway);
       serveSite(router, gateway);
     });
+    return {
+      readings: { http, connections, unsent },
+      listen: (host, port) => http.listen(host, port),
+      drain: () => http.drain(),
+      settled: () => unsent.settled(),
+      close: async () => http.close(),
+    };
   }
 
-  /** Limits the connections and registers the metrics. */
+  private inThreads(): PublicServer {
+    const { config, gateway } = this.options;
+    const { connections, unsent, fairUse, stream, logLevel } = config;
+    const hasOperations = config.operationsPort !== null;
+    const { streamsOf, routes } = this;
+    const task = { hasOperations, connections, unsent, fairUse, stream, logLevel };
+    const threads = new EdgeThreads({
+      gateway,
+      routes,
+      threads: config.edgeThreads,
+      streamsOf,
+      task,
+    });
+    this.stream.addBacklogs(threads.readings.streams);
+    return threads;
+  }
+
   private observe(): void {
     const { sequencer, follower, gateway } = this.options;
-    const { config, metrics, fairUse, overload, passwords, unsent, priceTicks, clock } = gateway;
-    const { open: http, sockets, stream } = this;
-    const others = sockets?.others;
-    const isKnown = (address: AddressKey) => passwords.queue.isKnown(address);
-    const connections = new ConnectionCap(config.connections, stream, elapsedMs, others, isKnown);
-    sockets?.watch(connections);
-    http.mount((router) => router.capConnections(connections));
-    const own = { http, connections, unsent };
-    const shown = sockets?.added(own) ?? own;
-    const clients = { fairUse, overload, signIns: passwords.queue, stream };
+    const { config, metrics, fairUse, overload, passwords, priceTicks, clock } = gateway;
+    const clients = { fairUse, overload, signIns: passwords.queue, stream: this.stream };
     const journalFolder = config.journal === null ? config.dataFolder : null;
     const parts = { sequencer, follower, journalFolder, priceTicks, clock };
     registerStanding(metrics, gateway.standing, gateway.version);
-    registerReadings(metrics, { ...parts, ...shown, ...clients });
+    registerReadings(metrics, { ...parts, ...this.open.readings, ...clients });
   }
 
-  /** Resolves to the base URL, such as http://127.0.0.1:3000, and the ports. */
-  async listen(): Promise<{ address: string; port: number; socketsPort: number | null }> {
+  /** Resolves to the base URL, such as http://127.0.0.1:3000, and the port. */
+  async listen(): Promise<{ address: string; port: number }> {
     const { host, port: asked, dataFolder } = this.options.config;
-    const socketsPort = await this.listenInThreads(host);
     const port = await this.open.listen(host, asked);
     const address = `http://${hostAndPort(host, port)}`;
-    const { log } = this.options.gateway;
-    log.info({ address, dataFolder }, 'listening');
-    return { address, port, socketsPort };
-  }
-
-  private async listenInThreads(host: string): Promise<number | null> {
-    const { sockets, options } = this;
-    if (sockets === null) return null;
-    const { threads, port: asked } = options.config.sockets!;
-    const port = await sockets.listen(host, asked);
-    options.gateway.log.info({ port, threads }, 'socket threads listen');
-    return port;
+    this.options.gateway.log.info({ address, dataFolder }, 'listening');
+    return { address, port };
   }
 
   /** Resolves to the port of the operators' address; null: there is none. */
@@ -156,17 +187,16 @@ export class Servers {
 
   /** Accepts no new connections. Resolves when all requests are answered. */
   async drain(): Promise<void> {
-    await Promise.all([this.open.drain(), this.operations?.drain(), this.sockets?.drain()]);
+    await Promise.all([this.open.drain(), this.operations?.drain()]);
   }
 
-  /** As {@link UnsentAnswers.settled}, of all ports. */
+  /** As {@link UnsentAnswers.settled}, of all addresses. */
   async settled(): Promise<void> {
-    await Promise.all([this.options.gateway.unsent.settled(), this.sockets?.settled()]);
+    await Promise.all([this.options.gateway.unsent.settled(), this.open.settled()]);
   }
 
   async close(): Promise<void> {
-    this.open.close();
     this.operations?.close();
-    await this.sockets?.close();
+    await this.open.close();
   }
 }

@@ -40,7 +40,7 @@ export function measureHttp(build: Build, options: HttpRunOptions): Promise<Meas
   const exchangeOptions = { parent, seconds, profileFolder: null, variables: build.variables };
   return withExchange({ ...exchangeOptions, program }, async (exchange, started) => {
     const { requests } = await HTTP_LOADS[options.load](exchange);
-    const target = { port: exchange.loadPort, connections, requests };
+    const target = { port: exchange.port, connections, requests };
     const load = (await hasWrk()) ? loadOfWrk(parent) : loadOf(started(new LoadGenerator()));
     await load({ ...target, seconds: WARM_UP_SECONDS });
     const before = threadCpu(exchange.pid);

@@ -75,7 +75,7 @@ export class ExchangeUnderLoad {
   marketId = '';
 
   private constructor(private readonly process: ExchangeProcess) {
-    this.client = new Client({ port: this.loadPort });
+    this.client = new Client({ port: this.port });
   }
 
   static async start(
@@ -95,11 +95,6 @@ export class ExchangeUnderLoad {
 
   get port(): number {
     return this.process.port;
-  }
-
-  /** Where the load goes: of its socket threads, if it has some. */
-  get loadPort(): number {
-    return this.process.socketsPort ?? this.process.port;
   }
 
   get pid(): number {

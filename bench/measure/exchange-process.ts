@@ -32,8 +32,6 @@ export class ExchangeProcess {
     private readonly options: StartOptions,
     private readonly child: ChildProcess,
     readonly port: number,
-    /** Of its socket threads; null: it has none. */
-    readonly socketsPort: number | null,
   ) {}
 
   /** Resolves when it is open. @throws Error that says why it did not start. */
@@ -41,9 +39,9 @@ export class ExchangeProcess {
     const child = spawnExchange(options);
     const kill = () => child.kill('SIGKILL');
     const timer = setTimeout(kill, options.killAfterMs ?? PATIENCE_MS);
-    const ports = await portsFromOutput(child);
+    const port = await portFromOutput(child);
     clearTimeout(timer);
-    if (ports !== null) return new ExchangeProcess(options, child, ports.port, ports.socketsPort);
+    if (port !== null) return new ExchangeProcess(options, child, port);
     const code = await endOf(child, 'SIGKILL');
     const why = lastLine(logOf(options));
     throw new Error(`the exchange did not start (exit code ${code}): ${why}`);
@@ -98,20 +96,12 @@ function spawnExchange(options: StartOptions) {
   }
 }
 
-interface Ports {
-  port: number;
-  socketsPort: number | null;
-}
-
-/** The ports that the exchange prints when it opens; null: it ended before. */
-async function portsFromOutput(child: ChildProcess): Promise<Ports | null> {
-  let socketsPort: number | null = null;
+/** The port that the exchange prints when it opens; null: it ended before. */
+async function portFromOutput(child: ChildProcess): Promise<number | null> {
   try {
     for await (const line of createInterface({ input: child.stdout! })) {
-      const ofSockets = /^Socket threads serve http:\/\/\S+:(\d+)\//.exec(line);
-      if (ofSockets !== null) socketsPort = Number(ofSockets[1]);
       const found = /^The exchange is open at http:\/\/\S+:(\d+)\//.exec(line);
-      if (found !== null) return { port: Number(found[1]), socketsPort };
+      if (found !== null) return Number(found[1]);
     }
     return null;
   } finally {

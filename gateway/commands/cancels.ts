@@ -12,9 +12,6 @@ export function onlyCancels(command: Command): boolean {
     : CANCELS.has(command.kind);
 }
 
-/** Which requests of a route only cancel. `by body`: those that {@link beginsWithCancel} knows. */
-export type Cancelling = 'all' | 'by body' | 'none';
-
 const OP = Buffer.from('"op"');
 const CANCEL = Buffer.from('"cancel');
 

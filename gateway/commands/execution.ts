@@ -1,7 +1,8 @@
 /** Executes a client's command, over HTTP or over the stream, and says what became of it. */
 import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
-import type { Command } from '../../engine/interface/commands.js';
-import { RecordError } from '../../engine/interface/records.js';
+import { CommandRecord } from '../../engine/interface/command-record.js';
+import { type Command, CommandKind } from '../../engine/interface/commands.js';
+import { type RecordBuffer, RecordError } from '../../engine/interface/records.js';
 import {
   FIRST_OPERATION,
   nextOperation,
@@ -17,7 +18,7 @@ import { elapsedMs } from '../time/clock.js';
 
 /** What executes commands. */
 export interface Executor {
-  readonly sequencer: Pick<Sequencer, 'submit'>;
+  readonly sequencer: Pick<Sequencer, 'submit' | 'submitRecord'>;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly warnings: RationedLog;
@@ -31,6 +32,24 @@ export interface Submission {
   /** What the log says about it. */
   readonly logFields: object;
 }
+
+/** A command that is a record already, checked. */
+export class StoredCommand {
+  readonly isBatch: boolean;
+  /** A batch of which all or nothing is executed. */
+  readonly isAtomic: boolean;
+
+  constructor(
+    readonly records: RecordBuffer,
+    readonly at: number,
+  ) {
+    opened.open(records, at);
+    this.isBatch = opened.kind === CommandKind.batch;
+    this.isAtomic = this.isBatch && opened.isSet;
+  }
+}
+
+const opened = new CommandRecord();
 
 /** Why a command, or a part of it, was not executed. */
 export interface Refusal {
@@ -59,14 +78,21 @@ function notExecuted(code: Refusal['code']): Execution {
   return { result: null, refusal, appliedMs: 0 };
 }
 
-export function execute(executor: Executor, command: Command, submission: Submission): Execution {
+export function execute(
+  executor: Executor,
+  command: Command | StoredCommand,
+  submission: Submission,
+): Execution {
   if (executor.halted() !== null) return NOT_ACCEPTED;
   const { metrics, sequencer, log, warnings } = executor;
   const { logFields } = submission;
   const startedMs = elapsedMs();
   let result: NumberBuffer;
   try {
-    result = sequencer.submit(command);
+    result =
+      command instanceof StoredCommand
+        ? sequencer.submitRecord(command.records, command.at)
+        : sequencer.submit(command);
   } catch (error) {
     if (error instanceof RecordError) {
       // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but
@@ -81,17 +107,22 @@ export function execute(executor: Executor, command: Command, submission: Submis
   const appliedMs = elapsedMs();
   metrics.receiveMs.observe(startedMs - submission.receivedMs);
   metrics.applyMs.observe(appliedMs - startedMs);
-  const refusal = refusalIn(result, command);
+  const isAtomic = command instanceof StoredCommand ? command.isAtomic : isAtomicBatch(command);
+  const refusal = refusalIn(result, isAtomic);
   if (refusal?.code === 'invalid_command')
     log.error(logFields, 'the engine rejected a request that its schema accepts');
   return { result, refusal, appliedMs };
 }
 
-/** Why the engine did not execute the command; null: it did. */
-export function refusalIn(result: NumberBuffer, command: Command): Refusal | null {
+export function isAtomicBatch(command: Command): boolean {
+  return command.kind === 'batch' && command.atomic;
+}
+
+/** Why the engine did not execute the command; null: it did. `isAtomic`: {@link isAtomicBatch}. */
+export function refusalIn(result: NumberBuffer, isAtomic: boolean): Refusal | null {
   const { values } = result;
   if (values[ResultHead.code] !== Code.ok) return refusalAt(result, 0, null);
-  if (command.kind !== 'batch' || !command.atomic) return null;
+  if (!isAtomic) return null;
   const count = values[RESULT_HEAD_LENGTH]!;
   let at = FIRST_OPERATION;
   for (let operation = 0; operation < count; operation++, at = nextOperation(values, at)) {

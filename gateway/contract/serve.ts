@@ -2,9 +2,9 @@
  * Serves the OpenAPI document, the AsyncAPI document of the stream, the pages that show them, and
  * at /api where to find them. All are built at the start.
  */
-import type { Gateway } from '../http/gateway.js';
+import type { Serving } from '../http/gateway.js';
 import type { Route } from '../http/route.js';
-import type { ServerRouter } from '../http/router.js';
+import type { Router } from '../http/router.js';
 import type { StreamLimits } from '../stream/limits.js';
 import { buildDocument } from './document.js';
 import { pageFiles } from './page.js';
@@ -60,11 +60,11 @@ export function contractFiles(
 
 /** @throws if a file of swagger-ui-dist is missing. */
 export function serveContract(
-  router: ServerRouter,
+  router: Router,
   routes: readonly Route[],
-  gateway: Gateway,
+  server: Serving,
   limits: StreamLimits,
 ): void {
-  for (const [path, file] of contractFiles(routes, gateway.version, limits))
-    serveFile(router, path, file, gateway);
+  for (const [path, file] of contractFiles(routes, server.version, limits))
+    serveFile(router, path, file, server);
 }

@@ -16,9 +16,9 @@ import { namesTag } from '../http/answers/entity-tags.js';
 import { writeLast } from '../http/answers/last-answer.js';
 import { writeError } from '../http/answers/write-error.js';
 import { errorAnswer, rateLimited } from '../http/errors.js';
-import type { Gateway } from '../http/gateway.js';
+import type { Serving } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
-import type { ServerRouter } from '../http/router.js';
+import type { Router } from '../http/router.js';
 
 export interface StaticFile {
   contentType: string;
@@ -57,13 +57,8 @@ interface Form {
 const BYTES_PER_READ = 64 * 1024;
 
 /** Answers GET and HEAD of the path with the file, and other methods with 405. */
-export function serveFile(
-  router: ServerRouter,
-  path: string,
-  file: StaticFile,
-  gateway: Gateway,
-): void {
-  serveChoice(router, path, { files: [file], choose: () => 0 }, gateway);
+export function serveFile(router: Router, path: string, file: StaticFile, server: Serving): void {
+  serveChoice(router, path, { files: [file], choose: () => 0 }, server);
 }
 
 export interface FileChoice {
@@ -74,13 +69,13 @@ export interface FileChoice {
 
 /** The same, with a file chosen by the request. */
 export function serveChoice(
-  router: ServerRouter,
+  router: Router,
   path: string,
   { files, choose }: FileChoice,
-  gateway: Gateway,
+  server: Serving,
 ): void {
   const forms = files.map(formsOf);
-  const { fairUse, unsent } = gateway;
+  const { fairUse, unsent } = server;
   const serve = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => {
     const chosen = choose(raw);
     const file = files[chosen]!;
@@ -97,7 +92,7 @@ export function serveChoice(
         return;
       }
       writeFileHead(response, file, form, { isKnown, hasForms: forms[chosen]!.length > 1 });
-      writeCrossOrigin(response, request.origin, gateway.config.siteOrigins);
+      writeCrossOrigin(response, request.origin, server.config.siteOrigins);
       if (isKnown) writeLast(response, '');
       else if (isHead) writeLast(response, '', form.bytes.byteLength);
       else unsent.sendShared(response, form.bytes, { address });

@@ -5,8 +5,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';
 import { type StaticFile, serveFile } from '../contract/static-file.js';
-import type { Gateway } from '../http/gateway.js';
-import type { ServerRouter } from '../http/router.js';
+import type { Serving } from '../http/gateway.js';
+import type { Router } from '../http/router.js';
 
 /** By a name's extension. Other files are not served. */
 const CONTENT_TYPES: Record<string, string> = {
@@ -15,8 +15,8 @@ const CONTENT_TYPES: Record<string, string> = {
   ts: 'text/plain; charset=utf-8',
 };
 
-export function serveDownloads(router: ServerRouter, gateway: Gateway): void {
-  for (const [path, file] of downloads()) serveFile(router, path, file, gateway);
+export function serveDownloads(router: Router, server: Serving): void {
+  for (const [path, file] of downloads()) serveFile(router, path, file, server);
 }
 
 let read: Map<string, StaticFile> | null = null;

@@ -37,13 +37,16 @@ export function signInKey(address: AddressKey, username: string): PartyKey {
   return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;
 }
 
-/** The result of taking tokens. */
-export interface RateLimitResult {
-  granted: boolean;
-  /** The state of the bucket, as in the RateLimit headers. */
+/** The state of a bucket, as in the RateLimit headers. */
+export interface RateLimitState {
   limit: number;
   remaining: number;
   resetSeconds: number;
+}
+
+/** The result of taking tokens. */
+export interface RateLimitResult extends RateLimitState {
+  granted: boolean;
   /** Time until a retry can succeed; 0 if granted. */
   waitMs: number;
 }

@@ -7,6 +7,7 @@ import { isAllowed } from '../auth/allowed-addresses.js';
 import { readSessionCookie, tokenIn } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
 import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
+import type { RecordSummary } from '../commands/record-summary.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import { errorAnswer, scopeInsufficient, UNKNOWN_PARTNER_KEY } from './errors.js';
@@ -84,6 +85,22 @@ function admitUser(call: Call, route: Route, body: ReceivedBody): boolean {
   if (typeof session === 'string')
     return affords(call, route, body) && call.refuseWhenDurable(errorAnswer(session));
   return affords(call, route, body, session) && admitSession(call, route, session);
+}
+
+/** The same for a command that an edge has read, of a session that was admitted before. */
+export function admitCommand(
+  call: Call,
+  route: Route,
+  session: Session,
+  { operations, onlyCancels }: RecordSummary,
+): boolean {
+  const quota = onlyCancels ? 'cancels' : 'orders';
+  if (call.quota !== quota) call.countAs(quota);
+  if (isOverloaded(call, route)) return call.refuseOverloaded();
+  const fault = call.gateway.sessions.faultOf(session, call.engine);
+  if (fault !== null)
+    return call.affords(operations, null) && call.refuseWhenDurable(errorAnswer(fault));
+  return call.affords(operations, session) && admitSession(call, route, session);
 }
 
 function admitSession(call: Call, route: Route, session: Session): boolean {

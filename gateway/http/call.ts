@@ -6,15 +6,21 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { Engine } from '../../engine/engine.js';
 import type { CodeName } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
+import type { Assets } from '../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import type { Session } from '../auth/sessions.js';
-import { execute, type Submission } from '../commands/execution.js';
+import {
+  type Execution,
+  execute,
+  type StoredCommand,
+  type Submission,
+} from '../commands/execution.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { Bill, type Quota, signInKey } from '../fair-use/fair-use.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { Answer, type AnsweredRoute } from './answers/answer.js';
-import type { Receivable } from './body.js';
-import { rateLimited, refusalAnswer } from './errors.js';
+import type { Asking } from './asking.js';
+import { type ErrorAnswer, rateLimited, refusalAnswer } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { Request } from './request.js';
 
@@ -34,8 +40,8 @@ export function quotaOf({ method, quota }: CalledRoute): Quota | null {
 }
 
 export class Call<Body = unknown, Query = unknown>
-  extends Answer
-  implements Submission, Receivable<Call>
+  extends Answer<Gateway>
+  implements Submission, Asking
 {
   /** null: nobody is signed in. */
   session: Session | null = null;
@@ -57,25 +63,28 @@ export class Call<Body = unknown, Query = unknown>
   minSequence = 0;
   namesSequence = false;
 
-  isReceiving = false;
-  older: Call | null = null;
-  newer: Call | null = null;
-
   constructor(
     gateway: Gateway,
     route: CalledRoute | null,
     counts: AnswerCounts,
     request: Request,
     response: HttpResponse | null,
-    /** Called once, when the request is over. */
-    private readonly onEnd: (call: Call) => void,
+    onEnd: (call: Answer) => void,
   ) {
-    super(gateway, route, counts, request, response);
+    super(gateway, route, counts, request, response, onEnd);
     this.quota = route === null ? null : quotaOf(route);
   }
 
   get userId(): number {
     return this.session?.userId ?? 0;
+  }
+
+  get tokenId(): number {
+    return this.session?.tokenId ?? 0;
+  }
+
+  get assets(): Assets {
+    return this.engine;
   }
 
   get engine(): Engine {
@@ -101,10 +110,8 @@ export class Call<Body = unknown, Query = unknown>
     if (quota === null) return true;
     bill.payer = payer;
     const result = this.gateway.fairUse.charge(quota, bill, count, costOf);
-    if (result === null) return true;
-    const { limit, remaining, resetSeconds } = result;
-    this.rateLimitHeaders = `${limit}\r\nRateLimit-Remaining: ${remaining}\r\nRateLimit-Reset: ${resetSeconds}`;
-    if (result.granted) return true;
+    this.rateLimit = result;
+    if (result === null || result.granted) return true;
     const { error, retryAfter } = rateLimited(result.waitMs);
     this.addHeader('Retry-After', retryAfter);
     return this.refuseNow(error);
@@ -122,6 +129,22 @@ export class Call<Body = unknown, Query = unknown>
     this.quota = quota;
   }
 
+  /** Answers with the exchange's state as of `sequence`; by default, the current state. */
+  answerWhenDurable(
+    status: number,
+    text: string | Uint8Array,
+    sequence = this.engine.sequence,
+  ): void {
+    this.prepare(status, text);
+    this.gateway.sequencer.releaseAt(sequence, this);
+  }
+
+  /** Refuses because of the current state. */
+  refuseWhenDurable({ status, text }: ErrorAnswer): false {
+    this.answerWhenDurable(status, text);
+    return false;
+  }
+
   /** Executes a command and answers with its receipt or its error. */
   execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
     const result = this.submit(command);
@@ -133,7 +156,7 @@ export class Call<Body = unknown, Query = unknown>
    * and the client has been answered. `besides`: a rejection that the caller answers.
    */
   submit(command: Command, besides: CodeName | null = null): NumberBuffer | null {
-    const { result, refusal, appliedMs } = execute(this.gateway, command, this);
+    const { result, refusal, appliedMs } = this.run(command);
     this.appliedMs = appliedMs;
     if (result !== null && this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
     if (refusal === null || refusal.code === besides) return result;
@@ -144,8 +167,7 @@ export class Call<Body = unknown, Query = unknown>
     return null;
   }
 
-  protected override end(): void {
-    super.end();
-    this.onEnd(this as unknown as Call);
+  protected run(command: Command | StoredCommand): Execution {
+    return execute(this.gateway, command, this);
   }
 }

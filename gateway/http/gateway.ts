@@ -1,4 +1,7 @@
-/** What every route works with: the exchange, its configuration, and the state of the process. */
+/**
+ * What servers and routes work with: the process that serves, and the exchange that its routes
+ * read and change.
+ */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
@@ -9,7 +12,7 @@ import type { ConnectionLimits } from '../fair-use/connections.js';
 import type { FairUse } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
 import type { Log } from '../observe/log.js';
-import type { Metrics } from '../observe/metrics.js';
+import type { AnswerMetrics, Metrics } from '../observe/metrics.js';
 import type { PriceTicks } from '../observe/price-ticks.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 import type { Standing } from '../observe/standing.js';
@@ -44,6 +47,7 @@ export type Sequencing = Pick<
   Sequencer,
   | 'engine'
   | 'submit'
+  | 'submitRecord'
   | 'releaseAt'
   | 'durableSequence'
   | 'backlog'
@@ -52,7 +56,21 @@ export type Sequencing = Pick<
   | 'failure'
 >;
 
-export interface Gateway {
+/** The process, whether it has an exchange's state or holds connections for one that has. */
+export interface Serving {
+  readonly config: Pick<GatewayConfig, 'trustProxy' | 'cookieSecure' | 'siteOrigins'>;
+  readonly log: Log;
+  readonly fairUse: FairUse;
+  readonly unsent: UnsentAnswers;
+  readonly metrics: AnswerMetrics;
+  readonly version: string;
+  /** No new work is accepted; requests in flight are answered. */
+  isStopping(): boolean;
+  /** Reports a bug or a broken disk: the process must end and answers nothing more. */
+  fail(error: unknown): void;
+}
+
+export interface Gateway extends Serving {
   readonly sequencer: Sequencing;
   /** Reads that name a later sequence. */
   readonly waits: SequenceWaits;
@@ -66,27 +84,19 @@ export interface Gateway {
   readonly passwords: Passwords;
   readonly config: GatewayConfig;
   readonly clock: Clock;
-  readonly log: Log;
   /** For events that clients can cause at any rate. */
   readonly warnings: RationedLog;
-  readonly fairUse: FairUse;
   readonly overload: Overload;
-  readonly unsent: UnsentAnswers;
   readonly coder: AnswerCoder;
   readonly metrics: Metrics;
   readonly standing: Standing;
   /** What each source of prices delivered last. */
   readonly priceTicks: PriceTicks;
-  readonly version: string;
   readonly startedAtMs: number;
-  /** No new work is accepted; requests in flight are answered. */
-  isStopping(): boolean;
   /** Why the exchange is not ready for traffic; null: it is ready. */
   notReady(): string | null;
   /** What is failing and being retried while trading continues; null: nothing. */
   warning(): string | null;
   /** Why trading is halted and the state is read-only; null: it is not. */
   halted(): string | null;
-  /** Reports a bug or a broken disk: the process must end and answers nothing more. */
-  fail(error: unknown): void;
 }

@@ -4,10 +4,12 @@
  * check returns false if the request has been refused.
  */
 import { numberedKey } from '../../engine/interface/client-sequence.js';
+import type { Command } from '../../engine/interface/commands.js';
 import { checkFields, checkJson } from '../json/checks.js';
 import { NO_CLIENT_ID } from '../json/fields.js';
 import type { FieldProblems } from '../json/problems.js';
 import { JSON_TYPE } from './answers/response-head.js';
+import type { Asking } from './asking.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import { errorAnswer, invalidRequest } from './errors.js';
@@ -24,23 +26,22 @@ const MIN_SEQUENCE = /^\d{1,16}$/;
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
 export function read(call: Call, route: Route, body: ReceivedBody): boolean {
-  if (readCommand(call, route, body)) return true;
+  call.command = readCommand(call, route, body);
+  if (call.command !== null) return true;
   if (namesAnotherUser(call, route, body)) return call.refuseNow(errorAnswer('user_mismatch'));
   return readBody(call, route, body) && readQuery(call, route);
 }
 
 /**
- * Whether the route has read the command from the bytes of the body, which then passes every check
- * that follows. If not, the checks decide.
+ * The command of a request whose route has read it from the bytes of the body: it then passes every
+ * check of {@link read}. null: the checks decide.
  */
-function readCommand(call: Call, route: Route, body: ReceivedBody): boolean {
-  if (route.readCommand === undefined) return false;
-  const { rawQuery, contentType, contentEncoding } = call.request;
+export function readCommand(asking: Asking, route: Route, body: ReceivedBody): Command | null {
+  if (route.command === undefined) return null;
+  const { rawQuery, contentType, contentEncoding } = asking.request;
   const isJson = contentType === JSON_TYPE || body.bytes.length === 0;
-  if (rawQuery !== '' || !isJson || contentEncoding !== '' || body.tooLarge) return false;
-  if (readKey(call, route) !== null) return false;
-  call.command = route.readCommand(call, body.bytes);
-  return call.command !== null;
+  if (rawQuery !== '' || !isJson || contentEncoding !== '' || body.tooLarge) return null;
+  return readKey(asking, route) === null ? route.command.read(asking, body.bytes) : null;
 }
 
 /**
@@ -101,13 +102,13 @@ function readBody(call: Call, route: Route, body: ReceivedBody): boolean {
 }
 
 /** Reads the key, or the number that takes its place; null: there is no problem. */
-function readKey(call: Call, route: Route): FieldProblems | null {
-  const { idempotencyKeys, idempotencyKey, clientSequences, clientSequence } = call.request;
+function readKey(asking: Asking, route: Route): FieldProblems | null {
+  const { idempotencyKeys, idempotencyKey, clientSequences, clientSequence } = asking.request;
   if (route.idempotent !== true || idempotencyKeys + clientSequences === 0) return null;
   if (clientSequences === 0) {
     const problem = keyProblem(idempotencyKeys, idempotencyKey);
     if (problem !== null) return { 'Idempotency-Key': problem };
-    call.idempotencyKey = keyOf(idempotencyKey);
+    asking.idempotencyKey = keyOf(idempotencyKey);
     return null;
   }
   const problem =
@@ -115,7 +116,7 @@ function readKey(call: Call, route: Route): FieldProblems | null {
       ? 'cannot be sent together with Idempotency-Key'
       : sequenceProblem(clientSequences, clientSequence);
   if (problem !== null) return { 'Client-Sequence': problem };
-  call.idempotencyKey = numberedKey(call.session?.tokenId ?? 0, Number(clientSequence));
+  asking.idempotencyKey = numberedKey(asking.tokenId, Number(clientSequence));
   return null;
 }
 

@@ -3,8 +3,8 @@
  * API except the stream, and contains everything that the OpenAPI document says about a route.
  */
 import type { z } from 'zod';
-import type { Command } from '../../engine/interface/commands.js';
 import { NoQuery } from '../json/fields.js';
+import type { RouteCommand } from './asking.js';
 import type { Call, CalledRoute } from './call.js';
 import type { ErrorCode } from './errors.js';
 
@@ -41,11 +41,8 @@ export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
   query: z.ZodType<Query>;
   /** Present on routes that change state. An empty body counts as `{}`. */
   body?: z.ZodType<Body>;
-  /**
-   * Reads the usual bodies from their bytes straight into a command, at a fraction of the cost of
-   * the schemas. null: the schemas decide. Only on routes that need a session and no query.
-   */
-  readCommand?(call: Call, body: Uint8Array): Command | null;
+  /** Only on routes that need a session and no query. An edge reads it, too (edge/). */
+  command?: RouteCommand;
   /**
    * Reports fields of the body, or of the query if there is no body, that are required because of
    * other fields. Called if the schema refuses the request: it checks no rules across fields then.

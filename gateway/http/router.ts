@@ -17,7 +17,6 @@
  * a header's value, and headers after one without a name.
  */
 import * as uWS from 'uWebSockets.js';
-import type { Cancelling } from '../commands/cancels.js';
 import type { ConnectionCap } from '../fair-use/connections.js';
 import type { FieldProblems } from '../json/problems.js';
 import { type ReceivedBody, receiveBody } from './body.js';
@@ -57,7 +56,7 @@ interface ChildApps {
 const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
 /** The method of the requests that each verb is registered for; null: it varies. */
-export const METHODS: Record<Verb, string | null> = {
+const METHODS: Record<Verb, string | null> = {
   get: 'get',
   head: 'head',
   post: 'post',
@@ -66,18 +65,10 @@ export const METHODS: Record<Verb, string | null> = {
   del: 'delete',
   any: null,
 };
-export const NO_CHUNKS: FieldProblems = {
+const NO_CHUNKS: FieldProblems = {
   'Transfer-Encoding': 'is not allowed on a request without a body',
 };
 const NO_BODY: FieldProblems = { 'Content-Length': 'must be 0: a handshake has no body' };
-
-/** What a server needs of its sockets, whichever thread has them (sockets/socket-threads.ts). */
-export interface ServerRouter extends Pick<Router, 'on' | 'receive' | 'listen' | 'close'> {
-  /** As {@link Router.onBody}. `cancelling` matters to sockets that may have to refuse requests. */
-  onBody(verb: Verb, path: string, handler: Handler, cancelling?: Cancelling): void;
-  /** Accepts no new connections; done when no request is on its way to a handler any more. */
-  stopListening(): void | Promise<void>;
-}
 
 export class Router {
   private readonly app = uWS.App();

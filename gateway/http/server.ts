@@ -7,45 +7,55 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import { isPreflight, preflightHeaders } from '../auth/cross-origin.js';
-import type { Cancelling } from '../commands/cancels.js';
 import type { FieldProblems } from '../json/problems.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
+import type { Answer } from './answers/answer.js';
 import { BODY_MS_MAX, ReceivedBody, Receiving } from './body.js';
-import { Call, quotaOf } from './call.js';
 import { errorAnswer, invalidRequest } from './errors.js';
-import type { Gateway } from './gateway.js';
+import type { Serving } from './gateway.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
 import { type Method, parameterNames, type Route } from './route.js';
-import { type Handler, type Refuse, Router, type ServerRouter } from './router.js';
-import { serve } from './way.js';
+import { type Handler, Router } from './router.js';
 
 const BASE = '/api';
 const SWEEP_MS = 500;
 const NO_BODY = new ReceivedBody(new Uint8Array(0));
 const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const;
 
-export class HttpServer<Sockets extends ServerRouter = Router> {
-  private readonly router: Sockets;
+/** What answers the requests of a server. */
+export interface Service<A extends Answer> {
+  readonly server: Serving;
+  /** A request that has begun. `route` null: no route serves it. */
+  begin(
+    route: Route | null,
+    counts: AnswerCounts,
+    request: Request,
+    response: uWS.HttpResponse,
+    onEnd: (answer: Answer) => void,
+  ): A;
+  /** Answers a request whose body has arrived. */
+  serve(call: A, route: Route, body: ReceivedBody): void;
+}
+
+export class HttpServer<A extends Answer = Answer> {
+  private readonly router: Router;
+  private readonly server: Serving;
   private inFlight = 0;
-  private readonly receiving = new Receiving<Call>();
+  private readonly receiving = new Receiving<Answer>();
   private readonly unknownCounts: AnswerCounts;
   private slow = 0;
   private sweeper: NodeJS.Timeout | null = null;
   private idle: (() => void) | null = null;
 
   constructor(
-    private readonly gateway: Gateway,
+    private readonly service: Service<A>,
     routes: readonly Route[],
-    /** Answers a request; a replica has its own. */
-    private readonly serveWith: typeof serve = serve,
-    /** Where the sockets are, if not in this thread. */
-    routerOf: ((refuse: Refuse) => Sockets) | null = null,
   ) {
-    this.unknownCounts = gateway.metrics.answersOf(null);
-    this.router =
-      routerOf?.(this.refuseAmbiguous) ??
-      (new Router(gateway.config.trustProxy, this.refuseAmbiguous) as ServerRouter as Sockets);
+    this.server = service.server;
+    const { config, metrics } = this.server;
+    this.unknownCounts = metrics.answersOf(null);
+    this.router = new Router(config.trustProxy, this.refuseAmbiguous);
     const methodsByPath = new Map<string, Method[]>();
     for (const route of routes) {
       this.register(route);
@@ -58,15 +68,21 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
   }
 
   /** For what is not a route: the stream and static files. */
-  mount(attach: (router: Sockets) => void): void {
+  mount(attach: (router: Router) => void): void {
     attach(this.router);
   }
 
   /** Resolves to the port. Rejects if the address is not available. */
   async listen(host: string, port: number): Promise<number> {
     const listening = await this.router.listen(host, port);
-    this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
+    this.open();
     return listening;
+  }
+
+  /** Serves connections that another app accepts. Returns this app, for that one. */
+  open(): number {
+    this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
+    return this.router.descriptor;
   }
 
   /** Requests that are not answered yet. */
@@ -84,13 +100,12 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
    * request in flight is answered.
    */
   async drain(): Promise<void> {
-    const stopped = this.router.stopListening();
+    this.router.stopListening();
     for (let call = this.receiving.oldest; call !== null; call = this.receiving.oldest) {
       this.receiving.delete(call);
       call.closeAfterAnswer();
       call.refuseUnavailable();
     }
-    await stopped;
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
   }
 
@@ -106,14 +121,14 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     const path = BASE + route.path;
     const names = parameterNames(route.path);
     if (names.length > PARAMETERS_MAX) throw new Error(`too many parameters: ${route.path}`);
-    const counts = this.gateway.metrics.answersOf(route);
+    const counts = this.server.metrics.answersOf(route);
     const handler: Handler = (response, request, raw) => {
       request.readParameters(raw, names);
       const call = this.begin(response, request, route, counts);
       if (route.body === undefined) this.answer(call, route, NO_BODY);
       else this.receive(call, response, route);
     };
-    if (route.body !== undefined) this.router.onBody(verb, path, handler, cancellingOf(route));
+    if (route.body !== undefined) this.router.onBody(verb, path, handler);
     else
       for (const each of verb === 'get' ? (['get', 'head'] as const) : [verb])
         this.router.on(each, path, handler);
@@ -123,7 +138,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     const allowed = methods
       .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
       .join(', ');
-    const { siteOrigins } = this.gateway.config;
+    const { siteOrigins } = this.server.config;
     this.router.on('any', BASE + path, (response, request) => {
       const call = this.begin(response, request, null);
       if (isPreflight(request, siteOrigins)) {
@@ -136,7 +151,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     });
   }
 
-  private receive(call: Call, response: uWS.HttpResponse, route: Route): void {
+  private receive(call: A, response: uWS.HttpResponse, route: Route): void {
     const { isChunked } = call.request;
     if (isChunked) call.closeAfterAnswer();
     this.receiving.add(call);
@@ -155,7 +170,7 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
 
   private sweep(): void {
     this.refuseSlowBodies();
-    this.gateway.unsent.sweep();
+    this.server.unsent.sweep();
   }
 
   /** uWebSockets.js would close the connection a few seconds later without an answer. */
@@ -168,18 +183,18 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     }
   }
 
-  private refuseSlow(call: Call): void {
+  private refuseSlow(call: Answer): void {
     this.slow++;
     call.closeAfterAnswer();
     call.refuseNow(invalidRequest({ body: `did not end within ${BODY_MS_MAX / 1_000} seconds` }));
   }
 
   /** An exception in a handler is a bug: memory may be half changed, so the process ends. */
-  private answer(call: Call, route: Route, body: ReceivedBody): void {
+  private answer(call: A, route: Route, body: ReceivedBody): void {
     try {
-      this.serveWith(call, route, body);
+      this.service.serve(call, route, body);
     } catch (error) {
-      this.gateway.fail(error);
+      this.server.fail(error);
     }
   }
 
@@ -188,8 +203,8 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     request: Request,
     route: Route | null,
     counts = this.unknownCounts,
-  ): Call {
-    const call = new Call(this.gateway, route, counts, request, response, this.onEnd);
+  ): A {
+    const call = this.service.begin(route, counts, request, response, this.onEnd);
     response.onAborted(() => call.abort());
     this.inFlight++;
     return call;
@@ -211,14 +226,9 @@ export class HttpServer<Sockets extends ServerRouter = Router> {
     });
   };
 
-  private readonly onEnd = (call: Call): void => {
+  private readonly onEnd = (call: Answer): void => {
     this.receiving.delete(call);
     this.inFlight--;
     if (this.inFlight === 0) this.idle?.();
   };
-}
-
-function cancellingOf(route: Route): Cancelling {
-  if (quotaOf(route) === 'cancels') return 'all';
-  return typeof route.quota === 'function' ? 'by body' : 'none';
 }

@@ -5,13 +5,25 @@
  */
 import { admit } from './admission.js';
 import type { ReceivedBody } from './body.js';
-import type { Call } from './call.js';
+import { Call } from './call.js';
 import { errorAnswer } from './errors.js';
+import type { Gateway } from './gateway.js';
 import { read } from './reading.js';
 import type { Route } from './route.js';
+import type { Service } from './server.js';
 
 const NOT_REACHED =
   'The sequence in minSequence was not reached in time. Try again, or ask for a lower one.';
+
+/** The service of a process that has the exchange's state. `answer`: a replica has its own. */
+export function serviceOf(gateway: Gateway, answer: typeof serve = serve): Service<Call> {
+  return {
+    server: gateway,
+    begin: (route, counts, request, response, onEnd) =>
+      new Call(gateway, route, counts, request, response, onEnd),
+    serve: answer,
+  };
+}
 
 /** Answers the request: with an error, or by running its handler. */
 export function serve(call: Call, route: Route, body: ReceivedBody): void {

@@ -22,11 +22,6 @@ class TextBuffers {
     return buffer;
   }
 
-  /** Whether a text is in a buffer that can be given back. */
-  isLent({ buffer }: Uint8Array): boolean {
-    return this.lent.has(buffer);
-  }
-
   /** Gives back the buffer of a text. Nothing happens if the text is in other memory. */
   give({ buffer, byteLength }: Uint8Array): void {
     if (byteLength < LONG_BYTES) return;

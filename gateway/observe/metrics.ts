@@ -40,9 +40,9 @@ const STATUSES = 400;
 export class AnswerCounts {
   private readonly counts = new Float64Array(STATUSES);
 
-  /** To be called after each answer. */
-  add(status: number): void {
-    this.counts[status - FIRST_STATUS]!++;
+  /** To be called after each answer, or after several. */
+  add(status: number, count = 1): void {
+    this.counts[status - FIRST_STATUS]! += count;
   }
 
   /** Those that are not zero. */
@@ -51,9 +51,23 @@ export class AnswerCounts {
       if (count > 0) yield [FIRST_STATUS + place, count];
     }
   }
+
+  /** The same, for somebody else to count. */
+  take(): (readonly [status: number, count: number])[] {
+    const taken = [...this.byStatus()];
+    this.counts.fill(0);
+    return taken;
+  }
 }
 
-export class Metrics {
+/** What each answer is counted in. */
+export interface AnswerMetrics {
+  readonly commitMs: { observe(ms: number): void };
+  readonly requestMs: { observe(ms: number): void };
+  answersOf(route: RouteName | null): AnswerCounts;
+}
+
+export class Metrics implements AnswerMetrics {
   private readonly registry = new Registry();
   readonly receiveMs = this.distribution(
     'exchange_receive_seconds',

@@ -6,6 +6,7 @@
  * before become durable and are answered, and the state can still be read.
  */
 import type { Command } from '../../engine/interface/commands.js';
+import type { RecordBuffer } from '../../engine/interface/records.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 
@@ -46,8 +47,21 @@ export class WatchedSequencer extends Sequencer {
 
   /** @throws TradingHalted if trading is halted; otherwise like {@link Sequencer.submit} */
   override submit(command: Command): NumberBuffer {
+    this.mustTrade();
+    return this.watched(super.submit(command));
+  }
+
+  /** The same for {@link Sequencer.submitRecord}. */
+  override submitRecord(records: RecordBuffer, at: number): NumberBuffer {
+    this.mustTrade();
+    return this.watched(super.submitRecord(records, at));
+  }
+
+  private mustTrade(): void {
     if (this.haltReason !== null) throw new TradingHalted(`trading is halted: ${this.haltReason}`);
-    const result = super.submit(command);
+  }
+
+  private watched(result: NumberBuffer): NumberBuffer {
     for (const watcher of this.watchers) watcher();
     return result;
   }

@@ -1,6 +1,6 @@
 /** Finds what a request names. If it does not exist, the request is refused. */
 import type { Engine } from '../../engine/engine.js';
-import { idNumber, marketIdNumber } from '../../engine/interface/notation.js';
+import { type Assets, idNumber, marketIdNumber } from '../../engine/interface/notation.js';
 import type { AccountView } from '../../engine/interface/views.js';
 import type { Call } from '../http/call.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
@@ -13,14 +13,14 @@ export function findAccount(call: Call, parameter: string): AccountView | null {
 }
 
 /** The market that was named last: most requests name one of a few. */
-const last = { engine: null as Engine | null, name: '', marketId: 0 };
+const last = { assets: null as Assets | null, name: '', marketId: 0 };
 
 /** As `marketIdNumber`, which it need not call for the market that was named last. */
-export function marketNumber(engine: Engine, name: string): number {
-  if (name === last.name && engine === last.engine) return last.marketId;
-  const marketId = marketIdNumber(engine, name);
+export function marketNumber(assets: Assets, name: string): number {
+  if (name === last.name && assets === last.assets) return last.marketId;
+  const marketId = marketIdNumber(assets, name);
   if (marketId !== 0) {
-    last.engine = engine;
+    last.assets = assets;
     last.name = name;
     last.marketId = marketId;
   }

@@ -14,6 +14,11 @@ import { tokenRoutes } from './sign-in/tokens.js';
 import { operationRoutes } from './status/routes.js';
 import { vaultRoutes } from './vault/routes.js';
 
+/** With an address of their own, operators alone see the metrics. */
+export function routesOf(hasOperations: boolean): readonly Route[] {
+  return hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
+}
+
 export const ROUTES: readonly Route[] = [
   ...marketRoutes,
   ...historyRoutes,

@@ -9,8 +9,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';
 import { TITLE } from '../contract/prose.js';
 import { builtFile, type StaticFile, serveChoice, serveFile } from '../contract/static-file.js';
-import type { Gateway } from '../http/gateway.js';
-import type { ServerRouter } from '../http/router.js';
+import type { Serving } from '../http/gateway.js';
+import type { Router } from '../http/router.js';
 
 const HTML = 'text/html; charset=utf-8';
 /** By a name's extension. Other files, such as source maps, are not served. */
@@ -50,7 +50,7 @@ const SIGNPOST = `<!doctype html>
 `;
 
 /** The site as it was built; if it was not built, / shows everyone where the API is. */
-export function serveSite(router: ServerRouter, gateway: Gateway): void {
+export function serveSite(router: Router, server: Serving): void {
   const signpost: StaticFile = {
     contentType: HTML,
     bytes: Buffer.from(SIGNPOST),
@@ -61,14 +61,14 @@ export function serveSite(router: ServerRouter, gateway: Gateway): void {
   };
   const site = siteFiles();
   if (site === null) {
-    gateway.log.warn('the site is not built: npm run build');
-    serveFile(router, '/', signpost, gateway);
+    server.log.warn('the site is not built: npm run build');
+    serveFile(router, '/', signpost, server);
     return;
   }
   const choose = (raw: { getHeader(name: string): string }) =>
     raw.getHeader('accept').includes('text/html') ? 0 : 1;
-  serveChoice(router, '/', { files: [site.page, signpost], choose }, gateway);
-  for (const [path, file] of site.files) serveFile(router, path, file, gateway);
+  serveChoice(router, '/', { files: [site.page, signpost], choose }, server);
+  for (const [path, file] of site.files) serveFile(router, path, file, server);
 }
 
 let read: { page: StaticFile; files: Map<string, StaticFile> } | null = null;

@@ -19,7 +19,7 @@ import { withVariable } from './config-error.js';
  * @throws ConfigError that names the variable; JournalError; an Error that names an address
  */
 export async function checkPreconditions(config: Config): Promise<void> {
-  const { dataFolder, host, port, operationsHost, operationsPort, replicas, sockets } = config;
+  const { dataFolder, host, port, operationsHost, operationsPort, replicas } = config;
   await withVariable('DATA_FOLDER', async () => {
     mustBeUsable(dataFolder);
     const mayBeNew = !config.requireJournal || config.journal !== null;
@@ -34,8 +34,6 @@ export async function checkPreconditions(config: Config): Promise<void> {
   }
   if (replicas !== null)
     addresses.push({ ...replicas, variables: ['REPLICAS_HOST', 'REPLICAS_PORT'] });
-  if (sockets !== null)
-    addresses.push({ host, port: sockets.port, variables: ['HOST', 'SOCKETS_PORT'] });
   await checkAddresses(addresses);
 }
 

@@ -19,9 +19,9 @@ export interface ProcessLimits {
  * snapshot, a check of the journal and a price feed take about ten more.
  */
 const RESERVED_FILES = 128;
-/** A thread with sockets of its own has 5 or 6 open, and takes 0.6 GiB of address space. */
-const FILES_PER_SOCKET_THREAD = 8;
-const GIBIBYTES_PER_SOCKET_THREAD = 0.75;
+/** The thread of an edge has 5 or 6 open, and takes 0.6 GiB of address space. */
+const FILES_PER_EDGE_THREAD = 8;
+const GIBIBYTES_PER_EDGE_THREAD = 0.75;
 /** The minimum number of connections for a useful exchange. */
 const CONNECTIONS_MIN = 64;
 
@@ -36,8 +36,8 @@ interface Report {
   userLimits?: { open_files?: { soft: number | 'unlimited' } };
 }
 
-export function reservedFiles(socketThreads: number): number {
-  return RESERVED_FILES + FILES_PER_SOCKET_THREAD * socketThreads;
+export function reservedFiles(edgeThreads: number): number {
+  return RESERVED_FILES + FILES_PER_EDGE_THREAD * edgeThreads;
 }
 
 /** Windows has no limit on open files. Only Linux enforces address space, in known units. */
@@ -64,11 +64,11 @@ function addressSpaceBytes(): number {
 export function checkAddressSpace(
   { addressSpaceBytes }: ProcessLimits,
   follower: boolean,
-  socketThreads = 0,
+  edgeThreads = 0,
 ): void {
   const { withFollower, withoutFollower } = ADDRESS_SPACE_GIBIBYTES;
   const least = follower ? withFollower : withoutFollower;
-  const needed = least + GIBIBYTES_PER_SOCKET_THREAD * socketThreads;
+  const needed = least + GIBIBYTES_PER_EDGE_THREAD * edgeThreads;
   if (addressSpaceBytes >= needed * GIBIBYTE) return;
   throw new Error(
     `the process may have ${(addressSpaceBytes / GIBIBYTE).toFixed(1)} GiB of address space but needs ${needed} GiB: space ` +
@@ -85,9 +85,9 @@ export function checkAddressSpace(
 export function affordableConnections(
   { openFiles }: ProcessLimits,
   asked: ConnectionLimits,
-  socketThreads = 0,
+  edgeThreads = 0,
 ): ConnectionLimits {
-  const reserved = reservedFiles(socketThreads);
+  const reserved = reservedFiles(edgeThreads);
   const affordable = openFiles - reserved;
   if (asked.total <= affordable) return asked;
   if (affordable < CONNECTIONS_MIN) {

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
 import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import type { AccessKey } from '../auth/access-keys.js';
+import { readReplicaKeys, replicaKeysOf } from '../auth/replica-keys.js';
 import { fingerprint, sharedSecrets } from '../auth/secret.js';
 import type { Config } from '../config.js';
 import type { Log } from '../observe/log.js';
-import { readReplicaKeys, replicaKeysOf } from '../replica/key.js';
 import { withVariable } from './config-error.js';
 
 /** Of sessions; null: they are in the data folder. @throws ConfigError that names the variable */

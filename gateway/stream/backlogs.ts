@@ -14,6 +14,12 @@ export interface Reader {
   cutOff(): void;
 }
 
+/** What the metrics show. */
+export interface BacklogReadings {
+  readonly backlogBytes: number;
+  readonly cutOffCount: number;
+}
+
 interface BacklogLimits {
   backlogBytes: number;
   backlogBytesInAll: number;

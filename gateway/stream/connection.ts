@@ -4,7 +4,6 @@
  * Always holds: nothing is sent after the socket has closed; a subscription receives its channel's
  * messages from its snapshot (or the missed messages) on, none missing or duplicated.
  */
-import type * as uWS from 'uWebSockets.js';
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { TokenBuckets } from '../fair-use/token-buckets.js';
@@ -16,7 +15,20 @@ import type { CloseReason, StreamLimits } from './limits.js';
 export interface SocketData {
   connection: Connection;
 }
-export type Socket = uWS.WebSocket<SocketData>;
+/** What a connection needs of its socket, which may be at an edge (edge/). */
+export interface Socket {
+  send(text: string | Uint8Array): unknown;
+  subscribe(topic: string): boolean;
+  unsubscribe(topic: string): boolean;
+  /** Sends what is sent within `send` together. */
+  cork(send: () => void): unknown;
+  ping(): unknown;
+  getBufferedAmount(): number;
+  end(code: number, reason: string): void;
+  close(): void;
+  /** Told whose the connection is. */
+  signedIn?(session: Session): void;
+}
 
 /** The buffer of a cork, less a frame's head. */
 const CORK_BYTES = 15 * 1024;
@@ -48,8 +60,11 @@ export interface ConnectionOptions {
   /** The same address in full, in its IPv6 form of 16 bytes. */
   addressBytes: Uint8Array;
   slot: number;
-  /** Sends a message to the connections that are subscribed to a topic of uWebSockets.js. */
-  publish: (topic: string, text: string | Uint8Array) => void;
+  /**
+   * Sends a message to the connections that are subscribed to a topic of uWebSockets.js. null: the
+   * socket collects what is sent in one turn by itself.
+   */
+  publish: ((topic: string, text: string | Uint8Array) => void) | null;
   /** A topic that no other connection and no channel has. */
   topic: string;
   /** Called when the exchange closes the connection. */
@@ -98,10 +113,12 @@ export class Connection {
     this.userId = session.userId;
     this.tokenVersion = session.version;
     this.session = session;
+    this.socket?.signedIn?.(session);
   }
 
   open(socket: Socket): void {
     this.socket = socket;
+    if (this.session !== null) socket.signedIn?.(this.session);
   }
 
   get isOpen(): boolean {
@@ -202,6 +219,10 @@ export class Connection {
   answer(text: string | Uint8Array): void {
     if (this.socket === null) return;
     const { topic, publish } = this.options;
+    if (publish === null) {
+      this.socket.send(text);
+      return;
+    }
     if (!this.hasTopic) this.hasTopic = this.socket.subscribe(topic);
     publish(topic, text);
   }
@@ -218,8 +239,13 @@ export class Connection {
 
   /** Answers an order or a batch, which was counted in `outstanding`. */
   answerRequest(text: string | Uint8Array): void {
-    this.outstanding--;
     this.answer(text);
+    this.requestAnswered();
+  }
+
+  /** An order or a batch was answered. */
+  requestAnswered(): void {
+    this.outstanding--;
     if (this.ending !== null && this.outstanding === 0) this.end(this.ending);
   }
 

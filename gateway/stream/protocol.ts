@@ -40,7 +40,8 @@ import type { Connections } from './connections.js';
 import type { Hub } from './hub.js';
 import { CLOSE, type StreamLimits } from './limits.js';
 import { parsed, type ReceivedMessage, readJson } from './message-reader.js';
-import { OrderEntry } from './orders/order-entry.js';
+import type { OrdersElsewhere } from './orders/elsewhere.js';
+import { OrderEntry, type RecordEntry } from './orders/order-entry.js';
 import {
   isOrderEntry,
   namesAnother,
@@ -49,7 +50,6 @@ import {
   OrderRequestReader,
   orderRequest,
 } from './orders/order-messages.js';
-import type { RemoteOrders } from './orders/remote-orders.js';
 import { UserResumes } from './resume/user-resumes.js';
 
 const MESSAGES_PER_READ = 100;
@@ -71,7 +71,7 @@ interface ProtocolOptions {
   limits: StreamLimits;
   elapsedMs: () => number;
   /** Who executes orders, on a replica; null: this process. */
-  remote: RemoteOrders | null;
+  remote: OrdersElsewhere | null;
 }
 
 export class Protocol {
@@ -115,9 +115,17 @@ export class Protocol {
     if (refusal !== null) this.refuseOrder(connection, refusal, request.id);
   }
 
+  /** Order entry that an edge has read. */
+  enterRecord(connection: Connection, entry: RecordEntry): void {
+    if (connection.isEnding) return;
+    const refusal = this.orders.executeRecord(connection, entry, this.options.elapsedMs());
+    if (refusal === null || !this.afford(connection, 1)) return;
+    this.whenDurable(() => entry.refused(errorText(refusal, { id: entry.id })));
+  }
+
   /** Order entry on a replica, for the leader. */
   private enterElsewhere(
-    remote: RemoteOrders,
+    remote: OrdersElsewhere,
     connection: Connection,
     json: object,
     bytes: ArrayBuffer,

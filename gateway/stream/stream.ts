@@ -9,35 +9,32 @@
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import { isAllowed } from '../auth/allowed-addresses.js';
-import type { Session } from '../auth/sessions.js';
-import { addressKey } from '../fair-use/addresses.js';
 import { writeError } from '../http/answers/write-error.js';
-import { errorAnswer, invalidRequest } from '../http/errors.js';
+import { errorAnswer, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
-import type { ForwardedClients } from '../replica/listener.js';
 import { atMost } from '../time/at-most.js';
 import { elapsedMs } from '../time/clock.js';
-import { Backlogs } from './backlogs.js';
+import { type BacklogReadings, Backlogs } from './backlogs.js';
 import { CancelOnDisconnect } from './cancel-on-disconnect.js';
 import { heartbeatText } from './channels/message-text.js';
 import type { ChannelKind } from './channels/names.js';
-import { Connection, type SocketData } from './connection.js';
+import { Connection, type Socket, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
-import { ClientsOfReplica, ForwardedConnection } from './forwarded-clients.js';
-import { Handshake } from './handshake.js';
+import { SOCKET_BEHAVIOR, STREAM_PATH, serveNoUpgrade } from './endpoint.js';
+import {
+  admitStream,
+  refusal,
+  type StreamRefusal,
+  type StreamRequest,
+  streamRequest,
+} from './handshake.js';
 import { Hub } from './hub.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
-import type { RemoteOrders } from './orders/remote-orders.js';
+import type { OrdersElsewhere } from './orders/elsewhere.js';
+import type { RecordEntry } from './orders/order-entry.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 
-const PATH = '/api/stream';
-const ALLOW = ['Allow', 'GET'] as const;
-/**
- * A larger frame closes the connection without an error. Orders and batches may have this size: the
- * largest body over HTTP, and what the envelope adds.
- */
-const FRAME_BYTES = 65 * 1024;
 /** Heartbeats are spread over this many moments of an interval. */
 const HEARTBEAT_SLOTS = 10;
 /** Backlogs are checked each time this many characters have been published. */
@@ -53,9 +50,11 @@ export class StreamServer {
   private readonly backlogs: Backlogs;
   /** Connections closed by the exchange, by reason. */
   private readonly endings = new Map<string, number>();
+  private atEdges: BacklogReadings = { backlogBytes: 0, cutOffCount: 0 };
   private readonly protocol: Protocol;
   private readonly cancels: CancelOnDisconnect;
-  private router: Router | null = null;
+  /** Where the connections are: in this thread, or at edges. */
+  private readonly publishers = new Set<(topic: string, text: string | Uint8Array) => void>();
   private timer: NodeJS.Timeout | null = null;
   private ticks = 0;
   private uncheckedCharacters = 0;
@@ -67,7 +66,7 @@ export class StreamServer {
     private readonly gateway: Gateway,
     private readonly limits: StreamLimits,
     /** Who executes orders, on a replica; null: this process. */
-    private readonly remote: RemoteOrders | null = null,
+    private readonly remote: OrdersElsewhere | null = null,
   ) {
     const { sequencer } = gateway;
     this.backlogs = new Backlogs(this.limits, elapsedMs);
@@ -106,13 +105,18 @@ export class StreamServer {
 
   /** Bytes waiting to be read by clients. */
   get backlogBytes(): number {
-    return this.backlogs.bytes(this.connections);
+    return this.backlogs.bytes(this.connections) + this.atEdges.backlogBytes;
   }
 
   /** Connections closed by the exchange since the start, by reason. */
   *endingCounts(): Generator<readonly [reason: string, count: number]> {
     yield* this.endings;
-    yield ['cut_off', this.backlogs.cutOffCount];
+    yield ['cut_off', this.backlogs.cutOffCount + this.atEdges.cutOffCount];
+  }
+
+  /** The sockets of this process are at edges, which limit what waits there. */
+  addBacklogs(atEdges: BacklogReadings): void {
+    this.atEdges = atEdges;
   }
 
   /** To be called after each command, before the next. */
@@ -124,50 +128,44 @@ export class StreamServer {
     }
   }
 
-  /** Registers the path and starts the heartbeats. */
+  /** Registers the path with the router of this process' connections. */
   attach(router: Router): void {
-    this.router = router;
-    const behavior: WebSocketBehavior<SocketData> = {
-      maxPayloadLength: FRAME_BYTES,
-      // Slow readers are closed here, with a code, before they use too much memory.
-      maxBackpressure: 0,
-      // For closed sockets whose client does not read the rest; open ones have heartbeats.
-      idleTimeout: 120,
-      sendPingsAutomatically: false,
-      open: (socket) => {
-        const { connection } = socket.getUserData();
-        this.upgraded++;
-        connection.open(socket);
-        this.connections.add(connection);
-      },
-      message: (socket, bytes, isBinary) => {
-        const { connection } = socket.getUserData();
-        connection.unansweredPings = 0;
-        this.guard(() => this.protocol.receive(connection, bytes, isBinary));
-      },
-      ping: (socket) => {
-        const { connection } = socket.getUserData();
-        connection.unansweredPings = 0;
-        this.protocol.afford(connection, 1);
-      },
-      pong: (socket) => {
-        socket.getUserData().connection.unansweredPings = 0;
-      },
-      close: (socket) => this.leave(socket.getUserData().connection),
-    };
-    router.onUpgrade(PATH, behavior, (response, request, raw, context) => {
-      const handshake = new Handshake(this.gateway, { response, request, raw, context });
-      handshake.begin((handshake, session) => this.accept(handshake, session));
-    });
     const { unsent } = this.gateway;
-    router.on('get', PATH, (response) => {
-      const error = invalidRequest({ Upgrade: 'must be websocket' });
-      writeError(response, error, { unsent, isHead: false });
+    this.publishTo((topic, text) => router.publish(topic, text));
+    const behavior: WebSocketBehavior<SocketData> = {
+      ...SOCKET_BEHAVIOR,
+      open: (socket) => this.opened(socket.getUserData().connection, socket),
+      message: (socket, bytes, isBinary) =>
+        this.receive(socket.getUserData().connection, bytes, isBinary),
+      ping: (socket) => this.pinged(socket.getUserData().connection),
+      pong: (socket) => this.ponged(socket.getUserData().connection),
+      close: (socket) => this.left(socket.getUserData().connection),
+    };
+    router.onUpgrade(STREAM_PATH, behavior, (response, request, raw, context) => {
+      const asked = streamRequest(request, response, this.gateway.config.siteOrigins);
+      const accepted = this.accept(asked);
+      if (accepted instanceof Connection) {
+        const key = raw.getHeader('sec-websocket-key');
+        const extensions = raw.getHeader('sec-websocket-extensions');
+        // No subprotocol is supported. A client that requests one sees that none was selected.
+        response.upgrade<SocketData>({ connection: accepted }, key, '', extensions, context);
+        return;
+      }
+      let hasLeft = false;
+      response.onAborted(() => {
+        hasLeft = true;
+      });
+      this.whenDurable(() => {
+        const { error, header } = accepted;
+        const options = { unsent, isHead: false, header };
+        if (!hasLeft) response.cork(() => writeError(response, error, options));
+      });
     });
-    router.on('any', PATH, (response, request) => {
-      const options = { unsent, isHead: request.method === 'head', header: ALLOW };
-      writeError(response, errorAnswer('method_not_allowed'), options);
-    });
+    serveNoUpgrade(router, this.gateway);
+  }
+
+  /** Starts the heartbeats. */
+  start(): void {
     this.timer = setInterval(() => this.tick(), this.limits.heartbeatMs / HEARTBEAT_SLOTS);
   }
 
@@ -209,107 +207,143 @@ export class StreamServer {
     for (const connection of this.connections) connection.end(CLOSE.goingAway);
   }
 
-  private accept(handshake: Handshake, session: Session | null): void {
-    const { connections, limits } = this;
-    const { address } = handshake;
-    const { streamsPerAddress } = this.gateway.config.connections;
+  /**
+   * The connection that a request opens, or why it is refused. `hasTopics` false: its socket
+   * collects what is sent in one turn by itself.
+   */
+  accept(asked: StreamRequest, hasTopics = true): Connection | StreamRefusal {
+    const { connections, limits, gateway } = this;
+    const { address } = asked;
+    const admitted = admitStream(gateway, asked);
+    if ('error' in admitted) return admitted;
+    const { session } = admitted;
+    const { streamsPerAddress } = gateway.config.connections;
     const mayOpen =
       streamsPerAddress === 0
         ? connections.count < limits.connections
         : connections.mayOpen(address, session?.userId ?? 0, limits.connections);
     if (!mayOpen) {
       const fields = { connections: connections.count };
-      this.gateway.warnings.warn(fields, 'a stream connection was refused');
-      handshake.refuseUnavailable();
-    } else if (streamsPerAddress > 0 && connections.countFrom(address) >= streamsPerAddress) {
-      const message = `The address has ${streamsPerAddress} connections, which is the limit.`;
-      handshake.refuseLimitReached(message);
-    } else if (
-      session !== null &&
-      connections.countOfUser(session.userId) >= limits.connectionsPerUser
-    ) {
-      handshake.refuseLimitReached(userLimitMessage(limits));
-    } else handshake.accept<SocketData>({ connection: this.connectionFor(handshake, session) });
+      gateway.warnings.warn(fields, 'a stream connection was refused');
+      return refusal(UNAVAILABLE);
+    }
+    if (streamsPerAddress > 0 && connections.countFrom(address) >= streamsPerAddress)
+      return limitReached(`The address has ${streamsPerAddress} connections, which is the limit.`);
+    if (session !== null && connections.countOfUser(session.userId) >= limits.connectionsPerUser)
+      return limitReached(userLimitMessage(limits));
+    const connection = this.connectionOf(asked, hasTopics);
+    if (session !== null) connection.signIn(session);
+    connection.token = asked.token;
+    return connection;
+  }
+
+  /** A connection has its socket. */
+  opened(connection: Connection, socket: Socket): void {
+    this.upgraded++;
+    connection.open(socket);
+    this.connections.add(connection);
+  }
+
+  receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
+    connection.unansweredPings = 0;
+    this.guard(() => this.protocol.receive(connection, bytes, isBinary));
+  }
+
+  /** As {@link receive}, of a command that an edge has read. */
+  receiveCommand(connection: Connection, entry: RecordEntry): void {
+    connection.unansweredPings = 0;
+    this.guard(() => this.protocol.enterRecord(connection, entry));
+  }
+
+  pinged(connection: Connection): void {
+    connection.unansweredPings = 0;
+    this.protocol.afford(connection, 1);
+  }
+
+  ponged(connection: Connection): void {
+    connection.unansweredPings = 0;
+  }
+
+  /** The socket of a connection has closed. `by`: why an edge has closed it. */
+  left(connection: Connection, by: CloseReason | null = null): void {
+    if (by !== null) this.countEnding(by);
+    this.connections.remove(connection);
+    connection.closed();
+    if (this.remote !== null) this.remote.closed(connection);
+    else this.cancelOrdersOf(connection);
+  }
+
+  /**
+   * A client of a replica sends orders or has signed in again. `known`: its connection, which
+   * counts as one at the replica. Returns it, or why it is closed.
+   */
+  join(
+    known: Connection | null,
+    { address, addressBytes, token }: Omit<StreamRequest, 'isCrossSite'>,
+    cancelOnDisconnect: boolean,
+  ): Connection | CloseReason {
+    const { sessions, sequencer } = this.gateway;
+    const session = sessions.check(token, sequencer.engine);
+    if (session === 'token_expired') return CLOSE.tokenExpired;
+    if (typeof session === 'string') return CLOSE.tokenRevoked;
+    if (!isAllowed(session.allowedAddresses, addressBytes)) return CLOSE.tokenRevoked;
+    if (known !== null && known.userId !== session.userId) return CLOSE.tokenRevoked;
+    const connection = known ?? this.connectionOf({ address, addressBytes }, false);
+    connection.cancelOnDisconnect = cancelOnDisconnect;
+    connection.signIn(session);
+    if (known === null) this.forwarded.add(connection);
+    return connection;
+  }
+
+  /** A client of a replica has left. */
+  parted(connection: Connection): void {
+    this.forwarded.remove(connection);
+    connection.closed();
+    this.cancelOrdersOf(connection);
+  }
+
+  /** From now on, messages are published there, too. Returns how to end that. */
+  publishTo(there: (topic: string, text: string | Uint8Array) => void): () => void {
+    this.publishers.add(there);
+    return () => this.publishers.delete(there);
+  }
+
+  whenDurable(release: () => void): void {
+    const { sequencer } = this.gateway;
+    sequencer.releaseAt(sequencer.engine.sequence, { release });
+  }
+
+  private cancelOrdersOf({ cancelOnDisconnect, userId }: Connection): void {
+    if (cancelOnDisconnect && !this.stopping) this.cancels.add(userId);
   }
 
   private isNewcomer(userId: number): boolean {
     return !this.gateway.sequencer.engine.isEstablished(userId);
   }
 
-  private connectionFor(handshake: Handshake, session: Session | null): Connection {
-    const connection = new Connection({
+  private connectionOf(
+    { address, addressBytes }: Pick<StreamRequest, 'address' | 'addressBytes'>,
+    hasTopics: boolean,
+  ): Connection {
+    return new Connection({
       limits: this.limits,
       backlogs: this.backlogs,
       elapsedMs,
-      address: handshake.address,
-      addressBytes: handshake.addressBytes,
+      address,
+      addressBytes,
       slot: this.acceptedCount % HEARTBEAT_SLOTS,
       topic: `connection:${this.acceptedCount++}`,
-      publish: (topic, text) => this.publish(topic, text),
-      onEnd: ({ reason }) => this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1),
-    });
-    if (session !== null) connection.signIn(session);
-    connection.token = handshake.token;
-    return connection;
-  }
-
-  /** The clients of a replica, whose orders come here. */
-  clientsOf(reply: (frame: Uint8Array) => void): ForwardedClients {
-    const { gateway, forwarded } = this;
-    return new ClientsOfReplica({
-      isStopping: () => gateway.isStopping(),
-      reply,
-      connect: (number, addressBytes) => this.forwardedConnection(number, addressBytes, reply),
-      sessionOf: (token, addressBytes) => {
-        const session = gateway.sessions.check(token, gateway.sequencer.engine);
-        if (session === 'token_expired') return CLOSE.tokenExpired;
-        if (typeof session === 'string') return CLOSE.tokenRevoked;
-        return isAllowed(session.allowedAddresses, addressBytes) ? session : CLOSE.tokenRevoked;
-      },
-      joined: (connection, session) => {
-        const isNew = connection.userId === 0;
-        connection.signIn(session);
-        if (isNew) forwarded.add(connection);
-      },
-      receive: (connection, bytes) => this.protocol.receive(connection, bytes, false),
-      left: (connection) => {
-        forwarded.remove(connection);
-        if (connection.cancelOnDisconnect && !this.stopping) this.cancels.add(connection.userId);
-      },
+      publish: hasTopics ? (topic, text) => this.publish(topic, text) : null,
+      onEnd: (reason) => this.countEnding(reason),
     });
   }
 
-  private forwardedConnection(
-    number: number,
-    addressBytes: Uint8Array,
-    reply: (frame: Uint8Array) => void,
-  ): ForwardedConnection {
-    const { sequencer } = this.gateway;
-    return new ForwardedConnection({
-      limits: this.limits,
-      backlogs: this.backlogs,
-      elapsedMs,
-      address: addressKey(addressBytes.slice().buffer as ArrayBuffer),
-      addressBytes,
-      slot: 0,
-      topic: '',
-      publish: () => {},
-      onEnd: ({ reason }) => this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1),
-      number,
-      durableSequence: () => sequencer.durableSequence,
-      reply,
-    });
-  }
-
-  private leave(connection: Connection): void {
-    this.connections.remove(connection);
-    connection.closed();
-    if (this.remote !== null) this.remote.closed(connection);
-    else if (connection.cancelOnDisconnect && !this.stopping) this.cancels.add(connection.userId);
+  private countEnding({ reason }: CloseReason): void {
+    this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1);
   }
 
   private publish(topic: string, text: string | Uint8Array): void {
-    this.router?.publish(topic, text);
+    for (const publishThere of this.publishers) publishThere(topic, text);
     this.uncheckedCharacters += text.length;
     if (this.uncheckedCharacters >= CHECK_AFTER_CHARACTERS) this.checkBacklogs();
   }
@@ -370,10 +404,7 @@ export class StreamServer {
 
   /** Resolves when everything made so far has been sent. */
   private allReleased(): Promise<void> {
-    const { sequencer } = this.gateway;
-    return new Promise((resolve) => {
-      sequencer.releaseAt(sequencer.engine.sequence, { release: resolve });
-    });
+    return new Promise((resolve) => this.whenDurable(resolve));
   }
 
   private async until(isDone: (connection: Connection) => boolean, limitMs: number): Promise<void> {
@@ -389,4 +420,8 @@ export class StreamServer {
       this.gateway.fail(error);
     }
   }
+}
+
+function limitReached(message: string): StreamRefusal {
+  return refusal(errorAnswer('limit_reached', {}, message));
 }

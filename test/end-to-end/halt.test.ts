@@ -174,7 +174,7 @@ describe('a start that fails', () => {
     const variables = [
       { PORT: `${port}` },
       { PORT: '0', OPERATIONS_PORT: `${port}` },
-      { PORT: '0', SOCKETS_PORT: `${port}`, SOCKET_THREADS: '1' },
+      { PORT: `${port}`, EDGE_THREADS: '1' },
       { PORT: '0', REPLICAS_PORT: `${port}`, REPLICAS_KEY_FILE: key },
     ];
     const refused = `cannot listen on 127.0.0.1:${port}`;

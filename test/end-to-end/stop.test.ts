@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { eventually } from '../support/eventually.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
-import { type ApiClient, IN_SOCKET_THREADS, PASSWORD } from '../support/server.js';
+import { type ApiClient, AT_EDGES, PASSWORD } from '../support/server.js';
 
 /** The exchange's promise; the cases below take a small part of it. */
 const STOP_MS = 5_000;
@@ -80,8 +80,8 @@ test('with 125 waiting sign-ins: the current one is done, all others are refused
   expect(refused).toBeGreaterThan(40);
 });
 
-// Only a socket thread knows of them: see test/gateway/sockets/socket-threads.test.ts.
-test.skipIf(IN_SOCKET_THREADS)('with unfinished requests: they are refused at once', async () => {
+// Only an edge knows of them: see test/gateway/edge/threads.test.ts.
+test.skipIf(AT_EDGES)('with unfinished requests: they are refused at once', async () => {
   await start();
   const whole = login('ada');
   for (let i = 0; i < 5; i++) await connect().send(whole.slice(0, -1 - i));
@@ -94,7 +94,7 @@ test.skipIf(IN_SOCKET_THREADS)('with unfinished requests: they are refused at on
 });
 
 // The stream is on the other port.
-test.skipIf(IN_SOCKET_THREADS)('with streams and large answers that nobody reads', async () => {
+test.skipIf(AT_EDGES)('with streams and large answers that nobody reads', async () => {
   await start();
   const streams = Array.from(
     { length: 20 },

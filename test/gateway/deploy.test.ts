@@ -15,9 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { readReplicaKeys } from '../../gateway/auth/replica-keys.js';
 import { sharedSecrets } from '../../gateway/auth/secret.js';
 import { readConfig } from '../../gateway/config.js';
-import { readReplicaKeys } from '../../gateway/replica/key.js';
 import { misspelt } from '../../gateway/start/misspelt.js';
 import { readAddress } from '../../persistence/replication/postgres/address.js';
 import { extent } from '../support/extent.js';

@@ -13,7 +13,7 @@ declare module 'vitest' {
     times: number | undefined;
     seed: string | undefined;
     /** For tests that start exchanges; undefined: none. */
-    socketThreads: number | undefined;
+    edgeThreads: number | undefined;
   }
 }
 

@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
 import { goodOutput, type ToolRun } from './replay-tool.js';
-import { ApiClient, SOCKET_THREADS } from './server.js';
+import { ApiClient, EDGE_THREADS } from './server.js';
 
-const SOCKET_VARIABLES = { SOCKET_THREADS: `${SOCKET_THREADS}`, SOCKETS_PORT: '0' };
+const EDGE_VARIABLES = { EDGE_THREADS: `${EDGE_THREADS}` };
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
 
 /** The built program in a child process. */
@@ -31,7 +31,7 @@ export class ChildServer {
       PASSWORD_COST_LOG2: '10',
       FAIR_USE: 'off',
       FEED_SEED: '1',
-      ...(SOCKET_THREADS === 0 || variables['ROLE'] === 'replica' ? {} : SOCKET_VARIABLES),
+      ...(EDGE_THREADS === 0 || variables['ROLE'] === 'replica' ? {} : EDGE_VARIABLES),
       ...variables,
     };
     const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
@@ -52,9 +52,7 @@ export class ChildServer {
 
   /** Resolves when the program listens; rejects with its output when it exits first. */
   async listening(): Promise<ApiClient> {
-    const address = () =>
-      (/Socket threads serve (\S+)\/api/.exec(this.stdout) ??
-        /open at (\S+)\/api/.exec(this.stdout))?.[1];
+    const address = () => /open at (\S+)\/api/.exec(this.stdout)?.[1];
     await eventually(() => address() !== undefined || this.child.exitCode !== null);
     const url = address();
     if (url === undefined)

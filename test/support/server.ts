@@ -35,13 +35,12 @@ export const PARTNER_KEYS = [
 ];
 
 /**
- * Socket threads of each exchange that does not say otherwise, whose port the client then uses:
- * in the trial `sockets`, the tests of HTTP are tests of these threads.
+ * The edge threads of each exchange that does not say otherwise: in the trial `edges`, the tests of
+ * HTTP and of the stream are tests of these.
  */
-export const SOCKET_THREADS = inject('socketThreads') ?? 0;
-/** For what is different there on purpose: see "Socket threads" in gateway/CONFIGURATION.md. */
-export const IN_SOCKET_THREADS = SOCKET_THREADS > 0;
-const SOCKETS = SOCKET_THREADS === 0 ? null : { threads: SOCKET_THREADS, port: 0 };
+export const EDGE_THREADS = inject('edgeThreads') ?? 0;
+/** For what is different there on purpose: see "Edges" in gateway/CONFIGURATION.md. */
+export const AT_EDGES = EDGE_THREADS > 0;
 
 /** A price feed controlled by the test. */
 export class ManualFeed implements PriceFeed {
@@ -221,7 +220,7 @@ export class TestServer {
       ...standard,
       dataFolder,
       snapshotEveryMs,
-      sockets: SOCKETS,
+      edgeThreads: EDGE_THREADS,
       ...overrides,
     };
     const clock = new ManualClock(atMs);
@@ -242,7 +241,7 @@ export class TestServer {
       onFatal,
       inputs: { clock, feed, venues: [] },
     });
-    api = new ApiClient(`http://127.0.0.1:${exchange.socketsPort ?? exchange.port}`);
+    api = new ApiClient(`http://127.0.0.1:${exchange.port}`);
     return new TestServer(dataFolder, exchange, api, clock, feed, logged);
   }
 
@@ -252,11 +251,6 @@ export class TestServer {
     server.submit(ANY_SIZE_RESTS);
     server.feed.deliver('BTC', 100_000);
     return server;
-  }
-
-  /** Where the client sends its requests. */
-  get httpPort(): number {
-    return this.exchange.socketsPort ?? this.exchange.port;
   }
 
   /** Stops the server and keeps its folder for another one. */

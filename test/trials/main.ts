@@ -11,7 +11,7 @@ import { startVitest, type TestCase, type TestModule } from 'vitest/node';
 
 interface Trial {
   files: readonly string[];
-  socketThreads?: number;
+  edgeThreads?: number;
 }
 
 const own = (name: string): Trial => ({ files: [`test/trials/${name}/trial.ts`] });
@@ -25,10 +25,10 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   sequencer: longer('persistence/journal/sequencer-random'),
   'order-reader': longer('gateway/resources/order-reader'),
   fuzz: longer('end-to-end/fuzz'),
-  sockets: {
-    socketThreads: 2,
+  edges: {
+    edgeThreads: 2,
     files: [
-      'test/gateway/{http,limits,access,coding,contract,resources}/**/*.test.ts',
+      'test/gateway/{http,limits,access,contract,resources,stream}/**/*.test.ts',
       'test/end-to-end/{kill,stop,recovery-http}.test.ts',
     ],
   },

@@ -10,10 +10,12 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import { writeCrossOrigin } from '../../auth/cross-origin.js';
 import type { AddressKey } from '../../fair-use/addresses.js';
+import type { RateLimitState } from '../../fair-use/fair-use.js';
 import type { AnswerCounts, RouteName } from '../../observe/metrics.js';
 import { elapsedMs } from '../../time/clock.js';
+import type { Receivable } from '../body.js';
 import { type ErrorAnswer, UNAVAILABLE } from '../errors.js';
-import type { Gateway } from '../gateway.js';
+import type { Serving } from '../gateway.js';
 import type { Request } from '../request.js';
 import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHeadWithId, writeStatus } from './response-head.js';
@@ -30,7 +32,7 @@ export interface AnsweredRoute extends RouteName {
   caching?: 'public' | 'private';
 }
 
-/** An answer that another process made, without the headers that all answers have. */
+/** An answer that the core made for an edge, without the headers that all answers have. */
 export interface RelayedText {
   status: number;
   contentType: string;
@@ -40,14 +42,19 @@ export interface RelayedText {
 }
 export type RelayedAnswer = RelayedText & { body: Uint8Array };
 
-export abstract class Answer implements ReleaseTarget, Recipient {
+export abstract class Answer<Server extends Serving = Serving>
+  implements ReleaseTarget, Recipient, Receivable<Answer>
+{
   readonly receivedMs = elapsedMs();
-  private status = 200;
-  private text: string | Uint8Array = '';
+  isReceiving = false;
+  older: Answer | null = null;
+  newer: Answer | null = null;
+  protected status = 200;
+  protected text: string | Uint8Array = '';
   private headers: string[] | null = null;
   private produced: string | null = null;
-  /** The RateLimit headers; empty: the request was not counted. */
-  protected rateLimitHeaders = '';
+  /** What the RateLimit headers say; null: the request was not counted. */
+  rateLimit: RateLimitState | null = null;
   /** When the command was applied; 0: not yet. */
   protected appliedMs = 0;
   private closeConnection = false;
@@ -55,13 +62,15 @@ export abstract class Answer implements ReleaseTarget, Recipient {
   private isAborted = false;
 
   constructor(
-    readonly gateway: Gateway,
+    readonly gateway: Server,
     /** null: no route serves the request. */
     protected readonly route: AnsweredRoute | null,
     private readonly counts: AnswerCounts,
     readonly request: Request,
-    /** null: a replica forwarded the request (forwarding/forwarded-call.ts). */
+    /** null: an edge has the connection (edge/core/calls.ts). */
     private readonly response: HttpResponse | null,
+    /** Called once, when the request is over. */
+    private readonly onEnd: (answer: Answer) => void,
   ) {}
 
   /** 0: nobody is signed in. */
@@ -102,31 +111,19 @@ export abstract class Answer implements ReleaseTarget, Recipient {
     this.closeConnection = true;
   }
 
-  /** Answers with the exchange's state as of `sequence`; by default, the current state. */
-  answerWhenDurable(
-    status: number,
-    text: string | Uint8Array,
-    sequence = this.gateway.sequencer.engine.sequence,
-  ): void {
-    this.status = status;
-    this.text = text;
-    this.gateway.sequencer.releaseAt(sequence, this);
-  }
-
   /** Answers without state, so the answer need not wait for the disk. */
   answerNow(status: number, text: string): void {
-    this.status = status;
-    this.text = text;
+    this.prepare(status, text);
     this.release();
   }
 
-  /** Refuses because of the current state. Like every refusal, returns false, for checks. */
-  refuseWhenDurable({ status, text }: ErrorAnswer): false {
-    this.answerWhenDurable(status, text);
-    return false;
+  /** The answer that {@link release} sends. */
+  prepare(status: number, text: string | Uint8Array): void {
+    this.status = status;
+    this.text = text;
   }
 
-  /** Refuses because of the request alone. */
+  /** Refuses because of the request alone. Like every refusal, returns false, for checks. */
   refuseNow({ status, text }: ErrorAnswer): false {
     this.answerNow(status, text);
     return false;
@@ -142,7 +139,7 @@ export abstract class Answer implements ReleaseTarget, Recipient {
     return this.refuseNow(UNAVAILABLE);
   }
 
-  /** Answers with what the leader has answered. */
+  /** Answers with what the core has answered. */
   relay({ status, contentType, headers, body }: RelayedAnswer): void {
     this.status = status;
     this.produced = contentType;
@@ -151,16 +148,21 @@ export abstract class Answer implements ReleaseTarget, Recipient {
     this.release();
   }
 
-  /** The answer for the replica that relays it, which adds the headers that all answers have. */
+  /** The answer for the edge that relays it, which adds the headers that all answers have. */
   protected get answerToRelay(): RelayedText {
-    const { rateLimitHeaders, headers } = this;
-    const limits = rateLimitHeaders === '' ? [] : ['RateLimit-Limit', rateLimitHeaders];
+    const { rateLimit, headers } = this;
+    const limits = rateLimit === null ? [] : ['RateLimit-Limit', limitText(rateLimit)];
     return {
       status: this.status,
       contentType: this.contentType,
       headers: [...limits, ...(headers ?? [])],
       body: this.text,
     };
+  }
+
+  /** Closes the connection instead of answering. */
+  drop(): void {
+    if (!this.ended) this.response!.close();
   }
 
   /** The client has left: nothing may be written from now on. */
@@ -197,8 +199,7 @@ export abstract class Answer implements ReleaseTarget, Recipient {
       this.status < 400 && this.route?.caching === 'public',
     );
     writeCrossOrigin(response, this.request.origin, this.gateway.config.siteOrigins);
-    if (this.rateLimitHeaders !== '')
-      response.writeHeader('RateLimit-Limit', this.rateLimitHeaders);
+    if (this.rateLimit !== null) response.writeHeader('RateLimit-Limit', limitText(this.rateLimit));
     for (let i = 0; headers !== null && i < headers.length; i += 2) {
       response.writeHeader(headers[i]!, headers[i + 1]!);
     }
@@ -222,7 +223,7 @@ export abstract class Answer implements ReleaseTarget, Recipient {
     return this.produced ?? this.route?.produces?.[0] ?? JSON_TYPE;
   }
 
-  private measure(): void {
+  protected measure(): void {
     const { metrics } = this.gateway;
     const nowMs = elapsedMs();
     if (this.appliedMs !== 0) metrics.commitMs.observe(nowMs - this.appliedMs);
@@ -236,8 +237,9 @@ export abstract class Answer implements ReleaseTarget, Recipient {
   }
 
   /** Called once, when the request is over. */
-  protected end(): void {
+  private end(): void {
     this.ended = true;
+    this.onEnd(this);
     const { log } = this.gateway;
     if (!log.isLevelEnabled('debug')) return;
     const { id: request, method } = this.request;
@@ -247,6 +249,11 @@ export abstract class Answer implements ReleaseTarget, Recipient {
       this.isAborted ? 'the client left before the answer' : 'answered',
     );
   }
+}
+
+/** The value of RateLimit-Limit, and the two headers that follow it. */
+function limitText({ limit, remaining, resetSeconds }: RateLimitState): string {
+  return `${limit}\r\nRateLimit-Remaining: ${remaining}\r\nRateLimit-Reset: ${resetSeconds}`;
 }
 
 /** The answer that is being written; avoids a closure for each. */

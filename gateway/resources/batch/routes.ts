@@ -54,8 +54,12 @@ export const batchRoutes: Route[] = [
       'amount_too_small',
     ],
     example: examples.batch,
-    readCommand: ({ engine, userId, idempotencyKey }, body) =>
-      reader.read(engine, body, userId, idempotencyKey),
+    command: {
+      kind: 'batch',
+      receipt: batchReceipt,
+      read: ({ assets, userId, idempotencyKey }, body) =>
+        reader.read(assets, body, userId, idempotencyKey),
+    },
     // The rest of the batch is looked at once it has been read.
     quota: (body) => (beginsWithCancel(body) ? 'cancels' : 'orders'),
     costAtMost: (_query, body) => operationsNamedIn(body),

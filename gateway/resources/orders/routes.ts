@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
+import type { Asking } from '../../http/asking.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -178,11 +179,12 @@ export const tradingRoutes: Route[] = [
 function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
   const operation = OPERATIONS[name];
   const hasOrder = 'orderId' in operation.fields;
-  const placeOf = ({ engine, userId, idempotencyKey, request }: Call) => {
-    const marketId = marketNumber(engine, request.parameter('marketId'));
+  const placeOf = ({ assets, userId, idempotencyKey, request }: Asking) => {
+    const marketId = marketNumber(assets, request.parameter('marketId'));
     return { userId, idempotencyKey, marketId };
   };
-  const orderOf = (call: Call) => (hasOrder ? idNumber('o', call.parameter('orderId')) : undefined);
+  const orderOf = ({ request }: Asking) =>
+    hasOrder ? idNumber('o', request.parameter('orderId')) : undefined;
 
   /** The command of a body that the schema has taken; null: it was refused. */
   function parsed(call: Call) {
@@ -207,11 +209,15 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
   }
 
   return {
-    readCommand(call: Call, body: Uint8Array) {
-      const place = placeOf(call);
-      const orderId = orderOf(call);
-      if (place.marketId === 0 || orderId === 0) return null;
-      return reader.body(name, body, call.engine, place, orderId);
+    command: {
+      kind: name,
+      receipt,
+      read(asking: Asking, body: Uint8Array) {
+        const place = placeOf(asking);
+        const orderId = orderOf(asking);
+        if (place.marketId === 0 || orderId === 0) return null;
+        return reader.body(name, body, asking.assets, place, orderId);
+      },
     },
     handle(call: Call) {
       const command = call.command ?? parsed(call);

@@ -2,11 +2,15 @@
  * The answers to order entry: the receipts of HTTP behind an envelope. They depend on the request
  * and the engine's result alone.
  */
-import type { BatchOperation } from '../../../engine/interface/commands.js';
+import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import { isAtomicBatch, refusalIn } from '../../commands/execution.js';
+import { refusalAnswer } from '../../http/errors.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
 import { writeBatchReceipt, writeOperation } from '../../resources/batch/receipts.js';
+
+import { errorText } from '../channels/message-text.js';
 
 const ID = ascii('{"type":"receipt","id":');
 const EXECUTED = ascii(',"replayed":false');
@@ -17,8 +21,33 @@ const SHORT_BYTES = 2_048;
 
 const out = new AsciiWriter();
 
+interface Answered {
+  /** Of the request. */
+  id: string;
+  command: Batch | BatchOperation;
+  isReplayed: boolean;
+}
+
+/** What the engine made of a request, as a message, and its status over HTTP. */
+export function orderAnswer(
+  assets: Assets,
+  result: NumberBuffer,
+  { id, command, isReplayed }: Answered,
+): { status: number; text: string | Uint8Array } {
+  const refusal = refusalIn(result, isAtomicBatch(command));
+  if (refusal !== null) {
+    const { error } = refusalAnswer(refusal);
+    return { status: error.status, text: errorText(error, { id }) };
+  }
+  const text =
+    command.kind === 'batch'
+      ? batchAnswer(assets, result, id, isReplayed, command.operations)
+      : operationAnswer(assets, result, id, isReplayed, command);
+  return { status: 200, text };
+}
+
 /** The receipt of one operation whose result is `ok`. */
-export function operationAnswer(
+function operationAnswer(
   assets: Assets,
   result: NumberBuffer,
   id: string,
@@ -31,7 +60,7 @@ export function operationAnswer(
 }
 
 /** The receipt of a batch that is `ok`. */
-export function batchAnswer(
+function batchAnswer(
   assets: Assets,
   result: NumberBuffer,
   id: string,

@@ -12,7 +12,8 @@ import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import { Scope } from '../../auth/sessions.js';
 import { onlyCancels } from '../../commands/cancels.js';
-import { execute } from '../../commands/execution.js';
+import { execute, type StoredCommand } from '../../commands/execution.js';
+import type { RecordSummary } from '../../commands/record-summary.js';
 import { Bill } from '../../fair-use/fair-use.js';
 import {
   type ErrorAnswer,
@@ -26,12 +27,21 @@ import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
 import type { AnswerCounts } from '../../observe/metrics.js';
 import { elapsedMs } from '../../time/clock.js';
-import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
-import { batchAnswer, operationAnswer } from './answers.js';
+import { orderAnswer } from './answers.js';
 import { NOT_SIGNED_IN, type OrderRequest, tooManyUnanswered } from './order-messages.js';
 
 const READ_ONLY = scopeInsufficient('read', 'trade');
+
+/** A command of a stream at an edge, and how it is answered, once that is durable. */
+export interface RecordEntry {
+  /** Of the request. */
+  id: string;
+  command: StoredCommand;
+  summary: RecordSummary;
+  executed(result: Float64Array, replayed: boolean): void;
+  refused(error: string): void;
+}
 
 export class OrderEntry {
   private readonly tooMany: ErrorAnswer;
@@ -80,22 +90,63 @@ export class OrderEntry {
       command.idempotencyKey = numberedKey(connection.session!.tokenId, clientSequence);
     const logFields = { user: connection.userId, stream: command.kind };
     const done = execute(gateway, command, { receivedMs, logFields });
+    const { result } = done;
+    if (result === null) return refusalAnswer(done.refusal!).error;
+    const isReplayed = engine.replayed;
+    const { text, status } = orderAnswer(engine, result, { id, command, isReplayed });
+    const counts = command.kind === 'batch' ? this.counts.batch : this.counts.order;
+    const send = () => {
+      connection.answerRequest(text);
+      // It was copied for the connection.
+      if (typeof text !== 'string') textBuffers.give(text);
+    };
+    const { appliedMs } = done;
+    this.answerLater(connection, { send, counts, status, receivedMs, appliedMs });
+    return null;
+  }
+
+  /** The same for a record that an edge has read. */
+  executeRecord(
+    connection: Connection,
+    entry: RecordEntry,
+    receivedMs: number,
+  ): ErrorAnswer | null {
+    const { command, summary } = entry;
+    const quota = summary.onlyCancels ? 'cancels' : 'orders';
+    const refused =
+      this.refusal(connection, quota) ?? this.rateLimit(connection, quota, summary.operations);
+    if (refused !== null) return refused;
+    const { gateway, counts } = this;
+    const logFields = { user: connection.userId, stream: 'record' };
+    const done = execute(gateway, command, { receivedMs, logFields });
     const { result, refusal } = done;
     const error = refusal === null ? null : refusalAnswer(refusal).error;
     if (result === null) return error;
-    const text =
-      error === null
-        ? command.kind === 'batch'
-          ? batchAnswer(engine, result, id, engine.replayed, command.operations)
-          : operationAnswer(engine, result, id, engine.replayed, command)
-        : errorText(error, { id });
-    const counts = command.kind === 'batch' ? this.counts.batch : this.counts.order;
-    const answer = new Answer(gateway, connection, text, counts, error?.status ?? 200);
-    answer.receivedMs = receivedMs;
-    answer.appliedMs = done.appliedMs;
-    connection.outstanding++;
-    gateway.sequencer.releaseAt(engine.sequence, answer);
+    const { engine } = gateway.sequencer;
+    const values = result.values.slice(0, result.length);
+    const { replayed } = engine;
+    const send = () => {
+      entry.executed(values, replayed);
+      connection.requestAnswered();
+    };
+    const counted = command.isBatch ? counts.batch : counts.order;
+    this.answerLater(connection, {
+      send,
+      counts: counted,
+      status: error?.status ?? 200,
+      receivedMs,
+      appliedMs: done.appliedMs,
+    });
     return null;
+  }
+
+  private answerLater(connection: Connection, answer: Omit<Answered, 'gateway'>): void {
+    const { gateway } = this;
+    connection.outstanding++;
+    gateway.sequencer.releaseAt(
+      gateway.sequencer.engine.sequence,
+      new Answer({ ...answer, gateway }),
+    );
   }
 
   private rateLimit(
@@ -114,27 +165,26 @@ function operationsOf(command: OrderRequest['command']): number {
   return command.kind === 'batch' ? command.operations.length : 1;
 }
 
+interface Answered {
+  gateway: Gateway;
+  send: () => void;
+  counts: AnswerCounts;
+  status: number;
+  receivedMs: number;
+  appliedMs: number;
+}
+
 /** An answer that waits until it is durable. */
 class Answer implements ReleaseTarget {
-  receivedMs = 0;
-  appliedMs = 0;
-
-  constructor(
-    private readonly gateway: Gateway,
-    private readonly connection: Connection,
-    private readonly text: string | Uint8Array,
-    private readonly counts: AnswerCounts,
-    private readonly status: number,
-  ) {}
+  constructor(private readonly answered: Answered) {}
 
   release(): void {
-    const { metrics } = this.gateway;
-    this.connection.answerRequest(this.text);
-    // It was copied for the connection.
-    if (typeof this.text !== 'string') textBuffers.give(this.text);
+    const { gateway, send, counts, status, receivedMs, appliedMs } = this.answered;
+    const { metrics } = gateway;
+    send();
     const nowMs = elapsedMs();
-    metrics.commitMs.observe(nowMs - this.appliedMs);
-    metrics.requestMs.observe(nowMs - this.receivedMs);
-    this.counts.add(this.status);
+    metrics.commitMs.observe(nowMs - appliedMs);
+    metrics.requestMs.observe(nowMs - receivedMs);
+    counts.add(status);
   }
 }

@@ -65,7 +65,7 @@ describe.skipIf(python === null)('against an exchange whose time stands still', 
   let server: TestServer;
   /** Forwards each connection's requests, and loses the answer to every other order. */
   const lossy = createServer((from) => {
-    const to = connect(server.httpPort, '127.0.0.1');
+    const to = connect(server.exchange.port, '127.0.0.1');
     for (const socket of [from, to]) socket.on('error', () => from.destroy());
     let isLost = false;
     from.on('data', (data) => {

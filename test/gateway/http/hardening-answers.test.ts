@@ -8,7 +8,6 @@ import { ROUTES } from '../../../gateway/resources/routes.js';
 import {
   type Answer,
   type ApiClient,
-  IN_SOCKET_THREADS,
   MARKET,
   TestServer,
   type Trader,
@@ -71,10 +70,7 @@ describe('headers', () => {
       () => api.send('POST', '/auth/login', undefined, { raw: 'x'.repeat(70_000) }),
     ],
     ['a HEAD', 200, () => api.send('HEAD', '/health')],
-    // Socket threads do not serve it.
-    ...(IN_SOCKET_THREADS
-      ? []
-      : [['the stream, without an upgrade', 400, () => api.get('/stream')] as const]),
+    ['the stream, without an upgrade', 400, () => api.get('/stream')],
   ] as const)('are on the answer to %s', async (name, status, ask) => {
     const answer = await ask();
     expect(answer.status).toBe(status);

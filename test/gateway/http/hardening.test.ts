@@ -10,13 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import {
-  type ApiClient,
-  IN_SOCKET_THREADS,
-  MARKET,
-  TestServer,
-  type Trader,
-} from '../../support/server.js';
+import { type ApiClient, AT_EDGES, MARKET, TestServer, type Trader } from '../../support/server.js';
 
 let server: TestServer;
 let api: ApiClient;
@@ -57,8 +51,8 @@ describe('one connection', () => {
     expect((await api.get('/health')).status).toBe(200);
   });
 
-  // On a port of socket threads, they close the connection.
-  test.skipIf(IN_SOCKET_THREADS)(
+  // At an edge, they close the connection.
+  test.skipIf(AT_EDGES)(
     'answers pipelined requests in order when each is answered at once',
     async () => {
       const client = connection();
@@ -301,8 +295,8 @@ describe('many connections', () => {
     return client;
   };
 
-  // Socket threads count twice a second: see test/gateway/sockets/socket-threads.test.ts.
-  test.skipIf(IN_SOCKET_THREADS)(
+  // Edges count twice a second: see test/gateway/edge/threads.test.ts.
+  test.skipIf(AT_EDGES)(
     'are closed at once beyond the limit, and accepted again when others have left',
     async () => {
       await startWith({ total: 6, perAddress: 0 });
@@ -320,8 +314,8 @@ describe('many connections', () => {
     },
   );
 
-  // The stream is on the other port.
-  test.skipIf(IN_SOCKET_THREADS)('include open WebSockets', async () => {
+  // Each edge has some of them.
+  test.skipIf(AT_EDGES)('include open WebSockets', async () => {
     await startWith({ total: 4, perAddress: 0 });
     for (let round = 0; round < 3; round++) {
       const streams = await Promise.all([1, 2, 3].map(openStream));
@@ -341,8 +335,8 @@ describe('many connections', () => {
     });
   }
 
-  // Each socket thread has its share of this limit.
-  test.skipIf(IN_SOCKET_THREADS)('are limited for one address within ten seconds', async () => {
+  // Each edge has its share of this limit.
+  test.skipIf(AT_EDGES)('are limited for one address within ten seconds', async () => {
     await startWith({ total: 1_000, perAddress: 8 });
     expect(await seen('exchange_connections{kind="http"}')).toBe(1);
     const clients: RawConnection[] = [];

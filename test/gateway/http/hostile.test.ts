@@ -17,7 +17,7 @@ function sendInBytes(body: string): Promise<string> {
   const head =
     'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
   return new Promise((resolve, reject) => {
-    const socket = connect(server.httpPort, '127.0.0.1', () =>
+    const socket = connect(server.exchange.port, '127.0.0.1', () =>
       socket.write(`${head}${pieces}0\r\n\r\n`),
     );
     socket.once('data', (data) => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pageFiles } from '../../../gateway/contract/page.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { IN_SOCKET_THREADS, MARKET, TestServer, type Trader } from '../../support/server.js';
+import { AT_EDGES, MARKET, TestServer, type Trader } from '../../support/server.js';
 import {
   type Carrier,
   CHUNK_CASES,
@@ -71,14 +71,14 @@ const OTHERS: Carrier[] = [
 const nameOf = ({ method, path }: Carrier) => `${method} ${path}`;
 
 function play(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
-  return sendRaw(server.httpPort, [rawBytes(raw, carrier, hidden)], leaves);
+  return sendRaw(server.exchange.port, [rawBytes(raw, carrier, hidden)], leaves);
 }
 
 /** The same in two packets, the second with the body. */
 function playInTwo(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
   const bytes = rawBytes(raw, carrier, hidden);
   const headEnd = bytes.indexOf('\r\n\r\n') + 4;
-  return sendRaw(server.httpPort, [bytes.slice(0, headEnd), bytes.slice(headEnd)], leaves);
+  return sendRaw(server.exchange.port, [bytes.slice(0, headEnd), bytes.slice(headEnd)], leaves);
 }
 
 function judge(name: string, expected: RawExpectation, { statuses }: RawOutcome): void {
@@ -134,13 +134,13 @@ test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))(
   '%s is not a request',
   async (_name, raw) => {
     const before = ordersOfAda();
-    judge(raw.name, raw.expected, await sendRaw(server.httpPort, [raw.bytes(hidden)], true));
+    judge(raw.name, raw.expected, await sendRaw(server.exchange.port, [raw.bytes(hidden)], true));
     expect(ordersOfAda()).toBe(before);
   },
 );
 
-// In socket threads the outer request waits for its answer, so the one behind it is never executed.
-test.skipIf(IN_SOCKET_THREADS).each(LIBRARY_CASES.map((raw) => [raw.name, raw] as const))(
+// At an edge the outer request waits for its answer, so the one behind it is never executed.
+test.skipIf(AT_EDGES).each(LIBRARY_CASES.map((raw) => [raw.name, raw] as const))(
   '%s, which only a proxy can refuse',
   async (_name, raw) => {
     // The outer request is answered at once, so the one behind it is not blocked.
@@ -186,15 +186,15 @@ test.each(HONEST)(
   },
 );
 
-// The client ends its side at once, so socket threads close before the answer is there: that such a
-// body is not read, test/gateway/sockets/socket-threads.test.ts shows.
-test.skipIf(IN_SOCKET_THREADS)(
+// The client ends its side at once, so an edge closes before the answer is there: that such a body
+// is not read, test/gateway/edge/threads.test.ts shows.
+test.skipIf(AT_EDGES)(
   'a GET, HEAD or OPTIONS with a sized body is answered, and its body is not read as a request',
   async () => {
     for (const method of ['GET', 'HEAD', 'OPTIONS']) {
       const before = ordersOfAda();
       const bytes = `${method} /api/health HTTP/1.1\r\nHost: x\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`;
-      const { statuses } = await sendRaw(server.httpPort, [bytes], true);
+      const { statuses } = await sendRaw(server.exchange.port, [bytes], true);
       expect(statuses).toEqual([method === 'OPTIONS' ? 405 : 200]);
       expect(ordersOfAda()).toBe(before);
     }
@@ -209,14 +209,13 @@ test('nothing after a HEAD, or after a request whose answer has no body, is exec
     requestText('POST', '/auth/logout'),
   ]) {
     const before = ordersOfAda();
-    const { statuses } = await sendRaw(server.httpPort, [request + hidden], true);
+    const { statuses } = await sendRaw(server.exchange.port, [request + hidden], true);
     expect(statuses.length, request).toBeLessThanOrEqual(1);
     expect(ordersOfAda(), request).toBe(before);
   }
 });
 
-// The stream is on the other port.
-test.skipIf(IN_SOCKET_THREADS)('a WebSocket handshake has no body', async () => {
+test('a WebSocket handshake has no body', async () => {
   const upgrade =
     'GET /api/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
     'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
@@ -227,11 +226,15 @@ test.skipIf(IN_SOCKET_THREADS)('a WebSocket handshake has no body', async () => 
     ['Transfer-Encoding: chunked\r\n', `0\r\n\r\n${hidden}`],
     ['Transfer-Encoding: identity\r\n', hidden],
   ]) {
-    const { statuses } = await sendRaw(server.httpPort, [`${upgrade}${lines}\r\n${body}`], false);
+    const { statuses } = await sendRaw(
+      server.exchange.port,
+      [`${upgrade}${lines}\r\n${body}`],
+      false,
+    );
     expect(statuses.filter((status) => status !== 400)).toEqual([]);
   }
   const { statuses } = await sendRaw(
-    server.httpPort,
+    server.exchange.port,
     [`${upgrade}Content-Length: 0\r\n\r\n`],
     true,
   );

@@ -3,7 +3,7 @@ import type { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { ResultHead } from '../../../engine/interface/results.js';
-import { refusalIn } from '../../../gateway/commands/execution.js';
+import { isAtomicBatch, refusalIn } from '../../../gateway/commands/execution.js';
 import type { ReceiptWriter } from '../../../gateway/commands/receipt.js';
 import { refusalAnswer } from '../../../gateway/http/errors.js';
 import { batchReceipt } from '../../../gateway/resources/batch/receipts.js';
@@ -27,7 +27,7 @@ export interface ExpectedAnswer {
 
 /** Call it right after the engine has applied the command. */
 export function answerOf(engine: Engine, command: Command): ExpectedAnswer {
-  const refusal = refusalIn(engine.result, command);
+  const refusal = refusalIn(engine.result, isAtomicBatch(command));
   if (refusal !== null) {
     const { status, text } = refusalAnswer(refusal).error;
     return { status, body: text };

@@ -1,0 +1,138 @@
+/**
+ * What edges in threads take off the trading thread: its CPU time for a durable buy, with all
+ * connections in it and with two threads that have them. Two exchanges, in alternating rounds. How
+ * many buys a second that allows can only be seen where every thread has a core.
+ */
+
+import { percent, type Section, tableOf } from '../../measure/report.js';
+import { median } from '../../measure/samples.js';
+import { type ThreadCpu, threadCpu, totalMs, usedBetween } from '../../measure/thread-cpu.js';
+import {
+  type BenchOptions,
+  type ExchangeUnderLoad,
+  LIMITS_NOTE,
+  withExchange,
+} from '../exchange-under-load.js';
+import type { LoadResult } from '../load/load.js';
+import { batches, buys, type HttpLoad } from '../loads.js';
+import { LoadGenerator } from '../processes.js';
+
+const THREADS = 2;
+const CONNECTIONS = 64;
+const ROUNDS = 3;
+const FIRST_WARM_UP_MS = 2_000;
+const WARM_UP_MS = 300;
+
+interface Round {
+  result: LoadResult;
+  answers: number;
+  cpu: ThreadCpu | null;
+}
+
+interface Measured {
+  name: string;
+  exchange: ExchangeUnderLoad;
+  load: HttpLoad;
+  rounds: Round[];
+}
+
+export function benchEdges(options: BenchOptions): Promise<Section> {
+  const without = { ...options, profileFolder: null };
+  const variables = { EDGE_THREADS: `${THREADS}` };
+  return withExchange(without, (plain, started) =>
+    withExchange({ ...options, variables }, async (threaded) => {
+      const generator = started(new LoadGenerator());
+      const measured: Measured[] = [];
+      for (const loadOf of [buys, batches]) {
+        const pair: Measured[] = [];
+        for (const [exchange, where] of [
+          [plain, 'connections in the trading thread'],
+          [threaded, `${THREADS} edges in threads`],
+        ] as const) {
+          const load = await loadOf(exchange);
+          pair.push({ name: `${load.name}, ${where}`, exchange, load, rounds: [] });
+        }
+        for (let round = 0; round < ROUNDS; round++)
+          for (const each of pair) await run(each, generator, options.seconds, round === 0);
+        measured.push(...pair);
+      }
+      return report(measured, options);
+    }),
+  );
+}
+
+async function run(
+  { exchange, load, rounds }: Measured,
+  generator: LoadGenerator,
+  seconds: number,
+  isFirst: boolean,
+): Promise<void> {
+  const { port, pid } = exchange;
+  const warmUpMs = isFirst ? FIRST_WARM_UP_MS : WARM_UP_MS;
+  const timing = { connections: CONNECTIONS, warmUpMs, measureMs: seconds * 1_000 };
+  const before = threadCpu(pid);
+  const result = await generator.run({
+    pace: { kind: 'closed' },
+    port,
+    requests: load.requests,
+    ...timing,
+  });
+  await exchange.followed();
+  const answers = Object.values(result.byStatus).reduce((sum, count) => sum + count, 0);
+  rounds.push({ result, answers, cpu: usedBetween(before, threadCpu(pid)) });
+}
+
+/** The median of the rounds, in microseconds per request. */
+function microsOf({ rounds }: Measured, used: (cpu: ThreadCpu) => number): number {
+  return median(
+    rounds.map(({ cpu, answers }) => (cpu === null ? Number.NaN : (1_000 * used(cpu)) / answers)),
+  );
+}
+
+function report(measured: readonly Measured[], options: BenchOptions): Section {
+  const main = (each: Measured) => microsOf(each, (cpu) => totalMs(cpu.main));
+  const workers = (each: Measured) => microsOf(each, (cpu) => totalMs(cpu.workers));
+  const [plain, threaded] = measured as [Measured, Measured];
+  return {
+    name: 'edge',
+    notes: [
+      `Two exchanges, one with EDGE_THREADS=${THREADS}, in ${ROUNDS} alternating rounds of ${options.seconds} s, ${CONNECTIONS} connections, one request outstanding on each. CPU time per request: the median of the rounds, warm-up included, on Linux. On a machine with fewer cores than threads the rates say nothing about more cores.`,
+      LIMITS_NOTE,
+    ],
+    tables: [
+      tableOf('CPU time per request by thread, in microseconds', [...measured], {
+        'load and connections': ({ name }) => name,
+        'requests/s': ({ rounds }) =>
+          median(rounds.map(({ result }) => (1_000 * result.measured) / result.measuredMs)),
+        p50: ({ rounds }) => median(rounds.map(({ result }) => result.latencyP50Ms)),
+        p99: ({ rounds }) => median(rounds.map(({ result }) => result.latencyP99Ms)),
+        'main, program': (each) => microsOf(each, (cpu) => cpu.main.userMs),
+        'main, kernel': (each) => microsOf(each, (cpu) => cpu.main.systemMs),
+        'rounds of main': ({ rounds }) =>
+          rounds
+            .map(({ cpu, answers }) =>
+              cpu === null ? '' : ((1_000 * totalMs(cpu.main)) / answers).toFixed(1),
+            )
+            .join(' '),
+        'follower and edges': workers,
+        SQLite: (each) => microsOf(each, (cpu) => totalMs(cpu.pool)),
+        refused: ({ rounds }) => percent(refusedShare(rounds)),
+      }),
+    ],
+    figures: {
+      mainMicrosPerBuy: main(plain),
+      mainMicrosPerBuyWithEdges: main(threaded),
+      mainShareWithEdges: main(threaded) / main(plain),
+      edgesMicrosPerBuy: workers(threaded) - workers(plain),
+    },
+  };
+}
+
+function refusedShare(rounds: readonly Round[]): number {
+  const sum = (count: (round: Round) => number) =>
+    rounds.reduce((total, round) => total + count(round), 0);
+  return (
+    sum(({ result, answers }) => answers - (result.byStatus[200] ?? 0)) /
+    sum(({ answers }) => answers)
+  );
+}

@@ -1,0 +1,26 @@
+/**
+ * The keys with which replicas identify themselves to the leader, in a file that only its owner can
+ * read: one a line. A replica sends the first; the leader accepts all of them, by their digests and
+ * in constant time, as it does those of operators. So a new key can be tried before the old one
+ * goes.
+ */
+import { readPrivateText } from '../../persistence/storage/files.js';
+import { type AccessKey, digestOf } from './access-keys.js';
+
+/** As `openssl rand -hex 32` makes it, or longer. */
+const KEY = /^[\x21-\x7e]{32,512}$/;
+
+/** At least one. @throws Error if the file cannot be read, is open to others, or holds no key */
+export function readReplicaKeys(path: string): [string, ...string[]] {
+  const [first = '', ...others] = readPrivateText(path).split('\n');
+  if ([first, ...others].every((key) => KEY.test(key))) return [first, ...others];
+  throw new Error(
+    `${path} does not contain a key a line: 32 to 512 characters without spaces each, as made by ` +
+      '"openssl rand -hex 32"',
+  );
+}
+
+/** What the leader compares with. */
+export function replicaKeysOf(keys: readonly string[]): AccessKey[] {
+  return keys.map((key) => ({ holder: 'gateway', sha256: digestOf(key) }));
+}

@@ -1,0 +1,212 @@
+/**
+ * The leader's address for replicas, its edges on other machines: a WebSocket for the frames of
+ * each. It has a port of its own, which clients must not reach.
+ *
+ * Always holds: a connection without the replicas' key is refused, so only a replica can say what a
+ * client's address is.
+ */
+import type * as uWS from 'uWebSockets.js';
+import type { AccessKey, AccessKeys } from '../../auth/access-keys.js';
+import { answerLater, writeLast } from '../../http/answers/last-answer.js';
+import { JSON_TYPE, writeHead, writeStatus } from '../../http/answers/response-head.js';
+import { writeError } from '../../http/answers/write-error.js';
+import { errorAnswer, invalidRequest } from '../../http/errors.js';
+import type { Gateway } from '../../http/gateway.js';
+import type { Route } from '../../http/route.js';
+import { Router } from '../../http/router.js';
+import {
+  EDGES_PATH,
+  FrameCollector,
+  FrameError,
+  FrameReader,
+  type FrameSink,
+  FrameWriter,
+  MESSAGE_BYTES_MAX,
+  readFrames,
+  ToEdge,
+} from '../link/frames.js';
+import { EdgePeer } from './peer.js';
+import { ServedRoutes } from './served-routes.js';
+import type { CoreStreams } from './streams.js';
+
+/** A replica that sends nothing, not even a ping, for this long is gone. */
+const IDLE_SECONDS = 16;
+const NO_KEY = errorAnswer(
+  'operator_key_required',
+  {},
+  'This address is for replicas, which have a key.',
+);
+const NOT_HERE = errorAnswer('route_not_found', {}, 'This address is for replicas only.');
+
+interface ListenerOptions {
+  gateway: Gateway;
+  routes: readonly Route[];
+  keys: AccessKeys;
+  /** The streams of a replica's clients, which are answered through `sink`. */
+  streamsOf: (sink: FrameSink) => CoreStreams;
+}
+
+interface SocketData {
+  key: AccessKey;
+  replica: Replica | null;
+}
+
+export class ReplicaListener {
+  private readonly router: Router;
+  private readonly served: ServedRoutes;
+  private readonly replicas = new Set<Replica>();
+  private readonly reader = new FrameReader();
+  private idle: (() => void) | null = null;
+
+  constructor(private readonly options: ListenerOptions) {
+    const { gateway, routes, keys } = options;
+    this.served = new ServedRoutes(gateway, routes);
+    const { unsent } = gateway;
+    this.router = new Router(false, (response, _request, problems) => {
+      const { status, text } = invalidRequest(problems);
+      answerLater(response, () => {
+        writeStatus(response, status);
+        writeHead(response, JSON_TYPE, false);
+        writeLast(response, text);
+      });
+    });
+    this.router.onUpgrade(EDGES_PATH, this.behavior(), (response, request, raw, context) => {
+      const accepted = keys.find(request.authorization);
+      if (accepted === null) {
+        gateway.warnings.warn({}, 'a connection to the replicas’ address had no valid key');
+        response.cork(() => writeError(response, NO_KEY, { unsent, isHead: false }));
+        return;
+      }
+      const key = raw.getHeader('sec-websocket-key');
+      const extensions = raw.getHeader('sec-websocket-extensions');
+      response.upgrade<SocketData>({ key: accepted, replica: null }, key, '', extensions, context);
+    });
+    this.router.on('any', '/*', (response, { method }) => {
+      response.cork(() => writeError(response, NOT_HERE, { unsent, isHead: method === 'head' }));
+    });
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return this.router.listen(host, port);
+  }
+
+  /**
+   * Accepts no new connections and tells the replicas to send nothing more. Resolves when every
+   * request that was accepted is answered, and no other can come. What comes meanwhile is returned
+   * to its replica, which asks the next leader.
+   */
+  async drain(): Promise<void> {
+    this.router.stopListening();
+    for (const replica of this.replicas) replica.say(ToEdge.stopping);
+    if (!this.isIdle) await new Promise<void>((resolve) => (this.idle = resolve));
+  }
+
+  /** Tells the replicas that nothing more comes, after everything that was answered. */
+  leave(): void {
+    for (const replica of [...this.replicas]) replica.end();
+  }
+
+  /** From now on; replicas whose key is not among them are disconnected. */
+  replaceKeys(keys: readonly AccessKey[]): void {
+    this.options.keys.replace(keys);
+    for (const replica of [...this.replicas])
+      if (!this.options.keys.has(replica.key)) replica.end();
+  }
+
+  close(): void {
+    this.router.close();
+  }
+
+  private get isIdle(): boolean {
+    return [...this.replicas].every(({ peer }) => peer.isIdle);
+  }
+
+  private readonly settle = (): void => {
+    if (this.idle !== null && this.isIdle) this.idle();
+  };
+
+  private behavior(): uWS.WebSocketBehavior<SocketData> {
+    const { gateway } = this.options;
+    return {
+      maxPayloadLength: MESSAGE_BYTES_MAX,
+      maxBackpressure: MESSAGE_BYTES_MAX,
+      closeOnBackpressureLimit: true,
+      idleTimeout: IDLE_SECONDS,
+      sendPingsAutomatically: true,
+      open: (socket) => {
+        const data = socket.getUserData();
+        data.replica = new Replica(socket, data.key, (sink) => this.peerOf(sink));
+        this.replicas.add(data.replica);
+        gateway.log.info({ replicas: this.replicas.size }, 'a replica has connected');
+      },
+      message: (socket, message) => this.receive(socket, Buffer.from(message)),
+      close: (socket) => {
+        const replica = socket.getUserData().replica!;
+        this.replicas.delete(replica);
+        replica.closed();
+        this.settle();
+        gateway.log.info({ replicas: this.replicas.size }, 'a replica has left');
+      },
+    };
+  }
+
+  private peerOf(sink: FrameSink): EdgePeer {
+    const { gateway, streamsOf } = this.options;
+    const { served, settle: onChange } = this;
+    const streams = streamsOf(sink);
+    return new EdgePeer({ gateway, served, sink, streams, isCongested: () => false, onChange });
+  }
+
+  private receive(socket: uWS.WebSocket<SocketData>, message: Buffer): void {
+    const { gateway } = this.options;
+    const { peer } = socket.getUserData().replica!;
+    try {
+      readFrames(message, this.reader, (frame) => peer.receive(frame));
+    } catch (error) {
+      if (!(error instanceof FrameError)) {
+        gateway.fail(error);
+        return;
+      }
+      // A replica of another version.
+      gateway.log.error({ problem: error.message }, 'a replica was disconnected');
+      socket.end(1002, error.message);
+    }
+  }
+}
+
+const writer = new FrameWriter();
+
+/** The connection of one replica. */
+class Replica implements FrameSink {
+  readonly peer: EdgePeer;
+  private readonly collector: FrameCollector;
+  private isOpen = true;
+
+  constructor(
+    private readonly socket: uWS.WebSocket<SocketData>,
+    readonly key: AccessKey,
+    peerOf: (sink: FrameSink) => EdgePeer,
+  ) {
+    this.collector = new FrameCollector((message) => socket.send(message, true));
+    this.peer = peerOf(this);
+  }
+
+  send(frame: FrameWriter, body?: Uint8Array): void {
+    if (this.isOpen) this.collector.send(frame, body);
+  }
+
+  say(kind: number): void {
+    this.send(writer.begin(kind, 0));
+  }
+
+  end(): void {
+    this.collector.flush();
+    this.socket.end(1001, 'going_away');
+  }
+
+  closed(): void {
+    this.isOpen = false;
+    this.collector.clear();
+    this.peer.closed();
+  }
+}

@@ -1,0 +1,31 @@
+/** A record that an edge has sent: whole, and all of it of its user. */
+import { kindAt } from '../../../engine/interface/command-record.js';
+import { BATCH_KINDS, CommandKind } from '../../../engine/interface/commands.js';
+import { checkRecord } from '../../../engine/interface/record-check.js';
+import { type RecordBuffer, RecordError } from '../../../engine/interface/records.js';
+import { type RecordSummary, summaryOf } from '../../commands/record-summary.js';
+import { FrameError } from '../link/frames.js';
+
+/** By the number of its kind: whether a client may send the command. */
+const IS_OF_CLIENTS = new Uint8Array(256);
+for (const name of [...BATCH_KINDS, 'batch'] as const) IS_OF_CLIENTS[CommandKind[name]] = 1;
+
+/** Puts one record into the buffer, in place of what was there. @throws FrameError */
+export function loadRecord(
+  records: RecordBuffer,
+  bytes: Uint8Array,
+  userId: number,
+): RecordSummary {
+  try {
+    records.load(bytes);
+    if (checkRecord(records, 0) !== records.length) throw new RecordError('more than one record');
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error;
+    throw new FrameError(`a record is broken, or of another version: ${error.message}`);
+  }
+  if (IS_OF_CLIENTS[kindAt(records, 0)] === 0)
+    throw new FrameError('a record is of a command that no client may send');
+  const summary = summaryOf(records, userId);
+  if (summary === null) throw new FrameError('a record is not of the user who sent it');
+  return summary;
+}

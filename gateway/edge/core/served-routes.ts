@@ -1,0 +1,44 @@
+/** The routes that the core serves for its edges, by their names and by the commands they are. */
+import { CommandKind } from '../../../engine/interface/commands.js';
+import type { Gateway } from '../../http/gateway.js';
+import { parameterNames, type Route } from '../../http/route.js';
+import type { AnswerCounts } from '../../observe/metrics.js';
+
+/** A route, and where its answers are counted. */
+export interface ServedRoute {
+  route: Route;
+  names: string[];
+  counts: AnswerCounts;
+}
+
+export class ServedRoutes {
+  /** Where the answers to requests without a route are counted. */
+  readonly unknown: AnswerCounts;
+  private readonly byName = new Map<string, ServedRoute>();
+  /** By the number of the command's kind. */
+  private readonly byKind = new Map<number, ServedRoute>();
+
+  constructor({ metrics }: Gateway, routes: readonly Route[]) {
+    this.unknown = metrics.answersOf(null);
+    for (const route of routes) {
+      const names = parameterNames(route.path);
+      const served = { route, names, counts: metrics.answersOf(route) };
+      this.byName.set(routeName(route), served);
+      if (route.command !== undefined) this.byKind.set(CommandKind[route.command.kind], served);
+    }
+  }
+
+  named(name: string): ServedRoute | null {
+    return this.byName.get(name) ?? null;
+  }
+
+  /** null: a client cannot send such a command as a record. */
+  ofKind(kind: number): ServedRoute | null {
+    return this.byKind.get(kind) ?? null;
+  }
+}
+
+/** What edge and core call a route. */
+export function routeName({ method, path }: Pick<Route, 'method' | 'path'>): string {
+  return `${method} ${path}`;
+}

@@ -1,0 +1,286 @@
+/**
+ * On the core: the streams of one edge's clients. Each is a connection as any other, whose socket
+ * is at the edge; a message to many is sent to the edge once.
+ *
+ * A replica has streams of its own. Of these, only those that send orders are here, without
+ * channels, so that their orders pass the same checks, limits and order as all others.
+ */
+import { RecordBuffer } from '../../../engine/interface/records.js';
+import type { Session } from '../../auth/sessions.js';
+import { StoredCommand } from '../../commands/execution.js';
+import { addressKey } from '../../fair-use/addresses.js';
+import { Connection, type Socket } from '../../stream/connection.js';
+import type { StreamRequest } from '../../stream/handshake.js';
+import { CLOSE, type CloseReason } from '../../stream/limits.js';
+import type { StreamServer } from '../../stream/stream.js';
+import {
+  type FrameReader,
+  type FrameSink,
+  FrameWriter,
+  ResultFlag,
+  StreamFlag,
+  ToCore,
+  ToEdge,
+} from '../link/frames.js';
+import { loadRecord } from './received-record.js';
+
+interface CoreStreamsOptions {
+  stream: StreamServer;
+  sink: FrameSink;
+  isStopping: () => boolean;
+  /** The sequence that is durable now. */
+  durableSequence: () => number;
+}
+
+interface Stream {
+  connection: Connection;
+  socket: EdgeSocket;
+  isOfReplica: boolean;
+}
+
+const writer = new FrameWriter();
+
+export class CoreStreams {
+  private readonly streams = new Map<number, Stream>();
+  private readonly topics = new Topics();
+  private readonly records = new RecordBuffer();
+  private readonly stopPublishing: () => void;
+
+  constructor(private readonly options: CoreStreamsOptions) {
+    const { stream, sink } = options;
+    this.stopPublishing = stream.publishTo((topic, text) => {
+      if (!this.topics.has(topic)) return;
+      sink.send(writer.begin(ToEdge.published, 0).text(topic), bytesOf(text));
+    });
+  }
+
+  /** Handles a frame; false: it is not about a stream. @throws FrameError */
+  receive(frame: FrameReader): boolean {
+    const { stream } = this.options;
+    const found = this.streams.get(frame.id);
+    switch (frame.kind) {
+      case ToCore.streamAsked:
+        this.asked(frame);
+        return true;
+      case ToCore.streamJoined:
+        this.joined(frame);
+        return true;
+      case ToCore.streamMessage:
+        // One that was ended here is unknown, and the edge has not heard of it yet.
+        if (found !== undefined) this.message(found, frame);
+        return true;
+      case ToCore.streamCommand:
+        if (found !== undefined) this.command(found.connection, frame);
+        return true;
+      case ToCore.streamPing:
+        if (found !== undefined) stream.pinged(found.connection);
+        return true;
+      case ToCore.streamPong:
+        if (found !== undefined) stream.ponged(found.connection);
+        return true;
+      case ToCore.streamClosed: {
+        const isSlow = frame.own === CLOSE.slowReader.code;
+        this.closed(frame.id, isSlow ? CLOSE.slowReader : null);
+        return true;
+      }
+      default:
+        return false;
+    }
+  }
+
+  /** The edge is gone, and so are its clients. */
+  allClosed(): void {
+    this.stopPublishing();
+    for (const number of [...this.streams.keys()]) this.closed(number);
+  }
+
+  private asked(frame: FrameReader): void {
+    const { stream, sink } = this.options;
+    const { id: number } = frame;
+    const isCrossSite = (frame.flags & StreamFlag.crossSite) !== 0;
+    const accepted = stream.accept({ ...clientIn(frame), isCrossSite }, false);
+    if (accepted instanceof Connection) {
+      sink.send(writer.begin(ToEdge.streamAccepted, number));
+      this.add(number, accepted, false);
+      return;
+    }
+    const { error, header } = accepted;
+    stream.whenDurable(() => {
+      writer.begin(ToEdge.streamRefused, number, { own: error.status }).texts(header ?? []);
+      sink.send(writer, bytesOf(error.text));
+    });
+  }
+
+  private joined(frame: FrameReader): void {
+    const { stream, sink } = this.options;
+    const { id: number, flags } = frame;
+    const known = this.streams.get(number);
+    const cancelOnDisconnect = (flags & StreamFlag.cancelOnDisconnect) !== 0;
+    const joined = stream.join(known?.connection ?? null, clientIn(frame), cancelOnDisconnect);
+    if (joined instanceof Connection) {
+      if (known === undefined) this.add(number, joined, true);
+    } else if (known === undefined) {
+      sink.send(writer.begin(ToEdge.streamEnd, number, { own: joined.code }).text(joined.reason));
+    } else known.connection.end(joined);
+  }
+
+  private add(number: number, connection: Connection, isOfReplica: boolean): void {
+    const { sink, durableSequence, stream } = this.options;
+    const { topics } = this;
+    const onEnd = () => this.closed(number);
+    const socket = new EdgeSocket({ number, sink, topics, durableSequence, onEnd });
+    this.streams.set(number, { connection, socket, isOfReplica });
+    if (isOfReplica) connection.open(socket);
+    else stream.opened(connection, socket);
+  }
+
+  private message({ connection, isOfReplica }: Stream, frame: FrameReader): void {
+    const { stream, sink, isStopping } = this.options;
+    if (isOfReplica && isStopping()) {
+      sink.send(writer.begin(ToEdge.streamNotServed, frame.id));
+      return;
+    }
+    const bytes = frame.rest().slice().buffer as ArrayBuffer;
+    stream.receive(connection, bytes, (frame.flags & StreamFlag.binary) !== 0);
+  }
+
+  private command(connection: Connection, frame: FrameReader): void {
+    const { stream, sink } = this.options;
+    const { id: number } = frame;
+    const request = frame.integer();
+    const id = frame.text();
+    const { records } = this;
+    const summary = loadRecord(records, frame.rest(), connection.userId);
+    stream.receiveCommand(connection, {
+      id,
+      command: new StoredCommand(records, 0),
+      summary,
+      executed: (result, replayed) => {
+        const flags = replayed ? ResultFlag.replayed : 0;
+        writer.begin(ToEdge.streamResult, number, { flags }).integer(request);
+        sink.send(writer, new Uint8Array(result.buffer));
+      },
+      refused: (error) => {
+        const flags = ResultFlag.refused;
+        writer.begin(ToEdge.streamResult, number, { flags }).integer(request);
+        sink.send(writer, Buffer.from(error));
+      },
+    });
+  }
+
+  private closed(number: number, by: CloseReason | null = null): void {
+    const found = this.streams.get(number);
+    if (found === undefined) return;
+    const { connection, socket, isOfReplica } = found;
+    this.streams.delete(number);
+    socket.closed();
+    if (isOfReplica) this.options.stream.parted(connection);
+    else this.options.stream.left(connection, by);
+  }
+}
+
+function clientIn(frame: FrameReader): Omit<StreamRequest, 'isCrossSite'> {
+  const token = frame.text();
+  const addressBytes = frame.content().slice();
+  return { token, addressBytes, address: addressKey(addressBytes.buffer as ArrayBuffer) };
+}
+
+function bytesOf(text: string | Uint8Array): Uint8Array {
+  return typeof text === 'string' ? Buffer.from(text) : text;
+}
+
+/** How many of the edge's streams have joined a topic. */
+class Topics {
+  private readonly counts = new Map<string, number>();
+
+  has(topic: string): boolean {
+    return this.counts.has(topic);
+  }
+
+  add(topic: string): void {
+    this.counts.set(topic, (this.counts.get(topic) ?? 0) + 1);
+  }
+
+  remove(topic: string): void {
+    const left = this.counts.get(topic)! - 1;
+    if (left > 0) this.counts.set(topic, left);
+    else this.counts.delete(topic);
+  }
+}
+
+interface EdgeSocketOptions {
+  number: number;
+  sink: FrameSink;
+  topics: Topics;
+  durableSequence: () => number;
+  /** Called when the exchange closes it, as uWebSockets.js calls its close handler. */
+  onEnd: () => void;
+}
+
+/** The socket of a stream, which an edge has. What it has not sent yet, the edge limits. */
+class EdgeSocket implements Socket {
+  private readonly joined = new Set<string>();
+
+  constructor(private readonly options: EdgeSocketOptions) {}
+
+  send(text: string | Uint8Array): void {
+    const { number, sink, durableSequence } = this.options;
+    writer.begin(ToEdge.streamText, number).number(durableSequence());
+    sink.send(writer, bytesOf(text));
+  }
+
+  subscribe(topic: string): boolean {
+    this.joined.add(topic);
+    this.options.topics.add(topic);
+    this.say(ToEdge.streamSubscribe, topic);
+    return true;
+  }
+
+  unsubscribe(topic: string): boolean {
+    if (!this.joined.delete(topic)) return false;
+    this.options.topics.remove(topic);
+    this.say(ToEdge.streamUnsubscribe, topic);
+    return true;
+  }
+
+  /** What is sent in one turn travels together anyway. */
+  cork(send: () => void): void {
+    send();
+  }
+
+  ping(): void {
+    const { number, sink } = this.options;
+    sink.send(writer.begin(ToEdge.streamPing, number));
+  }
+
+  getBufferedAmount(): number {
+    return 0;
+  }
+
+  end(code: number, reason: string): void {
+    this.say(ToEdge.streamEnd, reason, code);
+    this.options.onEnd();
+  }
+
+  close(): void {
+    const { number, sink, onEnd } = this.options;
+    sink.send(writer.begin(ToEdge.streamCut, number));
+    onEnd();
+  }
+
+  signedIn({ userId, tokenId }: Session): void {
+    const { number, sink } = this.options;
+    sink.send(writer.begin(ToEdge.streamSession, number).integer(userId).number(tokenId));
+  }
+
+  /** Nothing is published for it any more. */
+  closed(): void {
+    for (const topic of this.joined) this.options.topics.remove(topic);
+    this.joined.clear();
+  }
+
+  private say(kind: number, text: string, own = 0): void {
+    const { number, sink } = this.options;
+    sink.send(writer.begin(kind, number, { own }).text(text));
+  }
+}

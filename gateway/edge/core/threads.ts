@@ -1,0 +1,310 @@
+/**
+ * The core's edges in threads of its own process (EDGE_THREADS): they have all connections of the
+ * public address.
+ *
+ * Always holds:
+ * - the threads receive only what may leave the process: an answer is written to a ring where it
+ *   would be written to a socket, once it is durable;
+ * - what waits for a thread is bounded: beyond, answers are dropped with their connections, as
+ *   those are that clients do not read;
+ * - without its threads the exchange does not go on: the end of one is a fatal error.
+ */
+import { Worker } from 'node:worker_threads';
+import { compiledFile } from '../../../persistence/storage/program-folder.js';
+import type { Gateway } from '../../http/gateway.js';
+import { cannotListen } from '../../http/listen-addresses.js';
+import type { Route } from '../../http/route.js';
+import { atMost } from '../../time/at-most.js';
+import { elapsedMs } from '../../time/clock.js';
+import { EdgeCounts } from '../link/counts.js';
+import { FrameReader, type FrameSink } from '../link/frames.js';
+import { RING_BYTES, ringMemory } from '../link/ring.js';
+import { RingLink } from '../link/ring-link.js';
+import type {
+  EdgeTask,
+  FromEdgeThread,
+  OwnAnswers,
+  ToEdgeThread,
+} from '../link/thread-messages.js';
+import { routeText } from '../thread/own-answers.js';
+import { EdgePeer } from './peer.js';
+import { ServedRoutes } from './served-routes.js';
+import type { CoreStreams } from './streams.js';
+
+const THREAD = compiledFile('gateway/edge/thread/thread.js');
+/** How long the threads may take to close their connections and end. */
+const CLOSE_MS = 1_500;
+/** How long the exit of the process waits for the first thread, and then for the others. */
+const EXIT_WAIT_MS = 5_000;
+/** How long a thread may leave answers in the ring before it is asked whether they are sent. */
+const TAKEN_MS = 5;
+
+export interface EdgeThreadsOptions {
+  gateway: Gateway;
+  routes: readonly Route[];
+  threads: number;
+  streamsOf: (sink: FrameSink) => CoreStreams;
+  /** What all threads are started with. */
+  task: Pick<
+    EdgeTask,
+    'hasOperations' | 'connections' | 'unsent' | 'fairUse' | 'stream' | 'logLevel'
+  >;
+}
+
+export class EdgeThreads {
+  readonly counts: EdgeCounts;
+  private readonly served: ServedRoutes;
+  private threads: EdgeThread[] = [];
+  private isClosing = false;
+
+  constructor(private readonly options: EdgeThreadsOptions) {
+    const { gateway, routes, threads } = options;
+    this.counts = EdgeCounts.create(threads);
+    this.served = new ServedRoutes(gateway, routes);
+  }
+
+  /** What the metrics show of all threads. */
+  get readings() {
+    const { counts } = this;
+    return {
+      connections: {
+        get httpCount() {
+          return counts.connectionCount(() => true);
+        },
+        get refusedCounts() {
+          return { total: counts.sum('refusedTotal'), address: counts.sum('refusedAddress') };
+        },
+      },
+      http: {
+        get requestsInFlight() {
+          return counts.sum('requestsInFlight');
+        },
+        get slowBodies() {
+          return counts.sum('slowBodies');
+        },
+      },
+      streams: {
+        get backlogBytes() {
+          return counts.sum('streamBacklogBytes');
+        },
+        get cutOffCount() {
+          return counts.sum('streamsCutOff');
+        },
+      },
+      unsent: {
+        get bytes() {
+          return counts.sum('unsentBytes');
+        },
+        get count() {
+          return counts.sum('unsentAnswers');
+        },
+        get dropCounts() {
+          const [address, time] = [counts.sum('droppedAddress'), counts.sum('droppedTime')];
+          return { total: counts.sum('droppedTotal'), address, time };
+        },
+      },
+    };
+  }
+
+  /** Starts the threads. Resolves to the port, or rejects if the address is not available. */
+  async listen(host: string, port: number): Promise<number> {
+    process.once('exit', this.endAtExit);
+    const { threads } = this.options;
+    this.threads = Array.from({ length: threads }, (_, i) => this.start(i));
+    const apps = await Promise.all(this.threads.map(({ app }) => app));
+    const listening = await this.threads[0]!.listen(host, port, apps);
+    if (listening !== null) return listening;
+    throw cannotListen(host, port);
+  }
+
+  /** Accepts no new connections. Resolves when every request has been answered. */
+  async drain(): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.asked('drain')));
+  }
+
+  /** Resolves when the clients have read what they will: as UnsentAnswers.settled. */
+  async settled(): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.settle()));
+  }
+
+  /** Closes all connections, and ends the threads, or gives up after {@link CLOSE_MS}. */
+  async close(): Promise<void> {
+    this.isClosing = true;
+    const [first, ...others] = this.threads;
+    if (first === undefined) return;
+    const allEnded = async () => {
+      // The first accepts connections for the others.
+      first.post('close');
+      await first.ended;
+      for (const thread of others) thread.post('close');
+      await Promise.all(others.map(({ ended }) => ended));
+      process.off('exit', this.endAtExit);
+    };
+    await atMost(CLOSE_MS, allEnded());
+  }
+
+  /**
+   * At the exit of the process, whatever its reason: waits, without handling any event, until the
+   * threads have ended, in the order of {@link close}. Otherwise the process would be aborted.
+   */
+  private readonly endAtExit = (): void => {
+    for (const threads of [this.threads.slice(0, 1), this.threads.slice(1)]) {
+      const untilMs = elapsedMs() + EXIT_WAIT_MS;
+      for (const thread of threads) thread.post('close');
+      for (const thread of threads) thread.waitForEnd(untilMs - elapsedMs());
+    }
+  };
+
+  private start(index: number): EdgeThread {
+    const { gateway, threads, task } = this.options;
+    const { engine } = gateway.sequencer;
+    const { trustProxy, cookieSecure, siteOrigins } = gateway.config;
+    const { connections, unsent, stream } = task;
+    const all: EdgeTask = {
+      ...task,
+      index,
+      rows: threads,
+      symbols: Array.from({ length: engine.assetCount }, (_, asset) => engine.assetSymbol(asset)),
+      config: { trustProxy, cookieSecure, siteOrigins },
+      connections: { ...connections, perAddress: share(connections.perAddress, threads) },
+      unsent: {
+        ...unsent,
+        bytes: share(unsent.bytes, threads),
+        bytesPerAddress: share(unsent.bytesPerAddress, threads),
+      },
+      stream: { ...stream, backlogBytesInAll: share(stream.backlogBytesInAll, threads) },
+      toCore: ringMemory(),
+      toEdge: ringMemory(),
+      counts: this.counts.memory,
+      end: new SharedArrayBuffer(4),
+    };
+    return new EdgeThread(all, {
+      gateway,
+      served: this.served,
+      streamsOf: this.options.streamsOf,
+      turnBytes: RING_BYTES / threads,
+      failed: (problem) => {
+        if (!this.isClosing) gateway.fail(problem);
+      },
+    });
+  }
+}
+
+/** Of a limit, for one of several threads; 0: no limit. */
+function share(limit: number, threads: number): number {
+  return limit === 0 ? 0 : Math.max(1, Math.floor(limit / threads));
+}
+
+interface EdgeThreadOptions {
+  gateway: Gateway;
+  served: ServedRoutes;
+  streamsOf: (sink: FrameSink) => CoreStreams;
+  turnBytes: number;
+  failed: (problem: Error) => void;
+}
+
+/** The thread of one edge, as the core has it. */
+class EdgeThread {
+  /** Resolves to the thread's app once it has started. */
+  readonly app: Promise<number>;
+  readonly ended: Promise<void>;
+  private readonly worker: Worker;
+  private readonly link: RingLink;
+  private started: (app: number) => void = () => {};
+  private listening: (port: number | null) => void = () => {};
+  private done: () => void = () => {};
+
+  constructor(
+    private readonly task: EdgeTask,
+    private readonly options: EdgeThreadOptions,
+  ) {
+    const { gateway, served, streamsOf, turnBytes, failed } = options;
+    this.link = new RingLink({
+      out: task.toEdge,
+      in: task.toCore,
+      wake: () => this.post('wake'),
+      reader: new FrameReader(),
+      receive: (frame) => {
+        try {
+          peer.receive(frame);
+        } catch (error) {
+          gateway.fail(error);
+        }
+      },
+      turnBytes,
+    });
+    const peer = new EdgePeer({
+      gateway,
+      served,
+      sink: this.link,
+      streams: streamsOf(this.link),
+      onChange: () => {},
+      isCongested: () => this.link.waitingBytes > task.unsent.bytes,
+    });
+    this.app = new Promise((resolve) => (this.started = resolve));
+    this.worker = new Worker(THREAD, { workerData: task });
+    this.worker.on('message', (message: FromEdgeThread) => this.receive(message));
+    this.worker.on('error', failed);
+    this.ended = new Promise((resolve) =>
+      this.worker.on('exit', (code) => {
+        // One that could not start does not say so itself.
+        Atomics.store(new Int32Array(task.end), 0, 1);
+        failed(new Error(`the thread of edge ${task.index} ended with ${code}`));
+        // Nobody waits for it any more.
+        for (const done of [this.done, resolve]) done();
+      }),
+    );
+  }
+
+  post(message: ToEdgeThread): void {
+    this.worker.postMessage(message);
+  }
+
+  /** Blocks this thread until that one has ended, or for `timeoutMs`. */
+  waitForEnd(timeoutMs: number): void {
+    Atomics.wait(new Int32Array(this.task.end), 0, 0, timeoutMs);
+  }
+
+  listen(host: string, port: number, apps: number[]): Promise<number | null> {
+    return new Promise((resolve) => {
+      this.listening = resolve;
+      this.post({ host, port, apps });
+    });
+  }
+
+  /** Resolves when the thread has done it, or has ended. */
+  asked(message: 'drain' | 'settle'): Promise<void> {
+    return new Promise((resolve) => {
+      this.done = resolve;
+      this.post(message);
+    });
+  }
+
+  /** Once every answer is in the ring, the thread has it before the message. */
+  async settle(): Promise<void> {
+    let hasEnded = false;
+    void this.ended.then(() => (hasEnded = true));
+    while (this.link.waitingBytes > 0 && !hasEnded)
+      await new Promise((resolve) => setTimeout(resolve, TAKEN_MS));
+    if (!hasEnded) await this.asked('settle');
+  }
+
+  private receive(message: FromEdgeThread): void {
+    if (message === 'wake') this.link.woken();
+    else if (message === 'drained' || message === 'settled') this.done();
+    else if ('failure' in message) {
+      const problem = `the thread of edge ${this.task.index} failed: ${message.failure}`;
+      this.options.failed(new Error(problem));
+    } else if ('app' in message) this.started(message.app);
+    else if ('answers' in message) this.count(message.answers);
+    else this.listening(message.port);
+  }
+
+  private count(answers: OwnAnswers): void {
+    const { served } = this.options;
+    for (const [route, status, count] of answers) {
+      const counts = route === routeText(null) ? served.unknown : served.named(route)!.counts;
+      counts.add(status, count);
+    }
+  }
+}

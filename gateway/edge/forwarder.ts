@@ -1,0 +1,338 @@
+/**
+ * At an edge: sends clients' requests to the core and answers them with what comes back. A command
+ * of a session that the core has named travels as a record; everything else as it was sent.
+ *
+ * Always holds:
+ * - a request is sent again, to the next leader, only if it cannot be executed twice: it has an
+ *   idempotency key, changes nothing, or was returned unexecuted;
+ * - every request is answered once: by a core or, when it has waited too long, with what is known
+ *   about it. That nothing was executed is only said when no core has received the request; and a
+ *   change that an earlier leader may have executed is not refused by the limits of the next one;
+ * - what waits is bounded in number and in bytes, with a reserve for cancels.
+ */
+import type { Command } from '../../engine/interface/commands.js';
+import type { Assets } from '../../engine/interface/notation.js';
+import { RecordBuffer } from '../../engine/interface/records.js';
+import { ResultHead } from '../../engine/interface/results.js';
+import { onlyCancels } from '../commands/cancels.js';
+import type { ElapsedMs } from '../fair-use/token-buckets.js';
+import type { Answer } from '../http/answers/answer.js';
+import type { Asking } from '../http/asking.js';
+import type { ReceivedBody } from '../http/body.js';
+import { OUTCOME_UNKNOWN } from '../http/errors.js';
+import { readCommand } from '../http/reading.js';
+import { IDEMPOTENCY_KEY, type Request } from '../http/request.js';
+import type { Route } from '../http/route.js';
+import { routeName } from './core/served-routes.js';
+import {
+  type FrameReader,
+  type FrameSink,
+  FrameWriter,
+  RequestFlag,
+  ToCore,
+  ToEdge,
+} from './link/frames.js';
+import { type KnownSession, KnownSessions } from './link/session-numbers.js';
+import { prepareResult } from './results.js';
+
+/** How long a change waits for a leader and its answer; clients wait as long. */
+export const CHANGE_MS = 10_000;
+/** How long a read does. */
+const READ_MS = 2_000;
+const SWEEP_MS = 100;
+
+const REQUESTS_MAX = 20_000;
+const BYTES_MAX = 64 * 1024 * 1024;
+/** Cancels have this much more of both, as of what waits for the disk (fair-use/overload.ts). */
+const CANCELS_PART = 1.1;
+/** Counted per request besides its body. */
+const OWN_BYTES = 2 * 1024;
+/** Refusals of a request that has not reached the engine, nor its remembered answers. */
+const BEFORE_THE_ENGINE: ReadonlySet<number> = new Set([401, 403, 429, 503]);
+const NUMBERS = 2 ** 32;
+
+/** The connection to the core. */
+export interface CoreLink extends FrameSink {
+  /** Whether frames can be sent. */
+  readonly isOpen: boolean;
+  /** The core stops: nothing more is sent to it. */
+  leave(): void;
+}
+
+export interface ForwarderOptions {
+  link: CoreLink;
+  assets: Assets;
+  elapsedMs: ElapsedMs;
+  /** Whether the core may be lost and another one come, to which requests are sent again. */
+  mayMove: boolean;
+  /** Told the sequence that an answer is true at before it is given; `go` gives it. */
+  /** Told of a request whose session the core has named. */
+  onSession?: (answer: Answer) => void;
+  onAnswer?: (of: { userId: number; route: Route; sequence: number }, go: () => void) => void;
+}
+
+interface Waiting {
+  number: number;
+  answer: Answer;
+  route: Route;
+  /** Kept only if it may have to be sent again. */
+  body: Uint8Array | null;
+  isTooLarge: boolean;
+  /** As a record; null: the request was sent. */
+  command: Command | null;
+  session: KnownSession | null;
+  bytes: number;
+  /** Whether a core may have received it and not returned it. */
+  isSent: boolean;
+  /** Whether one that was lost may have executed it. */
+  isDoubtful: boolean;
+  untilMs: number;
+}
+
+export class Forwarder {
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly sessions = new KnownSessions();
+  private readonly records = new RecordBuffer();
+  private readonly writer = new FrameWriter();
+  private readonly asking: { -readonly [Name in keyof Asking]: Asking[Name] };
+  private bytes = 0;
+  private lastNumber = 0;
+  private sweeper: NodeJS.Timeout | null = null;
+  private sentAgain = 0;
+
+  constructor(private readonly options: ForwarderOptions) {
+    const { assets } = options;
+    const request = null as unknown as Request;
+    this.asking = { request, assets, userId: 0, tokenId: 0, idempotencyKey: null };
+  }
+
+  /** Requests without an answer. */
+  get count(): number {
+    return this.waiting.size;
+  }
+
+  /** Requests sent to a second leader since the start. */
+  get sentAgainCount(): number {
+    return this.sentAgain;
+  }
+
+  /** Has the core answer a request. */
+  forward(answer: Answer, route: Route, body: ReceivedBody): void {
+    const { link, mayMove, elapsedMs } = this.options;
+    const { userToken } = answer.request;
+    const session = userToken === '' || !link.isOpen ? null : this.sessions.of(userToken);
+    const command = session === null ? null : this.commandOf(answer, session, route, body);
+    const bytes = OWN_BYTES + body.bytes.byteLength;
+    if (this.isFull(bytes, route, command)) {
+      answer.refuseOverloaded();
+      return;
+    }
+    const isChange = route.body !== undefined;
+    const waiting: Waiting = {
+      number: this.nextNumber(),
+      answer,
+      route,
+      body: mayMove ? body.bytes.slice() : null,
+      isTooLarge: body.tooLarge,
+      command,
+      session: command === null ? null : session,
+      bytes,
+      isSent: link.isOpen,
+      isDoubtful: false,
+      untilMs: mayMove ? elapsedMs() + (isChange ? CHANGE_MS : READ_MS) : 0,
+    };
+    this.waiting.set(waiting.number, waiting);
+    this.bytes += bytes;
+    if (mayMove) this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
+    if (!link.isOpen) return;
+    if (command === null) this.sendRequest(waiting, body.bytes);
+    else this.sendCommand(waiting, command, session!);
+  }
+
+  /** Handles a frame; false: it is not about a request. @throws FrameError */
+  receive(frame: FrameReader): boolean {
+    if (frame.kind > ToEdge.dropped) return false;
+    if (frame.kind === ToEdge.notServed) this.options.link.leave();
+    const waiting = this.waiting.get(frame.id);
+    if (waiting === undefined) return true;
+    switch (frame.kind) {
+      case ToEdge.result:
+        this.result(waiting, frame);
+        break;
+      case ToEdge.answer:
+        this.answer(waiting, frame);
+        break;
+      case ToEdge.unknownSession:
+        this.sessions.forget(waiting.session!);
+        this.returned(waiting);
+        break;
+      case ToEdge.notServed:
+        this.returned(waiting);
+        break;
+      case ToEdge.dropped:
+        this.forget(waiting);
+        waiting.answer.drop();
+        break;
+    }
+    return true;
+  }
+
+  /** There is a leader: sends what waits. */
+  opened(): void {
+    for (const waiting of this.waiting.values()) if (!waiting.isSent) this.sendAgain(waiting);
+  }
+
+  /** The connection has ended. */
+  closed(): void {
+    this.sessions.clear();
+    for (const waiting of this.waiting.values()) {
+      if (!waiting.isSent) continue;
+      waiting.isSent = false;
+      waiting.isDoubtful = true;
+      if (!isRepeatable(waiting)) this.giveUp(waiting);
+    }
+  }
+
+  /** Answers everything that waits. */
+  stop(): void {
+    for (const waiting of this.waiting.values()) this.giveUp(waiting);
+  }
+
+  /** The command that the core can execute as a record; null: it must see the request. */
+  private commandOf(
+    { request }: Answer,
+    { userId, tokenId }: KnownSession,
+    route: Route,
+    body: ReceivedBody,
+  ): Command | null {
+    const { asking } = this;
+    asking.request = request;
+    asking.userId = userId;
+    asking.tokenId = tokenId;
+    asking.idempotencyKey = null;
+    return readCommand(asking, route, body);
+  }
+
+  private isFull(bytes: number, { quota }: Route, command: Command | null): boolean {
+    const isCancel = quota === 'cancels' || (command !== null && onlyCancels(command));
+    const part = isCancel ? CANCELS_PART : 1;
+    return this.waiting.size >= REQUESTS_MAX * part || this.bytes + bytes > BYTES_MAX * part;
+  }
+
+  private sendCommand({ number, answer }: Waiting, command: Command, session: KnownSession): void {
+    const { writer, records } = this;
+    records.clear();
+    records.append(command, 0);
+    writer.begin(ToCore.command, number).integer(session.number).content(answer.addressBytes);
+    this.options.link.send(writer, records.bytes.subarray(0, records.byteLength));
+  }
+
+  private sendRequest({ number, answer, route, isTooLarge }: Waiting, body: Uint8Array): void {
+    const { writer } = this;
+    const { request } = answer;
+    writer.begin(ToCore.request, number, { flags: isTooLarge ? RequestFlag.tooLarge : 0 });
+    writer.content(answer.addressBytes);
+    writer.text(routeName(route)).text(request.method).text(request.rawQuery);
+    writer.texts(request.rawParameters).texts(request.headersToForward(answer.isSecure));
+    this.options.link.send(writer, body);
+  }
+
+  /** A core has not executed it. */
+  private returned(waiting: Waiting): void {
+    waiting.isSent = false;
+    const { link, mayMove } = this.options;
+    if (!mayMove) this.giveUp(waiting);
+    else if (link.isOpen) this.sendAgain(waiting);
+  }
+
+  /** As a request: another leader has not named the session. */
+  private sendAgain(waiting: Waiting): void {
+    if (waiting.answer.isOver) {
+      this.forget(waiting);
+      return;
+    }
+    if (waiting.isDoubtful) this.sentAgain++;
+    waiting.isSent = true;
+    this.sendRequest(waiting, waiting.body!);
+  }
+
+  private result(waiting: Waiting, frame: FrameReader): void {
+    this.forget(waiting);
+    const { answer, route, command, session } = waiting;
+    const { assets } = this.options;
+    const values = prepareResult(frame, { answer, assets, command: command!, route });
+    const sequence = values[ResultHead.sequence]!;
+    this.note({ userId: session!.userId, route, sequence }, answer, () => answer.release());
+  }
+
+  private answer(waiting: Waiting, frame: FrameReader): void {
+    this.forget(waiting);
+    const { answer, route, isDoubtful } = waiting;
+    const status = frame.own;
+    const [sequence, userId, number] = [frame.number(), frame.integer(), frame.integer()];
+    const tokenId = frame.number();
+    const { userToken: token } = answer.request;
+    if (number !== 0) {
+      this.sessions.add({ token, number, userId, tokenId });
+      if (!answer.isOver) this.options.onSession?.(answer);
+    }
+    if (route.body !== undefined && isDoubtful && BEFORE_THE_ENGINE.has(status)) {
+      if (!answer.isOver) answer.refuseNow(OUTCOME_UNKNOWN);
+      return;
+    }
+    const relayed = { status, contentType: frame.text(), headers: frame.texts() };
+    const body = frame.rest().slice();
+    this.note({ userId, route, sequence }, answer, () => answer.relay({ ...relayed, body }));
+  }
+
+  private note(
+    of: { userId: number; route: Route; sequence: number },
+    answer: Answer,
+    give: () => void,
+  ): void {
+    const { onAnswer } = this.options;
+    const go = () => {
+      if (!answer.isOver) give();
+    };
+    if (onAnswer === undefined) go();
+    else onAnswer(of, go);
+  }
+
+  private sweep(): void {
+    const nowMs = this.options.elapsedMs();
+    for (const waiting of this.waiting.values()) {
+      if (waiting.untilMs <= nowMs) this.giveUp(waiting);
+    }
+  }
+
+  private giveUp(waiting: Waiting): void {
+    this.forget(waiting);
+    const { answer, route, isSent, isDoubtful } = waiting;
+    if (answer.isOver) return;
+    // A read executes nothing, whatever became of it.
+    if ((isSent || isDoubtful) && route.body !== undefined) answer.refuseNow(OUTCOME_UNKNOWN);
+    else answer.refuseOverloaded();
+  }
+
+  private forget({ number, bytes }: Waiting): void {
+    this.waiting.delete(number);
+    this.bytes -= bytes;
+    if (this.waiting.size > 0 || this.sweeper === null) return;
+    clearInterval(this.sweeper);
+    this.sweeper = null;
+  }
+
+  /** Not of a request that waits: an answer that comes too late must not be taken for another's. */
+  private nextNumber(): number {
+    do this.lastNumber = (this.lastNumber + 1) % NUMBERS;
+    while (this.waiting.has(this.lastNumber));
+    return this.lastNumber;
+  }
+}
+
+/** Whether it is executed once, however often it is sent. */
+function isRepeatable({ answer, route }: Waiting): boolean {
+  const { idempotencyKeys, idempotencyKey } = answer.request;
+  if (route.body === undefined) return true;
+  return route.idempotent === true && idempotencyKeys === 1 && IDEMPOTENCY_KEY.test(idempotencyKey);
+}

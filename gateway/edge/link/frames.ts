@@ -1,0 +1,301 @@
+/**
+ * The language between an edge, which has the connections of clients, and the core, which trades. A
+ * frame, whose integers are little-endian, is
+ *
+ *   kind (1 byte)   flags (1)   its kind's own number (2)   number (4)   content
+ *
+ * `number` is of a request or of a stream, and the edge assigns it. A text is its length in bytes
+ * (4) and UTF-8. Between threads frames travel in rings (ring-link.ts); between machines in the
+ * messages of a WebSocket, each frame behind its length (4).
+ *
+ * Always holds: a reader never reads outside its frame ({@link FrameError}).
+ */
+
+/** To the core. */
+export const ToCore = {
+  /** A command of a session that the core has named, as a record. */
+  command: 1,
+  /** A request as its client sent it. */
+  request: 2,
+  /** A client wants to open a stream. */
+  streamAsked: 3,
+  /** A client of a replica's stream sends orders, or has signed in again. */
+  streamJoined: 4,
+  /** A stream says something, in text or binary; sends a ping or a pong; or has ended. */
+  streamMessage: 5,
+  streamPing: 6,
+  streamPong: 7,
+  streamClosed: 8,
+  /** A command of a stream, as a record. */
+  streamCommand: 9,
+  /** To a core that stops: nothing more follows. */
+  left: 10,
+} as const;
+
+/** To an edge. */
+export const ToEdge = {
+  /** What the engine made of a command. */
+  result: 1,
+  /** The answer to a request, or to a command that did not reach the engine. */
+  answer: 2,
+  /** The core does not know the session of a command any more: send the request. */
+  unknownSession: 3,
+  /** A request was not executed, because the core stops. */
+  notServed: 4,
+  /** Too much waits for the edge: close the connection instead of answering. */
+  dropped: 5,
+  /** The core stops. */
+  stopping: 6,
+  /** A stream is open, or refused with an answer. */
+  streamAccepted: 7,
+  streamRefused: 8,
+  /** For a stream: a message, and the sequence that it is true at. */
+  streamText: 9,
+  /** A message of a replica's stream was not executed, because the core stops. */
+  streamNotServed: 10,
+  /** A stream has joined or left a topic; a message for all that have joined it. */
+  streamSubscribe: 11,
+  streamUnsubscribe: 12,
+  published: 13,
+  streamPing: 14,
+  /** Whose a stream is now. */
+  streamSession: 17,
+  /** What the engine made of a stream's command; or the error that answers it. */
+  streamResult: 18,
+  /** The end of a stream, with a code or at once. */
+  streamEnd: 15,
+  streamCut: 16,
+} as const;
+
+/** Of a result. */
+export const ResultFlag = { replayed: 1, limited: 2, refused: 4 } as const;
+/** Of a request. */
+export const RequestFlag = { tooLarge: 1 } as const;
+/** Of a stream that begins, or of its message. */
+export const StreamFlag = { cancelOnDisconnect: 1, crossSite: 2, binary: 4 } as const;
+
+/** Ends in the version of the format: an edge of another version is refused. */
+export const EDGES_PATH = '/replicas/2';
+
+const HEAD_BYTES = 8;
+const LENGTH_BYTES = 4;
+
+/** What takes frames to the other side, in order. The frame and `body` are only lent. */
+export interface FrameSink {
+  send(frame: FrameWriter, body?: Uint8Array): void;
+}
+
+/** A frame that is put together, in memory that is used again for the next one. */
+export class FrameWriter {
+  bytes: Buffer = Buffer.alloc(4 * 1024);
+  length = 0;
+
+  begin(kind: number, number: number, { flags = 0, own = 0 } = {}): this {
+    this.length = HEAD_BYTES;
+    const { bytes } = this;
+    bytes[0] = kind;
+    bytes[1] = flags;
+    bytes.writeUInt16LE(own, 2);
+    bytes.writeUInt32LE(number, 4);
+    return this;
+  }
+
+  byte(value: number): this {
+    this.reserve(1);
+    this.bytes[this.length++] = value;
+    return this;
+  }
+
+  integer(value: number): this {
+    this.reserve(4);
+    this.bytes.writeUInt32LE(value, this.length);
+    this.length += 4;
+    return this;
+  }
+
+  number(value: number): this {
+    this.reserve(8);
+    this.bytes.writeDoubleLE(value, this.length);
+    this.length += 8;
+    return this;
+  }
+
+  text(value: string): this {
+    this.reserve(LENGTH_BYTES + 3 * value.length);
+    const from = this.length + LENGTH_BYTES;
+    const length = value === '' ? 0 : this.bytes.write(value, from);
+    this.bytes.writeUInt32LE(length, this.length);
+    this.length = from + length;
+    return this;
+  }
+
+  texts(values: readonly string[]): this {
+    this.integer(values.length);
+    for (const value of values) this.text(value);
+    return this;
+  }
+
+  /** Bytes behind their number, at most 255. */
+  content(value: Uint8Array): this {
+    this.byte(value.length);
+    this.reserve(value.length);
+    this.bytes.set(value, this.length);
+    this.length += value.length;
+    return this;
+  }
+
+  private reserve(more: number): void {
+    const needed = this.length + more;
+    if (needed <= this.bytes.length) return;
+    const larger = Buffer.alloc(2 * needed);
+    this.bytes.copy(larger, 0, 0, this.length);
+    this.bytes = larger;
+  }
+}
+
+/** The other side is of another version, or no exchange. */
+export class FrameError extends Error {
+  override name = 'FrameError';
+}
+
+/** A frame that is read where it is; it serves one after another. */
+export class FrameReader {
+  kind = 0;
+  flags = 0;
+  own = 0;
+  /** Of the request or the stream. */
+  id = 0;
+  private bytes: Buffer = Buffer.alloc(0);
+  private at = 0;
+  private end = 0;
+
+  /** @throws FrameError as all that follows */
+  open(bytes: Buffer, from: number, to: number): this {
+    if (to - from < HEAD_BYTES || to > bytes.length) throw notAFrame();
+    this.bytes = bytes;
+    this.end = to;
+    this.kind = bytes[from]!;
+    this.flags = bytes[from + 1]!;
+    this.own = bytes.readUInt16LE(from + 2);
+    this.id = bytes.readUInt32LE(from + 4);
+    this.at = from + HEAD_BYTES;
+    return this;
+  }
+
+  byte(): number {
+    return this.bytes[this.take(1)]!;
+  }
+
+  integer(): number {
+    return this.bytes.readUInt32LE(this.take(4));
+  }
+
+  number(): number {
+    return this.bytes.readDoubleLE(this.take(8));
+  }
+
+  text(): string {
+    const length = this.integer();
+    const from = this.take(length);
+    return length === 0 ? '' : this.bytes.toString('utf8', from, from + length);
+  }
+
+  texts(): string[] {
+    const count = this.integer();
+    if (count > this.end - this.at) throw notAFrame();
+    return Array.from({ length: count }, () => this.text());
+  }
+
+  /** In the memory of the frame. */
+  content(): Uint8Array {
+    const length = this.byte();
+    return this.view(this.take(length), length);
+  }
+
+  /** All that is left, in the memory of the frame. */
+  rest(): Uint8Array {
+    return this.view(this.at, this.end - this.at);
+  }
+
+  private view(from: number, length: number): Uint8Array {
+    const { buffer, byteOffset } = this.bytes;
+    return new Uint8Array(buffer, byteOffset + from, length);
+  }
+
+  private take(length: number): number {
+    const from = this.at;
+    if (length > this.end - from) throw notAFrame();
+    this.at = from + length;
+    return from;
+  }
+}
+
+function notAFrame(): FrameError {
+  return new FrameError('a frame is cut off, or of another version');
+}
+
+/** A message that has reached this size is sent before the turn ends. */
+const MESSAGE_BYTES = 1024 * 1024;
+/** Larger ones are refused. The largest answer fits, with what was collected before it. */
+export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Collects the frames of one turn of the event loop, and sends them as one message. */
+export class FrameCollector implements FrameSink {
+  private message: Buffer = Buffer.allocUnsafeSlow(0);
+  private length = 0;
+  private immediate: NodeJS.Immediate | null = null;
+  private readonly flushLater = (): void => this.flush();
+
+  constructor(private readonly sendMessage: (message: Uint8Array) => void) {}
+
+  send({ bytes, length }: FrameWriter, body: Uint8Array = NOTHING): void {
+    const from = this.reserve(LENGTH_BYTES + length + body.byteLength);
+    this.message.writeUInt32LE(length + body.byteLength, from);
+    bytes.copy(this.message, from + LENGTH_BYTES, 0, length);
+    this.message.set(body, from + LENGTH_BYTES + length);
+    if (this.length >= MESSAGE_BYTES) this.flush();
+    else this.immediate ??= setImmediate(this.flushLater);
+  }
+
+  flush(): void {
+    const { message, length } = this;
+    this.clear();
+    if (length > 0) this.sendMessage(message.subarray(0, length));
+  }
+
+  /** Drops what was not sent. */
+  clear(): void {
+    if (this.immediate !== null) clearImmediate(this.immediate);
+    this.immediate = null;
+    // The socket may keep the memory of a message.
+    this.message = Buffer.allocUnsafeSlow(0);
+    this.length = 0;
+  }
+
+  private reserve(more: number): number {
+    const from = this.length;
+    this.length += more;
+    if (this.length > this.message.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(4 * 1024, 2 * this.length));
+      this.message.copy(larger, 0, 0, from);
+      this.message = larger;
+    }
+    return from;
+  }
+}
+
+const NOTHING: Uint8Array = new Uint8Array(0);
+
+/** Calls `read` with each frame of a message. @throws FrameError */
+export function readFrames(
+  message: Buffer,
+  reader: FrameReader,
+  read: (frame: FrameReader) => void,
+): void {
+  for (let at = 0; at < message.length; ) {
+    if (message.length - at < LENGTH_BYTES) throw notAFrame();
+    const from = at + LENGTH_BYTES;
+    at = from + message.readUInt32LE(at);
+    read(reader.open(message, from, at));
+  }
+}

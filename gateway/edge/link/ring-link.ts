@@ -1,0 +1,120 @@
+/**
+ * Frames between an edge's thread and the core, over two rings of shared memory. Both ends are of
+ * the same process and program. One that is too large for a ring travels in parts.
+ *
+ * Always holds: frames arrive in the order in which they were sent, each once. A side that has
+ * nothing to do sleeps, and is woken by a message.
+ */
+import { elapsedMs } from '../../time/clock.js';
+import type { FrameReader, FrameSink, FrameWriter } from './frames.js';
+import { FRAME_BYTES_MAX, RING_BYTES, RingReader, RingWriter } from './ring.js';
+
+/** A part of a frame, after the length of all of it (4 bytes). No frame has this kind. */
+const PART = 0xff;
+const PART_HEAD_BYTES = 5;
+const PART_BYTES = FRAME_BYTES_MAX / 2;
+const NOTHING: Uint8Array = new Uint8Array(0);
+
+export interface RingLinkOptions {
+  /** Memory of the ring that this side writes, and of the one that it reads. */
+  out: SharedArrayBuffer;
+  in: SharedArrayBuffer;
+  /** Sends the other side a message that lets it look ({@link RingLink.woken}). */
+  wake: () => void;
+  reader: FrameReader;
+  receive: (frame: FrameReader) => void;
+  /** In a turn of the event loop, frames of as many bytes are handled. */
+  turnBytes?: number;
+}
+
+export class RingLink implements FrameSink {
+  private readonly writer: RingWriter;
+  private readonly ring: RingReader;
+  private readonly turnBytes: number;
+  private isPlanned = false;
+  /** A frame that comes in parts, and how much of it is here. */
+  private parts: Buffer | null = null;
+  private partsLength = 0;
+  private readonly partHead = Buffer.alloc(PART_HEAD_BYTES);
+
+  constructor(private readonly options: RingLinkOptions) {
+    const { wake, turnBytes = RING_BYTES } = options;
+    this.writer = new RingWriter(options.out, wake);
+    this.ring = new RingReader(options.in, wake);
+    this.turnBytes = turnBytes;
+    this.ring.sleep();
+  }
+
+  /** Bytes that wait for room. */
+  get waitingBytes(): number {
+    return this.writer.waitingBytes;
+  }
+
+  send({ bytes, length }: FrameWriter, body: Uint8Array = NOTHING): void {
+    const total = length + body.byteLength;
+    if (total <= FRAME_BYTES_MAX) this.writer.write(bytes, length, body);
+    else this.sendParts(Buffer.concat([bytes.subarray(0, length), body], total));
+  }
+
+  /** The other side has sent something, or made room. */
+  woken(): void {
+    if (!this.isPlanned) this.work();
+  }
+
+  /**
+   * Blocks this thread, and handles what comes, until `isDone`. Returns false if that takes longer
+   * than `limitMs`.
+   */
+  waitUntil(isDone: () => boolean, limitMs: number): boolean {
+    const untilMs = elapsedMs() + limitMs;
+    this.writer.wakeNow();
+    // Afterwards this side is awake, and looks again.
+    this.plan();
+    while (!isDone()) {
+      const leftMs = untilMs - elapsedMs();
+      if (leftMs <= 0) return false;
+      if (!this.ring.read(this.frame)) this.ring.block(leftMs);
+    }
+    return true;
+  }
+
+  /** Handles what is there, and looks again a turn later until there is nothing. */
+  readonly work = (): void => {
+    this.isPlanned = false;
+    this.writer.retry();
+    const isBusy = this.ring.read(this.frame, this.turnBytes);
+    if (isBusy || !this.ring.sleep()) this.plan();
+  };
+
+  private plan(): void {
+    if (this.isPlanned) return;
+    this.isPlanned = true;
+    setImmediate(this.work);
+  }
+
+  private readonly frame = (from: number, to: number): void => {
+    const { bytes } = this.ring;
+    if (bytes[from] === PART) this.collect(bytes, from, to);
+    else this.options.receive(this.options.reader.open(bytes, from, to));
+  };
+
+  private sendParts(frame: Buffer): void {
+    const { partHead } = this;
+    partHead[0] = PART;
+    partHead.writeUInt32LE(frame.length, 1);
+    for (let at = 0; at < frame.length; at += PART_BYTES)
+      this.writer.write(partHead, PART_HEAD_BYTES, frame.subarray(at, at + PART_BYTES));
+  }
+
+  private collect(bytes: Buffer, from: number, to: number): void {
+    const contentFrom = from + PART_HEAD_BYTES;
+    this.parts ??= Buffer.allocUnsafeSlow(bytes.readUInt32LE(from + 1));
+    bytes.copy(this.parts, this.partsLength, contentFrom, to);
+    this.partsLength += to - contentFrom;
+    if (this.partsLength < this.parts.length) return;
+    const { parts } = this;
+    this.parts = null;
+    this.partsLength = 0;
+    this.options.receive(this.options.reader.open(parts, 0, parts.length));
+  }
+}

@@ -1,0 +1,59 @@
+/** What the core and the thread of an edge tell each other besides the frames in rings. */
+import type { ConnectionLimits } from '../../fair-use/connections.js';
+import type { FairUseRates } from '../../fair-use/fair-use.js';
+import type { UnsentLimits } from '../../http/answers/unsent-answers.js';
+import type { GatewayConfig } from '../../http/gateway.js';
+import type { LogLevel } from '../../observe/log.js';
+import type { StreamLimits } from '../../stream/limits.js';
+
+/** What the thread of an edge is started with. */
+export interface EdgeTask {
+  /** Its row in the counts, and how many rows there are. */
+  index: number;
+  rows: number;
+  /** The symbols of the assets, in the order of their numbers. */
+  symbols: readonly string[];
+  config: Pick<GatewayConfig, 'trustProxy' | 'cookieSecure' | 'siteOrigins'>;
+  /** Whether operators have an address of their own, so that the metrics are only there. */
+  hasOperations: boolean;
+  connections: ConnectionLimits;
+  unsent: UnsentLimits;
+  fairUse: FairUseRates;
+  stream: StreamLimits;
+  logLevel: LogLevel;
+  /** Memory of the rings: to the core, and from it. */
+  toCore: SharedArrayBuffer;
+  toEdge: SharedArrayBuffer;
+  /** Of counts.ts. */
+  counts: SharedArrayBuffer;
+  /** A word that becomes 1 when the thread has ended. */
+  end: SharedArrayBuffer;
+}
+
+export type ToEdgeThread =
+  /** There is something in a ring: a frame, or room. */
+  | 'wake'
+  /** Accept connections and hand them out to the threads with these apps. */
+  | { host: string; port: number; apps: number[] }
+  /** Accept no connections any more, and refuse what is not complete. */
+  | 'drain'
+  /** Say when no client reads an answer any more. */
+  | 'settle'
+  /** Close all connections, and end. */
+  | 'close';
+
+/** Answers that an edge gave without the core: "POST /batch" or '' for no route, status, count. */
+export type OwnAnswers = readonly (readonly [route: string, status: number, count: number])[];
+
+export type FromEdgeThread =
+  | 'wake'
+  /** The app of this thread. */
+  | { app: number }
+  /** null: the address is not available. */
+  | { port: number | null }
+  | { answers: OwnAnswers }
+  /** A bug. The thread does nothing more but close. */
+  | { failure: string }
+  /** Every request is answered. */
+  | 'drained'
+  | 'settled';

@@ -1,0 +1,75 @@
+/**
+ * The exchange's state on a replica, in the place of a sequencer: an engine that follows the
+ * journal. What the journal shows is durable; here a sequence is released when its whole batch has
+ * been applied and has led to the digest that the leader had.
+ *
+ * Always holds: targets are released in order of sequence, none before its batch is checked; no
+ * command is accepted.
+ */
+import type { Engine } from '../../../engine/engine.js';
+import { ReleaseQueue, type ReleaseTarget } from '../../../persistence/release-queue.js';
+import { SubmitRefused } from '../../../persistence/sequencer.js';
+import type { Sequencing } from '../../http/gateway.js';
+
+export class FollowedSequencer implements Sequencing {
+  readonly backlogBytes = 0;
+  readonly failure = null;
+  /** A replica has no trading to halt. */
+  readonly halted = null;
+  private readonly waiting = new ReleaseQueue();
+  private checked: number;
+  private isReleasing = false;
+
+  constructor(readonly engine: Engine) {
+    this.checked = engine.sequence;
+  }
+
+  get durableSequence(): number {
+    return this.checked;
+  }
+
+  /** Commands of the batch that is being applied. */
+  get backlog(): number {
+    return this.engine.sequence - this.checked;
+  }
+
+  get waitingTargets(): number {
+    return this.waiting.length;
+  }
+
+  submit(): never {
+    throw new SubmitRefused('this process follows the journal and does not write it');
+  }
+
+  submitRecord(): never {
+    return this.submit();
+  }
+
+  releaseAt(sequence: number, target: ReleaseTarget): void {
+    if (!(sequence >= 0 && sequence <= this.engine.sequence))
+      throw new RangeError(`no command has the sequence ${sequence} yet`);
+    this.waiting.add(sequence, target);
+    if (sequence <= this.checked) this.release();
+  }
+
+  /** To be called when a batch has been applied and checked. */
+  batchApplied(lastSequence: number): void {
+    this.checked = lastSequence;
+    this.release();
+  }
+
+  private release(): void {
+    // Called within a release: the running loop releases the target.
+    if (this.isReleasing) return;
+    this.isReleasing = true;
+    try {
+      for (;;) {
+        const target = this.waiting.take(this.checked);
+        if (target === null) break;
+        target.release();
+      }
+    } finally {
+      this.isReleasing = false;
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/** At an edge: the answer to a command, from the numbers that the engine made of it. */
+import type { Command } from '../../engine/interface/commands.js';
+import type { Assets } from '../../engine/interface/notation.js';
+import { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { isAtomicBatch, refusalIn } from '../commands/execution.js';
+import type { Answer } from '../http/answers/answer.js';
+import { refusalAnswer } from '../http/errors.js';
+import type { Route } from '../http/route.js';
+import { FrameError, type FrameReader, ResultFlag } from './link/frames.js';
+
+interface Asked {
+  answer: Answer;
+  route: Route;
+  command: Command;
+  assets: Assets;
+}
+
+const NUMBER_BYTES = 8;
+/** Of one answer at a time. */
+const result = new NumberBuffer();
+
+/**
+ * Prepares the answer, which {@link Answer.release} sends, and returns the numbers of the result,
+ * valid until the next one.
+ */
+export function prepareResult(
+  frame: FrameReader,
+  { answer, route, command, assets }: Asked,
+): Float64Array {
+  if ((frame.flags & ResultFlag.limited) !== 0) {
+    const [limit, remaining, resetSeconds] = [frame.integer(), frame.integer(), frame.integer()];
+    answer.rateLimit = { limit, remaining, resetSeconds };
+  }
+  if ((frame.flags & ResultFlag.replayed) !== 0) answer.addHeader('Idempotency-Replayed', 'true');
+  readNumbers(frame.rest());
+  const refusal = refusalIn(result, isAtomicBatch(command));
+  if (refusal === null) answer.prepare(200, route.command!.receipt(assets, result, 0, command));
+  else {
+    const { error, retryAfter } = refusalAnswer(refusal);
+    if (retryAfter !== null) answer.addHeader('Retry-After', retryAfter);
+    answer.prepare(error.status, error.text);
+  }
+  return result.values;
+}
+
+/** Valid until the next ones are read. @throws FrameError */
+export function readNumbers(bytes: Uint8Array): NumberBuffer {
+  if (bytes.byteLength % NUMBER_BYTES !== 0)
+    throw new FrameError('a result is not a whole number of numbers');
+  result.clear();
+  result.reserve(bytes.byteLength / NUMBER_BYTES);
+  new Uint8Array(result.values.buffer).set(bytes);
+  return result;
+}

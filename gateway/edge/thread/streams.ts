@@ -1,0 +1,326 @@
+/**
+ * In the thread of an edge: the sockets of streams. What clients say goes to the core, and what the
+ * core says to clients; a message to many comes once.
+ *
+ * Always holds: no reader exceeds its limit of unsent bytes, and all of this thread together do not
+ * exceed theirs (stream/backlogs.ts).
+ */
+import type * as uWS from 'uWebSockets.js';
+import { numberedKey } from '../../../engine/interface/client-sequence.js';
+import type { Assets } from '../../../engine/interface/notation.js';
+import { RecordBuffer } from '../../../engine/interface/records.js';
+import { writeError } from '../../http/answers/write-error.js';
+import { UNAVAILABLE } from '../../http/errors.js';
+import type { Serving } from '../../http/gateway.js';
+import type { Router } from '../../http/router.js';
+import { textBuffers } from '../../json/text-buffers.js';
+import { Backlogs, type Reader } from '../../stream/backlogs.js';
+import { SOCKET_BEHAVIOR, STREAM_PATH, serveNoUpgrade } from '../../stream/endpoint.js';
+import { streamRequest } from '../../stream/handshake.js';
+import type { StreamLimits } from '../../stream/limits.js';
+import { orderAnswer } from '../../stream/orders/answers.js';
+import { type OrderRequest, OrderRequestReader } from '../../stream/orders/order-messages.js';
+import { elapsedMs } from '../../time/clock.js';
+import {
+  type FrameReader,
+  FrameWriter,
+  ResultFlag,
+  StreamFlag,
+  ToCore,
+  ToEdge,
+} from '../link/frames.js';
+import type { RingLink } from '../link/ring-link.js';
+import { readNumbers } from '../results.js';
+
+/** Backlogs are checked each time this many bytes have been published. */
+const CHECK_AFTER_BYTES = 256 * 1024;
+const NUMBERS = 2 ** 32;
+
+interface SocketData {
+  number: number;
+}
+
+/** The handshake that the core is asked about. */
+interface Asking {
+  number: number;
+  response: uWS.HttpResponse;
+  key: string;
+  extensions: string;
+  context: uWS.us_socket_context_t;
+}
+
+/** How long a handshake may wait for the core. */
+const HANDSHAKE_MS = 1_000;
+
+const writer = new FrameWriter();
+
+export class ThreadStreams {
+  private asking: Asking | null = null;
+  private readonly sockets = new Map<number, Stream>();
+  private readonly backlogs: Backlogs;
+  private lastNumber = 0;
+  private readonly reader = new OrderRequestReader();
+  private readonly records = new RecordBuffer();
+  private uncheckedBytes = 0;
+  private upgraded = 0;
+  private router!: Router;
+
+  constructor(
+    private readonly link: RingLink,
+    private readonly serving: Serving,
+    private readonly assets: Assets,
+    limits: StreamLimits,
+  ) {
+    this.backlogs = new Backlogs(limits, elapsedMs);
+  }
+
+  /** WebSockets opened since the start, and those that are open. */
+  get upgradedCount(): number {
+    return this.upgraded;
+  }
+
+  get connectionCount(): number {
+    return this.sockets.size;
+  }
+
+  get backlogBytes(): number {
+    return this.backlogs.bytes(this.sockets.values());
+  }
+
+  get cutOffCount(): number {
+    return this.backlogs.cutOffCount;
+  }
+
+  attach(router: Router): void {
+    this.router = router;
+    router.onUpgrade<SocketData>(
+      STREAM_PATH,
+      this.behavior(),
+      (response, request, raw, context) => {
+        const key = raw.getHeader('sec-websocket-key');
+        const extensions = raw.getHeader('sec-websocket-extensions');
+        const number = this.nextNumber();
+        const asked = streamRequest(request, response, this.serving.config.siteOrigins);
+        const flags = asked.isCrossSite ? StreamFlag.crossSite : 0;
+        writer.begin(ToCore.streamAsked, number, { flags });
+        this.link.send(writer.text(asked.token).content(asked.addressBytes));
+        this.asking = { number, response, key, extensions, context };
+        // Nothing here is answered without the core, so nobody waits for long because of this.
+        if (this.link.waitUntil(() => this.asking === null, HANDSHAKE_MS)) return;
+        this.asking = null;
+        const { unsent } = this.serving;
+        response.cork(() => writeError(response, UNAVAILABLE, { unsent, isHead: false }));
+      },
+    );
+    serveNoUpgrade(router, this.serving);
+  }
+
+  /** Handles a frame; false: it is not about a stream. */
+  receive(frame: FrameReader): boolean {
+    const { kind, id } = frame;
+    const stream = this.sockets.get(id);
+    switch (kind) {
+      case ToEdge.streamAccepted:
+        this.accepted(id);
+        return true;
+      case ToEdge.streamRefused:
+        this.refused(id, frame);
+        return true;
+      case ToEdge.streamText:
+        // After the sequence, which only a replica needs.
+        frame.number();
+        stream?.send(frame.rest());
+        return true;
+      case ToEdge.published:
+        this.publish(frame.text(), frame.rest());
+        return true;
+      case ToEdge.streamSubscribe:
+        stream?.socket.subscribe(frame.text());
+        return true;
+      case ToEdge.streamUnsubscribe:
+        stream?.socket.unsubscribe(frame.text());
+        return true;
+      case ToEdge.streamPing:
+        stream?.socket.ping();
+        return true;
+      case ToEdge.streamEnd:
+        stream?.end({ code: frame.own, reason: frame.text() });
+        return true;
+      case ToEdge.streamSession:
+        stream?.signedIn(frame.integer(), frame.number());
+        return true;
+      case ToEdge.streamResult:
+        if (stream !== undefined) this.result(stream, frame);
+        return true;
+      case ToEdge.streamCut:
+        stream?.cutOff();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** To be called regularly. */
+  check(): void {
+    this.uncheckedBytes = 0;
+    this.backlogs.check(this.sockets.values());
+  }
+
+  private behavior(): uWS.WebSocketBehavior<SocketData> {
+    return {
+      ...SOCKET_BEHAVIOR,
+      open: (socket) => {
+        const { number } = socket.getUserData();
+        this.upgraded++;
+        this.sockets.set(number, new Stream(socket, this.backlogs));
+      },
+      message: (socket, bytes, isBinary) => {
+        const { number } = socket.getUserData();
+        const message = new Uint8Array(bytes);
+        if (!isBinary && this.enter(number, message)) return;
+        writer.begin(ToCore.streamMessage, number, { flags: isBinary ? StreamFlag.binary : 0 });
+        this.link.send(writer, message);
+      },
+      ping: (socket) => this.say(ToCore.streamPing, socket.getUserData().number),
+      pong: (socket) => this.say(ToCore.streamPong, socket.getUserData().number),
+      close: (socket) => {
+        const { number } = socket.getUserData();
+        const { closedWith: own } = this.sockets.get(number)!;
+        this.sockets.delete(number);
+        this.link.send(writer.begin(ToCore.streamClosed, number, { own }));
+      },
+    };
+  }
+
+  /** Sends order entry of the usual form as a record; false: it is something else. */
+  private enter(number: number, message: Uint8Array): boolean {
+    const stream = this.sockets.get(number)!;
+    if (stream.userId === 0) return false;
+    const request = this.reader.read(this.assets, message, stream.userId);
+    if (request === null) return false;
+    const { id, command, clientSequence } = request;
+    if (clientSequence !== 0) command.idempotencyKey = numberedKey(stream.tokenId, clientSequence);
+    const { records } = this;
+    records.clear();
+    records.append(command, 0);
+    writer.begin(ToCore.streamCommand, number).integer(stream.ask(request)).text(id);
+    this.link.send(writer, records.bytes.subarray(0, records.byteLength));
+    return true;
+  }
+
+  private result(stream: Stream, frame: FrameReader): void {
+    const { id, command } = stream.answered(frame.integer());
+    if ((frame.flags & ResultFlag.refused) !== 0) {
+      stream.send(frame.rest());
+      return;
+    }
+    const isReplayed = (frame.flags & ResultFlag.replayed) !== 0;
+    const result = readNumbers(frame.rest());
+    const text = orderAnswer(this.assets, result, { id, command, isReplayed }).text;
+    stream.send(text);
+    if (typeof text !== 'string') textBuffers.give(text);
+  }
+
+  /**
+   * Within the callback of the handshake: later, uWebSockets.js may take the socket for the HTTP
+   * connection that it was, and close it.
+   */
+  private accepted(number: number): void {
+    const asking = this.asked(number);
+    // It waited too long.
+    if (asking === null) this.say(ToCore.streamClosed, number);
+    // No subprotocol is supported. A client that requests one sees that none was selected.
+    else {
+      const { response, key, extensions, context } = asking;
+      response.upgrade<SocketData>({ number }, key, '', extensions, context);
+    }
+  }
+
+  private refused(number: number, frame: FrameReader): void {
+    const asking = this.asked(number);
+    if (asking === null) return;
+    const { response } = asking;
+    const { unsent } = this.serving;
+    const [name, value] = frame.texts();
+    const header = name === undefined ? null : ([name, value!] as const);
+    const error = { status: frame.own, text: Buffer.from(frame.rest()).toString('utf8') };
+    response.cork(() => writeError(response, error, { unsent, isHead: false, header }));
+  }
+
+  private asked(number: number): Asking | null {
+    const { asking } = this;
+    if (asking?.number !== number) return null;
+    this.asking = null;
+    return asking;
+  }
+
+  private publish(topic: string, text: Uint8Array): void {
+    this.router.publish(topic, text);
+    this.uncheckedBytes += text.byteLength;
+    if (this.uncheckedBytes >= CHECK_AFTER_BYTES) this.check();
+  }
+
+  private say(kind: number, number: number): void {
+    this.link.send(writer.begin(kind, number));
+  }
+
+  private nextNumber(): number {
+    do this.lastNumber = (this.lastNumber + 1) % NUMBERS;
+    while (this.sockets.has(this.lastNumber));
+    return this.lastNumber;
+  }
+}
+
+/** The socket of a stream. */
+class Stream implements Reader {
+  /** 0: nobody is signed in. */
+  userId = 0;
+  tokenId = 0;
+  /** The code with which it was closed from this side; 0: it was not. */
+  closedWith = 0;
+  /** What is not answered, by number. */
+  private readonly asked = new Map<number, OrderRequest>();
+  private lastNumber = 0;
+
+  constructor(
+    readonly socket: uWS.WebSocket<SocketData>,
+    private readonly backlogs: Backlogs,
+  ) {}
+
+  get backlogBytes(): number {
+    return this.socket.getBufferedAmount();
+  }
+
+  signedIn(userId: number, tokenId: number): void {
+    this.userId = userId;
+    this.tokenId = tokenId;
+  }
+
+  /** The number of a request. */
+  ask(request: OrderRequest): number {
+    this.lastNumber = (this.lastNumber + 1) % NUMBERS;
+    this.asked.set(this.lastNumber, request);
+    return this.lastNumber;
+  }
+
+  answered(number: number): OrderRequest {
+    const request = this.asked.get(number)!;
+    this.asked.delete(number);
+    return request;
+  }
+
+  send(text: string | Uint8Array): void {
+    this.socket.send(text);
+    this.backlogs.checkOne(this);
+  }
+
+  end({ code, reason }: { code: number; reason: string }): void {
+    this.closedWith = code;
+    this.backlogs.addClosed(this.backlogBytes);
+    this.socket.end(code, reason);
+  }
+
+  cutOff(): void {
+    this.socket.close();
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * The thread of an edge: has connections, serves HTTP on them, and passes to the core what only the
+ * core can answer. It has no state of the exchange, and no secret.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Assets } from '../../../engine/interface/notation.js';
+import { programVersion } from '../../../persistence/storage/program-folder.js';
+import { serveContract } from '../../contract/serve.js';
+import { serveDownloads } from '../../downloads/serve.js';
+import type { AddressKey } from '../../fair-use/addresses.js';
+import { ConnectionCap } from '../../fair-use/connections.js';
+import { FairUse } from '../../fair-use/fair-use.js';
+import { UnsentAnswers } from '../../http/answers/unsent-answers.js';
+import type { Serving } from '../../http/gateway.js';
+import { Router } from '../../http/router.js';
+import { HttpServer } from '../../http/server.js';
+import { createLog } from '../../observe/log.js';
+import { routesOf } from '../../resources/routes.js';
+import { serveSite } from '../../site/serve.js';
+import { elapsedMs } from '../../time/clock.js';
+import { Forwarder } from '../forwarder.js';
+import { EdgeCounts } from '../link/counts.js';
+import { FrameReader } from '../link/frames.js';
+import { RingLink } from '../link/ring-link.js';
+import type { EdgeTask, FromEdgeThread, ToEdgeThread } from '../link/thread-messages.js';
+import { EdgeCall } from './edge-call.js';
+import { OwnAnswerCounts } from './own-answers.js';
+import { ThreadStreams } from './streams.js';
+
+const TELL_MS = 500;
+/** Addresses that have signed in, which have a reserve of connections. */
+const KNOWN_ADDRESSES_MAX = 10_000;
+
+class EdgeThread {
+  private readonly server: HttpServer<EdgeCall>;
+  private readonly answers = new OwnAnswerCounts();
+  private readonly unsent: UnsentAnswers;
+  private readonly cap: ConnectionCap;
+  private readonly counts: EdgeCounts;
+  private readonly link: RingLink;
+  private readonly streams: ThreadStreams;
+  private readonly known = new Set<AddressKey>();
+  private readonly teller: NodeJS.Timeout;
+  /** Accepts connections for all threads; null: another one does. */
+  private acceptor: Router | null = null;
+  private isStopping = false;
+  private isClosed = false;
+
+  constructor(private readonly task: EdgeTask) {
+    this.unsent = new UnsentAnswers(task.unsent, elapsedMs);
+    const serving = this.serving();
+    this.counts = new EdgeCounts(task.counts, task.rows);
+    this.link = new RingLink({
+      out: task.toCore,
+      in: task.toEdge,
+      wake: () => send('wake'),
+      reader: new FrameReader(),
+      receive: (frame) => {
+        if (!forwarder.receive(frame)) this.streams.receive(frame);
+      },
+    });
+    const assets = assetsOf(task.symbols);
+    this.streams = new ThreadStreams(this.link, serving, assets, task.stream);
+    const others = this.counts.besides(task.index);
+    const isKnown = (address: AddressKey) => this.known.has(address);
+    this.cap = new ConnectionCap(task.connections, this.streams, elapsedMs, others, isKnown);
+    const forwarder = this.forwarder(assets);
+    this.server = new HttpServer<EdgeCall>(
+      {
+        server: serving,
+        begin: (route, counts, request, response, onEnd) =>
+          new EdgeCall(serving, route, counts, request, response, onEnd),
+        serve: (call, route, body) => {
+          if (body.unread) call.closeAfterAnswer();
+          if (this.isStopping) call.refuseUnavailable();
+          else forwarder.forward(call, route, body);
+        },
+      },
+      routesOf(task.hasOperations),
+    );
+    this.server.mount((router) => {
+      router.capConnections(this.cap);
+      this.streams.attach(router);
+      serveContract(router, routesOf(task.hasOperations), serving, task.stream);
+      serveDownloads(router, serving);
+      serveSite(router, serving);
+    });
+    this.teller = setInterval(() => this.tell(), TELL_MS);
+    send({ app: this.server.open() });
+  }
+
+  receive(message: ToEdgeThread): void {
+    if (typeof message === 'object') void this.listen(message);
+    else if (message === 'wake') this.link.woken();
+    else if (message === 'drain') void this.drain();
+    else if (message === 'settle') void this.settle();
+    else this.close();
+  }
+
+  private forwarder(assets: Assets): Forwarder {
+    const { link, known } = this;
+    return new Forwarder({
+      link: { isOpen: true, send: (frame, body) => link.send(frame, body), leave: () => {} },
+      assets,
+      elapsedMs,
+      mayMove: false,
+      onSession: ({ address }) => {
+        known.add(address);
+        if (known.size > KNOWN_ADDRESSES_MAX) known.delete(known.values().next().value!);
+      },
+    });
+  }
+
+  private serving(): Serving {
+    const { config, fairUse, logLevel } = this.task;
+    return {
+      config,
+      log: createLog(logLevel),
+      fairUse: new FairUse(fairUse, elapsedMs),
+      unsent: this.unsent,
+      metrics: this.answers,
+      version: programVersion(),
+      isStopping: () => this.isStopping,
+      fail: (error) => {
+        throw error;
+      },
+    };
+  }
+
+  /** Once for all threads. */
+  private async listen(where: { host: string; port: number; apps: number[] }): Promise<void> {
+    const { host, port, apps } = where;
+    this.acceptor = new Router(this.task.config.trustProxy, () => {});
+    this.acceptor.handOut(apps);
+    const listening = this.acceptor.listen(host, port);
+    send({ port: await listening.catch(() => null) });
+  }
+
+  private async drain(): Promise<void> {
+    this.isStopping = true;
+    this.acceptor?.stopListening();
+    await this.server.drain();
+    this.tell();
+    send('drained');
+  }
+
+  private async settle(): Promise<void> {
+    await this.unsent.settled();
+    this.tell();
+    send('settled');
+  }
+
+  private close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    clearInterval(this.teller);
+    // The last answers before this message.
+    this.link.work();
+    this.acceptor?.close();
+    this.server.close();
+    parentPort!.close();
+  }
+
+  private tell(): void {
+    const { counts, unsent, cap, server, streams } = this;
+    const { index } = this.task;
+    streams.check();
+    this.cap.tellOthers();
+    counts.set(index, 'unsentAnswers', unsent.count);
+    counts.set(index, 'unsentBytes', unsent.bytes);
+    counts.set(index, 'droppedTotal', unsent.dropCounts.total);
+    counts.set(index, 'droppedAddress', unsent.dropCounts.address);
+    counts.set(index, 'droppedTime', unsent.dropCounts.time);
+    counts.set(index, 'refusedTotal', cap.refusedCounts.total);
+    counts.set(index, 'refusedAddress', cap.refusedCounts.address);
+    counts.set(index, 'requestsInFlight', server.requestsInFlight);
+    counts.set(index, 'slowBodies', server.slowBodies);
+    counts.set(index, 'streamBacklogBytes', streams.backlogBytes);
+    counts.set(index, 'streamsCutOff', streams.cutOffCount);
+    const answers = this.answers.take();
+    if (answers.length > 0) send({ answers });
+  }
+}
+
+/** As the engine names them. */
+function assetsOf(symbols: readonly string[]): Assets {
+  return {
+    assetSymbol: (asset) => symbols[asset]!,
+    findAsset: (symbol) => symbols.indexOf(symbol),
+  };
+}
+
+function send(message: FromEdgeThread): void {
+  parentPort!.postMessage(message);
+}
+
+// A thread that ended with open sockets would abort the process, without a message.
+process.on('uncaughtException', (error) => send({ failure: error.stack ?? String(error) }));
+
+const task = workerData as EdgeTask;
+process.once('exit', () => {
+  const end = new Int32Array(task.end);
+  Atomics.store(end, 0, 1);
+  Atomics.notify(end, 0);
+});
+const thread = new EdgeThread(task);
+parentPort!.on('message', (message: ToEdgeThread) => thread.receive(message));

@@ -1,0 +1,105 @@
+/**
+ * A change that an earlier leader may have executed, and that the next one refuses before it looks
+ * at the key: nobody may say that it was not executed.
+ */
+import { expect, test } from 'vitest';
+import { Forwarder } from '../../../gateway/edge/forwarder.js';
+import { FrameWriter, ToEdge } from '../../../gateway/edge/link/frames.js';
+import { StreamOrders } from '../../../gateway/edge/replica/stream-orders.js';
+import type { Answer } from '../../../gateway/http/answers/answer.js';
+import { ReceivedBody } from '../../../gateway/http/body.js';
+import { errorAnswer } from '../../../gateway/http/errors.js';
+import { Request } from '../../../gateway/http/request.js';
+import type { Route } from '../../../gateway/http/route.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import type { Connection } from '../../../gateway/stream/connection.js';
+import { SequenceWaits } from '../../../gateway/time/sequence-waits.js';
+import { CapturedLink, written } from './captured.js';
+
+const NONE = new Uint8Array(0);
+const routeOf = (path: string): Route => ROUTES.find((route) => route.path === path)!;
+const writer = new FrameWriter();
+
+/** A request whose answers are collected by their status. */
+function asked(answers: number[]): Answer {
+  const raw = {
+    getQuery: () => '',
+    getParameter: () => undefined,
+    forEach: (read: (name: string, value: string) => void) => read('idempotency-key', 'key'),
+  };
+  return {
+    request: new Request(raw, 'post', false),
+    addressBytes: NONE,
+    isOver: false,
+    isSecure: false,
+    relay: ({ status }: { status: number }) => answers.push(status),
+    refuseNow: ({ status }: { status: number }) => answers.push(status),
+  } as unknown as Answer;
+}
+
+test.each([
+  ['a change', '/batch', 503, 504],
+  ['a change', '/batch', 429, 504],
+  ['a change', '/batch', 401, 504],
+  ['a change', '/batch', 200, 200],
+  ['a change', '/batch', 409, 409],
+  ['a read', '/vaults', 503, 503],
+] as const)('%s to %s that is sent again and answered with %i', (_name, path, status, expected) => {
+  const link = new CapturedLink();
+  const forwarder = new Forwarder({ link, assets: {} as never, elapsedMs: () => 0, mayMove: true });
+  const answers: number[] = [];
+  const send = () => forwarder.forward(asked(answers), routeOf(path), new ReceivedBody(NONE));
+  const answer = () => {
+    writer.begin(ToEdge.answer, link.sent.at(-1)!.id, { own: status });
+    writer.number(0).integer(0).integer(0).number(0).text('').texts([]);
+    forwarder.receive(written(writer));
+  };
+  send();
+  forwarder.closed();
+  forwarder.opened();
+  expect([link.sent.length, forwarder.sentAgainCount]).toEqual([2, 1]);
+  answer();
+  // One that no earlier leader has received is refused as it is.
+  send();
+  answer();
+  expect(answers).toEqual([expected, status]);
+});
+
+test('the same on the stream', () => {
+  const link = new CapturedLink();
+  const sequencer = { durableSequence: 5 } as never;
+  const options = { link, waits: new SequenceWaits(() => 5), sequencer, outstandingMax: 9 };
+  const orders = new StreamOrders({ ...options, elapsedMs: () => 0 });
+  const answers: string[] = [];
+  const connection = {
+    session: {},
+    token: 't',
+    addressBytes: NONE,
+    cancelOnDisconnect: false,
+    outstanding: 0,
+    answerRequest: (text: string | Uint8Array) => {
+      connection.outstanding--;
+      answers.push(Buffer.from(text as string).toString());
+    },
+  } as unknown as Connection;
+  const send = (id: string) => {
+    const json = { op: 'order', id, idempotencyKey: id };
+    expect(orders.send(connection, json, Buffer.from(JSON.stringify(json)))).toBeNull();
+  };
+  const refuse = (id: string) => {
+    const { error } = JSON.parse(errorAnswer('unavailable', { executed: false }).text);
+    writer.begin(ToEdge.streamText, 1).number(5);
+    orders.receive(written(writer, JSON.stringify({ type: 'error', id, ...error })));
+  };
+  send('a');
+  orders.linkClosed();
+  orders.linkOpened();
+  send('b');
+  refuse('a');
+  refuse('b');
+  const codes = answers.map((text) => JSON.parse(text)).map(({ id, code }) => `${id} ${code}`);
+  expect(codes).toEqual(['a outcome_unknown', 'b unavailable']);
+  expect(connection.outstanding).toBe(0);
+  orders.closed(connection);
+  orders.stop();
+});
