@@ -19,7 +19,10 @@ export function rowProblem(
   const last = batch.lastSequence;
   if (last < expected || !Number.isSafeInteger(last)) return `ends at ${last}`;
   // If a row's header is damaged, SQLite returns values of other types than the table's.
-  const wellTyped = Buffer.isBuffer(batch.records) && Buffer.isBuffer(batch.hash);
+  const wellTyped =
+    Buffer.isBuffer(batch.records) &&
+    Buffer.isBuffer(batch.hash) &&
+    typeof batch.digest === 'string';
   const wellFormed =
     wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
   if (wellFormed && hashOf(batch, after.hash).equals(batch.hash)) return null;

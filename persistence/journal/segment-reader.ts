@@ -95,7 +95,9 @@ export class SegmentReader {
       rows.length === 1 &&
       Number.isSafeInteger(row!.segment) &&
       Number.isSafeInteger(row!.previousSequence) &&
+      Buffer.isBuffer(row!.previousHash) &&
       row!.previousHash.length === HASH_BYTES &&
+      typeof row!.previousDigest === 'string' &&
       DIGEST_FORM.test(row!.previousDigest);
     if (!isWellFormed) throw damageOf(this.path, ' has a damaged head', 1);
     if (row!.segment !== this.segment.number) throw this.otherNumber();
