@@ -100,7 +100,7 @@ async function writeModule(): Promise<void> {
   const code = await rolldown({ input: join(CLIENT, 'index.ts'), platform: 'neutral' });
   await code.write({ file: join(PACKAGE, 'index.js'), comments: false });
   const input = join(DECLARATIONS, 'index.d.ts');
-  const types = await rolldown({ input, plugins: [dts({ dtsOnly: true })] });
+  const types = await rolldown({ input, plugins: [dts({ dtsInput: true, emitDtsOnly: true })] });
   await types.write({ dir: PACKAGE });
 }
 
