@@ -21,8 +21,8 @@ const projectOf = (path: string) => {
 
 export default defineConfig({
   test: {
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 180_000,
     // As long as eventually() waits; the default, a second, is too short on a busy machine.
     expect: { poll: { timeout: 30_000 } },
     // One more than two cores: a file that waits for a clock or a child process leaves its core to

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import * as client from '../../../gateway/client/index.js';
 import { Api } from '../../../gateway/client/index.js';
-import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
+import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
 import { ChildServer, freePort } from '../../support/programs.js';
 import { MARKET, TestServer } from '../../support/server.js';
@@ -168,15 +168,21 @@ async function reconcile(bot: Bot, url: string): Promise<void> {
   for await (const { cause, available, held } of entries)
     stated[cause] = (stated[cause] ?? 0) + client.toMicros(available) + client.toMicros(held);
   const own = Object.entries(causes).map(([cause, dollars]) => [cause, client.toMicros(dollars)]);
-  expect(Object.fromEntries(own)).toEqual(stated);
+  // A market may be settled after the bot has ended: shares that lost are an entry of no money.
+  const moved = (sums: Iterable<readonly unknown[]>) =>
+    Object.fromEntries([...sums].filter(([, micros]) => micros !== 0) as [string, number][]);
+  expect(moved(own)).toEqual(moved(Object.entries(stated)));
   const sum = Object.values(stated).reduce((total, micros) => total + micros, 0);
   expect(sum).toBe(client.toMicros(available) + client.toMicros(held));
 }
 
+/** Which market a bot trades in, and whether it wins, is luck; and machines may be slow. */
+const LUCK_MS = 240_000;
+
 test.skipIf(python === null)(
   `the bots end with the books of the exchange, SEED=${SEED}`,
   {
-    timeout: 180_000 + KILLS * 15_000,
+    timeout: 3 * LUCK_MS,
   },
   async () => {
     const port = await freePort();
@@ -201,7 +207,7 @@ test.skipIf(python === null)(
         const errors = bots.map((bot) => bot.errors).join('');
         const done = bots.filter((bot) => (bot.books().causes[cause] ?? 0) !== 0);
         expect(new Set(done.map(({ mode }) => mode)).size, errors).toBe(python!.modes.length);
-      }, NO_MARKET_MS);
+      }, LUCK_MS);
     try {
       await startExchange();
       for (const bot of bots) bot.start(port);
