@@ -24,7 +24,7 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 180_000,
     // As long as eventually() waits; the default, a second, is too short on a busy machine.
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 90_000 } },
     // One more than two cores: a file that waits for a clock or a child process leaves its core to
     // another.
     maxWorkers: 3,

@@ -1,5 +1,5 @@
 /** Waits for a condition, so that no test depends on how busy the machine is. */
-const WAIT_MS = 30_000;
+const WAIT_MS = 90_000;
 const MAX_PAUSE_MS = 10;
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a check may be an expectation
@@ -29,4 +29,4 @@ export async function eventually(
  * How long no market may be open: an exchange that begins in the last minute of a quarter hour
  * opens none before the next.
  */
-export const NO_MARKET_MS = 120_000;
+export const NO_MARKET_MS = 180_000;
