@@ -196,7 +196,7 @@ test.skipIf(python === null)(
         DATA_FOLDER: join(folder, 'data'),
         PORT: `${port}`,
         ASSETS: 'BTC,ETH',
-        FEED_SPEED: '60',
+        FEED_SPEED: '30',
         LOG_LEVEL: 'warn',
       });
       await (await server.listening()).close();

@@ -409,8 +409,8 @@ test('who does not lead says where the leader is, and not where it takes gateway
   expect(gateway).toEqual([503, { ...details, reason: 'replica' }]);
 });
 
-/** Until there are two: one is taken every ten seconds of the exchange's time. */
-const SNAPSHOTS_MS = 90_000;
+/** Until there are three: one is taken every ten seconds of the exchange's time. */
+const SNAPSHOTS_MS = 180_000;
 
 test('a standby and a gateway start again from the newest snapshot that the leader vouched for and nobody changed', async () => {
   const folders = [join(work, 'standby'), join(work, 'second')] as const;
@@ -423,7 +423,7 @@ test('a standby and a gateway start again from the newest snapshot that the lead
   }
   const { sequence } = (await direct.get('/status')).json;
   const areThere = (server: ChildServer) =>
-    vouchedIn(server).length > 1 && vouchedIn(server).at(-1)! > sequence;
+    vouchedIn(server).length > 2 && vouchedIn(server).at(-1)! > sequence;
   await eventually(() => both().every(areThere), SNAPSHOTS_MS);
   for (const server of both()) await server.stop('SIGTERM');
   const vouched = both().map(vouchedIn);
