@@ -160,9 +160,9 @@ export abstract class Answer<Server extends Serving = Serving>
     };
   }
 
-  /** Closes the connection instead of answering. */
+  /** Closes the connection instead of answering, because too many answers wait. */
   drop(): void {
-    if (!this.ended) this.response!.close();
+    if (!this.ended) this.gateway.unsent.refuse(this.response!);
   }
 
   /** The client has left: nothing may be written from now on. */

@@ -124,6 +124,12 @@ export class UnsentAnswers {
     this.begin(response, body, false, recipient);
   }
 
+  /** Drops an answer for which there was no room before it got here. */
+  refuse(response: HttpResponse): void {
+    this.drops.total++;
+    response.close();
+  }
+
   /** Drops answers that have waited too long. To be called regularly. */
   sweep(): void {
     const nowMs = this.elapsedMs();

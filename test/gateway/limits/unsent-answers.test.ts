@@ -250,6 +250,16 @@ describe('what is kept', () => {
     expect(asks.received).toBeLessThan(BODY.byteLength);
   });
 
+  test('an answer for which there was no room before is dropped with its connection, and counted', async () => {
+    await serve({});
+    app.get('/refused', (response) => unsent.refuse(response));
+    const client = await ask('/refused');
+    client.read();
+    await eventually(() => client.isClosed);
+    expect(client.received).toBe(0);
+    expect(unsent.dropCounts).toEqual({ total: 1, address: 0, time: 0 });
+  });
+
   test("beyond the limit of one address its oldest answers are dropped, and no other address's", async () => {
     await serve({ bytesPerAddress: 2 * WAITING });
     const [other, first, second, third] = [
