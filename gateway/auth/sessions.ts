@@ -19,13 +19,11 @@ import { idNumber } from '../../engine/interface/notation.js';
 import type { AccessTokenView } from '../../engine/interface/views.js';
 import type { Quota } from '../fair-use/fair-use.js';
 import { type AddressRules, addressRules } from './allowed-addresses.js';
+import { setBounded, TokenMap } from './token-map.js';
 
 const ALGORITHM = 'HS256';
-const REMEMBERED_MAX = 100_000;
 /** Valid tokens have fewer than 200 characters. Longer ones are refused without a check. */
 const TOKEN_LENGTH_MAX = 512;
-/** The end of a signature, by which a remembered token is found. */
-const END_LENGTH = 20;
 
 /** What a session may do: those of named tokens, and everything with the password's own token. */
 export const Scope = { ...TokenScope, FULL: 2 } as const;
@@ -54,8 +52,7 @@ export interface Session {
 export type TokenFault = 'invalid_token' | 'token_revoked' | 'token_expired';
 
 export class Sessions {
-  /** By the end of the token: V8 hashes all characters of a string that is new. */
-  private readonly remembered = new Map<string, Remembered>();
+  private readonly remembered = new TokenMap<Remembered>();
   /** The last session of each named token, for {@link lastUsedAtMs}. */
   private readonly named = new Map<number, Session>();
 
@@ -98,8 +95,7 @@ export class Sessions {
 
   /** The session of a token that needs no signature check; null: it needs one. */
   known(token: string): Session | null {
-    const found = this.remembered.get(endOf(token));
-    return found?.token === token ? found.session : null;
+    return this.remembered.of(token)?.session ?? null;
   }
 
   /** The session of a token, or why it does not sign its user in now. `known`: as above. */
@@ -134,16 +130,14 @@ export class Sessions {
   }
 
   private remember(token: string, session: Session): void {
-    makeRoomIn(this.remembered);
-    this.remembered.set(endOf(token), { token, session });
+    this.remembered.add({ token, session });
     if (session.tokenId !== 0) this.rememberNamed(session);
   }
 
   private rememberNamed(session: Session): void {
     const { named } = this;
     session.lastUsedAtMs = named.get(session.tokenId)?.lastUsedAtMs ?? 0;
-    makeRoomIn(named);
-    named.set(session.tokenId, session);
+    setBounded(named, session.tokenId, session);
   }
 }
 
@@ -159,17 +153,6 @@ function isSigned(token: string, secret: Buffer): boolean {
 interface Remembered {
   token: string;
   session: Session;
-}
-
-/** Forgets the oldest entry of a map that is full. */
-function makeRoomIn<Key>(map: Map<Key, unknown>): void {
-  if (map.size < REMEMBERED_MAX) return;
-  const { value: oldest } = map.keys().next();
-  if (oldest !== undefined) map.delete(oldest);
-}
-
-function endOf(token: string): string {
-  return token.slice(-END_LENGTH);
 }
 
 /** What a token says. `tokenId` 0: it is the password's own. */

@@ -4,7 +4,8 @@
  */
 import type { Command } from '../../engine/interface/commands.js';
 
-const CANCELS: ReadonlySet<string> = new Set(['cancel', 'cancelAll', 'cancelEverywhere']);
+export const CANCEL_KINDS = ['cancel', 'cancelAll', 'cancelEverywhere'] as const;
+const CANCELS: ReadonlySet<string> = new Set(CANCEL_KINDS);
 
 export function onlyCancels(command: Command): boolean {
   return command.kind === 'batch'

@@ -33,17 +33,14 @@ export interface Submission {
   readonly logFields: object;
 }
 
-/** A command that is a record already, checked. */
+/** A command that is a record already: the first of these, which was checked. */
 export class StoredCommand {
   readonly isBatch: boolean;
   /** A batch of which all or nothing is executed. */
   readonly isAtomic: boolean;
 
-  constructor(
-    readonly records: RecordBuffer,
-    readonly at: number,
-  ) {
-    opened.open(records, at);
+  constructor(readonly records: RecordBuffer) {
+    opened.open(records, 0);
     this.isBatch = opened.kind === CommandKind.batch;
     this.isAtomic = this.isBatch && opened.isSet;
   }
@@ -91,7 +88,7 @@ export function execute(
   try {
     result =
       command instanceof StoredCommand
-        ? sequencer.submitRecord(command.records, command.at)
+        ? sequencer.submitRecord(command.records, 0)
         : sequencer.submit(command);
   } catch (error) {
     if (error instanceof RecordError) {

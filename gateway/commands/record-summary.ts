@@ -2,6 +2,7 @@
 import { CommandRecord } from '../../engine/interface/command-record.js';
 import { CommandKind } from '../../engine/interface/commands.js';
 import { type RecordBuffer, wordsOf } from '../../engine/interface/records.js';
+import { CANCEL_KINDS } from './cancels.js';
 
 export interface RecordSummary {
   /** A batch has several; any other command is one. */
@@ -9,11 +10,7 @@ export interface RecordSummary {
   onlyCancels: boolean;
 }
 
-const CANCELS: ReadonlySet<number> = new Set([
-  CommandKind.cancel,
-  CommandKind.cancelAll,
-  CommandKind.cancelEverywhere,
-]);
+const CANCELS: ReadonlySet<number> = new Set(CANCEL_KINDS.map((kind) => CommandKind[kind]));
 const command = new CommandRecord();
 const operation = new CommandRecord();
 

@@ -5,6 +5,7 @@
 import type { Serving } from '../http/gateway.js';
 import type { Route } from '../http/route.js';
 import type { Router } from '../http/router.js';
+import { routeName } from '../observe/metrics.js';
 import type { StreamLimits } from '../stream/limits.js';
 import { buildDocument } from './document.js';
 import { pageFiles } from './page.js';
@@ -38,7 +39,7 @@ export function contractFiles(
   version: string,
   limits: StreamLimits,
 ): Map<string, StaticFile> {
-  const names = routes.map(({ method, path }) => `${method} ${path}`);
+  const names = routes.map(routeName);
   const key = JSON.stringify([names, version, limits]);
   if (built?.key === key) return built.files;
   const stream = buildStreamDocument(version, limits);

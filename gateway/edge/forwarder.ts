@@ -14,6 +14,7 @@ import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import { ResultHead } from '../../engine/interface/results.js';
+import { TokenMap } from '../auth/token-map.js';
 import { onlyCancels } from '../commands/cancels.js';
 import type { ElapsedMs } from '../fair-use/token-buckets.js';
 import type { Answer } from '../http/answers/answer.js';
@@ -23,7 +24,7 @@ import { OUTCOME_UNKNOWN } from '../http/errors.js';
 import { readCommand } from '../http/reading.js';
 import { IDEMPOTENCY_KEY, type Request } from '../http/request.js';
 import type { Route } from '../http/route.js';
-import { routeName } from './core/served-routes.js';
+import { routeName } from '../observe/metrics.js';
 import {
   type FrameReader,
   type FrameSink,
@@ -32,7 +33,7 @@ import {
   ToCore,
   ToEdge,
 } from './link/frames.js';
-import { type KnownSession, KnownSessions } from './link/session-numbers.js';
+import type { KnownSession } from './link/session-numbers.js';
 import { prepareResult } from './results.js';
 
 /** How long a change waits for a leader and its answer; clients wait as long. */
@@ -65,9 +66,9 @@ export interface ForwarderOptions {
   elapsedMs: ElapsedMs;
   /** Whether the core may be lost and another one come, to which requests are sent again. */
   mayMove: boolean;
-  /** Told the sequence that an answer is true at before it is given; `go` gives it. */
   /** Told of a request whose session the core has named. */
   onSession?: (answer: Answer) => void;
+  /** Told the sequence that an answer is true at before it is given; `go` gives it. */
   onAnswer?: (of: { userId: number; route: Route; sequence: number }, go: () => void) => void;
 }
 
@@ -91,7 +92,7 @@ interface Waiting {
 
 export class Forwarder {
   private readonly waiting = new Map<number, Waiting>();
-  private readonly sessions = new KnownSessions();
+  private readonly sessions = new TokenMap<KnownSession>();
   private readonly records = new RecordBuffer();
   private readonly writer = new FrameWriter();
   private readonly asking: { -readonly [Name in keyof Asking]: Asking[Name] };
@@ -163,7 +164,7 @@ export class Forwarder {
         this.answer(waiting, frame);
         break;
       case ToEdge.unknownSession:
-        this.sessions.forget(waiting.session!);
+        this.sessions.delete(waiting.session!.token);
         this.returned(waiting);
         break;
       case ToEdge.notServed:

@@ -26,6 +26,11 @@ export interface RouteName {
   path: string;
 }
 
+/** As in "POST /batch". */
+export function routeName({ method, path }: RouteName): string {
+  return `${method} ${path}`;
+}
+
 /** Reads a number on request; null: it is not known now. */
 type Reading = () => number | null;
 /** Reads numbers on request, one for each value of a label. */

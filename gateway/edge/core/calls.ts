@@ -29,7 +29,8 @@ export interface EdgeOfCalls {
 const writer = new FrameWriter();
 const NONE: Uint8Array = new Uint8Array(0);
 
-abstract class EdgesCall extends Call {
+/** A request as its client sent it. */
+export class RequestCall extends Call {
   private sequence = 0;
 
   constructor(
@@ -85,17 +86,14 @@ abstract class EdgesCall extends Call {
   }
 }
 
-/** A request as its client sent it. */
-export class RequestCall extends EdgesCall {}
-
 /** A command that the edge has read: its result goes to the edge in numbers. */
-export class CommandCall extends EdgesCall {
+export class CommandCall extends RequestCall {
   /** null: the command did not reach the engine. */
   private result: Float64Array | null = null;
   private isReplayed = false;
 
-  executeRecord(records: RecordBuffer, at: number): void {
-    const { result, refusal, appliedMs } = this.run(new StoredCommand(records, at));
+  executeRecord(records: RecordBuffer): void {
+    const { result, refusal, appliedMs } = this.run(new StoredCommand(records));
     this.appliedMs = appliedMs;
     if (result !== null) {
       this.result = result.values.slice(0, result.length);

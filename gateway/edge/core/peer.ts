@@ -110,7 +110,7 @@ export class EdgePeer implements EdgeOfCalls {
       const served = this.served.ofKind(kindAt(records, 0))!;
       const call = new CommandCall(this, served, request, number, address);
       this.inFlight++;
-      if (admitCommand(call, served.route, session, summary)) call.executeRecord(records, 0);
+      if (admitCommand(call, served.route, session, summary)) call.executeRecord(records);
     }
   }
 

@@ -2,7 +2,7 @@
 import { CommandKind } from '../../../engine/interface/commands.js';
 import type { Gateway } from '../../http/gateway.js';
 import { parameterNames, type Route } from '../../http/route.js';
-import type { AnswerCounts } from '../../observe/metrics.js';
+import { type AnswerCounts, routeName } from '../../observe/metrics.js';
 
 /** A route, and where its answers are counted. */
 export interface ServedRoute {
@@ -36,9 +36,4 @@ export class ServedRoutes {
   ofKind(kind: number): ServedRoute | null {
     return this.byKind.get(kind) ?? null;
   }
-}
-
-/** What edge and core call a route. */
-export function routeName({ method, path }: Pick<Route, 'method' | 'path'>): string {
-  return `${method} ${path}`;
 }

@@ -153,7 +153,7 @@ export class CoreStreams {
     const summary = loadRecord(records, frame.rest(), connection.userId);
     stream.receiveCommand(connection, {
       id,
-      command: new StoredCommand(records, 0),
+      command: new StoredCommand(records),
       summary,
       executed: (result, replayed) => {
         const flags = replayed ? ResultFlag.replayed : 0;

@@ -20,13 +20,13 @@ import { EdgeCounts } from '../link/counts.js';
 import { FrameReader, type FrameSink } from '../link/frames.js';
 import { RING_BYTES, ringMemory } from '../link/ring.js';
 import { RingLink } from '../link/ring-link.js';
-import type {
-  EdgeTask,
-  FromEdgeThread,
-  OwnAnswers,
-  ToEdgeThread,
+import {
+  type EdgeTask,
+  type FromEdgeThread,
+  NO_ROUTE,
+  type OwnAnswers,
+  type ToEdgeThread,
 } from '../link/thread-messages.js';
-import { routeText } from '../thread/own-answers.js';
 import { EdgePeer } from './peer.js';
 import { ServedRoutes } from './served-routes.js';
 import type { CoreStreams } from './streams.js';
@@ -52,7 +52,7 @@ export interface EdgeThreadsOptions {
 }
 
 export class EdgeThreads {
-  readonly counts: EdgeCounts;
+  private readonly counts: EdgeCounts;
   private readonly served: ServedRoutes;
   private threads: EdgeThread[] = [];
   private isClosing = false;
@@ -303,7 +303,7 @@ class EdgeThread {
   private count(answers: OwnAnswers): void {
     const { served } = this.options;
     for (const [route, status, count] of answers) {
-      const counts = route === routeText(null) ? served.unknown : served.named(route)!.counts;
+      const counts = route === NO_ROUTE ? served.unknown : served.named(route)!.counts;
       counts.add(status, count);
     }
   }

@@ -58,13 +58,13 @@ export const ToEdge = {
   streamUnsubscribe: 12,
   published: 13,
   streamPing: 14,
+  /** The end of a stream, with a code or at once. */
+  streamEnd: 15,
+  streamCut: 16,
   /** Whose a stream is now. */
   streamSession: 17,
   /** What the engine made of a stream's command; or the error that answers it. */
   streamResult: 18,
-  /** The end of a stream, with a code or at once. */
-  streamEnd: 15,
-  streamCut: 16,
 } as const;
 
 /** Of a result. */

@@ -9,10 +9,8 @@
 import type { Session } from '../../auth/sessions.js';
 import { Request } from '../../http/request.js';
 
-/** On each side of an edge; the oldest are forgotten first. */
+/** At the core; the oldest are forgotten first, as at an edge. */
 const SESSIONS_MAX = 100_000;
-/** The end of a token, by which it is found: V8 hashes all characters of a string that is new. */
-const END_LENGTH = 20;
 
 /** A session as the core knows it. */
 export interface NumberedSession {
@@ -57,36 +55,10 @@ function requestWith(token: string): Request {
   return new Request(raw, 'post', false);
 }
 
-/** A session as an edge knows it. */
+/** A session as an edge knows it. Each core has numbers of its own. */
 export interface KnownSession {
   token: string;
   number: number;
   userId: number;
   tokenId: number;
-}
-
-/** At an edge. */
-export class KnownSessions {
-  private readonly known = new Map<string, KnownSession>();
-
-  /** null: the core has not said yet whose token it is. */
-  of(token: string): KnownSession | null {
-    const found = this.known.get(token.slice(-END_LENGTH));
-    return found?.token === token ? found : null;
-  }
-
-  add(session: KnownSession): void {
-    const { known } = this;
-    known.set(session.token.slice(-END_LENGTH), session);
-    if (known.size > SESSIONS_MAX) known.delete(known.keys().next().value!);
-  }
-
-  forget({ token }: KnownSession): void {
-    this.known.delete(token.slice(-END_LENGTH));
-  }
-
-  /** Another core has other numbers. */
-  clear(): void {
-    this.known.clear();
-  }
 }

@@ -42,7 +42,10 @@ export type ToEdgeThread =
   /** Close all connections, and end. */
   | 'close';
 
-/** Answers that an edge gave without the core: "POST /batch" or '' for no route, status, count. */
+/** In place of the name of a route. */
+export const NO_ROUTE = '';
+
+/** Answers that an edge gave without the core: "POST /batch" or {@link NO_ROUTE}, status, count. */
 export type OwnAnswers = readonly (readonly [route: string, status: number, count: number])[];
 
 export type FromEdgeThread =

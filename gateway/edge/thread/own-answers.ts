@@ -1,6 +1,11 @@
 /** The answers that the thread of an edge gives without the core, until the core counts them. */
-import { AnswerCounts, type AnswerMetrics, type RouteName } from '../../observe/metrics.js';
-import type { OwnAnswers } from '../link/thread-messages.js';
+import {
+  AnswerCounts,
+  type AnswerMetrics,
+  type RouteName,
+  routeName,
+} from '../../observe/metrics.js';
+import { NO_ROUTE, type OwnAnswers } from '../link/thread-messages.js';
 
 const NOT_MEASURED = { observe: () => {} };
 
@@ -17,13 +22,9 @@ export class OwnAnswerCounts implements AnswerMetrics {
 
   /** What has not been taken yet. */
   take(): OwnAnswers {
-    return [...this.counts].flatMap(([route, counts]) =>
-      [...counts.take()].map(([status, count]) => [routeText(route), status, count] as const),
-    );
+    return [...this.counts].flatMap(([route, counts]) => {
+      const name = route === null ? NO_ROUTE : routeName(route);
+      return counts.take().map(([status, count]) => [name, status, count] as const);
+    });
   }
-}
-
-/** As {@link OwnAnswers} names it. */
-export function routeText(route: RouteName | null): string {
-  return route === null ? '' : `${route.method} ${route.path}`;
 }

@@ -80,9 +80,7 @@ export class OrderEntry {
     { id, command, clientSequence }: OrderRequest,
     receivedMs: number,
   ): ErrorAnswer | null {
-    const quota = onlyCancels(command) ? 'cancels' : 'orders';
-    const refused =
-      this.refusal(connection, quota) ?? this.rateLimit(connection, quota, operationsOf(command));
+    const refused = this.admit(connection, onlyCancels(command), operationsOf(command));
     if (refused !== null) return refused;
     const { gateway } = this;
     const { engine } = gateway.sequencer;
@@ -94,14 +92,14 @@ export class OrderEntry {
     if (result === null) return refusalAnswer(done.refusal!).error;
     const isReplayed = engine.replayed;
     const { text, status } = orderAnswer(engine, result, { id, command, isReplayed });
-    const counts = command.kind === 'batch' ? this.counts.batch : this.counts.order;
     const send = () => {
       connection.answerRequest(text);
       // It was copied for the connection.
       if (typeof text !== 'string') textBuffers.give(text);
     };
     const { appliedMs } = done;
-    this.answerLater(connection, { send, counts, status, receivedMs, appliedMs });
+    const isBatch = command.kind === 'batch';
+    this.answerLater(connection, isBatch, { send, status, receivedMs, appliedMs });
     return null;
   }
 
@@ -112,41 +110,44 @@ export class OrderEntry {
     receivedMs: number,
   ): ErrorAnswer | null {
     const { command, summary } = entry;
-    const quota = summary.onlyCancels ? 'cancels' : 'orders';
-    const refused =
-      this.refusal(connection, quota) ?? this.rateLimit(connection, quota, summary.operations);
+    const refused = this.admit(connection, summary.onlyCancels, summary.operations);
     if (refused !== null) return refused;
-    const { gateway, counts } = this;
+    const { gateway } = this;
     const logFields = { user: connection.userId, stream: 'record' };
-    const done = execute(gateway, command, { receivedMs, logFields });
-    const { result, refusal } = done;
+    const { result, refusal, appliedMs } = execute(gateway, command, { receivedMs, logFields });
     const error = refusal === null ? null : refusalAnswer(refusal).error;
     if (result === null) return error;
-    const { engine } = gateway.sequencer;
     const values = result.values.slice(0, result.length);
-    const { replayed } = engine;
+    const { replayed } = gateway.sequencer.engine;
     const send = () => {
       entry.executed(values, replayed);
       connection.requestAnswered();
     };
-    const counted = command.isBatch ? counts.batch : counts.order;
-    this.answerLater(connection, {
-      send,
-      counts: counted,
-      status: error?.status ?? 200,
-      receivedMs,
-      appliedMs: done.appliedMs,
-    });
+    const status = error?.status ?? 200;
+    this.answerLater(connection, command.isBatch, { send, status, receivedMs, appliedMs });
     return null;
   }
 
-  private answerLater(connection: Connection, answer: Omit<Answered, 'gateway'>): void {
+  /** Why a request is not executed, before the engine sees it; null: it is. */
+  private admit(
+    connection: Connection,
+    onlyCancels: boolean,
+    operations: number,
+  ): ErrorAnswer | null {
+    const quota = onlyCancels ? 'cancels' : 'orders';
+    return this.refusal(connection, quota) ?? this.rateLimit(connection, quota, operations);
+  }
+
+  private answerLater(
+    connection: Connection,
+    isBatch: boolean,
+    answer: Omit<Answered, 'gateway' | 'counts'>,
+  ): void {
     const { gateway } = this;
+    const counts = isBatch ? this.counts.batch : this.counts.order;
     connection.outstanding++;
-    gateway.sequencer.releaseAt(
-      gateway.sequencer.engine.sequence,
-      new Answer({ ...answer, gateway }),
-    );
+    const { sequencer } = gateway;
+    sequencer.releaseAt(sequencer.engine.sequence, new Answer({ ...answer, gateway, counts }));
   }
 
   private rateLimit(
