@@ -20,6 +20,10 @@ const LOTS_MAX = 400_000;
 const PAUSE_MS = 100;
 const PASSWORD = 'an example, not a secret';
 
+let isStopping = false;
+process.on('SIGTERM', () => {
+  isStopping = true;
+});
 const [url = 'http://127.0.0.1:3000/api', username = 'example-maker', file = './maker.json'] =
   process.argv.slice(2);
 const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
@@ -28,10 +32,6 @@ const stream = new Stream(api, { longestWaitMs: 500 });
 const { account, books, save } = keepBooks(stream, file);
 const fairPrice = new FairPrice(stream, 300_000);
 const { markets } = followMarkets(stream, { onOpened: ({ asset }) => fairPrice.follow(asset) });
-let isStopping = false;
-process.on('SIGTERM', () => {
-  isStopping = true;
-});
 
 /** What to send so that one bid for each outcome rests at its price. */
 function requote(market: Market): Operation[] {

@@ -40,6 +40,10 @@ const USUAL = [
   'insufficient_shares',
 ] as const;
 
+let isStopping = false;
+process.on('SIGTERM', () => {
+  isStopping = true;
+});
 const [url = 'http://127.0.0.1:3000/api', username = 'example-taker', file = './taker.json'] =
   process.argv.slice(2);
 const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
@@ -57,10 +61,6 @@ const { markets } = followMarkets(stream, {
     followed.get(id)?.stop();
     followed.delete(id);
   },
-});
-let isStopping = false;
-process.on('SIGTERM', () => {
-  isStopping = true;
 });
 
 /** The order to send now; null: nothing looks cheap or dear. */

@@ -5,7 +5,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,6 +42,7 @@ afterAll(async () => {
 
 class Bot {
   errors = '';
+  private startedAtMs = 0;
   private child: ChildProcess | null = null;
   private exited: Promise<number | null> = Promise.resolve(null);
 
@@ -50,6 +51,7 @@ class Bot {
   start(): void {
     const program = join(EXAMPLES, `${this.name}.js`);
     const args = [program, `http://127.0.0.1:${port}/api`, this.name, this.file];
+    this.startedAtMs = Date.now();
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'pipe'] });
     child.stderr.on('data', (data) => (this.errors += data));
     this.exited = new Promise((resolve) => child.on('close', resolve));
@@ -65,7 +67,9 @@ class Bot {
     return join(folder, `${this.name}.json`);
   }
 
+  /** Fails until the bot has written them since its last start: then it obeys signals. */
   async books(): Promise<Books> {
+    expect((await stat(this.file)).mtimeMs).toBeGreaterThan(this.startedAtMs);
     return JSON.parse(await readFile(this.file, 'utf8'));
   }
 }

@@ -4,7 +4,7 @@
  * exchange are killed. With the package websockets it streams; without it, it polls.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -119,6 +119,7 @@ interface Books {
 
 class Bot {
   errors = '';
+  private startedAtMs = 0;
   private child: ChildProcess | null = null;
   private exited: Promise<number | null> = Promise.resolve(null);
 
@@ -134,6 +135,7 @@ class Bot {
   start(port: number): void {
     const program = join(folder, `${this.program}.py`);
     const args = [program, `http://127.0.0.1:${port}`, this.name, join(folder, this.name)];
+    this.startedAtMs = Date.now();
     const child = spawn(python!.program, args, {
       env: environment(this.mode),
       stdio: ['ignore', 'inherit', 'pipe'],
@@ -148,8 +150,11 @@ class Bot {
     return this.exited;
   }
 
+  /** Fails until the bot has written them since its last start: then it obeys signals. */
   books(): Books {
-    return JSON.parse(readFileSync(join(folder, this.name), 'utf8'));
+    const file = join(folder, this.name);
+    expect(statSync(file).mtimeMs).toBeGreaterThan(this.startedAtMs);
+    return JSON.parse(readFileSync(file, 'utf8'));
   }
 }
 
