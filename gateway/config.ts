@@ -17,6 +17,7 @@ import type { ConnectionLimits } from './fair-use/connections.js';
 import type { FairUseRates } from './fair-use/fair-use.js';
 import type { OverloadLimits } from './fair-use/overload.js';
 import type { Rate } from './fair-use/token-buckets.js';
+import type { TlsFiles } from './http/acceptor.js';
 import type { UnsentLimits } from './http/answers/unsent-answers.js';
 import type { GatewayConfig } from './http/gateway.js';
 import { isAnyAddress } from './http/listen-addresses.js';
@@ -153,6 +154,8 @@ const Variables = z.object({
   ROLE: z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).default('leader'),
   HOST: text('127.0.0.1'),
   PORT: number({ standard: 3000, min: 0, max: 65_535 }),
+  TLS_CERT_FILE: z.string().default(''),
+  TLS_KEY_FILE: z.string().default(''),
   EDGE_THREADS: number({ standard: 0, min: 0, max: 64 }),
   OPERATIONS_HOST: text('127.0.0.1'),
   OPERATIONS_PORT: optionalPort,
@@ -281,6 +284,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     role: variables.ROLE,
     host: variables.HOST,
     port: variables.PORT,
+    tls: tlsOf(variables),
     edgeThreads: edgeThreadsOf(variables),
     operationsHost: variables.OPERATIONS_HOST,
     operationsPort: variables.OPERATIONS_PORT ?? null,
@@ -298,7 +302,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     houseFundsMicros: variables.HOUSE ? variables.HOUSE_FUNDS : 0,
     partnerKeys: keysOf('PARTNER_KEYS', variables.PARTNER_KEYS),
     trustProxy: variables.TRUST_PROXY,
-    cookieSecure: variables.COOKIE_SECURE,
+    cookieSecure: variables.COOKIE_SECURE || variables.TLS_CERT_FILE !== '',
     siteOrigins: variables.SITE_ORIGINS,
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
     requireJournal: variables.REQUIRE_JOURNAL,
@@ -359,6 +363,8 @@ function checkRole(variables: Variables): void {
 
 /** Variables that have no effect without another one. */
 const NEEDED = {
+  TLS_CERT_FILE: 'TLS_KEY_FILE',
+  TLS_KEY_FILE: 'TLS_CERT_FILE',
   OPERATIONS_HOST: 'OPERATIONS_PORT',
   OPERATOR_KEYS: 'OPERATIONS_PORT',
   REPLICAS_HOST: 'REPLICAS_PORT',
@@ -378,6 +384,10 @@ function checkEffect(variables: Variables): void {
   for (const name of Object.keys(NEEDED) as Needing[])
     if (isSet(name) && !isSet(NEEDED[name]))
       throw new ConfigError(`${name} is set, but ${NEEDED[name]} is not`);
+}
+
+function tlsOf({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }: Variables): TlsFiles | null {
+  return certFile === '' ? null : { certFile, keyFile };
 }
 
 function edgeThreadsOf({ EDGE_THREADS: threads, ROLE }: Variables): number {

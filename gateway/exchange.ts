@@ -23,7 +23,7 @@ import { ReplicaListener } from './edge/core/listener.js';
 import { Ending, STOP_MS } from './ending.js';
 import { Overload } from './fair-use/overload.js';
 import type { Gateway } from './http/gateway.js';
-import { hostAndPort, isAnyAddress } from './http/listen-addresses.js';
+import { hostAndPort, isAnyAddress, schemeOf } from './http/listen-addresses.js';
 import { checkClock, checkPriceFile, type Inputs, openInputs } from './inputs/prices.js';
 import { Sources } from './inputs/sources.js';
 import type { Log } from './observe/log.js';
@@ -60,6 +60,8 @@ export interface Running {
    * of it changes. Returns how many there are. @throws ConfigError, and then nothing has changed
    */
   reload(config: Config): Promise<{ sessionSecrets: number; replicaKeys: number }>;
+  /** New connections have the certificate that is in the files now; those that are open stay. */
+  renewCertificate(): Promise<void>;
 }
 
 export interface Exchange extends Running {
@@ -352,7 +354,8 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     serves(secrets);
     return { sessionSecrets: secrets.length, replicaKeys: keys?.length ?? 0 };
   };
-  return { address, port, operationsPort, sequencer, stop, reload };
+  const renewCertificate = () => servers.renewCertificate();
+  return { address, port, operationsPort, sequencer, stop, reload, renewCertificate };
 }
 
 async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promise<void> {
@@ -365,9 +368,9 @@ async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promis
 }
 
 /** As other machines name it: one that listens on all its addresses is where replicas reach it. */
-function serving({ host, advertiseAddress }: Config, port: number): string {
-  if (!isAnyAddress(host)) return `http://${hostAndPort(host, port)}`;
-  return `http://${advertiseAddress.replace(/:\d+$/, '') || hostname()}:${port}`;
+function serving({ host, advertiseAddress, tls }: Config, port: number): string {
+  if (!isAnyAddress(host)) return `${schemeOf(tls)}://${hostAndPort(host, port)}`;
+  return `${schemeOf(tls)}://${advertiseAddress.replace(/:\d+$/, '') || hostname()}:${port}`;
 }
 
 /** Where replicas send the requests of their clients; null: nowhere. */

@@ -1,6 +1,6 @@
 /**
  * The program: reads the environment, starts the exchange, prints how to make a first trade, stops
- * cleanly on SIGTERM or SIGINT, and reads keys and secrets again on SIGHUP. The only file that
+ * cleanly on SIGTERM or SIGINT, and reads keys, secrets and the certificate again on SIGHUP. The only file that
  * reads the environment. Logs go to standard error, text for people to standard output.
  */
 import '../persistence/compiler-flags.js';
@@ -9,10 +9,11 @@ import { FilesGone, JournalError } from '../persistence/journal/errors.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
 import { type Config, readConfig } from './config.js';
 import { type Running, startExchange } from './exchange.js';
-import { hostAndPort, isAnyAddress } from './http/listen-addresses.js';
+import { hostAndPort, isAnyAddress, schemeOf } from './http/listen-addresses.js';
 import { createLog, type Log } from './observe/log.js';
 import { startReplica } from './replica.js';
 import { ConfigError } from './start/config-error.js';
+import { checkCertificate, warnOfOpenAddresses } from './start/encryption.js';
 import { misspelt } from './start/misspelt.js';
 import {
   affordableConnections,
@@ -35,6 +36,8 @@ async function main(): Promise<void> {
   for (const [variable, like] of misspelt(process.env))
     log.warn({ variable, like }, 'this variable is unknown and has no effect: is it misspelt?');
   const config = withinLimits(asked, processLimits(), log);
+  if (config.tls !== null) await checkCertificate(config.tls, log);
+  warnOfOpenAddresses(config, log);
   // No client is answered: only the journal says what happened. The reason stands last.
   const onFatal = (error: Error) => {
     console.error(`The exchange has ended: ${error.message}`);
@@ -49,10 +52,13 @@ async function main(): Promise<void> {
   // A standby may wait for months, and is stopped as cleanly as an exchange that serves.
   if (config.role === 'standby') onSignals(stop);
   let mayHaveOthers = false;
+  let reloaded = Promise.resolve();
   onHangUp(stop, () => {
-    if (exchange !== null) return void reload(exchange, log);
-    mayHaveOthers = true;
-    log.info('keys and secrets are read again before this process serves');
+    const running = exchange;
+    if (running === null) {
+      mayHaveOthers = true;
+      log.info('keys and secrets are read again before this process serves');
+    } else reloaded = reloaded.then(() => reload(running, config, log));
   });
   const onHandedOver = () => {
     console.log('A standby leads now, as it was asked to. This exchange has stopped.');
@@ -71,11 +77,11 @@ async function main(): Promise<void> {
   if (config.role !== 'standby') onSignals(stop);
   // A standby was asked to stop when it no longer waited and did not serve yet.
   if (signal.aborted) return shutDown(exchange);
-  if (mayHaveOthers) await reload(exchange, log);
+  if (mayHaveOthers) await reload(exchange, config, log);
   sayIfItIsAGame(config, log);
-  console.log(addresses(exchange, config.host));
+  console.log(addresses(exchange, config));
   if (config.role !== 'replica' && config.feed.kind !== 'live')
-    console.log(firstTrade(baseOf(exchange.port, config.host), config.assets[0]!));
+    console.log(firstTrade(baseOf(exchange.port, config), config.assets[0]!));
 }
 
 /** Nobody should take a demonstration for a market. */
@@ -117,8 +123,20 @@ function onHangUp(stop: () => void, again: () => void): void {
   process.on('SIGHUP', process.stdin.isTTY ? stop : again);
 }
 
-/** Wrong files change nothing: what is in force stays. */
-async function reload(exchange: Running, log: Log): Promise<void> {
+/** Wrong files change nothing: what is in force stays. One that is wrong does not stop the others. */
+async function reload(exchange: Running, { tls }: Config, log: Log): Promise<void> {
+  await reloadKeys(exchange, log);
+  if (tls === null) return;
+  try {
+    await checkCertificate(tls, log);
+    await exchange.renewCertificate();
+    log.info('new connections have the certificate that was read again');
+  } catch (error) {
+    log.error({ problem: (error as Error).message }, 'the certificate stays as it was');
+  }
+}
+
+async function reloadKeys(exchange: Running, log: Log): Promise<void> {
   try {
     const config = readConfig(process.env);
     const read = await exchange.reload(config);
@@ -155,12 +173,12 @@ async function shutDown(exchange: Running): Promise<void> {
   }
 }
 
-function baseOf(port: number, host: string): string {
-  return `http://${hostAndPort(isAnyAddress(host) ? '127.0.0.1' : host, port)}/api`;
+function baseOf(port: number, { host, tls }: Config): string {
+  return `${schemeOf(tls)}://${hostAndPort(isAnyAddress(host) ? '127.0.0.1' : host, port)}/api`;
 }
 
-function addresses({ port }: Pick<Running, 'port'>, host: string): string {
-  const base = baseOf(port, host);
+function addresses({ port }: Pick<Running, 'port'>, config: Config): string {
+  const base = baseOf(port, config);
   return `The exchange is open at ${base}
 The site, for a browser: ${base.slice(0, -'/api'.length)}
 How to use it: ${base}/docs

@@ -180,7 +180,8 @@ async function open(parts: Parts, started: Started): Promise<Running> {
     parts.key = key;
     return { sessionSecrets: secrets.length, replicaKeys: 1 };
   };
-  return { address, port, operationsPort, stop, reload };
+  const renewCertificate = () => servers.renewCertificate();
+  return { address, port, operationsPort, stop, reload, renewCertificate };
 }
 
 interface ToLeader {

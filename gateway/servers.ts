@@ -20,7 +20,7 @@ import { FairUse } from './fair-use/fair-use.js';
 import { AnswerCoder } from './http/answers/answer-coder.js';
 import { UnsentAnswers } from './http/answers/unsent-answers.js';
 import type { Gateway, Sequencing } from './http/gateway.js';
-import { hostAndPort } from './http/listen-addresses.js';
+import { hostAndPort, schemeOf } from './http/listen-addresses.js';
 import type { Route } from './http/route.js';
 import { HttpServer } from './http/server.js';
 import { type serve, serviceOf } from './http/way.js';
@@ -66,6 +66,8 @@ interface PublicServer {
   readonly readings: ConnectionReadings;
   /** Resolves to the port. */
   listen(host: string, port: number): Promise<number>;
+  /** As Router.renewCertificate. */
+  renewCertificate(): Promise<void>;
   /** Accepts no new connections. Resolves when all requests are answered. */
   drain(): Promise<void>;
   /** Resolves when the clients have read what they will: as UnsentAnswers.settled. */
@@ -125,6 +127,7 @@ export class Servers {
     return {
       readings: { http, connections, unsent },
       listen: (host, port) => http.listen(host, port),
+      renewCertificate: async () => void http.renewCertificate(),
       drain: () => http.drain(),
       settled: () => unsent.settled(),
       close: async () => http.close(),
@@ -160,9 +163,9 @@ export class Servers {
 
   /** Resolves to the base URL, such as http://127.0.0.1:3000, and the port. */
   async listen(): Promise<{ address: string; port: number }> {
-    const { host, port: asked, dataFolder } = this.options.config;
+    const { host, port: asked, dataFolder, tls } = this.options.config;
     const port = await this.open.listen(host, asked);
-    const address = `http://${hostAndPort(host, port)}`;
+    const address = `${schemeOf(tls)}://${hostAndPort(host, port)}`;
     this.options.gateway.log.info({ address, dataFolder }, 'listening');
     return { address, port };
   }
@@ -174,6 +177,12 @@ export class Servers {
     const port = await this.operations.listen(host, operationsPort!);
     this.options.gateway.log.info({ host, port }, 'open to operators');
     return port;
+  }
+
+  /** New connections have the certificate that is in the files now; those that are open stay. */
+  async renewCertificate(): Promise<void> {
+    await this.open.renewCertificate();
+    this.operations?.renewCertificate();
   }
 
   /** Who may come in, from now on. Streams of sessions that are no longer valid end. */

@@ -18,6 +18,7 @@ import type { RationedLog } from '../observe/rationed-log.js';
 import type { Standing } from '../observe/standing.js';
 import type { Clock } from '../time/clock.js';
 import type { SequenceWaits } from '../time/sequence-waits.js';
+import type { TlsFiles } from './acceptor.js';
 import type { AnswerCoder } from './answers/answer-coder.js';
 import type { UnsentAnswers } from './answers/unsent-answers.js';
 
@@ -25,6 +26,8 @@ import type { UnsentAnswers } from './answers/unsent-answers.js';
 export interface GatewayConfig {
   /** Where the journal and the snapshots are. */
   dataFolder: string;
+  /** The certificate of the addresses for clients and operators; null: they are not encrypted. */
+  tls: TlsFiles | null;
   /** Whether a proxy sets X-Forwarded-Proto, -Host, and the last address of X-Forwarded-For. */
   trustProxy: boolean;
   /** Whether the cookie is Secure even if the request does not show that it came over HTTPS. */
@@ -58,7 +61,7 @@ export type Sequencing = Pick<
 
 /** The process, whether it has an exchange's state or holds connections for one that has. */
 export interface Serving {
-  readonly config: Pick<GatewayConfig, 'trustProxy' | 'cookieSecure' | 'siteOrigins'>;
+  readonly config: Pick<GatewayConfig, 'tls' | 'trustProxy' | 'cookieSecure' | 'siteOrigins'>;
   readonly log: Log;
   readonly fairUse: FairUse;
   readonly unsent: UnsentAnswers;

@@ -1,10 +1,21 @@
 /** Addresses as URLs and operators write them. */
+import { isIPv4 } from 'node:net';
+import type { TlsFiles } from './acceptor.js';
 
 /** Those that mean every address of this machine: from another one, nobody can connect to them. */
 const ANY = ['0.0.0.0', '::'];
 
 export function isAnyAddress(host: string): boolean {
   return ANY.includes(host);
+}
+
+/** Whether only this machine can connect to it. A name counts as an address of others. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+export function schemeOf(tls: TlsFiles | null): string {
+  return tls === null ? 'http' : 'https';
 }
 
 /** `host:port`, with an IPv6 address in brackets. */

@@ -13,14 +13,18 @@
  *   answered, so an answer sent in a later turn, which then closes the connection, lets none in;
  * - a WebSocket handshake has no body.
  *
+ * With TLS, an app of uWebSockets.js keeps the certificate that it was made with. Another one is
+ * another app with the same handlers, which serves the connections that come from then on; those
+ * that are open stay with their app.
+ *
  * A proxy in front must check what uWebSockets.js does not report: non-ASCII bytes at either end of
  * a header's value, and headers after one without a name.
  */
-import * as uWS from 'uWebSockets.js';
+import type * as uWS from 'uWebSockets.js';
 import type { ConnectionCap } from '../fair-use/connections.js';
 import type { FieldProblems } from '../json/problems.js';
+import { Acceptor, appWith, descriptorOf, handingOut, type TlsFiles } from './acceptor.js';
 import { type ReceivedBody, receiveBody } from './body.js';
-import { cannotListen } from './listen-addresses.js';
 import { Request } from './request.js';
 
 /** `raw` is only valid within the call. */
@@ -40,21 +44,6 @@ type Upgrade = (
   context: uWS.us_socket_context_t,
 ) => void;
 
-type Listen = (
-  host: string,
-  port: number,
-  options: number,
-  done: (socket: ListenSocket | false) => void,
-) => void;
-type ListenSocket = Parameters<typeof uWS.us_listen_socket_close>[0];
-/** Missing from the types of uWebSockets.js, too. */
-interface ChildApps {
-  getDescriptor(): number;
-  addChildAppDescriptor(app: number): void;
-}
-/** Missing from the types of uWebSockets.js. */
-const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
-
 /** The method of the requests that each verb is registered for; null: it varies. */
 const METHODS: Record<Verb, string | null> = {
   get: 'get',
@@ -71,14 +60,20 @@ const NO_CHUNKS: FieldProblems = {
 const NO_BODY: FieldProblems = { 'Content-Length': 'must be 0: a handshake has no body' };
 
 export class Router {
-  private readonly app = uWS.App();
-  private listening: ListenSocket | null = null;
+  /** The newest is the last, and serves new connections. */
+  private readonly apps: uWS.TemplatedApp[] = [];
+  private readonly attached: ((app: uWS.TemplatedApp) => void)[] = [];
+  private acceptor: Acceptor | null = null;
   private cap: ConnectionCap | null = null;
 
+  /** `tls` null: connections are not encrypted. @throws if its files cannot be used */
   constructor(
     private readonly trustProxy: boolean,
     private readonly refuse: Refuse,
-  ) {}
+    private readonly tls: TlsFiles | null = null,
+  ) {
+    this.apps.push(appWith(tls));
+  }
 
   /** Handles requests without a body. A body with Content-Length is read and dropped. */
   on(verb: Verb, path: string, handler: Handler): void {
@@ -102,75 +97,74 @@ export class Router {
   }
 
   onUpgrade<Data>(path: string, behavior: uWS.WebSocketBehavior<Data>, upgrade: Upgrade): void {
-    this.app.ws<Data>(path, {
-      ...behavior,
-      upgrade: (response, raw, context) => {
-        const request = new Request(raw, 'get', this.trustProxy);
-        const problems = request.problems ?? (request.announcesBody ? NO_BODY : null);
-        if (problems === null) upgrade(response, request, raw, context);
-        else this.refuse(response, request, problems, raw);
-      },
-    });
+    const handshake: uWS.WebSocketBehavior<Data>['upgrade'] = (response, raw, context) => {
+      const request = new Request(raw, 'get', this.trustProxy);
+      const problems = request.problems ?? (request.announcesBody ? NO_BODY : null);
+      if (problems === null) upgrade(response, request, raw, context);
+      else this.refuse(response, request, problems, raw);
+    };
+    this.attach((app) => app.ws<Data>(path, { ...behavior, upgrade: handshake }));
   }
 
   /** Tells the cap of each connection and each request. */
   capConnections(cap: ConnectionCap): void {
     this.cap = cap;
-    this.app.filter((response, change) => cap.changed(response, change));
+    this.attach((app) => app.filter((response, change) => cap.changed(response, change)));
   }
 
   /** Sends a text, or the bytes of one, to every WebSocket subscribed to the topic. */
   publish(topic: string, text: string | Uint8Array): void {
-    this.app.publish(topic, text);
+    for (const app of this.apps) app.publish(topic, text);
   }
 
-  /**
-   * Resolves to the port. Rejects if the address is not available, or if another process listens on
-   * it: uWebSockets.js would share connections with that process.
-   */
+  /** Resolves to the port. Rejects if the address is not available. */
   listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const listen = this.app.listen.bind(this.app) as unknown as Listen;
-      listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
-        if (socket === false) {
-          reject(cannotListen(host, port));
-          return;
-        }
-        this.listening = socket;
-        resolve(uWS.us_socket_local_port(socket as never));
-      });
-    });
+    this.acceptor = new Acceptor(this.tls === null ? this.apps[0]! : handingOut(true));
+    if (this.tls !== null) this.acceptor.handOut([this.descriptor]);
+    return this.acceptor.listen(host, port);
   }
 
   /** Accepts no new connections. */
   stopListening(): void {
-    if (this.listening !== null) uWS.us_listen_socket_close(this.listening);
-    this.listening = null;
+    this.acceptor?.close();
   }
 
-  /** This app, for {@link handOut} of another thread. */
+  /** The app for new connections, for an {@link Acceptor} of another thread. */
   get descriptor(): number {
-    return (this.app as unknown as ChildApps).getDescriptor();
+    return descriptorOf(this.apps.at(-1)!);
   }
 
-  /** Connections that this app accepts are served by those of other threads, in turn. */
-  handOut(descriptors: readonly number[]): void {
-    const app = this.app as unknown as ChildApps;
-    for (const descriptor of descriptors) app.addChildAppDescriptor(descriptor);
+  /**
+   * From now on, new connections have the certificate that is in the files now. An app that has no
+   * connections any more keeps about 170 KiB.
+   * @throws if the files cannot be used; then nothing has changed
+   */
+  renewCertificate(): void {
+    const app = appWith(this.tls);
+    for (const to of this.attached) to(app);
+    this.apps.push(app);
+    this.acceptor?.handOut([this.descriptor]);
   }
 
   /** Closes all connections. */
   close(): void {
-    this.app.close();
+    this.stopListening();
+    for (const app of this.apps) app.close();
+  }
+
+  private attach(to: (app: uWS.TemplatedApp) => void): void {
+    this.attached.push(to);
+    for (const app of this.apps) to(app);
   }
 
   private register(verb: Verb, path: string, handler: Handler): void {
     const known = METHODS[verb];
-    this.app[verb](path, (response, raw) => {
+    const handle = (response: uWS.HttpResponse, raw: uWS.HttpRequest) => {
       this.cap?.requested(response);
       const request = new Request(raw, known ?? raw.getMethod(), this.trustProxy);
       if (request.problems === null) handler(response, request, raw);
       else this.refuse(response, request, request.problems, raw);
-    });
+    };
+    this.attach((app) => app[verb](path, handle));
   }
 }

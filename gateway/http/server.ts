@@ -55,7 +55,7 @@ export class HttpServer<A extends Answer = Answer> {
     this.server = service.server;
     const { config, metrics } = this.server;
     this.unknownCounts = metrics.answersOf(null);
-    this.router = new Router(config.trustProxy, this.refuseAmbiguous);
+    this.router = new Router(config.trustProxy, this.refuseAmbiguous, config.tls);
     const methodsByPath = new Map<string, Method[]>();
     for (const route of routes) {
       this.register(route);
@@ -82,6 +82,12 @@ export class HttpServer<A extends Answer = Answer> {
   /** Serves connections that another app accepts. Returns this app, for that one. */
   open(): number {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
+    return this.router.descriptor;
+  }
+
+  /** As {@link Router.renewCertificate}. Returns the new app. */
+  renewCertificate(): number {
+    this.router.renewCertificate();
     return this.router.descriptor;
   }
 

@@ -62,8 +62,8 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
   const status = () => ({ version, ...statusOf(tail, options), startedAtMs });
   const metrics = () => metricsOf(tail, folder);
   const refusal = () => (tail === null ? RECOVERING : notLeading('standby', tail.head.serving));
-  const server = new WaitingServer(config.trustProxy, status, metrics, refusal);
-  const operations = new WaitingServer(config.trustProxy, status, metrics, refusal);
+  const server = new WaitingServer(config, status, metrics, refusal);
+  const operations = new WaitingServer(config, status, metrics, refusal);
   let follower: Follower | null = null;
   try {
     const port = await server.listen(config.host, config.port);

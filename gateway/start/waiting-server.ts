@@ -6,10 +6,11 @@
  * answer closes its connection, so that none is left when the exchange itself listens on the port.
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import type { Config } from '../config.js';
 import { answerLater } from '../http/answers/last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../http/answers/response-head.js';
 import type { ErrorAnswer } from '../http/errors.js';
-import { Router } from '../http/router.js';
+import { type Refuse, Router } from '../http/router.js';
 import { METRICS_TYPE } from '../observe/metrics.js';
 
 const RETRY_AFTER_S = '1';
@@ -19,14 +20,14 @@ export class WaitingServer {
 
   /** @param status the body of /api/status; @param metrics that of /api/metrics */
   constructor(
-    trustProxy: boolean,
+    { trustProxy, tls }: Pick<Config, 'trustProxy' | 'tls'>,
     status: () => object,
     metrics: () => string,
     refusal: () => ErrorAnswer,
   ) {
-    this.router = new Router(trustProxy, (response) =>
-      answerLater(response, () => write(response, 503, refusal().text)),
-    );
+    const refuse: Refuse = (response) =>
+      answerLater(response, () => write(response, 503, refusal().text));
+    this.router = new Router(trustProxy, refuse, tls);
     const routes: [path: string, answer: (response: HttpResponse) => void][] = [
       ['/api/health', (response) => answer(response, 200, '{"status":"ok"}')],
       ['/api/status', (response) => answer(response, 200, JSON.stringify(status()))],
@@ -42,7 +43,6 @@ export class WaitingServer {
   }
 
   close(): void {
-    this.router.stopListening();
     this.router.close();
   }
 }

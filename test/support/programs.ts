@@ -51,13 +51,13 @@ export class ChildServer {
   }
 
   /** Resolves when the program listens; rejects with its output when it exits first. */
-  async listening(): Promise<ApiClient> {
+  async listening(tls: { ca: string[] } | null = null): Promise<ApiClient> {
     const address = () => /open at (\S+)\/api/.exec(this.stdout)?.[1];
     await eventually(() => address() !== undefined || this.child.exitCode !== null);
     const url = address();
     if (url === undefined)
       throw new Error(`the program ended with ${this.child.exitCode}: ${this.stderr}`);
-    return new ApiClient(url);
+    return new ApiClient(url, tls);
   }
 
   /** Sends a signal and resolves to the exit code; null if the signal killed it. */

@@ -85,9 +85,15 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS' | 'PAT
 export class ApiClient {
   /** "GET /markets/:id 200" for every answer received. */
   readonly seen = new Set<string>();
-  private readonly agent = new Agent();
+  private readonly agent: Agent;
 
-  constructor(readonly url: string) {}
+  /** `tls`: which certificates it trusts, for an address with https. */
+  constructor(
+    readonly url: string,
+    tls: { ca: string[] } | null = null,
+  ) {
+    this.agent = new Agent(tls === null ? {} : { connect: tls });
+  }
 
   get(path: string, token?: string): Promise<Answer> {
     return this.send('GET', path, undefined, { token });

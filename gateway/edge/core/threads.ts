@@ -111,10 +111,24 @@ export class EdgeThreads {
     process.once('exit', this.endAtExit);
     const { threads } = this.options;
     this.threads = Array.from({ length: threads }, (_, i) => this.start(i));
-    const apps = await Promise.all(this.threads.map(({ app }) => app));
+    const apps = await this.apps();
     const listening = await this.threads[0]!.listen(host, port, apps);
     if (listening !== null) return listening;
     throw cannotListen(host, port);
+  }
+
+  /** As Router.renewCertificate, once every thread can do it. */
+  async renewCertificate(): Promise<void> {
+    for (const thread of this.threads) thread.renewCertificate();
+    const apps = await this.apps();
+    this.threads[0]!.post({ apps });
+  }
+
+  /** The newest of each thread. */
+  private async apps(): Promise<number[]> {
+    const apps = await Promise.all(this.threads.map(({ app }) => app));
+    if (apps.every((app) => app !== null)) return apps;
+    throw new Error('a thread could not use the files of TLS_CERT_FILE and TLS_KEY_FILE');
   }
 
   /** Accepts no new connections. Resolves when every request has been answered. */
@@ -158,14 +172,14 @@ export class EdgeThreads {
   private start(index: number): EdgeThread {
     const { gateway, threads, task } = this.options;
     const { engine } = gateway.sequencer;
-    const { trustProxy, cookieSecure, siteOrigins } = gateway.config;
+    const { tls, trustProxy, cookieSecure, siteOrigins } = gateway.config;
     const { connections, unsent, stream } = task;
     const all: EdgeTask = {
       ...task,
       index,
       rows: threads,
       symbols: Array.from({ length: engine.assetCount }, (_, asset) => engine.assetSymbol(asset)),
-      config: { trustProxy, cookieSecure, siteOrigins },
+      config: { tls, trustProxy, cookieSecure, siteOrigins },
       connections: { ...connections, perAddress: share(connections.perAddress, threads) },
       unsent: {
         ...unsent,
@@ -205,12 +219,12 @@ interface EdgeThreadOptions {
 
 /** The thread of one edge, as the core has it. */
 class EdgeThread {
-  /** Resolves to the thread's app once it has started. */
-  readonly app: Promise<number>;
+  /** Resolves to the thread's newest app once it is made; null: it could make none. */
+  app: Promise<number | null>;
   readonly ended: Promise<void>;
   private readonly worker: Worker;
   private readonly link: RingLink;
-  private started: (app: number) => void = () => {};
+  private hasApp: (app: number | null) => void = () => {};
   private listening: (port: number | null) => void = () => {};
   private done: () => void = () => {};
 
@@ -241,7 +255,7 @@ class EdgeThread {
       onChange: () => {},
       isCongested: () => this.link.waitingBytes > task.unsent.bytes,
     });
-    this.app = new Promise((resolve) => (this.started = resolve));
+    this.app = this.nextApp();
     this.worker = new Worker(THREAD, { workerData: task });
     this.worker.on('message', (message: FromEdgeThread) => this.receive(message));
     this.worker.on('error', failed);
@@ -251,6 +265,7 @@ class EdgeThread {
         Atomics.store(new Int32Array(task.end), 0, 1);
         failed(new Error(`the thread of edge ${task.index} ended with ${code}`));
         // Nobody waits for it any more.
+        this.hasApp(null);
         for (const done of [this.done, resolve]) done();
       }),
     );
@@ -258,6 +273,15 @@ class EdgeThread {
 
   post(message: ToEdgeThread): void {
     this.worker.postMessage(message);
+  }
+
+  renewCertificate(): void {
+    this.app = this.nextApp();
+    this.post('renewCertificate');
+  }
+
+  private nextApp(): Promise<number | null> {
+    return new Promise((resolve) => (this.hasApp = resolve));
   }
 
   /** Blocks this thread until that one has ended, or for `timeoutMs`. */
@@ -295,7 +319,7 @@ class EdgeThread {
     else if ('failure' in message) {
       const problem = `the thread of edge ${this.task.index} failed: ${message.failure}`;
       this.options.failed(new Error(problem));
-    } else if ('app' in message) this.started(message.app);
+    } else if ('app' in message) this.hasApp(message.app);
     else if ('answers' in message) this.count(message.answers);
     else this.listening(message.port);
   }

@@ -13,7 +13,7 @@ export interface EdgeTask {
   rows: number;
   /** The symbols of the assets, in the order of their numbers. */
   symbols: readonly string[];
-  config: Pick<GatewayConfig, 'trustProxy' | 'cookieSecure' | 'siteOrigins'>;
+  config: Pick<GatewayConfig, 'tls' | 'trustProxy' | 'cookieSecure' | 'siteOrigins'>;
   /** Whether operators have an address of their own, so that the metrics are only there. */
   hasOperations: boolean;
   connections: ConnectionLimits;
@@ -35,6 +35,10 @@ export type ToEdgeThread =
   | 'wake'
   /** Accept connections and hand them out to the threads with these apps. */
   | { host: string; port: number; apps: number[] }
+  /** Make an app with the certificate that is in the files now. */
+  | 'renewCertificate'
+  /** Hand out to these apps from now on. */
+  | { apps: number[] }
   /** Accept no connections any more, and refuse what is not complete. */
   | 'drain'
   /** Say when no client reads an answer any more. */
@@ -50,8 +54,8 @@ export type OwnAnswers = readonly (readonly [route: string, status: number, coun
 
 export type FromEdgeThread =
   | 'wake'
-  /** The app of this thread. */
-  | { app: number }
+  /** The newest app of this thread; null: it could make none. */
+  | { app: number | null }
   /** null: the address is not available. */
   | { port: number | null }
   | { answers: OwnAnswers }

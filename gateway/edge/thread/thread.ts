@@ -10,9 +10,9 @@ import { serveDownloads } from '../../downloads/serve.js';
 import type { AddressKey } from '../../fair-use/addresses.js';
 import { ConnectionCap } from '../../fair-use/connections.js';
 import { FairUse } from '../../fair-use/fair-use.js';
+import { Acceptor, handingOut } from '../../http/acceptor.js';
 import { UnsentAnswers } from '../../http/answers/unsent-answers.js';
 import type { Serving } from '../../http/gateway.js';
-import { Router } from '../../http/router.js';
 import { HttpServer } from '../../http/server.js';
 import { createLog } from '../../observe/log.js';
 import { routesOf } from '../../resources/routes.js';
@@ -42,7 +42,7 @@ class EdgeThread {
   private readonly known = new Set<AddressKey>();
   private readonly teller: NodeJS.Timeout;
   /** Accepts connections for all threads; null: another one does. */
-  private acceptor: Router | null = null;
+  private acceptor: Acceptor | null = null;
   private isStopping = false;
   private isClosed = false;
 
@@ -90,7 +90,10 @@ class EdgeThread {
   }
 
   receive(message: ToEdgeThread): void {
-    if (typeof message === 'object') void this.listen(message);
+    if (typeof message === 'object') {
+      if ('host' in message) void this.listen(message);
+      else this.acceptor?.handOut(message.apps);
+    } else if (message === 'renewCertificate') send({ app: this.renewCertificate() });
     else if (message === 'wake') this.link.woken();
     else if (message === 'drain') void this.drain();
     else if (message === 'settle') void this.settle();
@@ -130,15 +133,23 @@ class EdgeThread {
   /** Once for all threads. */
   private async listen(where: { host: string; port: number; apps: number[] }): Promise<void> {
     const { host, port, apps } = where;
-    this.acceptor = new Router(this.task.config.trustProxy, () => {});
+    this.acceptor = new Acceptor(handingOut(this.task.config.tls !== null));
     this.acceptor.handOut(apps);
     const listening = this.acceptor.listen(host, port);
     send({ port: await listening.catch(() => null) });
   }
 
+  private renewCertificate(): number | null {
+    try {
+      return this.server.renewCertificate();
+    } catch {
+      return null;
+    }
+  }
+
   private async drain(): Promise<void> {
     this.isStopping = true;
-    this.acceptor?.stopListening();
+    this.acceptor?.close();
     await this.server.drain();
     this.tell();
     send('drained');

@@ -11,10 +11,11 @@ import { WebSocket } from 'ws';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Api, buy } from '../../../gateway/client/index.js';
 import { listSnapshots, type SnapshotName } from '../../../persistence/recovery/snapshot/folder.js';
+import { FIRST, SECOND, writeCertificate } from '../../support/certificates.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
 import { type ChildServer, Exchanges } from '../../support/programs.js';
-import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
+import { ApiClient, PASSWORD, type Trader } from '../../support/server.js';
 import { activeMarket } from '../../trials/disk/scenario.js';
 import { sendRaw } from '../http/smuggling-cases.js';
 import { StreamClient } from '../stream/support.js';
@@ -261,6 +262,29 @@ test('the key of gateways is replaced while they run, and the old one is refused
   expect(status).toBe(403);
 });
 
+test('a replica and a standby have TLS, and take another certificate', async () => {
+  const { certFile, keyFile: tlsKeyFile } = writeCertificate(work, FIRST);
+  const tls = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: tlsKeyFile };
+  const replica = spawn({ ROLE: 'replica', ...tls });
+  const waiting = await standBy(join(work, 'standby-with-tls'), tls);
+  const api = await replica.listening({ ca: [FIRST.cert] });
+  const { token } = await register(api);
+  expect((await api.get('/auth/session', token)).status).toBe(200);
+  const ofStandby = new ApiClient(`https://127.0.0.1:${waitingPorts(waiting).port}`, {
+    ca: [FIRST.cert],
+  });
+  expect((await ofStandby.get('/health')).status).toBe(200);
+  writeCertificate(work, SECOND);
+  replica.child.kill('SIGHUP');
+  await eventually(() => replica.stderr.includes('the certificate that was read again'));
+  const renewed = new ApiClient(api.url, { ca: [SECOND.cert] });
+  expect((await renewed.get('/time')).status).toBe(200);
+  expect((await api.get('/time')).status).toBe(200);
+  for (const client of [api, ofStandby, renewed]) await client.close();
+  for (const server of [replica, waiting]) expect(await server.stop()).toBe(0);
+  servers.splice(-2);
+}, 60_000);
+
 test('a stream moves to the other gateway, and takes orders at both', async () => {
   const cyd = await register(first);
   const marketId = await activeMarket(first);
@@ -352,9 +376,9 @@ function waitingPorts({ stderr }: ChildServer): { port: number; operationsPort: 
   return JSON.parse(line!);
 }
 
-async function standBy(folder: string): Promise<ChildServer> {
+async function standBy(folder: string, variables = {}): Promise<ChildServer> {
   const ports = { REPLICAS_PORT: '0', OPERATIONS_PORT: '0' };
-  const server = spawn({ ROLE: 'standby', DATA_FOLDER: folder, ...ports });
+  const server = spawn({ ROLE: 'standby', DATA_FOLDER: folder, ...ports, ...variables });
   await eventually(() => {
     expect(server.child.exitCode, server.stderr).toBeNull();
     return server.stderr.includes('the engine is warm');
