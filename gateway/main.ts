@@ -1,7 +1,8 @@
 /**
  * The program: reads the environment, starts the exchange, prints how to make a first trade, stops
- * cleanly on SIGTERM or SIGINT, and reads keys, secrets and the certificate again on SIGHUP. The only file that
- * reads the environment. Logs go to standard error, text for people to standard output.
+ * cleanly on SIGTERM or SIGINT, and reads keys, secrets and the certificate again on SIGHUP. The
+ * only file that reads the environment. Logs go to standard error, text for people to standard
+ * output.
  */
 import '../persistence/compiler-flags.js';
 import { Command } from 'commander';
@@ -123,7 +124,7 @@ function onHangUp(stop: () => void, again: () => void): void {
   process.on('SIGHUP', process.stdin.isTTY ? stop : again);
 }
 
-/** Wrong files change nothing: what is in force stays. One that is wrong does not stop the others. */
+/** Wrong files change nothing: what is in force stays. Keys and the certificate are read apart. */
 async function reload(exchange: Running, { tls }: Config, log: Log): Promise<void> {
   await reloadKeys(exchange, log);
   if (tls === null) return;

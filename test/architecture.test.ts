@@ -182,12 +182,12 @@ describe('the environment', () => {
   });
 });
 
-test('only gateway/http/router.ts imports uWebSockets.js at run time; other files import its types', () => {
+test('only gateway/http/acceptor.ts imports uWebSockets.js at run time; other files import its types', () => {
   const users = all.filter(
     ({ folder, text }) =>
       folder === 'gateway' && /^import (?!type )[^;]*from 'uWebSockets\.js'/m.test(text),
   );
-  expect(users.map((source) => source.path)).toEqual(['gateway/http/router.ts']);
+  expect(users.map((source) => source.path)).toEqual(['gateway/http/acceptor.ts']);
 });
 
 describe('the client', () => {

@@ -75,7 +75,7 @@ export class ExchangeUnderLoad {
   marketId = '';
 
   private constructor(private readonly process: ExchangeProcess) {
-    this.client = new Client({ port: this.port });
+    this.client = new Client({ port: this.port, isSecure: process.isSecure });
   }
 
   static async start(
@@ -95,6 +95,10 @@ export class ExchangeUnderLoad {
 
   get port(): number {
     return this.process.port;
+  }
+
+  get isSecure(): boolean {
+    return this.process.isSecure;
   }
 
   get pid(): number {

@@ -51,6 +51,11 @@ export class ExchangeProcess {
     return this.child.pid!;
   }
 
+  /** Whether it serves HTTPS. */
+  get isSecure(): boolean {
+    return 'TLS_CERT_FILE' in this.options.environment;
+  }
+
   get dataFolder(): string {
     return this.options.environment.DATA_FOLDER;
   }
@@ -100,7 +105,7 @@ function spawnExchange(options: StartOptions) {
 async function portFromOutput(child: ChildProcess): Promise<number | null> {
   try {
     for await (const line of createInterface({ input: child.stdout! })) {
-      const found = /^The exchange is open at http:\/\/\S+:(\d+)\//.exec(line);
+      const found = /^The exchange is open at https?:\/\/\S+:(\d+)\//.exec(line);
       if (found !== null) return Number(found[1]);
     }
     return null;

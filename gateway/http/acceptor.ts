@@ -40,7 +40,7 @@ export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
   }
 }
 
-/** An app that can only hand out. It shows no certificate, but must be of the kind of the others. */
+/** An app that only hands out. It has no certificate, but must be of the others' kind. */
 export function handingOut(isSecure: boolean): uWS.TemplatedApp {
   return isSecure ? uWS.SSLApp({}) : uWS.App();
 }

@@ -1,6 +1,5 @@
 /** Addresses as URLs and operators write them. */
 import { isIPv4 } from 'node:net';
-import type { TlsFiles } from './acceptor.js';
 
 /** Those that mean every address of this machine: from another one, nobody can connect to them. */
 const ANY = ['0.0.0.0', '::'];
@@ -14,7 +13,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
-export function schemeOf(tls: TlsFiles | null): string {
+export function schemeOf(tls: object | null): string {
   return tls === null ? 'http' : 'https';
 }
 

@@ -1,12 +1,13 @@
 /**
- * What edges in threads take off the trading thread: its CPU time for a durable buy, with all
- * connections in it and with two threads that have them. Two exchanges, in alternating rounds. How
+ * The trading thread's CPU time for a durable buy: with all connections in it, with the same over
+ * TLS, and with two edges in threads that have them. Three exchanges, in alternating rounds. How
  * many buys a second that allows can only be seen where every thread has a core.
  */
-
+import { inFolder } from '../../measure/machine.js';
 import { percent, type Section, tableOf } from '../../measure/report.js';
 import { median } from '../../measure/samples.js';
 import { type ThreadCpu, threadCpu, totalMs, usedBetween } from '../../measure/thread-cpu.js';
+import { FIRST, writeCertificate } from '../certificates.js';
 import {
   type BenchOptions,
   type ExchangeUnderLoad,
@@ -37,6 +38,16 @@ interface Measured {
 }
 
 export function benchEdges(options: BenchOptions): Promise<Section> {
+  return inFolder(options.parent, (folder) => {
+    const { certFile, keyFile } = writeCertificate(folder, FIRST);
+    const variables = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
+    return withExchange({ ...options, profileFolder: null, variables }, (secure) =>
+      benchBeside(secure, options),
+    );
+  });
+}
+
+function benchBeside(secure: ExchangeUnderLoad, options: BenchOptions): Promise<Section> {
   const without = { ...options, profileFolder: null };
   const variables = { EDGE_THREADS: `${THREADS}` };
   return withExchange(without, (plain, started) =>
@@ -44,17 +55,18 @@ export function benchEdges(options: BenchOptions): Promise<Section> {
       const generator = started(new LoadGenerator());
       const measured: Measured[] = [];
       for (const loadOf of [buys, batches]) {
-        const pair: Measured[] = [];
+        const compared: Measured[] = [];
         for (const [exchange, where] of [
           [plain, 'connections in the trading thread'],
+          [secure, 'the same over TLS'],
           [threaded, `${THREADS} edges in threads`],
         ] as const) {
           const load = await loadOf(exchange);
-          pair.push({ name: `${load.name}, ${where}`, exchange, load, rounds: [] });
+          compared.push({ name: `${load.name}, ${where}`, exchange, load, rounds: [] });
         }
         for (let round = 0; round < ROUNDS; round++)
-          for (const each of pair) await run(each, generator, options.seconds, round === 0);
-        measured.push(...pair);
+          for (const each of compared) await run(each, generator, options.seconds, round === 0);
+        measured.push(...compared);
       }
       return report(measured, options);
     }),
@@ -67,13 +79,14 @@ async function run(
   seconds: number,
   isFirst: boolean,
 ): Promise<void> {
-  const { port, pid } = exchange;
+  const { port, pid, isSecure } = exchange;
   const warmUpMs = isFirst ? FIRST_WARM_UP_MS : WARM_UP_MS;
   const timing = { connections: CONNECTIONS, warmUpMs, measureMs: seconds * 1_000 };
   const before = threadCpu(pid);
   const result = await generator.run({
     pace: { kind: 'closed' },
     port,
+    isSecure,
     requests: load.requests,
     ...timing,
   });
@@ -92,11 +105,11 @@ function microsOf({ rounds }: Measured, used: (cpu: ThreadCpu) => number): numbe
 function report(measured: readonly Measured[], options: BenchOptions): Section {
   const main = (each: Measured) => microsOf(each, (cpu) => totalMs(cpu.main));
   const workers = (each: Measured) => microsOf(each, (cpu) => totalMs(cpu.workers));
-  const [plain, threaded] = measured as [Measured, Measured];
+  const [plain, secure, threaded] = measured as [Measured, Measured, Measured];
   return {
     name: 'edge',
     notes: [
-      `Two exchanges, one with EDGE_THREADS=${THREADS}, in ${ROUNDS} alternating rounds of ${options.seconds} s, ${CONNECTIONS} connections, one request outstanding on each. CPU time per request: the median of the rounds, warm-up included, on Linux. On a machine with fewer cores than threads the rates say nothing about more cores.`,
+      `Three exchanges, one with TLS (a certificate on P-256), one with EDGE_THREADS=${THREADS}, in ${ROUNDS} alternating rounds of ${options.seconds} s, ${CONNECTIONS} connections, one request outstanding on each. CPU time per request: the median of the rounds, warm-up included, on Linux. On a machine with fewer cores than threads the rates say nothing about more cores.`,
       LIMITS_NOTE,
     ],
     tables: [
@@ -121,6 +134,7 @@ function report(measured: readonly Measured[], options: BenchOptions): Section {
     ],
     figures: {
       mainMicrosPerBuy: main(plain),
+      mainMicrosPerBuyWithTls: main(secure),
       mainMicrosPerBuyWithEdges: main(threaded),
       mainShareWithEdges: main(threaded) / main(plain),
       edgesMicrosPerBuy: workers(threaded) - workers(plain),

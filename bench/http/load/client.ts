@@ -21,8 +21,8 @@ export class Client {
   private readonly connection: HttpConnection;
 
   /** Connects with the first request. */
-  constructor({ port }: { port: number }) {
-    this.connection = new HttpConnection(port);
+  constructor({ port, isSecure = false }: { port: number; isSecure?: boolean }) {
+    this.connection = new HttpConnection(port, { isSecure });
   }
 
   /** @throws ConnectionLost */

@@ -7,6 +7,7 @@
  * connection is then free again; if it was closed, the next request opens it.
  */
 import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
 import { AnswerReader, HOST, type HttpAnswer } from './messages.js';
 
 /** null: the connection ended before the answer was complete. */
@@ -15,6 +16,8 @@ export type Settled = (answer: HttpAnswer | null) => void;
 export interface ConnectionOptions {
   /** False: bodies are counted, not kept. True by default. */
   keepsBodies?: boolean;
+  /** Whether it is encrypted; any certificate will do. False by default. */
+  isSecure?: boolean;
   /**
    * Called when the server ends the connection, even a free one, or sends a malformed answer.
    * Without it, an outstanding request is settled with null, and a malformed answer is thrown.
@@ -41,7 +44,8 @@ export class HttpConnection {
   open(): Promise<void> {
     this.socket ??= this.connect();
     const { socket } = this;
-    return new Promise((resolve) => socket.once('connect', () => resolve()));
+    const event = this.options.isSecure ? 'secureConnect' : 'connect';
+    return new Promise((resolve) => socket.once(event, () => resolve()));
   }
 
   send(request: Uint8Array, settled: Settled): void {
@@ -53,7 +57,9 @@ export class HttpConnection {
 
   /** Resets the connection, as a client that crashes does. */
   hangUp(): void {
-    this.socket?.resetAndDestroy();
+    // Node.js resets no TLS socket.
+    if (this.options.isSecure) this.socket?.destroy();
+    else this.socket?.resetAndDestroy();
     this.ended(null);
   }
 
@@ -64,7 +70,10 @@ export class HttpConnection {
       return true;
     };
     const onread = { buffer: readBuffer, callback };
-    const socket = connect({ host: HOST, port, noDelay: true, onread });
+    const place = { host: HOST, port, noDelay: true, onread };
+    const socket = this.options.isSecure
+      ? connectSecurely({ ...place, rejectUnauthorized: false })
+      : connect(place);
     // Events of a socket that was dropped do not concern the one that replaced it.
     const ended = (error: Error) => {
       if (this.socket === socket) this.ended(error);

@@ -11,6 +11,8 @@ export interface LoadOptions {
   pace: LoadPace;
   port: number;
   connections: number;
+  /** Whether the connections are encrypted. */
+  isSecure?: boolean;
   /** Sent in turn by all connections together. */
   requests: readonly Uint8Array[];
   /** Requests answered (closed) or due (open) in this time are in neither latencies nor rate. */
@@ -56,7 +58,7 @@ class PrebuiltLoad extends PacedLoad<Sending> {
   private readonly byStatus: Record<string, number> = {};
 
   constructor(private readonly options: LoadOptions) {
-    super(options.port, options.connections, true);
+    super(options.port, options.connections, true, options.isSecure);
   }
 
   async measure(): Promise<LoadResult> {

@@ -46,11 +46,11 @@ export abstract class PacedLoad<Request extends { bytes: Uint8Array }> {
   });
 
   /** `isStrict`: a lost connection or a malformed answer fails the load. Bodies are not kept. */
-  constructor(port: number, connections: number, isStrict: boolean) {
+  constructor(port: number, connections: number, isStrict: boolean, isSecure = false) {
     this.failure.catch(() => {});
     const onFailure = (error: Error) => this.fail(error);
     const options = isStrict ? { keepsBodies: false, onFailure } : {};
-    const connection = () => new HttpConnection(port, options);
+    const connection = () => new HttpConnection(port, { ...options, isSecure });
     this.connections = Array.from({ length: connections }, connection);
     this.free = [...this.connections];
   }

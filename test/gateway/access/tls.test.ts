@@ -1,4 +1,4 @@
-/** TLS in the program: what clients see, the certificate's replacement, and files that are wrong. */
+/** TLS in the program: what clients see, another certificate, and files that are wrong. */
 import { createHash, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import {
   FIRST,
   SECOND,
   writeCertificate,
-} from '../../support/certificates.js';
+} from '../../../bench/http/certificates.js';
 import { eventually } from '../../support/eventually.js';
 import { ChildServer } from '../../support/programs.js';
 import { type ApiClient, PASSWORD } from '../../support/server.js';

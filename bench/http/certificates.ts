@@ -1,6 +1,6 @@
 /**
  * Certificates for 127.0.0.1 and localhost, as an operator has them: made with `openssl req -x509`
- * for tests alone, valid until 2125. That of `EXPIRED` was valid in 2024.
+ * for tests and benchmarks alone, valid until 2125. That of `EXPIRED` was valid in 2024.
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
