@@ -54,8 +54,8 @@ function withoutSecret(folder: string, backup: Examined | null): string[] {
   if (existsSync(path)) return [];
   return [
     `There is no ${SECRET_FILE}: without SESSION_SECRET_FILE, a start makes a new one, and all sessions`,
-    'and named tokens end. If a backup has one, and no commands were left out here (restore --at,',
-    'repair), put it back first:',
+    'and named tokens end. If a backup has one, and no commands were left out here (restore --at),',
+    'put it back first:',
     `  cp -p ${join(backup?.folder ?? '<the backup>', SECRET_FILE)} ${path}`,
   ];
 }
@@ -146,7 +146,7 @@ interface Step {
   isInPlace: boolean;
 }
 
-/** That with most commands first; of those with as many, that in place, and a repair last. */
+/** That with most commands first; of those with as many, that in place, and a beginning last. */
 function stepsFor({ data, backup, archive, restored }: Places): Step[] {
   const { folder, accepted, asWhole, good, firstSequence, goodAfterBackup } = data;
   const from = archiveOption(archive);
@@ -176,8 +176,8 @@ function stepsFor({ data, backup, archive, restored }: Places): Step[] {
   const isUnknown = asWhole instanceof MixedSegments && goodAfterBackup === null;
   const isWhole = steps.some(({ isInPlace }) => isInPlace);
   if (good > 0 && firstSequence === 1 && !isUnknown && !isWhole) {
-    const repair = `npm run replay -- --data ${folder}${from} repair --truncate-after ${good} --to ${NEW}`;
-    const commands = [`${repair}   # without the session secret: every user signs in again`];
+    const beginning = `npm run restore -- --data ${folder}${from} --at ${good} --to ${NEW}`;
+    const commands = [`${beginning}   # without the session secret: every user signs in again`];
     steps.push({ keeps: good, commands, isInPlace: false });
   }
   return steps.sort((a, b) => b.keeps - a.keeps);

@@ -5,9 +5,10 @@
  * was durable when the backup began or later. A backup into a folder that has one of the same
  * exchange adds what is missing; one of another exchange is refused.
  */
-
+import { join } from 'node:path';
 import { JournalError, JournalNotWritten } from '../../journal/errors.js';
-import type { JournalPosition } from '../../journal/format.js';
+import { HEAD_FILE, type JournalPosition } from '../../journal/format.js';
+import { readMark } from '../../journal/head-mark.js';
 import type { Journal } from '../../journal/journal.js';
 import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
@@ -37,7 +38,6 @@ interface FolderCopy {
   to: string;
   /** Has the segments that `from` lacks; null: it is whole. */
   archive?: string | null;
-  copied?: (sequence: number) => void;
 }
 
 export interface CopyReport {
@@ -51,6 +51,8 @@ export interface CopyReport {
    * again, and a token of a user who was left out must not be that of the next one with the id.
    */
   isWhole: boolean;
+  /** Commands after it that had been acknowledged, by journal.head; null: it does not say. */
+  lost: number | null;
   /** What is wrong with the original, of which the copy has all that is whole; null: nothing. */
   damage: JournalError | null;
 }
@@ -60,7 +62,7 @@ export interface CopyReport {
  * @throws OperationRefused, or JournalError if the copy is damaged, or it is new and `from` is.
  */
 export async function backup(request: FolderCopy): Promise<CopyReport> {
-  const { from, to, archive, copied } = request;
+  const { from, to, archive } = request;
   mustBeNewOrCopy(to);
   mustHaveGoodSecret(from);
   const before = listSegments(to).length === 0 ? null : await endOf(to);
@@ -68,7 +70,7 @@ export async function backup(request: FolderCopy): Promise<CopyReport> {
     await checkFolder(from);
     return await reading(from, archive, async (reader) => {
       const { sequence } = await reader.end();
-      return copyFolder({ from, to, upTo: { sequence }, endSequence: sequence, reader, copied });
+      return copyFolder({ from, to, upTo: { sequence }, endSequence: sequence, reader });
     });
   } catch (error) {
     if (before === null || !isDamage(error)) throw error;
@@ -88,58 +90,40 @@ async function endOf(folder: string): Promise<JournalPosition> {
 }
 
 async function addWhole(
-  { from, to, archive, copied }: FolderCopy,
+  { from, to, archive }: FolderCopy,
   { sequence: before }: JournalPosition,
   damage: JournalError,
 ): Promise<CopyReport> {
-  const all = { from, to, upTo: null, endSequence: Number.POSITIVE_INFINITY, copied };
+  const all = { from, to, upTo: null, endSequence: Number.POSITIVE_INFINITY };
   try {
     await reading(from, archive, (reader) => copyFolder({ ...all, reader }));
   } catch (error) {
     // Where the copy ends is not in what can be read: there is nothing to add.
     if (!isDamage(error) && !(error instanceof OperationRefused)) throw error;
   }
-  return { before, end: await endOf(to), snapshotSequence: 0, isWhole: true, damage };
+  return { before, end: await endOf(to), snapshotSequence: 0, isWhole: true, lost: 0, damage };
 }
 
 /**
- * Copies a folder into a new one, up to a sequence or a time; null: all of it.
- * @param request.orEarlier a journal that ends before that is copied to its end.
- * @throws OperationRefused, or JournalError if the journal is damaged before that.
+ * Copies a folder into a new one, up to a sequence or a time; null: all of it. What comes after the
+ * point may be damaged or lost.
+ * @param request.orEarlier a journal that ends before the point is copied to its end.
+ * @throws OperationRefused, or JournalError if the journal is damaged before the point.
  */
 export async function restore(
   request: FolderCopy & { at: CopyEnd; orEarlier: boolean },
 ): Promise<CopyReport> {
-  const { from, to, at, archive, orEarlier, copied } = request;
+  const { from, to, at, archive, orEarlier } = request;
   await checkFolder(from);
   mustBeNew(to);
   return reading(from, archive, async (reader) => {
-    const { sequence } = await reader.end();
-    if (!orEarlier) await mustReach(reader, at, sequence);
-    return copyFolder({ from, to, upTo: at, endSequence: sequence, reader, copied });
-  });
-}
-
-/**
- * Copies the good beginning of a journal, whatever comes after it, into a new folder.
- * @throws OperationRefused when the journal ends earlier, JournalError if it is damaged before.
- */
-export async function repair(request: FolderCopy & { after: number }): Promise<CopyReport> {
-  const { from, to, after, archive, copied } = request;
-  await checkFolder(from);
-  mustBeNew(to);
-  return reading(from, archive, (reader) => {
-    const upTo = { sequence: after };
-    // What comes after is lost, and it is not known how much that was.
-    const endSequence = Number.POSITIVE_INFINITY;
-    return orNothing(to, async () => {
-      const report = await copyFolder({ from, to, upTo, endSequence, reader, copied });
-      const { sequence } = report.end;
-      if (sequence >= after) return report;
-      throw new OperationRefused(
-        `the journal ends at sequence ${sequence}, before ${after}. Nothing was changed`,
-      );
+    const end = await reader.end().catch((error: unknown) => {
+      if (at === null || !isDamage(error)) throw error;
+      return null;
     });
+    if (end !== null && !orEarlier) await mustReach(reader, at, end.sequence);
+    const endSequence = end?.sequence ?? Number.POSITIVE_INFINITY;
+    return copyFolder({ from, to, upTo: at, endSequence, reader });
   });
 }
 
@@ -172,7 +156,6 @@ interface CopyRequest {
   /** Where the original ends, as far as the copy is concerned. */
   endSequence: number;
   reader: JournalReader;
-  copied: ((sequence: number) => void) | undefined;
 }
 
 async function copyFolder(request: CopyRequest): Promise<CopyReport> {
@@ -183,7 +166,7 @@ async function copyFolder(request: CopyRequest): Promise<CopyReport> {
 }
 
 async function copyInto(request: CopyRequest): Promise<CopyReport> {
-  const { from, to, upTo, endSequence, reader, copied } = request;
+  const { from, to, upTo, endSequence, reader } = request;
   const target = await openCopy(to);
   const before = target.end.sequence;
   try {
@@ -193,7 +176,6 @@ async function copyInto(request: CopyRequest): Promise<CopyReport> {
       target,
       upTo,
       engineAt: (sequence) => startAt(from, reader, sequence),
-      ...(copied === undefined ? {} : { copied }),
     });
   } catch (error) {
     throw error instanceof JournalNotWritten ? notCopied(to, error) : error;
@@ -204,7 +186,10 @@ async function copyInto(request: CopyRequest): Promise<CopyReport> {
   if (isWhole) await copySecret(from, to);
   const snapshotSequence = await copySnapshot(from, to);
   await finishCopy(to);
-  return { before, end: target.end, snapshotSequence, isWhole, damage: null };
+  const { end } = target;
+  const mark = readMark(join(from, HEAD_FILE));
+  const lost = mark.state === 'read' ? Math.max(0, mark.mark.sequence - end.sequence) : null;
+  return { before, end, snapshotSequence, isWhole, lost, damage: null };
 }
 
 /** The message of an exchange that trades would be of no use. */

@@ -104,7 +104,7 @@ interface RestoreOptions {
 function addRestore(program: Command, say: Say): void {
   program
     .command('restore')
-    .description('copy a backup into a new folder, up to a sequence or a time')
+    .description('copy a backup, or the good beginning of a damaged folder, into a new one')
     .requiredOption('--data <folder>', 'the backup, or any data folder')
     .requiredOption('--to <folder>', 'a new folder')
     .option('--at <point>', 'the last sequence, or time (default: the end)', pointOf)
@@ -257,8 +257,8 @@ function pointOf(text: string): CopyEnd {
 }
 
 const NO_SECRET =
-  'What comes after that was left out, and so was the session secret: every user signs in again, ' +
-  'because the exchange will give out ids again that others had.';
+  'The session secret was left out: every user signs in again, because the exchange will give out ' +
+  'ids again that others had.';
 
 const SECRET_STAYS =
   'The session secret that it had stays in it: users stay signed in. The exchange will give out ids ' +
@@ -267,7 +267,7 @@ const SECRET_STAYS =
   `${SECRET_FILE}: every user then signs in again.`;
 
 function reportText(what: string, report: CopyReport): string {
-  const { before, end, snapshotSequence, isWhole } = report;
+  const { before, end, snapshotSequence, isWhole, lost } = report;
   const { sequence, digest } = end;
   const snapshot =
     snapshotSequence === 0
@@ -275,6 +275,6 @@ function reportText(what: string, report: CopyReport): string {
       : `It has the snapshot of sequence ${snapshotSequence}.`;
   return (
     `${what} up to sequence ${sequence}, digest ${digest ?? 'none'}: ` +
-    `${sequence - before} commands were copied. ${snapshot}${isWhole ? '' : ` ${NO_SECRET}`}`
+    `${sequence - before} commands were copied. ${snapshot}${isWhole ? '' : ` It lacks ${lost ?? 'an unknown number of'} later commands that had been acknowledged. ${NO_SECRET}`}`
   );
 }

@@ -24,8 +24,6 @@ interface CopyRequest {
   upTo?: CopyEnd;
   /** Starts a replay at or before a position of the source. For an end within a batch. */
   engineAt: (sequence: number) => Promise<StartingPoint>;
-  /** Called after each batch. */
-  copied?: (sequence: number) => void;
 }
 
 /**
@@ -33,19 +31,17 @@ interface CopyRequest {
  * @throws JournalError when the source is damaged before the copy's end.
  */
 export async function copyJournal(request: CopyRequest): Promise<JournalPosition> {
-  const { source, target, upTo = null, copied } = request;
+  const { source, target, upTo = null } = request;
   for await (const batch of source.batches(target.end)) {
     const count = countUpTo(batch, upTo);
     if (count === 0) break;
     if (count < batch.lastSequence - batch.firstSequence + 1) {
       await append(target, await beginningOf(batch, count, request));
-      copied?.(target.end.sequence);
       break;
     }
     await append(target, batch);
     if (!target.end.hash.equals(batch.hash))
       throw new Error(`the copy has another hash after sequence ${batch.lastSequence}`);
-    copied?.(batch.lastSequence);
     // The next batch may be damaged, and is not needed.
     if (upTo !== null && 'sequence' in upTo && upTo.sequence === batch.lastSequence) break;
   }

@@ -170,7 +170,7 @@ async function readableIn(
   return { ...found, goodAfterBackup: hasEnd ? (more?.lastSequence ?? end.sequence) : null };
 }
 
-/** The last batch that can be read in order, as `repair` and `backup` read. */
+/** The last batch that can be read in order, as `restore` and `backup` read. */
 async function lastAfter(reader: JournalReader, after: JournalPosition) {
   let last: JournalBatch | null = null;
   try {

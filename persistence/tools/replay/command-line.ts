@@ -8,10 +8,8 @@ import { FolderDisturbed } from '../../journal/read-only.js';
 import { programVersion } from '../../storage/program-folder.js';
 import { withArchive } from '../operations/archive.js';
 import { audit } from './commands/audit.js';
-import { compare } from './commands/compare.js';
 import { events } from './commands/events.js';
 import { explain } from './commands/explain.js';
-import { repair } from './commands/repair.js';
 import { state } from './commands/state.js';
 import { verify } from './commands/verify.js';
 import {
@@ -19,7 +17,6 @@ import {
   parseLimit,
   parseMarket,
   parsePoint,
-  parseSequence,
   parseUser,
   UsageError,
 } from './input/arguments.js';
@@ -43,11 +40,10 @@ const market = refusing(parseMarket);
 const limit = refusing(parseLimit);
 
 const HELP = `
-Every command but compare replays the journal from its first entry and verifies
-it on the way. The first damage ends the command with a message that names the
-sequence, and exit status 1. A command that stops early (--at, --to) has
-verified what it read, not what follows. The tool only reads (repair writes to a
-new folder), and the exchange may be running.
+Every command replays the journal from its first entry and verifies it on the
+way. The first damage ends the command with a message that names the sequence,
+and exit status 1. A command that stops early (--at, --to) has verified what it
+read, not what follows. The tool only reads, and the exchange may be running.
 
 Snapshots and history.db are derived from the journal. Only verify reads them,
 so damage in them does not affect the other commands.
@@ -55,8 +51,8 @@ so damage in them does not affect the other commands.
 A point is a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it has an
 offset), or milliseconds since the epoch (1763700300000).
 
-Exit status: 0 no damage, 1 damage was found (compare: a difference), 2 the
-request is invalid or the files cannot be read now.
+Exit status: 0 no damage, 1 damage was found, 2 the request is invalid or the
+files cannot be read now.
 
 Examples:
   npm run replay -- --data data verify
@@ -65,8 +61,6 @@ Examples:
   npm run --silent replay -- --data data events --user u12 --json > u12.ndjson
   npm run replay -- --data data explain --user u12
   npm run replay -- --data data audit --limit 0
-  npm run replay -- compare data backup
-  npm run replay -- --data data repair --truncate-after 1042 --to repaired
 `;
 
 /** Runs the program. `argv` does not include the names of node and the script. */
@@ -109,25 +103,22 @@ function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
 }
 
-type Folderless = Omit<Invocation, 'folder' | 'earlier'>;
-
-/** What the subcommands share. */
-interface Shell {
-  /** Sets the exit status. */
-  end: (status: ExitStatus) => void;
-  /** @param printsRows on the way: then a terminal has no room for the progress bar. */
-  invocation: (json: boolean, printsRows?: boolean) => Invocation;
-  folderless: (json: boolean) => Folderless;
-  /** Runs `work` with the archived segments, and sets the exit status. */
-  reading: (invoked: Invocation, work: (of: Invocation) => Promise<ExitStatus>) => Promise<void>;
-}
+/**
+ * Runs a subcommand on the folder, with the archived segments, and sets the exit status.
+ * @param printsRows on the way: then a terminal has no room for the progress bar.
+ */
+type Run = (
+  json: boolean,
+  work: (of: Invocation) => Promise<ExitStatus>,
+  printsRows?: boolean,
+) => Promise<void>;
 
 function programOf(streams: Streams, output: Output, end: (status: ExitStatus) => void): Command {
   const program = new Command('replay')
     .version(programVersion())
     .description('Inspects the journal of an exchange, after a crash or in a dispute.')
     .usage('--data <folder> <command> [options]')
-    .option('--data <folder>', "the exchange's data folder (not for compare)")
+    .option('--data <folder>', "the exchange's data folder")
     .option('--archive <folder>', 'has the segments that were moved there')
     .addHelpText('after', HELP)
     .showHelpAfterError('(--help shows the usage)')
@@ -137,47 +128,30 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     })
     .exitOverride();
 
-  const dataFolder = (): string => {
-    const { data } = program.opts<{ data?: string }>();
-    if (data === undefined) throw new UsageError("required option '--data <folder>' not specified");
-    return data;
-  };
-  const folderless = (json: boolean, printsRows = false): Folderless => ({
-    archive: program.opts<{ archive?: string }>().archive ?? null,
-    json,
-    output,
-    progress: progressBar(streams.notices, !printsRows || !streams.answers.isTTY),
-  });
-  const invocation = (json: boolean, printsRows = false): Invocation => ({
-    ...folderless(json, printsRows),
-    folder: dataFolder(),
-    earlier: [],
-  });
-  const reading = async (
-    invoked: Invocation,
-    work: (of: Invocation) => Promise<ExitStatus>,
-  ): Promise<void> => {
-    const { folder, archive } = invoked;
+  const run: Run = async (json, work, printsRows = false) => {
+    const { data: folder, archive = null } = program.opts<{ data?: string; archive?: string }>();
+    if (folder === undefined)
+      throw new UsageError("required option '--data <folder>' not specified");
+    const progress = progressBar(streams.notices, !printsRows || !streams.answers.isTTY);
     await checkFolder(folder);
-    await withArchive(folder, archive, async (earlier) => end(await work({ ...invoked, earlier })));
+    await withArchive(folder, archive, async (earlier) =>
+      end(await work({ folder, earlier, json, output, progress })),
+    );
   };
-  const shell = { end, folderless, invocation, reading };
-  addVerify(program, shell);
-  addState(program, shell);
-  addEvents(program, shell);
-  addExplain(program, shell);
-  addAudit(program, shell);
-  addCompare(program, shell);
-  addRepair(program, shell);
+  addVerify(program, run);
+  addState(program, run);
+  addEvents(program, run);
+  addExplain(program, run);
+  addAudit(program, run);
   return program;
 }
 
-function addVerify(program: Command, { invocation, reading }: Shell): void {
+function addVerify(program: Command, run: Run): void {
   program
     .command('verify')
     .description('check that everything in the folder is what the exchange wrote')
     .option('--json', 'print JSON', false)
-    .action(({ json }: { json: boolean }) => reading(invocation(json), verify));
+    .action(({ json }: { json: boolean }) => run(json, verify));
 }
 
 interface StateOptions {
@@ -188,7 +162,7 @@ interface StateOptions {
   json: boolean;
 }
 
-function addState(program: Command, { invocation, reading }: Shell): void {
+function addState(program: Command, run: Run): void {
   program
     .command('state')
     .description('show the whole exchange after a sequence or at a time')
@@ -200,14 +174,8 @@ function addState(program: Command, { invocation, reading }: Shell): void {
     .action(async (options: StateOptions) => {
       const { at = null, user = null, market = null, json } = options;
       const limit = options.limit ?? defaultRows(json);
-      await reading(invocation(json), (of) => state({ ...of, at, userId: user, market, limit }));
+      await run(json, (of) => state({ ...of, at, userId: user, market, limit }));
     });
-}
-
-interface RepairOptions {
-  truncateAfter: number;
-  to: string;
-  json: boolean;
 }
 
 interface EventsOptions {
@@ -218,7 +186,7 @@ interface EventsOptions {
   json: boolean;
 }
 
-function addEvents(program: Command, { invocation, reading }: Shell): void {
+function addEvents(program: Command, run: Run): void {
   program
     .command('events')
     .description('list commands with their results and events')
@@ -231,11 +199,11 @@ function addEvents(program: Command, { invocation, reading }: Shell): void {
       const from = options.from ?? { sequence: 1 };
       const { to = null, user = null, market = null, json } = options;
       const filter = { from, to, userId: user, market };
-      await reading(invocation(json, true), (of) => events({ ...of, ...filter }));
+      await run(json, (of) => events({ ...of, ...filter }), true);
     });
 }
 
-function addExplain(program: Command, { invocation, reading }: Shell): void {
+function addExplain(program: Command, run: Run): void {
   program
     .command('explain')
     .description(
@@ -248,47 +216,19 @@ function addExplain(program: Command, { invocation, reading }: Shell): void {
       false,
     )
     .action(({ user, json }: { user: number; json: boolean }) =>
-      reading(invocation(json, true), (of) => explain({ ...of, userId: user })),
+      run(json, (of) => explain({ ...of, userId: user }), true),
     );
 }
 
-function addAudit(program: Command, { invocation, reading }: Shell): void {
+function addAudit(program: Command, run: Run): void {
   program
     .command('audit')
     .description('check that money is conserved and every market is covered after every batch')
     .option('--limit <rows>', LIMIT_HELP, limit)
     .option('--json', 'print JSON', false)
     .action(({ limit, json }: { limit?: number; json: boolean }) =>
-      reading(invocation(json), (of) => audit({ ...of, limit: limit ?? defaultRows(json) })),
+      run(json, (of) => audit({ ...of, limit: limit ?? defaultRows(json) })),
     );
-}
-
-/** It has two folders, and none in --data. */
-function addCompare(program: Command, { end, folderless }: Shell): void {
-  program
-    .command('compare <a> <b>')
-    .description('find the first command in which two journals differ')
-    .option('--json', 'print JSON', false)
-    .action(async (a: string, b: string, { json }: { json: boolean }) => {
-      end(await compare({ ...folderless(json), folders: [a, b] }));
-    });
-}
-
-function addRepair(program: Command, { end, invocation }: Shell): void {
-  program
-    .command('repair')
-    .description('copy the good beginning of a damaged journal into a new folder')
-    .requiredOption(
-      '--truncate-after <sequence>',
-      'the last sequence that is kept',
-      refusing(parseSequence),
-    )
-    .requiredOption('--to <folder>', 'a new folder')
-    .option('--json', 'print JSON', false)
-    .action(async (options: RepairOptions) => {
-      const { truncateAfter: after, to, json } = options;
-      end(await repair({ ...invocation(json), after, to }));
-    });
 }
 
 /** Makes commander report an invalid value with its option. */

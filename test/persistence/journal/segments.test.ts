@@ -367,7 +367,7 @@ describe('damage', () => {
     expect((await recoveredBy(await mended(folder))).notice).toBeNull();
   });
 
-  it('an older segment that a start does not read: doctor does not advise to repair', async () => {
+  it('an older segment that a start does not read: doctor does not advise to restore', async () => {
     const folder = folders.copy(original);
     const { path } = segmentAt(folder, 2);
     chmodSync(path, 0o600);
@@ -377,7 +377,7 @@ describe('damage', () => {
     const { status, out } = await operate('doctor', '--data', folder);
     expect(status, out).toBe(0);
     expect(out).toContain(`It goes on at sequence ${batches.at(-1)!.lastSequence}`);
-    expect(out).not.toContain('repair --');
+    expect(out).not.toContain('npm run restore');
   });
 
   it('files put back from a backup: a start is refused, and the advice, done literally, loses nothing', async () => {
@@ -476,8 +476,6 @@ describe('an archive', () => {
     expect([whole.status, whole.err]).toEqual([0, '']);
     expect(whole.out).not.toContain('not read');
     expect(whole.out).toContain(`${batches.length} batches`);
-    const same = await replayTool(folder, 'compare', folder, original, '--archive', to);
-    expect([same.status, same.err]).toEqual([0, '']);
 
     // Trading goes on without them.
     const data = await DataFolder.lock({ folder });

@@ -63,11 +63,6 @@ export function parseLimit(text: string): number {
   return Number(text) === 0 ? Number.POSITIVE_INFINITY : Number(text);
 }
 
-export function parseSequence(text: string): number {
-  if (!NUMBER.test(text)) throw new UsageError(`"${text}" is not a sequence (such as 1042)`);
-  return Number(text);
-}
-
 export function unknownUser(userId: number, userCount: number, sequence: number): UsageError {
   const known = userCount === 0 ? 'there are no users yet' : `the users are u1 to u${userCount}`;
   return new UsageError(`there is no user u${userId}: at sequence ${sequence} ${known}`);

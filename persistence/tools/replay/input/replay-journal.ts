@@ -39,8 +39,6 @@ export type ExitStatus = (typeof ExitStatus)[keyof typeof ExitStatus];
 /** The parameters of every subcommand. */
 export interface Invocation {
   folder: string;
-  /** Has the segments that were moved there; null: none is named. */
-  archive: string | null;
   /** Those that the folder lacks, unpacked elsewhere. */
   earlier: readonly Segment[];
   json: boolean;

@@ -1,6 +1,6 @@
 /**
- * Backup while trading, restore to a sequence or a time, repair of a damaged journal, and the first
- * difference of two. Every copy must pass `replay verify` and lead to the state of its time.
+ * Backup while trading, restore to a sequence or a time, also of a damaged journal. Every copy must
+ * pass `replay verify` and lead to the state of its time.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,9 +73,6 @@ describe('a backup', () => {
     expect(await readAll(to)).toEqual(await readAll(original));
     expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
     expect(statSync(join(to, 'session-secret')).mode & 0o777).toBe(0o600);
-    const { out: compared, status } = await replayTool(original, 'compare', original, to);
-    expect(compared).toContain('have the same');
-    expect(status).toBe(0);
   });
 
   it('while the exchange trades has a durable end, and the second one adds what is new', async () => {
@@ -239,9 +236,6 @@ describe('a restore', () => {
     await again.settle();
     await again.sequencer.close();
     await expectVerified(to, 540);
-    const { status, out } = await replayTool(to, 'compare', original, to, '--json');
-    expect(status).toBe(1);
-    expect(JSON.parse(out).difference.sequence).toBe(501);
   });
 
   it('refuses a folder with files, and a point beyond the end', async () => {
@@ -271,7 +265,7 @@ describe('a restore', () => {
   });
 });
 
-describe('a repair', () => {
+describe('a restore of a damaged folder', () => {
   it('keeps the good beginning in a new folder, and never touches the damaged one', async () => {
     const folder = folders.copy(original);
     const bad = (await readAll(original))[30]!.firstSequence;
@@ -279,17 +273,17 @@ describe('a repair', () => {
     const before = traceOf(folder);
     const to = folders.make();
     const keep = bad - 1;
-    const args = ['repair', '--truncate-after', String(keep), '--to', to];
-    const { status, out, err } = await replayTool(folder, ...args);
-    expect([status, err]).toEqual([0, '']);
-    expect(out).toContain(`It lacks ${exchange.engine.sequence - keep} commands`);
+    const restored = (at: number, into: string) =>
+      operate('restore', '--data', folder, '--at', String(at), '--to', into);
+    const out = await good(restored(keep, to));
+    expect(out).toContain(`It lacks ${exchange.engine.sequence - keep} later commands`);
     expect(traceOf(folder)).toEqual(before);
     await expectVerified(to, keep);
     expect(existsSync(join(to, 'session-secret'))).toBe(false);
     const beyond = folders.make();
-    const more = ['repair', '--truncate-after', String(bad), '--to', beyond];
-    const refused = await replayTool(folder, ...more);
+    const refused = await restored(bad, beyond);
     expect(refused.status).toBe(1);
+    expect(existsSync(beyond)).toBe(false);
     expect(refused.err).toContain(`sequence ${bad}`);
   });
 
@@ -298,21 +292,23 @@ describe('a repair', () => {
     const last = (await readAll(original)).at(-3)!.lastSequence;
     await tamper(folder, `DELETE FROM batch WHERE firstSequence > ${last}`);
     const to = folders.make();
-    const args = ['repair', '--truncate-after', String(last), '--to', to];
-    expect((await replayTool(folder, ...args)).status).toBe(0);
+    await good(operate('restore', '--data', folder, '--at', String(last), '--to', to));
     await expectVerified(to, last);
+    const beyond = ['--at', String(last + 1), '--to', folders.make()];
+    const { status, err } = await operate('restore', '--data', folder, ...beyond);
+    expect([status, err]).toEqual([1, expect.stringContaining(`ends at sequence ${last}, but`)]);
   });
 
   it('refuses the folder itself, and a sequence that the journal does not have', async () => {
     const folder = folders.copy(original);
-    const into = ['repair', '--truncate-after', '100', '--to', folder];
-    expect(await replayTool(folder, ...into)).toMatchObject({ status: 2 });
     const to = folders.make();
     mkdirSync(to, { recursive: true });
-    const keeping = (after: string) => ['repair', '--truncate-after', after, '--to', to];
-    expect(await replayTool(folder, ...keeping('999999'))).toMatchObject({ status: 2 });
+    const restored = (at: string, into: string) =>
+      operate('restore', '--data', folder, '--at', at, '--to', into);
+    expect(await restored('100', folder)).toMatchObject({ status: 2 });
+    expect(await restored('999999', to)).toMatchObject({ status: 2 });
     // What fails leaves nothing, so the corrected command works.
-    expect(await replayTool(folder, ...keeping('100'))).toMatchObject({ status: 0 });
+    expect(await restored('100', to)).toMatchObject({ status: 0 });
   });
 });
 
@@ -331,44 +327,4 @@ it.each([
     expect([run.status, run.err]).toEqual([2, expect.stringContaining(why)]);
     expect(existsSync(to)).toBe(false);
   }
-});
-
-describe('compare', () => {
-  it('names the first command that differs', async () => {
-    const folder = folders.make();
-    await good(operate('restore', '--data', original, '--to', folder, '--at', '400'));
-    const rest = await readAll(folder);
-    const other = folders.copy(folder);
-    const pay = async (to: string, amountMicros: number) => {
-      const one = await ReplayExchange.open(to, 'pay');
-      one.nowMs = one.engine.nowMs;
-      one.submit({
-        kind: 'deposit',
-        userId: 1,
-        amountMicros,
-        partner: 'acme',
-        reference: 'the-same',
-      });
-      await one.settle();
-      await one.sequencer.close();
-    };
-    await pay(folder, 1_000_000);
-    await pay(other, 1_400_000);
-    expect(rest.at(-1)!.lastSequence).toBe(400);
-    const { status, out } = await replayTool(folder, 'compare', folder, other);
-    expect(status).toBe(1);
-    expect(out).toContain('differ from sequence 401 on');
-    expect(out).toMatch(/deposit userId u1, amount \$1\.00.*\n.*deposit userId u1, amount \$1\.40/);
-    const json = JSON.parse((await replayTool(folder, 'compare', folder, other, '--json')).out);
-    expect(json).toMatchObject({ same: false, commands: 400, difference: { sequence: 401 } });
-  });
-
-  it('of a journal and its beginning names the first that is missing', async () => {
-    const to = folders.make();
-    await good(operate('restore', '--data', original, '--to', to, '--at', '300'));
-    const { out, status } = await replayTool(to, 'compare', to, original);
-    expect(status).toBe(1);
-    expect(out).toContain('differ from sequence 301 on');
-    expect(out).toContain(`${to}: has ended`);
-  });
 });
