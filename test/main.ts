@@ -20,7 +20,6 @@ const PROGRAMS = {
   mkfifo: 'coreutils',
   nice: 'coreutils',
   prlimit: 'util-linux',
-  ps: 'procps',
 };
 
 function json(path: string) {

@@ -6,7 +6,7 @@
  * Always holds: a standby's settings name one primary, never several. With several it could find an
  * older primary that has come back, and confirm its commits.
  */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   appendFileSync,
   chownSync,
@@ -134,8 +134,8 @@ export class PostgresCluster {
   /** The ids of the node's processes, which are those of a process and its children. */
   processesOf(node: PostgresNode): number[] {
     const main = Number(readFileSync(join(node.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
-    const all = execFileSync('ps', ['-o', 'pid=', '--ppid', `${main}`, '-p', `${main}`]);
-    return all.toString().trim().split(/\s+/).map(Number);
+    const children = readFileSync(`/proc/${main}/task/${main}/children`, 'utf8');
+    return [main, ...children.split(' ').filter(Boolean).map(Number)];
   }
 
   /** Signals the node's every process: SIGSTOP, SIGCONT or SIGKILL. */
