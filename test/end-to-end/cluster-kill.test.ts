@@ -4,19 +4,14 @@
  */
 import { describe, expect, test } from 'vitest';
 import { SEED } from '../support/extent.js';
-import { type Execution, type JournalContent, judge } from '../trials/cluster-kill/judge.js';
-import type { Acknowledgement } from '../trials/cluster-kill/load.js';
+import { type Execution, Executions, judge, NO_PROBLEM } from '../support/load/judge.js';
+import { type Acknowledgement, keyName } from '../support/load/load.js';
 import { killRounds } from '../trials/cluster-kill/run.js';
 
 test('a primary is paused under load: nothing is lost, doubled or led twice', async () => {
   const faults = ['primary paused'];
-  const { lost, doubled, different, twoLeaders, rounds, ...counts } = await killRounds({
-    faults,
-    seed: SEED,
-    report: () => {},
-  });
-  const nothing = { lost: [], doubled: [], different: [], twoLeaders: [] };
-  expect({ lost, doubled, different, twoLeaders }).toEqual(nothing);
+  const { judgement, rounds, counts } = await killRounds({ faults, seed: SEED, report: () => {} });
+  expect(judgement).toEqual(NO_PROBLEM);
   expect(rounds.map(({ fault }) => fault)).toEqual(faults);
   expect(counts.acknowledged).toBeGreaterThan(50);
   expect(counts.retries).toBeGreaterThan(0);
@@ -26,48 +21,57 @@ test('a primary is paused under load: nothing is lost, doubled or led twice', as
 describe('the judge', () => {
   const answer = { status: 200, text: '{}' };
   const acknowledgement = (key: string, sentMs: number): Acknowledgement => ({
-    userId: 1,
-    key,
+    name: keyName(1, key),
     ...answer,
     isReplayed: false,
+    isStale: false,
     sentMs,
     receivedMs: sentMs + 5,
   });
   /** Keys a and b in epoch 1, c in epoch 2. */
-  const content = (changes: Record<string, Partial<Execution>> = {}): JournalContent => {
-    const keys = ['a', 'b', 'c'].map((key, i) => {
-      const execution = { times: 1, sequence: i + 1, answer, ...changes[key] };
-      return [`key ${key} of u1`, execution] as const;
-    });
-    const rows = [
-      { lastSequence: 2, epoch: 1 },
-      { lastSequence: 3, epoch: 2 },
-    ];
-    return { commands: 3, executions: new Map(keys), rows };
+  const rows = [
+    { lastSequence: 2, epoch: 1 },
+    { lastSequence: 3, epoch: 2 },
+  ];
+  const judged = (
+    acknowledged: Acknowledgement[],
+    changes: Record<string, Partial<Execution>> = {},
+    keys = ['a', 'b', 'c'],
+  ) => {
+    const executions = new Executions();
+    for (const [i, key] of keys.entries())
+      executions.set(keyName(1, key), { times: 1, sequence: i + 1, answer, ...changes[key] });
+    const sent = new Set(['a', 'b', 'c', 'd'].map((key) => keyName(1, key)));
+    return judge(executions, { acknowledged, sent }, rows);
   };
   const inOrder = ['a', 'b', 'c'].map((key, i) => acknowledgement(key, 10 * i));
 
   test('finds nothing where there is nothing', () => {
-    const nothing = { lost: [], doubled: [], different: [], twoLeaders: [] };
-    expect(judge(content(), inOrder)).toEqual({ commands: 3, epochs: 2, ...nothing });
+    const again = { ...inOrder[0]!, isReplayed: true, sentMs: 40, receivedMs: 45 };
+    const stale = { ...inOrder[1]!, text: '{"stale":1}', isStale: true };
+    expect(judged([...inOrder, again, stale])).toEqual(NO_PROBLEM);
   });
 
-  test('finds what was lost, doubled, or answered otherwise', () => {
+  test('finds what was lost, doubled, answered otherwise, or never sent', () => {
     const other = { ...acknowledgement('a', 50), text: '{"other":1}' };
-    const judgement = judge(content({ b: { times: 2 } }), [other, acknowledgement('d', 60)]);
+    const all = [other, acknowledgement('d', 60), inOrder[2]!, { ...inOrder[2]!, sentMs: 70 }];
+    const judgement = judged(all, { b: { times: 2 } }, ['a', 'b', 'c', 'e']);
     expect(judgement.lost).toEqual(['key d of u1 was acknowledged: {}']);
-    expect(judgement.doubled).toEqual(['key b of u1 was executed 2 times']);
+    expect(judgement.doubled).toEqual([
+      'key b of u1 was executed 2 times',
+      'key c of u1 was answered twice as if executed',
+    ]);
     expect(judgement.different).toHaveLength(1);
+    expect(judgement.unsent).toEqual(['key e of u1']);
   });
 
   test('finds an older leader that acknowledges after a younger one', () => {
     const late = acknowledgement('b', 40);
-    const all = [inOrder[0]!, inOrder[2]!, late];
-    expect(judge(content(), all).twoLeaders).toEqual([
+    const all = [inOrder[0]!, inOrder[2]!];
+    expect(judged([...all, late]).twoLeaders).toEqual([
       'key b of u1: epoch 1 after 2 had acknowledged',
     ]);
     // The answer of an earlier execution says nothing about who leads.
-    const repeated = { ...late, isReplayed: true };
-    expect(judge(content(), [...all.slice(0, 2), repeated]).twoLeaders).toEqual([]);
+    expect(judged([...all, { ...late, isReplayed: true }]).twoLeaders).toEqual([]);
   });
 });

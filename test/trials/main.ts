@@ -32,7 +32,9 @@ const TRIALS: Readonly<Record<string, Trial>> = {
       'test/end-to-end/{kill,stop,recovery-http}.test.ts',
     ],
   },
-  attack: own('attack'),
+  attack: {
+    files: ['test/trials/attack/trial.ts', 'test/gateway/limits/sign-in-queue.test.ts'],
+  },
   kill: {
     files: ['test/end-to-end/kill.test.ts', 'test/gateway/stream/kill.test.ts'],
   },
@@ -41,7 +43,6 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     files: ['test/gateway/client/bots.test.ts', 'test/gateway/client/python.test.ts'],
   },
   takeover: longer('end-to-end/bad-days/takeover'),
-  'market-end': longer('end-to-end/bad-days/market-end'),
   'power-cut': own('power-cut'),
   'failing-disk': own('failing-disk'),
   'fault-table': own('fault-table'),
@@ -59,7 +60,6 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   soak: own('soak'),
   standstill: own('standstill'),
   'cluster-kill': own('cluster-kill'),
-  'cluster-day': own('cluster-day'),
   mutations: own('mutations'),
 };
 const names = Object.keys(TRIALS);

@@ -1,121 +1,113 @@
 /**
- * Where attacks take place: a temporary folder and an exchange in it.
- * Always holds: when a stage is closed, its processes have ended and its folder is gone.
+ * Where an attack takes place: an exchange in a folder of its own, in which others trade meanwhile.
+ *
+ * Always holds: when the attack is over, the process runs and is ready, none of the others waited
+ * for longer than {@link LONGEST_WAIT_MS}, the journal has what they were told, and `verify` and
+ * `audit` find nothing. When it ends, its processes have ended and its folder is gone.
  */
-
-import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { ExchangeProcess, type StartOptions } from '../../../bench/measure/exchange-process.js';
-import { makeFolder, removeFolder } from '../../../bench/measure/machine.js';
-import type { Random } from '../../../bench/workload/random.js';
-import { freePort } from '../../support/programs.js';
-import { environment } from '../soak/exchange.js';
-import { Trader } from './methods/client.js';
+import { tmpdir } from 'node:os';
+import { expect } from 'vitest';
+import { HOST } from '../../../bench/http/load/messages.js';
+import { inFolder } from '../../../bench/measure/machine.js';
+import { replayProblems } from '../../../bench/measure/replay-tool.js';
+import { Random } from '../../../bench/workload/random.js';
+import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
+import { SEED } from '../../support/extent.js';
+import { replayJournal } from '../../support/journal-fixture.js';
+import { Executions, judge, NO_PROBLEM } from '../../support/load/judge.js';
+import { Load } from '../../support/load/load.js';
+import { type Answer, ApiClient, PASSWORD } from '../../support/server.js';
+import { metricOf, startExchange, type TrialExchange } from '../exchange.js';
 
 /** The exchange's time, as a multiple of real time: a market lasts 15 s. */
-export const SPEED = 60;
-/** For how long there are prices. */
-const PRICES_MINUTES = 20;
-export const PARTNER_KEY = 'partner-key-of-the-attacks';
-const PARTNER = `attacker:${createHash('sha256').update(PARTNER_KEY).digest('hex')}`;
+const SPEED = 60;
+/** Client, attackers and exchange may share two cores. */
+const LONGEST_WAIT_MS = 5_000;
+/** What the memory of the exchange may grow by while it is attacked. */
+const ALLOWED_BYTES = 256 * 2 ** 20;
 
-export interface StageOptions {
-  /** Temporary folders are made in here. */
-  parent: string;
-  random: Random;
-  variables?: Readonly<Record<string, string>>;
-}
-
-export interface StageStart extends Omit<StartOptions, 'environment' | 'logFile'> {
-  dataFolder?: string;
-  variables?: Readonly<Record<string, string>>;
+export interface User {
+  userId: string;
+  username: string;
+  token: string;
 }
 
 export class Stage {
-  readonly folder: string;
-  exchange!: ExchangeProcess;
-  readonly random: Random;
-  private readonly variables: Readonly<Record<string, string>>;
-  private readonly started: ExchangeProcess[] = [];
-  private folders = 0;
-  private isClosed = false;
+  readonly api: ApiClient;
+  readonly port: number;
+  readonly random = new Random(SEED);
   private users = 0;
-  private readonly traders: Trader[] = [];
 
-  private constructor(options: StageOptions) {
-    this.random = options.random;
-    this.folder = makeFolder(options.parent);
-    process.once('exit', this.clear);
-    const prices = { folder: this.folder, seed: 'attack', speed: SPEED, minutes: PRICES_MINUTES };
-    this.variables = { ...environment(prices), PARTNER_KEYS: PARTNER, ...options.variables };
+  constructor({ process }: TrialExchange) {
+    this.api = new ApiClient(`http://${HOST}:${process.port}`);
+    this.port = process.port;
   }
 
-  /** With an exchange that is open. */
-  static async open(options: StageOptions): Promise<Stage> {
-    const stage = new Stage(options);
+  async register(): Promise<User> {
+    const body = { username: `attacker-${++this.users}`, password: PASSWORD };
+    const { status, json, text } = await this.api.post('/auth/register', body);
+    expect(status, text).toBe(201);
+    return { ...body, userId: json.userId, token: json.token };
+  }
+
+  async availableOf({ userId, token }: User): Promise<number> {
+    return (await this.api.get(`/users/${userId}/balance`, token)).json.available;
+  }
+
+  /** An active BTC market with at least so much real time left. */
+  async openMarket(leastMs: number): Promise<string> {
+    let id = '';
+    await eventually(async () => {
+      const { markets, serverTimeMs } = (await this.api.get('/markets/15m?asset=BTC')).json;
+      const left = markets.length === 0 ? 0 : markets[0].endsAtMs - serverTimeMs;
+      if (left >= leastMs * SPEED) id = markets[0].id;
+      return id !== '';
+    }, NO_MARKET_MS);
+    return id;
+  }
+
+  order({ token }: User, marketId: string, side: 'buy' | 'sell', body: object): Promise<Answer> {
+    return this.api.post(`/markets/15m/${marketId}/${side}`, body, token);
+  }
+
+  async residentBytes(): Promise<number> {
+    const { text } = await this.api.get('/metrics');
+    return metricOf(text, 'exchange_memory_bytes{kind="rss"}');
+  }
+}
+
+/** `attack` returns what is to be told; `clients`: how many others there are. */
+export function onStage(
+  { variables = {}, clients }: { variables?: Record<string, string>; clients: number },
+  attack: (stage: Stage) => Promise<string>,
+): Promise<string> {
+  return inFolder(tmpdir(), async (folder) => {
+    const exchange = await startExchange(folder, SPEED, variables);
     try {
-      stage.exchange = await stage.start({ variables: { PORT: `${await freePort()}` } });
-      return stage;
-    } catch (error) {
-      await stage.close();
-      throw error;
+      const { process, data, url } = exchange;
+      const stage = new Stage(exchange);
+      const options = { urls: () => [url], random: new Random(`${SEED}:others`) };
+      const others = new Load({ ...options, clients, pauseMs: 100, name: 'other' });
+      await others.start();
+      const beforeBytes = await stage.residentBytes();
+      const told = await attack(stage);
+      expect(process.isRunning, process.log).toBe(true);
+      await eventually(async () => (await stage.api.get('/ready')).status === 200);
+      const grownBytes = (await stage.residentBytes()) - beforeBytes;
+      await others.stop();
+      await stage.api.close();
+      await process.stop();
+      expect(grownBytes).toBeLessThan(ALLOWED_BYTES);
+      expect(others.longestMs).toBeLessThan(LONGEST_WAIT_MS);
+      const executions = new Executions();
+      await replayJournal(data, (engine, command) => executions.take(engine, command));
+      for (const name of executions.keys()) if (!others.sent.has(name)) executions.delete(name);
+      expect(judge(executions, others)).toEqual(NO_PROBLEM);
+      expect(await replayProblems(data)).toEqual([]);
+      const grown = `${Math.round(grownBytes / 2 ** 20)} MiB more memory`;
+      return `${told}; others waited ${others.longestMs.toFixed(0)} ms at most; ${grown}`;
+    } finally {
+      await exchange.process.kill();
     }
-  }
-
-  /** Another exchange, in a new folder unless one is named. */
-  async start(options: StageStart): Promise<ExchangeProcess> {
-    if (this.isClosed) throw new Error('the stage is closed');
-    const { dataFolder = this.newFolder(), variables, ...others } = options;
-    const environment = { ...this.variables, ...variables, DATA_FOLDER: dataFolder };
-    const logFile = `${dataFolder}.log`;
-    const exchange = await ExchangeProcess.start({ ...others, environment, logFile });
-    this.started.push(exchange);
-    if (this.isClosed) {
-      await exchange.kill();
-      throw new Error('the stage is closed');
-    }
-    return exchange;
-  }
-
-  /** Starts the attacked exchange again, on the same port and, by default, the same folder. */
-  async restart(options: StageStart = {}): Promise<void> {
-    const { dataFolder, port } = this.exchange;
-    const variables = { ...options.variables, PORT: `${port}` };
-    this.exchange = await this.start({ dataFolder, ...options, variables });
-  }
-
-  newFolder(): string {
-    const folder = join(this.folder, `data-${++this.folders}`);
-    mkdirSync(folder, { mode: 0o700 });
-    return folder;
-  }
-
-  async register(headers = {}): Promise<Trader> {
-    const trader = await Trader.register(this.exchange, `attacker-${++this.users}`, headers);
-    this.traders.push(trader);
-    return trader;
-  }
-
-  /** Closes the connections of all users so far. */
-  hangUp(): void {
-    for (const { client } of this.traders.splice(0)) client.close();
-  }
-
-  /** A new user of the partner, who may move the user's money. */
-  registerForPartner(): Promise<Trader> {
-    return this.register({ Authorization: `Bearer ${PARTNER_KEY}` });
-  }
-
-  async close(): Promise<void> {
-    this.isClosed = true;
-    this.hangUp();
-    for (const exchange of this.started) await exchange.kill();
-    process.off('exit', this.clear);
-    this.clear();
-  }
-
-  private readonly clear = (): void => {
-    removeFolder(this.folder);
-  };
+  });
 }

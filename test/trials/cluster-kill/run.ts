@@ -5,11 +5,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster } from '../../../bench/cluster/cluster.js';
 import { untilStreaming } from '../../../bench/cluster/failover.js';
+import type { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { until } from '../../../bench/cluster/until.js';
 import { Random } from '../../../bench/workload/random.js';
+import { Engine } from '../../../engine/engine.js';
+import { Replay, withCommand } from '../../../persistence/recovery/recovery.js';
+import { openSource } from '../../../persistence/replication/source.js';
+import { type EpochRow, Executions, type Judgement, judge } from '../../support/load/judge.js';
+import { type Acknowledgement, Load } from '../../support/load/load.js';
 import { FAULTS } from './faults.js';
-import { type Judgement, judge, readContent } from './judge.js';
-import { type Acknowledgement, Load } from './load.js';
 
 export interface Round {
   fault: string;
@@ -17,13 +21,14 @@ export interface Round {
   withoutServiceMs: number;
 }
 
-export interface KillResult extends Judgement {
+export interface KillResult {
   rounds: Round[];
-  acknowledged: number;
-  retries: number;
-  refused: ReadonlyMap<string, number>;
+  judgement: Judgement;
+  counts: Record<'commands' | 'epochs' | 'acknowledged' | 'retries', number>;
 }
 
+const CLIENTS = 9;
+const PAUSE_MS = 60;
 const HEALTHY_MS = 1_000;
 /** What is shown of each log when a round does not end. */
 const LOG_TAIL = 3_000;
@@ -56,7 +61,12 @@ export async function killRounds(options: {
   const cluster = await Cluster.start({ environment: ENVIRONMENT });
   try {
     const urls = cluster.replicas.map(({ url }) => url);
-    const load = new Load(urls, new Random(`${seed}:load`));
+    const load = new Load({
+      urls: () => urls,
+      random: new Random(`${seed}:load`),
+      clients: CLIENTS,
+      pauseMs: PAUSE_MS,
+    });
     await load.start();
     const rounds: Round[] = [];
     for (const fault of options.faults) {
@@ -67,15 +77,44 @@ export async function killRounds(options: {
       );
     }
     await load.stop();
-    const judgement = judge(await readContent(cluster.postgres), load.acknowledged);
-    const { retries, refused } = load;
-    return { ...judgement, rounds, acknowledged: load.acknowledged.length, retries, refused };
+    const { executions, rows, commands } = await readJournal(cluster.postgres);
+    const counts = {
+      commands,
+      epochs: new Set(rows.map(({ epoch }) => epoch)).size,
+      acknowledged: load.acknowledged.length,
+      retries: load.retries,
+    };
+    return { rounds, judgement: judge(executions, load, rows), counts };
   } catch (error) {
     for (const { name, log } of cluster.exchanges) report(`${name}: ${log.slice(-LOG_TAIL)}`);
     throw error;
   } finally {
     await cluster.stop();
   }
+}
+
+/** The cluster must be whole, and nobody may write. */
+async function readJournal(postgres: PostgresCluster) {
+  const executions = new Executions();
+  const engine = new Engine();
+  const replay = new Replay(
+    engine,
+    withCommand((command) => executions.take(engine, command)),
+  );
+  const source = await openSource({ postgres: postgres.address });
+  try {
+    for await (const batch of source.batches()) replay.apply(batch);
+  } finally {
+    await source.close();
+  }
+  engine.checkInvariants();
+  const sql = 'SELECT last_sequence, epoch FROM batch ORDER BY first_sequence';
+  const rows: EpochRow[] = (await postgres.query(postgres.primary, sql)).map((row) => ({
+    // int8 comes as text.
+    lastSequence: Number(row['last_sequence']),
+    epoch: Number(row['epoch']),
+  }));
+  return { executions, rows, commands: engine.sequence };
 }
 
 async function oneRound(

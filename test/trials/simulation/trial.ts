@@ -1,25 +1,18 @@
-/** Many runs of the simulations; `npm test` has a few seeds of each. */
+/** Many runs of the simulation; `npm test` has one. */
 import { expect, test } from 'vitest';
 import { extent, SEED } from '../../support/extent.js';
-import { simulateShards } from './shards/simulation.js';
 import { simulate } from './simulation.js';
 
 test('on a simulated disk, clock and network every promise is kept', async ({ annotate }) => {
-  await annotate(await total(simulate, extent(300)));
-});
-
-test('money that moves between four simulated shards is never made or lost', async ({
-  annotate,
-}) => {
-  await annotate(await total(simulateShards, extent(60)));
+  await annotate(await total(extent(300)));
 });
 
 /** Runs one seed after the other; returns the sums of their counts. */
-async function total(run: (seed: string) => Promise<object>, seeds: number): Promise<string> {
+async function total(seeds: number): Promise<string> {
   const sums: Record<string, number> = { seeds };
   for (let i = 0; i < seeds; i++) {
     const ofRun = `${SEED}-${i + 1}`;
-    const result = await run(ofRun).catch((cause) => {
+    const result = await simulate(ofRun).catch((cause) => {
       throw new Error(`the run of seed ${ofRun} broke a promise`, { cause });
     });
     for (const [name, count] of Object.entries(result))

@@ -7,17 +7,20 @@
  * verdict is about the time in which the thread itself computed. The thread that writes a snapshot
  * does nothing else, and ends.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Client } from '../../../bench/http/load/client.js';
+import { HOST } from '../../../bench/http/load/messages.js';
+import { LARGE_AT_MS, largeExchange } from '../../../bench/journal/large-exchange.js';
 import { ExchangeProcess } from '../../../bench/measure/exchange-process.js';
 import { makeFolder, removeFolder } from '../../../bench/measure/machine.js';
 import { WINDOW_START_MS } from '../../../bench/workload/open-market.js';
 import { Random } from '../../../bench/workload/random.js';
+import type { Command } from '../../../engine/interface/commands.js';
 import { extent } from '../../support/extent.js';
-import { writeLargeFolder } from './folder.js';
+import { Load } from '../../support/load/load.js';
+import { writeFolder } from '../write-folder.js';
 import type { StandStill } from './probe.js';
 
 const ALLOWED_MS = 100;
@@ -45,13 +48,17 @@ test('no thread computes for long without a pause', async ({ annotate }) => {
   }
 });
 
+function* large(): Generator<[Command, number]> {
+  for (const command of largeExchange({ users: USERS, traders: TRADERS }))
+    yield [command, LARGE_AT_MS];
+}
+
 type Annotate = (text: string) => Promise<unknown>;
 
 /** The stand-stills that count. */
 async function measure(folder: string, annotate: Annotate): Promise<StandStill[]> {
   const dataFolder = join(folder, 'data');
-  mkdirSync(dataFolder);
-  await writeLargeFolder(dataFolder, { users: USERS, traders: TRADERS });
+  await writeFolder(dataFolder, large());
   const startedMs = performance.now();
   const standStills = join(folder, 'standstill.ndjson');
   const exchange = await ExchangeProcess.start({
@@ -63,8 +70,8 @@ async function measure(folder: string, annotate: Annotate): Promise<StandStill[]
   try {
     const openMs = Date.now();
     await annotate(`${USERS} users, started in ${Math.round(performance.now() - startedMs)} ms`);
-    const orders = await trade(exchange.port);
-    await annotate(`${orders} orders were answered; its log: ${countedMessages(exchange.log)}`);
+    const commands = await trade(exchange.port);
+    await annotate(`${commands} commands were answered; its log: ${countedMessages(exchange.log)}`);
     return await judgedOf(standStills, openMs, annotate);
   } finally {
     await exchange.kill();
@@ -104,40 +111,15 @@ function writePrices(folder: string): string {
   return path;
 }
 
-/** Returns the number of orders that were answered. */
+/** Returns the number of commands that were answered. */
 async function trade(port: number): Promise<number> {
-  const endMs = performance.now() + SECONDS * 1_000;
-  const watch = new Client({ port });
-  let marketId = '';
-  let orders = 0;
-  const look = async () => {
-    while (performance.now() < endMs) {
-      const { json } = await watch.ask({ path: '/markets/15m' });
-      marketId = json?.markets?.[0]?.id ?? '';
-      await watch.ask({ path: '/leaderboard?metric=volume&period=day' });
-      await sleep(100);
-    }
-  };
-  const client = async (index: number) => {
-    const connection = new Client({ port });
-    const random = new Random(`standstill:${index}`);
-    const { token } = await connection.register(`live-${index}`);
-    const headers = { 'x-user-token': token };
-    while (performance.now() < endMs) {
-      await sleep(random.whole(0, 4));
-      const price = random.whole(450, 550) / 1_000;
-      const outcome = random.pick(['UP', 'DOWN']);
-      const timeInForce = random.pick(['GTC', 'IOC']);
-      const body = { outcome, price, shares: 3, timeInForce };
-      const path = `/markets/15m/${marketId}/buy`;
-      const { status } = await connection.ask({ method: 'POST', path, headers, body });
-      if (status === 200) orders++;
-    }
-    connection.close();
-  };
-  await Promise.all([look(), ...Array.from({ length: CLIENTS }, (_, i) => client(i))]);
-  watch.close();
-  return orders;
+  const url = `http://${HOST}:${port}/api`;
+  const random = new Random('standstill');
+  const load = new Load({ urls: () => [url], random, clients: CLIENTS, pauseMs: 4, reads: 0.1 });
+  await load.start();
+  await sleep(SECONDS * 1_000);
+  await load.stop();
+  return load.acknowledged.length;
 }
 
 function countedMessages(log: string): string {

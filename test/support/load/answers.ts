@@ -33,7 +33,7 @@ export function answerOf(engine: Engine, command: Command): ExpectedAnswer {
     return { status, body: text };
   }
   const writer = WRITERS[command.kind];
-  if (writer === undefined) throw new Error(`the soak does not send ${command.kind}`);
+  if (writer === undefined) throw new Error(`no load sends ${command.kind}`);
   return {
     status: command.kind === 'stake' ? 201 : 200,
     body: writer(engine, engine.result, 0, command),

@@ -3,7 +3,7 @@
  * that signs in when the first of them has been answered: how many of their hashes it waits for.
  */
 import { Agent, request } from 'node:http';
-import { PASSWORD } from '../../../../bench/http/load/client.js';
+import { PASSWORD } from '../../../bench/http/load/client.js';
 
 export interface Origin {
   /** A loopback address of this machine, such as 127.0.0.2. */

@@ -1,0 +1,283 @@
+/**
+ * Clients that trade over HTTP, whatever happens to the exchange. Each sends one request at a time
+ * and learns from the answers what it has: orders that rest, shares, deposits.
+ *
+ * Always holds: a command with a key or a number (Client-Sequence) is sent until it is answered,
+ * and sometimes again afterwards; one with neither is sent once. What was acknowledged is
+ * remembered with its answer, for the judge.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PASSWORD } from '../../../bench/http/load/client.js';
+import type { Random } from '../../../bench/workload/random.js';
+
+/** What a client was told: the command was executed, or refused by the engine. */
+export interface Acknowledgement {
+  /** Identifies the command in the journal (judge.ts). */
+  name: string;
+  status: number;
+  text: string;
+  /** The answer is that of an earlier execution. */
+  isReplayed: boolean;
+  /** Its number was refused, because it had been executed. */
+  isStale: boolean;
+  /** When this attempt was sent, and when its answer was there. */
+  sentMs: number;
+  receivedMs: number;
+}
+
+export interface LoadOptions {
+  /** Of the API, by replica. They are asked before each attempt: a restart may change them. */
+  urls(): readonly string[];
+  random: Random;
+  clients: number;
+  /** Between two requests of a client: at most so long. */
+  pauseMs: number;
+  /** The share of the requests that only read. */
+  reads?: number;
+  /** Names of the users begin with it. */
+  name?: string;
+}
+
+interface Command {
+  method: 'POST' | 'DELETE';
+  path: string;
+  body: object;
+  headers: Readonly<Record<string, string>>;
+  name: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the exchange's tests check the shape of answers
+type Json = any;
+
+const RETRY_MS = 100;
+const PATIENCE_MS = 5_000;
+const MARKET_EVERY_MS = 50;
+/** Orders without a key or a number carry their name as a far validUntilMs. */
+const LAST_MS = 8_640_000_000_000;
+/** How often a command is sent again after its answer, and how many such commands are kept. */
+const AGAIN = 0.1;
+const KEPT = 3;
+
+export const keyName = (userId: number, key: string) => `key ${key} of u${userId}`;
+export const orderName = (validUntilMs: number) => `order until ${validUntilMs}`;
+
+export class Load {
+  readonly acknowledged: Acknowledgement[] = [];
+  /** The names of all commands that were sent. */
+  readonly sent = new Set<string>();
+  /** Answers that refuse a command for good, by code. */
+  readonly refused = new Map<string, number>();
+  /** Attempts without such an answer: lost connections, and refusals for now. */
+  retries = 0;
+  longestMs = 0;
+  marketId = '';
+  private isStopped = false;
+  private readonly work: Promise<void>[] = [];
+
+  constructor(readonly options: LoadOptions) {}
+
+  /** Registers the clients, and lets them trade. */
+  async start(): Promise<void> {
+    await this.findMarket();
+    const { clients, name = 'client' } = this.options;
+    for (let i = 0; i < clients; i++) {
+      const client = new Client(this, i);
+      await client.register(`${name}-${i}`);
+      this.work.push(client.trade());
+    }
+    this.work.push(this.followMarkets());
+  }
+
+  get isOver(): boolean {
+    return this.isStopped;
+  }
+
+  /** Returns when everything that was sent is answered. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await Promise.all(this.work);
+  }
+
+  private async followMarkets(): Promise<void> {
+    while (!this.isStopped) {
+      await sleep(MARKET_EVERY_MS);
+      await this.findMarket();
+    }
+  }
+
+  private async findMarket(): Promise<void> {
+    for (const url of this.options.urls()) {
+      try {
+        const signal = AbortSignal.timeout(PATIENCE_MS);
+        const answer = await fetch(`${url}/markets/15m?asset=BTC`, { signal });
+        const { markets } = (await answer.json()) as { markets: { id: string }[] };
+        this.marketId = markets[0]?.id ?? '';
+        return;
+      } catch {
+        // The next one may know.
+      }
+    }
+  }
+}
+
+const READS = [
+  '/markets/15m',
+  '/markets?status=resolved&limit=5',
+  '/leaderboard?metric=volume&period=day',
+  '/users/{id}/balance',
+  '/users/{id}/positions',
+  '/users/{id}/orders',
+  '/users/{id}/trades',
+  '/users/{id}/statement',
+];
+const OF_MARKET = ['', '/orderbook?depth=20', '/trades', '/quote?outcome=UP&amount=5'];
+
+class Client {
+  private id = '';
+  private userId = 0;
+  private token = '';
+  private readonly repeating: 'keyed' | 'numbered' | 'bare';
+  private readonly resting: { orderId: string; marketId: string }[] = [];
+  private readonly held = new Set<string>();
+  private readonly recent: Command[] = [];
+  private count = 0;
+
+  constructor(
+    private readonly load: Load,
+    private readonly index: number,
+  ) {
+    this.repeating = (['keyed', 'numbered', 'bare'] as const)[index % 3]!;
+  }
+
+  async register(username: string): Promise<void> {
+    const body = JSON.stringify({ username, password: PASSWORD });
+    const headers = { 'content-type': 'application/json' };
+    const url = `${this.load.options.urls()[0]}/auth/register`;
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    if (answer.status !== 201) throw new Error(`no registration: ${await answer.text()}`);
+    const { userId, token } = (await answer.json()) as { userId: string; token: string };
+    Object.assign(this, { id: userId, userId: Number(userId.slice(1)), token });
+  }
+
+  async trade(): Promise<void> {
+    const { random, pauseMs, reads = 0 } = this.load.options;
+    while (!this.load.isOver) {
+      if (random.chance(reads)) await this.read();
+      else if (this.recent.length > 0 && random.chance(AGAIN))
+        await this.untilAnswered(random.pick(this.recent), true);
+      else await this.untilAnswered(this.next(), false);
+      await sleep(random.whole(0, pauseMs));
+    }
+  }
+
+  private async read(): Promise<void> {
+    const { random, urls } = this.load.options;
+    const { marketId } = this.load;
+    const ofMarket = OF_MARKET.map((what) => `/markets/15m/${marketId}${what}`);
+    const path = random.pick(marketId === '' ? READS : [...READS, ...ofMarket.slice(1)]);
+    const headers = { 'x-user-token': this.token };
+    try {
+      const url = random.pick(urls()) + path.replace('{id}', this.id);
+      await (await fetch(url, { headers })).arrayBuffer();
+    } catch {
+      this.load.retries++;
+    }
+  }
+
+  private next(): Command {
+    const { random } = this.load.options;
+    const { marketId } = this.load;
+    const ended = [...this.held].find((held) => held !== marketId);
+    if (ended !== undefined && random.chance(0.2)) {
+      this.held.delete(ended);
+      return this.command(`/markets/15m/${ended}/claim`, {});
+    }
+    if (marketId === '' || random.chance(0.1))
+      return this.command('/vaults/flex/stake', { amount: 1 });
+    const market = `/markets/15m/${marketId}`;
+    if (this.resting.length > 0 && random.chance(0.2)) {
+      const order = this.resting.pop()!;
+      const path = `/markets/15m/${order.marketId}/orders/${order.orderId}`;
+      return this.command(path, {}, 'DELETE');
+    }
+    const outcome = random.pick(['UP', 'DOWN']);
+    const shares = random.whole(1_000, 9_000) / 1_000;
+    const price = random.whole(450, 550) / 1_000;
+    if (this.held.has(marketId) && random.chance(0.3))
+      return this.order(`${market}/sell`, { outcome, shares: random.whole(1, 2_000) / 1_000 });
+    if (random.chance(0.3)) return this.order(`${market}/buy`, { outcome, amount: shares });
+    const limit = { outcome, shares, price, timeInForce: 'GTC' };
+    if (random.chance(0.7)) return this.order(`${market}/buy`, limit);
+    const operations = [1, 2].map(() => ({ op: 'buy', marketId, ...limit }));
+    return this.command('/batch', { operations, atomic: random.chance(0.5) });
+  }
+
+  /** An order can do without a key: its time names it. */
+  private order(path: string, fields: object): Command {
+    if (this.repeating !== 'bare') return this.command(path, fields);
+    const validUntilMs = LAST_MS - (++this.count * 1_000 + this.index);
+    const name = orderName(validUntilMs);
+    return { method: 'POST', path, body: { ...fields, validUntilMs }, headers: {}, name };
+  }
+
+  private command(path: string, body: object, method: 'POST' | 'DELETE' = 'POST'): Command {
+    const number = `${++this.count}`;
+    const headers: Record<string, string> =
+      this.repeating === 'numbered' ? { 'client-sequence': number } : { 'idempotency-key': number };
+    return { method, path, body, headers, name: keyName(this.userId, number) };
+  }
+
+  private async untilAnswered(command: Command, isAgain: boolean): Promise<void> {
+    const { options, sent } = this.load;
+    const isBare = Object.keys(command.headers).length === 0;
+    sent.add(command.name);
+    for (let attempt = options.random.whole(0, 9); ; attempt++) {
+      const urls = options.urls();
+      if (await this.attempt(urls[attempt % urls.length]!, command)) break;
+      this.load.retries++;
+      // Its fate is unknown, and it is not sent again.
+      if (isBare || (isAgain && this.load.isOver)) return;
+      await sleep(RETRY_MS);
+    }
+    if (isBare || isAgain) return;
+    this.recent.push(command);
+    if (this.recent.length > KEPT) this.recent.shift();
+  }
+
+  /** Returns whether the answer is final. */
+  private async attempt(url: string, command: Command): Promise<boolean> {
+    const { method, path, body, headers, name } = command;
+    const sentMs = performance.now();
+    try {
+      const answer = await fetch(url + path, {
+        method,
+        headers: { 'content-type': 'application/json', 'x-user-token': this.token, ...headers },
+        body: method === 'DELETE' ? null : JSON.stringify(body),
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      });
+      const { status } = answer;
+      const text = await answer.text();
+      if (status === 429 || status >= 500) return false;
+      const json: Json = text === '' ? {} : JSON.parse(text);
+      const code: string = json.error?.code ?? '';
+      const isStale = code === 'client_sequence_stale';
+      const isReplayed = answer.headers.get('idempotency-replayed') === 'true';
+      if (code === '') this.learn(json);
+      else this.load.refused.set(code, (this.load.refused.get(code) ?? 0) + 1);
+      const receivedMs = performance.now();
+      this.load.longestMs = Math.max(this.load.longestMs, receivedMs - sentMs);
+      const acknowledgement = { name, status, text, isReplayed, isStale, sentMs, receivedMs };
+      this.load.acknowledged.push(acknowledgement);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  private learn(json: Json): void {
+    for (const { orderId, marketId, restingShares, fills } of json.results ?? [json]) {
+      if (restingShares > 0) this.resting.push({ orderId, marketId });
+      if (fills?.length > 0) this.held.add(marketId);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/** The exchange of a trial: the built program in its own process, with made-up prices. */
+import { join } from 'node:path';
+import { HOST } from '../../bench/http/load/messages.js';
+import { ExchangeProcess } from '../../bench/measure/exchange-process.js';
+
+export interface TrialExchange {
+  process: ExchangeProcess;
+  data: string;
+  /** Of its API. */
+  url: string;
+}
+
+/** `folder` holds its data and its log; `speed`: how many times as fast as real time. */
+export async function startExchange(
+  folder: string,
+  speed: number,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<TrialExchange> {
+  const data = join(folder, 'data');
+  const process = await ExchangeProcess.start({
+    environment: {
+      PORT: '0',
+      HOST,
+      DATA_FOLDER: data,
+      FEED_SEED: '1',
+      FEED_SPEED: `${speed}`,
+      STARTING_BALANCE: '1000000',
+      HOUSE_FUNDS: '10000000',
+      PASSWORD_COST_LOG2: '10',
+      FAIR_USE: 'off',
+      CONNECTIONS_PER_ADDRESS: '0',
+      LOG_LEVEL: 'warn',
+      ...variables,
+    },
+    logFile: join(folder, 'log.ndjson'),
+    nodeOptions: ['--enable-source-maps'],
+  });
+  return { process, data, url: `http://${HOST}:${process.port}/api` };
+}
+
+/** The lines of a log that are errors. A line that is not JSON comes from the runtime. */
+export function errorsIn(log: string): string[] {
+  const isError = (line: string) =>
+    !line.startsWith('{') || ['error', 'fatal'].includes(JSON.parse(line).level);
+  return log.split('\n').filter((line) => line !== '' && isError(line));
+}
+
+export function metricOf(text: string, name: string): number {
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+  if (line === undefined) throw new Error(`/metrics has no ${name}`);
+  return Number(line.slice(name.length + 1));
+}
