@@ -46,6 +46,7 @@ export function errorCodesOf(route: Route): ErrorCode[] {
     'unavailable',
     ...CODES_OF_ACCESS[route.access],
   ]);
+  if (route.userParameter !== undefined) codes.add('missing_token');
   for (const code of route.errors ?? []) codes.add(code);
   if (route.method !== 'GET' && route.access !== 'partner' && route.access !== 'operator')
     codes.add('cross_site_request');

@@ -98,7 +98,10 @@ function pathParameter(route: Route, name: string): Parameter {
       : route.access === 'session'
         ? '; must be the signed-in user'
         : '; if a session is sent, it must be this user’s';
-  return { name, in: 'path', required: true, ...known, description: known.description + own };
+  if (own === '') return { name, in: 'path', required: true, ...known };
+  const schema: JsonSchema = { type: 'string', pattern: '^(me|u[1-9]\\d*)$' };
+  const description = `${known.description}${own}; \`me\` stands for that user`;
+  return { name, in: 'path', required: true, schema, description, example: 'me' };
 }
 
 /** One parameter per field of the query's schema. */

@@ -28,6 +28,7 @@ const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 export function read(call: Call, route: Route, body: ReceivedBody): boolean {
   call.command = readCommand(call, route, body);
   if (call.command !== null) return true;
+  if (!readMe(call, route)) return false;
   if (namesAnotherUser(call, route, body)) return call.refuseNow(errorAnswer('user_mismatch'));
   return readBody(call, route, body) && readQuery(call, route);
 }
@@ -42,6 +43,15 @@ export function readCommand(asking: Asking, route: Route, body: ReceivedBody): C
   const isJson = contentType === JSON_TYPE || body.bytes.length === 0;
   if (rawQuery !== '' || !isJson || contentEncoding !== '' || body.tooLarge) return null;
   return readKey(asking, route) === null ? route.command.read(asking, body.bytes) : null;
+}
+
+/** `me` in the place of a user's id is the signed-in user. */
+function readMe(call: Call, { userParameter }: Route): boolean {
+  const { request, session } = call;
+  if (userParameter === undefined || request.parameter(userParameter) !== 'me') return true;
+  if (session === null) return call.refuseNow(errorAnswer('missing_token'));
+  request.replaceParameter(userParameter, `u${session.userId}`);
+  return true;
 }
 
 /**

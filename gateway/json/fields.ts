@@ -137,6 +137,7 @@ export const accountFilters = {
   fromMs: queryTime('Only from this time on, in milliseconds since the epoch; not after toMs'),
   toMs: queryTime('Only up to this time, included'),
 };
+export const timeFilters = { fromMs: accountFilters.fromMs, toMs: accountFilters.toMs };
 
 interface WholeNumber {
   min: number;

@@ -177,9 +177,16 @@ export class HistoryReads {
     return async () => ({ entries: (await this.marketRows(ids)).map(withoutChecksum), nextCursor });
   }
 
-  /** With price histories, as parts of JSON. A resolved market is read from the database once. */
+  /** As parts of JSON. A resolved market with its price history is read from the database once. */
   pastMarketParts(request: RequestOf<'pastMarketTexts'>, assets: Assets): Read<Page<HashedParts>> {
     const { entries: ids, nextCursor } = this.pastPage(request);
+    if (!request.withPrices)
+      return async () => {
+        const rows = await this.marketRows(ids);
+        const partsOf = (row: MarketRow) =>
+          bytesOf(marketParts(assets, viewOfPast(withoutChecksum(row)), null));
+        return { entries: rows.map(partsOf), nextCursor };
+      };
     return async () => {
       const found = new Map(ids.map((marketId) => [marketId, this.cache.get(marketId)]));
       const rows = await this.marketRows(ids.filter((id) => found.get(id) === undefined));
@@ -247,12 +254,15 @@ export class HistoryReads {
 
   private pastPage(request: RequestOf<'pastMarkets' | 'pastMarketTexts'>): Page<number> {
     const { asset, limit, cursor } = request;
+    const [fromMs, toMs] = [request.fromMs ?? 0, request.toMs ?? MAX_TIME_MS];
     const { pastMarketIds } = this.lists;
     const ids: number[] = [];
     // One more than the limit, if there is another page.
     for (let i = pastMarketIds.length - 1; i >= 0 && ids.length <= limit; i--) {
       const marketId = pastMarketIds[i]!;
-      if (cursor !== null && marketId >= cursor) continue;
+      const startsAtMs = startOfMarketMs(marketId);
+      if (startsAtMs < fromMs) break;
+      if (startsAtMs > toMs || (cursor !== null && marketId >= cursor)) continue;
       if (asset === null || assetOfMarket(marketId) === asset) ids.push(marketId);
     }
     const entries = ids.slice(0, limit);

@@ -43,6 +43,13 @@ interface PageRequest {
   cursor: number | null;
 }
 
+interface PastMarketsRequest extends PageRequest {
+  asset: number | null;
+  /** Of the start of a market, both included. */
+  fromMs?: number | null;
+  toMs?: number | null;
+}
+
 export type HistoryRequest =
   | ({ kind: 'userTrades'; userId: number } & PageRequest & EntryFilter)
   /** The statement of an account, in lines. */
@@ -57,9 +64,9 @@ export type HistoryRequest =
   /** The prices that a market's start and end are averages of. */
   | { kind: 'marketTicks'; marketId: number }
   /** Markets that have ended, of one asset or (null) all, newest first. */
-  | ({ kind: 'pastMarkets'; asset: number | null } & PageRequest)
-  /** The same as JSON, with price histories. */
-  | ({ kind: 'pastMarketTexts'; asset: number | null } & PageRequest)
+  | ({ kind: 'pastMarkets' } & PastMarketsRequest)
+  /** The same as JSON; `withPrices`: with price histories. */
+  | ({ kind: 'pastMarketTexts'; withPrices: boolean } & PastMarketsRequest)
   /** Any market that ever opened, with its price history. */
   | { kind: 'marketText'; marketId: number }
   /** The batch of the journal that holds a durable sequence. */

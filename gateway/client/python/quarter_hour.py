@@ -170,7 +170,7 @@ class Client:
         self._base = path if path.endswith("/api") else f"{path}/api"
         self.url = f"{address.scheme}://{address.netloc}{self._base}"
         self.token = token
-        #: Of the user; None: it was not needed yet.
+        #: Of the user who has signed in here; None: nobody has.
         self.user_id: Optional[str] = None
         #: The sequence of the last change that was executed; Live.update waits for it.
         self.changed_at = 0
@@ -289,9 +289,7 @@ class Client:
         return answer
 
     def _own(self, *parts: str) -> str:
-        if self.user_id is None:
-            self.user_id = self.get("/auth/session")["userId"]
-        return _path("users", self.user_id, *parts)
+        return _path("users", "me", *parts)
 
     # Signing in
 
@@ -438,9 +436,9 @@ class Client:
             if cursor is None:
                 return
 
-    def positions(self) -> Iterator[Fields]:
-        """Open and claimable positions, newest market first."""
-        return self.pages(self._own("positions"), "positions")
+    def positions(self, **query: Any) -> Iterator[Fields]:
+        """Open and claimable positions, newest market first; filters: marketId, status."""
+        return self.pages(self._own("positions"), "positions", **query)
 
     def orders(self, **query: Any) -> Iterator[Fields]:
         """Your orders, newest first; without a filter those that rest, oldest first."""

@@ -1,4 +1,7 @@
-/** Accounts and the leaderboard. Balance, points and changes need a token; the rest is public. */
+/**
+ * Accounts and the leaderboard. Balance, points and changes need a token; the rest is public. A
+ * user's id may be `me`: the owner of the token.
+ */
 import { type Api, type CallOptions, type CsvPage, path } from '../api.js';
 import type {
   AccountFilter,
@@ -9,6 +12,7 @@ import type {
   OwnReferral,
   Paging,
   Points,
+  Position,
   Positions,
   Profile,
   Referral,
@@ -27,11 +31,14 @@ export function balance(api: Api, userId: string, options?: CallOptions): Promis
 export function positions(
   api: Api,
   userId: string,
-  paging: Paging = {},
+  query: Paging & {
+    marketId?: string | undefined;
+    status?: Position['status'] | undefined;
+  } = {},
   options?: CallOptions,
 ): Promise<Positions> {
   const ofUser = path`/users/${userId}/positions`;
-  return api.call({ method: 'GET', path: ofUser, query: { ...paging }, options });
+  return api.call({ method: 'GET', path: ofUser, query: { ...query }, options });
 }
 
 /** The trades of a user, newest first. */

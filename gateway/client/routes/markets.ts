@@ -40,10 +40,18 @@ export function activeMarkets(
   return api.call({ method: 'GET', path: '/markets/15m', query: { ...query }, options });
 }
 
-/** Markets that have ended, newest first, with their price histories. */
+/**
+ * Markets that have ended, newest first, with their price histories. `fromMs` and `toMs` are of the
+ * start; `priceHistory` off leaves the price histories out.
+ */
 export function pastMarkets(
   api: Api,
-  query: Paging & { asset?: string | undefined } = {},
+  query: Paging & {
+    asset?: string | undefined;
+    fromMs?: number | undefined;
+    toMs?: number | undefined;
+    priceHistory?: 'on' | 'off' | undefined;
+  } = {},
   options?: CallOptions,
 ): Promise<PastMarkets> {
   return api.call({ method: 'GET', path: '/markets/15m/history', query: { ...query }, options });

@@ -4,19 +4,28 @@ import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
+import { filterOf } from '../filters.js';
 import { findAccount } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
 import * as examples from './examples.js';
-import { Balance, OwnReferral, Positions, Profile, Referral, ReferralCodeBody } from './schemas.js';
+import {
+  Balance,
+  OwnReferral,
+  Positions,
+  PositionsQuery,
+  Profile,
+  Referral,
+  ReferralCodeBody,
+} from './schemas.js';
 import {
   balanceFieldsOf,
   type OpenPosition,
   openPositions,
   ownReferralOf,
   positionOf,
+  positionStatus,
   profileOf,
 } from './views.js';
 
@@ -72,16 +81,24 @@ export const userRoutes: Route[] = [
     access: 'public',
     summary: 'The open and claimable positions of a user, newest market first',
     userParameter: 'id',
-    query: PagedQuery,
+    query: PositionsQuery,
     responses: { 200: Positions },
     errors: ['user_not_found'],
     example: examples.positions,
     handle(call) {
       const account = findAccount(call, 'id');
       if (account === null) return;
-      const { engine } = call;
-      const page = pageOf(call, positionsOf(call, account.userId), {
-        list: `positions/u${account.userId}`,
+      const filter = filterOf(call);
+      if (filter === null) return;
+      const { engine, query } = call;
+      const { marketId } = filter.bounds;
+      const listed = positionsOf(call, account.userId).filter(
+        ({ market }) =>
+          (marketId === null || market.marketId === marketId) &&
+          (query.status === undefined || positionStatus(market) === query.status),
+      );
+      const page = pageOf(call, listed, {
+        list: `positions/u${account.userId}${filter.name}${query.status ?? ''}`,
         positionOf: placeOf,
         newestFirst: true,
       });

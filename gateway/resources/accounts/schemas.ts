@@ -39,6 +39,15 @@ export const Balance = responseSchema(
   z.strictObject({ userId, ...balanceFields, sequence }),
 );
 
+const positionStatus = z.enum(['open', 'claimable']);
+export const PositionsQuery = z.strictObject({
+  ...request.own,
+  marketId: request.accountFilters.marketId,
+  status: positionStatus
+    .optional()
+    .meta({ description: 'open: the market is not resolved; claimable: it is, and pays' }),
+  ...request.paging,
+});
 export const Position = z.strictObject({
   marketId,
   asset: z.string(),
@@ -49,7 +58,7 @@ export const Position = z.strictObject({
   price,
   value: money,
   unrealizedProfit: money,
-  status: z.enum(['open', 'claimable']),
+  status: positionStatus,
   endsAtMs: timeMs,
 });
 export const Positions = responseSchema(

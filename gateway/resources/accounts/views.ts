@@ -70,9 +70,13 @@ export function positionOf(assets: Assets, position: OpenPosition): Writable<typ
     price: JSON.rawJSON(halfTicksText(price)),
     value: micros(valueMicros),
     unrealizedProfit: micros(valueMicros - costMicros),
-    status: market.status === MarketStatus.RESOLVED ? 'claimable' : 'open',
+    status: positionStatus(market),
     endsAtMs: market.endsAtMs,
   };
+}
+
+export function positionStatus({ status }: MarketView): 'open' | 'claimable' {
+  return status === MarketStatus.RESOLVED ? 'claimable' : 'open';
 }
 
 export function positionText(assets: Assets, position: OpenPosition): string {

@@ -56,13 +56,18 @@ export const historyRoutes: Route[] = [
     handle(call) {
       const { engine, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
-      const list = `history?asset=${query.asset ?? ''}`;
+      const filter = filterOf(call);
+      if (filter === null) return;
+      const list = `history?asset=${query.asset ?? ''}${filter.name}`;
       const cursor = startOf(call, list);
       if (cursor === undefined) return;
       const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
       const { limit } = query;
       if (!call.affords(limit)) return;
-      readHistory(call, { kind: 'pastMarketTexts', asset, limit, cursor }, (page, sequence) => {
+      const { fromMs, toMs } = filter.bounds;
+      const withPrices = query.priceHistory === 'on';
+      const wanted = { kind: 'pastMarketTexts', asset, fromMs, toMs, withPrices } as const;
+      readHistory(call, { ...wanted, limit, cursor }, (page, sequence) => {
         const nextCursor = nextCursorOf(list, page.nextCursor);
         const bytes = withPageEnd(page.bytes, { nextCursor, sequence });
         answerCoded(call, sequence, bytes, hashTag(page.contentHash));

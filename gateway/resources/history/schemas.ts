@@ -20,7 +20,21 @@ import {
 } from '../../json/response-fields.js';
 import { asset, MarketWithHistory } from '../markets/schemas.js';
 
-export const PastMarketsQuery = z.strictObject({ ...request.own, asset, ...request.paging });
+export const PastMarketsQuery = z.strictObject({
+  ...request.own,
+  asset,
+  fromMs: request.timeFilters.fromMs.meta({
+    description: 'Only markets that start at this time or later, in milliseconds since the epoch',
+  }),
+  toMs: request.timeFilters.toMs.meta({
+    description: 'Only markets that start at this time or earlier',
+  }),
+  priceHistory: z.enum(['on', 'off']).default('on').meta({
+    description: 'off: `priceHistory` of each market is null, which makes pages short',
+    default: 'on',
+  }),
+  ...request.paging,
+});
 export const UserTradesQuery = z.strictObject({
   ...request.own,
   ...request.accountFilters,

@@ -138,7 +138,14 @@ const PricePoint = z.strictObject({
 });
 export const MarketWithHistory = responseSchema(
   'MarketWithHistory',
-  z.strictObject({ ...marketFields, priceHistory: z.array(PricePoint), sequence }),
+  z.strictObject({
+    ...marketFields,
+    priceHistory: z
+      .array(PricePoint)
+      .nullable()
+      .meta({ description: 'null with `priceHistory=off`' }),
+    sequence,
+  }),
 );
 export const MarketDetail = responseSchema(
   'MarketDetail',

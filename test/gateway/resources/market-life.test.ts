@@ -94,6 +94,24 @@ test('the history shows the same, also when the engine has forgotten the market'
   for (const { assetPrice, sequence, ...one } of before) {
     expect(page.json.markets.find(({ id }: { id: string }) => id === one.id)).toMatchObject(one);
   }
+  const list = async (query: string) =>
+    (await server.api.read(`/markets/15m/history?${query}`)).json;
+  const short = await list('priceHistory=off');
+  expect(short.markets).toEqual(
+    page.json.markets.map((one: object) => ({ ...one, priceHistory: null })),
+  );
+  const starts = before[0].startsAtMs;
+  const within = page.json.markets.filter(
+    ({ startsAtMs }: { startsAtMs: number }) => startsAtMs === starts,
+  );
+  expect(within.length).toBeGreaterThan(0);
+  expect(within.length).toBeLessThan(page.json.markets.length);
+  const first = await list(`fromMs=${starts}&toMs=${starts}&limit=1`);
+  expect(first.markets).toEqual(within.slice(0, 1));
+  const next = await list(`fromMs=${starts}&toMs=${starts}&cursor=${first.nextCursor}`);
+  expect([...first.markets, ...next.markets]).toEqual(within);
+  expect((await list(`fromMs=${starts + 1}`)).markets).toEqual([]);
+  expect((await server.api.get('/markets/15m/history?fromMs=2&toMs=1')).status).toBe(400);
   await at(NEXT_END_MS + 86_500_000);
   const { engine } = server.exchange.sequencer;
   for (const { assetPrice, sequence, ...one } of before) {

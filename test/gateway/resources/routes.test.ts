@@ -233,6 +233,13 @@ describe('trading', () => {
       { status: 'claimable', price: 1, value: 50, unrealizedProfit: 20 },
     ]);
     expect((await api.get(`/users/${ada.userId}/positions`)).json.positions).toEqual([]);
+    const filtered = async (query: string) =>
+      (await api.get(`/users/me/positions?${query}`, bob.token)).json.positions;
+    expect(await filtered(`status=claimable&marketId=${MARKET}`)).toEqual(claimable);
+    expect(await filtered('status=open')).toEqual([]);
+    expect(await filtered('marketId=btc-15m-1763699400')).toEqual([]);
+    const refused = await api.get('/users/me/positions?status=closed', bob.token);
+    expect(refused.json.error.details).toMatchObject({ status: expect.any(String) });
 
     const claimed = await api.post(`/markets/15m/${MARKET}/claim`, undefined, bob.token);
     expect(claimed.json).toMatchObject({ resolution: 'DOWN', shares: 50, payout: 50 });

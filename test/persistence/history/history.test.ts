@@ -129,7 +129,13 @@ async function expectEverything(follower: TestFollower, limit = 200): Promise<vo
     );
     expect(rows).toEqual(wanted);
     const texts = await all(async (cursor) => {
-      const page = await follower.read({ kind: 'pastMarketTexts', asset, limit: 2, cursor });
+      const page = await follower.read({
+        kind: 'pastMarketTexts',
+        asset,
+        withPrices: true,
+        limit: 2,
+        cursor,
+      });
       return { entries: jsonOf(page.bytes, PAGE_END_BYTES).markets, nextCursor: page.nextCursor };
     });
     expect(texts).toMatchObject(wanted.map(shown));

@@ -1,0 +1,39 @@
+/** `me` for the own id in every path of a user. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import { TestServer, type Trader } from '../../support/server.js';
+
+let server: TestServer;
+let ada: Trader;
+const ofUsers = ROUTES.filter(({ userParameter }) => userParameter !== undefined);
+
+beforeAll(async () => {
+  server = await TestServer.withMarket();
+  ada = await server.register('ada');
+  await server.register('bob');
+});
+afterAll(() => server.stop());
+
+test('every route below /users names its user', () => {
+  expect(ofUsers.length).toBeGreaterThan(10);
+  const below = ROUTES.filter(({ path }) => path.startsWith('/users/:'));
+  expect(ofUsers).toEqual(below);
+});
+
+test.each(ofUsers)('$method $path: me is the signed-in user', async (route) => {
+  const { method, userParameter, example } = route;
+  const pathOf = (id: string) =>
+    route.path.replace(`:${userParameter}`, id).replace(':orderId', 'o1');
+  const ask = (id: string, token?: string) => {
+    const body = method === 'PUT' ? example.request : undefined;
+    return server.api.send(method, pathOf(id), body, { token });
+  };
+  expect((await ask('me')).json.error.code).toBe('missing_token');
+  const read = async (id: string) => {
+    let answer = await ask(id, ada.token);
+    while (answer.status === 503) answer = await ask(id, ada.token);
+    const { sequence, cancelAtMs, ...rest } = answer.json;
+    return { status: answer.status, rest };
+  };
+  expect(await read('me')).toEqual(await read(ada.userId));
+});
