@@ -56,32 +56,6 @@ const limits = async () => (await server.api.get('/limits')).json;
 const vaultShare = async () => (await server.api.get('/vaults')).json.vaults[0].feeShare;
 const feeRate = async () => (await server.api.get(`/markets/${MARKET}`)).json.feeRate;
 
-test('an order that is worth less than a dollar is refused, or dropped once it has traded', async () => {
-  const path = `/markets/15m/${MARKET}/buy`;
-  const offer = { outcome: 'DOWN', shares: 4, price: 0.5, timeInForce: 'GTC' };
-  const small = await server.api.post(path, { ...offer, shares: 1.9 }, bob.token);
-  const { code, details } = small.json.error;
-  expect([small.status, code, details]).toEqual([
-    422,
-    'too_small_to_rest',
-    { required: 1, value: 0.95 },
-  ]);
-  expect((await server.api.post(path, offer, bob.token)).status).toBe(200);
-  const order = { ...offer, outcome: 'UP', shares: 5 };
-  const { json: receipt } = await server.api.post(path, order, ada.token);
-  const dropped = { status: 'partially_filled', reason: 'too_small_to_rest', restingShares: 0 };
-  expect(receipt).toMatchObject({ ...dropped, shares: 4 });
-  const cancel = `/markets/15m/${MARKET}/orders/${receipt.orderId}`;
-  const { json: gone } = await server.api.delete(cancel, ada.token);
-  const { restingShares: _, ...end } = dropped;
-  expect(gone.error).toMatchObject({ code: 'order_closed', details: end });
-  const { json } = await server.api.read(
-    `/users/${ada.userId}/orders/${receipt.orderId}`,
-    ada.token,
-  );
-  expect(json).toMatchObject({ ...dropped, filledShares: 4, originalShares: 5 });
-});
-
 test('the fee and the limits change at once, are shown, and are still there after a restart', async () => {
   expect(await feeOfBuy('before')).toBe(0.025);
   const { status, json } = await setRules({ ruleSet: 2, feeRate: 0.0025, openOrders: 2 });

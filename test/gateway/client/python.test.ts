@@ -24,7 +24,7 @@ const run = promisify(execFile);
 const PYTHON = join(ROOT, 'gateway/client/python');
 const PASSWORD = 'an example, not a secret';
 /** Each pair of bots is killed so often, and the exchange. */
-const KILLS = extent(20, 2);
+const KILLS = extent(20, 1);
 const random = new Random(SEED);
 
 type Mode = 'stream' | 'poll';

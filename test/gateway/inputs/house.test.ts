@@ -123,39 +123,6 @@ describe('a first start', () => {
     await eventually(() => expect(fillsInFull(Outcome.UP, 10, 1)).toBe(true));
   });
 
-  test('places only post-only orders', async () => {
-    house.start();
-    price(95_000);
-    for (const sent of exchange.sent) expect(sent.code).toBe(0);
-    expect(houseOrders().length).toBeGreaterThan(0);
-    expect(houseOrders().every((order) => order.postOnly)).toBe(true);
-    expect(exchange.events().filter((event) => event.type === 'trade')).toEqual([]);
-  });
-
-  test('fills ten dollars, and has hundreds, at every price from 0.05 to 0.95', async () => {
-    house.start();
-    price(95_000);
-    await quoted();
-    const seen: number[] = [];
-    // Up, then down, in steps small enough not to raise the measured volatility.
-    for (let step = 1; step <= 270; step++) {
-      await pass(1_000, 95_000 + 7 * (step < 90 ? step : 180 - step));
-      if (step % 6 !== 0) continue;
-      const value = fairTicks();
-      if (value < 50 || value > 950) continue;
-      seen.push(value);
-      for (const outcome of [Outcome.UP, Outcome.DOWN]) {
-        expect(fillsInFull(outcome, 10), `${outcome} of ten dollars at ${value}`).toBe(true);
-        expect(fillsInFull(outcome, 300), `${outcome} of 300 dollars at ${value}`).toBe(true);
-      }
-      // Quotes are renewed when they are off by a quarter of the half spread.
-      expect(market().bestBidTicks!).toBeLessThan(value);
-      expect(market().bestAskTicks!).toBeGreaterThan(value);
-    }
-    expect(Math.min(...seen)).toBeLessThan(200);
-    expect(Math.max(...seen)).toBeGreaterThan(800);
-  });
-
   test('refuses to start when a user with a password has its name', () => {
     exchange.do({ ...registration('House', 100), kind: 'register', credential: 'hash' } as never);
     const sentBefore = exchange.sent.length;
@@ -326,16 +293,6 @@ describe('inventory and money', () => {
     const { availableMicros, heldMicros } = exchange.engine.account(houseId())!;
     expect(availableMicros + heldMicros).toBeGreaterThan(FUNDS_MICROS * 0.99);
     expect(fillsInFull(Outcome.UP, 300) && fillsInFull(Outcome.DOWN, 300)).toBe(true);
-  });
-
-  test('quotes small sizes when money is short, and logs that', async () => {
-    house.stop();
-    house = newHouse(1_000 * DOLLAR);
-    house.start();
-    price(95_000);
-    await quoted();
-    expect(exchange.engine.account(houseId())!.heldMicros).toBeLessThanOrEqual(100 * DOLLAR);
-    expect(fillsInFull(Outcome.UP, 5) && fillsInFull(Outcome.DOWN, 5)).toBe(true);
   });
 
   test('quotes what is left after losses, and logs that once', async () => {

@@ -64,104 +64,6 @@ async function accounts(traders: readonly Trader[]): Promise<unknown[]> {
   return answers.map(({ json }) => ({ ...json, sequence: 0 }));
 }
 
-describe('a batch that is not atomic', () => {
-  withTraders();
-
-  test('returns receipts and errors in order, with one sequence', async () => {
-    const { status, json } = await batch(ada, {
-      userId: ada.userId,
-      operations: [
-        buy('UP', { shares: 10, price: 0.4, timeInForce: 'GTC' }),
-        buy('DOWN', { amount: 5, userId: ada.userId }),
-        { op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1 },
-        { op: 'cancel', marketId: MARKET, orderId: 'o1' },
-        { op: 'cancel', marketId: MARKET, orderId: 'o1' },
-        { op: 'claim', marketId: MARKET },
-        { op: 'claim', marketId: 'btc-15m-1' },
-        { op: 'cancel', marketId: MARKET, orderId: 'first' },
-        buy('UP', { shares: 1_000_000, price: 0.5, timeInForce: 'GTC' }),
-      ],
-    });
-    expect(status).toBe(200);
-    expect(
-      json.results.map((result: Answer['json']) => result.error?.code ?? result.status),
-    ).toEqual([
-      'resting',
-      'insufficient_liquidity',
-      'insufficient_shares',
-      'cancelled',
-      'order_closed',
-      'market_not_resolved',
-      'market_not_found',
-      'order_not_found',
-      'insufficient_balance',
-    ]);
-    const sequences = new Set(
-      json.results.flatMap((result: Answer['json']) => result.sequence ?? []),
-    );
-    expect([...sequences]).toEqual([json.sequence]);
-    expect(json.results[2].error.details).toEqual({ required: 1, available: 0 });
-    expect(json.results[8].error.details).toEqual({ required: 502_500, available: 10_000 });
-  });
-
-  test('applies its operations in order, with nothing in between', async () => {
-    await batch(ada, { operations: [buy('UP', { shares: 10, price: 0.4, timeInForce: 'GTC' })] });
-    const { json } = await batch(bob, {
-      operations: [
-        buy('DOWN', { amount: 1.2 }),
-        {
-          op: 'sell',
-          marketId: MARKET,
-          outcome: 'DOWN',
-          shares: 2,
-          price: 0.7,
-          timeInForce: 'GTC',
-        },
-        { op: 'sell', marketId: MARKET, outcome: 'DOWN', shares: 0.5 },
-      ],
-    });
-    expect(json.results[0]).toMatchObject({
-      shares: 2,
-      spent: 1.2,
-      fee: 0.006,
-      position: { UP: 0, DOWN: 2 },
-    });
-    expect(json.results[1]).toMatchObject({ status: 'resting', restingShares: 2 });
-    expect(json.results[2].error).toMatchObject({
-      code: 'insufficient_shares',
-      details: { required: 0.5, available: 0 },
-    });
-  });
-
-  test('the same key returns the first answer, byte for byte and across a restart; another body is refused', async () => {
-    const body = { operations: [buy('DOWN', { amount: 0.6 }), buy('UP', { amount: 1 })] };
-    const first = await batch(bob, body, 'batch-1');
-    expect(first.status).toBe(200);
-    expect(first.headers['idempotency-replayed']).toBe(undefined);
-    await batch(bob, { operations: [buy('DOWN', { amount: 0.6 })] });
-    const before = await accounts([ada, bob]);
-    expect(await replayed(body, first)).toBe(true);
-    expect(await accounts([ada, bob])).toEqual(before);
-    const other = await batch(bob, { operations: [...body.operations].reverse() }, 'batch-1');
-    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
-    const atomic = await batch(bob, { ...body, atomic: true }, 'batch-1');
-    expect([atomic.status, atomic.json.error.code]).toEqual([422, 'idempotency_key_reused']);
-
-    const { folder } = server;
-    await server.close();
-    server = await TestServer.start({}, folder);
-    api = server.api;
-    expect(await replayed(body, first)).toBe(true);
-    expect(await accounts([ada, bob])).toEqual(before);
-  });
-
-  async function replayed(body: object, first: Answer): Promise<boolean> {
-    const again = await batch(bob, body, 'batch-1');
-    expect([again.status, again.text]).toEqual([first.status, first.text]);
-    return again.headers['idempotency-replayed'] === 'true';
-  }
-});
-
 describe('an atomic batch', () => {
   withTraders();
   beforeAll(async () => {
@@ -217,27 +119,6 @@ describe('an atomic batch', () => {
     expect([answer.status, answer.json.error.code]).toEqual([status, code]);
     expect(answer.json.error.details.operation).toBe(1);
     expect(await accounts([ada, bob])).toEqual(before);
-  });
-
-  test('is executed when nothing is refused', async () => {
-    const operations = [
-      buy('DOWN', { amount: 3 }),
-      { op: 'cancel', marketId: MARKET, orderId: 'o1' },
-    ];
-    const stranger = await batch(bob, { operations, atomic: true });
-    expect(stranger.json.error.details).toEqual({ operation: 1 });
-    const { status, json } = await batch(ada, {
-      operations: [
-        { op: 'cancel', marketId: MARKET, orderId: 'o2' },
-        buy('UP', { shares: 1, price: 0.1, timeInForce: 'GTC' }),
-      ],
-      atomic: true,
-    });
-    expect(status).toBe(200);
-    expect(json.results.map(({ status }: { status: string }) => status)).toEqual([
-      'cancelled',
-      'resting',
-    ]);
   });
 });
 

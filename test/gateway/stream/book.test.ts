@@ -6,7 +6,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
-import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { MARKET, TestServer } from '../../support/server.js';
 import { randomCommand, type Trading } from './commands.js';
 import { type Message, StreamClient, streamLimits } from './support.js';
 
@@ -155,35 +155,5 @@ describe('the book', () => {
     expect(seen.gaps).toBeGreaterThan(2);
     expect(seen.resubscribed).toBeGreaterThan(2);
     await client?.close();
-  });
-
-  test('is empty after the market has ended, on the stream and over HTTP', async () => {
-    const client = await StreamClient.connect(server.exchange.port);
-    const [snapshot] = await client.subscribe(CHANNEL);
-    expect(snapshot.data.UP.bids.length + snapshot.data.UP.asks.length).toBeGreaterThan(10);
-    const { json } = await server.api.get(`/markets/15m/${MARKET}/orderbook?depth=999`);
-    expect(snapshot.data).toEqual({ ...json, sequence: snapshot.sequence });
-    await server.passTime(WINDOW_START_MS + WINDOW_MS, 100_000);
-    const end = await client.next((message) => message.channel === CHANNEL);
-    expect(end).toMatchObject({ type: 'snapshot', channelSequence: end.sequence });
-    const empty = (await server.api.get(`/markets/15m/${MARKET}/orderbook`)).json;
-    expect({ UP: end.data.UP, DOWN: end.data.DOWN }).toEqual({ UP: empty.UP, DOWN: empty.DOWN });
-    await client.close();
-  });
-
-  test('treats a number from before a restart as a gap', async () => {
-    const before = await StreamClient.connect(server.exchange.port);
-    const [snapshot] = await before.subscribe('markets');
-    await before.close();
-    await server.close();
-    server = await TestServer.start({}, server.folder, server.clock.nowMs());
-    server.feed.deliver('BTC', 100_000);
-    const client = await StreamClient.connect(server.exchange.port);
-    for (let i = 0; i < 40; i++) server.feed.deliver('ETH', 4_000 + i);
-    client.send({ op: 'resume', channel: 'markets', after: snapshot.channelSequence });
-    expect(await client.next('gap')).toMatchObject({ after: snapshot.channelSequence });
-    const again = await client.next('snapshot');
-    expect(again.channelSequence).toBeGreaterThan(snapshot.sequence);
-    await client.close();
   });
 });

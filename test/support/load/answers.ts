@@ -1,8 +1,6 @@
 /** The exact answer to a command, made from the engine's result when the journal is replayed. */
 import type { Engine } from '../../../engine/engine.js';
-import { Code } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
-import { ResultHead } from '../../../engine/interface/results.js';
 import { isAtomicBatch, refusalIn } from '../../../gateway/commands/execution.js';
 import type { ReceiptWriter } from '../../../gateway/commands/receipt.js';
 import { refusalAnswer } from '../../../gateway/http/errors.js';
@@ -53,8 +51,3 @@ const WRITERS: { [Kind in Command['kind']]?: ReceiptWriter<string | Uint8Array> 
   claimYield: claimYieldReceipt,
   batch: batchReceipt,
 };
-
-/** Whether the order or the batch was executed: its receipt then has fills. */
-export function hasReceipt(engine: Engine): boolean {
-  return engine.result.values[ResultHead.code] === Code.ok;
-}

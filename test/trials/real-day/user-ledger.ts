@@ -95,7 +95,7 @@ const ZERO = new Big(0);
 const MICRO_PLACES = 6;
 
 /** The most that a lot can cost. If less than this is left, an amount is used up. */
-export const HIGHEST_LOT_PRICE = new Big('0.000999');
+const HIGHEST_LOT_PRICE = new Big('0.000999');
 
 /** 0.5% of an amount, rounded up to a micro-dollar. */
 export function feeOn(amount: Big): Big {
@@ -192,23 +192,6 @@ export class UserLedger {
         taken: shares,
       };
     }
-  }
-
-  /**
-   * Enters an order that was executed but not answered, as reads show it. `money`: what it took or
-   * gave, fee included.
-   */
-  found(
-    side: 'BUY' | 'SELL',
-    order: { marketId: string; outcome: OutcomeName; shares: Big; value: Big; money: Big },
-  ): void {
-    const { marketId, value, money } = order;
-    const fee = money.minus(value).abs();
-    const book = this.book(marketId);
-    if (side === 'BUY') this.volume = this.volume.plus(value);
-    this.feesPaid = this.feesPaid.plus(fee);
-    book.feesPaid = book.feesPaid.plus(fee);
-    this.move(side, order);
   }
 
   /**

@@ -26,64 +26,6 @@ const own = () => desk!.orders(ada);
 const take = (shares: number, trader: Trader) =>
   desk!.buy(trader, { outcome: 'DOWN', shares, price: 0.6 });
 
-test('a smaller size keeps its place in the queue', async () => {
-  const answer = await desk!.amend(ada, ADA, { shares: 6 });
-  expect(answer.status).toBe(200);
-  expect(answer.json).toMatchObject({
-    orderId: ADA,
-    keptPriority: true,
-    status: 'resting',
-    shares: 0,
-    restingShares: 6,
-    fills: [],
-    balance: { held: 2.4 },
-  });
-  const cyd = await desk!.register('cyd');
-  await take(6, cyd);
-  expect(await own()).toEqual([]);
-  expect(await desk!.orders(bob)).toMatchObject([{ shares: 10 }]);
-});
-
-test('a larger size goes to the back of the queue, under the same id', async () => {
-  const answer = await desk!.amend(ada, ADA, { shares: 12 });
-  expect(answer.json).toMatchObject({ orderId: ADA, keptPriority: false, restingShares: 12 });
-  await take(5, await desk!.register('cyd'));
-  expect(await desk!.orders(bob)).toMatchObject([{ shares: 5 }]);
-  expect(await own()).toMatchObject([{ orderId: ADA, shares: 12 }]);
-});
-
-test('shares are all that it shall have; at or below what is filled it closes', async () => {
-  await take(3, await desk!.register('cyd'));
-  const smaller = await desk!.amend(ada, ADA, { shares: 5 });
-  expect(smaller.json).toMatchObject({ keptPriority: true, restingShares: 2 });
-  const closed = await desk!.amend(ada, ADA, { shares: 2 });
-  expect(closed.json).toMatchObject({ status: 'filled', restingShares: 0, balance: { held: 0 } });
-  const again = await desk!.amend(ada, ADA, { shares: 8 });
-  expect(refusal(again)).toEqual([409, 'order_closed']);
-  expect(again.json.error.details).toEqual({ orderId: ADA, status: 'filled', reason: null });
-});
-
-test('another price may trade at once, as a taker, with the fee', async () => {
-  await desk!.buy(bob, { outcome: 'DOWN', shares: 4, price: 0.5, timeInForce: 'GTC' });
-  const answer = await desk!.amend(ada, ADA, { price: 0.5 });
-  expect(answer.json).toMatchObject({
-    orderId: ADA,
-    keptPriority: false,
-    status: 'partially_filled',
-    reason: null,
-    shares: 4,
-    spent: 2,
-    fee: 0.01,
-    restingShares: 6,
-    balance: { held: 3 },
-    position: { UP: 4, DOWN: 0 },
-  });
-  expect(answer.json.fills).toHaveLength(1);
-  // What it has filled counts in the next amendment.
-  const smaller = await desk!.amend(ada, ADA, { shares: 5 });
-  expect(smaller.json).toMatchObject({ keptPriority: true, restingShares: 1 });
-});
-
 test('postOnly and clientOrderId of the order stay', async () => {
   await desk!.buy(bob, { outcome: 'DOWN', shares: 4, price: 0.5, timeInForce: 'GTC' });
   const order = { ...RESTING, postOnly: true, clientOrderId: 'mine' };
@@ -136,56 +78,6 @@ test('each receipt of a batch has the clientOrderId of its own order', async () 
     const names = json.results.map((one: { clientOrderId?: string }) => one.clientOrderId);
     expect(names).toEqual(atomic ? [null] : ['named', null, undefined, 'named']);
   }
-});
-
-test('an amended order still expires', async () => {
-  const { clock } = desk!.server;
-  const expiresAtMs = clock.nowMs() + 1_000;
-  const { json } = await desk!.buy(ada, { ...RESTING, expiresAtMs });
-  await desk!.amend(ada, json.orderId, { price: 0.41 });
-  clock.set(expiresAtMs);
-  await desk!.server.advance();
-  expect(await own()).toMatchObject([{ orderId: ADA }]);
-});
-
-test('a refused amendment changes nothing', async () => {
-  const before = [await own(), await desk!.balance(ada), await desk!.book()];
-  for (const [status, code, body, orderId] of [
-    [422, 'insufficient_balance', { shares: 1_000_000 }, ADA],
-    [422, 'limit_reached', { shares: 9_000_000 }, ADA],
-    [404, 'order_not_found', { shares: 5 }, 'o2'],
-    [404, 'order_not_found', { shares: 5 }, 'o77'],
-    [404, 'order_not_found', { shares: 5 }, 'x'],
-    [400, 'invalid_request', {}, ADA],
-    [400, 'invalid_request', { shares: 0 }, ADA],
-    [400, 'invalid_request', { price: 1 }, ADA],
-    [400, 'invalid_request', { shares: 0.0001 }, ADA],
-    [400, 'invalid_request', { amount: 5 }, ADA],
-  ] as const) {
-    const answer = await desk!.amend(ada, orderId, body);
-    expect(refusal(answer), JSON.stringify(body)).toEqual([status, code]);
-    expect([await own(), await desk!.balance(ada), await desk!.book()]).toEqual(before);
-  }
-  // Its place is as before: Ada is served first.
-  await take(1, await desk!.register('cyd'));
-  expect(await own()).toMatchObject([{ shares: 9 }]);
-});
-
-test('a key replays the answer', async () => {
-  const send = () =>
-    desk!.server.api.send(
-      'PATCH',
-      `/markets/15m/${MARKET}/orders/${ADA}`,
-      { price: 0.3 },
-      {
-        token: ada.token,
-        headers: { 'idempotency-key': 'amend-1' },
-      },
-    );
-  const first = await send();
-  expect(first.status).toBe(200);
-  const second = await send();
-  expect([second.text, second.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
 });
 
 test('in a batch; an atomic one that is refused undoes it, place and all', async () => {

@@ -24,8 +24,6 @@ afterAll(() => server.stop());
 const RESTING = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
 const buy = (trader: Trader, body: object): Promise<Answer> =>
   api.post(`/markets/15m/${MARKET}/buy`, body, trader.token);
-const sell = (trader: Trader, body: object): Promise<Answer> =>
-  api.post(`/markets/15m/${MARKET}/sell`, body, trader.token);
 const batch = (trader: Trader, operations: object[], rest: object = {}): Promise<Answer> =>
   api.post('/batch', { operations, ...rest }, trader.token);
 
@@ -42,32 +40,6 @@ test('the id is in the receipt and in the list of resting orders; without one it
   ]);
 });
 
-test('an id is refused a second time, with the first order, and is free for another user', async () => {
-  const first = await buy(ada, { ...RESTING, clientOrderId: 'once' });
-  const again = await sell(ada, { outcome: 'UP', shares: 1, clientOrderId: 'once' });
-  expect(again.status).toBe(409);
-  expect(again.json.error).toMatchObject({
-    code: 'client_order_id_reused',
-    details: { orderId: first.json.orderId },
-  });
-  // Also once the order is gone.
-  await api.delete(`/markets/15m/${MARKET}/orders/${first.json.orderId}`, ada.token);
-  expect((await buy(ada, { ...RESTING, clientOrderId: 'once' })).status).toBe(409);
-  expect((await buy(bob, { ...RESTING, clientOrderId: 'once' })).status).toBe(200);
-});
-
-test('a refused order does not use its id up', async () => {
-  const refused = await buy(ada, {
-    outcome: 'UP',
-    shares: 5,
-    price: 0.01,
-    timeInForce: 'FOK',
-    clientOrderId: 'retry',
-  });
-  expect([refused.status, refused.json.error.code]).toEqual([409, 'price_not_met']);
-  expect((await buy(ada, { ...RESTING, clientOrderId: 'retry' })).status).toBe(200);
-});
-
 test.each(['', 'x'.repeat(65), 'a b', 'é', 'a/b', 7, null])(
   '%j is not an id',
   async (clientOrderId) => {
@@ -79,19 +51,6 @@ test.each(['', 'x'.repeat(65), 'a b', 'é', 'a/b', 7, null])(
     });
   },
 );
-
-test('a key replays the receipt with its id, byte for byte', async () => {
-  const body = { ...RESTING, clientOrderId: 'keyed' };
-  const send = () =>
-    api.send('POST', `/markets/15m/${MARKET}/buy`, body, {
-      token: ada.token,
-      headers: { 'idempotency-key': 'key-1' },
-    });
-  const first = await send();
-  const second = await send();
-  expect(second.headers['idempotency-replayed']).toBe('true');
-  expect([second.status, second.text]).toEqual([200, first.text]);
-});
 
 test('in a batch: orders have ids, and a cancel names one', async () => {
   const order = { op: 'buy', marketId: MARKET, ...RESTING };
@@ -114,18 +73,6 @@ test('in a batch: orders have ids, and a cancel names one', async () => {
   expect(other.json.results[0].error.code).toBe('order_not_found');
 });
 
-test('an atomic batch that is refused uses no id up, and names no order that it undid', async () => {
-  const order = { op: 'buy', marketId: MARKET, ...RESTING, clientOrderId: 'all-1' };
-  const refused = await batch(bob, [order, order], { atomic: true });
-  expect(refused.status).toBe(409);
-  expect(refused.json.error).toMatchObject({
-    code: 'client_order_id_reused',
-    details: { operation: 1, orderId: null },
-  });
-  const accepted = await batch(bob, [order], { atomic: true });
-  expect(accepted.json.results[0]).toMatchObject({ status: 'resting', clientOrderId: 'all-1' });
-});
-
 test.each([
   [{}, 'orderId'],
   [{ orderId: 'o1', clientOrderId: 'x' }, 'clientOrderId'],
@@ -133,16 +80,4 @@ test.each([
   const answer = await batch(ada, [{ op: 'cancel', marketId: MARKET, ...ids }]);
   expect(answer.status).toBe(400);
   expect(Object.keys(answer.json.error.details)).toEqual([`operations.0.${field}`]);
-});
-
-test('ids and their orders survive a restart', async () => {
-  await buy(ada, { ...RESTING, clientOrderId: 'before' });
-  const { folder } = server;
-  await server.close();
-  server = await TestServer.start({}, folder);
-  api = server.api;
-  const again = await buy(ada, { ...RESTING, clientOrderId: 'before' });
-  expect([again.status, again.json.error.code]).toEqual([409, 'client_order_id_reused']);
-  const { json } = await api.get(`/users/${ada.userId}/orders`, ada.token);
-  expect(json.orders.at(-1)).toMatchObject({ clientOrderId: 'before' });
 });

@@ -3,7 +3,7 @@
  * order of their user; and what a later cancel is told.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MARKET, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
+import { MARKET, type Trader, WINDOW_START_MS } from '../../../support/server.js';
 import { Desk, PLACES, RESTING, refusal } from './desk.js';
 
 let desk: Desk;
@@ -20,28 +20,6 @@ afterAll(() => desk.server.stop());
 /** One of Ada's orders, as the history has it. */
 const ended = async (orderId: string) =>
   (await desk.server.api.read(`/users/${ada.userId}/orders/${orderId}`, ada.token)).json;
-
-test('an order rests until its time and no longer', async () => {
-  const { clock } = desk.server;
-  const expiresAtMs = clock.nowMs() + 5_000;
-  const { json: order } = await desk.buy(ada, { ...RESTING, expiresAtMs });
-  expect(order).toMatchObject({ status: 'resting', balance: { held: 4 } });
-  clock.set(expiresAtMs - 1);
-  await desk.server.advance();
-  expect(await desk.orders(ada)).toHaveLength(1);
-  clock.set(expiresAtMs);
-  await desk.server.advance();
-  expect(await desk.orders(ada)).toEqual([]);
-  expect(await desk.balance(ada)).toEqual({ available: 10_000, held: 0 });
-  expect((await desk.book()).bids).toEqual([]);
-  const late = await desk.cancel(ada, order.orderId);
-  expect(refusal(late)).toEqual([409, 'order_closed']);
-  expect(late.json.error.details).toEqual({
-    orderId: order.orderId,
-    status: 'expired',
-    reason: 'expired',
-  });
-});
 
 test('the timer of the exchange expires an order without any request', async () => {
   const { clock, exchange } = desk.server;
@@ -75,45 +53,6 @@ test.each([
   expect(json.error.message).toContain(`${deadline} had passed at ${atMs}`);
 });
 
-test('cancel_taker: the arriving order ends at the own one, which stays', async () => {
-  await desk.buy(ada, RESTING);
-  const order = { outcome: 'DOWN', shares: 3, price: 0.6, timeInForce: 'GTC' };
-  const taker = await desk.buy(ada, { ...order, selfTrade: 'cancel_taker' });
-  expect(taker.json).toMatchObject({
-    status: 'cancelled',
-    reason: 'self_trade',
-    shares: 0,
-    restingShares: 0,
-  });
-  expect(await desk.orders(ada)).toMatchObject([{ shares: 10 }]);
-  expect((await desk.cancel(ada, taker.json.orderId)).json.error.details).toMatchObject({
-    status: 'cancelled',
-    reason: 'self_trade',
-  });
-});
-
-test('cancel_taker trades with what stands ahead; FOK counts only that', async () => {
-  // Bob bids more than Ada, so that he comes first.
-  await desk.buy(bob, { ...RESTING, shares: 2, price: 0.41 });
-  const order = { outcome: 'DOWN', shares: 3, price: 0.6, selfTrade: 'cancel_taker' };
-  const killed = await desk.buy(ada, { ...order, timeInForce: 'FOK' });
-  expect(refusal(killed)).toEqual([409, 'price_not_met']);
-  expect(killed.json.error.details).toMatchObject({ availableShares: 2 });
-  const partly = await desk.buy(ada, order);
-  expect(partly.json).toMatchObject({
-    status: 'partially_filled',
-    reason: 'self_trade',
-    shares: 2,
-    restingShares: 0,
-  });
-  expect(await desk.orders(ada)).toMatchObject([{ shares: 10 }]);
-  expect(await ended(partly.json.orderId)).toMatchObject({
-    status: 'partially_filled',
-    reason: 'self_trade',
-    filledShares: 2,
-  });
-});
-
 test('the rest of an IOC order is dropped: its receipt, the lists and a late cancel say the same', async () => {
   await desk.buy(bob, { ...RESTING, shares: 2, price: 0.41 });
   const { json } = await desk.buy(ada, { outcome: 'DOWN', shares: 3, price: 0.59 });
@@ -123,29 +62,6 @@ test('the rest of an IOC order is dropped: its receipt, the lists and a late can
   const late = await desk.cancel(ada, json.orderId);
   expect(refusal(late)).toEqual([409, 'order_closed']);
   expect(late.json.error.details).toEqual({ orderId: json.orderId, ...says });
-});
-
-test('cancel_both: both orders end', async () => {
-  const taker = await desk.buy(ada, {
-    outcome: 'DOWN',
-    shares: 3,
-    price: 0.6,
-    timeInForce: 'GTC',
-    selfTrade: 'cancel_both',
-  });
-  expect(taker.json).toMatchObject({ status: 'cancelled', reason: 'self_trade' });
-  expect(await desk.orders(ada)).toEqual([]);
-});
-
-test('cancel_resting, the default: the resting order ends and the arriving one goes on', async () => {
-  const { json: resting } = await desk.buy(ada, RESTING);
-  const order = { outcome: 'DOWN', shares: 3, price: 0.6, timeInForce: 'GTC' };
-  const taker = await desk.buy(ada, order);
-  expect(taker.json).toMatchObject({ status: 'resting', reason: null, restingShares: 3 });
-  expect((await desk.cancel(ada, resting.orderId)).json.error.details).toMatchObject({
-    reason: 'self_trade',
-  });
-  await desk.cancel(ada, taker.json.orderId);
 });
 
 test('all orders of a market, and of all markets, are cancelled at once', async () => {
@@ -210,16 +126,5 @@ test('a cancel is told what became of the own order, and nothing of others', asy
   expect((await desk.cancel(ada, second.orderId)).json.error.details).toMatchObject({
     status: 'cancelled',
     reason: 'requested',
-  });
-});
-
-test('an order that would expire after the end of its market ends with the market', async () => {
-  const endsAtMs = WINDOW_START_MS + WINDOW_MS;
-  const { json: order } = await desk.buy(ada, { ...RESTING, expiresAtMs: endsAtMs + 60_000 });
-  await desk.server.passTime(endsAtMs, 100_000);
-  const late = await desk.cancel(ada, order.orderId);
-  expect(late.json.error).toMatchObject({
-    code: 'order_closed',
-    details: { status: 'cancelled', reason: 'market_ended' },
   });
 });

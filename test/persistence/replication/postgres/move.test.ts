@@ -89,13 +89,12 @@ test('a journal that an exchange leads is not copied, and nobody waits for ever'
   const address = readAddress(cluster.url, { passwordFile: null, authorityFile: null });
   const leader = await PostgresJournal.takeOver({ address, isUnreplicated: false });
   const { sequence } = leader.end;
-  for (const [from, to] of [
-    [cluster.url, folders.make()],
-    [original, cluster.url],
-  ] as const) {
-    const { status, err } = await operate('copy', '--from', from, '--to', to);
+  const copies = await Promise.all([
+    operate('copy', '--from', cluster.url, '--to', folders.make()),
+    operate('copy', '--from', original, '--to', cluster.url),
+  ]);
+  for (const { status, err } of copies)
     expect([status, err]).toEqual([2, expect.stringContaining('an exchange leads')]);
-  }
   expect(leader.end.sequence).toBe(sequence);
   await leader.close();
 });
