@@ -194,7 +194,7 @@ interface ToLeader {
 
 /** The connection to the leader, and what goes over it. */
 function leaderOf(parts: Parts, waits: SequenceWaits, lastAnswers: LastAnswers): ToLeader {
-  const { config, log, tail, sequencer } = parts;
+  const { log, tail, sequencer } = parts;
   const link: LeaderLink = new LeaderLink({
     key: () => parts.key,
     findLeader: () => {
@@ -225,8 +225,8 @@ function leaderOf(parts: Parts, waits: SequenceWaits, lastAnswers: LastAnswers):
       else go();
     },
   });
-  const outstandingMax = config.stream.outstandingRequests;
-  const remote = new StreamOrders({ link, waits, sequencer, elapsedMs, outstandingMax });
+  const assets = sequencer.engine;
+  const remote = new StreamOrders({ link, assets, waits, sequencer, elapsedMs });
   return { link, forwarder, remote };
 }
 

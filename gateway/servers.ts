@@ -95,13 +95,8 @@ export class Servers {
 
   /** The streams of an edge, for the core. */
   readonly streamsOf = (sink: FrameSink): CoreStreams => {
-    const { sequencer } = this.options;
-    return new CoreStreams({
-      stream: this.stream,
-      sink,
-      isStopping: () => this.options.gateway.isStopping(),
-      durableSequence: () => sequencer.durableSequence,
-    });
+    const { isStopping } = this.options.gateway;
+    return new CoreStreams({ stream: this.stream, sink, isStopping });
   };
 
   private inThisThread(serve?: ServersOptions['serve']): PublicServer {

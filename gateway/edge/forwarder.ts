@@ -8,7 +8,7 @@
  * - every request is answered once: by a core or, when it has waited too long, with what is known
  *   about it. That nothing was executed is only said when no core has received the request; and a
  *   change that an earlier leader may have executed is not refused by the limits of the next one;
- * - what waits is bounded in number and in bytes, with a reserve for cancels.
+ * - what waits is bounded in bytes, with a reserve for cancels.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
@@ -40,14 +40,15 @@ import { prepareResult } from './results.js';
 export const CHANGE_MS = 10_000;
 /** How long a read does. */
 const READ_MS = 2_000;
-const SWEEP_MS = 100;
+/** How often it is asked what has waited too long. */
+export const SWEEP_MS = 100;
 
-const REQUESTS_MAX = 20_000;
-const BYTES_MAX = 64 * 1024 * 1024;
-/** Cancels have this much more of both, as of what waits for the disk (fair-use/overload.ts). */
+/** Of all that wait. */
+export const BYTES_MAX = 64 * 1024 * 1024;
+/** Cancels have this much more, as of what waits for the disk (fair-use/overload.ts). */
 const CANCELS_PART = 1.1;
-/** Counted per request besides its body. */
-const OWN_BYTES = 2 * 1024;
+/** Counted per request besides its content. */
+export const OWN_BYTES = 2 * 1024;
 /** Refusals of a request that has not reached the engine, nor its remembered answers. */
 const BEFORE_THE_ENGINE: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 const NUMBERS = 2 ** 32;
@@ -217,7 +218,7 @@ export class Forwarder {
   private isFull(bytes: number, { quota }: Route, command: Command | null): boolean {
     const isCancel = quota === 'cancels' || (command !== null && onlyCancels(command));
     const part = isCancel ? CANCELS_PART : 1;
-    return this.waiting.size >= REQUESTS_MAX * part || this.bytes + bytes > BYTES_MAX * part;
+    return this.bytes + bytes > BYTES_MAX * part;
   }
 
   private sendCommand({ number, answer }: Waiting, command: Command, session: KnownSession): void {

@@ -12,6 +12,7 @@
  */
 import { isAllowed } from '../auth/allowed-addresses.js';
 import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
+import { onlyCancels } from '../commands/cancels.js';
 import { Bill } from '../fair-use/fair-use.js';
 import {
   type ErrorAnswer,
@@ -94,8 +95,7 @@ export class Protocol {
     if (connection.isEnding) return;
     const receivedMs = this.options.elapsedMs();
     const { engine } = this.options.gateway.sequencer;
-    const { remote } = this.options;
-    if (remote === null && !isBinary && connection.userId !== 0) {
+    if (!isBinary && connection.userId !== 0) {
       const request = this.reader.read(engine, new Uint8Array(bytes), connection.userId);
       if (request !== null) {
         this.enter(connection, request, receivedMs);
@@ -103,15 +103,17 @@ export class Protocol {
       }
     }
     const message = readJson(bytes, isBinary);
-    if (isOrderEntry(message.json)) {
-      if (remote === null) this.enterUnread(connection, message, receivedMs);
-      else this.enterElsewhere(remote, connection, message.json, bytes);
-    } else if (this.afford(connection, 1)) this.handle(connection, message);
+    if (isOrderEntry(message.json)) this.enterUnread(connection, message, receivedMs);
+    else if (this.afford(connection, 1)) this.handle(connection, message);
   }
 
-  /** Order entry that the fast reader has taken. */
+  /** Order entry that is valid. */
   private enter(connection: Connection, request: OrderRequest, receivedMs: number): void {
-    const refusal = this.orders.execute(connection, request, receivedMs);
+    const { remote } = this.options;
+    const refusal =
+      remote === null
+        ? this.orders.execute(connection, request, receivedMs)
+        : this.enterElsewhere(remote, connection, request);
     if (refusal !== null) this.refuseOrder(connection, refusal, request.id);
   }
 
@@ -120,20 +122,17 @@ export class Protocol {
     if (connection.isEnding) return;
     const refusal = this.orders.executeRecord(connection, entry, this.options.elapsedMs());
     if (refusal === null || !this.afford(connection, 1)) return;
-    this.whenDurable(() => entry.refused(errorText(refusal, { id: entry.id })));
+    this.whenDurable(() => entry.refused(refusal));
   }
 
   /** Order entry on a replica, for the leader. */
   private enterElsewhere(
     remote: OrdersElsewhere,
     connection: Connection,
-    json: object,
-    bytes: ArrayBuffer,
-  ): void {
-    const refusal = this.options.gateway.isStopping()
-      ? UNAVAILABLE
-      : remote.send(connection, json, new Uint8Array(bytes));
-    if (refusal !== null) this.refuseOrder(connection, refusal, idOf(json));
+    request: OrderRequest,
+  ): ErrorAnswer | null {
+    const what = onlyCancels(request.command) ? 'cancels' : 'orders';
+    return this.orders.refusal(connection, what) ?? remote.send(connection, request);
   }
 
   /** Order entry that the schemas read, and refuse if it is invalid. */

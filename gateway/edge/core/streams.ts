@@ -28,8 +28,6 @@ interface CoreStreamsOptions {
   stream: StreamServer;
   sink: FrameSink;
   isStopping: () => boolean;
-  /** The sequence that is durable now. */
-  durableSequence: () => number;
 }
 
 interface Stream {
@@ -67,10 +65,13 @@ export class CoreStreams {
         return true;
       case ToCore.streamMessage:
         // One that was ended here is unknown, and the edge has not heard of it yet.
-        if (found !== undefined) this.message(found, frame);
+        if (found !== undefined) {
+          const bytes = frame.rest().slice().buffer as ArrayBuffer;
+          stream.receive(found.connection, bytes, (frame.flags & StreamFlag.binary) !== 0);
+        }
         return true;
       case ToCore.streamCommand:
-        if (found !== undefined) this.command(found.connection, frame);
+        if (found !== undefined) this.command(found, frame);
         return true;
       case ToCore.streamPing:
         if (found !== undefined) stream.pinged(found.connection);
@@ -121,38 +122,30 @@ export class CoreStreams {
       if (known === undefined) this.add(number, joined, true);
     } else if (known === undefined) {
       sink.send(writer.begin(ToEdge.streamEnd, number, { own: joined.code }).text(joined.reason));
-    } else known.connection.end(joined);
+    } else known.connection.endWhenAnswered(joined);
   }
 
   private add(number: number, connection: Connection, isOfReplica: boolean): void {
-    const { sink, durableSequence, stream } = this.options;
+    const { sink, stream } = this.options;
     const { topics } = this;
     const onEnd = () => this.closed(number);
-    const socket = new EdgeSocket({ number, sink, topics, durableSequence, onEnd });
+    const socket = new EdgeSocket({ number, sink, topics, onEnd });
     this.streams.set(number, { connection, socket, isOfReplica });
     if (isOfReplica) connection.open(socket);
     else stream.opened(connection, socket);
   }
 
-  private message({ connection, isOfReplica }: Stream, frame: FrameReader): void {
+  private command({ connection, isOfReplica }: Stream, frame: FrameReader): void {
     const { stream, sink, isStopping } = this.options;
-    if (isOfReplica && isStopping()) {
-      sink.send(writer.begin(ToEdge.streamNotServed, frame.id));
-      return;
-    }
-    const bytes = frame.rest().slice().buffer as ArrayBuffer;
-    stream.receive(connection, bytes, (frame.flags & StreamFlag.binary) !== 0);
-  }
-
-  private command(connection: Connection, frame: FrameReader): void {
-    const { stream, sink } = this.options;
     const { id: number } = frame;
     const request = frame.integer();
-    const id = frame.text();
+    if (isOfReplica && isStopping()) {
+      sink.send(writer.begin(ToEdge.streamNotServed, number).integer(request));
+      return;
+    }
     const { records } = this;
     const summary = loadRecord(records, frame.rest(), connection.userId);
     stream.receiveCommand(connection, {
-      id,
       command: new StoredCommand(records),
       summary,
       executed: (result, replayed) => {
@@ -160,10 +153,10 @@ export class CoreStreams {
         writer.begin(ToEdge.streamResult, number, { flags }).integer(request);
         sink.send(writer, new Uint8Array(result.buffer));
       },
-      refused: (error) => {
+      refused: ({ status: own, text }) => {
         const flags = ResultFlag.refused;
-        writer.begin(ToEdge.streamResult, number, { flags }).integer(request);
-        sink.send(writer, Buffer.from(error));
+        writer.begin(ToEdge.streamResult, number, { flags, own }).integer(request).text(text);
+        sink.send(writer);
       },
     });
   }
@@ -212,7 +205,6 @@ interface EdgeSocketOptions {
   number: number;
   sink: FrameSink;
   topics: Topics;
-  durableSequence: () => number;
   /** Called when the exchange closes it, as uWebSockets.js calls its close handler. */
   onEnd: () => void;
 }
@@ -224,9 +216,8 @@ class EdgeSocket implements Socket {
   constructor(private readonly options: EdgeSocketOptions) {}
 
   send(text: string | Uint8Array): void {
-    const { number, sink, durableSequence } = this.options;
-    writer.begin(ToEdge.streamText, number).number(durableSequence());
-    sink.send(writer, bytesOf(text));
+    const { number, sink } = this.options;
+    sink.send(writer.begin(ToEdge.streamText, number), bytesOf(text));
   }
 
   subscribe(topic: string): boolean {

@@ -49,9 +49,9 @@ export const ToEdge = {
   /** A stream is open, or refused with an answer. */
   streamAccepted: 7,
   streamRefused: 8,
-  /** For a stream: a message, and the sequence that it is true at. */
+  /** For a stream: a message. */
   streamText: 9,
-  /** A message of a replica's stream was not executed, because the core stops. */
+  /** A command of a replica's stream was not executed, because the core stops. */
   streamNotServed: 10,
   /** A stream has joined or left a topic; a message for all that have joined it. */
   streamSubscribe: 11,

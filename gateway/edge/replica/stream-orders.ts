@@ -2,49 +2,35 @@
  * On a replica: the orders of the stream's clients, which the leader executes.
  *
  * Always holds:
- * - a client's requests reach a leader in the order in which they came, and each gets one answer;
+ * - a client's requests reach a leader in the order in which they came, and each gets one answer,
+ *   though a leader may be lost that has read a request and not answered it;
  * - one with an idempotency key is sent again to the next leader when its fate is unknown; one
  *   without gets the error `outcome_unknown`, and so does one that the next leader refuses to look
  *   at;
  * - what waits is bounded: per connection as on the leader, in bytes for all, and in time;
  * - a receipt is sent when this replica's state includes it, so the messages of `user` come first.
  */
+import type { Assets } from '../../../engine/interface/notation.js';
 import type { ElapsedMs } from '../../fair-use/token-buckets.js';
 import { type ErrorAnswer, OUTCOME_UNKNOWN, UNAVAILABLE } from '../../http/errors.js';
 import type { Sequencing } from '../../http/gateway.js';
-import { CLIENT_ID } from '../../json/fields.js';
 import { errorText } from '../../stream/channels/message-text.js';
 import type { Connection } from '../../stream/connection.js';
 import type { CloseReason } from '../../stream/limits.js';
 import type { OrdersElsewhere } from '../../stream/orders/elsewhere.js';
-import { NOT_SIGNED_IN, tooManyUnanswered } from '../../stream/orders/order-messages.js';
+import type { OrderRequest } from '../../stream/orders/order-messages.js';
 import type { SequenceWaits } from '../../time/sequence-waits.js';
-import { CHANGE_MS, type CoreLink } from '../forwarder.js';
+import { BYTES_MAX, CHANGE_MS, type CoreLink, OWN_BYTES, SWEEP_MS } from '../forwarder.js';
 import { type FrameReader, FrameWriter, StreamFlag, ToCore, ToEdge } from '../link/frames.js';
-
-const SWEEP_MS = 100;
-const BYTES_MAX = 64 * 1024 * 1024;
-
-/** Errors of a request that has not reached the engine, nor its remembered answers. */
-const BEFORE_THE_ENGINE: ReadonlySet<string> = new Set([
-  'missing_token',
-  'invalid_token',
-  'token_revoked',
-  'token_expired',
-  'scope_insufficient',
-  'rate_limited',
-  'unavailable',
-]);
+import { orderFrame, readReply, recordOf, replySent } from '../order-records.js';
 
 interface Pending {
-  id: string | undefined;
-  isKeyed: boolean;
-  bytes: Uint8Array;
+  request: OrderRequest;
+  record: Uint8Array;
+  /** Whether the leader may have received it and not returned it. */
   isSent: boolean;
-  /** Whether a leader may have executed it. */
+  /** Whether one that was lost may have executed it. */
   isDoubtful: boolean;
-  /** Whether it was answered here, so that the leader's answer is dropped. */
-  isAnswered: boolean;
   sinceMs: number;
 }
 
@@ -53,33 +39,31 @@ interface Client {
   number: number;
   /** Whether the present leader knows it. */
   isOpened: boolean;
-  pending: Pending[];
-  /** How many of the last requests that were sent a leader that stops has returned. */
-  returned: number;
-  /** Answers that wait for this replica's state. */
+  /** What is not answered, by number, in the order in which it came. */
+  pending: Map<number, Pending>;
+  /** Answers that wait for this replica's state, and the sequence that the last one waits for. */
   held: number;
+  heldSequence: number;
 }
 
 interface RemoteOptions {
   link: CoreLink;
+  assets: Assets;
   waits: SequenceWaits;
   sequencer: Sequencing;
   elapsedMs: ElapsedMs;
-  outstandingMax: number;
 }
 
 export class StreamOrders implements OrdersElsewhere {
   private readonly writer = new FrameWriter();
   private readonly clients = new Map<Connection, Client>();
   private readonly byNumber = new Map<number, Client>();
-  private readonly tooMany: ErrorAnswer;
-  private lastNumber = 0;
+  private lastClient = 0;
+  private lastRequest = 0;
   private bytes = 0;
   private sweeper: NodeJS.Timeout | null = null;
 
-  constructor(private readonly options: RemoteOptions) {
-    this.tooMany = tooManyUnanswered(options.outstandingMax);
-  }
+  constructor(private readonly options: RemoteOptions) {}
 
   /** A client has signed in: the leader must know if its end cancels its orders. */
   signedIn(connection: Connection): void {
@@ -90,27 +74,23 @@ export class StreamOrders implements OrdersElsewhere {
     if (this.options.link.isOpen) this.open(client);
   }
 
-  /** Order entry as it came. Returns why it is not forwarded; null: it is. */
-  send(connection: Connection, json: object, bytes: Uint8Array): ErrorAnswer | null {
-    if (connection.session === null) return NOT_SIGNED_IN;
-    if (connection.outstanding >= this.options.outstandingMax) return this.tooMany;
-    const { id, idempotencyKey: key } = json as { id?: unknown; idempotencyKey?: unknown };
+  /** Returns why it is not sent; null: it is, or waits for a leader. */
+  send(connection: Connection, request: OrderRequest): ErrorAnswer | null {
+    const record = recordOf(request, connection.session!.tokenId).slice();
+    const bytes = OWN_BYTES + record.byteLength;
+    if (this.bytes + bytes > BYTES_MAX) return UNAVAILABLE;
+    const { link, elapsedMs } = this.options;
     const client = this.clients.get(connection) ?? this.add(connection);
-    if (this.bytes + bytes.byteLength > BYTES_MAX) return UNAVAILABLE;
-    const pending: Pending = {
-      id: typeof id === 'string' ? id : undefined,
-      isKeyed: typeof key === 'string' && CLIENT_ID.test(key),
-      bytes: bytes.slice(),
-      isSent: false,
-      isDoubtful: false,
-      isAnswered: false,
-      sinceMs: this.options.elapsedMs(),
-    };
-    client.pending.push(pending);
-    this.bytes += bytes.byteLength;
+    const sinceMs = elapsedMs();
+    const pending = { request, record, isSent: false, isDoubtful: false, sinceMs };
+    this.lastRequest = (this.lastRequest + 1) % 2 ** 32;
+    client.pending.set(this.lastRequest, pending);
+    this.bytes += bytes;
     connection.outstanding++;
     this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
-    if (this.options.link.isOpen) this.flush(client);
+    if (!link.isOpen) return null;
+    if (!client.isOpened) this.open(client);
+    this.sendNow(client, this.lastRequest, pending);
     return null;
   }
 
@@ -120,65 +100,55 @@ export class StreamOrders implements OrdersElsewhere {
     if (client === undefined) return;
     this.clients.delete(connection);
     this.byNumber.delete(client.number);
-    for (const { bytes } of client.pending) this.bytes -= bytes.byteLength;
+    for (const number of client.pending.keys()) this.take(client, number);
     const { link } = this.options;
     if (link.isOpen && client.isOpened)
       link.send(this.writer.begin(ToCore.streamClosed, client.number));
   }
 
-  /** Handles a frame; false: it is not about a client of the stream. */
-  receive(frame: FrameReader): boolean {
+  /** Handles a frame that is about a client of the stream, if it is one. */
+  receive(frame: FrameReader): void {
+    if (frame.kind === ToEdge.streamNotServed) this.options.link.leave();
     const client = this.byNumber.get(frame.id);
+    if (client === undefined) return;
     switch (frame.kind) {
+      case ToEdge.streamResult:
+        this.answered(client, frame);
+        return;
       case ToEdge.streamText:
-        if (client !== undefined) this.answered(client, frame);
-        return true;
-      case ToEdge.streamEnd: {
-        const reason = { code: frame.own, reason: frame.text() } as CloseReason;
-        if (client !== undefined) this.ended(client, reason);
-        return true;
+        client.connection.answer(Buffer.from(frame.rest()));
+        return;
+      case ToEdge.streamEnd:
+        this.ended(client, { code: frame.own, reason: frame.text() } as CloseReason);
+        return;
+      case ToEdge.streamNotServed: {
+        const pending = client.pending.get(frame.integer());
+        if (pending !== undefined) pending.isSent = false;
       }
-      case ToEdge.streamNotServed:
-        this.options.link.leave();
-        if (client !== undefined) client.returned++;
-        return true;
-      default:
-        return false;
     }
-  }
-
-  /** The leader has closed the client, and looks at none of its later requests. */
-  private ended(client: Client, reason: CloseReason): void {
-    for (const pending of client.pending) {
-      this.bytes -= pending.bytes.byteLength;
-      if (pending.isAnswered) continue;
-      this.answerHere(client, pending, pending.isDoubtful ? OUTCOME_UNKNOWN : UNAVAILABLE);
-    }
-    client.pending = [];
-    client.connection.endWhenAnswered(reason);
   }
 
   /** There is a leader. */
   linkOpened(): void {
     for (const client of this.clients.values()) {
-      const isWanted = client.pending.length > 0 || client.connection.cancelOnDisconnect;
-      if (isWanted) this.flush(client);
+      if (client.pending.size === 0 && !client.connection.cancelOnDisconnect) continue;
+      if (!client.isOpened) this.open(client);
+      for (const [number, pending] of client.pending)
+        if (!pending.isSent) this.sendNow(client, number, pending);
     }
   }
 
   linkClosed(): void {
     for (const client of this.clients.values()) {
       client.isOpened = false;
-      const sent = client.pending.filter(({ isSent }) => isSent);
-      const executed = sent.slice(0, sent.length - client.returned);
-      client.returned = 0;
-      for (const pending of sent) pending.isSent = false;
-      for (const pending of executed) {
+      for (const [number, pending] of client.pending) {
+        if (!pending.isSent) continue;
+        pending.isSent = false;
         pending.isDoubtful = true;
-        if (!pending.isKeyed && !pending.isAnswered)
-          this.answerHere(client, pending, OUTCOME_UNKNOWN);
+        const { command, clientSequence } = pending.request;
+        const isRepeatable = command.idempotencyKey !== null && clientSequence === 0;
+        if (!isRepeatable) this.giveUp(client, number);
       }
-      client.pending = client.pending.filter((pending) => !this.isOver(pending));
     }
   }
 
@@ -188,18 +158,13 @@ export class StreamOrders implements OrdersElsewhere {
   }
 
   private add(connection: Connection): Client {
-    do this.lastNumber = (this.lastNumber + 1) % 2 ** 32;
-    while (this.byNumber.has(this.lastNumber));
-    const client: Client = {
-      connection,
-      number: this.lastNumber,
-      isOpened: false,
-      pending: [],
-      returned: 0,
-      held: 0,
-    };
+    do this.lastClient = (this.lastClient + 1) % 2 ** 32;
+    while (this.byNumber.has(this.lastClient));
+    const number = this.lastClient;
+    const none = { isOpened: false, pending: new Map(), held: 0, heldSequence: 0 };
+    const client = { connection, number, ...none };
     this.clients.set(connection, client);
-    this.byNumber.set(client.number, client);
+    this.byNumber.set(number, client);
     return client;
   }
 
@@ -212,74 +177,71 @@ export class StreamOrders implements OrdersElsewhere {
     client.isOpened = true;
   }
 
-  private flush(client: Client): void {
-    if (!client.isOpened) this.open(client);
-    for (const pending of client.pending) {
-      if (pending.isSent) continue;
-      pending.isSent = true;
-      this.options.link.send(this.writer.begin(ToCore.streamMessage, client.number), pending.bytes);
-    }
+  private sendNow(client: Client, number: number, pending: Pending): void {
+    pending.isSent = true;
+    this.options.link.send(orderFrame(client.number, number), pending.record);
   }
 
-  /** The leader answers a client's requests in order. */
   private answered(client: Client, frame: FrameReader): void {
-    const sequence = frame.number();
-    const text = Buffer.from(frame.rest());
-    const pending = client.pending.shift();
-    if (pending === undefined) return;
-    this.bytes -= pending.bytes.byteLength;
-    if (pending.isAnswered) return;
-    if (pending.isDoubtful && isBeforeTheEngine(text)) {
-      this.answerHere(client, pending, OUTCOME_UNKNOWN);
-      return;
-    }
+    const pending = this.take(client, frame.integer());
+    // It was answered here, because it waited too long.
+    if (pending === null) return;
+    const { assets, sequencer, waits } = this.options;
+    const reply = readReply(frame, assets, pending.request);
     const { connection } = client;
-    const deliver = () => connection.answerRequest(text);
-    const { sequencer, waits } = this.options;
+    const { sequence } = reply;
+    // The refusal says nothing of what an earlier leader has done.
+    const isUnknown = sequence === 0 && pending.isDoubtful;
+    if (isUnknown) reply.text = errorText(OUTCOME_UNKNOWN, { id: pending.request.id });
+    const deliver = () => {
+      connection.answerRequest(reply.text);
+      replySent(reply);
+    };
     if (client.held === 0 && sequence <= sequencer.durableSequence) {
       deliver();
       return;
     }
     client.held++;
-    waits.wait(sequence, () => {
+    client.heldSequence = Math.max(client.heldSequence, sequence);
+    waits.wait(client.heldSequence, () => {
       client.held--;
       deliver();
     });
+  }
+
+  /** The leader has closed the client, and has executed none of what it left unanswered. */
+  private ended(client: Client, reason: CloseReason): void {
+    for (const [number, pending] of client.pending) {
+      pending.isSent = false;
+      this.giveUp(client, number);
+    }
+    client.connection.endWhenAnswered(reason);
   }
 
   private sweep(): void {
     const beforeMs = this.options.elapsedMs() - CHANGE_MS;
     let waiting = 0;
     for (const client of this.clients.values()) {
-      for (const pending of client.pending) {
-        if (pending.sinceMs > beforeMs || pending.isAnswered) continue;
-        const isUnknown = pending.isSent || pending.isDoubtful;
-        this.answerHere(client, pending, isUnknown ? OUTCOME_UNKNOWN : UNAVAILABLE);
-      }
-      client.pending = client.pending.filter((pending) => !this.isOver(pending));
-      waiting += client.pending.length;
+      for (const [number, { sinceMs }] of client.pending)
+        if (sinceMs <= beforeMs) this.giveUp(client, number);
+      waiting += client.pending.size;
     }
     if (waiting === 0) this.stop();
   }
 
-  private answerHere({ connection }: Client, pending: Pending, error: ErrorAnswer): void {
-    pending.isAnswered = true;
-    connection.answerRequest(errorText(error, { id: pending.id }));
+  /** Answers with what is known about it. */
+  private giveUp(client: Client, number: number): void {
+    const { request, isSent, isDoubtful } = this.take(client, number)!;
+    const error = isSent || isDoubtful ? OUTCOME_UNKNOWN : UNAVAILABLE;
+    client.connection.answerRequest(errorText(error, { id: request.id }));
   }
 
-  /** Whether the leader will not answer it any more; it is then forgotten. */
-  private isOver({ isAnswered, isSent, bytes }: Pending): boolean {
-    const isOver = isAnswered && !isSent;
-    if (isOver) this.bytes -= bytes.byteLength;
-    return isOver;
+  /** null: it was answered. */
+  private take(client: Client, number: number): Pending | null {
+    const pending = client.pending.get(number);
+    if (pending === undefined) return null;
+    client.pending.delete(number);
+    this.bytes -= OWN_BYTES + pending.record.byteLength;
+    return pending;
   }
-}
-
-/** Whether an answer is an error that says nothing of what an earlier leader has done. */
-function isBeforeTheEngine(answer: Buffer): boolean {
-  const { type, code } = JSON.parse(answer.toString('utf8')) as {
-    type: string;
-    code?: string;
-  };
-  return type === 'error' && code !== undefined && BEFORE_THE_ENGINE.has(code);
 }

@@ -6,31 +6,20 @@
  * exceed theirs (stream/backlogs.ts).
  */
 import type * as uWS from 'uWebSockets.js';
-import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import type { Assets } from '../../../engine/interface/notation.js';
-import { RecordBuffer } from '../../../engine/interface/records.js';
 import { writeError } from '../../http/answers/write-error.js';
 import { UNAVAILABLE } from '../../http/errors.js';
 import type { Serving } from '../../http/gateway.js';
 import type { Router } from '../../http/router.js';
-import { textBuffers } from '../../json/text-buffers.js';
 import { Backlogs, type Reader } from '../../stream/backlogs.js';
 import { SOCKET_BEHAVIOR, STREAM_PATH, serveNoUpgrade } from '../../stream/endpoint.js';
 import { streamRequest } from '../../stream/handshake.js';
 import type { StreamLimits } from '../../stream/limits.js';
-import { orderAnswer } from '../../stream/orders/answers.js';
 import { type OrderRequest, OrderRequestReader } from '../../stream/orders/order-messages.js';
 import { elapsedMs } from '../../time/clock.js';
-import {
-  type FrameReader,
-  FrameWriter,
-  ResultFlag,
-  StreamFlag,
-  ToCore,
-  ToEdge,
-} from '../link/frames.js';
+import { type FrameReader, FrameWriter, StreamFlag, ToCore, ToEdge } from '../link/frames.js';
 import type { RingLink } from '../link/ring-link.js';
-import { readNumbers } from '../results.js';
+import { orderFrame, readReply, recordOf, replySent } from '../order-records.js';
 
 /** Backlogs are checked each time this many bytes have been published. */
 const CHECK_AFTER_BYTES = 256 * 1024;
@@ -60,7 +49,6 @@ export class ThreadStreams {
   private readonly backlogs: Backlogs;
   private lastNumber = 0;
   private readonly reader = new OrderRequestReader();
-  private readonly records = new RecordBuffer();
   private uncheckedBytes = 0;
   private upgraded = 0;
   private router!: Router;
@@ -127,8 +115,6 @@ export class ThreadStreams {
         this.refused(id, frame);
         return true;
       case ToEdge.streamText:
-        // After the sequence, which only a replica needs.
-        frame.number();
         stream?.send(frame.rest());
         return true;
       case ToEdge.published:
@@ -198,27 +184,15 @@ export class ThreadStreams {
     if (stream.userId === 0) return false;
     const request = this.reader.read(this.assets, message, stream.userId);
     if (request === null) return false;
-    const { id, command, clientSequence } = request;
-    if (clientSequence !== 0) command.idempotencyKey = numberedKey(stream.tokenId, clientSequence);
-    const { records } = this;
-    records.clear();
-    records.append(command, 0);
-    writer.begin(ToCore.streamCommand, number).integer(stream.ask(request)).text(id);
-    this.link.send(writer, records.bytes.subarray(0, records.byteLength));
+    const record = recordOf(request, stream.tokenId);
+    this.link.send(orderFrame(number, stream.ask(request)), record);
     return true;
   }
 
   private result(stream: Stream, frame: FrameReader): void {
-    const { id, command } = stream.answered(frame.integer());
-    if ((frame.flags & ResultFlag.refused) !== 0) {
-      stream.send(frame.rest());
-      return;
-    }
-    const isReplayed = (frame.flags & ResultFlag.replayed) !== 0;
-    const result = readNumbers(frame.rest());
-    const text = orderAnswer(this.assets, result, { id, command, isReplayed }).text;
-    stream.send(text);
-    if (typeof text !== 'string') textBuffers.give(text);
+    const reply = readReply(frame, this.assets, stream.answered(frame.integer()));
+    stream.send(reply.text);
+    replySent(reply);
   }
 
   /**

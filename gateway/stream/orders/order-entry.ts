@@ -35,12 +35,10 @@ const READ_ONLY = scopeInsufficient('read', 'trade');
 
 /** A command of a stream at an edge, and how it is answered, once that is durable. */
 export interface RecordEntry {
-  /** Of the request. */
-  id: string;
   command: StoredCommand;
   summary: RecordSummary;
   executed(result: Float64Array, replayed: boolean): void;
-  refused(error: string): void;
+  refused(error: ErrorAnswer): void;
 }
 
 export class OrderEntry {

@@ -5,15 +5,11 @@
 import { expect, test } from 'vitest';
 import { Forwarder } from '../../../gateway/edge/forwarder.js';
 import { FrameWriter, ToEdge } from '../../../gateway/edge/link/frames.js';
-import { StreamOrders } from '../../../gateway/edge/replica/stream-orders.js';
 import type { Answer } from '../../../gateway/http/answers/answer.js';
 import { ReceivedBody } from '../../../gateway/http/body.js';
-import { errorAnswer } from '../../../gateway/http/errors.js';
 import { Request } from '../../../gateway/http/request.js';
 import type { Route } from '../../../gateway/http/route.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
-import type { Connection } from '../../../gateway/stream/connection.js';
-import { SequenceWaits } from '../../../gateway/time/sequence-waits.js';
 import { CapturedLink, written } from './captured.js';
 
 const NONE = new Uint8Array(0);
@@ -63,43 +59,4 @@ test.each([
   send();
   answer();
   expect(answers).toEqual([expected, status]);
-});
-
-test('the same on the stream', () => {
-  const link = new CapturedLink();
-  const sequencer = { durableSequence: 5 } as never;
-  const options = { link, waits: new SequenceWaits(() => 5), sequencer, outstandingMax: 9 };
-  const orders = new StreamOrders({ ...options, elapsedMs: () => 0 });
-  const answers: string[] = [];
-  const connection = {
-    session: {},
-    token: 't',
-    addressBytes: NONE,
-    cancelOnDisconnect: false,
-    outstanding: 0,
-    answerRequest: (text: string | Uint8Array) => {
-      connection.outstanding--;
-      answers.push(Buffer.from(text as string).toString());
-    },
-  } as unknown as Connection;
-  const send = (id: string) => {
-    const json = { op: 'order', id, idempotencyKey: id };
-    expect(orders.send(connection, json, Buffer.from(JSON.stringify(json)))).toBeNull();
-  };
-  const refuse = (id: string) => {
-    const { error } = JSON.parse(errorAnswer('unavailable', { executed: false }).text);
-    writer.begin(ToEdge.streamText, 1).number(5);
-    orders.receive(written(writer, JSON.stringify({ type: 'error', id, ...error })));
-  };
-  send('a');
-  orders.linkClosed();
-  orders.linkOpened();
-  send('b');
-  refuse('a');
-  refuse('b');
-  const codes = answers.map((text) => JSON.parse(text)).map(({ id, code }) => `${id} ${code}`);
-  expect(codes).toEqual(['a outcome_unknown', 'b unavailable']);
-  expect(connection.outstanding).toBe(0);
-  orders.closed(connection);
-  orders.stop();
 });

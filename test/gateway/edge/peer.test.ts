@@ -180,6 +180,27 @@ test.each([
   expect((await api.get('/health')).status).toBe(200);
 });
 
+test('an order of a replica’s stream is a record of its user, answered in numbers', async () => {
+  const order = (number: number, { token }: Trader, record: Uint8Array) => {
+    edge.writer.begin(ToCore.streamJoined, 7).text(token);
+    edge.writer.content(ADDRESS);
+    edge.send();
+    edge.writer.begin(ToCore.streamCommand, 7).integer(number);
+    edge.send(record);
+  };
+  order(1, ada, cancelAll(ada));
+  const isResult = ({ kind }: { kind: number }) => kind === ToEdge.streamResult;
+  await eventually(() => edge.frames.some(isResult));
+  const { id, rest } = edge.frames.find(isResult)!;
+  const values = new Float64Array(rest.slice(4).buffer);
+  expect([id, Buffer.from(rest).readUInt32LE()]).toEqual([7, 1]);
+  expect(values[ResultHead.sequence]).toBeGreaterThan(0);
+  const before = await executed();
+  order(2, ada, cancelAll(bob));
+  await eventually(() => edge.closeCode !== 0);
+  expect([edge.closeCode, await executed()]).toEqual([1002, before]);
+});
+
 test('frames that are cut off, changed or of no kind end the connection or say nothing', async () => {
   const random = new Random(SEED);
   const session = await edge.sessionOf(ada, 1);

@@ -1,53 +1,91 @@
-/** On a gateway: each request of a client gets one answer, whatever becomes of the leader. */
-import { afterEach, expect, test } from 'vitest';
+/**
+ * On a replica: each order of a stream gets one answer, whatever becomes of the leader, and nobody
+ * says that one was not executed that a leader may have executed.
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Code } from '../../../engine/interface/codes.js';
+import { CommandKind } from '../../../engine/interface/commands.js';
 import { CHANGE_MS } from '../../../gateway/edge/forwarder.js';
-import { FrameWriter, ToCore, ToEdge } from '../../../gateway/edge/link/frames.js';
+import { FrameWriter, ResultFlag, ToCore, ToEdge } from '../../../gateway/edge/link/frames.js';
 import { StreamOrders } from '../../../gateway/edge/replica/stream-orders.js';
+import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../../../gateway/http/errors.js';
 import type { Sequencing } from '../../../gateway/http/gateway.js';
 import type { Connection } from '../../../gateway/stream/connection.js';
+import { CLOSE } from '../../../gateway/stream/limits.js';
 import { SequenceWaits } from '../../../gateway/time/sequence-waits.js';
 import { eventually } from '../../support/eventually.js';
 import { CapturedLink, written } from './captured.js';
 
-const OUTSTANDING_MAX = 3;
-const ORDER = { op: 'order', operation: { op: 'cancel' } };
-
-/** A client of this gateway, and what the leader is sent. */
+/** A client of this replica, and what the leader is sent. */
 class Scene {
   nowMs = 0;
+  durableSequence = 10;
   readonly link = new CapturedLink();
-  readonly answers: { id?: string; code?: string; type: string }[] = [];
+  /** Id and code. */
+  readonly answers: string[] = [];
+  readonly endings: string[] = [];
   readonly connection = {
-    session: {},
+    session: { tokenId: 0 },
     token: 'token',
     addressBytes: new Uint8Array(16),
     cancelOnDisconnect: false,
     outstanding: 0,
     answerRequest: (text: string | Uint8Array) => {
       this.connection.outstanding--;
-      this.answers.push(JSON.parse(Buffer.from(text).toString()));
+      const { id, code } = JSON.parse(Buffer.from(text as string).toString());
+      this.answers.push(`${id} ${code}`);
     },
-    end: () => {},
+    endWhenAnswered: ({ reason }: { reason: string }) => this.endings.push(reason),
   };
-  readonly orders = new StreamOrders({
-    link: this.link,
-    waits: new SequenceWaits(() => 0),
-    sequencer: { durableSequence: 0 } as unknown as Sequencing,
-    elapsedMs: () => this.nowMs,
-    outstandingMax: OUTSTANDING_MAX,
-  });
+  readonly waits = new SequenceWaits(() => this.durableSequence);
+  readonly orders: StreamOrders;
+  private readonly writer = new FrameWriter();
 
-  send(id: string, idempotencyKey?: string) {
-    const json = { ...ORDER, id, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
-    const client = this.connection as unknown as Connection;
-    return this.orders.send(client, json, Buffer.from(JSON.stringify(json)));
+  constructor() {
+    const scene = this;
+    this.orders = new StreamOrders({
+      link: this.link,
+      assets: {} as never,
+      waits: this.waits,
+      sequencer: {
+        get durableSequence() {
+          return scene.durableSequence;
+        },
+      } as Sequencing,
+      elapsedMs: () => this.nowMs,
+    });
   }
 
-  /** The leader's answer to the oldest request that it has. */
-  answerFromLeader(id: string): void {
-    const text = JSON.stringify({ type: 'receipt', id });
-    const frame = new FrameWriter().begin(ToEdge.streamText, this.link.sent[0]!.id).number(0);
-    this.orders.receive(written(frame, text));
+  send(id: string, idempotencyKey: string | null = null, clientSequence = 0): void {
+    const command = { kind: 'cancel', userId: 1, idempotencyKey, marketId: 1, orderId: 1 } as const;
+    const client = this.connection as unknown as Connection;
+    expect(this.orders.send(client, { id, command, clientSequence })).toBeNull();
+  }
+
+  /** What the leader was sent since the last call: the kinds, and the numbers of requests. */
+  taken(): [kind: number, number: number][] {
+    const frames = this.link.sent.splice(0);
+    return frames.map((frame) => [
+      frame.kind,
+      frame.kind === ToCore.streamCommand ? frame.integer() : 0,
+    ]);
+  }
+
+  /** The engine has looked at the request, and found no such order. */
+  answer(number: number, sequence = 5): void {
+    const result = [CommandKind.cancel, Code.order_not_found, sequence, 0, 0, 0];
+    const frame = this.writer.begin(ToEdge.streamResult, 1).integer(number);
+    this.orders.receive(written(frame, new Uint8Array(Float64Array.from(result).buffer)));
+  }
+
+  refuse(number: number, { status, text }: ErrorAnswer): void {
+    const options = { flags: ResultFlag.refused, own: status };
+    const frame = this.writer.begin(ToEdge.streamResult, 1, options).integer(number).text(text);
+    this.orders.receive(written(frame));
+  }
+
+  say(kind: number, text = ''): void {
+    this.orders.receive(written(this.writer.begin(kind, 1).text(text)));
   }
 
   loseLeader(): void {
@@ -61,42 +99,123 @@ class Scene {
   }
 }
 
-let scene: Scene;
-afterEach(() => scene.orders.stop());
+const JOINED: [number, number] = [ToCore.streamJoined, 0];
+const sent = (number: number): [number, number] => [ToCore.streamCommand, number];
 
-test('a request that waited too long is answered once, though its leader is lost afterwards', async () => {
+let scene: Scene;
+beforeEach(() => {
   scene = new Scene();
-  for (const id of ['1', '2', '3']) expect(scene.send(id)).toBe(null);
-  expect(scene.send('4')).not.toBe(null);
+});
+afterEach(() => {
+  expect(scene.connection.outstanding).toBe(0);
+  scene.orders.stop();
+});
+
+test('a request that waited too long is answered once, though its answer comes later', async () => {
+  for (const id of ['a', 'b']) scene.send(id);
+  expect(scene.taken()).toEqual([JOINED, sent(1), sent(2)]);
   scene.nowMs = CHANGE_MS + 1;
-  await eventually(() => scene.answers.length === 3);
+  await eventually(() => scene.answers.length === 2);
+  scene.answer(1);
   scene.loseLeader();
   scene.findLeader();
-  expect(scene.answers.map(({ id, code }) => [id, code])).toEqual(
-    ['1', '2', '3'].map((id) => [id, 'outcome_unknown']),
-  );
-  expect(scene.connection.outstanding).toBe(0);
-  // So the limit of unanswered requests still holds.
-  for (const id of ['5', '6', '7']) expect(scene.send(id)).toBe(null);
-  expect(scene.send('8')).not.toBe(null);
+  expect(scene.answers).toEqual(['a outcome_unknown', 'b outcome_unknown']);
 });
 
 test('when the leader is lost, a keyed request goes to the next one and another is answered', () => {
-  scene = new Scene();
-  scene.send('1', 'key-1');
-  scene.send('2');
-  scene.send('3', 'key-3');
-  scene.answerFromLeader('1');
+  scene.send('a', 'key-a');
+  scene.send('b');
+  scene.send('c', 'key-c');
+  scene.send('d', null, 1);
+  scene.answer(1);
   scene.loseLeader();
-  expect(scene.answers.map(({ type, id, code }) => [type, id, code])).toEqual([
-    ['receipt', '1', undefined],
-    ['error', '2', 'outcome_unknown'],
-  ]);
-  scene.link.sent.length = 0;
+  const lost = ['a order_not_found', 'b outcome_unknown', 'd outcome_unknown'];
+  expect(scene.answers).toEqual(lost);
+  scene.taken();
   scene.findLeader();
-  const kinds = scene.link.sent.map(({ kind }) => kind);
-  expect(kinds).toEqual([ToCore.streamJoined, ToCore.streamMessage]);
-  scene.answerFromLeader('3');
-  expect(scene.answers.at(-1)).toEqual({ type: 'receipt', id: '3' });
-  expect(scene.connection.outstanding).toBe(0);
+  expect(scene.taken()).toEqual([JOINED, sent(3)]);
+  scene.answer(3);
+  expect(scene.answers).toEqual([...lost, 'c order_not_found']);
+});
+
+test('a leader that dies after it left an order unanswered, before it closed the stream', () => {
+  // It reads nothing more of a client that is too fast, and says so without naming a request.
+  scene.send('a');
+  scene.send('b');
+  scene.answer(1);
+  scene.loseLeader();
+  expect(scene.answers).toEqual(['a order_not_found', 'b outcome_unknown']);
+  scene.findLeader();
+  scene.send('c');
+  scene.answer(3);
+  expect(scene.answers.at(-1)).toBe('c order_not_found');
+});
+
+test('when the leader closes the client, what it left unanswered was not executed', () => {
+  scene.send('a');
+  scene.send('b', 'key-b');
+  scene.loseLeader();
+  scene.findLeader();
+  scene.send('c');
+  scene.say(ToEdge.streamEnd, CLOSE.rateLimited.reason);
+  expect(scene.answers).toEqual(['a outcome_unknown', 'b outcome_unknown', 'c unavailable']);
+  expect(scene.endings).toEqual([CLOSE.rateLimited.reason]);
+});
+
+test('what a leader that stops returns goes to the next one, in order', () => {
+  for (const id of ['a', 'b']) scene.send(id);
+  const returned = new FrameWriter().begin(ToEdge.streamNotServed, 1).integer(2);
+  scene.orders.receive(written(returned));
+  scene.send('c');
+  scene.answer(1);
+  scene.loseLeader();
+  scene.taken();
+  scene.findLeader();
+  expect(scene.taken()).toEqual([JOINED, sent(2), sent(3)]);
+  scene.answer(2);
+  scene.answer(3);
+  expect(scene.answers).toEqual(['a', 'b', 'c'].map((id) => `${id} order_not_found`));
+});
+
+test('one that is sent again and refused before the engine looks at it may have been executed', () => {
+  scene.send('a', 'key-a');
+  scene.loseLeader();
+  scene.findLeader();
+  scene.send('b');
+  scene.refuse(1, UNAVAILABLE);
+  scene.refuse(2, errorAnswer('token_revoked'));
+  expect(scene.answers).toEqual(['a outcome_unknown', 'b token_revoked']);
+});
+
+test('an answer waits until this replica includes it, and later ones wait behind it', () => {
+  scene.send('a');
+  scene.send('b');
+  scene.answer(1, 11);
+  scene.refuse(2, UNAVAILABLE);
+  scene.waits.look();
+  expect(scene.answers).toEqual([]);
+  scene.durableSequence = 11;
+  scene.waits.look();
+  expect(scene.answers).toEqual(['a order_not_found', 'b unavailable']);
+});
+
+test('what waits is bounded in bytes', () => {
+  scene.link.isOpen = false;
+  const command = {
+    kind: 'cancel',
+    userId: 1,
+    idempotencyKey: null,
+    marketId: 1,
+    orderId: 1,
+  } as const;
+  const client = scene.connection as unknown as Connection;
+  const send = () => scene.orders.send(client, { id: 'a', command, clientSequence: 0 });
+  let accepted = 0;
+  while (send() === null) accepted++;
+  expect(accepted).toBeGreaterThan(20_000);
+  expect(accepted).toBeLessThan(40_000);
+  scene.orders.closed(client);
+  expect(send()).toBeNull();
+  scene.orders.closed(client);
+  scene.connection.outstanding = 0;
 });

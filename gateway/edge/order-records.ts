@@ -1,0 +1,52 @@
+/** At an edge: orders of streams, as records to the core, and the core's results as messages. */
+import { numberedKey } from '../../engine/interface/client-sequence.js';
+import type { Assets } from '../../engine/interface/notation.js';
+import { RecordBuffer } from '../../engine/interface/records.js';
+import { ResultHead } from '../../engine/interface/results.js';
+import { textBuffers } from '../json/text-buffers.js';
+import { errorText } from '../stream/channels/message-text.js';
+import { orderAnswer } from '../stream/orders/answers.js';
+import type { OrderRequest } from '../stream/orders/order-messages.js';
+import { type FrameReader, FrameWriter, ResultFlag, ToCore } from './link/frames.js';
+import { readNumbers } from './results.js';
+
+const records = new RecordBuffer();
+const writer = new FrameWriter();
+
+/** Of a session with this token; valid until the next one. */
+export function recordOf({ command, clientSequence }: OrderRequest, tokenId: number): Uint8Array {
+  if (clientSequence !== 0) command.idempotencyKey = numberedKey(tokenId, clientSequence);
+  records.clear();
+  records.append(command, 0);
+  return records.bytes.subarray(0, records.byteLength);
+}
+
+/** The frame before the record. Valid until the next one. */
+export function orderFrame(stream: number, number: number): FrameWriter {
+  return writer.begin(ToCore.streamCommand, stream).integer(number);
+}
+
+/** What the core says to an order; `sequence` 0: it did not reach the engine. */
+export interface OrderReply {
+  text: string | Uint8Array;
+  sequence: number;
+}
+
+/** The frame has been read up to the number of the request. */
+export function readReply(
+  frame: FrameReader,
+  assets: Assets,
+  { id, command }: OrderRequest,
+): OrderReply {
+  if ((frame.flags & ResultFlag.refused) !== 0)
+    return { text: errorText({ status: frame.own, text: frame.text() }, { id }), sequence: 0 };
+  const isReplayed = (frame.flags & ResultFlag.replayed) !== 0;
+  const result = readNumbers(frame.rest());
+  const { text } = orderAnswer(assets, result, { id, command, isReplayed });
+  return { text, sequence: result.values[ResultHead.sequence]! };
+}
+
+/** The text was copied where it was sent. */
+export function replySent({ text }: OrderReply): void {
+  if (typeof text !== 'string') textBuffers.give(text);
+}
