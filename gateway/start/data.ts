@@ -3,7 +3,6 @@
  * recovered from, and then written to.
  */
 import type { Engine } from '../../engine/engine.js';
-import { hashFileInThread } from '../../persistence/follower/hash-thread.js';
 import { JournalUnavailable } from '../../persistence/journal/errors.js';
 import type { CommitLog } from '../../persistence/journal/store.js';
 import { DataFolder } from '../../persistence/recovery/data-folder.js';
@@ -50,7 +49,6 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
       folder,
       acceptMissingMark,
       segmentBytes,
-      hashFile: hashFileInThread,
       onLost,
     };
     const lock = () => DataFolder.lock(folderOptions);

@@ -17,8 +17,8 @@ const PARTS = /^(.*?) ?((?:Nothing was changed|It was left as it is)\..*)$/s;
 export function adviceFor(folder: string, otherwise = ''): string {
   return (
     `${UNCHANGED} Keep ${folder} as it is, and put no single file back into it. What can be kept, ` +
-    `and by which command: npm run doctor -- --data ${folder} (--backup and --archive name what ` +
-    `else there is)${otherwise === '' ? '' : `. ${otherwise}`}`
+    `and by which command: npm run doctor -- --data ${folder} (--backup names ` +
+    `its backup)${otherwise === '' ? '' : `. ${otherwise}`}`
   );
 }
 
@@ -28,9 +28,9 @@ export function partsOf(message: string): { what: string; remedy: string | null 
   return { what: what!, remedy };
 }
 
-/** Brings back what a folder lacks, and what in it is not as it was sealed. */
-export function restoreCommand(folder: string, archive = '<the archive>'): string {
-  return `npm run archive -- --data ${folder} --to ${archive} --restore`;
+/** Brings back what a folder lacks, and what in it is damaged. */
+export function restoreCommand(folder: string): string {
+  return `npm run archive -- --data ${folder} --to <the archive> --restore`;
 }
 
 /** The message is for the operator, and says what is wrong and what to do. */

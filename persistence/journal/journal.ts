@@ -7,8 +7,6 @@
  * later call fails with that failure.
  */
 import { join } from 'node:path';
-import type sqlite3 from 'sqlite3';
-import { fileHash } from '../storage/files.js';
 import { closeDatabase, finalize } from '../storage/sqlite.js';
 import { JournalError, JournalNotWritten } from './errors.js';
 import type { FolderLock } from './folder-lock.js';
@@ -22,7 +20,7 @@ import {
 import { HeadMark, type Mark } from './head-mark.js';
 import { type Durability, type OpenSegment, openSegment } from './open-segment.js';
 import { OwnFiles } from './own-files.js';
-import { emptyLogsLeft, sealLeft, sealSegment } from './seal.js';
+import { seal, sealLeft } from './seal.js';
 import { listSegments, SEGMENT_BYTES, segmentAt } from './segments.js';
 import type { CommitDone, CommitLog } from './store.js';
 
@@ -45,8 +43,6 @@ export interface JournalOptions {
   durability: Durability;
   /** The size at which a segment is full. Default: 1 GiB. */
   segmentBytes?: number | undefined;
-  /** SHA-256 of a full segment. Default: in this thread, which blocks. */
-  hashFile?: ((path: string) => Promise<Buffer>) | undefined;
   /** Called when a file is no longer under its name: nothing is committed any more. */
   onLost?: ((error: JournalError) => void) | undefined;
 }
@@ -85,11 +81,9 @@ export class Journal implements CommitLog {
     const mark = new HeadMark(join(folder, HEAD_FILE), markAt(found.end));
     try {
       const number = listSegments(folder).at(-1)?.number ?? 1;
-      await emptyLogsLeft(folder, number);
+      await sealLeft(folder, number);
       const segment = await openSegment(options, number, found.end);
-      const journal = new Journal(options, found.notice, found.end, segment, mark, lock);
-      if (number > 1) journal.sealLeft(segment);
-      return journal;
+      return new Journal(options, found.notice, found.end, segment, mark, lock);
     } catch (error) {
       await mark.close();
       throw error;
@@ -131,7 +125,7 @@ export class Journal implements CommitLog {
     return this.options.segmentBytes ?? SEGMENT_BYTES;
   }
 
-  /** Begins the next segment after the journal's end, and has the full one sealed. */
+  /** Begins the next segment after the journal's end, and seals the full one in the background. */
   private async cut(): Promise<void> {
     const full = this.segment;
     // So the mark is never older than the beginning of the last segment.
@@ -140,34 +134,11 @@ export class Journal implements CommitLog {
     this.ownFiles.close();
     this.ownFiles = this.filesOf(this.segment);
     await finalize(full.insert);
-    this.sealBefore(this.segment, full.database);
-  }
-
-  /**
-   * Seals the segment before `segment` in the background. A failure is not one of the journal: the
-   * next start seals it.
-   * @param writer the full segment's own connection.
-   */
-  private sealBefore({ number, database }: OpenSegment, writer: sqlite3.Database): void {
-    const request = { ...this.sealOptions, number: number - 1, writer, next: database };
-    this.sealing = this.sealing.then(() => sealSegment(request));
-  }
-
-  /** Seals in the background what the last process has left. */
-  private sealLeft({ number, database }: OpenSegment): void {
-    const request = { ...this.sealOptions, last: number, next: database };
-    // What fails is left to the next start.
-    this.sealing = sealLeft(request).catch(() => {});
-  }
-
-  private get sealOptions() {
-    const { folder, hashFile = async (path: string) => fileHash(path) } = this.options;
-    return { folder, hashFile, isClosing: () => this.failure !== null };
-  }
-
-  /** Resolves when the full segments are sealed, or could not be: the next start tries again. */
-  sealed(): Promise<void> {
-    return this.sealing;
+    const { path } = segmentAt(this.folder, full.number);
+    // A failure is not one of the journal: the next start seals the segment.
+    this.sealing = this.sealing
+      .then(() => seal(path, full.database, () => this.failure !== null))
+      .catch(() => {});
   }
 
   /** Closes the journal and releases the folder. Not while a batch is being written. */

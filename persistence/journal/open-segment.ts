@@ -1,15 +1,14 @@
 /**
  * The segment that is being written: its file, created if there is none, and its connection.
  *
- * Always holds: the tables and the head are there in one transaction, and the file's name is on
- * disk, before anything is committed to it.
+ * Always holds: a file gets a segment's name when the tables and the head in it are on disk, so no
+ * crash leaves a segment without them.
  */
-
-import { statSync } from 'node:fs';
+import { renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { createPrivateFile, syncPath } from '../storage/files.js';
-import { closeDatabase, execute, openDatabase, prepare, query } from '../storage/sqlite.js';
+import { closeDatabase, execute, openDatabase, prepare } from '../storage/sqlite.js';
 import { APPLICATION_ID, FORMAT_VERSION, type JournalPosition, TABLE_SQL } from './format.js';
 import { HEAD_TABLE_SQL, segmentAt } from './segments.js';
 
@@ -45,18 +44,26 @@ export async function openSegment(
   previous: JournalPosition,
 ): Promise<OpenSegment> {
   const { path } = segmentAt(folder, number);
-  await createPrivateFile(path);
-  const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
-  try {
+  if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) === 0)
+    await createSegment(path, number, previous);
+  // The name of a file that a killed process has created, too.
+  await syncPath(dirname(path));
+  return opened(path, async (database) => {
     await configure(database, durability);
-    const tables = await query(database, 'SELECT 1 FROM sqlite_schema');
-    if (tables.length === 0) await createTables(database, number, previous);
-    // The names of the files, too, must be on disk before anything is acknowledged.
-    await syncPath(dirname(path));
     const insert = await prepare(database, INSERT_SQL);
     return { number, database, insert, bytes: sizeOf(path) + sizeOf(`${path}-wal`) };
+  });
+}
+
+async function opened<Result>(
+  path: string,
+  work: (database: sqlite3.Database) => Promise<Result>,
+): Promise<Result> {
+  const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
+  try {
+    return await work(database);
   } catch (error) {
-    await closeDatabase(database);
+    await closeDatabase(database).catch(() => {});
     throw error;
   }
 }
@@ -73,25 +80,32 @@ export async function configure(database: sqlite3.Database, durability: Durabili
   await execute(database, `PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`);
 }
 
-/**
- * In one transaction, so that a segment has all of it or nothing; then moved into the file itself,
- * so that a journal whose log was deleted still differs from a folder without a journal.
- */
-async function createTables(
-  database: sqlite3.Database,
+async function createSegment(
+  path: string,
   number: number,
   { sequence, hash, digest }: JournalPosition,
 ): Promise<void> {
+  const unfinished = `${path}.new`;
+  for (const each of [unfinished, path])
+    for (const suffix of ['-wal', '-shm']) rmSync(each + suffix, { force: true });
+  rmSync(unfinished, { force: true });
+  await createPrivateFile(unfinished);
   const head =
     number === 1
       ? ''
       : `${HEAD_TABLE_SQL};
-    INSERT INTO head VALUES (${number}, ${sequence}, x'${hash.toString('hex')}', '${digest}', NULL);`;
-  await execute(
-    database,
-    `BEGIN; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION};
-    ${TABLE_SQL}; ${head} COMMIT; PRAGMA wal_checkpoint(TRUNCATE);`,
-  );
+    INSERT INTO head VALUES (${number}, ${sequence}, x'${hash.toString('hex')}', '${digest}');`;
+  await opened(unfinished, async (database) => {
+    await configure(database, 'full');
+    // Moved into the file here: what fails when a database is closed is not reported.
+    await execute(
+      database,
+      `BEGIN; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION};
+      ${TABLE_SQL}; ${head} COMMIT; PRAGMA wal_checkpoint(TRUNCATE);`,
+    );
+    await closeDatabase(database);
+  });
+  renameSync(unfinished, path);
 }
 
 function sizeOf(path: string): number {

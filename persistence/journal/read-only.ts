@@ -6,7 +6,6 @@ import { openReadOnly, type ReadOnlyDatabase } from '../storage/read-only.js';
 import { JournalError } from './errors.js';
 import { FORMAT_VERSION } from './format.js';
 import { type JournalReader, openReader } from './reader.js';
-import type { Segment } from './segments.js';
 
 /** An exchange was started on a folder that was being read without locks. */
 export class FolderDisturbed extends Error {
@@ -15,7 +14,6 @@ export class FolderDisturbed extends Error {
 
 /**
  * Reads the journal in a folder that must not be changed.
- * @param earlier segments that are elsewhere, oldest first.
  * @param version the only one that is read.
  * @throws JournalError when it is not a valid journal, JournalUnavailable when it cannot be read
  *   now, FolderDisturbed when an exchange was started on the folder, so what was read is not valid.
@@ -23,7 +21,6 @@ export class FolderDisturbed extends Error {
 export async function readJournal<Result>(
   folder: string,
   work: (reader: JournalReader) => Promise<Result>,
-  earlier: readonly Segment[] = [],
   version = FORMAT_VERSION,
 ): Promise<Result> {
   const opened: ReadOnlyDatabase[] = [];
@@ -34,7 +31,6 @@ export async function readJournal<Result>(
       opened.push(one);
       return one.database;
     },
-    earlier,
     version,
   );
   try {

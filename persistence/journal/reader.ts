@@ -44,12 +44,11 @@ export async function openJournalReader(folder: string): Promise<JournalReader> 
 export async function openReader(
   folder: string,
   open: OpenSegment,
-  earlier: readonly Segment[] = [],
   version = FORMAT_VERSION,
 ): Promise<JournalReader> {
   const reader = new JournalReader(folder, open, readMark(join(folder, HEAD_FILE)), version);
   try {
-    await reader.openAll(earlier);
+    await reader.openAll();
     return reader;
   } catch (error) {
     await reader.close();
@@ -75,11 +74,8 @@ export class JournalReader implements JournalSource {
     this.mark = markState.state === 'read' ? markState.mark : null;
   }
 
-  async openAll(earlier: readonly Segment[]): Promise<void> {
-    const byNumber = new Map(
-      [...listSegments(this.folder), ...earlier].map((segment) => [segment.number, segment]),
-    );
-    const found = [...byNumber.values()].sort((a, b) => a.number - b.number);
+  async openAll(): Promise<void> {
+    const found = listSegments(this.folder);
     for (const [i, segment] of found.entries()) await this.open(segment, i === found.length - 1);
     if (this.segments.length > 0) return;
     const [error] = this.broken.values();
@@ -103,22 +99,12 @@ export class JournalReader implements JournalSource {
 
   /** The first sequence that the folder has. */
   get firstSequence(): number {
-    return this.segments[0]!.head.previous.sequence + 1;
+    return this.segments[0]!.start.sequence + 1;
   }
 
-  /** Of each segment, where it begins, and what its successor says about its file. */
-  outline(): { segment: Segment; firstSequence: number; fileHash: Buffer | null }[] {
-    return this.segments.map(({ segment, head }) => ({
-      segment,
-      firstSequence: head.previous.sequence + 1,
-      fileHash: this.previousFileOf(segment.number + 1),
-    }));
-  }
-
-  /** The hash of the file before a segment, which its head states; null: that is not there. */
-  previousFileOf(number: number): Buffer | null {
-    const found = this.segments.find(({ segment }) => segment.number === number);
-    return found?.head.previousFile ?? null;
+  /** The segments, oldest first, and where each begins. */
+  outline(): { segment: Segment; start: JournalPosition }[] {
+    return this.segments.map(({ segment, start }) => ({ segment, start }));
   }
 
   async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
@@ -133,7 +119,7 @@ export class JournalReader implements JournalSource {
       const next = await this.after(reader);
       if (next === null) break;
       // Rows may have been committed between the last read and the cut.
-      readAgain = next.head.previous.sequence > position.sequence && !readAgain;
+      readAgain = next.start.sequence > position.sequence && !readAgain;
       if (readAgain) continue;
       this.checkJoint(reader, next, position);
       await reader.release();
@@ -176,8 +162,8 @@ export class JournalReader implements JournalSource {
     for (const [i, reader] of this.segments.slice(0, -1).entries()) {
       const next = this.segments[i + 1]!;
       const isNext = next.segment.number === reader.segment.number + 1;
-      if (!isNext && next.head.previous.sequence < from) continue;
-      let end = next.head.previous;
+      if (!isNext && next.start.sequence < from) continue;
+      let end = next.start;
       try {
         end = await reader.end();
       } catch (error) {
@@ -200,7 +186,7 @@ export class JournalReader implements JournalSource {
     if (before.state !== 'read') return null;
     await this.findNewSegments();
     const { sequence } = before.mark;
-    const isBefore = sequence < this.last.head.previous.sequence;
+    const isBefore = sequence < this.last.start.sequence;
     const batches = isBefore ? Number.POSITIVE_INFINITY : await this.last.countAfter(sequence);
     const after = readMark(path);
     return after.state === 'read' && after.mark.sequence === sequence ? batches : null;
@@ -212,7 +198,7 @@ export class JournalReader implements JournalSource {
     for (const [i, reader] of this.segments.entries()) {
       if (i < first) continue;
       const next = this.segments[i + 1];
-      await reader.checkStructure(next?.head.previous.sequence ?? end);
+      await reader.checkStructure(next?.start.sequence ?? end);
       if (next !== undefined) await reader.release();
     }
   }
@@ -231,7 +217,7 @@ export class JournalReader implements JournalSource {
 
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     if (sequence === 0) return GENESIS;
-    const { sequence: before } = this.segments[0]!.head.previous;
+    const { sequence: before } = this.segments[0]!.start;
     if (sequence < before) return null;
     return this.segmentAfter(sequence - 1, sequence === before).positionAt(sequence);
   }
@@ -259,7 +245,7 @@ export class JournalReader implements JournalSource {
 
   /** The segment with the command after `sequence`. */
   private segmentAfter(sequence: number, orFirst = false): SegmentReader {
-    const found = this.segments.findLast(({ head }) => head.previous.sequence <= sequence);
+    const found = this.segments.findLast(({ start }) => start.sequence <= sequence);
     if (found !== undefined) return found;
     if (orFirst) return this.segments[0]!;
     throw this.missing(sequence + 1);
@@ -293,11 +279,9 @@ export class JournalReader implements JournalSource {
     this.checkAfter(before, end.sequence);
     const number = before.segment.number + 1;
     if (next.segment.number !== number) throw this.gap(number, end.sequence);
-    const { previous } = next.head;
+    const { start } = next;
     const fits =
-      previous.sequence === end.sequence &&
-      previous.hash.equals(end.hash) &&
-      previous.digest === end.digest;
+      start.sequence === end.sequence && start.hash.equals(end.hash) && start.digest === end.digest;
     if (!fits) throw next.otherHead(before.segment, end);
   }
 
@@ -339,8 +323,7 @@ export class JournalReader implements JournalSource {
     const names = namesOf([segmentAt(this.folder, 1), segmentAt(this.folder, first - 1)]);
     return new MissingSegments(
       `the commands from sequence ${sequence} on are in ${names}, and were moved to an archive. ` +
-        'Nothing was changed. Name it: --archive <the archive>. Or bring them back: ' +
-        restoreCommand(this.folder),
+        `Nothing was changed. Bring them back: ${restoreCommand(this.folder)}`,
     );
   }
 }

@@ -23,7 +23,7 @@ import {
 } from './format.js';
 import type { Mark } from './head-mark.js';
 import { rowProblem } from './row.js';
-import { HEAD_TABLE_SQL, type Segment, type SegmentHead } from './segments.js';
+import { HEAD_TABLE_SQL, type Segment } from './segments.js';
 import { type JournalBatch, positionAfter } from './store.js';
 
 interface HeadRow {
@@ -31,7 +31,6 @@ interface HeadRow {
   previousSequence: number;
   previousHash: Buffer;
   previousDigest: string;
-  previousFile: Buffer | null;
 }
 
 const PAGE_ROWS = 256;
@@ -44,8 +43,8 @@ const JOINED_BYTES = 8 * 1024 * 1024;
 export class SegmentReader {
   /** null: not connected now. The next read connects. */
   private database: Promise<sqlite3.Database> | null = null;
-  /** Where the segment before it ends. */
-  head: SegmentHead = { previous: GENESIS, previousFile: null };
+  /** The end of the segment before it. */
+  start = GENESIS;
   /** The most rows that are joined next: a power of four. */
   private joinedRows = JOINED_ROWS;
 
@@ -81,14 +80,14 @@ export class SegmentReader {
       if (!isFirst && tables !== String([TABLE_SQL, HEAD_TABLE_SQL]))
         throw damageOf(this.path, ' has other tables than a journal', 1);
       if (isFirst !== (this.segment.number === 1)) throw this.otherNumber();
-      if (!isFirst) this.head = await this.readHead();
+      if (!isFirst) this.start = await this.readHead();
       return true;
     } catch (error) {
       throw this.named(error, 1);
     }
   }
 
-  private async readHead(): Promise<SegmentHead> {
+  private async readHead(): Promise<JournalPosition> {
     const rows = await this.query<HeadRow>('SELECT * FROM head');
     const [row] = rows;
     const isWellFormed =
@@ -102,7 +101,7 @@ export class SegmentReader {
     if (!isWellFormed) throw damageOf(this.path, ' has a damaged head', 1);
     if (row!.segment !== this.segment.number) throw this.otherNumber();
     const { previousSequence: sequence, previousHash: hash, previousDigest: digest } = row!;
-    return { previous: { sequence, hash, digest }, previousFile: row!.previousFile };
+    return { sequence, hash, digest };
   }
 
   /**
@@ -148,7 +147,7 @@ export class SegmentReader {
    * @param after in it or its head: what is before is not checked.
    * @throws JournalError as `batches` does.
    */
-  async provenEnd(after = this.head.previous): Promise<JournalPosition> {
+  async provenEnd(after = this.start): Promise<JournalPosition> {
     let end = after;
     for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end))
       end = next;
@@ -188,7 +187,7 @@ export class SegmentReader {
    */
   async end(): Promise<JournalPosition> {
     const last = await this.lastRow(Number.MAX_SAFE_INTEGER, 1);
-    return last === null ? this.head.previous : positionAfter(last);
+    return last === null ? this.start : positionAfter(last);
   }
 
   /**
@@ -196,7 +195,7 @@ export class SegmentReader {
    * @throws JournalError when they are not chained.
    */
   async positionAt(sequence: number): Promise<JournalPosition | null> {
-    const before = this.head.previous;
+    const before = this.start;
     if (sequence === before.sequence) return before;
     const row = await this.lastRow(sequence);
     return row?.lastSequence === sequence ? positionAfter(row) : null;
@@ -276,7 +275,7 @@ export class SegmentReader {
     try {
       const [row, previous] = await this.rows(condition, [sequence]);
       if (row === undefined) return null;
-      const after = previous === undefined ? this.head.previous : positionAfter(previous);
+      const after = previous === undefined ? this.start : positionAfter(previous);
       this.checkBatch(row, after.sequence, after.hash);
       return row;
     } catch (error) {
@@ -336,15 +335,15 @@ export class SegmentReader {
   /** Rule 4 for a mark that is older than the last row, as a power cut can leave it. */
   async checkMarkedRow(): Promise<void> {
     const { mark } = this;
-    if (mark === null || mark.sequence <= this.head.previous.sequence) return;
+    if (mark === null || mark.sequence <= this.start.sequence) return;
     const row = await this.lastRow(mark.sequence, 1);
-    if (row === null) throw this.bad(this.head.previous.sequence + 1, 'is missing');
+    if (row === null) throw this.bad(this.start.sequence + 1, 'is missing');
     this.checkMark(row, mark);
   }
 
   /** This segment does not follow the one before it, which ends at `end`. */
   otherHead(before: Segment, end: JournalPosition): JournalError {
-    const { sequence } = this.head.previous;
+    const { sequence } = this.start;
     const difference =
       sequence === end.sequence ? 'there with another hash or digest' : `at ${end.sequence}`;
     const [name, previous] = [this.path, before.path].map((path) => basename(path));

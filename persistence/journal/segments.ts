@@ -8,22 +8,19 @@
  *     previousSequence  the last sequence before it
  *     previousHash      the hash of the row that ends there, the previous hash of its first row
  *     previousDigest    the digest of that row
- *     previousFile      SHA-256 of the whole file before it, once that is sealed; null until then
  *
- * Always holds: the chain of hashes runs through all segments. A segment is sealed, which is done
- * in the background, when its write-ahead log is empty, its file is read-only and the next one has
- * its SHA-256. A file without tables is not a segment yet: it gets them in one transaction.
+ * Always holds: the chain of hashes runs through all segments, and alone proves each of them. A
+ * segment is sealed when its write-ahead log is empty and its file is read-only. A file without tables is not a segment yet: it gets them in one transaction.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { JOURNAL_FILE, type JournalPosition } from './format.js';
+import { JOURNAL_FILE } from './format.js';
 
 export const HEAD_TABLE_SQL = `CREATE TABLE head (
   segment INTEGER PRIMARY KEY,
   previousSequence INTEGER NOT NULL,
   previousHash BLOB NOT NULL,
-  previousDigest TEXT NOT NULL,
-  previousFile BLOB
+  previousDigest TEXT NOT NULL
 ) STRICT`;
 
 /** The size at which a segment is full. */
@@ -34,13 +31,6 @@ const NAME = /^journal-(\d{6})\.db$/;
 export interface Segment {
   number: number;
   path: string;
-}
-
-export interface SegmentHead {
-  /** The end of the segment before it. */
-  previous: JournalPosition;
-  /** null: that segment is not sealed yet, or this is the first one. */
-  previousFile: Buffer | null;
 }
 
 export function segmentName(number: number): string {

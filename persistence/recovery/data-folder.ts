@@ -39,8 +39,6 @@ export interface DataFolderOptions {
   acceptUnfinished?: boolean;
   /** The size at which a segment of the journal is full. Default: 1 GiB. */
   segmentBytes?: number | undefined;
-  /** SHA-256 of a full segment. Default: in this thread, which blocks. */
-  hashFile?: ((path: string) => Promise<Buffer>) | undefined;
   /** Called when somebody has removed or replaced a file of the journal: the process must end. */
   onLost?: ((error: JournalError) => void) | undefined;
 }
@@ -131,8 +129,8 @@ export class DataFolder {
 
   /** Opens the journal, which holds the lock from now on. Called once. */
   async openJournal(): Promise<Journal> {
-    const { folder, durability = 'full', segmentBytes, hashFile, onLost } = this.options;
-    const options = { folder, durability, segmentBytes, hashFile, onLost };
+    const { folder, durability = 'full', segmentBytes, onLost } = this.options;
+    const options = { folder, durability, segmentBytes, onLost };
     const journal = await Journal.open(options, this.found, this.folderLock);
     this.isLocked = false;
     return journal;

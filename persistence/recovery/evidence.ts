@@ -5,18 +5,17 @@
  *
  * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
  */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { HistoryDamage } from '../history/rows.js';
 import { HISTORY_FILE } from '../history/runs/format.js';
 import { historyPath, readProgress } from '../history/store.js';
-import { adviceFor, damageOf, JournalError, unreadable } from '../journal/errors.js';
+import { adviceFor, damageOf, JournalError } from '../journal/errors.js';
 import { HEAD_FILE, JOURNAL_FILE } from '../journal/format.js';
-import { type MarkState, readMark } from '../journal/head-mark.js';
+import { readMark } from '../journal/head-mark.js';
 import { isArchivedMark, listSegments } from '../journal/segments.js';
 import { openReadOnly } from '../storage/read-only.js';
-import { closeDatabase, query } from '../storage/sqlite.js';
-import { hasRows } from '../storage/write-ahead-log.js';
+import { closeDatabase } from '../storage/sqlite.js';
 import { LAST_BACKUP_FILE } from './last-backup.js';
 import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
 import { aheadOfJournal, isUndamaged } from './snapshot/load.js';
@@ -34,35 +33,17 @@ export async function findJournal(folder: string): Promise<boolean> {
 }
 
 /** The same, with the files that are known. @throws JournalError */
-export async function hasJournal(
+export function hasJournal(
   folder: string,
   derived: DerivedFiles,
   acceptMissingMark: boolean,
-): Promise<boolean> {
-  for (const { path } of listSegments(folder).reverse())
-    if (sizeOf(path) > 0 && (await hasTables(path))) return true;
+): boolean {
+  if (listSegments(folder).some(({ path }) => sizeOf(path) > 0)) return true;
   const path = join(folder, JOURNAL_FILE);
   const found = evidenceOf(folder, derived, acceptMissingMark);
   if (found === null) return false;
   throw damageOf(path, ` is gone or empty, but ${found.shows}`, 1, undefined, found.otherwise);
 }
-
-/** A file without tables is not a journal yet: a new journal gets its tables in one transaction. */
-async function hasTables(path: string): Promise<boolean> {
-  try {
-    const { database } = await openReadOnly(path);
-    try {
-      return (await query(database, 'SELECT 1 FROM sqlite_schema')).length > 0;
-    } finally {
-      await closeDatabase(database);
-    }
-  } catch (error) {
-    throw 'syscall' in (error as Error) ? error : unreadable(path, 1, error);
-  }
-}
-
-/** More than the tables of a new journal take in its log. */
-const TABLES_LOG_BYTES_MAX = 32 * 1024;
 
 interface Evidence {
   shows: string;
@@ -77,9 +58,7 @@ function evidenceOf(
   acceptMissingMark: boolean,
 ): Evidence | null {
   const state = readMark(join(folder, HEAD_FILE));
-  const logBytes = sizeOf(join(folder, `${JOURNAL_FILE}-wal`));
-  if (logBytes > 0 && !isUnfinished(folder, state, logBytes))
-    return { shows: 'its -wal file is there' };
+  if (sizeOf(join(folder, `${JOURNAL_FILE}-wal`)) > 0) return { shows: 'its -wal file is there' };
   const newest = snapshots[0];
   if (state.state === 'read' && state.mark.sequence > 0) {
     const { sequence } = state.mark;
@@ -104,19 +83,6 @@ function evidenceOf(
     shows: `${HEAD_FILE} is unreadable, so it is unknown what had been committed`,
     otherwise: 'Only if no journal belongs here: start once with ACCEPT_MISSING_MARK=on',
   };
-}
-
-/**
- * Whether the machine lost power while the journal was made: its tables are in the log, and are
- * moved into the file, which is synced, before the first command is committed.
- */
-function isUnfinished(folder: string, state: MarkState, logBytes: number): boolean {
-  const isMarked =
-    state.state !== 'missing' && !(state.state === 'read' && state.mark.sequence === 0);
-  const path = join(folder, JOURNAL_FILE);
-  if (logBytes > TABLES_LOG_BYTES_MAX || isMarked || !existsSync(path)) return false;
-  // The first commands fit into so small a log, too.
-  return !hasRows(readFileSync(`${path}-wal`));
 }
 
 function sizeOf(path: string): number {

@@ -20,7 +20,7 @@ import { BEHIND_MAX } from '../journal/head-mark.js';
 import type { FoundJournal } from '../journal/journal.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
-import { archivedMark, listSegments, namesOf, type Segment } from '../journal/segments.js';
+import { archivedMark, listSegments, namesOf } from '../journal/segments.js';
 import { takesWrites, WRITE_VERSION_AT } from '../storage/write-version.js';
 import { checkDerivedFiles, derivedFilesOf, hasJournal } from './evidence.js';
 import { checksumIn } from './snapshot/file.js';
@@ -34,8 +34,6 @@ export interface JudgementOptions {
   checkAll?: boolean;
   /** Accept a copy that is not finished, to go on with it. */
   acceptUnfinished?: boolean;
-  /** Segments that the folder lacks, unpacked elsewhere. */
-  earlier?: readonly Segment[];
   /** That the journal must have. Default: the present one. */
   version?: number;
 }
@@ -61,7 +59,7 @@ export async function judgeFolder(
   if (options.acceptUnfinished !== true) refuseUnfinished(folder);
   // Before the journal, which a running exchange extends: so it is never behind these files.
   const derived = await derivedFilesOf(folder);
-  if (!(await hasJournal(folder, derived, options.acceptMissingMark))) {
+  if (!hasJournal(folder, derived, options.acceptMissingMark)) {
     return { isNew: true, end: GENESIS, notice: null, remark: 'a new journal was created' };
   }
   // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
@@ -89,7 +87,6 @@ export async function judgeFolder(
       const { remark } = missing;
       return { isNew: false, end, notice: notice === '' ? null : notice, remark };
     },
-    options.earlier,
     options.version,
   );
 }
@@ -185,7 +182,7 @@ function judgeMissing(
     );
   }
   if (first === undefined) {
-    const remark = `older segments (${names}) are in the archive; verify with --archive proves them`;
+    const remark = `older segments (${names}) are in the archive; verify proves them when they are back`;
     return { notice: null, remark };
   }
   const problems = lost.map(

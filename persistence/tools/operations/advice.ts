@@ -8,11 +8,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { JournalError, MixedSegments, partsOf, restoreCommand } from '../../journal/errors.js';
 import type { FoundJournal } from '../../journal/journal.js';
-import { SegmentsNeeded } from '../../recovery/judgement.js';
+import { listSegments, segmentNumber } from '../../journal/segments.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { SECRET_FILE } from '../../storage/session-secret.js';
-import { isPackedName } from './archive.js';
-import { acknowledgedIn, type Examined, type Restored } from './examine.js';
+import { acknowledgedIn, type Examined } from './examine.js';
 
 const NEW = '<a new folder>';
 
@@ -20,21 +19,17 @@ interface Places {
   data: Examined;
   /** null: there is none that is good. */
   backup: Examined | null;
-  archive: string | null;
-  restored: Restored | null;
 }
 
 export function advice(places: Places): string[] {
   const { folder, asStart } = places.data;
   if (!(asStart instanceof JournalError)) return whenItStarts(places, asStart);
   const steps = stepsFor(places);
-  // An archive that was named, and does not help.
-  const lacksMore = asStart instanceof SegmentsNeeded && places.archive !== null;
-  const isOfContents = asStart.firstBadSequence !== null || lacksMore;
-  if (!isOfContents && !steps.some(({ isInPlace }) => isInPlace))
+  if (asStart.firstBadSequence === null && !steps.some(({ isInPlace }) => isInPlace))
     return [remedyOf(asStart, places.backup)];
   if (steps.length === 0) return [withoutSteps(places)];
   return [
+    ...inAnArchive(places.data),
     `Change nothing in ${folder} by hand. What is possible, the best first:`,
     ...steps.flatMap(({ keeps, commands }) => [
       `  keeps everything up to ${keeps}; ${lossText(places.data, keeps)}`,
@@ -63,12 +58,20 @@ function withoutSecret(folder: string, backup: Examined | null): string[] {
 /** Not a command: only the operator knows the other variables, such as PRICE_FEED. */
 const startAs = (variables: string) => `start it as it was started before, with ${variables}`;
 
-const archiveOption = (archive: string | null) => (archive === null ? '' : ` --archive ${archive}`);
+/** An older segment may be in an archive: with it, more can be kept. */
+function inAnArchive({ folder, asStart }: Examined): string[] {
+  const { file } = asStart as JournalError;
+  const number = file === null ? null : segmentNumber(file);
+  if (number === null || number === listSegments(folder).at(-1)?.number) return [];
+  return [
+    `If there is an archive that has ${file}, bring it back, and run doctor again:`,
+    `  ${restoreCommand(folder)}`,
+  ];
+}
 
 function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJournal): string[] {
-  const { data, backup, archive } = places;
+  const { data, backup } = places;
   const { folder, damage, goodAfterBackup } = data;
-  const from = archiveOption(archive);
   const start = `  ${startAs(`DATA_FOLDER=${folder}`)}`;
   if (isNew)
     return [
@@ -92,10 +95,10 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
   if (backup !== null && goodAfterBackup === end && backup.good < end)
     lines.push(
       `The backup lacks the last ${end - backup.good} commands. To add them:`,
-      `  npm run backup -- --data ${folder} --to ${backup.folder}${from}`,
+      `  npm run backup -- --data ${folder} --to ${backup.folder}`,
     );
   if (damage !== null) return lines;
-  const verify = `npm run replay -- --data ${folder} verify${from}`;
+  const verify = `npm run replay -- --data ${folder} verify`;
   if (listSnapshots(folder).length > 0)
     lines.push(`Commands before the newest snapshot were not replayed. To prove all: ${verify}`);
   return lines;
@@ -103,38 +106,38 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
 
 /** What has the commands that cannot be read any more. */
 function olderDamage(
-  { data, backup, archive, restored }: Places,
-  damage: JournalError,
+  { data, backup }: Places,
+  { file, firstBadSequence }: JournalError,
   end: number,
 ) {
-  if (restored !== null && !(restored.asWhole instanceof JournalError))
-    return [
-      'The archive has what is missing or damaged. To bring it back, while the exchange is stopped:',
-      `  ${restoreCommand(data.folder, archive!)}`,
-    ];
-  const { file, firstBadSequence } = damage;
-  const what = isPackedName(file) ? join(archive!, file!) : (file ?? 'the damaged part');
+  const what = file ?? 'the damaged part';
+  const restore = [
+    `If an archive has ${what}, bring it back, also while it trades:`,
+    `  ${restoreCommand(data.folder)}`,
+  ];
   if (backup !== null && (data.goodAfterBackup === end || backup.good >= (firstBadSequence ?? end)))
     return [
+      ...restore,
       `The backup ${backup.folder} has the commands of ${what}, at least up to ${backup.good}: keep it.`,
     ];
-  const named = [backup?.folder, archive].filter((one) => typeof one === 'string');
   return [
-    named.length === 0
-      ? `A backup or an archive may have a good copy of ${what}: --backup, --archive. Without one`
-      : `No good copy of ${what} is in ${named.join(' or ')}. Without one`,
+    ...restore,
+    backup === null
+      ? `A backup may have a good copy of ${what}: --backup. Without one`
+      : `No good copy of ${what} is in ${backup.folder}. Without one`,
     'a new backup is not whole: copy the whole folder while the exchange is stopped.',
   ];
 }
 
-function withoutSteps({ data, archive }: Places): string {
+function withoutSteps({ data }: Places): string {
   const { folder, asWhole, good, firstSequence } = data;
   if (asWhole instanceof MixedSegments)
     return 'It is unknown which segments are of this exchange. A good backup of it shows it: --backup';
   if (good > 0 && firstSequence > 1)
-    return archive === null
-      ? 'The first commands are not in the folder. If there is an archive, name it: --archive'
-      : `${folder} and ${archive} do not have the first commands undamaged. Name a good backup: --backup`;
+    return (
+      'The first commands are not in the folder. Name a good backup: --backup. Or bring them back ' +
+      `from the archive, and run doctor again: ${restoreCommand(folder)}`
+    );
   return `Nothing in ${folder} can be proven, and no good backup was named. Name one: --backup`;
 }
 
@@ -147,16 +150,9 @@ interface Step {
 }
 
 /** That with most commands first; of those with as many, that in place, and a beginning last. */
-function stepsFor({ data, backup, archive, restored }: Places): Step[] {
+function stepsFor({ data, backup }: Places): Step[] {
   const { folder, accepted, asWhole, good, firstSequence, goodAfterBackup } = data;
-  const from = archiveOption(archive);
   const steps: Step[] = [];
-  if (restored !== null && !(restored.asStart instanceof JournalError))
-    steps.push({
-      keeps: restored.asStart.end.sequence,
-      commands: [restoreCommand(folder, archive!)],
-      isInPlace: true,
-    });
   if (accepted !== null && !(accepted instanceof JournalError))
     steps.push({
       keeps: accepted.end.sequence,
@@ -168,7 +164,7 @@ function stepsFor({ data, backup, archive, restored }: Places): Step[] {
     const commands = [`npm run restore -- --data ${backup.folder} --to ${NEW}`];
     if (keeps > backup.good)
       commands.push(
-        `npm run backup -- --data ${folder} --to ${NEW}${from}   # adds what is whole after it, then ` +
+        `npm run backup -- --data ${folder} --to ${NEW}   # adds what is whole after it, then ` +
           `says what is wrong with ${folder}, and exits with 1: that is right`,
       );
     steps.push({ keeps, commands, isInPlace: false });
@@ -176,7 +172,7 @@ function stepsFor({ data, backup, archive, restored }: Places): Step[] {
   const isUnknown = asWhole instanceof MixedSegments && goodAfterBackup === null;
   const isWhole = steps.some(({ isInPlace }) => isInPlace);
   if (good > 0 && firstSequence === 1 && !isUnknown && !isWhole) {
-    const beginning = `npm run restore -- --data ${folder}${from} --at ${good} --to ${NEW}`;
+    const beginning = `npm run restore -- --data ${folder} --at ${good} --to ${NEW}`;
     const commands = [`${beginning}   # without the session secret: every user signs in again`];
     steps.push({ keeps: good, commands, isInPlace: false });
   }

@@ -2,22 +2,21 @@
  * Moves sealed segments of a journal to an archive folder, compressed, and brings them back, also
  * while the exchange trades.
  *
- * Always holds: a segment is removed from the one place only when the other has it on disk, read
- * back, with the SHA-256 that the next segment's head states. No file of the archive is replaced,
- * and one that is in the way in the data folder is kept there under another name. Only segments are
- * moved that end before the oldest snapshot for which the journal vouches, so every start finds
- * what it needs. A file says where one was, and how large: what is missing without it is lost.
+ * Always holds: a segment is removed from the folder only when the archive has it on disk and it was
+ * read back. One comes back only if the journal's chain of hashes leads through it to where the next
+ * one begins. No file of the archive is replaced, and one that is in the way in the data folder is
+ * kept there under another name. Only segments are moved that end before the oldest snapshot for
+ * which the journal vouches, so every start finds what it needs. A file says where one was, and how
+ * large: what is missing without it is lost.
  *
  * The archive is not trusted. Nothing is written through a link, and no more is unpacked than the
  * segment had.
  */
 import { createHash } from 'node:crypto';
 import {
-  chmodSync,
   createReadStream,
   createWriteStream,
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -25,13 +24,15 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { JournalError } from '../../journal/errors.js';
+import type { JournalPosition } from '../../journal/format.js';
 import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
+import { isSealed, markSealed } from '../../journal/seal.js';
+import { SegmentReader } from '../../journal/segment-reader.js';
 import {
   archivedMark,
   listSegments,
@@ -44,11 +45,11 @@ import { checksumIn } from '../../recovery/snapshot/file.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { vouchedHash } from '../../recovery/snapshot/vouched.js';
 import { createPrivateFolder, FILE_MODE, fileHash, named, syncPath } from '../../storage/files.js';
+import { openReadOnly } from '../../storage/read-only.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
 import { mustBeApart, OperationRefused } from './folders.js';
 
 const SUFFIX = '.gz';
-const SEALED_MODE = 0o400;
 
 interface ArchiveRequest {
   /** The data folder. */
@@ -72,17 +73,18 @@ export async function archiveSegments({ folder, archive }: ArchiveRequest): Prom
   mustBeArchive(folder, archive);
   const find = (reader: JournalReader) => movableSegments({ folder, archive }, reader);
   const { movable, oldestSnapshot } = await readJournal(folder, find);
-  for (const { path, packed, hash } of movable) {
-    if (!fileHash(path).equals(hash)) throw changed(path);
+  for (const { segment, packed, end, hash } of movable) {
+    if (!(await endsAt(segment, end))) throw changed(segment.path);
     if (existsSync(packed) && !(await isPacked(packed, hash)))
       throw new OperationRefused(
-        `${packed} is there already, and is not the ${path} that would be moved: it is damaged, ` +
-          'or of another exchange, or of this one from before a restore. Nothing was changed. ' +
-          'Each data folder needs an archive of its own: name another one',
+        `${packed} is there already, and is not the ${segment.path} that would be moved: it is ` +
+          'damaged, or of another exchange, or of this one from before a restore. Nothing was ' +
+          'changed. Each data folder needs an archive of its own: name another one',
       );
   }
   if (movable.length > 0) await createPrivateFolder(archive);
-  for (const { path, packed, hash } of movable) {
+  for (const { segment, packed, hash } of movable) {
+    const { path } = segment;
     if (!existsSync(packed))
       await copyThrough(path, packed, createGzip(), async (copy) => {
         if (!(await isPacked(copy, hash))) throw changed(path);
@@ -93,7 +95,7 @@ export async function archiveSegments({ folder, archive }: ArchiveRequest): Prom
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
   }
   await syncPath(folder);
-  return { moved: movable.map(({ name }) => name), oldestSnapshot };
+  return { moved: movable.map(({ segment }) => segmentName(segment.number)), oldestSnapshot };
 }
 
 /** @throws OperationRefused for a data folder, or a folder that is not apart from `folder`. */
@@ -113,10 +115,12 @@ function writeMark(path: string, bytes: number): void {
 }
 
 interface MovableSegment {
-  path: string;
+  segment: Segment;
   /** In the archive. */
   packed: string;
-  name: string;
+  /** Where the next segment begins. */
+  end: JournalPosition;
+  /** SHA-256 of the file. */
   hash: Buffer;
 }
 
@@ -127,11 +131,11 @@ async function movableSegments(
   const oldestSnapshot = await oldestVouched(folder, reader);
   const outline = reader.outline();
   const movable: MovableSegment[] = [];
-  for (const [i, { segment, fileHash: hash }] of outline.entries()) {
-    const next = outline[i + 1];
-    if (next === undefined || hash === null || next.firstSequence - 1 > oldestSnapshot) break;
-    const { number, path } = segment;
-    movable.push({ path, packed: packedIn(archive, number), name: segmentName(number), hash });
+  for (const [i, { segment }] of outline.entries()) {
+    const end = outline[i + 1]?.start;
+    if (end === undefined || end.sequence > oldestSnapshot || !isSealed(segment.path)) break;
+    const packed = packedIn(archive, segment.number);
+    movable.push({ segment, packed, end, hash: fileHash(segment.path) });
   }
   return { movable, oldestSnapshot };
 }
@@ -155,67 +159,50 @@ interface Unpacked {
 }
 
 /**
- * Brings back all segments that the folder lacks, or has otherwise than they were sealed, and can
- * prove, the newest first.
+ * Brings back all segments that the folder lacks, or has damaged, and can prove, the newest first:
+ * each is proven by where the next one begins.
  */
 export async function restoreSegments({ folder, archive }: ArchiveRequest): Promise<Unpacked> {
   await checkFolder(folder);
-  const unpacked = await unpack({ folder, archive, into: folder, orChanged: true });
-  for (const { path } of listSegments(folder)) rmSync(archivedMark(path), { force: true });
-  await syncPath(folder);
-  return unpacked;
-}
-
-/**
- * Runs `work` with the segments that the folder lacks and can prove, unpacked in a temporary
- * folder. They take their room there until it ends.
- * @param archive null: none is named.
- * @param orChanged also with those that are in the folder, and not as they were sealed.
- */
-export async function withArchive<Result>(
-  folder: string,
-  archive: string | null,
-  work: (earlier: readonly Segment[], unproven: readonly string[]) => Promise<Result>,
-  orChanged = false,
-): Promise<Result> {
-  if (archive === null) return work([], []);
-  const into = mkdtempSync(join(tmpdir(), 'unpacked-segments-'));
-  const remove = () => rmSync(into, { recursive: true, force: true });
-  process.once('exit', remove);
-  try {
-    const { segments, unproven } = await unpack({ folder, archive, into, orChanged });
-    return await work(segments, unproven);
-  } finally {
-    process.off('exit', remove);
-    remove();
-  }
-}
-
-interface UnpackRequest extends ArchiveRequest {
-  into: string;
-  orChanged: boolean;
-}
-
-/** Each segment is proven by the head of the next, in the folder or unpacked before it. */
-async function unpack(request: UnpackRequest): Promise<Unpacked> {
-  const { folder, archive, into, orChanged } = request;
   mustBeArchive(folder, archive);
   const segments: Segment[] = [];
   const unproven: string[] = [];
   for (const number of archivedIn(archive)) {
-    const { path } = segmentAt(folder, number);
-    const isThere = existsSync(path);
-    if (isThere && !orChanged) continue;
-    const nextHash = async (reader: JournalReader) => reader.previousFileOf(number + 1);
-    const hash = await readJournal(folder, nextHash, into === folder ? [] : segments);
-    const packed = packedIn(archive, number);
-    // Which of two that both differ is wrong is unknown.
-    const isAsSealed = isThere && (hash === null || fileHash(path).equals(hash));
-    if (isAsSealed || (isThere && !(await isPacked(packed, hash!)))) continue;
-    if (hash === null) unproven.push(segmentName(number));
-    else segments.unshift(await bringBack({ folder, number, packed, hash, into }));
+    const segment = segmentAt(folder, number);
+    const isThere = existsSync(segment.path);
+    const end = await readJournal(folder, async (reader) => startOf(reader, number + 1));
+    if (end === null) {
+      // Which of two that both differ is wrong is unknown.
+      if (!isThere) unproven.push(segmentName(number));
+    } else if (!isThere || !(await endsAt(segment, end))) {
+      await bringBack(segment, packedIn(archive, number), end);
+      segments.unshift(segment);
+    }
   }
+  for (const { path } of listSegments(folder)) rmSync(archivedMark(path), { force: true });
+  await syncPath(folder);
   return { segments, unproven };
+}
+
+function startOf(reader: JournalReader, number: number): JournalPosition | null {
+  return reader.outline().find(({ segment }) => segment.number === number)?.start ?? null;
+}
+
+/** Whether a file has the segment of that number, whole, up to where the next one begins. */
+async function endsAt(segment: Segment, end: JournalPosition): Promise<boolean> {
+  const connect = async () => (await openReadOnly(segment.path)).database;
+  const reader = new SegmentReader(connect, segment, null);
+  try {
+    if (!(await reader.open())) return false;
+    const { sequence, hash, digest } = await reader.provenEnd();
+    await reader.checkStructure(sequence);
+    return sequence === end.sequence && hash.equals(end.hash) && digest === end.digest;
+  } catch (error) {
+    if (error instanceof JournalError) return false;
+    throw error;
+  } finally {
+    await reader.release();
+  }
 }
 
 function packedIn(archive: string, number: number): string {
@@ -225,11 +212,6 @@ function packedIn(archive: string, number: number): string {
 /** Whether a folder has archived segments and no journal. */
 export function isArchive(folder: string): boolean {
   return existsSync(folder) && listSegments(folder).length === 0 && archivedIn(folder).length > 0;
-}
-
-/** Whether a damaged file is one of an archive. */
-export function isPackedName(name: string | null): boolean {
-  return name?.endsWith(SUFFIX) ?? false;
 }
 
 /** The numbers of the segments in an archive, the newest first. */
@@ -242,36 +224,20 @@ function archivedIn(archive: string): number[] {
     .sort((a, b) => b - a);
 }
 
-interface Unpacking {
-  folder: string;
-  number: number;
-  packed: string;
-  /** Of the file. */
-  hash: Buffer;
-  into: string;
-}
-
-async function bringBack({
-  folder,
-  number,
-  packed: from,
-  hash,
-  into,
-}: Unpacking): Promise<Segment> {
-  const segment = segmentAt(into, number);
+async function bringBack(segment: Segment, from: string, end: JournalPosition): Promise<void> {
+  const { number, path } = segment;
   const gunzip = createGunzip();
-  const most = unpackedMost(from, archivedMark(segmentAt(folder, number).path));
+  const most = unpackedMost(from, archivedMark(path));
   let bytes = 0;
   gunzip.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > most) gunzip.destroy(changed(from));
   });
-  await copyThrough(from, segment.path, gunzip, async (copy) => {
-    if (!fileHash(copy).equals(hash)) throw changed(from);
-    chmodSync(copy, SEALED_MODE);
-    setAside(segment.path);
+  await copyThrough(from, path, gunzip, async (copy) => {
+    if (!(await endsAt({ number, path: copy }, end))) throw changed(from);
+    markSealed(copy);
+    setAside(path);
   });
-  return segment;
 }
 
 /** What is in the way of a segment is kept under a name that is no segment's. */
@@ -334,9 +300,9 @@ function isDamage(error: unknown): boolean {
 
 function changed(path: string): JournalError {
   return new JournalError(
-    `${path} is not the segment that was sealed: it has another SHA-256 than the next segment ` +
-      'states. It was left as it is. An exchange starts without it, and npm run doctor says what ' +
-      'has its commands. Put no file of a backup in its place: a backup has other segments',
+    `${path} is not the segment that was sealed: it does not lead to where the next one begins. It ` +
+      'was left as it is. An exchange starts without it, and npm run doctor says what has its ' +
+      'commands. Put no file of a backup in its place: a backup has other segments',
     null,
     undefined,
     basename(path),

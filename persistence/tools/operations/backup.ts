@@ -15,7 +15,6 @@ import type { JournalReader } from '../../journal/reader.js';
 import { listSegments } from '../../journal/segments.js';
 import { judgeFolder, refuseUnfinished } from '../../recovery/judgement.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
-import { withArchive } from './archive.js';
 import { type CopyEnd, copyJournal, lastTimeOf } from './copy-journal.js';
 import {
   closeCopy,
@@ -36,8 +35,6 @@ import {
 interface FolderCopy {
   from: string;
   to: string;
-  /** Has the segments that `from` lacks; null: it is whole. */
-  archive?: string | null;
 }
 
 export interface CopyReport {
@@ -62,13 +59,13 @@ export interface CopyReport {
  * @throws OperationRefused, or JournalError if the copy is damaged, or it is new and `from` is.
  */
 export async function backup(request: FolderCopy): Promise<CopyReport> {
-  const { from, to, archive } = request;
+  const { from, to } = request;
   mustBeNewOrCopy(to);
   mustHaveGoodSecret(from);
   const before = listSegments(to).length === 0 ? null : await endOf(to);
   try {
     await checkFolder(from);
-    return await reading(from, archive, async (reader) => {
+    return await readJournal(from, async (reader) => {
       const { sequence } = await reader.end();
       return copyFolder({ from, to, upTo: { sequence }, endSequence: sequence, reader });
     });
@@ -90,13 +87,13 @@ async function endOf(folder: string): Promise<JournalPosition> {
 }
 
 async function addWhole(
-  { from, to, archive }: FolderCopy,
+  { from, to }: FolderCopy,
   { sequence: before }: JournalPosition,
   damage: JournalError,
 ): Promise<CopyReport> {
   const all = { from, to, upTo: null, endSequence: Number.POSITIVE_INFINITY };
   try {
-    await reading(from, archive, (reader) => copyFolder({ ...all, reader }));
+    await readJournal(from, (reader) => copyFolder({ ...all, reader }));
   } catch (error) {
     // Where the copy ends is not in what can be read: there is nothing to add.
     if (!isDamage(error) && !(error instanceof OperationRefused)) throw error;
@@ -113,10 +110,10 @@ async function addWhole(
 export async function restore(
   request: FolderCopy & { at: CopyEnd; orEarlier: boolean },
 ): Promise<CopyReport> {
-  const { from, to, at, archive, orEarlier } = request;
+  const { from, to, at, orEarlier } = request;
   await checkFolder(from);
   mustBeNew(to);
-  return reading(from, archive, async (reader) => {
+  return readJournal(from, async (reader) => {
     const end = await reader.end().catch((error: unknown) => {
       if (at === null || !isDamage(error)) throw error;
       return null;
@@ -125,14 +122,6 @@ export async function restore(
     const endSequence = end?.sequence ?? Number.POSITIVE_INFINITY;
     return copyFolder({ from, to, upTo: at, endSequence, reader });
   });
-}
-
-function reading<Result>(
-  folder: string,
-  archive: string | null | undefined,
-  work: (reader: JournalReader) => Promise<Result>,
-): Promise<Result> {
-  return withArchive(folder, archive ?? null, (earlier) => readJournal(folder, work, earlier));
 }
 
 /** @throws OperationRefused when the journal ends before the point. */

@@ -77,9 +77,8 @@ function addBackup(program: Command, say: Say): void {
     .description('copy a data folder, also while the exchange trades; again: add what is new')
     .requiredOption('--data <folder>', "the exchange's data folder")
     .requiredOption('--to <folder>', 'the backup: a new folder, or an earlier backup')
-    .option('--archive <folder>', 'has the segments that were moved there')
-    .action(async ({ data, to, archive }: { data: string; to: string; archive?: string }) => {
-      const report = await backup({ from: data, to, archive: archive ?? null });
+    .action(async ({ data, to }: { data: string; to: string }) => {
+      const report = await backup({ from: data, to });
       if (report.damage === null) {
         say(reportText(`${to} is a backup of ${data}`, report));
         return noteBackup(data, report.end.sequence);
@@ -97,7 +96,6 @@ interface RestoreOptions {
   data: string;
   to: string;
   at?: CopyEnd;
-  archive?: string;
   orEarlier: boolean;
 }
 
@@ -108,10 +106,9 @@ function addRestore(program: Command, say: Say): void {
     .requiredOption('--data <folder>', 'the backup, or any data folder')
     .requiredOption('--to <folder>', 'a new folder')
     .option('--at <point>', 'the last sequence, or time (default: the end)', pointOf)
-    .option('--archive <folder>', 'has the segments that were moved there')
     .option('--or-earlier', 'if the journal ends before that, restore all of it', false)
-    .action(async ({ data, to, at = null, archive, orEarlier }: RestoreOptions) => {
-      const report = await restore({ from: data, to, at, archive: archive ?? null, orEarlier });
+    .action(async ({ data, to, at = null, orEarlier }: RestoreOptions) => {
+      const report = await restore({ from: data, to, at, orEarlier });
       say(reportText(`${to} is restored from ${data}`, report));
     });
 }
@@ -157,10 +154,8 @@ function addDoctor(program: Command, say: Say): void {
     .description('say what is there, up to where it is good, and what to do; change nothing')
     .requiredOption('--data <folder>', "the exchange's data folder")
     .option('--backup <folder>', 'its backup')
-    .option('--archive <folder>', 'has the segments that were moved there')
-    .action(async ({ data, backup, archive }: Record<'data' | 'backup' | 'archive', string>) => {
-      const request = { data, backup: backup ?? null, archive: archive ?? null };
-      const { starts, text } = await diagnose(request);
+    .action(async ({ data, backup }: { data: string; backup?: string }) => {
+      const { starts, text } = await diagnose({ data, backup: backup ?? null });
       say(text);
       if (!starts) throw new NotWell(`no exchange starts on ${data}`, null);
     });

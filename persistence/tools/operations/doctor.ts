@@ -7,7 +7,7 @@
  * begins.
  */
 import { existsSync } from 'node:fs';
-import { JournalError, partsOf } from '../../journal/errors.js';
+import { JournalError, partsOf, restoreCommand } from '../../journal/errors.js';
 import { HEAD_FILE } from '../../journal/format.js';
 import { listSegments, segmentName } from '../../journal/segments.js';
 import { mustBeUsable } from '../../recovery/data-folder.js';
@@ -18,13 +18,12 @@ import { roomProblem } from '../../storage/room.js';
 import { advice } from './advice.js';
 import { isArchive } from './archive.js';
 import { lastTimeOf } from './copy-journal.js';
-import { acknowledgedIn, type Examined, examine, isOfAnother, restoredFrom } from './examine.js';
+import { acknowledgedIn, type Examined, examine, isOfAnother } from './examine.js';
 import { OperationRefused } from './folders.js';
 
 interface DoctorRequest {
   data: string;
   backup: string | null;
-  archive: string | null;
 }
 
 export interface Diagnosis {
@@ -39,7 +38,7 @@ export interface Diagnosis {
  *   JournalUnavailable if it cannot be read now.
  */
 export async function diagnose(
-  { data, backup, archive }: DoctorRequest,
+  { data, backup }: DoctorRequest,
   roomProblemOf: (folder: string) => string | null = roomProblem,
 ): Promise<Diagnosis> {
   if (!existsSync(data))
@@ -53,11 +52,8 @@ export async function diagnose(
     throw new JournalError((error as Error).message, null);
   }
   const lines: string[] = [];
-  const there = archive !== null && existsSync(archive) ? archive : null;
-  if (there !== archive)
-    lines.push(`There is no archive ${archive}: what is in it cannot be proven or brought back.`);
   let ofBackup = await examineBackup(data, backup, lines);
-  const ofData = await examine(data, there, ofBackup);
+  const ofData = await examine(data, ofBackup);
   const { asStart } = ofData;
   if (!(asStart instanceof JournalError) && asStart.isNew && (ofBackup?.good ?? 0) > 0)
     ofData.asStart = ofData.damage = new JournalError(
@@ -73,25 +69,23 @@ export async function diagnose(
     if (ofBackup.good + 1 < ofData.firstSequence) {
       lines.push(
         `  It cannot be compared: the folder lacks the commands from ${ofBackup.good + 1} to ` +
-          `${ofData.firstSequence - 1}. If they are in an archive, name it: --archive`,
+          `${ofData.firstSequence - 1}. If they are in an archive, bring them back: ` +
+          restoreCommand(data),
       );
-      if (archive === null) ofBackup = null;
+      ofBackup = null;
     } else if (await isOfAnother(ofData, ofBackup)) {
       lines.push('  It is of another exchange, or of one that was restored to an earlier time.');
       ofBackup = null;
     } else if (ofBackup.asWhole instanceof JournalError) ofBackup = null;
   }
-  const isDamaged = ofData.asStart instanceof JournalError || ofData.damage !== null;
-  const restored = isDamaged && there !== null ? await restoredFrom(data, there) : null;
-  lines.push('', ...advice({ data: ofData, backup: ofBackup, archive: there, restored }));
+  lines.push('', ...advice({ data: ofData, backup: ofBackup }));
   return { starts: !(ofData.asStart instanceof JournalError), text: lines.join('\n') };
 }
 
 async function examineBackup(data: string, backup: string | null, lines: string[]) {
   if (backup === null) return null;
-  if (isArchive(backup))
-    throw new OperationRefused(`${backup} is an archive, and no backup: name it with --archive`);
-  if (existsSync(backup)) return examine(backup, null, null);
+  if (isArchive(backup)) throw new OperationRefused(`${backup} is an archive, and no backup`);
+  if (existsSync(backup)) return examine(backup, null);
   lines.push(
     `There is no backup ${backup}. To make one from a good folder: ` +
       `npm run backup -- --data ${data} --to ${backup}`,
@@ -100,7 +94,7 @@ async function examineBackup(data: string, backup: string | null, lines: string[
 }
 
 async function describe(what: string, examined: Examined): Promise<string[]> {
-  const { folder, asStart, damage, good, last, unproven } = examined;
+  const { folder, asStart, damage, good, last } = examined;
   const at = last === null ? '' : `, of ${new Date(lastTimeOf(last)).toISOString()}`;
   const starts = !(asStart instanceof JournalError);
   const again =
@@ -122,11 +116,6 @@ async function describe(what: string, examined: Examined): Promise<string[]> {
   else if (starts && !asStart.isNew)
     for (const note of [asStart.notice, asStart.remark])
       if (note !== null) lines.push(`  note: ${note}`);
-  if (unproven.length > 0)
-    lines.push(
-      `  note: the archive has ${unproven.join(', ')}, which the folder lacks and cannot prove: ` +
-        'the folder may be an older copy',
-    );
   return lines;
 }
 

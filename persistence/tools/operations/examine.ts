@@ -12,7 +12,6 @@ import { readMark } from '../../journal/head-mark.js';
 import type { FoundJournal } from '../../journal/journal.js';
 import { readJournal } from '../../journal/read-only.js';
 import { type JournalReader, MissingSegments } from '../../journal/reader.js';
-import type { Segment } from '../../journal/segments.js';
 import type { JournalBatch } from '../../journal/store.js';
 import {
   type JudgementOptions,
@@ -23,7 +22,6 @@ import {
 import { recoverFromSnapshot } from '../../recovery/recovery.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { SECRET_FILE, secretsIn } from '../../storage/session-secret.js';
-import { withArchive } from './archive.js';
 import { contains } from './folders.js';
 
 type Judged = FoundJournal | JournalError;
@@ -34,18 +32,10 @@ export interface Examined extends Readable {
   asStart: Judged;
   /** As a start with ACCEPT_MISSING_MARK=on does; null: that says nothing else. */
   accepted: Judged | null;
-  /** With everything checked, and with what is in the archive. */
+  /** With everything checked. */
   asWhole: Judged;
   /** What is wrong with all of it; null: nothing but that segments are in an archive. */
   damage: JournalError | null;
-  /** In the archive, and proven by nothing in the folder. */
-  unproven: readonly string[];
-}
-
-/** What `archive --restore` would lead to. */
-export interface Restored {
-  asStart: Judged;
-  asWhole: Judged;
 }
 
 /** What can be read of a journal, whatever is wrong with it. */
@@ -62,44 +52,14 @@ interface Readable {
 const NOTHING: Readable = { good: 0, last: null, firstSequence: 0, goodAfterBackup: null };
 
 /** @param backup what was found in its backup; null: none was named, or this is one. */
-export async function examine(
-  folder: string,
-  archive: string | null,
-  backup: Examined | null,
-): Promise<Examined> {
+export async function examine(folder: string, backup: Examined | null): Promise<Examined> {
   const asStart = await judgedByStart(folder);
-  const accepted =
-    asStart instanceof UnmarkedJournal ? await judgedByStart(folder, [], true) : null;
-  const judgeAll = (earlier: readonly Segment[]) =>
-    judged(folder, { acceptMissingMark: false, checkAll: true, earlier });
-  const alone = await judgeAll([]);
-  const look = async (earlier: readonly Segment[], unproven: readonly string[]) => {
-    const asWhole = earlier.length === 0 ? alone : await judgeAll(earlier);
-    const damage = [asWhole, alone].find((one) => one instanceof JournalError) ?? null;
-    const read = (reader: JournalReader) => readableIn(reader, asWhole, backup);
-    const readable = await readJournal(folder, read, earlier).catch(unlessDamage(NOTHING));
-    return { folder, asStart, accepted, asWhole, damage, unproven, ...readable };
-  };
-  try {
-    return await withArchive(folder, archive, look);
-  } catch (error) {
-    if (!(error instanceof JournalError)) throw error;
-    // The archive is damaged, or the folder so much that it proves nothing of the archive.
-    const found = await look([], []);
-    return found.asWhole instanceof JournalError && error.file === null
-      ? found
-      : { ...found, asWhole: error, damage: error };
-  }
-}
-
-/** null: the archive has nothing that the folder lacks or has damaged. */
-export function restoredFrom(folder: string, archive: string): Promise<Restored | null> {
-  const look = async (earlier: readonly Segment[]) => {
-    if (earlier.length === 0) return null;
-    const asWhole = await judged(folder, { acceptMissingMark: false, checkAll: true, earlier });
-    return { asStart: await judgedByStart(folder, earlier), asWhole };
-  };
-  return withArchive(folder, archive, look, true).catch(unlessDamage(null));
+  const accepted = asStart instanceof UnmarkedJournal ? await judgedByStart(folder, true) : null;
+  const asWhole = await judged(folder, { acceptMissingMark: false, checkAll: true });
+  const damage = asWhole instanceof JournalError ? asWhole : null;
+  const read = (reader: JournalReader) => readableIn(reader, asWhole, backup);
+  const readable = await readJournal(folder, read).catch(unlessDamage(NOTHING));
+  return { folder, asStart, accepted, asWhole, damage, ...readable };
 }
 
 async function judged(folder: string, options: JudgementOptions): Promise<Judged> {
@@ -114,17 +74,13 @@ async function judged(folder: string, options: JudgementOptions): Promise<Judged
 const SILENT = { info: () => {}, warn: () => {} };
 
 /** As a start does it: judged, and recovered from. */
-async function judgedByStart(
-  folder: string,
-  earlier: readonly Segment[] = [],
-  acceptMissingMark = false,
-): Promise<Judged> {
-  const found = await judged(folder, { acceptMissingMark, earlier });
+async function judgedByStart(folder: string, acceptMissingMark = false): Promise<Judged> {
+  const found = await judged(folder, { acceptMissingMark });
   if (found instanceof JournalError) return found;
   try {
     const recover = (reader: JournalReader) =>
       recoverFromSnapshot({ folder, reader, log: SILENT, elapsedMs: () => 0 });
-    if (!found.isNew) await readJournal(folder, recover, earlier);
+    if (!found.isNew) await readJournal(folder, recover);
     return secretProblem(folder) ?? found;
   } catch (error) {
     if (error instanceof JournalError) return error;

@@ -65,7 +65,7 @@ async function upgradeInto(from: string, to: string): Promise<JournalPosition> {
       await closeCopy(to, target);
     }
   };
-  await readJournal(from, copy, [], version);
+  await readJournal(from, copy, version);
   await copySecret(from, to);
   await finishCopy(to);
   return judged.end;

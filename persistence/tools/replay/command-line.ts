@@ -6,7 +6,6 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../../journal/errors.js';
 import { FolderDisturbed } from '../../journal/read-only.js';
 import { programVersion } from '../../storage/program-folder.js';
-import { withArchive } from '../operations/archive.js';
 import { audit } from './commands/audit.js';
 import { events } from './commands/events.js';
 import { explain } from './commands/explain.js';
@@ -104,7 +103,7 @@ function isSystemError(error: unknown): boolean {
 }
 
 /**
- * Runs a subcommand on the folder, with the archived segments, and sets the exit status.
+ * Runs a subcommand on the folder, and sets the exit status.
  * @param printsRows on the way: then a terminal has no room for the progress bar.
  */
 type Run = (
@@ -119,7 +118,6 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .description('Inspects the journal of an exchange, after a crash or in a dispute.')
     .usage('--data <folder> <command> [options]')
     .option('--data <folder>', "the exchange's data folder")
-    .option('--archive <folder>', 'has the segments that were moved there')
     .addHelpText('after', HELP)
     .showHelpAfterError('(--help shows the usage)')
     .configureOutput({
@@ -129,14 +127,12 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .exitOverride();
 
   const run: Run = async (json, work, printsRows = false) => {
-    const { data: folder, archive = null } = program.opts<{ data?: string; archive?: string }>();
+    const { data: folder } = program.opts<{ data?: string }>();
     if (folder === undefined)
       throw new UsageError("required option '--data <folder>' not specified");
     const progress = progressBar(streams.notices, !printsRows || !streams.answers.isTTY);
     await checkFolder(folder);
-    await withArchive(folder, archive, async (earlier) =>
-      end(await work({ folder, earlier, json, output, progress })),
-    );
+    end(await work({ folder, json, output, progress }));
   };
   addVerify(program, run);
   addState(program, run);

@@ -7,8 +7,8 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
-  mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -17,19 +17,17 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import type { JournalError } from '../../../persistence/journal/errors.js';
-import { bytesOf, GENESIS, TABLE_SQL } from '../../../persistence/journal/format.js';
+import { bytesOf, GENESIS } from '../../../persistence/journal/format.js';
 import { BEHIND_MAX, HeadMark } from '../../../persistence/journal/head-mark.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { rowProblem } from '../../../persistence/journal/row.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
-import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
 import {
   append,
   commandAt,
@@ -312,25 +310,6 @@ describe('journal.db', () => {
     expect((await expectRefusal(folder, 1)).message).toContain(message);
   });
 
-  it.each([
-    ['its log has only the tables', 16_512, false, null],
-    ['its log has more', 41_232, false, 'its -wal file is there'],
-    ['there is a mark', 16_512, true, 'its -wal file is there'],
-  ])('empty, and never had a command; %s', async (_, logBytes, hasMark, message) => {
-    const folder = folders.make();
-    await writeJournal(folder);
-    writeFileSync(at(folder, 'journal.db'), '');
-    writeFileSync(at(folder, 'journal.db-wal'), Buffer.alloc(logBytes, 7));
-    if (!hasMark) rmSync(at(folder, 'journal.head'));
-    if (message !== null) {
-      expect((await expectRefusal(folder, 1)).message).toContain(message);
-      return;
-    }
-    const journal = await openJournal({ folder });
-    expect(journal.end.sequence).toBe(0);
-    await journal.close();
-  });
-
   it.each([1, 3])('empty, without a mark, and its log has %i batches', async (batchCount) => {
     const live = folders.make();
     const journal = await openJournal({ folder: live });
@@ -343,19 +322,14 @@ describe('journal.db', () => {
     expect((await expectRefusal(folder, 1)).message).toContain('its -wal file is there');
   });
 
-  it('empty, and its log has its tables, as a cut while it is made leaves it', async () => {
-    const made = folders.make();
-    mkdirSync(made, { recursive: true });
-    const path = at(made, 'journal.db');
-    const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
-    await execute(database, `PRAGMA journal_mode = WAL; BEGIN; ${TABLE_SQL}; COMMIT`);
-    const folder = folders.copy(made);
-    await closeDatabase(database);
-    writeFileSync(at(folder, 'journal.db'), '');
-    expect(statSync(at(folder, 'journal.db-wal')).size).toBeGreaterThan(8_000);
-    const journal = await openJournal({ folder });
-    expect(journal.end.sequence).toBe(0);
-    await journal.close();
+  it('not there yet, as a kill while it is made leaves it: the start makes it', async () => {
+    const folder = folders.make();
+    await writeJournal(folder, { batchCount: 1, batchSize: 1 });
+    for (const name of readdirSync(folder)) if (name !== 'journal.lock') rmSync(at(folder, name));
+    writeFileSync(at(folder, 'journal.db.new'), 'half');
+    writeFileSync(at(folder, 'journal.db.new-wal'), 'half');
+    await (await openJournal({ folder })).close();
+    expect(readdirSync(folder).sort()).toEqual(['journal.db', 'journal.head', 'journal.lock']);
   });
 
   it('missing', async () => {

@@ -68,9 +68,9 @@ export class Auditor implements Visitor {
 }
 
 export async function audit(request: AuditRequest): Promise<ExitStatus> {
-  const { folder, progress, earlier, output } = request;
+  const { folder, progress, output } = request;
   const visit = (engine: Engine) => new Auditor(engine);
-  const replayed = await replayJournal({ folder, progress, visit, earlier });
+  const replayed = await replayJournal({ folder, progress, visit });
   const auditor = replayed.visitor;
   if (auditor.findings.length === 0) auditor.checkEverything();
   noticeUnmarked(replayed, output);

@@ -125,14 +125,14 @@ function compare(sequence: number, atMs: number, point: Point): number {
 }
 
 export async function events(request: EventsRequest): Promise<ExitStatus> {
-  const { folder, progress, earlier, from, to } = request;
+  const { folder, progress, from, to } = request;
   checkOrder(from, to);
   const visit = (engine: Engine, endSequence: number | null) => {
     checkPoint(from, endSequence);
     checkPoint(to, endSequence);
     return new EventsVisitor(engine, request);
   };
-  const replayed = await replayJournal({ folder, progress, visit, earlier });
+  const replayed = await replayJournal({ folder, progress, visit });
   replayed.visitor.checkRequest();
   if (replayed.atEnd) noticeUnmarked(replayed, request.output);
   return ExitStatus.GOOD;

@@ -242,9 +242,9 @@ function columns(texts: readonly string[]): string {
 }
 
 export async function explain(request: ExplainRequest): Promise<ExitStatus> {
-  const { folder, progress, earlier } = request;
+  const { folder, progress } = request;
   const visit = (engine: Engine) => new ExplainedAccount(engine, request);
-  const replayed = await replayJournal({ folder, progress, visit, earlier });
+  const replayed = await replayJournal({ folder, progress, visit });
   return replayed.visitor.conclude(replayed);
 }
 

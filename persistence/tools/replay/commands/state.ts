@@ -55,12 +55,12 @@ export class StateVisitor implements Visitor {
 }
 
 export async function state(request: StateRequest): Promise<ExitStatus> {
-  const { folder, progress, earlier, at, output } = request;
+  const { folder, progress, at, output } = request;
   const visit = (engine: Engine, endSequence: number | null) => {
     checkPoint(at, endSequence);
     return new StateVisitor(engine, request);
   };
-  const replayed = await replayJournal({ folder, progress, visit, earlier });
+  const replayed = await replayJournal({ folder, progress, visit });
   const { engine, visitor } = replayed;
   const view = visitor.view ?? visitor.takeView();
   checkRequest(request, view);

@@ -10,11 +10,8 @@ import type { RecordBuffer } from '../../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../../history/runs/format.js';
 import { JournalError } from '../../../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
-import { readJournal } from '../../../journal/read-only.js';
-import { type JournalReader, MissingSegments } from '../../../journal/reader.js';
-import { segmentName } from '../../../journal/segments.js';
+import { MissingSegments } from '../../../journal/reader.js';
 import { judgeFolder, UnmarkedJournal } from '../../../recovery/judgement.js';
-import { fileHash } from '../../../storage/files.js';
 import {
   ExitStatus,
   type Invocation,
@@ -53,7 +50,6 @@ interface Verified {
   engine: Engine;
 }
 
-/** Without `earlier`, what is in the folder is verified. */
 export async function verify(request: Invocation): Promise<ExitStatus> {
   const { output } = request;
   const verified = await new Verification(request).run();
@@ -135,13 +131,12 @@ class Verification implements Visitor {
   }
 
   private async judge(): Promise<void> {
-    const { folder, earlier } = this.request;
-    await judgeFolder(folder, { acceptMissingMark: false, checkAll: true, earlier });
-    await readJournal(folder, (reader) => checkSealed(folder, reader), earlier);
+    const { folder } = this.request;
+    await judgeFolder(folder, { acceptMissingMark: false, checkAll: true });
   }
 
   private async replayAll(): Promise<void> {
-    const { folder, progress, earlier } = this.request;
+    const { folder, progress } = this.request;
     const visit = async (engine: Engine, _: number | null, start: JournalPosition) => {
       this.engine = engine;
       this.position = start;
@@ -156,7 +151,7 @@ class Verification implements Visitor {
       else this.historyFinding = history;
       return this;
     };
-    await replayJournal({ folder, progress, visit, earlier, mayBeginLater: true });
+    await replayJournal({ folder, progress, visit, mayBeginLater: true });
   }
 
   private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {
@@ -170,21 +165,6 @@ class Verification implements Visitor {
     this.findings.push(...history.findings);
     const { sequence, entries } = history;
     return { sequence, good: history.findings.length === 0, entries };
-  }
-}
-
-/** The rows of a sealed segment may be right and the file still not be what was sealed. */
-async function checkSealed(folder: string, reader: JournalReader): Promise<void> {
-  for (const { segment, firstSequence, fileHash: sealed } of reader.outline()) {
-    if (sealed === null || fileHash(segment.path).equals(sealed)) continue;
-    throw new JournalError(
-      `${segment.path} has all rows as they were written, but another SHA-256 than when it was ` +
-        `sealed. Nothing was changed. npm run backup -- --data ${folder} --to <a new folder> ` +
-        'copies all rows into files without the damage. Then start on the new folder.',
-      firstSequence,
-      undefined,
-      segmentName(segment.number),
-    );
   }
 }
 
@@ -220,7 +200,7 @@ function reportOf(verified: Verified): Report {
   ];
   if (beganAt > 0) {
     const what = `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}`;
-    rows.push(['archived', 'not read', `${what}: --archive <the archive> proves them`]);
+    rows.push(['archived', 'not read', `${what}: bring them back to prove them`]);
   }
   rows.push(...snapshots.map(snapshotRow));
   if (history !== null) rows.push(historyRow(history));

@@ -11,7 +11,6 @@ import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../../journal/fo
 import type { MarkState } from '../../../journal/head-mark.js';
 import { readJournal } from '../../../journal/read-only.js';
 import type { JournalReader } from '../../../journal/reader.js';
-import type { Segment } from '../../../journal/segments.js';
 import { findJournal } from '../../../recovery/evidence.js';
 import { type Applied, JournalFollower } from '../../../recovery/recovery.js';
 import { oldestSnapshot, type StartingPoint } from '../../../recovery/snapshot/load.js';
@@ -39,8 +38,6 @@ export type ExitStatus = (typeof ExitStatus)[keyof typeof ExitStatus];
 /** The parameters of every subcommand. */
 export interface Invocation {
   folder: string;
-  /** Those that the folder lacks, unpacked elsewhere. */
-  earlier: readonly Segment[];
   json: boolean;
   output: Output;
   progress: Progress;
@@ -49,8 +46,6 @@ export interface Invocation {
 interface ReplayRequest<V extends Visitor> {
   folder: string;
   progress: Progress;
-  /** Segments that the folder lacks, unpacked elsewhere. */
-  earlier?: readonly Segment[];
   /** Without the first segments, begin with the oldest snapshot that the journal vouches for. */
   mayBeginLater?: boolean;
   /**
@@ -77,22 +72,18 @@ export interface Replayed<V extends Visitor = Visitor> {
 export async function replayJournal<V extends Visitor>(
   request: ReplayRequest<V>,
 ): Promise<Replayed<V>> {
-  const { folder, progress, visit, mayBeginLater = false, earlier = [] } = request;
+  const { folder, progress, visit, mayBeginLater = false } = request;
   await checkFolder(folder);
   try {
-    return await readJournal(
-      folder,
-      async (reader) => {
-        const end = await endOf(reader);
-        if (end !== null) progress.start(end.sequence);
-        const start = mayBeginLater ? await startOf(folder, reader) : null;
-        const { engine, position } = start ?? { engine: new Engine(), position: GENESIS };
-        const visitor = await visit(engine, end?.sequence ?? null, position);
-        const walked = await walk(reader, engine, visitor, { progress, after: position });
-        return { ...walked, engine, visitor, markState: reader.markState };
-      },
-      earlier,
-    );
+    return await readJournal(folder, async (reader) => {
+      const end = await endOf(reader);
+      if (end !== null) progress.start(end.sequence);
+      const start = mayBeginLater ? await startOf(folder, reader) : null;
+      const { engine, position } = start ?? { engine: new Engine(), position: GENESIS };
+      const visitor = await visit(engine, end?.sequence ?? null, position);
+      const walked = await walk(reader, engine, visitor, { progress, after: position });
+      return { ...walked, engine, visitor, markState: reader.markState };
+    });
   } finally {
     progress.stop();
   }
