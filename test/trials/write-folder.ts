@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
-import { hashFileInThread } from '../../persistence/follower/hash-thread.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { append } from '../support/journal-fixture.js';
@@ -16,7 +15,7 @@ export async function writeFolder(
   commands: Iterable<readonly [command: Command, atMs: number]>,
 ): Promise<number> {
   mkdirSync(folder, { mode: 0o700, recursive: true });
-  const journal = await openJournal({ folder, durability: 'off', hashFile: hashFileInThread });
+  const journal = await openJournal({ folder, durability: 'off' });
   const engine = new Engine();
   const records = new RecordBuffer();
   const commit = async () => {
@@ -31,7 +30,6 @@ export async function writeFolder(
     if (records.count === BATCH_COMMANDS) await commit();
   }
   if (records.count > 0) await commit();
-  await journal.sealed();
   await journal.close();
   return engine.sequence;
 }
