@@ -10,7 +10,8 @@
  *     previousDigest    the digest of that row
  *
  * Always holds: the chain of hashes runs through all segments, and alone proves each of them. A
- * segment is sealed when its write-ahead log is empty and its file is read-only. A file without tables is not a segment yet: it gets them in one transaction.
+ * segment is sealed when its write-ahead log is empty and its file is read-only. A file gets its
+ * name when its tables are on disk (open-segment.ts); an empty one is not a segment.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

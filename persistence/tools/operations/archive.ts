@@ -2,12 +2,12 @@
  * Moves sealed segments of a journal to an archive folder, compressed, and brings them back, also
  * while the exchange trades.
  *
- * Always holds: a segment is removed from the folder only when the archive has it on disk and it was
- * read back. One comes back only if the journal's chain of hashes leads through it to where the next
- * one begins. No file of the archive is replaced, and one that is in the way in the data folder is
- * kept there under another name. Only segments are moved that end before the oldest snapshot for
- * which the journal vouches, so every start finds what it needs. A file says where one was, and how
- * large: what is missing without it is lost.
+ * Always holds: a segment is removed from the folder only when the archive has it on disk and it
+ * was read back. One comes back only if the journal's chain of hashes leads through it to where the
+ * next one begins. No file of the archive is replaced, and one that is in the way in the data
+ * folder is kept there under another name. Only segments are moved that end before the oldest
+ * snapshot for which the journal vouches, so every start finds what it needs. A file says where one
+ * was, and how large: what is missing without it is lost.
  *
  * The archive is not trusted. Nothing is written through a link, and no more is unpacked than the
  * segment had.
