@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import type { Engine } from '../../../../engine/engine.js';
 import { emptyHistoryState, Projection } from '../../../history/projection.js';
+import { HistoryDamage } from '../../../history/rows.js';
 import { HISTORY_FILE } from '../../../history/runs/format.js';
 import { HistoryStore, historyPath } from '../../../history/store.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
@@ -22,13 +23,10 @@ import { openReadOnly, type ReadOnlyDatabase } from '../../../storage/read-only.
 import { closeDatabase, execute, query } from '../../../storage/sqlite.js';
 import { UsageError } from '../input/arguments.js';
 import type { Finding } from '../output/findings.js';
-import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-rows.js';
+import { COMPARED, type ComparedTable, type Row } from './history-rows.js';
 
 /** Entries that the projection keeps in memory before it writes them. */
 const PENDING_ENTRIES = 100_000;
-/** The most differences named per table, and faults of SQLite's structure. */
-const NAMED = 5;
-
 export class HistoryComparison {
   readonly findings: Finding[] = [];
   entries: number | null = null;
@@ -162,44 +160,30 @@ export class HistoryComparison {
       this.find('sqlite_schema', 'its tables are not those of this version');
   }
 
+  /** Up to the first difference: the remedy is the same for one and for many. */
   private async compareTable(table: ComparedTable): Promise<void> {
-    const found = table.open(this.history.database);
-    const expected = table.open(this.store.database);
-    let differing = 0;
-    const differs = (row: Row, what: string) => {
-      differing++;
-      if (differing <= NAMED) this.find(placeOf(table, row), what);
-    };
-    for (;;) {
-      const [left, right] = [await found.head(), await expected.head()];
-      if (left === null && right === null) break;
-      if (right instanceof DamagedEntry)
-        throw new UsageError(
-          `the history for the comparison in ${this.temporary} cannot be read back: ${right.what}`,
-        );
-      const leftRow = left instanceof DamagedEntry ? left.entry : left;
-      const order = compareKeys(table, leftRow, right);
-      if (left instanceof DamagedEntry && order <= 0) {
-        if (left.what !== '') differs(left.entry, left.what);
-      } else if (order < 0) differs(leftRow!, `the journal does not lead to this ${table.of}`);
-      else if (order > 0) differs(right!, `the ${table.of} is missing`);
-      else {
+    const found = table.rows(this.history.database);
+    const expected = table.rows(this.store.database);
+    try {
+      for (;;) {
+        const left = (await found.next()).value ?? null;
+        const right = (await expected.next()).value ?? null;
+        if (left === null && right === null) return;
+        const difference = differenceOf(table, left, right);
+        if (difference !== null) return this.find(...difference);
         this.entries!++;
-        const what = differenceOf(leftRow!, right!);
-        if (what !== null) differs(leftRow!, what);
       }
-      if (order <= 0) found.next();
-      if (order >= 0) expected.next();
+    } catch (error) {
+      if (!(error instanceof HistoryDamage)) throw error;
+      this.find(`table ${error.table}, ${error.row}`, error.problem);
     }
-    const unnamed = differing - NAMED;
-    if (unnamed > 0) this.find(`table ${table.name}`, `${unnamed} more differ`);
   }
 
   /**
    * SQLite reads the keys of runs from their index, so the comparison misses damage to the table's.
    */
   private async checkStructure(): Promise<void> {
-    const sql = `PRAGMA integrity_check(${NAMED})`;
+    const sql = `PRAGMA integrity_check(1)`;
     const problems = await query<{ integrity_check: string }>(this.history.database, sql);
     for (const { integrity_check: problem } of problems) {
       if (problem !== 'ok') this.find('the structure of SQLite', problem);
@@ -236,15 +220,23 @@ function compareKeys({ keys }: ComparedTable, left: Row | null, right: Row | nul
   return 0;
 }
 
-/** Names the first column that differs; null: the rows are equal. */
-function differenceOf(found: Row, expected: Row): string | null {
-  for (const [column, value] of Object.entries(expected)) {
-    const other = found[column];
+/** Where a row differs from the one that the journal leads to, and how; null: it does not. */
+function differenceOf(
+  table: ComparedTable,
+  found: Row | null,
+  expected: Row | null,
+): [place: string, what: string] | null {
+  const order = compareKeys(table, found, expected);
+  if (order < 0) return [placeOf(table, found!), `the journal does not lead to this ${table.of}`];
+  if (order > 0) return [placeOf(table, expected!), `the ${table.of} is missing`];
+  const place = () => placeOf(table, found!);
+  for (const [column, value] of Object.entries(expected!)) {
+    const other = found![column];
     if (Buffer.isBuffer(value)) {
       if (!Buffer.isBuffer(other) || !value.equals(other))
-        return `${column} is not what the journal leads to`;
+        return [place(), `${column} is not what the journal leads to`];
     } else if (other !== value) {
-      return `${column} is ${String(other)}, but the journal leads to ${value}`;
+      return [place(), `${column} is ${String(other)}, but the journal leads to ${value}`];
     }
   }
   return null;
