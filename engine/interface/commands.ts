@@ -168,11 +168,13 @@ export const COMMANDS = {
     fields: {
       ...USER,
       marketId: 'number',
+      /** 0 with a clientOrderId. */
       orderId: 'number',
       /** All that the order shall have, what is filled included; 0: as before. */
       sizeLots: 'number',
       /** 0: as before. */
       priceTicks: 'number',
+      clientOrderId: 'name',
     },
   },
   /**

@@ -39,6 +39,7 @@
  */
 
 import {
+  type Amend,
   BATCH_KINDS,
   type BatchOperation,
   type Buy,
@@ -272,7 +273,7 @@ export class RecordBuffer {
         numbers[fields + AmendField.sizeLots] = numberOf(operation.sizeLots);
         numbers[fields + AmendField.priceTicks] = numberOf(operation.priceTicks);
         this.end = fields + 4;
-        this.finishKeyed(start, CommandKind.amend, 0, operation.userId, operation.idempotencyKey);
+        this.finishNamed(start, CommandKind.amend, 0, operation);
         return;
       default:
         if (!BATCH_KINDS.includes(operation.kind)) throw noRecord(operation);
@@ -314,7 +315,7 @@ export class RecordBuffer {
     start: number,
     kind: number,
     flags: number,
-    { userId, idempotencyKey, clientOrderId }: Buy | Sell | Cancel,
+    { userId, idempotencyKey, clientOrderId }: Amend | Buy | Cancel | Sell,
   ): void {
     if (clientOrderId === null || clientOrderId === undefined) {
       this.finishKeyed(start, kind, flags, userId, idempotencyKey);

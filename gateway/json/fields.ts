@@ -20,11 +20,24 @@ interface Range {
  */
 export const DECIMAL_PLACES = 'x-decimal-places';
 
-/** A positive JSON number. Its decimal places are checked when it is scaled. */
-export function decimalNumber(scale: number, { min = 0, max }: Range) {
+/** A decimal as a text, for clients whose language has exact decimals. */
+const DECIMAL_TEXT = /^(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
+
+/** The number that a text is, if it is exactly that; anything else stays what it is. */
+function numberOf(sent: unknown): unknown {
+  if (typeof sent !== 'string' || !DECIMAL_TEXT.test(sent)) return sent;
+  return inexactNumber(sent) === null ? Number(sent) : sent;
+}
+
+/**
+ * A positive JSON number, or the same in a string. Its decimal places are checked when it is
+ * scaled. It is described as a number: generated clients would make a class of a choice.
+ */
+export function decimalNumber(scale: number, { min = 0, max }: Range): z.ZodType<number, number> {
   const number = z.number().gt(0, 'must be greater than 0').max(max, `must be at most ${max}`);
   const ranged = min === 0 ? number : number.min(min, `must be at least ${min}`);
-  return ranged.meta({ [DECIMAL_PLACES]: Math.round(Math.log10(scale)) });
+  const described = ranged.meta({ [DECIMAL_PLACES]: Math.round(Math.log10(scale)) });
+  return z.preprocess(numberOf, described) as unknown as z.ZodType<number, number>;
 }
 
 /** A positive JSON number with at most the decimal places of `scale` → an integer of that scale. */

@@ -242,8 +242,11 @@ export class JsonScanner {
     return value;
   }
 
-  /** A decimal without a sign, times ten to the power of `places`, if that is an integer. */
-  decimal(places: number): number {
+  /**
+   * A decimal without a sign, times ten to the power of `places`, if that is an integer. `orText`:
+   * it may be in a string.
+   */
+  decimal(places: number, orText = false): number {
     const first = this.next();
     const { bytes } = this;
     let at = this.at;
@@ -254,7 +257,8 @@ export class JsonScanner {
       if (!(digit >= 0 && digit <= 9)) break;
       value = value * 10 + digit;
     }
-    if (digits === 0 || (first === ZERO && digits > 1)) return this.fail();
+    if (digits === 0 || (first === ZERO && digits > 1))
+      return orText && first === QUOTE ? this.quotedDecimal(places) : this.fail();
     let left = places;
     if (bytes[at] === POINT) {
       const start = ++at;
@@ -272,6 +276,15 @@ export class JsonScanner {
     for (; left > 0; left--) value *= 10;
     this.at = at;
     return value;
+  }
+
+  /** The quote is next. */
+  private quotedDecimal(places: number): number {
+    const { bytes } = this;
+    const digit = bytes[++this.at]! - ZERO;
+    if (!(digit >= 0 && digit <= 9)) return this.fail();
+    const value = this.decimal(places);
+    return this.ok && bytes[this.at++] === QUOTE ? value : this.fail();
   }
 
   /** 1 for true, 0 for false. */

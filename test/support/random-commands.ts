@@ -746,7 +746,11 @@ export class RandomCommands {
     }
     const order = random.pick(orders);
     const userId = random.chance(0.97) ? order.userId : this.user();
-    const { originalLots, filledLots, marketId, orderId } = order;
+    const { originalLots, filledLots, marketId } = order;
+    const isNamed = order.clientOrderId !== null && random.chance(0.5);
+    const clientOrderId = random.chance(0.9) ? order.clientOrderId : `c-${random.whole(1, 60)}`;
+    const name = isNamed ? { clientOrderId } : {};
+    const orderId = isNamed && random.chance(0.97) ? 0 : order.orderId;
     const sizeLots = random.pick([
       0,
       Math.max(1, filledLots),
@@ -757,7 +761,7 @@ export class RandomCommands {
     const priceTicks = random.chance(0.5)
       ? 0
       : this.ticksFor(order.side === Side.BUY, order.outcome);
-    return { ...head, userId, marketId, orderId, sizeLots, priceTicks };
+    return { ...head, userId, marketId, orderId, sizeLots, priceTicks, ...name };
   }
 
   private claiming(): CommandOf<'claim'> {

@@ -23,7 +23,7 @@ import { Pool } from '../../state/access/room.js';
 import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
-import { findResting, refuseGone } from './find-order.js';
+import { findResting, isWellNamed, orderOf, refuseGone } from './find-order.js';
 import { checkLiquidity, checkRest, takeAndRest } from './place-order.js';
 import { writeOrderResult } from './placed-order.js';
 import { releaseOrder } from './rest-order.js';
@@ -39,13 +39,14 @@ export function amendOrder(
 ): number {
   const { userId } = command;
   const marketId = command.number(AmendField.marketId);
-  const orderId = command.number(AmendField.orderId);
   const sizeLots = command.number(AmendField.sizeLots);
   const priceTicks = command.number(AmendField.priceTicks);
   if (!isWellFormed(sizeLots, priceTicks)) return Code.invalid_command;
+  if (!isWellNamed(state, command, AmendField.orderId)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
   const slot = state.markets.find(marketId);
   if (slot === 0) return Code.market_not_found;
+  const orderId = orderOf(state, command, AmendField.orderId);
   const row = findResting(state, userId, slot, orderId);
   if (row === 0) return refuseGone(state, userId, marketId, orderId);
 

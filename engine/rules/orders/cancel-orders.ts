@@ -7,11 +7,10 @@ import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
 import type { CommandOf } from '../../interface/commands.js';
 import { CancelReason, MarketStatus } from '../../interface/domain.js';
-import { isClientOrderId } from '../../interface/fields.js';
 import { CancelAllField, CancelField } from '../../interface/records.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
-import { findResting, isOverdue, orderNamed, refuseGone } from './find-order.js';
+import { findResting, isOverdue, isWellNamed, orderOf, refuseGone } from './find-order.js';
 import { cancelOrder } from './rest-order.js';
 
 const { REQUESTED } = CancelReason;
@@ -20,13 +19,11 @@ export function cancel(state: State, command: CommandRecord): number {
   const { userId } = command;
   const marketId = command.number(CancelField.marketId);
   const { orders } = state;
-  if (command.isNamed && !isWellFormed(state, command)) return Code.invalid_command;
+  if (!isWellNamed(state, command, CancelField.orderId)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
   const slot = state.markets.find(marketId);
   if (slot === 0) return Code.market_not_found;
-  const orderId = command.isNamed
-    ? orderNamed(state, userId, command.records.bytes, command.nameFrom, command.nameLength)
-    : command.number(CancelField.orderId);
+  const orderId = orderOf(state, command, CancelField.orderId);
   const row = findResting(state, userId, slot, orderId);
   if (row === 0) return refuseGone(state, userId, marketId, orderId);
 
@@ -40,16 +37,6 @@ export function cancel(state: State, command: CommandRecord): number {
   values[at + 3] = lots;
   state.writeBalance(userId);
   return Code.ok;
-}
-
-/** A cancel with a clientOrderId names no order besides. */
-function isWellFormed(state: State, command: CommandRecord): boolean {
-  const { nameFrom, nameLength } = command;
-  return (
-    command.number(CancelField.orderId) === 0 &&
-    state.hash.hasKey &&
-    isClientOrderId(command.records.bytes, nameFrom, nameLength)
-  );
 }
 
 export function cancelAll(state: State, command: CommandRecord): number {

@@ -1,7 +1,9 @@
 /** Finds the resting order that a user names, or says what became of it. */
 
 import { Code } from '../../interface/codes.js';
+import type { CommandRecord } from '../../interface/command-record.js';
 import { CancelReason, MarketStatus } from '../../interface/domain.js';
+import { isClientOrderId } from '../../interface/fields.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import type { State } from '../../state/state.js';
 
@@ -15,6 +17,24 @@ export function orderNamed(
 ): number {
   hash.pairOfBytes(userId, bytes, from, length);
   return clientOrderIds.orderOf(userId, hash.low, hash.high);
+}
+
+/** A command that names its order by the clientOrderId names none besides. */
+export function isWellNamed({ hash }: State, command: CommandRecord, idField: number): boolean {
+  if (!command.isNamed) return true;
+  const { records, nameFrom, nameLength } = command;
+  return (
+    command.number(idField) === 0 &&
+    hash.hasKey &&
+    isClientOrderId(records.bytes, nameFrom, nameLength)
+  );
+}
+
+/** The order that a well named command is about; 0: none is known. */
+export function orderOf(state: State, command: CommandRecord, idField: number): number {
+  if (!command.isNamed) return command.number(idField);
+  const { userId, records, nameFrom, nameLength } = command;
+  return orderNamed(state, userId, records.bytes, nameFrom, nameLength);
 }
 
 /**

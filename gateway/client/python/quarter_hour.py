@@ -384,8 +384,17 @@ class Client:
         """Collects what a resolved market owes."""
         return self.call("POST", _path("markets", "15m", market_id, "claim"), {}, **options)
 
-    def cancel(self, market_id: str, order_id: str, **options: Any) -> Fields:
-        return self.call("DELETE", _path("markets", "15m", market_id, "orders", order_id), **options)
+    def cancel(
+        self,
+        market_id: str,
+        order_id: str = "by-client-id",
+        *,
+        client_order_id: Optional[str] = None,
+        **options: Any,
+    ) -> Fields:
+        """Cancels a resting order, by its id or by your own name for it."""
+        path = _path("markets", "15m", market_id, "orders", order_id)
+        return self.call("DELETE", path, query={"clientOrderId": client_order_id}, **options)
 
     def cancel_all(self, market_id: Optional[str] = None, **options: Any) -> Fields:
         """Cancels all your resting orders, in all markets or in one."""
@@ -395,8 +404,9 @@ class Client:
     def amend(
         self,
         market_id: str,
-        order_id: str,
+        order_id: str = "by-client-id",
         *,
+        client_order_id: Optional[str] = None,
         shares: Optional[Amount] = None,
         price: Optional[Amount] = None,
         **options: Any,
@@ -404,7 +414,7 @@ class Client:
         """Changes a resting order; `shares` includes what is filled."""
         terms = _given(shares=_optional(shares), price=_optional(price))
         path = _path("markets", "15m", market_id, "orders", order_id)
-        return self.call("PATCH", path, terms, **options)
+        return self.call("PATCH", path, terms, query={"clientOrderId": client_order_id}, **options)
 
     def batch(self, operations: Sequence[Fields], atomic: bool = False, **options: Any) -> Fields:
         """Up to 100 operations in order, with nothing between; `atomic`: all or none.

@@ -49,11 +49,10 @@ export function claim(api: Api, marketId: string, options?: CallOptions): Promis
 export function cancel(
   api: Api,
   marketId: string,
-  orderId: string,
+  order: OrderName,
   options?: CallOptions,
 ): Promise<CancelReceipt> {
-  const order = path`/markets/15m/${marketId}/orders/${orderId}`;
-  return api.call({ method: 'DELETE', path: order, repeat: 'key', options });
+  return api.call({ method: 'DELETE', ...placeOf(marketId, order), repeat: 'key', options });
 }
 
 /** Cancels all your resting orders in a market. */
@@ -81,12 +80,21 @@ export function cancelEverywhere(
 export function amend(
   api: Api,
   marketId: string,
-  orderId: string,
+  order: OrderName,
   terms: Amendment,
   options?: CallOptions,
 ): Promise<AmendReceipt> {
-  const order = path`/markets/15m/${marketId}/orders/${orderId}`;
-  return api.call({ method: 'PATCH', path: order, body: terms, repeat: 'key', options });
+  const place = placeOf(marketId, order);
+  return api.call({ method: 'PATCH', ...place, body: terms, repeat: 'key', options });
+}
+
+/** The orderId, or your own name for the order. */
+export type OrderName = string | { clientOrderId: string };
+
+function placeOf(marketId: string, order: OrderName) {
+  if (typeof order === 'string') return { path: path`/markets/15m/${marketId}/orders/${order}` };
+  const { clientOrderId } = order;
+  return { path: path`/markets/15m/${marketId}/orders/by-client-id`, query: { clientOrderId } };
 }
 
 /** `clientOrderId`: one order or none, which may be closed. */

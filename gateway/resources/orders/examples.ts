@@ -116,6 +116,29 @@ export const amend: RouteExample = {
   },
 };
 
+export const amendNamed: RouteExample = {
+  request: { shares: 6 },
+  response: {
+    ...(amend.response as object),
+    orderId: 'o8',
+    clientOrderId: 'grid-7',
+    sequence: 60,
+  },
+};
+
+export const cancelNamed: RouteExample = {
+  response: {
+    orderId: 'o8',
+    marketId: 'btc-15m-1763701200',
+    userId: 'u2',
+    status: 'cancelled',
+    cancelledShares: 6,
+    balance: { available: 10219.6235, held: 0 },
+    sequence: 61,
+    atMs: 1763701202000,
+  },
+};
+
 export const cancelEverywhere: RouteExample = {
   response: {
     marketId: null,

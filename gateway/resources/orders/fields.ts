@@ -47,7 +47,7 @@ function decimal(scale: number, { min = 0, max }: { min?: number; max: number })
   return {
     schema: request.decimalNumber(scale, { min, max }),
     scan(scanner) {
-      const value = scanner.decimal(places);
+      const value = scanner.decimal(places, true);
       if (value < least || value > most) scanner.fail();
       return value;
     },

@@ -166,45 +166,59 @@ const sell: Operation = {
   },
 };
 
+/** An order is named by one of these. */
+const names = { orderId: field.orderId, clientOrderId: field.clientOrderId };
+const ONE_NAME = [
+  { ...present('orderId'), not: present('clientOrderId') },
+  { ...present('clientOrderId'), not: present('orderId') },
+];
+
+function checkName({ orderId, clientOrderId }: Given, problem: Problem): void {
+  if (orderId !== undefined && clientOrderId !== null)
+    problem('clientOrderId', 'cannot be combined with orderId');
+  if (orderId === undefined && clientOrderId === null)
+    problem('orderId', 'is required (or clientOrderId)');
+}
+
+function missingName({ orderId, clientOrderId }: Sent, problem: Problem): void {
+  if (orderId === undefined && clientOrderId === undefined)
+    problem('orderId', 'is required (or clientOrderId)');
+}
+
 const cancel: Operation = {
-  fields: { orderId: field.orderId, clientOrderId: field.clientOrderId },
+  fields: names,
   required: [],
-  meta: {
-    description: 'Either `orderId` or `clientOrderId`',
-    oneOf: [
-      { ...present('orderId'), not: present('clientOrderId') },
-      { ...present('clientOrderId'), not: present('orderId') },
-    ],
-  },
-  missing({ orderId, clientOrderId }, problem) {
-    if (orderId === undefined && clientOrderId === undefined)
-      problem('orderId', 'is required (or clientOrderId)');
-  },
-  check({ orderId, clientOrderId }, problem) {
-    if (orderId !== undefined && clientOrderId !== null)
-      problem('clientOrderId', 'cannot be combined with orderId');
-    if (orderId === undefined && clientOrderId === null)
-      problem('orderId', 'is required (or clientOrderId)');
-  },
+  meta: { description: 'Either `orderId` or `clientOrderId`', oneOf: ONE_NAME },
+  missing: missingName,
+  check: checkName,
   command(place, { orderId = 0, clientOrderId }) {
     return { kind: 'cancel', ...place, orderId, clientOrderId };
   },
 };
 
+const TERMS = {
+  description: '`shares`, `price` or both',
+  anyOf: [present('shares'), present('price')],
+};
+
 const amend: Operation = {
-  fields: { orderId: field.orderId, ...field.terms },
-  required: ['orderId'],
+  fields: { ...names, ...field.terms },
+  required: [],
   meta: {
-    description: '`shares`, `price` or both',
-    anyOf: [present('shares'), present('price')],
+    ...TERMS,
+    description: `Either \`orderId\` or \`clientOrderId\`; ${TERMS.description}`,
+    oneOf: ONE_NAME,
   },
-  missing() {},
-  check({ shares, price }, problem) {
+  missing: missingName,
+  check(given, problem) {
+    const { shares, price } = given;
+    checkName(given, problem);
     if (shares === undefined && price === undefined) problem('shares', 'is required (or price)');
   },
   /** 0: as before. */
-  command(place, { orderId = 0, shares = 0, price = 0 }) {
-    return { kind: 'amend', ...place, orderId, sizeLots: shares, priceTicks: price };
+  command(place, { orderId = 0, clientOrderId, shares = 0, price = 0 }) {
+    const terms = { sizeLots: shares, priceTicks: price };
+    return { kind: 'amend', ...place, orderId, ...terms, clientOrderId };
   },
 };
 
@@ -266,6 +280,11 @@ function checkTime(name: string, timeMs: number, problem: Problem): void {
   if (Object.is(timeMs, -0)) problem(name, 'must not be negative');
 }
 
+/** Whether it is about one order, which the path names if it is a body. */
+export function hasOrder({ fields }: Operation): boolean {
+  return 'orderId' in fields;
+}
+
 /** The schemas of these fields; those that are not required are optional. */
 function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []) {
   const entries = Object.entries(fields).filter(([name]) => !inPath.includes(name));
@@ -276,14 +295,14 @@ function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []
   return Object.fromEntries(entries.map(([name, field]) => [name, schemaOf(name, field)]));
 }
 
-/** The schema of a body that is one operation; its market, and what else is `inPath`, is not. */
-function bodyOf(name: string, operation: Operation, ...inPath: string[]) {
-  const shape = { ...own, ...shapeOf(operation, inPath) };
-  return bodySchema(name, z.strictObject(shape).meta(operation.meta));
+/** The schema of a body that is one operation; its market, and the name of its order, is not. */
+function bodyOf(name: string, operation: Operation, meta = operation.meta) {
+  const shape = { ...own, ...shapeOf(operation, hasOrder(operation) ? Object.keys(names) : []) };
+  return bodySchema(name, z.strictObject(shape).meta(meta));
 }
 export const BuyBody = bodyOf('BuyBody', buy);
 export const SellBody = bodyOf('SellBody', sell);
-export const AmendBody = bodyOf('AmendBody', amend, 'orderId');
+export const AmendBody = bodyOf('AmendBody', amend, TERMS);
 
 /** The schema of an operation in a batch. */
 export function operationSchema(name: OperationName) {

@@ -33,6 +33,7 @@ const bitsOf = (names: readonly string[]) =>
 const OWN_BIT = bitsOf(['userId']);
 const MARKET_BIT = bitsOf(['marketId']);
 const ORDER_BIT = bitsOf(['orderId']);
+const NAME_BIT = bitsOf(['clientOrderId']);
 const PLACE_BITS = bitsOf(['op', 'marketId']);
 
 /** Which fields an operation may have, and which it must have. */
@@ -76,6 +77,8 @@ export class OperationReader {
     scanner.begin(bytes);
     const seen = bytes.length === 0 ? this.readNothing() : this.read(assets, place.userId);
     if (!scanner.finish() || seen === FAILED || (seen & ORDER_BIT) !== 0) return null;
+    // The path names the order.
+    if (orderId !== undefined && (seen & NAME_BIT) !== 0) return null;
     this.given.marketId = place.marketId;
     this.given.orderId = orderId;
     const form = FORMS[OPERATION_NAMES.indexOf(name)]!;

@@ -6,7 +6,7 @@ import type { Asking } from '../../http/asking.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { EmptyBody, NoQuery, own } from '../../json/fields.js';
+import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, NoQuery, own } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
 import { marketNumber } from '../find.js';
 import * as examples from './examples.js';
@@ -15,8 +15,10 @@ import {
   BuyBody,
   Given,
   givenIn,
+  hasOrder,
   OPERATIONS,
   type OperationName,
+  type Place,
   SellBody,
   type Sent,
 } from './operations.js';
@@ -43,6 +45,25 @@ const CancelQuery = z.strictObject({
   ...own,
   marketId: z.string().optional().meta({ description: 'Only the orders in this market' }),
 });
+
+const NamedOrderQuery = z.strictObject({
+  ...own,
+  clientOrderId: z
+    .string()
+    .regex(CLIENT_ID, NO_CLIENT_ID)
+    .meta({ description: 'Your own name for the order' }),
+});
+
+const CANCEL_ERRORS = ['market_not_found', 'order_not_found', 'order_closed'] as const;
+const AMEND_ERRORS = [
+  ...CANCEL_ERRORS,
+  'market_paused',
+  'limit_reached',
+  'insufficient_balance',
+  'insufficient_shares',
+  'post_only_would_trade',
+  'too_small_to_rest',
+] as const;
 
 const reader = new OperationReader();
 
@@ -101,7 +122,7 @@ export const tradingRoutes: Route[] = [
     body: EmptyBody,
     idempotent: true,
     responses: { 200: CancelReceipt },
-    errors: ['market_not_found', 'order_not_found', 'order_closed'],
+    errors: CANCEL_ERRORS,
     example: examples.cancel,
     ...single('cancel', cancelReceipt),
   }),
@@ -114,19 +135,38 @@ export const tradingRoutes: Route[] = [
     body: AmendBody,
     idempotent: true,
     responses: { 200: AmendReceipt },
-    errors: [
-      'market_not_found',
-      'order_not_found',
-      'order_closed',
-      'market_paused',
-      'limit_reached',
-      'insufficient_balance',
-      'insufficient_shares',
-      'post_only_would_trade',
-      'too_small_to_rest',
-    ],
+    errors: AMEND_ERRORS,
     example: examples.amend,
     ...single('amend', amendReceipt),
+  }),
+
+  defineRoute({
+    method: 'DELETE',
+    path: '/markets/15m/:marketId/orders/by-client-id',
+    quota: 'cancels',
+    access: 'session',
+    summary: 'Cancel the resting order with a clientOrderId',
+    query: NamedOrderQuery,
+    body: EmptyBody,
+    idempotent: true,
+    responses: { 200: CancelReceipt },
+    errors: CANCEL_ERRORS,
+    example: examples.cancelNamed,
+    ...named('cancel', cancelReceipt),
+  }),
+
+  defineRoute({
+    method: 'PATCH',
+    path: '/markets/15m/:marketId/orders/by-client-id',
+    access: 'session',
+    summary: 'Change the size or the price of the resting order with a clientOrderId',
+    query: NamedOrderQuery,
+    body: AmendBody,
+    idempotent: true,
+    responses: { 200: AmendReceipt },
+    errors: AMEND_ERRORS,
+    example: examples.amendNamed,
+    ...named('amend', amendReceipt),
   }),
 
   defineRoute({
@@ -172,42 +212,46 @@ export const tradingRoutes: Route[] = [
   }),
 ];
 
+/** Where the path says that an operation is. An id that there cannot be is 0. */
+function placeOf({ assets, userId, idempotencyKey, request }: Asking): Place {
+  const marketId = marketNumber(assets, request.parameter('marketId'));
+  return { userId, idempotencyKey, marketId };
+}
+
 /**
- * Reads and executes the operation of a route. The path names its market, and its order if it has
- * one. An id that there cannot be is 0, which the engine does not find.
+ * Executes an operation whose body the schema has taken, and which is refused if it has problems.
+ * `order`: how the request names its order, if it does. The engine does not find the id 0.
  */
-function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
+function execute(
+  call: Call,
+  name: OperationName,
+  order: Partial<Given>,
+  receipt: ReceiptWriter<string | Uint8Array>,
+): void {
+  const { engine } = call;
   const operation = OPERATIONS[name];
-  const hasOrder = 'orderId' in operation.fields;
-  const placeOf = ({ assets, userId, idempotencyKey, request }: Asking) => {
-    const marketId = marketNumber(assets, request.parameter('marketId'));
-    return { userId, idempotencyKey, marketId };
-  };
-  const orderOf = ({ request }: Asking) =>
-    hasOrder ? idNumber('o', request.parameter('orderId')) : undefined;
-
-  /** The command of a body that the schema has taken; null: it was refused. */
-  function parsed(call: Call) {
-    const { engine } = call;
-    const place = placeOf(call);
-    const { marketId } = place;
-    const orderId = orderOf(call);
-    const path = Object.assign(new Given(), { marketId, orderId });
-    const problems = new Problems();
-    const given = givenIn(operation, call.body as Sent, engine, problems.add, path);
-    if (problems.found !== null) {
-      call.refuseNow(invalidRequest(problems.found));
-      return null;
-    }
-    // With an idempotency key the engine refuses it, so that the refusal is remembered.
-    if ((marketId === 0 || orderId === 0) && place.idempotencyKey === null) {
-      const isOrder = engine.hasMarket(marketId);
-      call.refuseWhenDurable(errorAnswer(isOrder ? 'order_not_found' : 'market_not_found'));
-      return null;
-    }
-    return operation.command(place, given);
+  const place = placeOf(call);
+  const { marketId } = place;
+  const named = Object.assign(new Given(), { marketId, ...order });
+  const problems = new Problems();
+  const given = givenIn(operation, call.body as Sent, engine, problems.add, named);
+  if (problems.found !== null) {
+    call.refuseNow(invalidRequest(problems.found));
+    return;
   }
+  // With an idempotency key the engine refuses it, so that the refusal is remembered.
+  if ((marketId === 0 || order.orderId === 0) && place.idempotencyKey === null) {
+    const isOrder = engine.hasMarket(marketId);
+    call.refuseWhenDurable(errorAnswer(isOrder ? 'order_not_found' : 'market_not_found'));
+    return;
+  }
+  call.execute(operation.command(place, given), 200, receipt);
+}
 
+/** How a route reads and executes its operation. The path names its order, if it has one. */
+function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
+  const orderOf = ({ request }: Asking) =>
+    hasOrder(OPERATIONS[name]) ? idNumber('o', request.parameter('orderId')) : undefined;
   return {
     command: {
       kind: name,
@@ -220,8 +264,17 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
       },
     },
     handle(call: Call) {
-      const command = call.command ?? parsed(call);
-      if (command !== null) call.execute(command, 200, receipt);
+      if (call.command !== null) call.execute(call.command, 200, receipt);
+      else execute(call, name, { orderId: orderOf(call) }, receipt);
+    },
+  };
+}
+
+/** The same of an order that the query names by its clientOrderId. */
+function named(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
+  return {
+    handle(call: Call<unknown, z.output<typeof NamedOrderQuery>>) {
+      execute(call, name, { clientOrderId: call.query.clientOrderId }, receipt);
     },
   };
 }

@@ -64,6 +64,7 @@ export class ContractSession {
     await this.server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_250.5);
     await this.afterTheEnd(ada, depositId);
     await this.amendAndCancel(ada);
+    await this.amendAndCancelNamed(ada);
   }
 
   /** Tokens of Bob, who referred Ada, and of Ada. */
@@ -184,6 +185,21 @@ export class ContractSession {
     });
     const parameters = { id: userId };
     await this.step({ method: 'DELETE', path: '/users/:id/orders', parameters, token });
+  }
+
+  /** Also in the next market, by the name that the order's owner gave it. */
+  private async amendAndCancelNamed(token: string): Promise<void> {
+    const { api } = this.server;
+    const { json } = await api.get('/markets/15m?asset=BTC');
+    const marketId: string = json.markets[0].id;
+    const clientOrderId = 'grid-7';
+    const bid = { outcome: 'UP', shares: 10, price: 0.3, timeInForce: 'GTC', clientOrderId };
+    await api.post(`/markets/15m/${marketId}/buy`, bid, token);
+    const path = '/markets/15m/:marketId/orders/by-client-id' as const;
+    const query = `?clientOrderId=${clientOrderId}`;
+    const named = { path, parameters: { marketId }, query, token };
+    await this.step({ ...named, method: 'PATCH', body: { shares: 6 } });
+    await this.step({ ...named, method: 'DELETE' });
   }
 
   private async readBook(): Promise<void> {

@@ -154,6 +154,22 @@ const REFUSALS: Record<string, Refusal[]> = {
     { path: on(MARKET, 'orders/nonsense'), body: { shares: 1 }, code: 'order_not_found' },
     { path: on(MARKET, 'orders/o99'), body: { price: 0.5 }, code: 'order_not_found' },
   ],
+  'DELETE /markets/15m/{marketId}/orders/by-client-id': [
+    { path: on('nonsense', 'orders/by-client-id?clientOrderId=x'), code: 'market_not_found' },
+    { path: on(MARKET, 'orders/by-client-id?clientOrderId=x'), code: 'order_not_found' },
+  ],
+  'PATCH /markets/15m/{marketId}/orders/by-client-id': [
+    {
+      path: on('nonsense', 'orders/by-client-id?clientOrderId=x'),
+      body: { shares: 1 },
+      code: 'market_not_found',
+    },
+    {
+      path: on(MARKET, 'orders/by-client-id?clientOrderId=x'),
+      body: { price: 0.5 },
+      code: 'order_not_found',
+    },
+  ],
   'DELETE /users/{id}/orders': [
     { path: '/users/u1/orders?marketId=nonsense', code: 'market_not_found' },
     { path: `/users/u1/orders?marketId=${NO_MARKET}`, code: 'market_not_found' },
@@ -353,6 +369,14 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   const receipt = await done(amended, order, terms, ada);
   expect(receipt).toMatchObject({ clientOrderId: 'first', keptPriority: true });
   await done('DELETE /markets/15m/{marketId}/orders/{orderId}', order, undefined, ada);
+  const byName = on(MARKET, 'orders/by-client-id?clientOrderId=second');
+  await api.post(buy, { ...named, clientOrderId: 'second' }, ada.token);
+  const amendNamed = 'PATCH /markets/15m/{marketId}/orders/by-client-id';
+  expect(await done(amendNamed, byName, { shares: 3 }, ada)).toMatchObject({
+    clientOrderId: 'second',
+    keptPriority: true,
+  });
+  await done('DELETE /markets/15m/{marketId}/orders/by-client-id', byName, undefined, ada);
   await done('DELETE /markets/15m/{marketId}/orders', on(MARKET, 'orders'), undefined, bob);
   await api.post(buy, { outcome: 'UP', shares: 1, price: 0.2, ...rest }, bob.token);
   await done('DELETE /users/{id}/orders', `/users/${bob.userId}/orders`, undefined, bob);

@@ -34,7 +34,14 @@ describe.each(NUMBERS)('%s %j: %s', (path, body, field, places, tooMuch, options
     return { method: 'POST', path, options: { ...options(), raw } } as const;
   };
   const texts = {
-    'a text': '"10"',
+    'a text that is no number': '"ten"',
+    'an empty text': '""',
+    'a text with white space': '" 1"',
+    'a text with an exponent': '"1e1"',
+    'a text with a sign': '"+1"',
+    'a text with a leading zero': '"01"',
+    'a text of more digits than a double has': '"0.50000000000000000000001"',
+    'a text with too many places': `"0.${'0'.repeat(places)}1"`,
     null: 'null',
     'a boolean': 'true',
     'a list': '[1]',

@@ -10,6 +10,7 @@ import {
 import { isPaused } from './access/operators.js';
 import { planOrder, type Taker } from './book.js';
 import { dollars, feeOn, micros, tradeValue } from './decimal.js';
+import { orderWithClientId } from './memory.js';
 import { carryOut, gone, holdings, refusal, release, smallRest, tooSmall } from './orders.js';
 import { isFull } from './room.js';
 import {
@@ -27,10 +28,14 @@ import {
 } from './state.js';
 
 export function amend(state: NaiveState, command: Amend): Answer {
-  const { userId, marketId, orderId } = command;
+  const { userId, marketId } = command;
   if (userOf(state, userId) === undefined) return reject('user_not_found');
   const market = marketOf(state, marketId);
   if (market === undefined) return reject('market_not_found');
+  const orderId =
+    typeof command.clientOrderId === 'string'
+      ? orderWithClientId(state, userId, command.clientOrderId)
+      : command.orderId;
   const order = market.orders.find((one) => one.orderId === orderId && one.userId === userId);
   if (order === undefined || market.status !== MarketStatus.ACTIVE)
     return gone(state, userId, marketId, orderId);

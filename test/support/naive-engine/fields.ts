@@ -90,7 +90,12 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   cancelAll: { ...isUsers },
   cancelEverywhere: { ...isUsers },
   cancelDisconnected: { lastOrderId: whole(1, Number.MAX_SAFE_INTEGER) },
-  amend: { ...isUsers, sizeLots: whole(0, MAX_ORDER_LOTS), priceTicks: whole(0, 999) },
+  amend: {
+    ...isUsers,
+    clientOrderId: isName,
+    sizeLots: whole(0, MAX_ORDER_LOTS),
+    priceTicks: whole(0, 999),
+  },
   claim: { ...isUsers },
   stake: { ...isUsers, amountMicros: whole(MIN_STAKE_MICROS, MAX_TRANSFER_MICROS) },
   unstake: { ...isUsers },
@@ -133,8 +138,9 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   if (command.kind === 'recordUpgrade') return command.fromVersion < command.toVersion;
   if (command.kind === 'observePrice' || command.kind === 'observeSourcePrice')
     return command.observedAtMs <= nowMs;
-  if (command.kind === 'cancel' && typeof command.clientOrderId === 'string')
-    return command.orderId === 0;
+  const isNamed = 'clientOrderId' in command && typeof command.clientOrderId === 'string';
+  if ((command.kind === 'cancel' || command.kind === 'amend') && isNamed && command.orderId !== 0)
+    return false;
   if (command.kind === 'buy' || command.kind === 'sell') {
     const mayRest = command.timeInForce === 2;
     return mayRest || (!command.postOnly && command.expiresAtMs === undefined);

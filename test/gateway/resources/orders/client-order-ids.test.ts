@@ -81,3 +81,52 @@ test.each([
   expect(answer.status).toBe(400);
   expect(Object.keys(answer.json.error.details)).toEqual([`operations.0.${field}`]);
 });
+
+test('PATCH, DELETE and the amendment of a batch take the id in place of the orderId', async () => {
+  const name = 'by-name';
+  const path = `/markets/15m/${MARKET}/orders/by-client-id?clientOrderId=${name}`;
+  const { orderId } = (await buy(ada, { ...RESTING, clientOrderId: name })).json;
+  const amended = await api.send('PATCH', path, { shares: 9 }, { token: ada.token });
+  expect(amended.json).toMatchObject({ orderId, clientOrderId: name, restingShares: 9 });
+  const op = { op: 'amend', marketId: MARKET, clientOrderId: name };
+  const both = await batch(ada, [
+    { ...op, shares: '8.5' },
+    { ...op, price: 0.39 },
+    // Placed and amended in one batch.
+    { op: 'buy', marketId: MARKET, ...RESTING, clientOrderId: 'in-batch' },
+    { ...op, clientOrderId: 'in-batch', shares: 7 },
+  ]);
+  expect(both.json.results).toMatchObject([
+    { orderId, restingShares: 8.5, keptPriority: true },
+    { orderId, restingShares: 8.5, keptPriority: false },
+    { clientOrderId: 'in-batch', restingShares: 10 },
+    { clientOrderId: 'in-batch', restingShares: 7 },
+  ]);
+  // It is another user's own name.
+  expect((await api.delete(path, bob.token)).json.error.code).toBe('order_not_found');
+  const cancelled = await api.delete(path, ada.token);
+  expect(cancelled.json).toMatchObject({ orderId, cancelledShares: 8.5 });
+  expect((await api.delete(path, ada.token)).json.error.code).toBe('order_closed');
+
+  const refused: [path: string, body: object, field: string][] = [
+    [path.split('?')[0]!, { shares: 1 }, 'clientOrderId'],
+    [path.replace(name, 'a%20b'), { shares: 1 }, 'clientOrderId'],
+    [path, { shares: 1, clientOrderId: name }, 'clientOrderId'],
+    [path, { shares: 1, orderId: 'o1' }, 'orderId'],
+    [path, {}, 'shares'],
+    [path.replace(/by-client.*/, orderId), { shares: 1, clientOrderId: name }, 'clientOrderId'],
+  ];
+  for (const [target, body, field] of refused) {
+    const answer = await api.send('PATCH', target, body, { token: ada.token });
+    expect(answer.status, JSON.stringify([target, body])).toBe(400);
+    expect(Object.keys(answer.json.error.details)).toContain(field);
+  }
+  const two = await batch(ada, [{ ...op, orderId: 'o1', shares: 1 }]);
+  expect(two.json.error.details).toEqual({
+    'operations.0.clientOrderId': 'cannot be combined with orderId',
+  });
+  const none = await batch(ada, [{ op: 'amend', marketId: MARKET, shares: 1 }]);
+  expect(none.json.error.details).toEqual({
+    'operations.0.orderId': 'is required (or clientOrderId)',
+  });
+});
