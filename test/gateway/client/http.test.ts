@@ -107,6 +107,11 @@ describe('routes', () => {
     const { orderId } = await client.buy(maker.api, MARKET, order);
     const smaller = await client.amend(maker.api, MARKET, orderId, { shares: 3 });
     expect(smaller.keptPriority).toBe(true);
+    const name = { clientOrderId: 'mine' };
+    await client.buy(maker.api, MARKET, { ...order, ...name });
+    const named = await client.amend(maker.api, MARKET, name, { shares: '4.5' });
+    expect([named.clientOrderId, named.restingShares]).toEqual(['mine', 4.5]);
+    expect((await client.cancel(maker.api, MARKET, name)).cancelledShares).toBe(4.5);
     const all = await client.cancelEverywhere(maker.api, maker.userId);
     expect(all.cancelled).toEqual([orderId]);
     const { results } = await client.batch(
