@@ -295,6 +295,8 @@ describe('the configuration', () => {
     ['PARTNER_KEYS', 'acme:abc'],
     ['PARTNER_KEYS', KEY],
     ['PARTNER_KEYS', 'file:/no/such/file'],
+    ['TLS_CERT_FILE', '/etc/certificate.pem'],
+    ['TLS_KEY_FILE', '/etc/key.pem'],
     ['TRUST_PROXY', 'yes'],
     ['COOKIE_SECURE', '1'],
     ['SITE_ORIGINS', 'example.com'],
