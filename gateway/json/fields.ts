@@ -37,7 +37,9 @@ export function decimalNumber(scale: number, { min = 0, max }: Range): z.ZodType
   const number = z.number().gt(0, 'must be greater than 0').max(max, `must be at most ${max}`);
   const ranged = min === 0 ? number : number.min(min, `must be at least ${min}`);
   const described = ranged.meta({ [DECIMAL_PLACES]: Math.round(Math.log10(scale)) });
-  return z.preprocess(numberOf, described) as unknown as z.ZodType<number, number>;
+  // zod describes what it preprocesses and then transforms as optional.
+  const read = z.unknown().transform(numberOf).pipe(described).meta(formOf(described));
+  return read as unknown as z.ZodType<number, number>;
 }
 
 /** A positive JSON number with at most the decimal places of `scale` → an integer of that scale. */
@@ -122,14 +124,19 @@ export const partnerReference = z
 
 /** A query parameter that is a decimal number, checked and described like a body's field. */
 export function queryNumber<Field extends z.ZodType<number, number>>(field: Field) {
-  const { $schema, ...form } = z.toJSONSchema(field, { io: 'input' });
   return z
     .string()
     .regex(/^\d{1,15}(\.\d{1,15})?$/, 'must be a decimal number')
     .refine((text) => inexactNumber(text) === null, 'has too many digits')
     .transform(Number)
     .pipe(field)
-    .meta(form);
+    .meta(formOf(field));
+}
+
+/** How a field is described to whoever sends it. */
+function formOf(field: z.ZodType) {
+  const { $schema, ...form } = z.toJSONSchema(field, { io: 'input' });
+  return form;
 }
 
 /** A time in a query. */

@@ -158,6 +158,7 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
     cause: [undefined, 'fill'],
     fromMs: [undefined],
     toMs: [undefined],
+    priceHistory: [undefined, 'off'],
     limit: [undefined, '3'],
     depth: [undefined, '1'],
     side: [undefined, 'BUY', 'SELL'],

@@ -45,23 +45,14 @@ describe('what does not exist', () => {
     ] as const)
       await missing('market_not_found', method, `/markets/15m/${id}/${what}`, { body, options });
   });
-  test.each([
-    'u999',
-    'u0',
-    'u01',
-    'u-1',
-    'U1',
-    '1',
-    'u1.5',
-    'u9999999999999999999',
-    '%75',
-    'me',
-    'u%00',
-  ])('the user %s', async (id) => {
-    for (const part of ['', '/positions', '/referral', '/vaults'])
-      await missing('user_not_found', 'GET', `/users/${id}${part}`);
-    await missing('user_not_found', 'GET', `/partner/users/${id}`, { options: asPartner() });
-  });
+  test.each(['u999', 'u0', 'u01', 'u-1', 'U1', '1', 'u1.5', 'u9999999999999999999', '%75', 'u%00'])(
+    'the user %s',
+    async (id) => {
+      for (const part of ['', '/positions', '/referral', '/vaults'])
+        await missing('user_not_found', 'GET', `/users/${id}${part}`);
+      await missing('user_not_found', 'GET', `/partner/users/${id}`, { options: asPartner() });
+    },
+  );
   test.each(['x1', 'd0', '1', 'd1e3'])('the vault deposit %s', async (id) => {
     for (const verb of ['claim', 'unstake']) {
       const path = `/vaults/deposits/${id}/${verb}`;

@@ -33,6 +33,8 @@ const TAKERS: Taker[] = [
   ['PATCH', () => `${orders}/o1`, { shares: 1 }, []],
   ['DELETE', () => orders, {}, []],
   ['DELETE', () => `${orders}/o1`, {}, []],
+  ['PATCH', () => `${orders}/by-client-id?clientOrderId=a`, { shares: 1 }, []],
+  ['DELETE', () => `${orders}/by-client-id?clientOrderId=a`, {}, []],
   ['POST', () => '/batch', { operations: [{ op: 'claim', marketId: ACTIVE }] }, ['operations']],
   ['POST', () => '/vaults/flex/stake', { amount: 1 }, ['amount']],
   ['POST', () => '/vaults/deposits/d1/unstake', {}, []],
@@ -123,7 +125,11 @@ describe.each(TAKERS)('the body of %s %s', (method, path, body, required, option
 
   test('with a query parameter that is not known', async () => {
     const request = raw(JSON.stringify(body));
-    await invalid({ ...request, path: `${path()}?dryRun=1`, field: 'dryRun' });
+    await invalid({
+      ...request,
+      path: `${path()}${path().includes('?') ? '&' : '?'}dryRun=1`,
+      field: 'dryRun',
+    });
   });
 });
 

@@ -402,23 +402,25 @@ describe('users, referral and vaults', () => {
 
   test('amends a resting order, and cancels all orders in every market', async () => {
     const { token } = await server.register('vera');
-    const bid = { outcome: 'UP', shares: 10, price: 0.05, timeInForce: 'GTC' };
+    const orders = `/markets/15m/${MARKET}/orders`;
+    const terms = { outcome: 'UP', shares: 10, price: 0.05, timeInForce: 'GTC' };
+    const bid = { ...terms, clientOrderId: 'bid' };
     const { json: placed } = await api.post(`/markets/15m/${MARKET}/buy`, bid, token);
-    const amended = await api.send(
-      'PATCH',
-      `/markets/15m/${MARKET}/orders/${placed.orderId}`,
-      { shares: 4 },
-      { token },
-    );
-    expect(amended.status, amended.text).toBe(200);
-    expect(amended.json).toMatchObject({
-      orderId: placed.orderId,
-      keptPriority: true,
-      restingShares: 4,
-    });
-    const cancelled = await api.delete(`/users/${amended.json.userId}/orders`, token);
+    for (const [shares, order] of [
+      [4, placed.orderId],
+      [3, 'by-client-id?clientOrderId=bid'],
+    ]) {
+      const amended = await api.send('PATCH', `${orders}/${order}`, { shares }, { token });
+      expect(amended.status, amended.text).toBe(200);
+      const { orderId } = placed;
+      expect(amended.json).toMatchObject({ orderId, keptPriority: true, restingShares: shares });
+    }
+    const named = await api.delete(`${orders}/by-client-id?clientOrderId=bid`, token);
+    expect(named.status, named.text).toBe(200);
+    const { json: again } = await api.post(`/markets/15m/${MARKET}/buy`, terms, token);
+    const cancelled = await api.delete(`/users/${again.userId}/orders`, token);
     expect(cancelled.status, cancelled.text).toBe(200);
-    expect(cancelled.json.cancelled).toContain(placed.orderId);
+    expect(cancelled.json.cancelled).toEqual([again.orderId]);
   });
 
   test('sets a time at which resting orders are cancelled, and takes it back', async () => {
