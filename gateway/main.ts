@@ -10,6 +10,7 @@ import { FilesGone, JournalError } from '../persistence/journal/errors.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
 import { type Config, readConfig } from './config.js';
 import { type Running, startExchange } from './exchange.js';
+import type { TlsFiles } from './http/acceptor.js';
 import { hostAndPort, isAnyAddress, schemeOf } from './http/listen-addresses.js';
 import { createLog, type Log } from './observe/log.js';
 import { startReplica } from './replica.js';
@@ -58,7 +59,8 @@ async function main(): Promise<void> {
     const running = exchange;
     if (running === null) {
       mayHaveOthers = true;
-      log.info('keys and secrets are read again before this process serves');
+      log.info('keys, secrets and the certificate are read again before this process serves');
+      if (config.tls !== null) void checkNextCertificate(config.tls, log);
     } else reloaded = reloaded.then(() => reload(running, config, log));
   });
   const onHandedOver = () => {
@@ -122,6 +124,15 @@ function onSignals(stop: () => void): void {
 /** In a terminal that is closed it ends; elsewhere the operator asks it to look again. */
 function onHangUp(stop: () => void, again: () => void): void {
   process.on('SIGHUP', process.stdin.isTTY ? stop : again);
+}
+
+/** A process that does not serve yet reads the files when it does, and needs them then. */
+async function checkNextCertificate(tls: TlsFiles, log: Log): Promise<void> {
+  try {
+    await checkCertificate(tls, log);
+  } catch (error) {
+    log.error({ problem: (error as Error).message }, 'this process cannot serve with these files');
+  }
 }
 
 /** Wrong files change nothing: what is in force stays. Keys and the certificate are read apart. */

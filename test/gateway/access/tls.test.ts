@@ -166,6 +166,18 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     expect(await shown(api.url)).toBe('second');
     expect(await register('zenith', 'two')).toBe(201);
   });
+
+  test('a standby says at once that it could not serve with wrong ones', async () => {
+    // It waits for a database that is not there.
+    const JOURNAL = 'postgres://exchange@127.0.0.1:1/exchange';
+    startWith(FIRST, { ROLE: 'standby', JOURNAL, UNREPLICATED: 'on' });
+    await eventually(() => server!.stderr.includes('a standby: it follows the leader and waits'));
+    await hangUp('are read again before this process serves');
+    writeCertificate(folder, { cert: SECOND.cert, key: FIRST.key });
+    await hangUp('this process cannot serve with these files');
+    expect(server!.stderr.split('cannot serve with these files')).toHaveLength(2);
+    expect(await server!.stop()).toBe(0);
+  });
 });
 
 const WRONG: [name: string, change: (folder: string) => void, message: string][] = [

@@ -62,9 +62,10 @@ def check_live():
         assert live.account.orders[order]["clientOrderId"] == f"first-{MODE}"
         assert live.book(MARKET).best_bid("UP") == (Decimal("0.4"), Decimal("10.5"))
         assert live.book(MARKET).best_ask("DOWN") == (Decimal("0.6"), Decimal("10.5"))
+        second = {"timeInForce": "GTC", "clientOrderId": f"second-{MODE}"}
         steps = [
             lambda: maker.amend(MARKET, order, shares=8),
-            lambda: maker.amend(MARKET, order, price="0.41"),
+            lambda: maker.amend(MARKET, client_order_id=f"first-{MODE}", price="0.41"),
             lambda: taker.buy(MARKET, "DOWN", amount="1.23"),
             lambda: maker.sell(MARKET, "UP", shares=1, price="0.7", timeInForce="GTC"),
             lambda: taker.buy(MARKET, "UP", amount=Decimal("0.5"), price="0.75"),
@@ -76,6 +77,8 @@ def check_live():
             ),
             lambda: maker.cancel_after(60),
             lambda: maker.buy(MARKET, "DOWN", shares=3, price="0.2", timeInForce="GTC"),
+            lambda: maker.buy(MARKET, "DOWN", shares=4, price="0.3", **second),
+            lambda: maker.cancel(MARKET, client_order_id=f"second-{MODE}"),
             lambda: maker.cancel_all(),
         ]
         for step in steps:
