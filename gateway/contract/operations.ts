@@ -157,7 +157,7 @@ const CONTENT_ENCODING: Header = {
 export const RETRY_AFTER: Header = {
   description: 'Seconds to wait before retrying',
   required: true,
-  schema: { type: 'integer', minimum: 0 },
+  schema: { type: 'integer', format: 'int64', minimum: 0 },
 };
 const RATE_LIMIT: Record<string, Header> = {
   'RateLimit-Limit': count('Largest possible burst of requests'),
@@ -166,7 +166,7 @@ const RATE_LIMIT: Record<string, Header> = {
 };
 
 function count(description: string): Header {
-  return { description, schema: { type: 'integer', minimum: 0 } };
+  return { description, schema: { type: 'integer', format: 'int64', minimum: 0 } };
 }
 
 /** Answers of the engine can be replayed; errors that the gateway returns before it cannot. */

@@ -6,7 +6,7 @@ export const TITLE = 'Quarter-hour exchange';
 
 export const DESCRIPTION = `An exchange for 15-minute UP/DOWN markets on the price of an asset. A share of the winning outcome pays 1 dollar; a share of the other outcome pays nothing.
 
-- **Numbers** are exact decimals: dollars with at most 6 decimal places, prices and shares with at most 3. A number with more places is refused, never rounded. Times are integer milliseconds since the epoch, in fields that end in \`AtMs\` or \`Ms\`.
+- **Numbers** are exact decimals: dollars with at most 6 decimal places, prices and shares with at most 3. A number with more places is refused, never rounded. Their \`format\` is \`double\`, which is exact below 2^33 dollars when rounded to 6 places; a decimal type is better. Times, sequences and counts are \`int64\`. Times are integer milliseconds since the epoch, in fields that end in \`AtMs\` or \`Ms\`.
 - **Bodies** are JSON with \`Content-Type: application/json\`, at most ${BODY_BYTES_MAX / 1024} KiB. An empty body counts as \`{}\`, whatever its type; a body with a \`Content-Encoding\` is refused. An unknown or duplicate field or query parameter is refused by name.
 - **\`userId\`** is optional in every body and query of a signed-in user, and must be that user's id.
 - **Lists** are wrapped in an object and paged with \`limit\`, \`cursor\` and \`nextCursor\`. An absent value is \`null\`, an empty list is \`[]\`.

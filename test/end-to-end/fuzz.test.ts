@@ -19,7 +19,7 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.j
 import type { JsonSchema } from '../../gateway/contract/openapi.js';
 import { ERRORS } from '../../gateway/http/errors.js';
 import { DECIMAL_PLACES } from '../../gateway/json/fields.js';
-import { operationsOf, programContract } from '../gateway/contract/check.js';
+import { FORMATS, operationsOf, programContract } from '../gateway/contract/check.js';
 import { extent, SEED } from '../support/extent.js';
 import { replayJournal } from '../support/journal-fixture.js';
 import { PARTNER_KEY, PARTNER_KEYS, PASSWORD, TestServer } from '../support/server.js';
@@ -44,7 +44,7 @@ const contract = programContract();
 const { document } = contract;
 
 /** Rounding to the places does not change a valid value. */
-const ajv = new Ajv2020({ strict: false }).addKeyword({
+const ajv = new Ajv2020({ strict: false, formats: FORMATS }).addKeyword({
   keyword: DECIMAL_PLACES,
   type: 'number',
   schemaType: 'number',

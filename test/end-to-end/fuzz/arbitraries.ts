@@ -14,6 +14,7 @@ const KNOWN = new Set([
   ...[
     '$ref',
     'type',
+    'format',
     'enum',
     'const',
     'default',

@@ -15,6 +15,9 @@ import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { programVersion } from '../../../persistence/storage/program-folder.js';
 
+/** For programs that generate clients; the type says as much to a validator. */
+export const FORMATS = { int64: true, double: true } as const;
+
 export interface SeenAnswer {
   status: number;
   /** Names are in lower case. */
@@ -56,6 +59,7 @@ export class Contract {
     strictTypes: false,
     strictRequired: false,
     keywords: [DECIMAL_PLACES],
+    formats: FORMATS,
     // Only referenced parts are compiled; document.test.ts validates the document itself.
     validateSchema: false,
   });

@@ -5,6 +5,7 @@ import { buildStreamDocument } from '../../../gateway/contract/stream/document.j
 import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
 import { STREAM_LIMITS } from '../../../gateway/stream/limits.js';
 import { programVersion } from '../../../persistence/storage/program-folder.js';
+import { FORMATS } from './check.js';
 
 interface Checks {
   document: AsyncApiDocument;
@@ -39,6 +40,7 @@ function checksOf(): Checks {
     strictTypes: false,
     strictRequired: false,
     keywords: [DECIMAL_PLACES],
+    formats: FORMATS,
     validateSchema: false,
   });
   ajv.addVocabulary(Object.keys(document));
