@@ -111,6 +111,13 @@ export function execute(
   return { result, refusal, appliedMs };
 }
 
+/** A copy, in the heap: a new typed array would cost several times as much. */
+export function numbersOf({ values, length }: NumberBuffer): number[] {
+  const copy: number[] = [];
+  for (let i = 0; i < length; i++) copy.push(values[i]!);
+  return copy;
+}
+
 export function isAtomicBatch(command: Command): boolean {
   return command.kind === 'batch' && command.atomic;
 }

@@ -4,7 +4,7 @@
  * there.
  */
 import type { RecordBuffer } from '../../../engine/interface/records.js';
-import { StoredCommand } from '../../commands/execution.js';
+import { numbersOf, StoredCommand } from '../../commands/execution.js';
 import { type AddressKey, addressKey } from '../../fair-use/addresses.js';
 import { Call } from '../../http/call.js';
 import { refusalAnswer } from '../../http/errors.js';
@@ -39,7 +39,7 @@ export class RequestCall extends Call {
     request: Request,
     /** As the edge counts its requests. */
     readonly number: number,
-    /** In memory of the frame: not to be used once the call waits. */
+    /** Of the frame that is read: not to be used once the call waits. */
     private readonly sentFrom: Uint8Array,
   ) {
     const counts = served?.counts ?? edge.served.unknown;
@@ -89,14 +89,14 @@ export class RequestCall extends Call {
 /** A command that the edge has read: its result goes to the edge in numbers. */
 export class CommandCall extends RequestCall {
   /** null: the command did not reach the engine. */
-  private result: Float64Array | null = null;
+  private result: readonly number[] | null = null;
   private isReplayed = false;
 
   executeRecord(records: RecordBuffer): void {
     const { result, refusal, appliedMs } = this.run(new StoredCommand(records));
     this.appliedMs = appliedMs;
     if (result !== null) {
-      this.result = result.values.slice(0, result.length);
+      this.result = numbersOf(result);
       this.isReplayed = this.engine.replayed;
     }
     const error = refusal === null ? null : refusalAnswer(refusal).error;
@@ -118,6 +118,6 @@ export class CommandCall extends RequestCall {
       const { limit, remaining, resetSeconds } = rateLimit;
       writer.integer(limit).integer(remaining).integer(resetSeconds);
     }
-    this.edge.sink.send(writer, new Uint8Array(result.buffer));
+    this.edge.sink.send(writer.numbers(result));
   }
 }

@@ -151,7 +151,7 @@ export class CoreStreams {
       executed: (result, replayed) => {
         const flags = replayed ? ResultFlag.replayed : 0;
         writer.begin(ToEdge.streamResult, number, { flags }).integer(request);
-        sink.send(writer, new Uint8Array(result.buffer));
+        sink.send(writer.numbers(result));
       },
       refused: ({ status: own, text }) => {
         const flags = ResultFlag.refused;

@@ -304,7 +304,7 @@ class EdgeThread {
     });
   }
 
-  /** Once every answer is in the ring, the thread has it before the message. */
+  /** Once every answer is in the ring. */
   async settle(): Promise<void> {
     let hasEnded = false;
     void this.ended.then(() => (hasEnded = true));

@@ -120,6 +120,14 @@ export class FrameWriter {
     return this;
   }
 
+  numbers(values: readonly number[]): this {
+    this.reserve(8 * values.length);
+    let at = this.length;
+    for (let i = 0; i < values.length; i++, at += 8) this.bytes.writeDoubleLE(values[i]!, at);
+    this.length = at;
+    return this;
+  }
+
   text(value: string): this {
     this.reserve(LENGTH_BYTES + 3 * value.length);
     const from = this.length + LENGTH_BYTES;
@@ -168,6 +176,7 @@ export class FrameReader {
   private bytes: Buffer = Buffer.alloc(0);
   private at = 0;
   private end = 0;
+  private readonly sixteen = new Uint8Array(16);
 
   /** @throws FrameError as all that follows */
   open(bytes: Buffer, from: number, to: number): this {
@@ -206,10 +215,14 @@ export class FrameReader {
     return Array.from({ length: count }, () => this.text());
   }
 
-  /** In the memory of the frame. */
+  /** Valid until the next one is read. */
   content(): Uint8Array {
     const length = this.byte();
-    return this.view(this.take(length), length);
+    const from = this.take(length);
+    // Nearly always an address, of 16 bytes: a new view for each would cost more than the copy.
+    const copy = length === 16 ? this.sixteen : new Uint8Array(length);
+    for (let i = 0; i < length; i++) copy[i] = this.bytes[from + i]!;
+    return copy;
   }
 
   /** All that is left, in the memory of the frame. */

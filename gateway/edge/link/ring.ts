@@ -29,6 +29,7 @@ const BLOCKS = 2;
 /** Instead of a length: the rest of the memory is unused, and the next frame is at its start. */
 const SKIP = -1;
 const LENGTH_BYTES = 4;
+const SHORT_BYTES = 256;
 const NOTHING: Uint8Array = new Uint8Array(0);
 
 export function ringMemory(): SharedArrayBuffer {
@@ -105,7 +106,7 @@ export class RingWriter extends Ring {
   private wakeLater(): void {
     if (this.isWakePlanned) return;
     this.isWakePlanned = true;
-    queueMicrotask(this.wakeNow);
+    setImmediate(this.wakeNow);
   }
 
   /** Wakes the reader without waiting for the end of this turn. */
@@ -138,7 +139,10 @@ export class RingWriter extends Ring {
     }
     this.lengths[at >> 2] = length;
     const start = at + LENGTH_BYTES;
-    this.bytes.set(headLength === head.byteLength ? head : head.subarray(0, headLength), start);
+    // A view of a part costs more than the copy of a short one.
+    if (headLength <= SHORT_BYTES)
+      for (let i = 0; i < headLength; i++) this.bytes[start + i] = head[i]!;
+    else this.bytes.set(head.subarray(0, headLength), start);
     if (body.byteLength > 0) this.bytes.set(body, start + headLength);
     this.written = (this.written + skipped + needed) | 0;
     Atomics.store(this.control, WRITTEN, this.written);

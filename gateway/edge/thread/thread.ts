@@ -156,6 +156,8 @@ class EdgeThread {
   }
 
   private async settle(): Promise<void> {
+    // The core wakes this thread at the end of a turn, which may be after this message.
+    this.link.work();
     await this.unsent.settled();
     this.tell();
     send('settled');

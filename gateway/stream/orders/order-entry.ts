@@ -12,7 +12,7 @@ import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import { Scope } from '../../auth/sessions.js';
 import { onlyCancels } from '../../commands/cancels.js';
-import { execute, type StoredCommand } from '../../commands/execution.js';
+import { execute, numbersOf, type StoredCommand } from '../../commands/execution.js';
 import type { RecordSummary } from '../../commands/record-summary.js';
 import { Bill } from '../../fair-use/fair-use.js';
 import {
@@ -37,7 +37,7 @@ const READ_ONLY = scopeInsufficient('read', 'trade');
 export interface RecordEntry {
   command: StoredCommand;
   summary: RecordSummary;
-  executed(result: Float64Array, replayed: boolean): void;
+  executed(result: readonly number[], replayed: boolean): void;
   refused(error: ErrorAnswer): void;
 }
 
@@ -115,7 +115,7 @@ export class OrderEntry {
     const { result, refusal, appliedMs } = execute(gateway, command, { receivedMs, logFields });
     const error = refusal === null ? null : refusalAnswer(refusal).error;
     if (result === null) return error;
-    const values = result.values.slice(0, result.length);
+    const values = numbersOf(result);
     const { replayed } = gateway.sequencer.engine;
     const send = () => {
       entry.executed(values, replayed);

@@ -1,4 +1,5 @@
 /** The rings between threads: order, wrapping, waiting, and waking, within one thread. */
+import { setImmediate } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import {
@@ -92,12 +93,12 @@ test('wakes a reader that sleeps, once, and none that is awake', async () => {
   expect(reader.sleep()).toBe(true);
   writer.write(head, head.length);
   writer.write(head, head.length);
-  await Promise.resolve();
+  await setImmediate();
   expect(readerWoken).toBe(1);
   expect(reader.sleep()).toBe(false);
   expect(readAll()).toHaveLength(2);
   writer.write(head, head.length);
-  await Promise.resolve();
+  await setImmediate();
   expect(readerWoken).toBe(1);
   expect(readAll()).toEqual(['head ']);
   expect(reader.sleep()).toBe(true);
