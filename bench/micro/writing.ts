@@ -21,7 +21,7 @@ import {
   microsOrNull,
   ticks,
 } from '../../gateway/json/decimal.js';
-import { sequence } from '../../gateway/json/response-fields.js';
+import { sequence, timeMs } from '../../gateway/json/response-fields.js';
 import { jsonText, type Writable } from '../../gateway/json/serializer.js';
 import { batchReceipt } from '../../gateway/resources/batch/receipts.js';
 import { orderbookBytes } from '../../gateway/resources/markets/orderbook.js';
@@ -34,7 +34,8 @@ import { mustAgree, type Work } from './timing.js';
 
 const LEVELS = 20;
 /** Of buys. */
-const Batch = z.strictObject({ results: z.array(BuyReceipt), sequence });
+const Buy = z.strictObject({ type: z.literal('buy'), ...BuyReceipt.shape });
+const Batch = z.strictObject({ results: z.array(Buy), sequence, atMs: timeMs });
 
 export function writing({ engine, marketId, buy, cancel, batch }: Market): Work[] {
   const depth = engine.depth(marketId, LEVELS)!;
@@ -136,11 +137,12 @@ function cancelOf(assets: Assets, result: NumberBuffer): Writable<typeof CancelR
 function batchOf(assets: Assets, result: NumberBuffer): Writable<typeof Batch> {
   let at = FIRST_OPERATION;
   const results = Array.from({ length: OPERATIONS }, () => {
-    const receipt = buyOf(assets, result, at);
+    const receipt = { type: 'buy' as const, ...buyOf(assets, result, at) };
     at = nextOperation(result.values, at);
     return receipt;
   });
-  return { results, sequence: resultFields('batch', result).sequence };
+  const { sequence, atMs } = resultFields('batch', result);
+  return { results, sequence, atMs };
 }
 
 function bookOf(engine: Engine, marketId: number, depth: DepthView): Writable<typeof Orderbook> {

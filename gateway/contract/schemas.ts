@@ -46,9 +46,36 @@ export function jsonSchemasOf(
   target: 'draft-2020-12' | 'draft-7',
 ): Record<string, JsonSchema> {
   const uri = (name: string) => REFERENCE + name;
-  const { schemas } = z.toJSONSchema(registry, { io, uri, target, override: mend });
+  const override = (at: Written): void => {
+    mend(at);
+    const { def } = at.zodSchema._zod as { def: { discriminator?: string } };
+    if (target === 'draft-2020-12' && def.discriminator !== undefined)
+      at.jsonSchema['discriminator'] = { propertyName: def.discriminator };
+  };
+  const { schemas } = z.toJSONSchema(registry, { io, uri, target, override });
+  for (const schema of Object.values(schemas)) addMapping(schema, schemas);
   const names = Object.keys(schemas).sort();
   return Object.fromEntries(names.map((name) => [name, withoutHead(schemas[name]!)]));
+}
+
+/** Says which value of the property that tells alternatives apart means which of the schemas. */
+function addMapping(node: JsonSchema, schemas: Record<string, JsonSchema>): void {
+  for (const value of Object.values(node))
+    if (typeof value === 'object' && value !== null) addMapping(value as JsonSchema, schemas);
+  const { oneOf, discriminator } = node as { oneOf?: JsonSchema[]; discriminator?: Discriminator };
+  if (oneOf === undefined || discriminator === undefined) return;
+  discriminator.mapping = Object.fromEntries(
+    oneOf.map(({ $ref }) => {
+      const { properties } = schemas[$ref!.slice(REFERENCE.length)]!;
+      return [(properties![discriminator.propertyName] as JsonSchema).const, $ref!];
+    }),
+  );
+}
+
+/** Of OpenAPI. In AsyncAPI, the values would have to be the names of the schemas. */
+interface Discriminator {
+  propertyName: string;
+  mapping: Record<string, string>;
 }
 
 /** The inlined schema; for query strings, whose fields become parameters. */

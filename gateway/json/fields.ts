@@ -20,6 +20,12 @@ interface Range {
  */
 export const DECIMAL_PLACES = 'x-decimal-places';
 
+/**
+ * The keyword of rules across the fields of a body: JSON Schemas that it must match, too.
+ * Generators make one class of a plain object, and lose its fields if the rules are beside them.
+ */
+export const RULES = 'x-rules';
+
 /** A decimal as a text, for clients whose language has exact decimals. */
 const DECIMAL_TEXT = /^(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
 

@@ -8,7 +8,7 @@
  * state; a delta changes it.
  */
 import { z } from 'zod';
-import { ERROR_CODES, ErrorBody } from '../http/errors.js';
+import { ERROR_CODES } from '../http/errors.js';
 import { CANCEL_REASONS } from '../json/cancel-reasons.js';
 import {
   balanceFields,
@@ -27,7 +27,7 @@ import {
   userId,
 } from '../json/response-fields.js';
 import { Positions } from '../resources/accounts/schemas.js';
-import { BatchReceipt } from '../resources/batch/schemas.js';
+import { BatchReceipt, OPERATION_RECEIPTS } from '../resources/batch/schemas.js';
 import { Market, Orderbook } from '../resources/markets/schemas.js';
 import { Order } from '../resources/orders/schemas.js';
 import { requestId } from './orders/order-messages.js';
@@ -202,10 +202,7 @@ const CHANNEL_MESSAGES = Object.fromEntries(
   }),
 );
 
-/** The receipts of single operations, in an envelope. */
-const RECEIPTS = BatchReceipt.shape.results.element.options.flatMap((receipt) =>
-  receipt === ErrorBody ? [] : [receipt as z.ZodObject],
-);
+/** Of receipts. */
 const envelope = { type: z.literal('receipt'), id: requestId, replayed: z.boolean() };
 
 /** All messages of the server, by name. */
@@ -245,7 +242,11 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
     .strictObject({ type: z.literal('pong'), id, ...stamp })
     .describe('Everything up to `sequence` was sent before'),
   orderReceipt: z
-    .union(RECEIPTS.map((receipt) => z.strictObject({ ...envelope, ...receipt.shape })))
+    .union(
+      Object.values(OPERATION_RECEIPTS).map(({ shape }) =>
+        z.strictObject({ ...envelope, ...shape }),
+      ),
+    )
     .describe('What an operation did'),
   batchReceipt: z.strictObject({ ...envelope, ...BatchReceipt.shape }).describe('What a batch did'),
   error: z

@@ -19,7 +19,12 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.j
 import type { JsonSchema } from '../../gateway/contract/openapi.js';
 import { ERRORS } from '../../gateway/http/errors.js';
 import { DECIMAL_PLACES } from '../../gateway/json/fields.js';
-import { FORMATS, operationsOf, programContract } from '../gateway/contract/check.js';
+import {
+  FORMATS,
+  operationsOf,
+  programContract,
+  RULES_KEYWORD,
+} from '../gateway/contract/check.js';
 import { extent, SEED } from '../support/extent.js';
 import { replayJournal } from '../support/journal-fixture.js';
 import { PARTNER_KEY, PARTNER_KEYS, PASSWORD, TestServer } from '../support/server.js';
@@ -44,7 +49,7 @@ const contract = programContract();
 const { document } = contract;
 
 /** Rounding to the places does not change a valid value. */
-const ajv = new Ajv2020({ strict: false, formats: FORMATS }).addKeyword({
+const ajv = new Ajv2020({ strict: false, formats: FORMATS, keywords: [RULES_KEYWORD] }).addKeyword({
   keyword: DECIMAL_PLACES,
   type: 'number',
   schemaType: 'number',
@@ -56,7 +61,7 @@ function fits(schema: JsonSchema, value: unknown): boolean {
   const whole = name === undefined ? schema : document.components.schemas[name]!;
   let validate = validators.get(whole);
   if (validate === undefined) {
-    validate = ajv.compile(whole);
+    validate = ajv.compile({ ...whole, components: document.components });
     validators.set(whole, validate);
   }
   return validate(value);

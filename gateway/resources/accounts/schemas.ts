@@ -67,7 +67,6 @@ export const Positions = responseSchema(
 );
 
 const referral = { userId, code: z.string(), referredUsers: count };
-export const PublicReferral = z.strictObject({ ...referral, sequence });
 export const OwnReferral = responseSchema(
   'OwnReferral',
   z.strictObject({
@@ -78,4 +77,16 @@ export const OwnReferral = responseSchema(
     sequence,
   }),
 );
-export const Referral = responseSchema('Referral', z.union([PublicReferral, OwnReferral]));
+const { earned, pending, referredBy } = OwnReferral.shape;
+export const Referral = responseSchema(
+  'Referral',
+  z.strictObject({
+    ...referral,
+    earned: earned.optional().meta({ description: 'US dollars; only of your own' }),
+    pending: pending.optional().meta({ description: 'US dollars; only of your own' }),
+    referredBy: referredBy
+      .optional()
+      .meta({ description: 'The user who referred you; null: nobody; only of your own' }),
+    sequence,
+  }),
+);

@@ -33,6 +33,7 @@ export const batch: RouteExample = {
   response: {
     results: [
       {
+        type: 'buy',
         orderId: 'o1',
         clientOrderId: null,
         marketId: 'btc-15m-1763700300',
@@ -55,6 +56,7 @@ export const batch: RouteExample = {
         atMs: 1763700300000,
       },
       {
+        type: 'buy',
         orderId: 'o2',
         clientOrderId: null,
         marketId: 'btc-15m-1763700300',
@@ -77,6 +79,7 @@ export const batch: RouteExample = {
         atMs: 1763700300000,
       },
       {
+        type: 'error',
         error: {
           code: 'insufficient_shares',
           message: 'This requires 5 shares, but 0 are available to sell.',
@@ -85,5 +88,6 @@ export const batch: RouteExample = {
       },
     ],
     sequence: 10,
+    atMs: 1763700300000,
   },
 };

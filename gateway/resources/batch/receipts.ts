@@ -1,6 +1,6 @@
 /**
  * The response to POST /batch, as JSON in ASCII, written from the engine's result: for each
- * operation the receipt or the error that its own route would send.
+ * operation its `type` and the receipt or the error that its own route would send.
  */
 import { Code } from '../../../engine/interface/codes.js';
 import {
@@ -30,6 +30,18 @@ import {
 
 const RESULTS = ascii('{"results":[');
 const SEQUENCE = ascii('],"sequence":');
+const AT_MS = ascii(',"atMs":');
+const typed = (type: string) => ascii(`{"type":"${type}"`);
+const ERROR = typed('error');
+const TYPES = {
+  buy: typed('buy'),
+  sell: typed('sell'),
+  cancel: typed('cancel'),
+  amend: typed('amend'),
+  cancelAll: typed('cancelAll'),
+  cancelEverywhere: typed('cancelAll'),
+  claim: typed('claim'),
+};
 const COMMA = 44;
 const BRACE = 125;
 const out = new AsciiWriter();
@@ -54,9 +66,15 @@ export function writeBatchReceipt(
   let at = FIRST_OPERATION;
   for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
     if (i > 0) out.byte(COMMA);
-    writeOperation(out, assets, result, at, operations[i]!);
+    const operation = operations[i]!;
+    const isOk = values[at + ResultHead.code] === Code.ok;
+    out.put(isOk ? TYPES[operation.kind] : ERROR);
+    const receiptAt = out.position;
+    writeOperation(out, assets, result, at, operation);
+    out.replaceByte(receiptAt, COMMA);
   }
   out.integer(SEQUENCE, values[ResultHead.sequence]!);
+  out.integer(AT_MS, values[ResultHead.atMs]!);
   out.byte(BRACE);
 }
 

@@ -18,14 +18,17 @@ import {
 import { OperationReader } from '../orders/reader.js';
 
 /** One operation. The stream takes single ones, too. */
-export const Operation = z.discriminatedUnion('op', [
-  operationSchema('buy'),
-  operationSchema('sell'),
-  operationSchema('cancel'),
-  operationSchema('amend'),
-  operationSchema('cancelAll'),
-  operationSchema('claim'),
-]);
+export const Operation = bodySchema(
+  'BatchOperation',
+  z.discriminatedUnion('op', [
+    operationSchema('buy'),
+    operationSchema('sell'),
+    operationSchema('cancel'),
+    operationSchema('amend'),
+    operationSchema('cancelAll'),
+    operationSchema('claim'),
+  ]),
+);
 export type Operation = z.output<typeof Operation>;
 
 const COUNT = `must hold 1 to ${MAX_BATCH_OPERATIONS} operations`;

@@ -8,10 +8,11 @@ import { jsonText } from '../../json/serializer.js';
 import { CancelAfter, CancelAfterBody } from './schemas.js';
 
 const receipt: ReceiptWriter = (_assets, result, at) => {
-  const { cancelAtMs, sequence } = resultFields('setCancelAfter', result, at);
+  const { cancelAtMs, sequence, atMs } = resultFields('setCancelAfter', result, at);
   return jsonText<typeof CancelAfter>({
     cancelAtMs: cancelAtMs === 0 ? null : cancelAtMs,
     sequence,
+    atMs,
   });
 };
 
@@ -29,7 +30,7 @@ export const cancelAfterRoutes: Route[] = [
     responses: { 200: CancelAfter },
     example: {
       request: { timeoutMs: 30_000 },
-      response: { cancelAtMs: 1763701232000, sequence: 55 },
+      response: { cancelAtMs: 1763701232000, sequence: 55, atMs: 1763701202000 },
     },
     handle(call) {
       const { userId, idempotencyKey, body } = call;

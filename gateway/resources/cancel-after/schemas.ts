@@ -29,5 +29,6 @@ export const CancelAfter = responseSchema(
       .nullable()
       .meta({ description: 'When all your resting orders are cancelled; null: never' }),
     sequence,
+    atMs: timeMs,
   }),
 );

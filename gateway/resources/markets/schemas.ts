@@ -190,18 +190,12 @@ const charged = {
   unspent: money,
   sequence,
 };
-export const BuyQuote = z.strictObject({
-  marketId,
-  side: z.literal('BUY'),
-  ...quoted,
-  spent: money,
-  ...charged,
-});
-export const SellQuote = z.strictObject({
-  marketId,
-  side: z.literal('SELL'),
-  ...quoted,
-  received: money,
-  ...charged,
-});
-export const Quote = responseSchema('Quote', z.union([BuyQuote, SellQuote]));
+export const BuyQuote = responseSchema(
+  'BuyQuote',
+  z.strictObject({ marketId, side: z.literal('BUY'), ...quoted, spent: money, ...charged }),
+);
+export const SellQuote = responseSchema(
+  'SellQuote',
+  z.strictObject({ marketId, side: z.literal('SELL'), ...quoted, received: money, ...charged }),
+);
+export const Quote = responseSchema('Quote', z.discriminatedUnion('side', [BuyQuote, SellQuote]));

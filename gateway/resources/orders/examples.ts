@@ -61,6 +61,7 @@ export const claim: RouteExample = {
     payout: 40,
     balance: { available: 9219.5725, held: 0 },
     sequence: 50,
+    atMs: 1763701202000,
   },
 };
 

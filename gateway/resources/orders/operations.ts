@@ -15,7 +15,7 @@ import {
 } from '../../../engine/interface/limits.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import { bodySchema } from '../../json/components.js';
-import { own } from '../../json/fields.js';
+import { own, RULES } from '../../json/fields.js';
 import type { Field, Value } from './fields.js';
 import * as field from './fields.js';
 
@@ -62,10 +62,7 @@ export interface Operation {
   command(place: Place, given: Given): BatchOperation;
 }
 
-/** Linters want to see a required property where it is required; generators refuse `true`. */
-function present(...names: string[]) {
-  return { properties: Object.fromEntries(names.map((name) => [name, {}])), required: names };
-}
+const present = (...names: string[]) => ({ required: names });
 
 /**
  * Rules across fields, for the description of the API. JSON Schema cannot state the limit of shares
@@ -81,7 +78,7 @@ const LIMIT_RULES = [
     then: NEEDS_GTC,
   },
   {
-    if: { properties: { expiresAtMs: true }, required: ['expiresAtMs'] },
+    if: present('expiresAtMs'),
     // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
     then: NEEDS_GTC,
   },
@@ -99,11 +96,15 @@ const buy: Operation = {
   meta: {
     description:
       'Either `amount`, the dollars to spend, or `shares` with a `price`; shares times price is at most 1,000,000 dollars',
-    oneOf: [
-      { ...present('amount'), not: present('shares') },
-      { ...present('shares', 'price'), not: present('amount') },
+    [RULES]: [
+      {
+        oneOf: [
+          { ...present('amount'), not: present('shares') },
+          { ...present('shares', 'price'), not: present('amount') },
+        ],
+      },
+      ...LIMIT_RULES,
     ],
-    allOf: LIMIT_RULES,
   },
   missing(sent, problem) {
     checkSize(sent, problem);
@@ -144,7 +145,7 @@ const buy: Operation = {
 const sell: Operation = {
   fields: { outcome: field.outcome, shares: field.shares, ...field.limits },
   required: ['outcome', 'shares'],
-  meta: { allOf: LIMIT_RULES },
+  meta: { [RULES]: LIMIT_RULES },
   missing: (sent, problem) => checkPrice(sent['price'], sent['timeInForce'] === 'GTC', problem),
   check: checkLimits,
   command({ userId, idempotencyKey, marketId }, given) {
@@ -168,10 +169,12 @@ const sell: Operation = {
 
 /** An order is named by one of these. */
 const names = { orderId: field.orderId, clientOrderId: field.clientOrderId };
-const ONE_NAME = [
-  { ...present('orderId'), not: present('clientOrderId') },
-  { ...present('clientOrderId'), not: present('orderId') },
-];
+const ONE_NAME = {
+  oneOf: [
+    { ...present('orderId'), not: present('clientOrderId') },
+    { ...present('clientOrderId'), not: present('orderId') },
+  ],
+};
 
 function checkName({ orderId, clientOrderId }: Given, problem: Problem): void {
   if (orderId !== undefined && clientOrderId !== null)
@@ -188,7 +191,7 @@ function missingName({ orderId, clientOrderId }: Sent, problem: Problem): void {
 const cancel: Operation = {
   fields: names,
   required: [],
-  meta: { description: 'Either `orderId` or `clientOrderId`', oneOf: ONE_NAME },
+  meta: { description: 'Either `orderId` or `clientOrderId`', [RULES]: [ONE_NAME] },
   missing: missingName,
   check: checkName,
   command(place, { orderId = 0, clientOrderId }) {
@@ -196,18 +199,15 @@ const cancel: Operation = {
   },
 };
 
-const TERMS = {
-  description: '`shares`, `price` or both',
-  anyOf: [present('shares'), present('price')],
-};
+const TERMS = '`shares`, `price` or both';
+const ANY_TERM = { anyOf: [present('shares'), present('price')] };
 
 const amend: Operation = {
   fields: { ...names, ...field.terms },
   required: [],
   meta: {
-    ...TERMS,
-    description: `Either \`orderId\` or \`clientOrderId\`; ${TERMS.description}`,
-    oneOf: ONE_NAME,
+    description: `Either \`orderId\` or \`clientOrderId\`; ${TERMS}`,
+    [RULES]: [ONE_NAME, ANY_TERM],
   },
   missing: missingName,
   check(given, problem) {
@@ -302,7 +302,10 @@ function bodyOf(name: string, operation: Operation, meta = operation.meta) {
 }
 export const BuyBody = bodyOf('BuyBody', buy);
 export const SellBody = bodyOf('SellBody', sell);
-export const AmendBody = bodyOf('AmendBody', amend, TERMS);
+export const AmendBody = bodyOf('AmendBody', amend, {
+  description: TERMS,
+  [RULES]: [ANY_TERM],
+});
 
 /** The schema of an operation in a batch. */
 export function operationSchema(name: OperationName) {
@@ -311,7 +314,8 @@ export function operationSchema(name: OperationName) {
     name === 'cancelAll' ? { ...own, marketId: schema.optional() } : { marketId: schema, ...own };
   const operation = OPERATIONS[name];
   const shape = { op: z.literal(name), ...place, ...shapeOf(operation) };
-  return z.strictObject(shape).meta(operation.meta);
+  const title = `${name[0]!.toUpperCase()}${name.slice(1)}Operation`;
+  return bodySchema(title, z.strictObject(shape).meta(operation.meta));
 }
 
 /** An operation as its schema has taken it. */

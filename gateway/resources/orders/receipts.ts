@@ -65,5 +65,6 @@ export const claimReceipt: ReceiptWriter = (assets, result, at) => {
     ...(resolution === 'VOID' ? { refundedFees: micros(claim.refundMicros) } : {}),
     balance: balanceOf(claim),
     sequence: claim.sequence,
+    atMs: claim.atMs,
   });
 };

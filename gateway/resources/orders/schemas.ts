@@ -81,10 +81,14 @@ const amended = {
 };
 export const AmendReceipt = responseSchema(
   'AmendReceipt',
-  z.union([
-    z.strictObject({ ...amended, side: z.literal('BUY'), ...traded, spent: money, ...settled }),
-    z.strictObject({ ...amended, side: z.literal('SELL'), ...traded, received: money, ...settled }),
-  ]),
+  z.strictObject({
+    ...amended,
+    side,
+    ...traded,
+    spent: money.optional().meta({ description: 'Of a buy only: US dollars, without the fee' }),
+    received: money.optional().meta({ description: 'Of a sale only: US dollars' }),
+    ...settled,
+  }),
 );
 export const CancelReceipt = responseSchema(
   'CancelReceipt',
@@ -128,6 +132,7 @@ export const ClaimReceipt = responseSchema(
     refundedFees: money.optional().meta({ description: 'Only in a VOID market' }),
     balance,
     sequence,
+    atMs: timeMs,
   }),
 );
 

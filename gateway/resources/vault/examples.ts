@@ -34,7 +34,12 @@ export const vaults: RouteExample = {
 
 export const stake: RouteExample = {
   request: { amount: 1000 },
-  response: { ...DEPOSIT, balance: { available: 9200.25, held: 0 }, sequence: 9 },
+  response: {
+    ...DEPOSIT,
+    balance: { available: 9200.25, held: 0 },
+    sequence: 9,
+    atMs: 1763700300000,
+  },
 };
 
 export const unstake: RouteExample = {
@@ -46,6 +51,7 @@ export const unstake: RouteExample = {
     yieldPaid: 0,
     balance: { available: 10219.6235, held: 0 },
     sequence: 52,
+    atMs: 1763701202000,
   },
 };
 
@@ -56,6 +62,7 @@ export const claimYield: RouteExample = {
     claimed: 0.051,
     balance: { available: 9219.6235, held: 0 },
     sequence: 51,
+    atMs: 1763701202000,
   },
 };
 

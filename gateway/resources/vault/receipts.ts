@@ -40,6 +40,7 @@ export const stakeReceipt: ReceiptWriter = (_assets, result, at) => {
     ...deposit,
     balance: balanceOf(fields),
     sequence: fields.sequence,
+    atMs: fields.atMs,
   });
 };
 
@@ -52,6 +53,7 @@ export const unstakeReceipt: ReceiptWriter = (_assets, result, at) => {
     yieldPaid: micros(fields.yieldMicros),
     balance: balanceOf(fields),
     sequence: fields.sequence,
+    atMs: fields.atMs,
   });
 };
 
@@ -62,5 +64,6 @@ export const claimYieldReceipt: ReceiptWriter = (_assets, result, at) => {
     claimed: micros(fields.yieldMicros),
     balance: balanceOf(fields),
     sequence: fields.sequence,
+    atMs: fields.atMs,
   });
 };

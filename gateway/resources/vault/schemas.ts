@@ -65,7 +65,7 @@ const deposit = {
 };
 const Deposit = z.strictObject(deposit);
 export type Deposit = z.output<typeof Deposit>;
-const change = { balance, sequence };
+const change = { balance, sequence, atMs: timeMs };
 
 export const Deposits = responseSchema(
   'Deposits',

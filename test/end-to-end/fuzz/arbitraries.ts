@@ -5,7 +5,7 @@
 
 import fc from 'fast-check';
 import type { JsonSchema, OpenApiDocument } from '../../../gateway/contract/openapi.js';
-import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
+import { DECIMAL_PLACES, RULES } from '../../../gateway/json/fields.js';
 
 /** Whether a value matches a schema. */
 export type Fits = (schema: JsonSchema, value: unknown) => boolean;
@@ -23,7 +23,7 @@ const KNOWN = new Set([
     'required',
     'additionalProperties',
   ],
-  ...['oneOf', 'anyOf', 'allOf', 'not', 'if', 'then', 'items', 'minItems', 'maxItems', 'pattern'],
+  ...['oneOf', 'anyOf', 'discriminator', RULES, 'items', 'minItems', 'maxItems', 'pattern'],
   ...['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', DECIMAL_PLACES],
 ]);
 
@@ -65,9 +65,9 @@ export class Arbitraries {
       Object.entries(properties).map(([name, property]) => [name, this.of(property as JsonSchema)]),
     );
     const values = fc.record(model, { requiredKeys: required, noNullPrototype: true });
-    const hasRules =
-      schema.oneOf !== undefined || schema.allOf !== undefined || schema.not !== undefined;
-    return hasRules ? values.filter((value) => this.fits(schema, value)) : values;
+    return schema[RULES] !== undefined
+      ? values.filter((value) => this.fits(schema, value))
+      : values;
   }
 
   private array({ items, minItems = 0, maxItems = 10 }: JsonSchema): fc.Arbitrary<unknown> {

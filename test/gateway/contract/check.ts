@@ -11,9 +11,16 @@ import type {
   Reference,
   Response,
 } from '../../../gateway/contract/openapi.js';
-import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
+import { DECIMAL_PLACES, RULES } from '../../../gateway/json/fields.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { programVersion } from '../../../persistence/storage/program-folder.js';
+
+/** What is not in JSON Schema. */
+export const RULES_KEYWORD = {
+  keyword: RULES,
+  macro: (rules: object[]) => ({ allOf: rules }),
+};
+export const KEYWORDS = [DECIMAL_PLACES, 'discriminator', RULES_KEYWORD];
 
 /** For programs that generate clients; the type says as much to a validator. */
 export const FORMATS = { int64: true, double: true } as const;
@@ -58,7 +65,7 @@ export class Contract {
     strict: true,
     strictTypes: false,
     strictRequired: false,
-    keywords: [DECIMAL_PLACES],
+    keywords: KEYWORDS,
     formats: FORMATS,
     // Only referenced parts are compiled; document.test.ts validates the document itself.
     validateSchema: false,

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { JsonSchema } from '../../../gateway/contract/openapi.js';
-import { programContract } from './check.js';
+import { operationsOf, programContract } from './check.js';
 import { streamDocument } from './stream-check.js';
 
 const DOCUMENTS = { OpenAPI: programContract().document, AsyncAPI: streamDocument() };
@@ -14,11 +14,14 @@ interface Place {
   schema: JsonSchema;
 }
 
-/** Every object of a document that has a keyword of schemas, outside of examples. */
+const KEYWORDS = ['type', '$ref', 'properties', 'items', 'oneOf', 'anyOf', 'allOf', 'not', 'if'];
+
+/** Every schema of a document, by its keywords; not examples and not rules across fields. */
 function schemasIn(node: unknown, path = ''): Place[] {
-  if (typeof node !== 'object' || node === null || /\/(examples?|x-[\w-]+)$/.test(path)) return [];
+  const isOther = /\/(examples?|x-rules|x-limits|payload|messages|mapping)$/.test(path);
+  if (typeof node !== 'object' || node === null || isOther) return [];
   const inner = Object.entries(node).flatMap(([key, value]) => schemasIn(value, `${path}/${key}`));
-  const isSchema = !/\/properties$/.test(path) && ('type' in node || '$ref' in node);
+  const isSchema = !path.endsWith('/properties') && KEYWORDS.some((keyword) => keyword in node);
   return isSchema ? [{ path, schema: node as JsonSchema }, ...inner] : inner;
 }
 
@@ -34,5 +37,68 @@ describe.each(Object.entries(DOCUMENTS))('%s', (_name, document) => {
       ({ schema: { type, format } }) => format !== (type === 'integer' ? 'int64' : 'double'),
     );
     expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('an object is a plain list of fields: beside alternatives, templates lose them', () => {
+    const composed = [
+      'oneOf',
+      'anyOf',
+      'allOf',
+      'not',
+      'if',
+      'dependentRequired',
+      'patternProperties',
+    ];
+    const objects = places.filter(({ schema }) => schema.properties !== undefined);
+    expect(objects.length).toBeGreaterThan(60);
+    const wrong = objects.filter(({ schema }) => composed.some((keyword) => keyword in schema));
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('OpenAPI', () => {
+  const { document } = programContract();
+  const { schemas } = document.components;
+  const places = schemasIn(document);
+  const named = ($ref: string): JsonSchema => schemas[$ref.split('/').at(-1)!]!;
+
+  test('alternatives are null, or named objects that one field tells apart', () => {
+    const wrong: string[] = [];
+    let count = 0;
+    for (const { path, schema } of places) {
+      const { oneOf, anyOf, allOf, discriminator } = schema as JsonSchema & {
+        discriminator?: { propertyName: string; mapping: Record<string, string> };
+      };
+      const isNullable = anyOf?.length === 2 && (anyOf[1] as JsonSchema).type === 'null';
+      if (allOf !== undefined || (anyOf !== undefined && !isNullable)) wrong.push(path);
+      if (oneOf === undefined) continue;
+      count++;
+      const constants = oneOf.map((option) => {
+        const { $ref } = option as JsonSchema;
+        const { properties = {}, required = [] } = $ref === undefined ? {} : named($ref);
+        const field = discriminator?.propertyName ?? '';
+        return required.includes(field) ? [(properties[field] as JsonSchema).const, $ref] : path;
+      });
+      if (
+        JSON.stringify(Object.entries(discriminator?.mapping ?? {})) !== JSON.stringify(constants)
+      )
+        wrong.push(path);
+    }
+    expect(count).toBe(4);
+    expect(wrong).toEqual([]);
+  });
+
+  test('the bodies of requests and successes have names', () => {
+    const anonymous = operationsOf(document).flatMap(({ operation }) => {
+      const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+      return bodies.flatMap((body) => {
+        const content = body === undefined || '$ref' in body ? {} : (body.content ?? {});
+        const schema = content['application/json']?.schema;
+        const isNamed = schema === undefined || schema.$ref !== undefined;
+        return isNamed ? [] : [operation.operationId];
+      });
+    });
+    // Documents, and what a WebSocket answers before it is one.
+    expect([...new Set(anonymous)]).toEqual(['getOpenapiJson', 'getStream']);
   });
 });

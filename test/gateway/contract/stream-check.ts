@@ -2,10 +2,9 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { AsyncApiDocument } from '../../../gateway/contract/stream/asyncapi.js';
 import { buildStreamDocument } from '../../../gateway/contract/stream/document.js';
-import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
 import { STREAM_LIMITS } from '../../../gateway/stream/limits.js';
 import { programVersion } from '../../../persistence/storage/program-folder.js';
-import { FORMATS } from './check.js';
+import { FORMATS, KEYWORDS } from './check.js';
 
 interface Checks {
   document: AsyncApiDocument;
@@ -39,7 +38,7 @@ function checksOf(): Checks {
     strict: true,
     strictTypes: false,
     strictRequired: false,
-    keywords: [DECIMAL_PLACES],
+    keywords: KEYWORDS,
     formats: FORMATS,
     validateSchema: false,
   });

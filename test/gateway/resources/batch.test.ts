@@ -253,7 +253,8 @@ test('a batch answers what the single routes answer in sequence', async () => {
     const { status, json } = await batch(here[trader]!, { operations });
     expect(status).toBe(200);
     for (const [i, operation] of operations.entries()) {
-      const result = json.results[i];
+      const { type, ...result } = json.results[i];
+      expect(type).toBe(result.error === undefined ? operation.op : 'error');
       const alone = await single(twin.api, there[trader]!, operation);
       expect({ ...result, sequence: 0 }, JSON.stringify(operation)).toEqual({
         ...alone.json,
