@@ -1,6 +1,6 @@
 /**
- * Serves the OpenAPI document, the AsyncAPI document of the stream, the pages that show them, and
- * at /api where to find them. All are built at the start.
+ * Serves the OpenAPI document, also as 3.0, the AsyncAPI document of the stream, the pages that
+ * show them, and at /api where to find them. All are built at the start.
  */
 import type { Serving } from '../http/gateway.js';
 import type { Route } from '../http/route.js';
@@ -8,6 +8,7 @@ import type { Router } from '../http/router.js';
 import { routeName } from '../observe/metrics.js';
 import type { StreamLimits } from '../stream/limits.js';
 import { buildDocument } from './document.js';
+import { asOpenApi30 } from './openapi-3.0.js';
 import { pageFiles } from './page.js';
 import { type StaticFile, serveFile } from './static-file.js';
 import { buildStreamDocument } from './stream/document.js';
@@ -16,6 +17,7 @@ import { streamPage } from './stream/page.js';
 const INDEX = JSON.stringify({
   documentation: '/api/docs',
   openapi: '/api/openapi.json',
+  'openapi-3.0': '/api/openapi-3.0.json',
   asyncapi: '/api/asyncapi.json',
   stream: '/api/stream',
   status: '/api/status',
@@ -42,11 +44,13 @@ export function contractFiles(
   const names = routes.map(routeName);
   const key = JSON.stringify([names, version, limits]);
   if (built?.key === key) return built.files;
+  const document = buildDocument(routes, version);
   const stream = buildStreamDocument(version, limits);
   const files = new Map<string, StaticFile>();
   const texts = {
     '/api': INDEX,
-    '/api/openapi.json': JSON.stringify(buildDocument(routes, version)),
+    '/api/openapi.json': JSON.stringify(document),
+    '/api/openapi-3.0.json': JSON.stringify(asOpenApi30(document)),
     '/api/asyncapi.json': JSON.stringify(stream),
   };
   for (const [path, text] of Object.entries(texts)) {

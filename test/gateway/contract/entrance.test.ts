@@ -26,6 +26,7 @@ test('/ and /api lead to the documentation', async () => {
     {
       documentation: '/api/docs',
       openapi: '/api/openapi.json',
+      'openapi-3.0': '/api/openapi-3.0.json',
       asyncapi: '/api/asyncapi.json',
       stream: '/api/stream',
       status: '/api/status',

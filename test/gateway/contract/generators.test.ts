@@ -2,8 +2,11 @@
  * What generators of clients need of the documents. Those for Java, Go, Python and C# cannot run
  * here; these are the rules that their templates depend on.
  */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import openapiTS, { astToString } from 'openapi-typescript';
 import { describe, expect, test } from 'vitest';
 import type { JsonSchema } from '../../../gateway/contract/openapi.js';
+import { asOpenApi30 } from '../../../gateway/contract/openapi-3.0.js';
 import { operationsOf, programContract } from './check.js';
 import { streamDocument } from './stream-check.js';
 
@@ -53,6 +56,26 @@ describe.each(Object.entries(DOCUMENTS))('%s', (_name, document) => {
     expect(objects.length).toBeGreaterThan(60);
     const wrong = objects.filter(({ schema }) => composed.some((keyword) => keyword in schema));
     expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('OpenAPI 3.0', () => {
+  const { document } = programContract();
+  const older = asOpenApi30(document);
+
+  test('is valid by the schema of the OpenAPI Initiative', async () => {
+    const validator = new Validator();
+    const { errors } = await validator.validate(structuredClone(older) as never);
+    expect([validator.version, errors ?? []]).toEqual(['3.0', []]);
+  });
+
+  test('describes the same types', async () => {
+    // Comments say which keywords it was written with, and parentheses do, too.
+    const typesOf = async (source: object) =>
+      astToString(await openapiTS(structuredClone(source) as never))
+        .replace(/\/\*\*[\s\S]*?\*\//g, '')
+        .replace(/[()\s]+/g, ' ');
+    expect(await typesOf(older)).toBe(await typesOf(document));
   });
 });
 

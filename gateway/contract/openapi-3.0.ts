@@ -1,0 +1,54 @@
+/**
+ * The OpenAPI document for tools that know 3.0.3 alone. It describes the same API: only what JSON
+ * Schema says in another way since 3.1 is written as before. Rules across fields are left out.
+ */
+import { RULES } from '../json/fields.js';
+import type { OpenApiDocument } from './openapi.js';
+
+type Json = null | boolean | number | string | Json[] | JsonObject;
+interface JsonObject {
+  [key: string]: Json;
+}
+
+/** Not schemas, but values, which stay as they are. */
+const VALUES = ['enum', 'default', 'example', 'examples'];
+
+export function asOpenApi30(document: OpenApiDocument): object {
+  // What is not JSON in it, such as undefined, is not served either.
+  const plain: JsonObject = JSON.parse(JSON.stringify(document));
+  delete (plain['info'] as { license: JsonObject }).license['identifier'];
+  return { ...objectIn30(plain), openapi: '3.0.3' };
+}
+
+function in30(node: Json): Json {
+  if (Array.isArray(node)) return node.map(in30);
+  return typeof node === 'object' && node !== null ? objectIn30(node) : node;
+}
+
+function objectIn30(node: JsonObject): JsonObject {
+  const { [RULES]: _rules, propertyNames: _names, ...kept } = node;
+  const entries = Object.entries(kept).map(([key, value]): [string, Json] => [
+    key,
+    VALUES.includes(key) ? value : in30(value),
+  ]);
+  return withOldKeywords(Object.fromEntries(entries));
+}
+
+function withOldKeywords(schema: JsonObject): JsonObject {
+  const { type, anyOf, const: constant, exclusiveMinimum } = schema;
+  if (Array.isArray(type)) return { ...schema, type: type[0]!, nullable: true };
+  if (Array.isArray(anyOf)) return nullable(anyOf[0] as JsonObject, schema);
+  if (typeof constant === 'string' || typeof constant === 'number') {
+    const { const: _, ...rest } = schema;
+    return { ...rest, enum: [constant] };
+  }
+  if (typeof exclusiveMinimum === 'number')
+    return { ...schema, minimum: exclusiveMinimum, exclusiveMinimum: true };
+  return schema;
+}
+
+/** A schema or null. An enumeration has null among its values, too. */
+function nullable(schema: JsonObject, { anyOf: _, ...rest }: JsonObject): JsonObject {
+  const values = Array.isArray(schema['enum']) ? { enum: [...schema['enum'], null] } : {};
+  return { ...schema, ...rest, ...values, nullable: true };
+}
