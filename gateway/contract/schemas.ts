@@ -6,8 +6,7 @@
  */
 import { z } from 'zod';
 import { ErrorBody } from '../http/errors.js';
-import { BODIES, type Components, RESPONSES } from '../json/components.js';
-import { described } from './descriptions.js';
+import { BODIES, type Components, RESPONSES, TEXTS } from '../json/components.js';
 import type { JsonSchema } from './openapi.js';
 
 export type Direction = 'input' | 'output';
@@ -35,8 +34,8 @@ export class Schemas {
 
 function componentsOf(registry: Components, io: Direction): Record<string, JsonSchema> {
   const schemas = jsonSchemasOf(registry, io, 'draft-2020-12');
-  const entries = Object.entries(schemas).map(([name, schema]) => [name, described(name, schema)]);
-  return Object.fromEntries(entries);
+  for (const [name, schema] of Object.entries(schemas)) schema.description ??= TEXTS.get(name)!;
+  return schemas;
 }
 
 /** The schemas of a registry by name, in alphabetical order, with references to each other. */
@@ -55,7 +54,7 @@ export function jsonSchemasOf(
   const { schemas } = z.toJSONSchema(registry, { io, uri, target, override });
   for (const schema of Object.values(schemas)) addMapping(schema, schemas);
   const names = Object.keys(schemas).sort();
-  return Object.fromEntries(names.map((name) => [name, withoutHead(schemas[name]!)]));
+  return Object.fromEntries(names.map((name) => [name, hoisted(withoutHead(schemas[name]!))]));
 }
 
 /** Says which value of the property that tells alternatives apart means which of the schemas. */
@@ -86,6 +85,17 @@ export function written(schema: z.ZodType, direction: Direction): JsonSchema {
 /** The document states the dialect once, and a component's key is its name. */
 function withoutHead({ $schema, $id, ...schema }: JsonSchema): JsonSchema {
   return schema;
+}
+
+/** The description of a field that may be null stands at the field, not at its other value. */
+function hoisted(schema: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema), (_, value) => {
+    const [inner, other, more] = value?.anyOf ?? [];
+    const isNullable = other?.type === 'null' && more === undefined;
+    if (!isNullable || value.description !== undefined || !inner.description) return value;
+    const { description, ...rest } = inner;
+    return { ...value, anyOf: [rest, other], description };
+  });
 }
 
 interface Written {

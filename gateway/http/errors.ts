@@ -339,14 +339,17 @@ function isErrorCode(code: string): code is ErrorCode {
 /** The form of all errors. */
 export const ErrorBody = responseSchema(
   'ErrorBody',
+  'An error',
   z.strictObject({
-    error: z.strictObject({
-      code: z.enum(ERROR_CODES),
-      message: z.string().meta({ description: 'For people' }),
-      details: z.record(z.string(), z.unknown()).meta({
-        description:
-          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for unavailable: executed, which is false',
-      }),
-    }),
+    error: z
+      .strictObject({
+        code: z.enum(ERROR_CODES).describe('What went wrong, for programs; the list is closed'),
+        message: z.string().meta({ description: 'For people' }),
+        details: z.record(z.string(), z.unknown()).meta({
+          description:
+            'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for unavailable: executed, which is false',
+        }),
+      })
+      .describe('What went wrong'),
   }),
 );

@@ -8,21 +8,33 @@ export const RESPONSES: Components = z.registry();
 /** Of request bodies. */
 export const BODIES: Components = z.registry();
 
-export function responseSchema<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
-  return named(RESPONSES, name, schema);
+/** What each of them is, by name. */
+export const TEXTS = new Map<string, string>();
+
+export function responseSchema<Schema extends z.ZodType>(
+  name: string,
+  text: string,
+  schema: Schema,
+): Schema {
+  return named(RESPONSES, name, text, schema);
 }
 
-export function bodySchema<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
-  return named(BODIES, name, schema);
+export function bodySchema<Schema extends z.ZodType>(
+  name: string,
+  text: string,
+  schema: Schema,
+): Schema {
+  return named(BODIES, name, text, schema);
 }
 
 function named<Schema extends z.ZodType>(
   components: Components,
   name: string,
+  text: string,
   schema: Schema,
 ): Schema {
-  if (names.has(name)) throw new Error(`two schemas are named ${name}`);
-  names.add(name);
+  if (TEXTS.has(name)) throw new Error(`two schemas are named ${name}`);
+  TEXTS.set(name, text);
   components.add(schema, { id: name });
   known.set(components, [...(known.get(components) ?? []), schema]);
   return schema;
@@ -37,5 +49,3 @@ export function withMore(components: Components, more: Record<string, z.ZodType>
   for (const [id, schema] of Object.entries(more)) all.add(schema, { id });
   return all;
 }
-
-const names = new Set<string>();

@@ -191,7 +191,11 @@ export const own = {
 };
 
 /** The body of a change that needs only its path. */
-export const EmptyBody = bodySchema('EmptyBody', z.strictObject(own));
+export const EmptyBody = bodySchema(
+  'EmptyBody',
+  'A body that needs no fields',
+  z.strictObject(own),
+);
 export const NoQuery = z.strictObject(own);
 
 /** The query of a partner, who names a user in the path or in the body. */

@@ -12,29 +12,60 @@ export const sequence = z
   .int()
   .min(0)
   .meta({ description: 'The journal sequence at which the response is true' });
+export const username = z.string().describe('The name of the user');
+export const asset = z.string().describe('The symbol of the asset, such as BTC');
 export const count = z.int().min(0);
 
-export const userId = z.string().regex(/^u[1-9]\d*$/);
-export const orderId = z.string().regex(/^o[1-9]\d*$/);
+export const userId = z
+  .string()
+  .regex(/^u[1-9]\d*$/)
+  .describe('The id of a user, such as u12');
+export const orderId = z
+  .string()
+  .regex(/^o[1-9]\d*$/)
+  .describe('The id of an order, such as o12');
 export const clientOrderId = z
   .string()
   .nullable()
   .meta({ description: 'The clientOrderId that the order was sent with; null: none' });
-export const tradeId = z.string().regex(/^t[1-9]\d*$/);
-export const depositId = z.string().regex(/^d[1-9]\d*$/);
-export const tokenId = z.string().regex(/^k[1-9]\d*$/);
-export const marketId = z.string().regex(/^[a-z0-9]{2,10}-15m-\d+$/);
+export const tradeId = z
+  .string()
+  .regex(/^t[1-9]\d*$/)
+  .describe('The id of a trade, such as t12');
+export const depositId = z
+  .string()
+  .regex(/^d[1-9]\d*$/)
+  .describe('The id of a vault deposit, such as d12');
+export const tokenId = z
+  .string()
+  .regex(/^k[1-9]\d*$/)
+  .describe('The id of a named token, such as k12');
+export const marketId = z
+  .string()
+  .regex(/^[a-z0-9]{2,10}-15m-\d+$/)
+  .describe('The id of a market, such as btc-15m-1763700300');
 
-export const outcome = z.enum(['UP', 'DOWN']);
-export const side = z.enum(['BUY', 'SELL']);
-export const matchType = z.enum(['transfer', 'mint', 'merge']);
-export const resolution = z.enum(['UP', 'DOWN', 'VOID']);
+export const outcome = z
+  .enum(['UP', 'DOWN'])
+  .describe('UP wins if the end price is at least the start price; otherwise DOWN wins');
+/** The side of what is always on one. */
+export const sideOf = <Name extends 'BUY' | 'SELL'>(name: Name) =>
+  z.literal(name).describe('Whether shares are bought or sold');
+export const side = z.enum(['BUY', 'SELL']).describe('Whether shares are bought or sold');
+export const matchType = z
+  .enum(['transfer', 'mint', 'merge'])
+  .describe(
+    'transfer: shares changed hands; mint: two buyers paid for a new set; merge: two sellers gave one up',
+  );
+export const resolution = z
+  .enum(['UP', 'DOWN', 'VOID'])
+  .describe('The winning outcome; VOID if there was no price to decide by; null until resolved');
 export const nextCursor = z
   .string()
   .nullable()
   .meta({ description: 'The `cursor` of the next page; null on the last page' });
 
-export const currency = z.literal('USD');
+export const currency = z.literal('USD').describe('The currency of all amounts');
 const available = money.meta({ description: 'US dollars that are free to use' });
 const held = money.meta({ description: 'US dollars that resting orders hold' });
 /** The balance of an account, as fields. */

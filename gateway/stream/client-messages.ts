@@ -3,6 +3,7 @@
  * may have an `id`, which its answers repeat.
  */
 import { z } from 'zod';
+import { op } from '../resources/orders/operations.js';
 import { BatchMessage, OrderMessage, requestId } from './orders/order-messages.js';
 
 /** Maximum number of channels in one message. */
@@ -14,7 +15,8 @@ const channels = z
   .array(channel)
   .min(1, 'must name a channel')
   .max(CHANNELS_PER_MESSAGE, `must name at most ${CHANNELS_PER_MESSAGE} channels`)
-  .refine((names) => new Set(names).size === names.length, 'contains a duplicate channel');
+  .refine((names) => new Set(names).size === names.length, 'contains a duplicate channel')
+  .describe('The names of channels');
 
 const messageNumber = z
   .number()
@@ -25,30 +27,35 @@ const messageNumber = z
 export const CLIENT_MESSAGES = {
   auth: z
     .strictObject({
-      op: z.literal('auth'),
+      op: op('auth'),
       id,
-      token: z.string(),
-      cancelOnDisconnect: z.boolean().optional(),
+      token: z.string().describe('The session token, for the header `x-user-token`'),
+      cancelOnDisconnect: z
+        .boolean()
+        .optional()
+        .describe('Whether the orders of the user are cancelled when the connection ends'),
     })
     .describe('Signs the connection in'),
   subscribe: z
-    .strictObject({ op: z.literal('subscribe'), id, channels })
+    .strictObject({ op: op('subscribe'), id, channels })
     .describe('Sends a snapshot of each channel and then its deltas'),
   unsubscribe: z
-    .strictObject({ op: z.literal('unsubscribe'), id, channels })
+    .strictObject({ op: op('unsubscribe'), id, channels })
     .describe('Ends the messages of these channels'),
   resume: z
     .strictObject({
-      op: z.literal('resume'),
+      op: op('resume'),
       id,
-      channel,
-      after: messageNumber.optional(),
+      channel: channel.describe('The name of the channel'),
+      after: messageNumber
+        .optional()
+        .describe('The number of the last message that the client has'),
       afterSequence: messageNumber.optional().meta({
         description: 'Another name of `after`, for the channel `user`',
       }),
     })
     .describe('Subscribes, and sends what was missed instead of a snapshot, if it is available'),
-  ping: z.strictObject({ op: z.literal('ping'), id }).describe('Asks for a `pong`'),
+  ping: z.strictObject({ op: op('ping'), id }).describe('Asks for a `pong`'),
   order: OrderMessage.describe('Executes one operation'),
   batch: BatchMessage.describe('Executes operations in order without interruption'),
 };

@@ -11,6 +11,7 @@ import { z } from 'zod';
 import { ERROR_CODES } from '../http/errors.js';
 import { CANCEL_REASONS } from '../json/cancel-reasons.js';
 import {
+  asset,
   balanceFields,
   clientOrderId,
   count,
@@ -32,20 +33,16 @@ import { Market, Orderbook } from '../resources/markets/schemas.js';
 import { Order } from '../resources/orders/schemas.js';
 import { requestId } from './orders/order-messages.js';
 
-const stamp = { sequence: count, atMs: count };
+const type = <Name extends string>(name: Name) => z.literal(name).describe('What it is');
+const atMs = count.describe('The time of the exchange then, in milliseconds since the epoch');
+const stamp = { sequence: count.describe('The journal sequence at which this is true'), atMs };
 
 const marketChange = z.strictObject({
-  change: z.enum([
-    'opened',
-    'start_price_fixed',
-    'paused',
-    'resumed',
-    'ended',
-    'resolved',
-    'closed',
-  ]),
+  change: z
+    .enum(['opened', 'start_price_fixed', 'paused', 'resumed', 'ended', 'resolved', 'closed'])
+    .describe('What happened to the market'),
   marketId,
-  market: Market.nullable(),
+  market: Market.nullable().describe('The market afterwards; null once it is closed'),
 });
 const trade = z.strictObject({
   tradeId,
@@ -55,38 +52,47 @@ const trade = z.strictObject({
   shares,
   value: money,
   matchType,
-  atMs: count,
+  atMs,
 });
-const trades = z.strictObject({ marketId, trades: z.array(trade) });
-const assetPrice = z.strictObject({
-  asset: z.string(),
-  price: money.nullable(),
-  observedAtMs: count.nullable(),
-});
+const DATA = 'The state of the channel, or its changes';
+const trades = z
+  .strictObject({ marketId, trades: z.array(trade).describe('The trades') })
+  .describe(DATA);
+const assetPrice = z
+  .strictObject({
+    asset,
+    price: money.nullable().describe('US dollars; null before the first price'),
+    observedAtMs: count
+      .nullable()
+      .describe('When the price was observed, in milliseconds since the epoch'),
+  })
+  .describe(DATA);
 
 const order = { orderId, clientOrderId, marketId, side, outcome, price, shares };
 const UserEvent = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('order_rested'), ...order }),
+  z.strictObject({ type: type('order_rested'), ...order }),
   z.strictObject({
-    type: z.literal('order_cancelled'),
+    type: type('order_cancelled'),
     ...order,
-    reason: z.enum(Object.values(CANCEL_REASONS)),
+    reason: z.enum(Object.values(CANCEL_REASONS)).describe('Why it happened'),
   }),
   z.strictObject({
-    type: z.literal('order_amended'),
+    type: type('order_amended'),
     ...order,
     oldPrice: price,
     oldShares: shares,
     originalShares: shares,
-    keptPriority: z.boolean(),
+    keptPriority: z.boolean().describe('Whether the order kept its place in the queue'),
   }),
   z.strictObject({
-    type: z.literal('fill'),
+    type: type('fill'),
     tradeId,
     orderId,
     clientOrderId,
     marketId,
-    role: z.enum(['taker', 'maker']),
+    role: z
+      .enum(['taker', 'maker'])
+      .describe('Whether the order arrived (taker) or rested in the book (maker)'),
     side,
     outcome,
     price,
@@ -96,7 +102,7 @@ const UserEvent = z.discriminatedUnion('type', [
     matchType,
   }),
   z.strictObject({
-    type: z.literal('position_settled'),
+    type: type('position_settled'),
     marketId,
     UP: shares,
     DOWN: shares,
@@ -106,62 +112,91 @@ const UserEvent = z.discriminatedUnion('type', [
     profit: money,
   }),
   z.strictObject({
-    type: z.literal('claimed'),
+    type: type('claimed'),
     marketId,
     shares,
     payout: money,
     refundedFees: money,
-    automatic: z.boolean(),
+    automatic: z.boolean().describe('Whether the exchange paid without a request'),
   }),
   z.strictObject({
-    type: z.literal('deposited'),
+    type: type('deposited'),
     amount: money,
-    source: z.enum(['grant', 'partner']),
+    source: z.enum(['grant', 'partner']).describe('Where it came from'),
   }),
   z.strictObject({
-    type: z.literal('user_frozen'),
+    type: type('user_frozen'),
     frozen: z.boolean().meta({ description: 'Whether an operator has frozen the account' }),
   }),
   z.strictObject({
-    type: z.literal('cancel_after_fired'),
+    type: type('cancel_after_fired'),
     cancelAtMs: count.meta({ description: 'The time for which the cancellation was set' }),
   }),
-  z.strictObject({ type: z.literal('withdrawn'), amount: money }),
-  z.strictObject({ type: z.literal('staked'), depositId, amount: money, earnsFromMs: count }),
-  z.strictObject({ type: z.literal('unstaked'), depositId, amount: money, yield: money }),
-  z.strictObject({ type: z.literal('yield_claimed'), depositId, yield: money }),
-  z.strictObject({ type: z.literal('referral_earned'), marketId, amount: money }),
+  z.strictObject({ type: type('withdrawn'), amount: money }),
   z.strictObject({
-    type: z.literal('points_credited'),
+    type: type('staked'),
+    depositId,
+    amount: money,
+    earnsFromMs: count.describe('When the deposit starts to earn, in milliseconds since the epoch'),
+  }),
+  z.strictObject({ type: type('unstaked'), depositId, amount: money, yield: money }),
+  z.strictObject({ type: type('yield_claimed'), depositId, yield: money }),
+  z.strictObject({ type: type('referral_earned'), marketId, amount: money }),
+  z.strictObject({
+    type: type('points_credited'),
     marketId,
-    points: z.number(),
-    reason: z.enum(['fees', 'referral']),
+    points: z.number().describe('Points, at most 6 decimal places'),
+    reason: z.enum(['fees', 'referral']).describe('Why it happened'),
   }),
 ]);
 
 const account = {
   userId,
-  balance: z.strictObject(balanceFields),
-  positions: z.array(z.strictObject({ marketId, outcomes: Positions.shape.positions })),
+  balance: z.strictObject(balanceFields).describe('The balance afterwards'),
+  positions: z
+    .array(
+      z.strictObject({
+        marketId,
+        outcomes: Positions.shape.positions.describe('The positions in the market; empty: none'),
+      }),
+    )
+    .describe('The positions'),
 };
 
 /** The data of snapshots and deltas, by kind of channel. */
 export const CHANNEL_DATA = {
   markets: {
-    snapshot: z.strictObject({ markets: z.array(Market) }),
-    delta: z.strictObject({ changes: z.array(marketChange) }),
+    snapshot: z.strictObject({ markets: z.array(Market).describe('The markets') }).describe(DATA),
+    delta: z
+      .strictObject({
+        changes: z.array(marketChange).describe('What happened to markets, in order'),
+      })
+      .describe(DATA),
   },
   book: { snapshot: Orderbook, delta: Orderbook },
   trades: { snapshot: trades, delta: trades },
   prices: { snapshot: assetPrice, delta: assetPrice },
   user: {
-    snapshot: z.strictObject({ ...account, orders: z.array(Order) }),
-    delta: z.strictObject({ ...account, events: z.array(UserEvent) }),
+    snapshot: z
+      .strictObject({ ...account, orders: z.array(Order).describe('The orders') })
+      .describe(DATA),
+    delta: z
+      .strictObject({
+        ...account,
+        events: z.array(UserEvent).describe('What happened to the account, in order'),
+      })
+      .describe(DATA),
   },
 } as const;
 
 const id = requestId.optional();
-const channel = { channel: z.string(), channelSequence: count, ...stamp };
+const after = count.describe('The number of the last message that the client has');
+const channelName = (name = z.string()) => name.describe('The name of the channel');
+const channel = {
+  channel: channelName(),
+  channelSequence: count.describe('The number of the message in its channel'),
+  ...stamp,
+};
 const KINDS = Object.keys(CHANNEL_DATA) as (keyof typeof CHANNEL_DATA)[];
 
 /** What a snapshot and a delta of each kind of channel are. */
@@ -176,7 +211,7 @@ const CHANNEL_TEXTS: Record<keyof typeof CHANNEL_DATA, [snapshot: string, delta:
 /** Snapshots and deltas of each kind of channel; a snapshot has the id of the request for it. */
 const CHANNEL_MESSAGES = Object.fromEntries(
   KINDS.flatMap((kind) => {
-    const name = z.string().regex(new RegExp(`^${kind}(:|$)`));
+    const name = channelName(z.string().regex(new RegExp(`^${kind}(:|$)`)));
     const { snapshot, delta } = CHANNEL_DATA[kind];
     const [ofSnapshot, ofDelta] = CHANNEL_TEXTS[kind];
     const common = { ...channel, channel: name };
@@ -184,15 +219,17 @@ const CHANNEL_MESSAGES = Object.fromEntries(
       [
         `${kind}Snapshot`,
         z
-          .strictObject({ type: z.literal('snapshot'), id, ...common, data: snapshot })
+          .strictObject({ type: type('snapshot'), id, ...common, data: snapshot })
           .describe(ofSnapshot),
       ],
       [
         `${kind}Delta`,
         z
           .strictObject({
-            type: z.literal('delta'),
-            previousSequence: count,
+            type: type('delta'),
+            previousSequence: count.describe(
+              'No message of the channel has a number between this one and its own',
+            ),
             ...common,
             data: delta,
           })
@@ -203,43 +240,55 @@ const CHANNEL_MESSAGES = Object.fromEntries(
 );
 
 /** Of receipts. */
-const envelope = { type: z.literal('receipt'), id: requestId, replayed: z.boolean() };
+const envelope = {
+  type: type('receipt'),
+  id: requestId,
+  replayed: z
+    .boolean()
+    .describe('Whether the receipt is that of an earlier request with the same key'),
+};
 
 /** All messages of the server, by name. */
 export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   ...CHANNEL_MESSAGES,
   closed: z
-    .strictObject({ type: z.literal('closed'), ...channel })
+    .strictObject({ type: type('closed'), ...channel })
     .describe('The market is closed, and so is the channel'),
   resumed: z
-    .strictObject({ type: z.literal('resumed'), id, ...channel, after: count })
+    .strictObject({ type: type('resumed'), id, ...channel, after })
     .describe('The messages after `after` follow, then new ones'),
   replayed: z
-    .strictObject({ type: z.literal('replayed'), id, ...channel })
+    .strictObject({ type: type('replayed'), id, ...channel })
     .describe('The messages from the journal have been sent, all up to number `channelSequence`'),
   gap: z
-    .strictObject({ type: z.literal('gap'), id, ...channel, after: count })
+    .strictObject({ type: type('gap'), id, ...channel, after })
     .describe('The messages after `after` are not available; a snapshot follows'),
   unsubscribed: z
-    .strictObject({ type: z.literal('unsubscribed'), id, channels: z.array(z.string()) })
+    .strictObject({
+      type: type('unsubscribed'),
+      id,
+      channels: z.array(z.string()).describe('The names of channels'),
+    })
     .describe('No further messages of these channels follow'),
   authenticated: z
     .strictObject({
-      type: z.literal('authenticated'),
+      type: type('authenticated'),
       id,
       userId,
-      cancelOnDisconnect: z.boolean(),
+      cancelOnDisconnect: z
+        .boolean()
+        .describe('Whether the orders of the user are cancelled when the connection ends'),
     })
     .describe('The connection is signed in'),
   heartbeat: z
     .strictObject({
-      type: z.literal('heartbeat'),
+      type: type('heartbeat'),
       ...stamp,
       channels: z.record(z.string(), count).describe('The number of the last message by channel'),
     })
     .describe('Sent every 10 s'),
   pong: z
-    .strictObject({ type: z.literal('pong'), id, ...stamp })
+    .strictObject({ type: type('pong'), id, ...stamp })
     .describe('Everything up to `sequence` was sent before'),
   orderReceipt: z
     .union(
@@ -251,13 +300,13 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   batchReceipt: z.strictObject({ ...envelope, ...BatchReceipt.shape }).describe('What a batch did'),
   error: z
     .strictObject({
-      type: z.literal('error'),
+      type: type('error'),
       id,
       channel: z
         .string()
         .optional()
         .describe('The channel that the error is about, of a request that names channels'),
-      code: z.enum(ERROR_CODES),
+      code: z.enum(ERROR_CODES).describe('The code'),
       message: z.string().describe('For people'),
       details: z.record(z.string(), z.unknown()).describe('As over HTTP'),
     })

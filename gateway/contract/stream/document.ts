@@ -6,7 +6,6 @@ import { BODIES, RESPONSES, withMore } from '../../json/components.js';
 import { CLIENT_MESSAGES } from '../../stream/client-messages.js';
 import type { StreamLimits } from '../../stream/limits.js';
 import { SERVER_MESSAGES } from '../../stream/server-messages.js';
-import { describedWhereKnown } from '../descriptions.js';
 import type { JsonSchema, Reference } from '../openapi.js';
 import { TITLE } from '../prose.js';
 import { jsonSchemasOf, REFERENCE } from '../schemas.js';
@@ -172,7 +171,7 @@ function schemas(): Record<string, JsonSchema> {
   };
   for (const name of [...NAMES, ...Object.keys(CLIENT_MESSAGES)]) use(schemaName(name));
   const names = [...used].sort();
-  return Object.fromEntries(names.map((name) => [name, describedWhereKnown(name, all[name]!)]));
+  return Object.fromEntries(names.map((name) => [name, all[name]!]));
 }
 
 const REFERENCES = /"#\/components\/schemas\/(\w+)"/g;

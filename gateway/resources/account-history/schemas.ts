@@ -69,11 +69,17 @@ export const LedgerEntry = z.strictObject({
 });
 export const Ledger = responseSchema(
   'Ledger',
-  z.strictObject({ entries: z.array(LedgerEntry), nextCursor, sequence }),
+  'The statement of a user',
+  z.strictObject({
+    entries: z.array(LedgerEntry).describe('The entries, newest first'),
+    nextCursor,
+    sequence,
+  }),
 );
 
 export const OrderRecord = responseSchema(
   'OrderRecord',
+  'An order, open or closed',
   z.strictObject({
     orderId,
     clientOrderId,
@@ -88,7 +94,7 @@ export const OrderRecord = responseSchema(
     }),
     filledShares: shares.meta({ description: 'The shares traded' }),
     restingShares: shares.meta({ description: 'The shares that rest in the book' }),
-    averagePrice: price.nullable(),
+    averagePrice: price.nullable().describe('US dollars per share; null if there are no shares'),
     spent: money.nullable().meta({ description: 'Without the fee; null of a sale' }),
     received: money.nullable().meta({ description: 'null of a buy' }),
     fee: money,
@@ -100,7 +106,9 @@ export const OrderRecord = responseSchema(
     selfTrade: z.enum(['cancel_resting', 'cancel_taker', 'cancel_both']).meta({
       description: 'What happens when it meets an order of the same user',
     }),
-    status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired']),
+    status: z
+      .enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired'])
+      .describe('The state'),
     reason: z
       .enum([...DROPPED, ...Object.values(CANCEL_REASONS)])
       .nullable()
@@ -117,5 +125,6 @@ export const OrderRecord = responseSchema(
 export const ListedOrder = OrderRecord.omit({ sequence: true });
 export const Orders = responseSchema(
   'Orders',
-  z.strictObject({ orders: z.array(ListedOrder), nextCursor, sequence }),
+  'The orders of a user',
+  z.strictObject({ orders: z.array(ListedOrder).describe('The orders'), nextCursor, sequence }),
 );

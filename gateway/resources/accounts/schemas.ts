@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { bodySchema, responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import {
+  asset,
   balanceFields,
   count,
   marketId,
@@ -14,28 +15,32 @@ import {
   shares,
   timeMs,
   userId,
+  username,
 } from '../../json/response-fields.js';
 
 export const ReferralCodeBody = bodySchema(
   'ReferralCodeBody',
-  z.strictObject({ ...request.own, code: request.referralCode }),
+  'A new referral code',
+  z.strictObject({ ...request.own, code: request.referralCode.describe('The code') }),
 );
 
 export const Profile = responseSchema(
   'Profile',
+  'The public part of an account',
   z.strictObject({
     userId,
-    username: z.string(),
+    username,
     createdAtMs: timeMs,
     volume: money.meta({ description: 'US dollars spent on purchases that paid a fee' }),
     realizedProfit: money,
-    trades: count,
-    rank: z.int().min(1).nullable(),
+    trades: count.describe('The number of trades'),
+    rank: z.int().min(1).nullable().describe('The rank, from 1; null if the user is not ranked'),
     sequence,
   }),
 );
 export const Balance = responseSchema(
   'Balance',
+  'The money of a user',
   z.strictObject({ userId, ...balanceFields, sequence }),
 );
 
@@ -50,7 +55,7 @@ export const PositionsQuery = z.strictObject({
 });
 export const Position = z.strictObject({
   marketId,
-  asset: z.string(),
+  asset,
   outcome,
   shares,
   averagePrice: price,
@@ -58,28 +63,35 @@ export const Position = z.strictObject({
   price,
   value: money,
   unrealizedProfit: money,
-  status: positionStatus,
+  status: positionStatus.describe('The state'),
   endsAtMs: timeMs,
 });
 export const Positions = responseSchema(
   'Positions',
-  z.strictObject({ positions: z.array(Position), nextCursor, sequence }),
+  'The positions of a user',
+  z.strictObject({ positions: z.array(Position).describe('The positions'), nextCursor, sequence }),
 );
 
-const referral = { userId, code: z.string(), referredUsers: count };
+const referral = {
+  userId,
+  code: z.string().describe('The code'),
+  referredUsers: count.describe('The number of users who registered with the code'),
+};
 export const OwnReferral = responseSchema(
   'OwnReferral',
+  'The referrals of the signed-in user',
   z.strictObject({
     ...referral,
     earned: money,
     pending: money,
-    referredBy: userId.nullable(),
+    referredBy: userId.nullable().describe('The user who referred this one; null: nobody'),
     sequence,
   }),
 );
 const { earned, pending, referredBy } = OwnReferral.shape;
 export const Referral = responseSchema(
   'Referral',
+  'The referrals of a user',
   z.strictObject({
     ...referral,
     earned: earned.optional().meta({ description: 'US dollars; only of your own' }),

@@ -20,13 +20,14 @@ import { OperationReader } from '../orders/reader.js';
 /** One operation. The stream takes single ones, too. */
 export const Operation = bodySchema(
   'BatchOperation',
+  'An operation of a batch',
   z.discriminatedUnion('op', [
-    operationSchema('buy'),
-    operationSchema('sell'),
-    operationSchema('cancel'),
-    operationSchema('amend'),
-    operationSchema('cancelAll'),
-    operationSchema('claim'),
+    operationSchema('buy', 'A buy'),
+    operationSchema('sell', 'A sale of shares'),
+    operationSchema('cancel', 'The cancellation of an order'),
+    operationSchema('amend', 'New terms of an order'),
+    operationSchema('cancelAll', 'The cancellation of all orders'),
+    operationSchema('claim', 'A claim of winnings'),
   ]),
 );
 export type Operation = z.output<typeof Operation>;
@@ -35,9 +36,14 @@ const COUNT = `must hold 1 to ${MAX_BATCH_OPERATIONS} operations`;
 
 export const BatchBody = bodySchema(
   'BatchBody',
+  'Operations to execute in order',
   z.strictObject({
     ...own,
-    operations: z.array(Operation).min(1, COUNT).max(MAX_BATCH_OPERATIONS, COUNT),
+    operations: z
+      .array(Operation)
+      .min(1, COUNT)
+      .max(MAX_BATCH_OPERATIONS, COUNT)
+      .describe('The operations, executed in this order'),
     atomic: z
       .boolean()
       .optional()

@@ -25,30 +25,33 @@ export const OPERATION_RECEIPTS = {
 /** A receipt or an error in a batch, whose `type` says which it is. */
 function resultOf<Type extends string, Shape extends z.ZodRawShape>(
   type: Type,
+  text: string,
   { shape }: z.ZodObject<Shape>,
 ) {
   const name = `${type[0]!.toUpperCase()}${type.slice(1)}Result`;
   const named = z
     .literal(type)
     .meta({ description: 'The `op` of the operation; `error` if it was refused' });
-  return responseSchema(name, z.strictObject({ type: named, ...shape }));
+  return responseSchema(name, text, z.strictObject({ type: named, ...shape }));
 }
 
 export const BatchResult = responseSchema(
   'BatchResult',
+  'The receipt or the error of an operation of a batch',
   z.discriminatedUnion('type', [
-    resultOf('buy', BuyReceipt),
-    resultOf('sell', SellReceipt),
-    resultOf('cancel', CancelReceipt),
-    resultOf('amend', AmendReceipt),
-    resultOf('cancelAll', CancelOrdersReceipt),
-    resultOf('claim', ClaimReceipt),
-    resultOf('error', ErrorBody),
+    resultOf('buy', 'What a buy did', BuyReceipt),
+    resultOf('sell', 'What a sale did', SellReceipt),
+    resultOf('cancel', 'A cancelled order', CancelReceipt),
+    resultOf('amend', 'What an amendment did', AmendReceipt),
+    resultOf('cancelAll', 'What cancelling all orders did', CancelOrdersReceipt),
+    resultOf('claim', 'Claimed winnings', ClaimReceipt),
+    resultOf('error', 'Why an operation was refused', ErrorBody),
   ]),
 );
 
 export const BatchReceipt = responseSchema(
   'BatchReceipt',
+  'What a batch did',
   z.strictObject({
     results: z
       .array(BatchResult)

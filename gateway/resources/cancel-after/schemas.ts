@@ -9,6 +9,7 @@ const RANGE = `must be 0, or from ${MIN_CANCEL_AFTER_MS} to ${MAX_CANCEL_AFTER_M
 
 export const CancelAfterBody = bodySchema(
   'CancelAfterBody',
+  'A time after which resting orders are cancelled',
   z.strictObject({
     ...request.own,
     timeoutMs: z
@@ -24,6 +25,7 @@ export const CancelAfterBody = bodySchema(
 
 export const CancelAfter = responseSchema(
   'CancelAfter',
+  'When the resting orders of a user are cancelled',
   z.strictObject({
     cancelAtMs: timeMs
       .nullable()

@@ -17,6 +17,7 @@ import {
   timeMs,
   tradeId,
   userId,
+  username,
 } from '../../json/response-fields.js';
 import { asset, MarketWithHistory } from '../markets/schemas.js';
 
@@ -56,7 +57,12 @@ export const LeaderboardQuery = z.strictObject({
 
 export const PastMarkets = responseSchema(
   'PastMarkets',
-  z.strictObject({ markets: z.array(MarketWithHistory), nextCursor, sequence }),
+  'Markets that have ended',
+  z.strictObject({
+    markets: z.array(MarketWithHistory).describe('The markets'),
+    nextCursor,
+    sequence,
+  }),
 );
 
 export const UserTrade = z.strictObject({
@@ -69,12 +75,15 @@ export const UserTrade = z.strictObject({
   shares,
   value: money,
   fee: money,
-  role: z.enum(['taker', 'maker']),
+  role: z
+    .enum(['taker', 'maker'])
+    .describe('Whether the order arrived (taker) or rested in the book (maker)'),
   atMs: timeMs,
 });
 export const UserTrades = responseSchema(
   'UserTrades',
-  z.strictObject({ trades: z.array(UserTrade), nextCursor, sequence }),
+  'The trades of a user',
+  z.strictObject({ trades: z.array(UserTrade).describe('The trades'), nextCursor, sequence }),
 );
 
 /** Outcome, side and price are the taker's. */
@@ -90,38 +99,41 @@ export const MarketTrade = z.strictObject({
 });
 export const MarketTrades = responseSchema(
   'MarketTrades',
-  z.strictObject({ trades: z.array(MarketTrade), nextCursor, sequence }),
+  'The public trades of a market',
+  z.strictObject({ trades: z.array(MarketTrade).describe('The trades'), nextCursor, sequence }),
 );
 
 export const PointsCredit = z.strictObject({
   atMs: timeMs,
-  points: decimal.min(0),
-  reason: z.enum(['fees', 'referral']),
+  points: decimal.min(0).describe('Points, at most 6 decimal places'),
+  reason: z.enum(['fees', 'referral']).describe('What the points were credited for'),
   marketId,
 });
 export const Points = responseSchema(
   'Points',
+  'The points of a user',
   z.strictObject({
     userId,
     balance: decimal.min(0).meta({ description: 'Points, at most 6 decimal places' }),
-    history: z.array(PointsCredit),
+    history: z.array(PointsCredit).describe('The credits, newest first'),
     nextCursor,
     sequence,
   }),
 );
 
 export const LeaderboardEntry = z.strictObject({
-  rank: z.int().min(1),
+  rank: z.int().min(1).describe('The rank, from 1; null if the user is not ranked'),
   userId,
-  username: z.string(),
-  value: decimal,
+  username,
+  value: decimal.describe('US dollars, or points'),
 });
 export const Leaderboard = responseSchema(
   'Leaderboard',
+  'Ranked users',
   z.strictObject({
-    metric: z.enum(['profit', 'volume', 'points']),
-    period: z.enum(['all', 'day', 'week']),
-    entries: z.array(LeaderboardEntry),
+    metric: z.enum(['profit', 'volume', 'points']).describe('What the users are ranked by'),
+    period: z.enum(['all', 'day', 'week']).describe('The time that counts'),
+    entries: z.array(LeaderboardEntry).describe('The entries, the highest value first'),
     nextCursor,
     atMs: timeMs,
     sequence,

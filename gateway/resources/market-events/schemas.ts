@@ -24,6 +24,7 @@ const at = {
 
 export const BookEvent = responseSchema(
   'BookEvent',
+  'A change of a level of a book',
   z.strictObject({
     ...at,
     type: z.literal('book').meta({ description: 'A level of the order book of UP changed' }),
@@ -35,6 +36,7 @@ export const BookEvent = responseSchema(
 
 export const TradeEvent = responseSchema(
   'TradeEvent',
+  'A trade of a market',
   z.strictObject({
     ...at,
     type: z.literal('trade').meta({
@@ -52,6 +54,7 @@ export const TradeEvent = responseSchema(
 
 export const PriceEvent = responseSchema(
   'PriceEvent',
+  'A price of the asset of a market',
   z.strictObject({
     ...at,
     type: z.literal('price').meta({ description: 'A price of the asset arrived' }),
@@ -62,9 +65,12 @@ export const PriceEvent = responseSchema(
 
 export const MarketEvents = responseSchema(
   'MarketEvents',
+  'The events of a market',
   z.strictObject({
     marketId,
-    events: z.array(z.discriminatedUnion('type', [BookEvent, TradeEvent, PriceEvent])),
+    events: z
+      .array(z.discriminatedUnion('type', [BookEvent, TradeEvent, PriceEvent]))
+      .describe('The events, oldest first'),
     nextCursor,
     sequence,
   }),
@@ -77,6 +83,7 @@ const tick = z.strictObject({
 
 export const MarketTicks = responseSchema(
   'MarketTicks',
+  'The prices that settle a market',
   z.strictObject({
     marketId,
     startPrice: money.meta({ description: 'US dollars: the average of `start`' }),
@@ -109,6 +116,7 @@ export const DigestQuery = z.strictObject({
 
 export const Digest = responseSchema(
   'Digest',
+  'A batch of the journal',
   z.strictObject({
     sequence: sequence.meta({ description: 'The sequence that was asked for' }),
     digest: z

@@ -4,6 +4,7 @@ import { Side } from '../../../engine/interface/domain.js';
 import { responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import {
+  asset as assetSymbol,
   decimal,
   marketId,
   money,
@@ -13,6 +14,7 @@ import {
   resolution,
   sequence,
   shares,
+  sideOf,
   timeMs,
 } from '../../json/response-fields.js';
 import { MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, TEXTS } from '../orders/fields.js';
@@ -91,11 +93,11 @@ export function missingOfQuote(
 }
 
 const marketFields = {
-  id: marketId,
-  type: z.literal('15m'),
-  asset: z.string(),
-  title: z.string(),
-  status: z.enum(['active', 'ended', 'resolved']),
+  id: marketId.describe('The id'),
+  type: z.literal('15m').describe('The length of the window'),
+  asset: assetSymbol,
+  title: z.string().describe('The market in words'),
+  status: z.enum(['active', 'ended', 'resolved']).describe('The state'),
   paused: z.boolean().meta({
     description:
       'Whether the market is active and, by decision of an operator, takes no new orders',
@@ -125,19 +127,26 @@ const marketFields = {
   feeRate: decimal
     .nullable()
     .meta({ description: 'The fee on what a buy spends; null: the market is not active' }),
-  tickSize: z.literal(0.001),
-  lotSize: z.literal(0.001),
+  tickSize: z.literal(0.001).describe('US dollars; prices are multiples of it'),
+  lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),
 };
-export const Market = responseSchema('Market', z.strictObject({ ...marketFields, sequence }));
+export const Market = responseSchema(
+  'Market',
+  'A market',
+  z.strictObject({ ...marketFields, sequence }),
+);
 /** Prices of the outcomes and of the asset, every 5 s and at both ends of the market's window. */
 const PricePoint = z.strictObject({
   atMs: timeMs,
   UP: price,
   DOWN: price,
-  assetPrice: money.nullable(),
+  assetPrice: money
+    .nullable()
+    .describe('US dollars: the price of the asset; null before the first one'),
 });
 export const MarketWithHistory = responseSchema(
   'MarketWithHistory',
+  'A market that has ended, with its price history',
   z.strictObject({
     ...marketFields,
     priceHistory: z
@@ -149,6 +158,7 @@ export const MarketWithHistory = responseSchema(
 );
 export const MarketDetail = responseSchema(
   'MarketDetail',
+  'A market with its price history',
   z.strictObject({
     ...marketFields,
     priceHistory: z.array(PricePoint).nullable().meta({
@@ -159,19 +169,29 @@ export const MarketDetail = responseSchema(
 );
 export const Markets = responseSchema(
   'Markets',
-  z.strictObject({ markets: z.array(Market), nextCursor, sequence }),
+  'Markets',
+  z.strictObject({ markets: z.array(Market).describe('The markets'), nextCursor, sequence }),
 );
 export const ActiveMarkets = responseSchema(
   'ActiveMarkets',
-  z.strictObject({ markets: z.array(Market), serverTimeMs: timeMs, sequence }),
+  'The active markets',
+  z.strictObject({
+    markets: z.array(Market).describe('The markets'),
+    serverTimeMs: timeMs,
+    sequence,
+  }),
 );
 
 const level = z.strictObject({ price, shares });
 const bookSide = z
-  .strictObject({ bids: z.array(level), asks: z.array(level) })
+  .strictObject({
+    bids: z.array(level).describe('Price levels of buyers, the highest price first'),
+    asks: z.array(level).describe('Price levels of sellers, the lowest price first'),
+  })
   .meta({ description: 'Best prices first' });
 export const Orderbook = responseSchema(
   'Orderbook',
+  'The order book of a market, as each outcome sees it',
   z.strictObject({ marketId, sequence, UP: bookSide, DOWN: bookSide }),
 );
 
@@ -182,8 +202,10 @@ const quoted = {
     description:
       'Shares that the order would fill at once, as in `shares`; 0: an order that does not rest would be refused with `insufficient_liquidity`',
   }),
-  averagePrice: price.nullable(),
-  worstPrice: price.nullable(),
+  averagePrice: price.nullable().describe('US dollars per share; null if there are no shares'),
+  worstPrice: price
+    .nullable()
+    .describe('US dollars per share of the last trade; null if there is none'),
 };
 const charged = {
   fee: money.meta({ description: 'US dollars, as the order would be charged' }),
@@ -192,10 +214,16 @@ const charged = {
 };
 export const BuyQuote = responseSchema(
   'BuyQuote',
-  z.strictObject({ marketId, side: z.literal('BUY'), ...quoted, spent: money, ...charged }),
+  'What a buy would do now',
+  z.strictObject({ marketId, side: sideOf('BUY'), ...quoted, spent: money, ...charged }),
 );
 export const SellQuote = responseSchema(
   'SellQuote',
-  z.strictObject({ marketId, side: z.literal('SELL'), ...quoted, received: money, ...charged }),
+  'What a sale would do now',
+  z.strictObject({ marketId, side: sideOf('SELL'), ...quoted, received: money, ...charged }),
 );
-export const Quote = responseSchema('Quote', z.discriminatedUnion('side', [BuyQuote, SellQuote]));
+export const Quote = responseSchema(
+  'Quote',
+  'What an order would do now',
+  z.discriminatedUnion('side', [BuyQuote, SellQuote]),
+);

@@ -296,26 +296,30 @@ function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []
 }
 
 /** The schema of a body that is one operation; its market, and the name of its order, is not. */
-function bodyOf(name: string, operation: Operation, meta = operation.meta) {
+function bodyOf(name: string, text: string, operation: Operation, meta = operation.meta) {
   const shape = { ...own, ...shapeOf(operation, hasOrder(operation) ? Object.keys(names) : []) };
-  return bodySchema(name, z.strictObject(shape).meta(meta));
+  return bodySchema(name, text, z.strictObject(shape).meta(meta));
 }
-export const BuyBody = bodyOf('BuyBody', buy);
-export const SellBody = bodyOf('SellBody', sell);
-export const AmendBody = bodyOf('AmendBody', amend, {
+export const BuyBody = bodyOf('BuyBody', 'A purchase of shares', buy);
+export const SellBody = bodyOf('SellBody', 'A sale of shares', sell);
+export const AmendBody = bodyOf('AmendBody', 'The new terms of an order', amend, {
   description: TERMS,
   [RULES]: [ANY_TERM],
 });
 
+/** The name of an operation or of a request. */
+export const op = <Name extends string>(name: Name) =>
+  z.literal(name).describe('What the operation does');
+
 /** The schema of an operation in a batch. */
-export function operationSchema(name: OperationName) {
+export function operationSchema(name: OperationName, text: string) {
   const { schema } = field.marketId;
   const place =
     name === 'cancelAll' ? { ...own, marketId: schema.optional() } : { marketId: schema, ...own };
   const operation = OPERATIONS[name];
-  const shape = { op: z.literal(name), ...place, ...shapeOf(operation) };
+  const shape = { op: op(name), ...place, ...shapeOf(operation) };
   const title = `${name[0]!.toUpperCase()}${name.slice(1)}Operation`;
-  return bodySchema(title, z.strictObject(shape).meta(operation.meta));
+  return bodySchema(title, text, z.strictObject(shape).meta(operation.meta));
 }
 
 /** An operation as its schema has taken it. */

@@ -15,6 +15,7 @@ import {
   sequence,
   shares,
   side,
+  sideOf,
   timeMs,
   tradeId,
   userId,
@@ -49,21 +50,27 @@ const settled = {
   total: money.meta({ description: 'US dollars: spent plus fee, or received' }),
   unspent: money.meta({ description: 'US dollars of the amount that were neither spent nor held' }),
   restingShares: shares.meta({ description: 'Shares left in the book' }),
-  fills: z.array(z.strictObject({ tradeId, price, shares })),
+  fills: z
+    .array(z.strictObject({ tradeId, price, shares }))
+    .describe('The trades of the order, in order'),
   balance,
-  position: z.strictObject({ UP: shares, DOWN: shares }),
+  position: z
+    .strictObject({ UP: shares, DOWN: shares })
+    .describe('Your shares of each outcome in this market afterwards'),
   sequence,
   atMs: timeMs,
 };
 export const BuyReceipt = responseSchema(
   'BuyReceipt',
-  z.strictObject({ ...namedPlace, side: z.literal('BUY'), ...traded, spent: money, ...settled }),
+  'What a buy did',
+  z.strictObject({ ...namedPlace, side: sideOf('BUY'), ...traded, spent: money, ...settled }),
 );
 export const SellReceipt = responseSchema(
   'SellReceipt',
+  'What a sale did',
   z.strictObject({
     ...namedPlace,
-    side: z.literal('SELL'),
+    side: sideOf('SELL'),
     ...traded,
     received: money,
     ...settled,
@@ -81,6 +88,7 @@ const amended = {
 };
 export const AmendReceipt = responseSchema(
   'AmendReceipt',
+  'What an amendment did',
   z.strictObject({
     ...amended,
     side,
@@ -92,9 +100,10 @@ export const AmendReceipt = responseSchema(
 );
 export const CancelReceipt = responseSchema(
   'CancelReceipt',
+  'A cancelled order',
   z.strictObject({
     ...place,
-    status: z.literal('cancelled'),
+    status: z.literal('cancelled').describe('The state'),
     cancelledShares: shares,
     balance,
     sequence,
@@ -106,17 +115,19 @@ const cancelledAll = {
   cancelled: z
     .array(orderId)
     .meta({ description: 'The ids of the orders, in the order of resting' }),
-  cancelledOrders: count,
+  cancelledOrders: count.describe('The number of orders that were cancelled'),
   balance,
   sequence,
   atMs: timeMs,
 };
 export const CancelAllReceipt = responseSchema(
   'CancelAllReceipt',
+  'What cancelling all orders did',
   z.strictObject({ marketId, ...cancelledAll }),
 );
 export const CancelOrdersReceipt = responseSchema(
   'CancelOrdersReceipt',
+  'What cancelling all orders did',
   z.strictObject({
     marketId: marketId.nullable().meta({ description: 'The market; null: all markets' }),
     ...cancelledAll,
@@ -124,6 +135,7 @@ export const CancelOrdersReceipt = responseSchema(
 );
 export const ClaimReceipt = responseSchema(
   'ClaimReceipt',
+  'Claimed winnings',
   z.strictObject({
     marketId,
     resolution,

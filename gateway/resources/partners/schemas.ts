@@ -4,10 +4,19 @@ import { MAX_TRANSFER_MICROS } from '../../../engine/interface/limits.js';
 import { MICRO_SCALE } from '../../../engine/interface/notation.js';
 import { bodySchema, responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
-import { balance, currency, money, sequence, timeMs, userId } from '../../json/response-fields.js';
+import {
+  balance,
+  currency,
+  money,
+  sequence,
+  timeMs,
+  userId,
+  username,
+} from '../../json/response-fields.js';
 
 export const TransferBody = bodySchema(
   'TransferBody',
+  'A transfer of a partner',
   z.strictObject({
     userId: request.userId,
     amount: request
@@ -19,9 +28,10 @@ export const TransferBody = bodySchema(
 
 export const TransferReceipt = responseSchema(
   'TransferReceipt',
+  'An executed transfer',
   z.strictObject({
-    partner: z.string(),
-    reference: z.string(),
+    partner: z.string().describe('The name of the partner'),
+    reference: z.string().describe('The reference of the transfer'),
     userId,
     amount: money,
     balance: balance.nullable().meta({
@@ -39,9 +49,10 @@ const ownUsersMoney = money
 
 export const PartnerUser = responseSchema(
   'PartnerUser',
+  'A user as partners see it',
   z.strictObject({
     userId,
-    username: z.string(),
+    username,
     createdAtMs: timeMs,
     currency,
     available: ownUsersMoney,

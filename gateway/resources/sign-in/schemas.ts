@@ -4,46 +4,59 @@ import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { ALLOWED_ADDRESSES_MAX, isAddressRule } from '../../auth/allowed-addresses.js';
 import { bodySchema, responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
-import { sequence, timeMs, tokenId, userId } from '../../json/response-fields.js';
+import { sequence, timeMs, tokenId, userId, username } from '../../json/response-fields.js';
 
 /** The longest IPv6 address, with an IPv4 part, and a length. */
 const ADDRESS_LENGTH_MAX = 49;
 
 export const RegisterBody = bodySchema(
   'RegisterBody',
+  'A new account',
   z.strictObject({
     username: request.username,
-    password: request.password,
-    referralCode: request.referralCode.optional(),
+    password: request.password.describe('The password'),
+    referralCode: request.referralCode
+      .optional()
+      .describe('A code that identifies the user who referred another'),
   }),
 );
 export const LoginBody = bodySchema(
   'LoginBody',
-  z.strictObject({ username: z.string(), password: request.triedPassword }),
+  'The credentials of a user',
+  z.strictObject({ username, password: request.triedPassword.describe('The password') }),
 );
 export const PasswordBody = bodySchema(
   'PasswordBody',
+  'A change of password',
   z.strictObject({
     ...request.own,
-    currentPassword: request.triedPassword,
-    newPassword: request.password,
+    currentPassword: request.triedPassword.describe('The password until now'),
+    newPassword: request.password.describe('The password from now on; all tokens end'),
   }),
 );
 
+const token = z.string().describe('The session token, for the header `x-user-token`');
+
 export const SignedIn = responseSchema(
   'SignedIn',
+  'A signed-in user and the token',
   z.strictObject({
     userId,
-    username: z.string(),
-    token: z.string(),
-    referralCode: z.string(),
+    username,
+    token,
+    referralCode: z.string().describe('A code that identifies the user who referred another'),
     sequence,
   }),
 );
-export const NewToken = responseSchema('NewToken', z.strictObject({ token: z.string(), sequence }));
+export const NewToken = responseSchema(
+  'NewToken',
+  'A token that replaces older ones',
+  z.strictObject({ token, sequence }),
+);
 export const SessionOwner = responseSchema(
   'SessionOwner',
-  z.strictObject({ userId, username: z.string(), sequence }),
+  'Who is signed in',
+  z.strictObject({ userId, username, sequence }),
 );
 
 const scope = z.enum(['read', 'trade']).meta({
@@ -62,6 +75,7 @@ const allowedAddress = z
 
 export const TokenBody = bodySchema(
   'TokenBody',
+  'A token for a program',
   z.strictObject({
     ...request.own,
     name: tokenName,
@@ -86,7 +100,7 @@ export const TokenBody = bodySchema(
 
 const tokenFields = {
   tokenId,
-  name: z.string(),
+  name: z.string().describe('The name'),
   scope,
 };
 const tokenTimes = {
@@ -101,6 +115,7 @@ const tokenAddresses = {
 };
 export const CreatedToken = responseSchema(
   'CreatedToken',
+  'A new named token',
   z.strictObject({
     ...tokenFields,
     token: z.string().meta({ description: 'The token; shown only in this answer' }),
@@ -111,17 +126,20 @@ export const CreatedToken = responseSchema(
 );
 export const Tokens = responseSchema(
   'Tokens',
+  'The named tokens of a user',
   z.strictObject({
-    tokens: z.array(
-      z.strictObject({
-        ...tokenFields,
-        ...tokenTimes,
-        lastUsedAtMs: timeMs.nullable().meta({
-          description: 'When the token was last used since the exchange started; null: not since',
+    tokens: z
+      .array(
+        z.strictObject({
+          ...tokenFields,
+          ...tokenTimes,
+          lastUsedAtMs: timeMs.nullable().meta({
+            description: 'When the token was last used since the exchange started; null: not since',
+          }),
+          ...tokenAddresses,
         }),
-        ...tokenAddresses,
-      }),
-    ),
+      )
+      .describe('The tokens'),
     sequence,
   }),
 );

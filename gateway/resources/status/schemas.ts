@@ -1,14 +1,27 @@
 /** The response bodies of the routes of operators, and of the time and the limits. */
 import { z } from 'zod';
 import { responseSchema } from '../../json/components.js';
-import { count, decimal, money, sequence, shares, timeMs } from '../../json/response-fields.js';
+import {
+  asset,
+  count,
+  decimal,
+  money,
+  sequence,
+  shares,
+  timeMs,
+} from '../../json/response-fields.js';
 
-export const Health = responseSchema('Health', z.strictObject({ status: z.literal('ok') }));
+export const Health = responseSchema(
+  'Health',
+  'The process is alive',
+  z.strictObject({ status: z.literal('ok').describe('The state') }),
+);
 
 export const Ready = responseSchema(
   'Ready',
+  'The exchange accepts traffic',
   z.strictObject({
-    status: z.literal('ready'),
+    status: z.literal('ready').describe('The state'),
     warning: z
       .string()
       .optional()
@@ -20,11 +33,15 @@ export const Ready = responseSchema(
 
 export const Status = responseSchema(
   'Status',
+  'The progress of the exchange',
   z.strictObject({
-    version: z.string(),
+    version: z.string().describe('The version of the program'),
     sequence,
     durableSequence: sequence,
-    digest: z.string().regex(/^[0-9a-f]{16}$/),
+    digest: z
+      .string()
+      .regex(/^[0-9a-f]{16}$/)
+      .describe('A number over all results and events so far, as 16 hex digits'),
     journal: z.enum(['local', 'replicated', 'unreplicated']).meta({
       description:
         'Where commands are when they are acknowledged: on the disk of this machine, on two machines, or on a ' +
@@ -44,9 +61,11 @@ export const Status = responseSchema(
     prices: z
       .array(
         z.strictObject({
-          asset: z.string(),
+          asset,
           price: money.nullable().meta({ description: 'The price that counts; null: none yet' }),
-          observedAtMs: timeMs.nullable(),
+          observedAtMs: timeMs
+            .nullable()
+            .describe('When the price was observed, in milliseconds since the epoch'),
           held: z
             .strictObject({
               price: money,
@@ -60,7 +79,7 @@ export const Status = responseSchema(
           sources: z
             .array(
               z.strictObject({
-                source: z.string(),
+                source: z.string().describe('Where it came from'),
                 price: money,
                 observedAtMs: timeMs,
                 isFresh: z.boolean().meta({ description: 'Whether it counts for the median' }),
@@ -78,11 +97,13 @@ export const Status = responseSchema(
 
 export const MetricsText = responseSchema(
   'MetricsText',
-  z.string().meta({ description: 'The Prometheus text format, version 0.0.4' }),
+  'The Prometheus text format, version 0.0.4',
+  z.string(),
 );
 
 export const Time = responseSchema(
   'Time',
+  'The time of the exchange',
   z.strictObject({
     nowMs: timeMs.meta({
       description: 'The time of the exchange, in milliseconds since the epoch',
@@ -107,6 +128,7 @@ const rates = (description: string) =>
 
 export const Limits = responseSchema(
   'Limits',
+  'What clients must keep to',
   z.strictObject({
     ruleSet: count.meta({ description: 'The set of rules in force' }),
     feeRate: decimal.meta({ description: 'The part of what a buy spends that is charged on top' }),

@@ -19,6 +19,7 @@ import {
 
 export const StakeBody = bodySchema(
   'StakeBody',
+  'Money to stake',
   z.strictObject({
     ...request.own,
     amount: request
@@ -27,27 +28,32 @@ export const StakeBody = bodySchema(
   }),
 );
 
-const vaultId = z.literal('flex');
+const vaultId = z.literal('flex').describe('The id of the vault');
 
 export const Vaults = responseSchema(
   'Vaults',
+  'The vaults',
   z.strictObject({
-    vaults: z.array(
-      z.strictObject({
-        id: vaultId,
-        name: z.string(),
-        currency,
-        staked: money,
-        deposits: count,
-        feeShare: decimal,
-        yieldPaid: money,
-        apr: decimal.min(0).nullable().meta({
-          description:
-            'Yield of the last 24 hours, times 365, per dollar that is staked now: 0.05 is 5% a year; null when nothing is staked',
+    vaults: z
+      .array(
+        z.strictObject({
+          id: vaultId.describe('The id'),
+          name: z.string().describe('The name'),
+          currency,
+          staked: money,
+          deposits: count.describe('The number of deposits'),
+          feeShare: decimal.describe(
+            'The part of the fees of markets that goes to the vault; a market pays a stake 1/1,000 of it at most',
+          ),
+          yieldPaid: money,
+          apr: decimal.min(0).nullable().meta({
+            description:
+              'Yield of the last 24 hours, times 365, per dollar that is staked now: 0.05 is 5% a year; null when nothing is staked',
+          }),
+          minimumStake: money,
         }),
-        minimumStake: money,
-      }),
-    ),
+      )
+      .describe('The vaults'),
     sequence,
   }),
 );
@@ -59,7 +65,7 @@ const deposit = {
   amount: money,
   accruedYield: money,
   claimedYield: money,
-  status: z.enum(['active', 'closed']),
+  status: z.enum(['active', 'closed']).describe('The state'),
   stakedAtMs: timeMs,
   earnsFromMs: timeMs,
 };
@@ -69,17 +75,25 @@ const change = { balance, sequence, atMs: timeMs };
 
 export const Deposits = responseSchema(
   'Deposits',
-  z.strictObject({ deposits: z.array(Deposit), nextCursor, sequence }),
+  'Vault deposits of a user',
+  z.strictObject({
+    deposits: z.array(Deposit).describe('The vault deposits'),
+    nextCursor,
+    sequence,
+  }),
 );
 export const StakeReceipt = responseSchema(
   'StakeReceipt',
+  'A new vault deposit',
   z.strictObject({ ...deposit, ...change }),
 );
 export const UnstakeReceipt = responseSchema(
   'UnstakeReceipt',
+  'A closed vault deposit',
   z.strictObject({ ...deposit, returned: money, yieldPaid: money, ...change }),
 );
 export const ClaimYieldReceipt = responseSchema(
   'ClaimYieldReceipt',
+  'A deposit whose yield was claimed',
   z.strictObject({ ...deposit, claimed: money, ...change }),
 );

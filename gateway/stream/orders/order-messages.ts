@@ -17,6 +17,7 @@ import {
   operationNamesAnother,
   readOperations,
 } from '../../resources/batch/requests.js';
+import { op } from '../../resources/orders/operations.js';
 import { OperationReader } from '../../resources/orders/reader.js';
 
 /** A request of the stream that is ready to be executed. */
@@ -53,7 +54,7 @@ const { operations, atomic } = BatchBody.shape;
 
 /** One operation. Its receipt is that of the operation's own route. */
 export const OrderMessage = z.strictObject({
-  op: z.literal('order'),
+  op: op('order'),
   id: requestId,
   operation: Operation,
   idempotencyKey,
@@ -61,7 +62,7 @@ export const OrderMessage = z.strictObject({
 });
 /** The operations of POST /batch. */
 export const BatchMessage = z.strictObject({
-  op: z.literal('batch'),
+  op: op('batch'),
   id: requestId,
   operations,
   atomic,
