@@ -1,6 +1,6 @@
 /**
- * A short form of the trial `cluster-kill`: the primary is paused, comes back, and believes that it
- * leads (takeover.test.ts pauses a leader). And the judge, which must see what would be wrong.
+ * A short form of the trial `cluster-kill`: the primary, and then the exchange that leads, is
+ * paused, comes back, and believes that it leads. And the judge, which must see what would be wrong.
  */
 import { describe, expect, test } from 'vitest';
 import { SEED } from '../support/extent.js';
@@ -8,8 +8,8 @@ import { type Execution, Executions, judge, NO_PROBLEM } from '../support/load/j
 import { type Acknowledgement, keyName } from '../support/load/load.js';
 import { killRounds } from '../trials/cluster-kill/run.js';
 
-test('a primary is paused under load: nothing is lost, doubled or led twice', async () => {
-  const faults = ['primary paused'];
+test('who leads is paused under load: nothing is lost, doubled or led twice', async () => {
+  const faults = ['primary paused', 'leader paused'];
   const { judgement, rounds, counts } = await killRounds({ faults, seed: SEED, report: () => {} });
   expect(judgement).toEqual(NO_PROBLEM);
   expect(rounds.map(({ fault }) => fault)).toEqual(faults);

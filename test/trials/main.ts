@@ -45,14 +45,8 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   takeover: longer('end-to-end/bad-days/takeover'),
   'power-cut': own('power-cut'),
   'failing-disk': own('failing-disk'),
-  'fault-table': own('fault-table'),
-  'folder-damage': {
-    files: [
-      'test/persistence/damage.test.ts',
-      'test/persistence/journal/journal-damage.test.ts',
-      'test/persistence/history/history.test.ts',
-    ],
-  },
+  'fault-table': longer('persistence/fault-table'),
+  history: longer('persistence/history/history'),
   'long-journal': own('long-journal'),
   'real-day': own('real-day'),
   house: own('house'),

@@ -5,6 +5,7 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import { assetOfMarket, MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { checkHistory } from '../../../persistence/history/check.js';
@@ -39,6 +40,7 @@ import {
   openDatabase,
   query,
 } from '../../../persistence/storage/sqlite.js';
+import { extent, SEED } from '../../support/extent.js';
 import {
   journalOf,
   jsonOf,
@@ -378,6 +380,22 @@ describe('a full disk', () => {
 });
 
 describe('damage', () => {
+  it('a bit anywhere in the file: the answers are right', async () => {
+    const random = new Random(`${SEED}:bits`);
+    for (let i = 0; i < extent(40, 4); i++) {
+      const folder = folders.copy(complete);
+      const bytes = readFileSync(historyPath(folder));
+      const at = random.whole(0, bytes.length - 1);
+      bytes[at]! ^= 1 << random.whole(0, 7);
+      writeFileSync(historyPath(folder), bytes);
+      const follower = start(folder);
+      await expectEverything(follower);
+      for (const { fields } of follower.log.of('error'))
+        expect(fields.table, `byte ${at}`).toBeTypeOf('string');
+      await follower.close();
+    }
+  });
+
   async function change(folder: string, sql: string): Promise<void> {
     const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
     await execute(database, sql);

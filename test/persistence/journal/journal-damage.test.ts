@@ -29,6 +29,10 @@ import { rowProblem } from '../../../persistence/journal/row.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import {
+  prepareSnapshotFolder,
+  snapshotNameOf,
+} from '../../../persistence/recovery/snapshot/folder.js';
+import {
   append,
   commandAt,
   Folders,
@@ -330,6 +334,23 @@ describe('journal.db', () => {
     writeFileSync(at(folder, 'journal.db.new-wal'), 'half');
     await (await openJournal({ folder })).close();
     expect(readdirSync(folder).sort()).toEqual(['journal.db', 'journal.head', 'journal.lock']);
+  });
+
+  it('that SQLite would open read-only', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    const bytes = readFileSync(at(folder, 'journal.db'));
+    // The version that a writer must know.
+    bytes[18]! ^= 4;
+    writeFileSync(at(folder, 'journal.db'), bytes);
+    await expectRefusal(folder, 101);
+  });
+
+  it('missing, beside a snapshot', async () => {
+    const folder = folders.make();
+    await prepareSnapshotFolder(folder);
+    writeFileSync(snapshotNameOf(folder, 90).path, '');
+    expect((await expectRefusal(folder, 1)).message).toContain('was taken at sequence 90');
   });
 
   it('missing', async () => {

@@ -1,6 +1,6 @@
 /**
- * What `doctor` says of a whole folder, a damaged one, and one whose start needs the archive. The
- * trial `fault-table` does what it says, for every file and damage.
+ * What `doctor` says of a whole folder, a damaged one, and one whose start needs the archive.
+ * What it says is done in fault-table.test.ts, for every file and damage.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -64,29 +64,12 @@ it('a damaged folder: what can be kept, beginning with what keeps the most', asy
   expect(out).toContain(`up to ${end - backupEnd} acknowledged commands are lost`);
 });
 
-it('without journal.head: the journal can be accepted as it is', async () => {
-  const folder = folders.copy(data);
-  rmSync(join(folder, 'journal.head'));
-  const { status, out } = await operate('doctor', '--data', folder);
-  expect(status).toBe(1);
-  expect(out).toContain('acknowledged up to: unknown');
-  expect(out).toContain(`before, with ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder}`);
-});
-
 it('a disk that is full: no exchange starts, and older segments can be moved', async () => {
   const request = { data, backup: null };
   const { starts, text } = await diagnose(request, (folder) => roomProblem(folder, 4_096));
   expect(starts).toBe(false);
   expect(text).toMatch(/problem: .* has no room: the journal needs 8 MiB to start.*4 KiB are free/);
   expect(text).toContain(`npm run archive -- --data ${data} --to`);
-});
-
-it('nothing is left: says so', async () => {
-  const folder = folders.copy(data);
-  for (const name of ['journal.db', 'journal.db-wal']) rmSync(join(folder, name), { force: true });
-  const { status, out } = await operate('doctor', '--data', folder);
-  expect(status).toBe(1);
-  expect(out).toContain('no good backup was named. Name one: --backup');
 });
 
 it('what is whole after a backup is added by a step that says that it exits with 1', async () => {
@@ -214,21 +197,6 @@ it('a session secret that is missing or damaged: what a start does, and where a 
   expect(damaged.out).toContain(`cp -p ${copy} ${path}`);
   copyFileSync(copy!, path!);
   expect(await ask()).toMatchObject({ status: 0, out: expect.not.stringContaining('session') });
-});
-
-it('a deleted journal: only what can be restored is advised', async () => {
-  const folder = folders.copy(data);
-  for (const name of ['journal.db', 'journal.db-wal']) rmSync(join(folder, name), { force: true });
-  const { out } = await operate('doctor', '--data', folder, '--backup', backup);
-  expect(out).toContain('npm run restore');
-  expect(out).not.toContain('npm run backup');
-});
-
-it('without journal.head, what loses nothing stands before a restore with the same result', async () => {
-  const folder = folders.copy(data);
-  rmSync(join(folder, 'journal.head'));
-  const { out } = await operate('doctor', '--data', folder, '--backup', backup);
-  expect(await followAdvice(out, '')).toEqual({ keeps: end, folder, acceptMissingMark: true });
 });
 
 it('a folder of the wrong kind is named, and a backup that is not there yet', async () => {
