@@ -161,79 +161,82 @@ describe('the keyed hash', () => {
   });
 });
 
-describe('the index of hashes', () => {
-  test('finds all rows of a hash and no others, through growth, removal and collisions', () => {
-    const index = new HashIndex();
-    const random = new Random('11');
-    const rowsOf = new Map<number, Set<number>>();
-    const hashOf = new Map<number, number>();
-    let lastRow = 0;
-    const found = (hash: number): Set<number> => {
-      const rows = new Set<number>();
-      for (let row = index.first(hash); row !== 0; row = index.next(row)) rows.add(row);
-      return rows;
-    };
-    for (let i = 0; i < 60_000; i++) {
-      if (random.chance(0.7) || hashOf.size === 0) {
-        const hash = random.chance(0.5)
-          ? random.whole(-(2 ** 31), 2 ** 31 - 1)
-          : random.whole(-50, 50) * 65_536;
-        lastRow++;
-        index.add(hash, lastRow);
-        hashOf.set(lastRow, hash);
-        rowsOf.set(hash, (rowsOf.get(hash) ?? new Set()).add(lastRow));
-      } else {
-        const row = random.whole(Math.max(1, lastRow - 500), lastRow);
-        const hash = hashOf.get(row);
-        if (hash === undefined) continue;
-        index.remove(row);
-        hashOf.delete(row);
-        rowsOf.get(hash)!.delete(row);
-      }
-      if (i % 50 !== 0) continue;
-      const hash = hashOf.get(random.whole(1, lastRow)) ?? random.whole(-(2 ** 31), 2 ** 31 - 1);
-      expect(found(hash)).toEqual(rowsOf.get(hash) ?? new Set());
-    }
-    for (const [hash, rows] of rowsOf) expect(found(hash)).toEqual(rows);
-    index.clear(5_000);
-    for (const hash of rowsOf.keys()) expect(index.first(hash)).toBe(0);
-  });
-});
+/** An index by hash as a test sees it: `add` gives a number, and `of` finds those of a hash. */
+interface Index {
+  add(hash: number, number: number): void;
+  remove(hash: number, number: number): void;
+  of(hash: number): Set<number>;
+}
 
-describe('the index of slots', () => {
-  test('finds all numbers of a hash and no others, through growth, removal and hashes that fall together', () => {
-    const index = new SlotIndex();
-    const random = new Random('12');
+function allFrom(first: number, next: (number: number) => number): Set<number> {
+  const found = new Set<number>();
+  for (let number = first; number !== 0; number = next(number)) found.add(number);
+  return found;
+}
+
+const INDEXES: [string, () => Index][] = [
+  [
+    'hashes',
+    () => {
+      const index = new HashIndex();
+      return {
+        add: (hash, number) => index.add(hash, number),
+        remove: (_hash, number) => index.remove(number),
+        of: (hash) => allFrom(index.first(hash), (number) => index.next(number)),
+      };
+    },
+  ],
+  [
+    'slots',
+    () => {
+      const index = new SlotIndex();
+      return {
+        add: (hash, number) => index.add(hash, number),
+        remove: (hash, number) => {
+          index.remove(hash, number);
+          // What is not there is not removed.
+          index.remove(hash, number);
+        },
+        of: (hash) => allFrom(index.first(hash), (number) => index.next(hash, number)),
+      };
+    },
+  ],
+];
+
+test.each(INDEXES)(
+  'the index of %s finds all numbers of a hash and no others, through growth, removal and collisions',
+  (_name, make) => {
+    const index = make();
+    const random = new Random('11');
     const numbersOf = new Map<number, Set<number>>();
     const known: [number, number][] = [];
-    let last = 0;
-    const check = (hash: number): void => {
-      const found = new Set<number>();
-      let number = index.first(hash);
-      for (; number !== 0; number = index.next(hash, number)) found.add(number);
-      expect(found).toEqual(numbersOf.get(hash) ?? new Set());
-    };
-    for (let i = 0; i < 60_000; i++) {
+    const check = (hash: number) =>
+      expect(index.of(hash)).toEqual(numbersOf.get(hash) ?? new Set());
+    for (let i = 1; i <= 60_000; i++) {
       if (random.chance(0.6) || known.length === 0) {
-        const hash = random.chance(0.8)
+        const hash = random.chance(0.6)
           ? random.whole(-(2 ** 31), 2 ** 31 - 1)
           : random.whole(-50, 50) * 65_536;
-        last++;
-        index.add(hash, last);
-        known.push([hash, last]);
-        numbersOf.set(hash, (numbersOf.get(hash) ?? new Set()).add(last));
+        index.add(hash, i);
+        known.push([hash, i]);
+        numbersOf.set(hash, (numbersOf.get(hash) ?? new Set()).add(i));
       } else {
         const place = random.whole(0, known.length - 1);
         const [hash, number] = known[place]!;
         known[place] = known.at(-1)!;
         known.pop();
         index.remove(hash, number);
-        // What is not there is not removed.
-        index.remove(hash, number);
         numbersOf.get(hash)!.delete(number);
       }
       if (i % 20 === 0) check(known.length === 0 ? 1 : random.pick(known)[0]);
     }
     for (const hash of numbersOf.keys()) check(hash);
-  });
+  },
+);
+
+test('an index of hashes that is cleared finds nothing', () => {
+  const index = new HashIndex();
+  for (let row = 1; row <= 5_000; row++) index.add(row % 7, row);
+  index.clear(5_000);
+  for (let hash = 0; hash < 7; hash++) expect(index.first(hash)).toBe(0);
 });

@@ -1,12 +1,8 @@
-/** The hub's channels without sockets: the messages of markets, books, prices and users. */
-import { isDeepStrictEqual } from 'node:util';
+/** The hub's channels without sockets: the messages of markets, prices and users. */
 import { describe, expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import { Outcome } from '../../../engine/interface/domain.js';
-import type { DepthLevel } from '../../../engine/interface/views.js';
 import type { Channel } from '../../../gateway/stream/channels/channel.js';
 import { buy, DOLLAR, price, registration, WINDOW_START_MS } from '../../support/engine-support.js';
-import { randomCommand } from './commands.js';
 import { Bench, DAY_MS, MARKET, WINDOW_MS } from './hub-bench.js';
 import type { Message } from './support.js';
 
@@ -100,54 +96,6 @@ describe('a market', () => {
     const cancelled = bench.messagesOf(user).at(-1).data;
     expect(cancelled.events).toMatchObject([{ type: 'order_cancelled', reason: 'market_ended' }]);
     expect(cancelled.balance.held).toBe(0);
-  });
-});
-
-describe('the book', () => {
-  type Sides = { bids: Map<number, number>; asks: Map<number, number> };
-  const empty = (): Sides => ({ bids: new Map(), asks: new Map() });
-
-  function change(sides: Sides, data: Message): void {
-    for (const side of ['bids', 'asks'] as const) {
-      for (const { price, shares } of data[side]) {
-        if (shares === 0) sides[side].delete(price);
-        else sides[side].set(price, shares);
-      }
-    }
-  }
-
-  const fromEngine = (levels: DepthLevel[]) =>
-    new Map(levels.map(({ priceTicks, sizeLots }) => [priceTicks / 1_000, sizeLots / 1_000]));
-
-  test("deltas add up to the engine's book after each of 5,000 random commands", () => {
-    const bench = new Bench();
-    const { channel } = bench.follow(`book:${MARKET}`);
-    const trading = {
-      engine: bench.engine,
-      marketId: bench.marketId,
-      users: 3,
-      random: new Random('book'),
-    };
-    const sides = empty();
-    let [deltas, atThisSequence] = [0, 0];
-    for (let i = 0; i < 5_000; i++) {
-      const before = channel.lastSequence;
-      bench.do(randomCommand(trading));
-      for (const text of channel.since(before, bench.engine.sequence)!) {
-        const message = JSON.parse(text);
-        change(sides, message.data.UP);
-        deltas++;
-        if (message.sequence === bench.engine.sequence) atThisSequence++;
-      }
-      const depth = bench.engine.depth(bench.marketId, 999)!;
-      const book = { bids: fromEngine(depth.bids), asks: fromEngine(depth.asks) };
-      // `expect` is slow; here it only reports the difference.
-      if (!isDeepStrictEqual(sides, book)) expect(sides).toEqual(book);
-    }
-    expect(deltas).toBeGreaterThan(1_000);
-    expect(atThisSequence).toBe(deltas);
-    expect(bench.engine.account(1)!.tradeCount).toBeGreaterThan(100);
-    bench.engine.checkInvariants();
   });
 });
 
