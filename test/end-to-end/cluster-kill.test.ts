@@ -1,6 +1,7 @@
 /**
  * A short form of the trial `cluster-kill`: the primary, and then the exchange that leads, is
- * paused, comes back, and believes that it leads. And the judge, which must see what would be wrong.
+ * paused, comes back, and believes that it leads. And the judge, which must see what would be
+ * wrong.
  */
 import { describe, expect, test } from 'vitest';
 import { SEED } from '../support/extent.js';

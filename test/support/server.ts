@@ -83,8 +83,6 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS' | 'PAT
 
 /** A client of the API at `url`, which ends before /api. */
 export class ApiClient {
-  /** "GET /markets/:id 200" for every answer received. */
-  readonly seen = new Set<string>();
   private readonly agent: Agent;
 
   /** `tls`: which certificates it trusts, for an address with https. */
@@ -159,7 +157,6 @@ export class ApiClient {
   /** Every answer must match the description of the API. */
   private check(method: Verb, path: string, answer: Answer): void {
     const route = routeOf(method, path);
-    if (route !== undefined) this.seen.add(`${route.method} ${route.path} ${answer.status}`);
     programContract().check(method, path, answer);
     // A parsed object has its fields in schema order.
     const schema = route?.responses[answer.status];

@@ -1,7 +1,7 @@
 /**
  * Snapshots: written and read back, from another journal, ahead of the journal. Damaged ones are in
- * the table of faults. Recovery from a snapshot and the rest of the journal must give the same bytes
- * as recovery from the whole journal.
+ * the table of faults. Recovery from a snapshot and the rest of the journal must give the same
+ * bytes as recovery from the whole journal.
  */
 import { createHash } from 'node:crypto';
 import {
