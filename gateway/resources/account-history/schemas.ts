@@ -43,30 +43,34 @@ export const OrdersQuery = z.strictObject({
   ...request.paging,
 });
 
-export const LedgerEntry = z.strictObject({
-  sequence: z.int().min(1).meta({ description: 'The journal sequence of the command' }),
-  atMs: timeMs,
-  cause: z.enum(CAUSES).meta({
-    description:
-      'Why money or shares changed. hold and release: a resting buy; claim: a payout, or the end of shares that lost; refund: fees of a VOID market',
+export const LedgerEntry = responseSchema(
+  'LedgerEntry',
+  'A change of money or shares',
+  z.strictObject({
+    sequence: z.int().min(1).meta({ description: 'The journal sequence of the command' }),
+    atMs: timeMs,
+    cause: z.enum(CAUSES).meta({
+      description:
+        'Why money or shares changed. hold and release: a resting buy; claim: a payout, or the end of shares that lost; refund: fees of a VOID market',
+    }),
+    marketId: marketId.nullable(),
+    orderId: orderId.nullable(),
+    tradeId: tradeId.nullable(),
+    depositId: depositId.nullable(),
+    available: money.meta({ description: 'The change of the available money, in US dollars' }),
+    held: money.meta({ description: 'The change of the held money, in US dollars' }),
+    shares: z
+      .strictObject({
+        outcome,
+        change: money.meta({ description: 'Shares gained, or lost if negative' }),
+      })
+      .nullable()
+      .meta({ description: 'The change of shares; null: none' }),
+    balance: z
+      .strictObject({ available: money, held: money })
+      .meta({ description: 'The balance after the entry' }),
   }),
-  marketId: marketId.nullable(),
-  orderId: orderId.nullable(),
-  tradeId: tradeId.nullable(),
-  depositId: depositId.nullable(),
-  available: money.meta({ description: 'The change of the available money, in US dollars' }),
-  held: money.meta({ description: 'The change of the held money, in US dollars' }),
-  shares: z
-    .strictObject({
-      outcome,
-      change: money.meta({ description: 'Shares gained, or lost if negative' }),
-    })
-    .nullable()
-    .meta({ description: 'The change of shares; null: none' }),
-  balance: z
-    .strictObject({ available: money, held: money })
-    .meta({ description: 'The balance after the entry' }),
-});
+);
 export const Ledger = responseSchema(
   'Ledger',
   'The statement of a user',
@@ -122,7 +126,11 @@ export const OrderRecord = responseSchema(
   }),
 );
 /** In a list, the sequence is that of the list. */
-export const ListedOrder = OrderRecord.omit({ sequence: true });
+export const ListedOrder = responseSchema(
+  'ListedOrder',
+  'An order, open or closed',
+  OrderRecord.omit({ sequence: true }),
+);
 export const Orders = responseSchema(
   'Orders',
   'The orders of a user',

@@ -53,19 +53,23 @@ export const PositionsQuery = z.strictObject({
     .meta({ description: 'open: the market is not resolved; claimable: it is, and pays' }),
   ...request.paging,
 });
-export const Position = z.strictObject({
-  marketId,
-  asset,
-  outcome,
-  shares,
-  averagePrice: price,
-  cost: money,
-  price,
-  value: money,
-  unrealizedProfit: money,
-  status: positionStatus.describe('The state'),
-  endsAtMs: timeMs,
-});
+export const Position = responseSchema(
+  'Position',
+  'Shares of one outcome of a market',
+  z.strictObject({
+    marketId,
+    asset,
+    outcome,
+    shares,
+    averagePrice: price,
+    cost: money,
+    price,
+    value: money,
+    unrealizedProfit: money,
+    status: positionStatus.describe('The state'),
+    endsAtMs: timeMs,
+  }),
+);
 export const Positions = responseSchema(
   'Positions',
   'The positions of a user',

@@ -65,21 +65,25 @@ export const PastMarkets = responseSchema(
   }),
 );
 
-export const UserTrade = z.strictObject({
-  tradeId,
-  orderId,
-  marketId,
-  outcome,
-  side,
-  price,
-  shares,
-  value: money,
-  fee: money,
-  role: z
-    .enum(['taker', 'maker'])
-    .describe('Whether the order arrived (taker) or rested in the book (maker)'),
-  atMs: timeMs,
-});
+export const UserTrade = responseSchema(
+  'UserTrade',
+  'A trade of a user',
+  z.strictObject({
+    tradeId,
+    orderId,
+    marketId,
+    outcome,
+    side,
+    price,
+    shares,
+    value: money,
+    fee: money,
+    role: z
+      .enum(['taker', 'maker'])
+      .describe('Whether the order arrived (taker) or rested in the book (maker)'),
+    atMs: timeMs,
+  }),
+);
 export const UserTrades = responseSchema(
   'UserTrades',
   'The trades of a user',
@@ -87,28 +91,36 @@ export const UserTrades = responseSchema(
 );
 
 /** Outcome, side and price are the taker's. */
-export const MarketTrade = z.strictObject({
-  tradeId,
-  outcome,
-  side,
-  price,
-  shares,
-  value: money,
-  matchType,
-  atMs: timeMs,
-});
+export const MarketTrade = responseSchema(
+  'MarketTrade',
+  'A trade; outcome, side and price are the taker’s',
+  z.strictObject({
+    tradeId,
+    outcome,
+    side,
+    price,
+    shares,
+    value: money,
+    matchType,
+    atMs: timeMs,
+  }),
+);
 export const MarketTrades = responseSchema(
   'MarketTrades',
   'The public trades of a market',
   z.strictObject({ trades: z.array(MarketTrade).describe('The trades'), nextCursor, sequence }),
 );
 
-export const PointsCredit = z.strictObject({
-  atMs: timeMs,
-  points: decimal.min(0).describe('Points, at most 6 decimal places'),
-  reason: z.enum(['fees', 'referral']).describe('What the points were credited for'),
-  marketId,
-});
+export const PointsCredit = responseSchema(
+  'PointsCredit',
+  'Points that were credited',
+  z.strictObject({
+    atMs: timeMs,
+    points: decimal.min(0).describe('Points, at most 6 decimal places'),
+    reason: z.enum(['fees', 'referral']).describe('What the points were credited for'),
+    marketId,
+  }),
+);
 export const Points = responseSchema(
   'Points',
   'The points of a user',
@@ -121,12 +133,16 @@ export const Points = responseSchema(
   }),
 );
 
-export const LeaderboardEntry = z.strictObject({
-  rank: z.int().min(1).describe('The rank, from 1; null if the user is not ranked'),
-  userId,
-  username,
-  value: decimal.describe('US dollars, or points'),
-});
+export const LeaderboardEntry = responseSchema(
+  'LeaderboardEntry',
+  'A ranked user',
+  z.strictObject({
+    rank: z.int().min(1).describe('The rank, from 1; null if the user is not ranked'),
+    userId,
+    username,
+    value: decimal.describe('US dollars, or points'),
+  }),
+);
 export const Leaderboard = responseSchema(
   'Leaderboard',
   'Ranked users',

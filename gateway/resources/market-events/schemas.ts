@@ -76,10 +76,14 @@ export const MarketEvents = responseSchema(
   }),
 );
 
-const tick = z.strictObject({
-  observedAtMs: timeMs,
-  price: money.meta({ description: 'US dollars' }),
-});
+const tick = responseSchema(
+  'Tick',
+  'A price of the asset',
+  z.strictObject({
+    observedAtMs: timeMs,
+    price: money.meta({ description: 'US dollars' }),
+  }),
+);
 
 export const MarketTicks = responseSchema(
   'MarketTicks',

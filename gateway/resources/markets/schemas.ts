@@ -136,14 +136,18 @@ export const Market = responseSchema(
   z.strictObject({ ...marketFields, sequence }),
 );
 /** Prices of the outcomes and of the asset, every 5 s and at both ends of the market's window. */
-const PricePoint = z.strictObject({
-  atMs: timeMs,
-  UP: price,
-  DOWN: price,
-  assetPrice: money
-    .nullable()
-    .describe('US dollars: the price of the asset; null before the first one'),
-});
+const PricePoint = responseSchema(
+  'PricePoint',
+  'The prices of a market at a time',
+  z.strictObject({
+    atMs: timeMs,
+    UP: price,
+    DOWN: price,
+    assetPrice: money
+      .nullable()
+      .describe('US dollars: the price of the asset; null before the first one'),
+  }),
+);
 export const MarketWithHistory = responseSchema(
   'MarketWithHistory',
   'A market that has ended, with its price history',
@@ -182,7 +186,11 @@ export const ActiveMarkets = responseSchema(
   }),
 );
 
-const level = z.strictObject({ price, shares });
+const level = responseSchema(
+  'PriceLevel',
+  'What rests at a price',
+  z.strictObject({ price, shares }),
+);
 const bookSide = z
   .strictObject({
     bids: z.array(level).describe('Price levels of buyers, the highest price first'),

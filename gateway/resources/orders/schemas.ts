@@ -51,7 +51,9 @@ const settled = {
   unspent: money.meta({ description: 'US dollars of the amount that were neither spent nor held' }),
   restingShares: shares.meta({ description: 'Shares left in the book' }),
   fills: z
-    .array(z.strictObject({ tradeId, price, shares }))
+    .array(
+      responseSchema('Fill', 'A trade of an order', z.strictObject({ tradeId, price, shares })),
+    )
     .describe('The trades of the order, in order'),
   balance,
   position: z

@@ -130,14 +130,19 @@ export const Tokens = responseSchema(
   z.strictObject({
     tokens: z
       .array(
-        z.strictObject({
-          ...tokenFields,
-          ...tokenTimes,
-          lastUsedAtMs: timeMs.nullable().meta({
-            description: 'When the token was last used since the exchange started; null: not since',
+        responseSchema(
+          'Token',
+          'A named token',
+          z.strictObject({
+            ...tokenFields,
+            ...tokenTimes,
+            lastUsedAtMs: timeMs.nullable().meta({
+              description:
+                'When the token was last used since the exchange started; null: not since',
+            }),
+            ...tokenAddresses,
           }),
-          ...tokenAddresses,
-        }),
+        ),
       )
       .describe('The tokens'),
     sequence,

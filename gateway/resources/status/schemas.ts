@@ -60,33 +60,41 @@ export const Status = responseSchema(
     startedAtMs: timeMs,
     prices: z
       .array(
-        z.strictObject({
-          asset,
-          price: money.nullable().meta({ description: 'The price that counts; null: none yet' }),
-          observedAtMs: timeMs
-            .nullable()
-            .describe('When the price was observed, in milliseconds since the epoch'),
-          held: z
-            .strictObject({
-              price: money,
-              sinceMs: timeMs.meta({ description: 'When the first such price came' }),
-            })
-            .nullable()
-            .meta({
-              description:
-                'The price that is held back, because it is far from the last one; null: none',
-            }),
-          sources: z
-            .array(
-              z.strictObject({
-                source: z.string().describe('Where it came from'),
+        responseSchema(
+          'AssetPrice',
+          'The price of an asset, and where it comes from',
+          z.strictObject({
+            asset,
+            price: money.nullable().meta({ description: 'The price that counts; null: none yet' }),
+            observedAtMs: timeMs
+              .nullable()
+              .describe('When the price was observed, in milliseconds since the epoch'),
+            held: z
+              .strictObject({
                 price: money,
-                observedAtMs: timeMs,
-                isFresh: z.boolean().meta({ description: 'Whether it counts for the median' }),
+                sinceMs: timeMs.meta({ description: 'When the first such price came' }),
+              })
+              .nullable()
+              .meta({
+                description:
+                  'The price that is held back, because it is far from the last one; null: none',
               }),
-            )
-            .meta({ description: 'The last price of each source since the start' }),
-        }),
+            sources: z
+              .array(
+                responseSchema(
+                  'SourcePrice',
+                  'The last price of a source',
+                  z.strictObject({
+                    source: z.string().describe('Where it came from'),
+                    price: money,
+                    observedAtMs: timeMs,
+                    isFresh: z.boolean().meta({ description: 'Whether it counts for the median' }),
+                  }),
+                ),
+              )
+              .meta({ description: 'The last price of each source since the start' }),
+          }),
+        ),
       )
       .meta({ description: 'The prices of the assets, and where they come from' }),
     nowMs: timeMs.meta({

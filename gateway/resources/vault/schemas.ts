@@ -36,22 +36,26 @@ export const Vaults = responseSchema(
   z.strictObject({
     vaults: z
       .array(
-        z.strictObject({
-          id: vaultId.describe('The id'),
-          name: z.string().describe('The name'),
-          currency,
-          staked: money,
-          deposits: count.describe('The number of deposits'),
-          feeShare: decimal.describe(
-            'The part of the fees of markets that goes to the vault; a market pays a stake 1/1,000 of it at most',
-          ),
-          yieldPaid: money,
-          apr: decimal.min(0).nullable().meta({
-            description:
-              'Yield of the last 24 hours, times 365, per dollar that is staked now: 0.05 is 5% a year; null when nothing is staked',
+        responseSchema(
+          'Vault',
+          'A vault',
+          z.strictObject({
+            id: vaultId.describe('The id'),
+            name: z.string().describe('The name'),
+            currency,
+            staked: money,
+            deposits: count.describe('The number of deposits'),
+            feeShare: decimal.describe(
+              'The part of the fees of markets that goes to the vault; a market pays a stake 1/1,000 of it at most',
+            ),
+            yieldPaid: money,
+            apr: decimal.min(0).nullable().meta({
+              description:
+                'Yield of the last 24 hours, times 365, per dollar that is staked now: 0.05 is 5% a year; null when nothing is staked',
+            }),
+            minimumStake: money,
           }),
-          minimumStake: money,
-        }),
+        ),
       )
       .describe('The vaults'),
     sequence,
@@ -69,7 +73,7 @@ const deposit = {
   stakedAtMs: timeMs,
   earnsFromMs: timeMs,
 };
-const Deposit = z.strictObject(deposit);
+const Deposit = responseSchema('Deposit', 'A vault deposit', z.strictObject(deposit));
 export type Deposit = z.output<typeof Deposit>;
 const change = { balance, sequence, atMs: timeMs };
 

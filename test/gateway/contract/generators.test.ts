@@ -111,6 +111,13 @@ describe('OpenAPI', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('the entries of a list have a name', () => {
+    const lists = places.filter(({ schema }) => schema.items !== undefined);
+    expect(lists.length).toBeGreaterThan(20);
+    const anonymous = lists.filter(({ schema }) => (schema.items as JsonSchema).type === 'object');
+    expect(anonymous.map(({ path }) => path)).toEqual([]);
+  });
+
   test('the bodies of requests and successes have names', () => {
     const anonymous = operationsOf(document).flatMap(({ operation }) => {
       const bodies = [operation.requestBody, ...Object.values(operation.responses)];
