@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { programJson } from '../support/programs.js';
-import { replayJson, replayLines, replayTool } from '../support/replay-tool.js';
+import { replayJson, replayLines } from '../support/replay-tool.js';
 import { MARKET, TestServer, type Trader, WINDOW_MS, WINDOW_START_MS } from '../support/server.js';
 
 interface Told {
@@ -89,17 +89,4 @@ it('explains every account up to its balance over HTTP, claims included', async 
   }
   await expectTold(replayJson);
   expect(told.length).toBe(10);
-});
-
-it('audits the markets and explains every user', async () => {
-  const audit = await replayJson(server.folder, 'audit');
-  expect(audit).toMatchObject({ good: true });
-  const market = audit.markets.find(({ marketId }: { marketId: string }) => marketId === MARKET);
-  expect(market).toMatchObject({ status: 'resolved', resolution: 'UP', startPrice: 100_000 });
-  expect(market.fees).toBeGreaterThan(0);
-  for (const { userId } of (await replayJson(server.folder, 'state')).users) {
-    const { status, out } = await replayTool(server.folder, 'explain', '--user', userId);
-    expect(status).toBe(0);
-    expect(out).toContain('The changes add up to the balance');
-  }
 });

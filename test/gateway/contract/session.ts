@@ -4,7 +4,7 @@
  * which depend on random numbers.
  */
 import { expect } from 'vitest';
-import type { Route, RouteExample } from '../../../gateway/http/route.js';
+import type { RouteExample } from '../../../gateway/http/route.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import {
   type Answer,
@@ -17,6 +17,8 @@ import {
 } from '../../support/server.js';
 
 const PASSWORD = 'correct horse battery staple';
+/** Bob is the first. */
+const ADA = 'u2';
 
 /** Values that differ in every run, as they appear in the examples. */
 const TOKEN =
@@ -25,11 +27,8 @@ const DIGEST = '6b0c94e7d1f2a385';
 const HASH = '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae';
 
 interface Step {
-  method: Route['method'];
-  /** As in the route table. */
-  path: string;
   /** Values of the path parameters. */
-  parameters?: Record<string, string>;
+  of?: Record<string, string>;
   query?: string;
   body?: object;
   token?: string;
@@ -45,90 +44,67 @@ export class ContractSession {
     server.feed.deliver('BTC', 100_000);
     try {
       const session = new ContractSession(server);
-      await session.use();
+      await session.useAll();
       return session.examples;
     } finally {
       await server.stop();
     }
   }
 
-  private async use(): Promise<void> {
+  private async useAll(): Promise<void> {
     const [bob, ada] = await this.signIn();
     // After a minute it would warn that only one asset has prices.
-    await this.step({ method: 'GET', path: '/ready' });
-    await this.partners(ada);
-    const depositId = await this.stake(ada);
+    await this.use('GET /ready');
+    await this.partners();
+    const { depositId } = await this.use('POST /vaults/flex/stake', {
+      body: { amount: 1_000 },
+      token: ada,
+    });
+    await this.use('GET /vaults');
     await this.trade(bob, ada);
-    await this.readMarkets();
+    for (const path of ['/markets', '/markets/15m']) await this.use(`GET ${path}`);
+    await this.use('GET /markets/:id', { of: { id: MARKET } });
+    await this.use('GET /markets/15m/:marketId/trades', { of: { marketId: MARKET } });
     await this.readUser(ada);
     await this.server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_250.5);
     await this.afterTheEnd(ada, depositId);
     await this.amendAndCancel(ada);
-    await this.amendAndCancelNamed(ada);
   }
 
   /** Tokens of Bob, who referred Ada, and of Ada. */
   private async signIn(): Promise<[string, string]> {
-    const bob = await this.server.api.post('/auth/register', {
-      username: 'bob',
-      password: PASSWORD,
-    });
-    const body = { username: 'ada', password: PASSWORD, referralCode: bob.json.referralCode };
-    const ada = await this.step({ method: 'POST', path: '/auth/register', body });
-    const token: string = ada.token;
-    await this.step({ method: 'GET', path: '/auth/session', token });
-    await this.step({
-      method: 'POST',
-      path: '/auth/login',
-      body: { username: 'ada', password: PASSWORD },
-    });
-    await this.step({ method: 'POST', path: '/auth/logout' });
+    const login = (username: string) => ({ username, password: PASSWORD });
+    const { json: bob } = await this.server.api.post('/auth/register', login('bob'));
+    const body = { ...login('ada'), referralCode: bob.referralCode };
+    const { token } = await this.use('POST /auth/register', { body });
+    await this.use('GET /auth/session', { token });
+    await this.use('POST /auth/login', { body: login('ada') });
+    await this.use('POST /auth/logout');
     const change = { currentPassword: PASSWORD, newPassword: 'a better password than that' };
-    const changed = await this.step({ method: 'PUT', path: '/auth/password', body: change, token });
-    return [bob.json.token, changed.token];
+    const changed = await this.use('PUT /auth/password', { body: change, token });
+    return [bob.token, changed.token];
   }
 
   private async access(token: string): Promise<void> {
-    const path = '/auth/tokens';
     const body = {
       name: 'market maker',
       scope: 'trade',
       expiresAtMs: WINDOW_START_MS + 30 * 86_400_000,
       allowedAddresses: ['192.0.2.0/24', '2001:db8::1'],
     };
-    const { tokenId } = await this.step({ method: 'POST', path, body, token });
-    await this.step({ method: 'GET', path, token });
-    const parameters = { tokenId };
-    await this.step({ method: 'DELETE', path: `${path}/:tokenId`, parameters, token });
-    await this.step({
-      method: 'PUT',
-      path: '/users/:id/cancel-after',
-      parameters: { id: 'u2' },
-      body: { timeoutMs: 30_000 },
-      token,
-    });
+    const { tokenId } = await this.use('POST /auth/tokens', { body, token });
+    await this.use('GET /auth/tokens', { token });
+    await this.use('DELETE /auth/tokens/:tokenId', { of: { tokenId }, token });
+    const timer = { of: { id: ADA }, body: { timeoutMs: 30_000 }, token };
+    await this.use('PUT /users/:id/cancel-after', timer);
   }
 
-  private async partners(token: string): Promise<void> {
-    const { json } = await this.server.api.get('/auth/session', token);
-    const { userId } = json;
-    const deposit = { userId, amount: 250.5, reference: 'wire-2025-11-21-17' };
-    await this.step({ method: 'POST', path: '/partner/deposits', body: deposit });
-    const withdrawal = { userId, amount: 50.25, reference: 'payout-2025-11-21-3' };
-    await this.step({ method: 'POST', path: '/partner/withdrawals', body: withdrawal });
-    await this.step({ method: 'GET', path: '/partner/users/:id', parameters: { id: userId } });
-  }
-
-  private async stake(token: string): Promise<string> {
-    const body = { amount: 1_000 };
-    const { depositId } = await this.step({
-      method: 'POST',
-      path: '/vaults/flex/stake',
-      body,
-      token,
-    });
-    await this.step({ method: 'GET', path: '/vaults' });
-    return depositId;
+  private async partners(): Promise<void> {
+    const deposit = { userId: ADA, amount: 250.5, reference: 'wire-2025-11-21-17' };
+    await this.use('POST /partner/deposits', { body: deposit });
+    const withdrawal = { userId: ADA, amount: 50.25, reference: 'payout-2025-11-21-3' };
+    await this.use('POST /partner/withdrawals', { body: withdrawal });
+    await this.use('GET /partner/users/:id', { of: { id: ADA } });
   }
 
   private async trade(bob: string, ada: string): Promise<void> {
@@ -138,162 +114,86 @@ export class ContractSession {
       { op: 'buy', outcome: 'DOWN', shares: 150, price: 0.5, ...rest },
       { op: 'sell', outcome: 'UP', shares: 5, ...rest, price: 0.6 },
     ];
-    await this.step({ method: 'POST', path: '/batch', body: { operations }, token: bob });
-    await this.readBook();
-    const parameters = { marketId: MARKET };
-    const path = '/markets/15m/:marketId' as const;
+    await this.use('POST /batch', { body: { operations }, token: bob });
+    const of = { marketId: MARKET };
+    await this.use('GET /markets/15m/:marketId/orderbook', { of });
+    const query = '?outcome=UP&amount=25.5';
+    await this.use('GET /markets/15m/:marketId/quote', { of, query });
+    const hers = { of, token: ada };
     const order = { outcome: 'UP', amount: 25.5 };
-    await this.step({ method: 'POST', path: `${path}/buy`, parameters, body: order, token: ada });
+    await this.use('POST /markets/15m/:marketId/buy', { ...hers, body: order });
     const sale = { outcome: 'UP', shares: 11, price: 0.45 };
-    await this.step({ method: 'POST', path: `${path}/sell`, parameters, body: sale, token: ada });
+    await this.use('POST /markets/15m/:marketId/sell', { ...hers, body: sale });
     const bid = { outcome: 'UP', shares: 10, price: 0.3, timeInForce: 'GTC', postOnly: true };
-    const { api } = this.server;
-    const { json } = await api.post(`/markets/15m/${MARKET}/buy`, bid, ada);
-    await api.post(`/markets/15m/${MARKET}/buy`, { ...bid, price: 0.31 }, ada);
-    const { userId, orderId } = json;
-    await this.step({
-      method: 'GET',
-      path: '/users/:id/orders',
-      parameters: { id: userId },
-      token: ada,
-    });
-    await this.step({
-      method: 'GET',
-      path: '/users/:id/orders/:orderId',
-      parameters: { id: userId, orderId },
-      token: ada,
-    });
-    const cancel = { method: 'DELETE', path: `${path}/orders/:orderId`, token: ada } as const;
-    await this.step({ ...cancel, parameters: { marketId: MARKET, orderId } });
-    await this.step({ method: 'DELETE', path: `${path}/orders`, parameters, token: ada });
+    const { orderId } = await this.bid(MARKET, bid, ada);
+    await this.bid(MARKET, { ...bid, price: 0.31 }, ada);
+    await this.use('GET /users/:id/orders', { of: { id: ADA }, token: ada });
+    await this.use('GET /users/:id/orders/:orderId', { of: { id: ADA, orderId }, token: ada });
+    const one = { of: { ...of, orderId }, token: ada };
+    await this.use('DELETE /markets/15m/:marketId/orders/:orderId', one);
+    await this.use('DELETE /markets/15m/:marketId/orders', hers);
   }
 
-  /** In the next market. */
+  /** In the next market, by the order's id and by the name that its owner gave it. */
   private async amendAndCancel(token: string): Promise<void> {
-    const { api } = this.server;
-    const { json } = await api.get('/markets/15m?asset=BTC');
+    const { json } = await this.server.api.get('/markets/15m?asset=BTC');
     const marketId: string = json.markets[0].id;
     const bid = { outcome: 'UP', shares: 10, price: 0.3, timeInForce: 'GTC' };
-    const { json: order } = await api.post(`/markets/15m/${marketId}/buy`, bid, token);
-    const { orderId, userId } = order;
-    await this.step({
-      method: 'PATCH',
-      path: '/markets/15m/:marketId/orders/:orderId',
-      parameters: { marketId, orderId },
-      body: { shares: 6 },
-      token,
-    });
-    const parameters = { id: userId };
-    await this.step({ method: 'DELETE', path: '/users/:id/orders', parameters, token });
-  }
-
-  /** Also in the next market, by the name that the order's owner gave it. */
-  private async amendAndCancelNamed(token: string): Promise<void> {
-    const { api } = this.server;
-    const { json } = await api.get('/markets/15m?asset=BTC');
-    const marketId: string = json.markets[0].id;
+    const body = { shares: 6 };
+    const { orderId } = await this.bid(marketId, bid, token);
+    const one = { of: { marketId, orderId }, body, token };
+    await this.use('PATCH /markets/15m/:marketId/orders/:orderId', one);
+    await this.use('DELETE /users/:id/orders', { of: { id: ADA }, token });
     const clientOrderId = 'grid-7';
-    const bid = { outcome: 'UP', shares: 10, price: 0.3, timeInForce: 'GTC', clientOrderId };
-    await api.post(`/markets/15m/${marketId}/buy`, bid, token);
-    const path = '/markets/15m/:marketId/orders/by-client-id' as const;
-    const query = `?clientOrderId=${clientOrderId}`;
-    const named = { path, parameters: { marketId }, query, token };
-    await this.step({ ...named, method: 'PATCH', body: { shares: 6 } });
-    await this.step({ ...named, method: 'DELETE' });
+    await this.bid(marketId, { ...bid, clientOrderId }, token);
+    const named = { of: { marketId }, query: `?clientOrderId=${clientOrderId}`, token };
+    await this.use('PATCH /markets/15m/:marketId/orders/by-client-id', { ...named, body });
+    await this.use('DELETE /markets/15m/:marketId/orders/by-client-id', named);
   }
 
-  private async readBook(): Promise<void> {
-    const parameters = { marketId: MARKET };
-    await this.step({ method: 'GET', path: '/markets/15m/:marketId/orderbook', parameters });
-    const query = '?outcome=UP&amount=25.5';
-    await this.step({ method: 'GET', path: '/markets/15m/:marketId/quote', parameters, query });
-  }
-
-  private async readMarkets(): Promise<void> {
-    await this.step({ method: 'GET', path: '/markets' });
-    await this.step({ method: 'GET', path: '/markets/15m' });
-    await this.step({ method: 'GET', path: '/markets/:id', parameters: { id: MARKET } });
-    await this.step({
-      method: 'GET',
-      path: '/markets/15m/:marketId/trades',
-      parameters: { marketId: MARKET },
-    });
+  private async bid(marketId: string, body: object, token: string) {
+    return (await this.server.api.post(`/markets/15m/${marketId}/buy`, body, token)).json;
   }
 
   private async readUser(token: string): Promise<void> {
-    const { json } = await this.server.api.get('/auth/session', token);
-    const parameters = { id: json.userId };
-    for (const part of ['', '/balance', '/positions', '/referral', '/trades', '/ledger']) {
-      await this.step({ method: 'GET', path: `/users/:id${part}`, parameters, token });
-    }
-    const body = { code: 'ADA-2025' };
-    await this.step({ method: 'PUT', path: '/users/:id/referral/code', parameters, body, token });
-    await this.step({
-      method: 'GET',
-      path: '/users/:userId/vaults',
-      parameters: { userId: json.userId },
-    });
+    const of = { id: ADA };
+    for (const part of ['', '/balance', '/positions', '/referral', '/trades', '/ledger'])
+      await this.use(`GET /users/:id${part}`, { of, token });
+    await this.use('PUT /users/:id/referral/code', { of, body: { code: 'ADA-2025' }, token });
+    await this.use('GET /users/:userId/vaults', { of: { userId: ADA } });
   }
 
   private async afterTheEnd(token: string, depositId: string): Promise<void> {
-    const parameters = { marketId: MARKET };
-    await this.step({ method: 'POST', path: '/markets/15m/:marketId/claim', parameters, token });
-    await this.step({ method: 'GET', path: '/markets/15m/history' });
-    for (const part of ['ticks', 'events'] as const) {
-      const path = `/markets/15m/:marketId/${part}`;
-      await this.step({ method: 'GET', path, parameters });
-    }
-    await this.step({ method: 'GET', path: '/digest', query: '?sequence=11' });
-    const { json } = await this.server.api.get('/auth/session', token);
-    await this.step({
-      method: 'GET',
-      path: '/users/:id/points',
-      parameters: { id: json.userId },
-      token,
-    });
-    await this.step({ method: 'GET', path: '/leaderboard' });
-    const deposit = { depositId };
-    await this.step({
-      method: 'POST',
-      path: '/vaults/deposits/:depositId/claim',
-      parameters: deposit,
-      token,
-    });
-    await this.step({
-      method: 'POST',
-      path: '/vaults/deposits/:depositId/unstake',
-      parameters: deposit,
-      token,
-    });
+    const of = { marketId: MARKET };
+    await this.use('POST /markets/15m/:marketId/claim', { of, token });
+    await this.use('GET /markets/15m/history');
+    for (const part of ['ticks', 'events'])
+      await this.use(`GET /markets/15m/:marketId/${part}`, { of });
+    await this.use('GET /digest', { query: '?sequence=11' });
+    await this.use('GET /users/:id/points', { of: { id: ADA }, token });
+    await this.use('GET /leaderboard');
+    for (const verb of ['claim', 'unstake'])
+      await this.use(`POST /vaults/deposits/:depositId/${verb}`, { of: { depositId }, token });
     for (const path of ['/health', '/status', '/time', '/limits', '/metrics'])
-      await this.step({ method: 'GET', path });
+      await this.use(`GET ${path}`);
     await this.access(token);
   }
 
-  /** Uses a route, which must succeed, and records the answer. */
-  private async step({
-    method,
-    path,
-    parameters = {},
-    query = '',
-    body,
-    token,
-    // biome-ignore lint/suspicious/noExplicitAny: an answer is read field by field
-  }: Step): Promise<any> {
-    const key = `${method} ${path}`;
-    const route = ROUTES.find((route) => `${route.method} ${route.path}` === key);
-    expect(route, key).not.toBe(undefined);
-    const headers: Record<string, string> =
-      route!.access === 'partner' || route!.access === 'openOrPartner'
-        ? { authorization: `Bearer ${PARTNER_KEY}` }
-        : {};
-    const filled = path.replace(/:(\w+)/g, (_, name: string) => parameters[name]!);
+  /** Uses a route, named as in the route table, which must succeed, and records the answer. */
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is read field by field
+  private async use(name: string, { of = {}, query = '', body, token }: Step = {}): Promise<any> {
+    const route = ROUTES.find(({ method, path }) => `${method} ${path}` === name);
+    expect(route, name).not.toBe(undefined);
+    const { method, path, access } = route!;
+    const isPartner = access === 'partner' || access === 'openOrPartner';
+    const headers = isPartner ? { authorization: `Bearer ${PARTNER_KEY}` } : {};
+    const filled = path.replace(/:(\w+)/g, (_, parameter: string) => of[parameter]!) + query;
     const { api } = this.server;
-    const answer = await (method === 'GET' && route!.access !== 'partner'
-      ? api.read(filled + query, token)
-      : api.send(method, filled + query, body, { token, headers }));
-    expect(answer.status, `${key}: ${answer.text}`).toBeLessThan(300);
-    this.examples[key] = {
+    const answer = await (method === 'GET' && access !== 'partner'
+      ? api.read(filled, token)
+      : api.send(method, filled, body, { token, headers: headers as Record<string, string> }));
+    expect(answer.status, `${name}: ${answer.text}`).toBeLessThan(300);
+    this.examples[name] = {
       ...(body === undefined ? {} : { request: body }),
       ...(answer.text === '' ? {} : { response: exampleOf(answer) }),
     };

@@ -34,7 +34,8 @@ test('without a mistake all of them pass', () => {
   }
 });
 
-test.for(MUTATIONS)('$mistake', async ({ file, from, to, noticedBy }, { annotate }) => {
+const NAMED = MUTATIONS.map((mutation) => [mutation.mistake, mutation] as const);
+test.for(NAMED)('%s', async ([, { file, from, to, noticedBy }], { annotate }) => {
   const path = join(copy, file);
   const text = readFileSync(path, 'utf8');
   expect(text.split(from), `${from} in ${file}`).toHaveLength(2);

@@ -32,8 +32,6 @@ import { ReplayExchange } from '../../../support/replay-exchange.js';
 import { replayJson, replayTool, type ToolRun, traceOf } from '../../../support/replay-tool.js';
 
 const VERBS = [['verify'], ['state'], ['events'], ['explain', '--user', 'u3'], ['audit']];
-/** Cases for which one way of reading is enough. */
-const SOME_VERBS = [['verify'], ['events']];
 
 const folders = new Folders();
 /** The folder of an exchange that was stopped. Tests work on copies. */
@@ -139,23 +137,6 @@ describe('an intact journal with wrong content', () => {
     }
     const { out } = await replayTool(folder, 'events', '--json');
     expect(out.trimEnd().split('\n').length).toBe(lastSequence());
-  });
-
-  it('invalid records', async () => {
-    const folder = folders.copy(stopped);
-    const firstSequence = lastSequence() + 1;
-    const journal = await openJournal({ folder });
-    const records = Buffer.from('no records at all');
-    const digest = batches.at(-1)!.digest;
-    await append(journal, { firstSequence, lastSequence: firstSequence, records, digest });
-    await journal.close();
-    for (const verb of SOME_VERBS) {
-      expectDamage(
-        await replayTool(folder, ...verb),
-        `sequence ${firstSequence}`,
-        'cannot be decoded',
-      );
-    }
   });
 });
 
