@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import { SEED } from '../support/extent.js';
 import { MARKET, TestServer, type Trader } from '../support/server.js';
-import { expectDecimal, feeOn, type OutcomeName } from '../trials/real-day/user-ledger.js';
+import { expectDecimal, feeOn, type OutcomeName } from '../trials/real-day/decimals.js';
 
 const LOT_PLACES = 3;
 const LOT = new Big('0.001');

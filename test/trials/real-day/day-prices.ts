@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Big } from 'big.js';
-import type { ResolutionName } from './user-ledger.js';
+import type { ResolutionName } from './decimals.js';
 
 export const DAY_FILE = fileURLToPath(
   new URL('../../data/btc-usd-2023-03-10.csv', import.meta.url),

@@ -5,13 +5,11 @@
  * Profit: a sale realizes its value less its shares' part of the cost (floored to a micro-dollar);
  * fees count against it when paid; a settlement realizes the payout, and on VOID the refunded fees,
  * less the remaining cost. Volume: the value of the trades that paid a fee. Points: 100 per dollar
- * of fees on trades at 0.03 to 0.97, at settlement, and a tenth of that for the referrer; none on
- * VOID. A user is listed by profit in a period when anything counted, and by the others with more
- * than 0.
+ * of fees on trades at 0.03 to 0.97, at settlement; none on VOID. A user is listed by profit in a
+ * period when anything counted, and by the others with more than 0. Nobody is referred.
  */
 import { Big } from 'big.js';
-import { floorToMicros } from './expected-income.js';
-import type { OutcomeName, ResolutionName } from './user-ledger.js';
+import type { OutcomeName, ResolutionName } from './decimals.js';
 
 export interface HttpTrade {
   tradeId: string;
@@ -29,7 +27,6 @@ export interface HttpTrade {
 export interface Participant {
   userId: string;
   username: string;
-  referredBy: string | null;
   /** Oldest first. */
   trades: HttpTrade[];
 }
@@ -41,7 +38,7 @@ export interface DecidedMarket {
 }
 
 /** The exchange's own account, which is not ranked. */
-export const HOUSE = 'house';
+const HOUSE = 'house';
 
 export type MetricName = 'profit' | 'volume' | 'points';
 export const METRICS: readonly MetricName[] = ['profit', 'volume', 'points'];
@@ -70,7 +67,7 @@ interface Holding {
 
 const ZERO = new Big(0);
 const POINTS_PER_DOLLAR = 100;
-const REFERRERS_PART = '0.1';
+const floorToMicros = (money: Big): Big => money.round(6, Big.roundDown);
 
 export class ExpectedStandings {
   private readonly counts = new Map<string, Count[]>();
@@ -127,11 +124,7 @@ export class ExpectedStandings {
       this.settle(participant, holding, markets.get(marketId)!);
   }
 
-  private settle(
-    { userId, referredBy }: Participant,
-    holding: Holding,
-    market: DecidedMarket,
-  ): void {
+  private settle({ userId }: Participant, holding: Holding, market: DecidedMarket): void {
     const { UP, DOWN, fees, pointFees } = holding;
     const { resolution, settledAtMs: atMs } = market;
     const isVoid = resolution === 'VOID';
@@ -141,10 +134,7 @@ export class ExpectedStandings {
       this.count(userId, { atMs, profit: payout.plus(refund).minus(UP.cost).minus(DOWN.cost) });
     }
     const points = isVoid ? ZERO : pointFees.times(POINTS_PER_DOLLAR);
-    if (points.eq(0)) return;
-    this.count(userId, { atMs, points });
-    if (referredBy !== null)
-      this.count(referredBy, { atMs, points: floorToMicros(points.times(REFERRERS_PART)) });
+    if (points.gt(0)) this.count(userId, { atMs, points });
   }
 
   private count(userId: string, counted: Partial<Count> & { atMs: number }): void {
