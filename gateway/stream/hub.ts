@@ -9,19 +9,31 @@
  *   subscriber for a while. Events without a channel are skipped.
  */
 import type { Engine } from '../../engine/engine.js';
-import { MarketStatus, type Outcome, type Side, ticksIn } from '../../engine/interface/domain.js';
+import { type Outcome, type Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import type { ReleaseTarget } from '../../persistence/sequencer.js';
 import { BookChannel } from './channels/book.js';
 import type { Channel, KeptTotal } from './channels/channel.js';
 import { type MarketChange, MarketsChannel } from './channels/markets.js';
 import { closedText, type Stamp } from './channels/message-text.js';
-import type { ChannelId, ChannelKind } from './channels/names.js';
+import type { ChannelId } from './channels/names.js';
 import { PricesChannel } from './channels/prices.js';
 import { TradesChannel } from './channels/trades.js';
 import { UserChannel } from './channels/user.js';
 import { oneUserOf } from './channels/user-event-text.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
+import type { ChannelKind } from './server-messages.js';
+
+/** What makes a channel, by kind; the market, asset or user must exist. */
+const MAKERS = {
+  markets: (engine: Engine) => new MarketsChannel(engine),
+  book: (engine: Engine, marketId: number) => new BookChannel(engine, marketId),
+  trades: (engine: Engine, marketId: number) => new TradesChannel(engine, marketId),
+  prices: (engine: Engine, asset: number) => new PricesChannel(engine, asset),
+  user: (engine: Engine, userId: number) => new UserChannel(engine, userId),
+} satisfies Record<ChannelKind, (engine: Engine, of: number) => Channel>;
+
+type Channels = { [Kind in ChannelKind]: Map<number, ReturnType<(typeof MAKERS)[Kind]>> };
 
 const {
   trade,
@@ -57,11 +69,14 @@ interface HubOptions {
 
 export class Hub {
   private readonly engine: Engine;
-  private markets: MarketsChannel | null = null;
-  private readonly books = new Map<number, BookChannel>();
-  private readonly trades = new Map<number, TradesChannel>();
-  private readonly prices = new Map<number, PricesChannel>();
-  private readonly users = new Map<number, UserChannel>();
+  /** By the id of the market, asset or user; 0: of all. */
+  private readonly channels: Channels = {
+    markets: new Map(),
+    book: new Map(),
+    trades: new Map(),
+    prices: new Map(),
+    user: new Map(),
+  };
   /** Channels that the current command changed. */
   private readonly touched: Channel[] = [];
   private readonly kept: KeptTotal = { characters: 0 };
@@ -75,37 +90,26 @@ export class Hub {
     return { sequence: this.engine.sequence, atMs: this.engine.nowMs };
   }
 
-  /** The channel with this id, whose market, asset or user must exist. */
-  channel(id: ChannelId): Channel {
-    const { engine } = this;
-    switch (id.kind) {
-      case 'markets':
-        this.markets ??= new MarketsChannel(engine);
-        return this.markets;
-      case 'book': {
-        const hasEnded = engine.market(id.marketId)!.status !== MarketStatus.ACTIVE;
-        return found(this.books, id.marketId, () => new BookChannel(engine, id.marketId, hasEnded));
-      }
-      case 'trades':
-        return found(this.trades, id.marketId, () => new TradesChannel(engine, id.marketId));
-      case 'prices':
-        return found(this.prices, id.asset, () => new PricesChannel(engine, id.asset));
-      case 'user':
-        return found(this.users, id.userId, () => new UserChannel(engine, id.userId));
+  /** The channel with this id. */
+  channel({ kind, of }: ChannelId): Channel {
+    const channels: Map<number, Channel> = this.channels[kind];
+    let channel = channels.get(of);
+    if (channel === undefined) {
+      channel = MAKERS[kind](this.engine, of);
+      channels.set(of, channel);
     }
+    return channel;
   }
 
   /** Forgets channels that have had no subscriber for a while. Not within a command. */
   forgetIdle(nowMs: number): void {
     const { keptMs } = this.options.limits;
-    const isIdle = (channel: Channel): boolean => {
-      if (!channel.isIdle(nowMs, keptMs)) return false;
-      channel.drop(this.kept);
-      return true;
-    };
-    if (this.markets !== null && isIdle(this.markets)) this.markets = null;
-    for (const channels of [this.books, this.trades, this.prices, this.users]) {
-      for (const [id, channel] of channels) if (isIdle(channel)) channels.delete(id);
+    for (const channels of Object.values<Map<number, Channel>>(this.channels)) {
+      for (const [id, channel] of channels) {
+        if (!channel.isIdle(nowMs, keptMs)) continue;
+        channel.drop(this.kept);
+        channels.delete(id);
+      }
     }
   }
 
@@ -113,20 +117,17 @@ export class Hub {
   observe(): void {
     const { values, length } = this.engine.events;
     for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) this.read(values, at);
-    if (this.markets?.addFixedPrices()) this.touch(this.markets);
+    const markets = this.channels.markets.get(0);
+    if (markets?.addFixedPrices()) this.touch(markets);
     if (this.touched.length > 0) this.sendTouched();
   }
 
   /** Current subscriptions. */
   subscriberCounts(): Record<ChannelKind, number> {
-    const markets = this.markets === null ? [] : [this.markets];
-    return {
-      markets: subscribersOf(markets),
-      book: subscribersOf(this.books.values()),
-      trades: subscribersOf(this.trades.values()),
-      prices: subscribersOf(this.prices.values()),
-      user: subscribersOf(this.users.values()),
-    };
+    const entries = Object.entries<Map<number, Channel>>(this.channels);
+    return Object.fromEntries(
+      entries.map(([kind, channels]) => [kind, subscribersOf(channels.values())]),
+    ) as Record<ChannelKind, number>;
   }
 
   private read(values: Float64Array, at: number): void {
@@ -159,7 +160,7 @@ export class Hub {
         return;
       }
       case EventType.priceObserved:
-        this.touch(this.prices.get(values[at + priceObserved.asset]!));
+        this.touch(this.channels.prices.get(values[at + priceObserved.asset]!));
         return;
       case EventType.credentialSet:
         this.endTokens(values[at + credentialSet.userId]!, values[at + credentialSet.version]!);
@@ -177,7 +178,7 @@ export class Hub {
     this.addUserEvent(values[at + trade.takerId]!, values, at);
     this.addUserEvent(values[at + trade.makerId]!, values, at);
     const marketId = values[at + trade.marketId]!;
-    const trades = this.trades.get(marketId);
+    const trades = this.channels.trades.get(marketId);
     trades?.addTrade(values, at);
     this.touch(trades);
     const outcome = values[at + trade.makerOutcome] as Outcome;
@@ -202,7 +203,7 @@ export class Hub {
   }
 
   private touchLevel(marketId: number, side: Side, outcome: Outcome, priceTicks: number): void {
-    const book = this.books.get(marketId);
+    const book = this.channels.book.get(marketId);
     if (book === undefined || !book.isOpen) return;
     book.touchLevel(side, outcome, priceTicks);
     this.touch(book);
@@ -210,22 +211,21 @@ export class Hub {
 
   /** All market events start with the market. */
   private readMarketChange(change: MarketChange, marketId: number): void {
-    if (this.markets !== null) {
-      this.markets.addChange(change, marketId);
-      this.touch(this.markets);
-    }
+    const markets = this.channels.markets.get(0);
+    markets?.addChange(change, marketId);
+    this.touch(markets);
     if (change === 'ended') this.endBook(marketId);
     if (change === 'closed') this.close(marketId);
   }
 
   private endBook(marketId: number): void {
-    const book = this.books.get(marketId);
+    const book = this.channels.book.get(marketId);
     book?.end();
     this.touch(book);
   }
 
   private addUserEvent(userId: number, values: Float64Array, at: number): void {
-    const user = this.users.get(userId);
+    const user = this.channels.user.get(userId);
     user?.addEvent(values, at);
     this.touch(user);
   }
@@ -253,7 +253,7 @@ export class Hub {
   /** Closes the channels of a market that the engine forgets, even one that has just ended. */
   private close(marketId: number): void {
     const { stamp } = this;
-    for (const channels of [this.books, this.trades]) {
+    for (const channels of [this.channels.book, this.channels.trades]) {
       const channel = channels.get(marketId);
       if (channel === undefined) continue;
       channels.delete(marketId);
@@ -286,13 +286,4 @@ function subscribersOf(channels: Iterable<Channel>): number {
   let sum = 0;
   for (const { subscribers } of channels) sum += subscribers.size;
   return sum;
-}
-
-function found<C>(channels: Map<number, C>, id: number, make: () => C): C {
-  let channel = channels.get(id);
-  if (channel === undefined) {
-    channel = make();
-    channels.set(id, channel);
-  }
-  return channel;
 }

@@ -163,20 +163,41 @@ const account = {
     .describe('The positions'),
 };
 
-/** The data of snapshots and deltas, by kind of channel. */
-export const CHANNEL_DATA = {
+/**
+ * The channels, by kind. One of a market or an asset has its id in its name: "book:<marketId>".
+ * `texts`: what a snapshot and a delta are.
+ */
+export const CHANNELS = {
   markets: {
+    of: 'all',
     snapshot: z.strictObject({ markets: z.array(Market).describe('The markets') }).describe(DATA),
     delta: z
       .strictObject({
         changes: z.array(marketChange).describe('What happened to markets, in order'),
       })
       .describe(DATA),
+    texts: ['The active markets', 'Markets that opened, ended, were resolved or were closed'],
   },
-  book: { snapshot: Orderbook, delta: Orderbook },
-  trades: { snapshot: trades, delta: trades },
-  prices: { snapshot: assetPrice, delta: assetPrice },
+  book: {
+    of: 'market',
+    snapshot: Orderbook,
+    delta: Orderbook,
+    texts: ['The order book at full depth', 'The price levels that changed; 0 shares: none left'],
+  },
+  trades: {
+    of: 'market',
+    snapshot: trades,
+    delta: trades,
+    texts: ['No trades: those before the subscription are at the HTTP route', 'New trades'],
+  },
+  prices: {
+    of: 'asset',
+    snapshot: assetPrice,
+    delta: assetPrice,
+    texts: ['The last price of the asset', 'A price of the asset'],
+  },
   user: {
+    of: 'user',
     snapshot: z
       .strictObject({ ...account, orders: z.array(Order).describe('The orders') })
       .describe(DATA),
@@ -186,8 +207,11 @@ export const CHANNEL_DATA = {
         events: z.array(UserEvent).describe('What happened to the account, in order'),
       })
       .describe(DATA),
+    texts: ['The account: balance, orders, positions', 'What a command did to the account'],
   },
 } as const;
+export type ChannelKind = keyof typeof CHANNELS;
+export const CHANNEL_KINDS = Object.keys(CHANNELS) as ChannelKind[];
 
 const id = requestId.optional();
 const after = count.describe('The number of the last message that the client has');
@@ -197,23 +221,16 @@ const channel = {
   channelSequence: count.describe('The number of the message in its channel'),
   ...stamp,
 };
-const KINDS = Object.keys(CHANNEL_DATA) as (keyof typeof CHANNEL_DATA)[];
-
-/** What a snapshot and a delta of each kind of channel are. */
-const CHANNEL_TEXTS: Record<keyof typeof CHANNEL_DATA, [snapshot: string, delta: string]> = {
-  markets: ['The active markets', 'Markets that opened, ended, were resolved or were closed'],
-  book: ['The order book at full depth', 'The price levels that changed; 0 shares: none left'],
-  trades: ['No trades: those before the subscription are at the HTTP route', 'New trades'],
-  prices: ['The last price of the asset', 'A price of the asset'],
-  user: ['The account: balance, orders, positions', 'What a command did to the account'],
-};
 
 /** Snapshots and deltas of each kind of channel; a snapshot has the id of the request for it. */
 const CHANNEL_MESSAGES = Object.fromEntries(
-  KINDS.flatMap((kind) => {
+  CHANNEL_KINDS.flatMap((kind) => {
     const name = channelName(z.string().regex(new RegExp(`^${kind}(:|$)`)));
-    const { snapshot, delta } = CHANNEL_DATA[kind];
-    const [ofSnapshot, ofDelta] = CHANNEL_TEXTS[kind];
+    const {
+      snapshot,
+      delta,
+      texts: [ofSnapshot, ofDelta],
+    } = CHANNELS[kind];
     const common = { ...channel, channel: name };
     return [
       [

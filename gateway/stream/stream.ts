@@ -18,7 +18,6 @@ import { elapsedMs } from '../time/clock.js';
 import { type BacklogReadings, Backlogs } from './backlogs.js';
 import { CancelOnDisconnect } from './cancel-on-disconnect.js';
 import { heartbeatText } from './channels/message-text.js';
-import type { ChannelKind } from './channels/names.js';
 import { Connection, type Socket, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
 import { SOCKET_BEHAVIOR, STREAM_PATH, serveNoUpgrade } from './endpoint.js';
@@ -34,6 +33,7 @@ import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 import type { OrdersElsewhere } from './orders/elsewhere.js';
 import type { RecordEntry } from './orders/order-entry.js';
 import { Protocol, userLimitMessage } from './protocol.js';
+import type { ChannelKind } from './server-messages.js';
 
 /** Heartbeats are spread over this many moments of an interval. */
 const HEARTBEAT_SLOTS = 10;

@@ -1,14 +1,14 @@
 /**
  * The messages of the stream's channels, as types of their schemas. PROTOCOL.md explains them.
  */
-import type { CHANNEL_DATA } from '../../stream/server-messages.js';
+import type { CHANNELS } from '../../stream/server-messages.js';
 import type { Answer } from '../answer.js';
 
 /** What snapshots and deltas of each kind of channel hold. */
 export type ChannelData = {
-  [Of in keyof typeof CHANNEL_DATA]: {
-    snapshot: Answer<(typeof CHANNEL_DATA)[Of]['snapshot']>;
-    delta: Answer<(typeof CHANNEL_DATA)[Of]['delta']>;
+  [Of in keyof typeof CHANNELS]: {
+    snapshot: Answer<(typeof CHANNELS)[Of]['snapshot']>;
+    delta: Answer<(typeof CHANNELS)[Of]['delta']>;
   };
 };
 export type MarketChange = ChannelData['markets']['delta']['changes'][number];
@@ -21,13 +21,12 @@ export type Fill = Extract<UserEvent, { type: 'fill' }>;
 
 export type Kind = keyof ChannelData;
 /** "markets", "book:<marketId>", "trades:<marketId>", "prices:<asset>", "user" */
-export type ChannelName = 'markets' | 'user' | `${'book' | 'trades' | 'prices'}:${string}`;
-export type KindOf<Channel extends ChannelName> =
-  Channel extends `${infer Of extends Kind}:${string}`
-    ? Of
-    : Channel extends Kind
-      ? Channel
-      : never;
+export type ChannelName = {
+  [Of in Kind]: (typeof CHANNELS)[Of]['of'] extends 'market' | 'asset' ? `${Of}:${string}` : Of;
+}[Kind];
+export type KindOf<Channel extends ChannelName> = Channel extends `${infer Of}:${string}`
+  ? Of & Kind
+  : Channel & Kind;
 
 interface Stamp {
   channel: string;

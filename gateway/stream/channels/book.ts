@@ -5,7 +5,7 @@
  * is a snapshot of an empty book.
  */
 import type { Engine } from '../../../engine/engine.js';
-import { Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';
+import { MarketStatus, Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { lotsText, marketIdText, ticksText } from '../../../engine/interface/notation.js';
 import { orderbookText } from '../../resources/markets/orderbook.js';
@@ -15,6 +15,7 @@ const PRICE_TEXTS = Array.from({ length: MICROS_PER_SET }, (_, ticks) => ticksTe
 
 export class BookChannel extends Channel {
   private readonly marketName: string;
+  private hasEnded: boolean;
   /** Levels that the command changed, each once: the price of UP for bids, plus 1,000 for asks. */
   private readonly levels: number[] = [];
   private readonly isMarked = new Uint8Array(2 * MICROS_PER_SET);
@@ -22,11 +23,11 @@ export class BookChannel extends Channel {
   constructor(
     private readonly engine: Engine,
     private readonly marketId: number,
-    private hasEnded: boolean,
   ) {
     const marketName = marketIdText(engine, marketId);
     super(`book:${marketName}`, `book:${marketName}`, engine.sequence);
     this.marketName = marketName;
+    this.hasEnded = engine.market(marketId)!.status !== MarketStatus.ACTIVE;
   }
 
   /** Whether the book can still change: an ended market has no orders. */

@@ -3,16 +3,17 @@ import type { Engine } from '../../../engine/engine.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
 import { assetsText } from '../../resources/find.js';
+import { CHANNEL_KINDS, CHANNELS, type ChannelKind } from '../server-messages.js';
 
-export type ChannelId =
-  | { kind: 'markets' }
-  | { kind: 'book' | 'trades'; marketId: number }
-  | { kind: 'prices'; asset: number }
-  | { kind: 'user'; userId: number };
+export interface ChannelId {
+  kind: ChannelKind;
+  /** The id of the market, asset or user; 0: of all. */
+  of: number;
+}
 
-export type ChannelKind = ChannelId['kind'];
-
-const FORMS = 'markets, book:<marketId>, trades:<marketId>, prices:<asset> or user';
+const FORMS = { all: '', market: ':<marketId>', asset: ':<asset>', user: '' };
+const forms = CHANNEL_KINDS.map((kind) => kind + FORMS[CHANNELS[kind].of]);
+const NO_CHANNEL = `is not a channel; the channels are ${forms.slice(0, -1).join(', ')} or ${forms.at(-1)}`;
 
 /** The channel that a name means to the user (0: nobody is signed in), or an error. */
 export function channelNamed(
@@ -20,26 +21,26 @@ export function channelNamed(
   userId: number,
   name: string,
 ): ChannelId | ErrorAnswer {
-  if (name === 'markets') return { kind: 'markets' };
-  if (name === 'user') return userId === 0 ? notSignedIn(name) : { kind: 'user', userId };
-  const [kind, subject] = splitName(name);
-  if (kind === 'book' || kind === 'trades') {
-    const marketId = marketIdNumber(engine, subject);
-    const isKnown = engine.hasMarket(marketId);
-    return isKnown ? { kind, marketId } : errorAnswer('market_not_found', { channel: name });
+  const [start, subject] = splitName(name);
+  const kind = CHANNEL_KINDS.find((each) => each === start);
+  if (kind === undefined) return invalidRequest({ [name]: NO_CHANNEL });
+  const form = CHANNELS[kind].of;
+  if ((FORMS[form] === '') !== (subject === null)) return invalidRequest({ [name]: NO_CHANNEL });
+  if (form === 'all') return { kind, of: 0 };
+  if (form === 'user') return userId === 0 ? notSignedIn(name) : { kind, of: userId };
+  if (form === 'market') {
+    const of = marketIdNumber(engine, subject!);
+    return engine.hasMarket(of) ? { kind, of } : errorAnswer('market_not_found', { channel: name });
   }
-  if (kind === 'prices') {
-    const asset = engine.findAsset(subject);
-    return asset >= 0
-      ? { kind, asset }
-      : invalidRequest({ [name]: `is not the channel of a listed asset; ${assetsText(engine)}` });
-  }
-  return invalidRequest({ [name]: `is not a channel; the channels are ${FORMS}` });
+  const of = engine.findAsset(subject!);
+  return of >= 0
+    ? { kind, of }
+    : invalidRequest({ [name]: `is not the channel of a listed asset; ${assetsText(engine)}` });
 }
 
-function splitName(name: string): [string, string] {
+function splitName(name: string): [string, string | null] {
   const colon = name.indexOf(':');
-  return colon < 0 ? ['', ''] : [name.slice(0, colon), name.slice(colon + 1)];
+  return colon < 0 ? [name, null] : [name.slice(0, colon), name.slice(colon + 1)];
 }
 
 function notSignedIn(channel: string): ErrorAnswer {

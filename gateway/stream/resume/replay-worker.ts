@@ -106,7 +106,7 @@ class Collector {
     const { waiting, engine, hub, byTopic } = this;
     while (waiting.length > 0 && waiting.at(-1)!.after <= engine.sequence) {
       const each = waiting.pop()!;
-      const { topic } = hub.channel({ kind: 'user', userId: each.userId });
+      const { topic } = hub.channel({ kind: 'user', of: each.userId });
       byTopic.set(topic, [...(byTopic.get(topic) ?? []), each]);
     }
   }
