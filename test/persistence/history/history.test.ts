@@ -221,8 +221,8 @@ describe('the history', () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
-    for (let from = 0; from < commands.length; from += 1_331) {
-      await writeCommands(journal, engine, commands.slice(from, from + 1_331));
+    for (let from = 0; from < commands.length; from += 2_331) {
+      await writeCommands(journal, engine, commands.slice(from, from + 2_331));
       const follower = startFollower(folder, engine.sequence, {
         everyCommands: 700,
         everyMs: 1e15,
@@ -382,7 +382,7 @@ describe('a full disk', () => {
 describe('damage', () => {
   it('a bit anywhere in the file: the answers are right', async () => {
     const random = new Random(`${SEED}:bits`);
-    for (let i = 0; i < extent(40, 4); i++) {
+    for (let i = 0; i < extent(40, 3); i++) {
       const folder = folders.copy(complete);
       const bytes = readFileSync(historyPath(folder));
       const at = random.whole(0, bytes.length - 1);

@@ -173,7 +173,7 @@ function clientSequences(duel: Duel): void {
 
 export const KEY_PLAYS: LimitPlay[] = [
   { name: 'idempotency keys: shares, and their expiry', sizes: KEYS, play: keys },
-  { name: 'bytes of remembered results', sizes: BYTES, play: keyedBytes },
+  { name: 'bytes of remembered results', sizes: BYTES, isLong: true, play: keyedBytes },
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'numbers of clients', play: clientSequences },
 ];

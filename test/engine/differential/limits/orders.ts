@@ -286,8 +286,12 @@ function leastValue(duel: Duel): void {
 }
 
 export const ORDER_PLAYS: LimitPlay[] = [
-  { name: 'resting orders of a user and makers of an order', play: orders },
-  { name: "makers, with the user's own order behind the last", play: ownOrderBehindTheLastMaker },
+  { name: 'resting orders of a user and makers of an order', isLong: true, play: orders },
+  {
+    name: "makers, with the user's own order behind the last",
+    isLong: true,
+    play: ownOrderBehindTheLastMaker,
+  },
   { name: 'makers of refused FOK orders', play: fillOrKillInVain },
   { name: 'refused amendments', play: amendments },
   { name: 'a cancel by two ids', play: cancelByTwoIds },

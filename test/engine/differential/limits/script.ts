@@ -16,6 +16,8 @@ export interface LimitPlay {
   name: string;
   /** In place of the stated ones, which only the trial of the maxima reaches. */
   sizes?: PoolSizes;
+  /** Takes seconds: `npm test` plays one of these. */
+  isLong?: true;
   play(duel: Duel): void;
 }
 
