@@ -171,6 +171,7 @@ export class Request {
     add('content-type', this.contentType);
     add('content-encoding', this.contentEncoding);
     add('accept', this.accept);
+    add('accept-encoding', this.acceptEncoding);
     add('if-none-match', this.ifNoneMatch);
     add('min-sequence', this.minSequence);
     add('origin', this.origin);

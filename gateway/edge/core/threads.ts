@@ -173,7 +173,7 @@ export class EdgeThreads {
     const { gateway, threads, task } = this.options;
     const { engine } = gateway.sequencer;
     const { tls, trustProxy, cookieSecure, siteOrigins } = gateway.config;
-    const { connections, unsent, stream } = task;
+    const { connections, unsent } = task;
     const all: EdgeTask = {
       ...task,
       index,
@@ -186,7 +186,6 @@ export class EdgeThreads {
         bytes: share(unsent.bytes, threads),
         bytesPerAddress: share(unsent.bytesPerAddress, threads),
       },
-      stream: { ...stream, backlogBytesInAll: share(stream.backlogBytesInAll, threads) },
       toCore: ringMemory(),
       toEdge: ringMemory(),
       counts: this.counts.memory,

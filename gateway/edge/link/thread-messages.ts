@@ -19,6 +19,7 @@ export interface EdgeTask {
   connections: ConnectionLimits;
   unsent: UnsentLimits;
   fairUse: FairUseRates;
+  /** Of all threads together, as the documents show them. */
   stream: StreamLimits;
   logLevel: LogLevel;
   /** Memory of the rings: to the core, and from it. */

@@ -60,7 +60,9 @@ class EdgeThread {
       },
     });
     const assets = assetsOf(task.symbols);
-    this.streams = new ThreadStreams(this.link, serving, assets, task.stream);
+    const backlogBytesInAll = Math.floor(task.stream.backlogBytesInAll / task.rows);
+    const limits = { ...task.stream, backlogBytesInAll };
+    this.streams = new ThreadStreams(this.link, serving, assets, limits);
     const others = this.counts.besides(task.index);
     const isKnown = (address: AddressKey) => this.known.has(address);
     this.cap = new ConnectionCap(task.connections, this.streams, elapsedMs, others, isKnown);
