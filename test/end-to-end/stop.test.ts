@@ -63,7 +63,8 @@ test('with 125 waiting sign-ins: the current one is done, all others are refused
   const registering = connect();
   const body = JSON.stringify({ username: 'ada', password: PASSWORD });
   await registering.send(requestText('POST', '/auth/register', {}, body));
-  await eventually(async () => (await reading('exchange_calls_under_way')) === 2);
+  // What an edge counts is in the metrics half a second later, when it may be over.
+  if (!AT_EDGES) await eventually(async () => (await reading('exchange_calls_under_way')) === 2);
   for (let i = 0; i < 125; i++) {
     const connection = connect();
     await connection.send(login(`nobody-${i}`, { 'x-forwarded-for': `198.51.100.${i}` }));
@@ -93,8 +94,7 @@ test.skipIf(AT_EDGES)('with unfinished requests: they are refused at once', asyn
   expect(error).toMatchObject({ code: 'unavailable', details: { executed: false } });
 });
 
-// The stream is on the other port.
-test.skipIf(AT_EDGES)('with streams and large answers that nobody reads', async () => {
+test('with streams and large answers that nobody reads', async () => {
   await start();
   const streams = Array.from(
     { length: 20 },

@@ -13,7 +13,8 @@ import { eventually } from './eventually.js';
 import { goodOutput, type ToolRun } from './replay-tool.js';
 import { ApiClient, EDGE_THREADS } from './server.js';
 
-const EDGE_VARIABLES = { EDGE_THREADS: `${EDGE_THREADS}` };
+export const EDGE_VARIABLES: Readonly<Record<string, string>> =
+  EDGE_THREADS === 0 ? {} : { EDGE_THREADS: `${EDGE_THREADS}` };
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
 
 /** The built program in a child process. */
@@ -31,7 +32,7 @@ export class ChildServer {
       PASSWORD_COST_LOG2: '10',
       FAIR_USE: 'off',
       FEED_SEED: '1',
-      ...(EDGE_THREADS === 0 || variables['ROLE'] === 'replica' ? {} : EDGE_VARIABLES),
+      ...(variables['ROLE'] === 'replica' ? {} : EDGE_VARIABLES),
       ...variables,
     };
     const limited = limits.length === 0 ? [] : ['prlimit', ...limits];

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { HOST } from '../../bench/http/load/messages.js';
 import { ExchangeProcess } from '../../bench/measure/exchange-process.js';
+import { EDGE_VARIABLES } from '../support/programs.js';
 
 export interface TrialExchange {
   process: ExchangeProcess;
@@ -30,6 +31,7 @@ export async function startExchange(
       FAIR_USE: 'off',
       CONNECTIONS_PER_ADDRESS: '0',
       LOG_LEVEL: 'warn',
+      ...EDGE_VARIABLES,
       ...variables,
     },
     logFile: join(folder, 'log.ndjson'),

@@ -29,7 +29,8 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     edgeThreads: 2,
     files: [
       'test/gateway/{http,limits,access,contract,resources,stream}/**/*.test.ts',
-      'test/end-to-end/{kill,stop,recovery-http}.test.ts',
+      'test/end-to-end/{kill,stop,recovery-http,fuzz}.test.ts',
+      'test/trials/attack/trial.ts',
     ],
   },
   attack: {
