@@ -33,7 +33,8 @@ const ODD_VALUES: readonly unknown[] = [
     '',
     ' ',
     '0',
-    '1',
+    // No decimal: that may be a text.
+    '01',
     'UP',
     'NaN',
     '🙂'.repeat(200),
