@@ -140,14 +140,4 @@ describe('a page of another site', () => {
       expect(await server.state()).toEqual(before);
     },
   );
-
-  test("the exchange's own pages can", async () => {
-    const headers = {
-      cookie: `service-session=${ada.token}`,
-      origin: api.url,
-      'sec-fetch-site': 'same-origin',
-    };
-    const { status } = await api.send('POST', '/vaults/flex/stake', { amount: 1 }, { headers });
-    expect(status).toBe(201);
-  });
 });

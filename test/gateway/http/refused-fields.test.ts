@@ -43,13 +43,6 @@ test.each(cases)('%s %s %j: %s', async (method, path, body, field) => {
   await invalid({ method, path, body, options: asAda(), field });
 });
 
-test.each(['a'.repeat(65), 'with space', 'naïve', 'a/b'])('the Idempotency-Key %j', async (key) => {
-  const headers = { 'idempotency-key': Buffer.from(key).toString('latin1') };
-  const body = { outcome: 'UP', amount: 1 };
-  const options = { ...asAda(), headers };
-  await invalid({ method: 'POST', path: buy, body, options, field: 'Idempotency-Key' });
-});
-
 describe('queries', () => {
   const book = `/markets/15m/${ACTIVE}/orderbook`;
   const quote = `/markets/15m/${ACTIVE}/quote`;

@@ -224,7 +224,7 @@ describe('an invalid key', () => {
       .replace(/\{\w+\}/, 'o1');
     const before = await server.state();
     // An empty one, too: a client whose variable is unset would rely on it.
-    for (const key of ['', ' ', 'a b', 'x'.repeat(65), 'ä', 'a,b']) {
+    for (const key of ['', ' ', 'a b', 'x'.repeat(65), 'ä', 'a,b', 'a/b']) {
       const { status, json } = await api.send(
         method,
         path,
