@@ -44,6 +44,7 @@ export const limits: RouteExample = {
     tickSize: 0.001,
     lotSize: 0.001,
     prices: 'simulated',
+    startingBalance: 10000,
     restingOrderValue: 1,
     maxima: {
       orderAmount: 1000000,

@@ -28,7 +28,10 @@ const MICROS_PER_PERCENT = 10_000;
 export function limitsOf(
   rates: FairUseRates,
   rules: Rules,
-  prices: GatewayConfig['pricesFrom'],
+  {
+    pricesFrom,
+    startingBalanceMicros,
+  }: Pick<GatewayConfig, 'pricesFrom' | 'startingBalanceMicros'>,
 ): Writable<typeof Limits> {
   const of = (quota: Quota) => ({
     user: bucketOf(rates[quota].user),
@@ -42,7 +45,8 @@ export function limitsOf(
     vaultShare,
     tickSize: ticks(1),
     lotSize: lots(1),
-    prices,
+    prices: pricesFrom,
+    startingBalance: micros(startingBalanceMicros),
     restingOrderValue,
     maxima: {
       orderAmount,

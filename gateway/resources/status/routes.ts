@@ -114,7 +114,7 @@ export const operationRoutes: Route[] = [
     handle(call) {
       // Of the engine's state, so the answer waits until that is durable.
       const { config, fairUse } = call.gateway;
-      const limits = limitsOf(fairUse.rates, call.engine.rules(), config.pricesFrom);
+      const limits = limitsOf(fairUse.rates, call.engine.rules(), config);
       call.answerWhenDurable(200, jsonText<typeof Limits>(limits));
     },
   }),

@@ -147,6 +147,9 @@ export const Limits = responseSchema(
       description:
         'Where the prices of assets come from: a simulation, which no real market follows; a file of recorded ones; or exchanges elsewhere',
     }),
+    startingBalance: money.meta({
+      description: 'US dollars of play money that a new account is given; 0: none',
+    }),
     restingOrderValue: money.meta({
       description:
         'US dollars that an order must be worth at its own price when it comes to rest; a sale of all shares of a position may be worth less',
