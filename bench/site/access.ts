@@ -46,20 +46,25 @@ async function walk(page: Page, url: string, form: string, check: Check): Promis
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
   await page.locator('.book .offer:enabled').first().waitFor();
   await check('the market, signed out');
+  if (form === 'phone') {
+    await button('Menu').click();
+    await check('the menu');
+  }
   await button('Sign in').click();
   await check('signing in');
   await page.keyboard.press('Escape');
-  await button('Create an account').click();
+  await button('Sign up').click();
   await button('Create the account').click();
   await check('registration, refused');
   await page.getByLabel('Name', { exact: true }).fill(`ada-${form}`);
   await page.getByLabel('Password', { exact: true }).fill('correct horse battery');
   await button('Create the account').click();
-  await button('Sign out').waitFor();
+  await page.locator('.money').waitFor();
+  if (form === 'phone') await page.locator('.answers button').first().click();
   await trade(page, check);
   await page.locator('h1').click();
   await page.keyboard.press('?');
-  await page.getByRole('heading', { name: 'Keys' }).waitFor();
+  await page.getByRole('heading', { name: 'Shortcuts' }).waitFor();
   await check('the list of keys');
   await page.keyboard.press('Escape');
   for (const view of VIEWS) {
@@ -73,7 +78,7 @@ async function walk(page: Page, url: string, form: string, check: Check): Promis
   await check('a replay');
   await show(page, `${url}/#/leaderboard`);
   await page.locator('main a').first().click();
-  await page.getByRole('heading', { name: 'In figures' }).waitFor();
+  await page.getByRole('heading', { name: 'Record' }).waitFor();
   await check('a profile');
 }
 
@@ -81,17 +86,17 @@ async function walk(page: Page, url: string, form: string, check: Check): Promis
 async function trade(page: Page, check: Check): Promise<void> {
   const send = page.locator('#ticket .send');
   const size = page.locator('#size');
-  await page.getByLabel('One click: send without asking again').check();
+  await page.getByLabel('Skip confirmation').check();
   await size.fill('25');
   await check('a ticket that is written');
   await send.click();
   await page.locator('[data-sequence]').waitFor();
   await check('a receipt');
   await page.getByRole('button', { name: 'Limit', exact: true }).click();
-  await page.locator('#price').fill('0.002');
+  await page.locator('#price').fill('0.2');
   await size.fill('1');
   await send.click();
-  await page.getByText(/^Resting: /).waitFor();
+  await page.getByText(/^Open order: /).waitFor();
   await page
     .getByRole('button', { name: /^Amend: / })
     .first()

@@ -57,7 +57,7 @@ async function visit(
   await prepare(devtools);
   await page.goto(url);
   await page.locator('.book .offer:enabled').first().waitFor();
-  await page.locator('.uplot canvas').waitFor();
+  await page.locator('.chart canvas').waitFor();
   return { page, devtools, foreign, probe: () => page.evaluate<Probe>('probe') };
 }
 
@@ -117,9 +117,9 @@ async function useEverything(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Buy', exact: true }).click();
   await page.locator('h1').click();
   await page.keyboard.press('?');
-  await page.getByRole('heading', { name: 'Keys' }).waitFor();
+  await page.getByRole('heading', { name: 'Shortcuts' }).waitFor();
   await page.keyboard.press('Escape');
-  for (const name of ['Past markets', 'Leaderboard', 'Account', 'BTC'])
+  for (const name of ['Past markets', 'Leaderboard', 'Portfolio', 'BTC'])
     await page.getByRole('link', { name, exact: true }).first().click();
   await page.locator('.book .offer:enabled').first().waitFor();
   await sleep(500);
@@ -165,7 +165,7 @@ async function measureMemory(browser: Browser): Promise<void> {
     const { usedSize } = await devtools.send('Runtime.getHeapUsage');
     return usedSize / 1e6;
   };
-  const window = page.locator('.market-title p', { hasText: / to / });
+  const window = page.locator('[data-window]');
   /** Resolves early in the next market, so that each measurement is at the same moment of one. */
   const rollover = async () => {
     const shown = await window.textContent();

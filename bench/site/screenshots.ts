@@ -24,23 +24,25 @@ async function shoot(browser: Browser, url: string): Promise<void> {
       const context = await browser.newContext({ ...options, timezoneId: 'UTC' });
       const page = await context.newPage();
       await page.goto(url);
-      await page.getByRole('button', { name: 'Create an account', exact: true }).click();
+      await page.getByRole('button', { name: 'Sign up', exact: true }).click();
       await page.getByLabel('Name', { exact: true }).fill(`ada-${name}`);
       await page.getByLabel('Password', { exact: true }).fill('correct horse battery');
       await page.getByRole('button', { name: 'Create the account' }).click();
-      await page.getByRole('button', { name: 'Sign out' }).waitFor();
+      await page.locator('.money').waitFor();
       return { name, page };
     }),
   );
   await sleep(WATCH_MS);
   for (const { name, page } of pages) {
+    if (name === 'phone') await page.locator('.answers button').first().click();
     await page.locator('#size').fill('120');
     await page.getByRole('button', { name: 'Buy UP' }).click();
     await page.getByRole('button', { name: /^Confirm/ }).press('Enter');
     await page.locator('[data-sequence]').waitFor();
     await page.locator('#size').fill('250');
     await page.locator('.levels').waitFor();
-    await page.locator('h1').click();
+    if (name === 'phone') await page.getByRole('button', { name: 'Close', exact: true }).click();
+    else await page.locator('h1').click();
     await page.evaluate('scrollTo(0, 0)');
     await page.screenshot({ path: `${FOLDER}${name}.png` });
   }

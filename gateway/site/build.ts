@@ -1,7 +1,7 @@
 /**
  * Builds the site into dist/site: bundles gateway/site/app, names every file after a hash of its
  * content, and writes each file plain and compressed; and the large files of the page of the API
- * into dist/docs. Part of `npm run build`; esbuild, preact and uPlot are needed only here, so the
+ * into dist/docs. Part of `npm run build`; esbuild and preact are needed only here, so the
  * built program runs without them.
  */
 

@@ -4,8 +4,9 @@ import { closeDialog, dialog, openAmend, openDialog } from './model/dialog.js';
 import { asset, assets, remember } from './model/markets.js';
 import { notice, tell } from './model/notice.js';
 import { go, route } from './model/route.js';
-import { isLimit, outcome, side } from './model/ticket.js';
+import { isLimit, isOpen, outcome, side } from './model/ticket.js';
 import { Dialog } from './parts/dialog.js';
+import { closeTicket } from './ticket/answers.js';
 import { takeBack } from './ticket/confirm.js';
 import { sellAll } from './ticket/sell-all.js';
 
@@ -15,7 +16,9 @@ interface Key {
   run: () => void;
 }
 
+/** Once it is drawn. */
 function focus(id: string): void {
+  isOpen.value = true;
   document.getElementById(id)?.focus();
 }
 
@@ -59,9 +62,9 @@ const KEYS: readonly Key[] = [
     does: 'Sell all: into the ticket, Enter sends it',
     run: () => sellAll(outcome.peek()),
   },
-  { key: 'e', does: 'Amend the newest resting order', run: amendNewest },
-  { key: 'x', does: 'Cancel all resting orders', run: () => void tell(cancelEvery) },
-  { key: 'c', does: 'Claim all that has been won', run: () => void tell(claimEvery) },
+  { key: 'e', does: 'Amend the newest open order', run: amendNewest },
+  { key: 'x', does: 'Cancel all open orders', run: () => void tell(cancelEvery) },
+  { key: 'c', does: 'Claim all winnings', run: () => void tell(claimEvery) },
   { key: ']', does: 'Next asset', run: () => step(1) },
   { key: '[', does: 'Previous asset', run: () => step(-1) },
   { key: 'g', does: 'To the market', run: () => go(`#/${asset.peek()}`) },
@@ -78,7 +81,7 @@ function setSide(chosen: 'BUY' | 'SELL'): void {
 
 function amendNewest(): void {
   const newest = newestOrder();
-  if (newest === null) notice.value = 'No order rests in a book.';
+  if (newest === null) notice.value = 'There is no open order.';
   else openAmend(newest);
 }
 
@@ -91,6 +94,7 @@ function isTyping(target: EventTarget | null): boolean {
 function onKeyDown(event: KeyboardEvent): void {
   if (event.key === 'Escape') {
     takeBack();
+    if (dialog.peek() === null) closeTicket();
     if (isTyping(event.target) && dialog.peek() === null) (event.target as HTMLElement).blur();
   }
   const isCommand = event.ctrlKey || event.metaKey || event.altKey;
@@ -110,7 +114,7 @@ export function startKeys(): void {
 
 export function Keys() {
   return (
-    <Dialog title="Keys">
+    <Dialog title="Shortcuts">
       <dl class="keys">
         {KEYS.map(({ key, does }) => (
           <div key={key}>
@@ -124,13 +128,13 @@ export function Keys() {
           <dt>
             <kbd>↑ ↓</kbd>
           </dt>
-          <dd>In the price: a tick up or down, ten with Shift</dd>
+          <dd>In the price: 0.1¢ up or down, 1¢ with Shift</dd>
         </div>
         <div>
           <dt>
             <kbd>Esc</kbd>
           </dt>
-          <dd>Do not send after all; leave a field</dd>
+          <dd>Take back the confirmation; leave a field</dd>
         </div>
       </dl>
       <button type="button" class="send neutral" onClick={closeDialog}>

@@ -2,7 +2,6 @@
 import { render } from 'preact';
 import { startKeys } from './keys.js';
 import { startClock } from './model/clock.js';
-import './language.js';
 import { startLive } from './model/live.js';
 import { resumeSession } from './model/session.js';
 import { Shell } from './shell.js';

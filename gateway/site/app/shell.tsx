@@ -1,30 +1,31 @@
 /** The frame of every view: assets, navigation, the connection, and who is signed in. */
-import { effect } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { Entrance } from './account/entrance.js';
+import { chances } from './chart/odds.js';
 import { Keys } from './keys.js';
 import { MarketView } from './market/market-view.js';
 import { balance } from './model/account.js';
-import { best } from './model/book.js';
 import { dialog, openDialog } from './model/dialog.js';
 import { isLost } from './model/exchange.js';
-import { asset, assets, market, remember } from './model/markets.js';
+import { areKnown, asset, assets, market, remember } from './model/markets.js';
 import { notice } from './model/notice.js';
 import { route, type View } from './model/route.js';
 import { isKnown, signOut, user } from './model/session.js';
 import { Action } from './parts/action.js';
-import { dollars } from './parts/format.js';
 import { Later } from './parts/later.js';
+import { slotName } from './parts/market-name.js';
+import { Money } from './parts/money.js';
 import { Results } from './results/results.js';
 
 const LINKS: readonly { view: View; to: string; label: string }[] = [
   { view: 'past', to: '#/past', label: 'Past markets' },
   { view: 'leaderboard', to: '#/leaderboard', label: 'Leaderboard' },
-  { view: 'account', to: '#/account', label: 'Account' },
+  { view: 'account', to: '#/account', label: 'Portfolio' },
 ];
 
 /** Views that are loaded when they are first shown. */
 const LATER: Record<
-  Exclude<View, 'market'>,
+  Exclude<View, 'market' | 'unknown'>,
   () => Promise<{ default: () => preact.JSX.Element }>
 > = {
   past: () => import('./past/past-view.js'),
@@ -35,10 +36,23 @@ const LATER: Record<
   status: () => import('./status/status-view.js'),
 };
 
+/** An asset in the address that there is none of is no market, once the assets are known. */
+const view = computed<View>(() => {
+  const { view: named, subject } = route.value;
+  const isAsset = subject === '' || !areKnown.value || assets.value.includes(subject.toUpperCase());
+  return named === 'market' && !isAsset ? 'unknown' : named;
+});
+
+const isMenuOpen = signal(false);
+effect(() => {
+  void route.value;
+  isMenuOpen.value = false;
+});
+
 const amendDialog = () => import('./account/amend.js');
 
 export function Shell() {
-  const { view } = route.value;
+  const shown = view.value;
   return (
     <>
       <button type="button" class="skip" onClick={toContent}>
@@ -49,23 +63,40 @@ export function Shell() {
           Quarter-Hour
         </a>
         <Assets />
-        <nav class="views" aria-label="Views">
+        <nav class={`views ${isMenuOpen.value ? 'open' : ''}`} aria-label="Views" id="views">
           {LINKS.map(({ view: each, to, label }) => (
-            <a key={each} href={to} aria-current={each === view ? 'page' : undefined}>
+            <a key={each} href={to} aria-current={each === shown ? 'page' : undefined}>
               {label}
             </a>
           ))}
+          <span class="on-phone">
+            <Session />
+          </span>
         </nav>
         <Visitor />
+        <button
+          type="button"
+          class="plain menu on-phone"
+          aria-label="Menu"
+          aria-expanded={isMenuOpen.value}
+          aria-controls="views"
+          onClick={() => {
+            isMenuOpen.value = !isMenuOpen.peek();
+          }}
+        />
       </header>
       <ConnectionBar />
-      <main id="content" tabIndex={-1} class={isLost.value ? 'stale' : ''}>
-        {view === 'market' ? <MarketView /> : <Later key={view} load={LATER[view]} />}
+      <main
+        id="content"
+        tabIndex={-1}
+        class={`${isLost.value ? 'stale' : ''} ${shown === 'market' ? '' : 'page'}`}
+      >
+        <Shown of={shown} />
       </main>
       <footer class="bottom">
         <a href="/api/docs">API</a> <a href="#/status">Status</a>{' '}
         <button type="button" class="link" onClick={() => openDialog('keys')}>
-          Keys
+          Shortcuts
         </button>
       </footer>
       {dialog.value === 'register' && <Entrance key="register" isNew={true} />}
@@ -77,12 +108,25 @@ export function Shell() {
   );
 }
 
+function Shown({ of }: { of: View }) {
+  if (of === 'market') return <MarketView />;
+  if (of !== 'unknown') return <Later key={of} load={LATER[of]} />;
+  return (
+    <div class="starting">
+      <h1>Page not found</h1>
+      <p>
+        Nothing is at this address. <a href="#/">Go to the market</a>
+      </p>
+    </div>
+  );
+}
+
 function toContent(): void {
   document.getElementById('content')?.focus();
 }
 
 function Assets() {
-  const shown = route.value.view === 'market' ? asset.value : '';
+  const shown = view.value === 'market' ? asset.value : '';
   return (
     <nav class="assets" aria-label="Assets">
       {assets.value.map((each) => (
@@ -100,28 +144,36 @@ function Assets() {
 }
 
 function Visitor() {
-  const signedIn = user.value;
   if (!isKnown.value) return <div class="visitor" />;
-  if (signedIn === null)
-    return (
-      <div class="visitor">
-        <button type="button" class="plain" onClick={() => openDialog('signIn')}>
-          Sign in
-        </button>
-        <button type="button" class="plain strong" onClick={() => openDialog('register')}>
-          Create an account
-        </button>
-      </div>
-    );
-  const money = balance.value;
   return (
     <div class="visitor">
-      <a class="money" href="#/account">
-        <span class="soft">{signedIn.username}</span>{' '}
-        <strong>{money === null ? '\u2013' : dollars(money.availableMicros)}</strong>
-      </a>
-      <Action run={signOut}>Sign out</Action>
+      {user.value === null ? (
+        <button type="button" class="plain strong" onClick={() => openDialog('register')}>
+          Sign up
+        </button>
+      ) : (
+        <a class="money" href="#/account">
+          <span class="soft">{user.value.username}</span>{' '}
+          <strong>
+            {balance.value === null ? '\u2013' : <Money micros={balance.value.availableMicros} />}
+          </strong>
+        </a>
+      )}
+      <span class="on-desk">
+        <Session />
+      </span>
     </div>
+  );
+}
+
+function Session() {
+  if (!isKnown.value) return null;
+  return user.value === null ? (
+    <button type="button" class="plain" onClick={() => openDialog('signIn')}>
+      Sign in
+    </button>
+  ) : (
+    <Action run={signOut}>Sign out</Action>
   );
 }
 
@@ -162,12 +214,25 @@ function Notice() {
   );
 }
 
-/** The price in the title of the tab, without drawing anything again. */
+const TITLES: Record<Exclude<View, 'market' | 'replay'>, string> = {
+  past: 'Past markets',
+  leaderboard: 'Leaderboard',
+  user: 'Trader',
+  account: 'Portfolio',
+  status: 'Status',
+  unknown: 'Page not found',
+};
+
+/** The title of the tab names the page, and the odds of a market, and draws nothing again. */
 effect(() => {
-  const shown = market.value;
-  const bid = best.UP.bid.value;
-  const ask = best.UP.ask.value;
-  const isMarket = route.value.view === 'market' && shown !== null;
-  const price = bid === null || ask === null ? '' : `UP ${((bid + ask) / 2_000).toFixed(2)} `;
-  document.title = `${isMarket ? `${price}${shown.asset}, ` : ''}Quarter-Hour Exchange`;
+  const of = view.value;
+  const { subject } = route.value;
+  const up = chances.value === null ? '' : `UP ${chances.value.UP}%, `;
+  const name =
+    of === 'market'
+      ? `${up}${market.value?.asset ?? asset.value}`
+      : of === 'replay'
+        ? slotName(subject)
+        : TITLES[of];
+  document.title = `${name === '' ? '' : `${name} \u00b7 `}Quarter-Hour Exchange`;
 });

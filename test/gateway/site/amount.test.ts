@@ -42,6 +42,14 @@ test.each([
 test('more decimals than there are, zero, and a price of a dollar are no amounts', () => {
   expect(readMicros('1.0000001')).toBe(null);
   expect(readMicros('0')).toBe(null);
-  expect(readTicks('1')).toBe(null);
-  expect(readTicks('0.999')).toBe(999);
+  expect(readTicks('100')).toBe(null);
+  expect(readTicks('99.9')).toBe(999);
+  expect(readTicks('54.35')).toBe(null);
+});
+
+test('a price is in cents, with or without their sign', () => {
+  expect(readTicks('0.5')).toBe(5);
+  expect(readTicks('0.55')).toBe(null);
+  expect(readTicks('0.5¢')).toBe(5);
+  expect(readTicks('54.3 ¢')).toBe(543);
 });

@@ -77,7 +77,7 @@ const people: Person[] = [];
 async function enter(name: string): Promise<Person> {
   const visitor = await Visitor.open(browser, http.url);
   await visitor.register(name);
-  await visitor.page.getByLabel('One click: send without asking again').check();
+  await visitor.page.getByLabel('Skip confirmation').check();
   const account = await visitor.newTab();
   await account.evaluate("location.hash = '#/account'");
   await account.locator('[data-figure=available]').waitFor();
@@ -90,7 +90,8 @@ async function enter(name: string): Promise<Person> {
 /** All figures at one moment; null: none is shown yet. */
 async function look({ account, shown }: Person): Promise<Shown | null> {
   const texts = await account.evaluate<string[]>(
-    "['sequence', 'available', 'held'].map((each) => document.querySelector('[data-figure=' + each + ']').textContent)",
+    // Where the page shows cents, the exact amount is under the pointer.
+    "['sequence', 'available', 'held'].map((each) => document.querySelector('[data-figure=' + each + ']')).map((it) => it.querySelector('[title]')?.title ?? it.textContent)",
   );
   const [sequence = '', available = '', held = ''] = texts.map((text) =>
     text.replaceAll(/[$,]/g, ''),

@@ -102,11 +102,16 @@ test('a lost connection is announced, what is shown is marked, and it catches up
   await page.getByText('Not up to date', { exact: true }).waitFor();
   await visitor.isAccessible('without a connection');
   // However far one has scrolled, it is said, and nothing can be sent.
-  await page.setViewportSize({ width: 390, height: 500 });
+  await page.setViewportSize({ width: 800, height: 500 });
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
   expect((await page.getByText(LOST).boundingBox())?.y).toBeLessThan(100);
   for (const name of ['No connection', 'Sign out'])
     expect(await page.getByRole('button', { name }).isDisabled(), name).toBe(true);
+  // On a phone, the ticket that an answer opens says it, too.
+  await page.setViewportSize({ width: 390, height: 500 });
+  await page.locator('.answers button').first().click();
+  expect(await page.getByRole('button', { name: 'No connection' }).isDisabled()).toBe(true);
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
   await page.keyboard.press('x');
   await page.getByText('The connection is lost, so nothing was sent.').waitFor();
   await visitor.view('status');
@@ -128,7 +133,7 @@ test('a change that loses its connection is refused with a sentence, and execute
   const { page } = visitor;
   await visitor.register('grace');
   await page.locator('.book .offer:enabled').first().waitFor();
-  await page.getByLabel('One click: send without asking again').check();
+  await page.getByLabel('Skip confirmation').check();
   await page.locator('#size').fill('10');
   visitor.isCutOff = true;
   const cutOff = (route: Route) => {
@@ -154,7 +159,7 @@ test('kill -9 and a restart: the page says so, and goes on with the same account
   const { page } = visitor;
   await visitor.register('joan');
   await page.locator('.book .offer:enabled').first().waitFor();
-  await page.getByLabel('One click: send without asking again').check();
+  await page.getByLabel('Skip confirmation').check();
   await page.locator('#size').fill('20');
   await page.getByRole('button', { name: 'Buy UP' }).click();
   const sequence = page.locator('[data-sequence]');
@@ -200,7 +205,7 @@ test('two tabs show one account, and signing out of one signs out of both', asyn
   const signOut = (tab: typeof page) => tab.getByRole('button', { name: 'Sign out' });
   await signOut(other).waitFor();
   await page.locator('.book .offer:enabled').first().waitFor();
-  await page.getByLabel('One click: send without asking again').check();
+  await page.getByLabel('Skip confirmation').check();
   await page.locator('#size').fill('30');
   await page.getByRole('button', { name: 'Buy UP' }).click();
   await page.locator('[data-sequence]').waitFor();

@@ -30,7 +30,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   const { page } = visitor;
   const { keyboard } = page;
   await page.locator('.book .offer:enabled').waitFor();
-  await tabTo(page, /^Create an account$/);
+  await tabTo(page, /^Sign up$/);
   await keyboard.press('Enter');
   await page.getByLabel('Name', { exact: true }).waitFor();
   await tabTo(page, /^username$/);
@@ -41,7 +41,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 
   await keyboard.press('?');
-  await page.getByRole('heading', { name: 'Keys' }).waitFor();
+  await page.getByRole('heading', { name: 'Shortcuts' }).waitFor();
   await visitor.isAccessible('the list of keys');
   await keyboard.press('Escape');
   await expect.poll(() => page.locator('dialog').count()).toBe(0);
@@ -56,27 +56,27 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
 
   // An offer in the book is taken over by Enter, and the price moves by ticks.
   await keyboard.press('Escape');
-  await tabTo(page, /^offer at 0\.550/);
+  await tabTo(page, /^offer at 55¢/);
   await keyboard.press('Enter');
   await keyboard.press('l');
   await expect.poll(() => page.locator('#price:focus').count()).toBe(1);
   await keyboard.press('ArrowDown');
   await keyboard.press('Shift+ArrowDown');
-  expect(await page.locator('#price').inputValue()).toBe('0.539');
+  expect(await page.locator('#price').inputValue()).toBe('53.9');
   await keyboard.press('Enter');
   await page.getByRole('button', { name: /^Confirm/ }).waitFor();
   await keyboard.press('Enter');
-  await page.getByText('Resting: buy UP').waitFor();
+  await page.getByText('Open order: buy UP').waitFor();
   await keyboard.press('Escape');
   await keyboard.press('x');
-  await page.getByText('No order rests in a book.').waitFor();
+  await page.getByText('No open order.').waitFor();
 
   // Nobody buys, so a sale of all rests at its price.
   await keyboard.press('s');
   await keyboard.press('l');
   await expect.poll(() => page.locator('#price:focus').count()).toBe(1);
   await keyboard.press('Control+a');
-  await keyboard.type('0.7');
+  await keyboard.type('70');
   await keyboard.press('Escape');
   await keyboard.press('a');
   await keyboard.press('Control+a');
@@ -84,12 +84,12 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await keyboard.press('Enter');
   await page.getByRole('button', { name: /^Confirm/ }).waitFor();
   await keyboard.press('Enter');
-  await page.getByText('Resting: sell UP').waitFor();
+  await page.getByText('Open order: sell UP').waitFor();
 
   // To another view and back.
   await keyboard.press('Escape');
   await keyboard.press('k');
   await page.getByRole('heading', { level: 1, name: 'Leaderboard' }).waitFor();
   await keyboard.press('g');
-  await page.getByRole('heading', { level: 1, name: 'BTC up or down' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: /^Will BTC be at or above/ }).waitFor();
 });

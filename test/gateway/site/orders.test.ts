@@ -50,7 +50,7 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
   const { page } = visitor;
   const orderId = await rest(token, 'UP', 100, 0.25);
   await rest(maker.token, 'DOWN', 5, 0.4);
-  await button('Amend: buy UP at 0.250').click();
+  await button('Amend: buy UP at 25¢').click();
   const send = page.getByRole('button', { name: 'Amend', exact: true });
   await expect.poll(() => amount().inputValue()).toBe('100');
   for (const typed of ['', 'many', '0', '1.0001', '4,5']) {
@@ -59,13 +59,13 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
     await problem('amend-size', 'Enter a number of shares');
   }
   await amount().fill('100');
-  for (const typed of ['', '0', '1', '0.2505']) {
+  for (const typed of ['', '0', '0.55', '100', '25.05']) {
     await price().fill(typed);
     await send.click();
-    await problem('amend-price', 'Enter a price from 0.001 to 0.999.');
+    await problem('amend-price', 'Enter a price in cents from 0.1¢ to 99.9¢');
   }
   await visitor.isAccessibleInEveryForm('an amendment, refused');
-  await price().fill('0.25');
+  await price().fill('25');
   await amount().fill('5000');
   await send.click();
   await problem('amend-size', 'requires');
@@ -74,20 +74,18 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
   // Fewer shares keep the place; another price does not, and it trades what it meets.
   await amount().fill('40');
   await send.click();
-  await expect.poll(() => notice().textContent()).toContain('40 rest at $0.250, it kept its place');
+  await expect.poll(() => notice().textContent()).toContain('40 open at 25¢, it kept its place');
   expect(await resting()).toEqual([{ price: 0.25, shares: 40 }]);
   await page.locator('h1').click();
   await page.keyboard.press('e');
   await expect.poll(() => amount().inputValue()).toBe('40');
-  await price().fill('0.6');
+  await price().fill('60');
   await page.keyboard.press('Enter');
-  await expect
-    .poll(() => notice().textContent())
-    .toContain('5 traded at $0.600, 35 rest at $0.600');
+  await expect.poll(() => notice().textContent()).toContain('5 traded at 60¢, 35 open at 60¢');
   await visitor.isAccessibleInEveryForm('an order that was amended');
 
   // What is filled counts, and an order that is gone is said to be.
-  await button('Amend: buy UP at 0.600').click();
+  await button('Amend: buy UP at 60¢').click();
   await expect.poll(() => amount().inputValue()).toBe('40');
   await page.getByText('5 filled.').waitFor();
   const path = `/markets/15m/${MARKET}/orders/${orderId}`;
@@ -105,9 +103,9 @@ test('a post-only order that would trade is refused beside the price', async () 
   await rest(maker.token, 'DOWN', 5, 0.3);
   const body = { outcome: 'UP', shares: 10, price: 0.2, timeInForce: 'GTC', postOnly: true };
   await server.api.post(BUY, body, token);
-  await button('Amend: buy UP at 0.200').click();
+  await button('Amend: buy UP at 20¢').click();
   await expect.poll(() => amount().inputValue()).toBe('10');
-  await price().fill('0.75');
+  await price().fill('75');
   await page.getByRole('button', { name: 'Amend', exact: true }).click();
   await problem('amend-price', 'would trade at once');
   await page.keyboard.press('Escape');
@@ -121,7 +119,7 @@ test('cancel all is one request, by the button and by its key', async () => {
     if (request.method() === 'DELETE') sent.push(new URL(request.url()).pathname);
   });
   await rest(token, 'DOWN', 10, 0.1);
-  const table = page.getByRole('region', { name: 'Resting orders' }).last();
+  const table = page.getByRole('region', { name: 'Open orders' }).last();
   await expect.poll(() => table.getByRole('row').count()).toBe(3);
   await button('Cancel all').click();
   await expect.poll(() => notice().textContent()).toContain('2 orders cancelled.');
@@ -129,9 +127,9 @@ test('cancel all is one request, by the button and by its key', async () => {
   expect(await resting()).toEqual([]);
   await page.locator('h1').click();
   await page.keyboard.press('x');
-  await expect.poll(() => notice().textContent()).toContain('No order rested in a book.');
+  await expect.poll(() => notice().textContent()).toContain('There was no open order.');
   await page.keyboard.press('e');
-  await expect.poll(() => notice().textContent()).toContain('No order rests in a book.');
+  await expect.poll(() => notice().textContent()).toContain('There is no open order.');
 });
 
 test('sell all and claim, by their keys', async () => {
@@ -189,7 +187,7 @@ test('sell all and claim, by their keys', async () => {
   await page.reload();
   await result.waitFor();
   await visitor.isAccessibleInEveryForm('a result that is not read yet');
-  await page.getByRole('button', { name: 'Read', exact: true }).click();
+  await page.getByRole('button', { name: 'Dismiss', exact: true }).click();
   await expect.poll(() => result.count()).toBe(0);
   await visitor.view('');
   await button(/^Claim UP/).waitFor();

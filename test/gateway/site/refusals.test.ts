@@ -30,7 +30,7 @@ async function rest(outcome: 'UP' | 'DOWN', shares: number, price: number): Prom
 test('registration', async () => {
   const { visitor } = site;
   const { page } = visitor;
-  await page.getByRole('button', { name: 'Create an account', exact: true }).click();
+  await page.getByRole('button', { name: 'Sign up', exact: true }).click();
   const submit = page.getByRole('button', { name: 'Create the account' });
   await submit.click();
   expect(await problem('username')).toBe('The name must be 3 to 20 characters of A-Z a-z 0-9 _ -.');
@@ -67,7 +67,7 @@ test('signing in', async () => {
 test('what is typed into the ticket', async () => {
   const { visitor } = site;
   const { page } = visitor;
-  await page.getByLabel('One click: send without asking again').check();
+  await page.getByLabel('Skip confirmation').check();
   const size = page.locator('#size');
   for (const typed of ['', 'ten', '-5', '0', '1.0000001', '1e3', '12,50']) {
     await size.fill(typed);
@@ -76,10 +76,10 @@ test('what is typed into the ticket', async () => {
   }
   await page.getByRole('button', { name: 'Limit' }).click();
   await size.fill('10');
-  for (const typed of ['', '0', '1', '0.0005', 'half']) {
+  for (const typed of ['', '0', '0.55', '100', '54.35', 'half']) {
     await page.locator('#price').fill(typed);
     await page.getByRole('button', { name: 'Buy UP' }).click();
-    expect(await problem('price'), typed).toBe('Enter a price from 0.001 to 0.999.');
+    expect(await problem('price'), typed).toContain('Enter a price in cents from 0.1¢ to 99.9¢');
   }
   await page.getByRole('button', { name: 'Market', exact: true }).click();
 });
@@ -105,21 +105,21 @@ test('what cannot be done', async () => {
 
   // A level of the book gives the price.
   await page.locator('.book .offer:enabled').click();
-  expect(await page.locator('#price').inputValue()).toBe('0.600');
+  expect(await page.locator('#price').inputValue()).toBe('60');
   await size.fill('10');
   await page.getByLabel(/^Post only/).check();
   await buy.click();
   expect(await problem('postOnly')).toContain('would trade at once');
   await page.getByLabel(/^Post only/).uncheck();
-  await page.getByLabel('What does not fill at once').selectOption('FOK');
+  await page.getByLabel('Time in force').selectOption('FOK');
   await size.fill('100');
   await buy.click();
   expect(await problem('price')).toContain('cannot be filled completely at its price');
   expect(await problem('price')).toContain('100 shares could be filled');
 
   await page.getByRole('button', { name: 'Sell', exact: true }).click();
-  await page.getByLabel('What does not fill at once').selectOption('GTC');
-  await page.locator('#price').fill('0.9');
+  await page.getByLabel('Time in force').selectOption('GTC');
+  await page.locator('#price').fill('90');
   await size.fill('3');
   await page.getByRole('button', { name: 'Sell UP' }).click();
   expect(await problem('size')).toBe('You have 0 UP to sell.');
@@ -132,24 +132,26 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
   await page.getByRole('button', { name: 'Market', exact: true }).click();
   await page.locator('#size').fill('12.345678');
   const foretold = page.locator('.ticket > .forecast');
-  const total = await foretold.locator('.strong dd').textContent();
+  const total = foretold.locator('.strong dd span');
+  const foretoldExactly = await total.getAttribute('title');
+  expect(await total.textContent()).toBe('$12.41');
   await page.getByRole('button', { name: 'Buy UP' }).click();
   await page.locator('[data-sequence]').waitFor();
-  const paid = page.locator('.receipt dd').first();
-  expect(await paid.textContent()).toBe(total);
+  const paid = page.locator('.receipt dd span').first();
+  expect(await paid.getAttribute('title')).toBe(foretoldExactly);
   // $12.345678 at 0.6 buys 20.576 shares, and the fee is on the whole amount.
-  expect(total).toBe('$12.407329');
+  expect(foretoldExactly).toBe('$12.407329');
   // They are worth what they cost, less the fee.
-  await page.getByRole('cell', { name: '\u2212$0.061729' }).waitFor();
+  await page.getByTitle('\u2212$0.061729').waitFor();
 
   await page.getByRole('button', { name: 'Limit', exact: true }).click();
-  await page.locator('#price').fill('0.25');
+  await page.locator('#price').fill('25');
   await page.locator('#size').fill('5');
   await page.getByText('Held until it fills, no fee').waitFor();
   await page.getByRole('button', { name: 'Buy UP' }).click();
-  await page.getByText('Resting: buy UP').waitFor();
+  await page.getByText('Open order: buy UP').waitFor();
   await visitor.isAccessible('an order that rests');
-  const cancel = page.getByRole('button', { name: 'Cancel: buy UP at 0.250' });
+  const cancel = page.getByRole('button', { name: 'Cancel: buy UP at 25¢' });
   await cancel.click();
   await expect.poll(() => cancel.count()).toBe(0);
 });
@@ -157,30 +159,30 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
 test('a double click does not confirm, and a part that fills is said to be one', async () => {
   const { visitor } = site;
   const { page } = visitor;
-  await page.getByLabel('One click: send without asking again').uncheck();
+  await page.getByLabel('Skip confirmation').uncheck();
   await page.getByRole('button', { name: 'Market', exact: true }).click();
   await page.locator('#size').fill('500');
   // What is left of 100 shares at 0.6.
-  await page.getByText('Only $47.6544 of $500.00 can fill now.').waitFor();
+  await page.getByText('Only $47.65 of $500.00 can fill now.').waitFor();
   await page.getByRole('button', { name: 'Buy UP' }).dblclick();
   const confirm = page.getByRole('button', { name: 'Confirm: $47.90 for 79.424 UP' });
   await confirm.waitFor();
   await visitor.isAccessible('an order that is to be confirmed');
   await confirm.press('Enter');
-  await page.getByText('Only $47.6544 of $500.00 filled.').waitFor();
+  await page.getByText('Only $47.65 of $500.00 filled.').waitFor();
 });
 
 test('staking, the referral code and the password', async () => {
   const { server, visitor } = site;
   const { page } = visitor;
   await visitor.view('account/vault');
-  await page.getByLabel('Dollars').fill('2,50');
+  await page.getByLabel('Amount in dollars').fill('2,50');
   await page.getByRole('button', { name: 'Stake' }).click();
   expect(await problem('stake')).toContain('Enter an amount of dollars');
-  await page.getByLabel('Dollars').fill('0.1');
+  await page.getByLabel('Amount in dollars').fill('0.1');
   await page.getByRole('button', { name: 'Stake' }).click();
   expect(await problem('stake')).toMatch(/^The amount must be at least/);
-  await page.getByLabel('Dollars').fill('4000');
+  await page.getByLabel('Amount in dollars').fill('4000');
   await page.getByRole('button', { name: 'Stake' }).click();
   expect(await problem('stake')).toContain('is available');
   await visitor.isAccessible('a stake that was refused');
@@ -188,19 +190,19 @@ test('staking, the referral code and the password', async () => {
   const { json } = await server.api.get(`/users/${maker.userId}/referral`, maker.token);
   await visitor.view('account/referral');
   await page.getByLabel('New code').fill(json.code);
-  await page.getByRole('button', { name: 'Change it' }).click();
+  await page.getByRole('button', { name: 'Change code' }).click();
   expect(await problem('code')).toBe('The referral code is taken. Choose another.');
   await page.getByLabel('New code').fill('A!');
-  await page.getByRole('button', { name: 'Change it' }).click();
+  await page.getByRole('button', { name: 'Change code' }).click();
   expect(await problem('code')).toMatch(/^The code must/);
 
   await visitor.view('account/security');
   await page.getByLabel('Current password').fill('wrong');
   await page.getByLabel('New password').fill('another horse battery');
-  await page.getByRole('button', { name: 'Change the password' }).click();
+  await page.getByRole('button', { name: 'Change password' }).click();
   expect(await problem('currentPassword')).toBe('The current password is wrong.');
   await page.getByLabel('Current password').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Change the password' }).click();
+  await page.getByRole('button', { name: 'Change password' }).click();
   await page.getByText('The password is changed.').waitFor();
   // The page goes on with its new session.
   await visitor.view('account');

@@ -14,11 +14,11 @@ test("a receipt shows the hash of the journal's batch that holds it", async () =
   expect((await server.api.post(BUY, order, maker.token)).status).toBe(200);
   await visitor.register('ada');
   await page.locator('.book .offer:enabled').waitFor();
-  await page.getByLabel('One click: send without asking again').check();
+  await page.getByLabel('Skip confirmation').check();
   await page.locator('#size').fill('12');
   await page.getByRole('button', { name: 'Buy UP' }).click();
   const shown = await page.locator('.receipt [data-sequence]').textContent();
-  await page.getByRole('button', { name: 'Check it' }).click();
+  await page.getByRole('button', { name: 'Verify' }).click();
   const hash = page.locator('[data-hash]');
   await hash.waitFor();
   const sequence = shown!.replaceAll(',', '');
@@ -43,14 +43,25 @@ test('the averages agree, and the replay shows the book at every moment', async 
   await page.getByRole('button', { name: 'Replay this market' }).click();
   const slider = page.getByRole('slider');
   await slider.waitFor();
+  // It plays by itself, from the beginning.
+  await page.getByRole('button', { name: 'Pause' }).click();
+  expect(Number(await slider.inputValue())).toBeLessThan(
+    Number(await slider.getAttribute('max')) / 2,
+  );
+  await slider.fill('1');
   const last = page.getByRole('region', { name: 'Last trades' });
+  await page.getByText('No trade yet.').waitFor();
+  await page.getByRole('button', { name: '120×' }).click();
+  await page.getByRole('button', { name: 'Play' }).click();
   await last.getByText('20').first().waitFor();
+  await page.getByRole('button', { name: 'Play' }).waitFor();
+  expect(await slider.inputValue()).toBe(await slider.getAttribute('max'));
   await visitor.isAccessible('the replay');
   const { json } = await server.api.read(`/markets/15m/${MARKET}/events?limit=200`);
   const rested = json.events.findIndex(({ type }: { type: string }) => type === 'book') + 1;
   await slider.fill(`${rested}`);
   const offers = page.getByRole('region', { name: 'Offers of UP' }).getByRole('row');
-  await expect.poll(() => offers.allTextContents()).toEqual(['PriceShares', '$0.600100']);
+  await expect.poll(() => offers.allTextContents()).toEqual(['PriceShares', '60¢100']);
   await page.getByText('No trade yet.').waitFor();
   const at = await page.locator('[data-moment-sequence]').textContent();
   expect(at).toBe(`${json.events[rested - 1].sequence}`);

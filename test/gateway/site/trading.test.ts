@@ -11,6 +11,8 @@ import type { ApiClient } from '../../support/server.js';
 import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 import { Visitor } from './browser.js';
 
+/** What is under the pointer where the page shows cents. */
+const EXACTLY = { minimumFractionDigits: 2, maximumFractionDigits: 6 };
 /** A market lasts 22.5 s. */
 const NEXT_MARKET_MS = 90_000;
 
@@ -44,7 +46,7 @@ async function earlyInMarket(page: Page): Promise<void> {
   await eventually(async () => (await minutesLeft(page)) >= 12);
 }
 
-const amount = (page: Page) => page.getByLabel(/Amount, without the fee|^Shares$/).first();
+const amount = (page: Page) => page.getByLabel(/^Amount \(before fee\)$|^Shares$/).first();
 const sequenceOf = (page: Page) => page.locator('.receipt [data-sequence]');
 
 /** Whatever was said of the market before, its quarter hour is one of the day's results. */
@@ -57,17 +59,19 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   const visitor = await Visitor.open(browser, api.url);
   const { page } = visitor;
   const button = (name: string) => page.getByRole('button', { name, exact: true });
-  await page.locator('.uplot canvas').waitFor();
+  await page.locator('.chart canvas').waitFor();
   await visitor.isAccessible('the market, signed out');
 
   await visitor.register('ada');
-  await page.getByLabel('One click: send without asking again').check();
+  await page.getByLabel('Skip confirmation').check();
+  // At 40 times the speed, a price has moved by more than usual until an order arrives.
+  await page.getByLabel('If the price rises, pay up to').selectOption('100');
 
   // Both outcomes, so that one of them is claimed.
   await earlyInMarket(page);
-  const window = (await page.locator('.market-title p').textContent())!;
+  const window = (await page.locator('[data-window]').textContent())!;
   await amount(page).fill('25');
-  await page.getByText(/^If UP wins, pays$/).waitFor();
+  await page.getByText(/^Payout if UP wins$/).waitFor();
   await button('Buy UP').click();
   await sequenceOf(page).waitFor();
   await page.getByRole('button', { name: /DOWN/ }).first().click();
@@ -77,15 +81,15 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
 
   // An order below the book rests, and is amended.
   await button('Limit').click();
-  await page.locator('#price').fill('0.02');
+  await page.locator('#price').fill('2');
   await amount(page).fill('2');
   await button('Buy DOWN').click();
-  await page.getByText('Resting: buy DOWN').waitFor();
-  await button('Amend: buy DOWN at 0.020').click();
+  await page.getByText('Open order: buy DOWN').waitFor();
+  await button('Amend: buy DOWN at 2¢').click();
   await expect.poll(() => page.locator('#amend-size').inputValue()).toBe('100');
   await page.locator('#amend-size').fill('60');
   await button('Amend').click();
-  await page.getByText('Amended: 60 rest at $0.020, it kept its place.').waitFor();
+  await page.getByText('Amended: 60 open at 2¢, it kept its place in the queue.').waitFor();
 
   // A part is sold, at the best prices.
   await button('Sell').click();
@@ -104,7 +108,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
 
   // The page goes on to the next market by itself, with the result of this one.
   await resultOf(page, window).waitFor();
-  await expect.poll(() => page.locator('.market-title p').textContent()).not.toBe(window);
+  await expect.poll(() => page.locator('[data-window]').textContent()).not.toBe(window);
   const target = page.locator('.figure', { hasText: 'Price to beat' });
   await expect.poll(() => target.textContent()).not.toContain('being fixed');
   const claim = page.getByRole('button', { name: /^Claim / }).first();
@@ -139,11 +143,17 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   // All of it is in the statement, and the closed orders say how each ended.
   await visitor.view('account/statement');
   const statement = page.getByRole('region', { name: 'Statement' }).last();
-  for (const cause of ['Play money', 'Trade', 'Fee', 'Held for', 'Released from', 'Market decided'])
+  for (const cause of ['Play money', 'Market decided'])
     await statement
       .getByRole('row', { name: new RegExp(`^${cause}`) })
       .first()
       .waitFor();
+  await statement
+    .getByText(/^Order, /)
+    .first()
+    .click();
+  for (const cause of ['Trade: ', 'Trading fee: ', 'Held for an open order: '])
+    expect(await statement.textContent()).toContain(cause);
   await visitor.view('account/orders');
   const closed = page.getByRole('region', { name: 'Closed orders' }).last();
   await closed.getByRole('row', { name: /^Buy .*DOWN .* market ended$/ }).waitFor();
@@ -162,19 +172,19 @@ test('the balance on the page is that of the API at the same sequence', async ()
   const { page } = visitor;
   await visitor.register('joan');
   await earlyInMarket(page);
-  await page.getByLabel('One click: send without asking again').check();
+  await page.getByLabel('Skip confirmation').check();
+  await page.getByLabel('If the price rises, pay up to').selectOption('100');
   await amount(page).fill('15');
   await page.getByRole('button', { name: 'Buy UP' }).click();
   await sequenceOf(page).waitFor();
   await visitor.view('account');
-  const figure = (name: string) => page.locator(`[data-figure=${name}]`).textContent();
-  await expect.poll(() => figure('available')).not.toBe('\u2013');
+  const available = page.locator('[data-figure=available] span');
   const token = await visitor.token();
   const { json: session } = await api.get('/auth/session', token);
   await eventually(async () => {
     const { json } = await api.get(`/users/${session.userId}/balance`, token);
-    const shown = await figure('available');
-    return shown === `$${json.available.toLocaleString('en', { maximumFractionDigits: 6 })}`;
+    const shown = await available.getAttribute('title');
+    return shown === `$${json.available.toLocaleString('en', EXACTLY)}`;
   });
   await visitor.close();
 });

@@ -55,7 +55,7 @@ test('the chart is there for a browser whose language Intl refuses', async () =>
     Object.defineProperty(Navigator.prototype, 'language', { get: () => value });
   });
   await page.reload();
-  await page.locator('.uplot canvas').waitFor();
+  await page.locator('.chart canvas').waitFor();
   await visitor.close();
   await server.stop();
 });

@@ -14,7 +14,7 @@ import { notice } from '../model/notice.js';
 import { user } from '../model/session.js';
 import { readLots, readTicks, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
 import { Dialog } from '../parts/dialog.js';
-import { averagePrice, sharePrice, shares } from '../parts/format.js';
+import { averageCents, cents, shares, typedCents } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { Submit } from '../parts/submit.js';
 import { TextField } from '../parts/text-field.js';
@@ -35,7 +35,7 @@ export default function AmendDialog() {
 
 function AmendForm({ of }: { of: RestingOrder }) {
   const size = useSignal('');
-  const price = useSignal(sharePrice(of.priceTicks));
+  const price = useSignal(typedCents(of.priceTicks));
   const found = useSignal<Found | null>(null);
   const problems = useSignal<Problems>({});
   const isSending = useSignal(false);
@@ -93,7 +93,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
           {of.clientOrderId !== null && <>, your id {of.clientOrderId}</>}
         </p>
         <TextField
-          label="Shares, with those that are filled"
+          label="Shares, including filled ones"
           name="amend-size"
           autocomplete="off"
           inputMode="decimal"
@@ -102,13 +102,13 @@ function AmendForm({ of }: { of: RestingOrder }) {
           hint={`${shares(filledLots)} filled. Fewer shares keep the order's place in the queue.`}
         />
         <TextField
-          label="Price, a share"
+          label="Price in cents"
           name="amend-price"
           autocomplete="off"
           inputMode="decimal"
           value={price}
           problem={wrongPrice}
-          hint="More shares or another price place it anew: it may trade at once."
+          hint="More shares or another price move it to the end of the queue, and it may trade at once."
         />
         <p class="problem" id="amend-problem" role="alert">
           {wrong ?? ''}
@@ -124,10 +124,10 @@ function outcomeOf(receipt: AmendReceipt, ticks: number): string {
   const traded = toLots(receipt.shares);
   const parts = [
     traded > 0 && receipt.averagePrice !== null
-      ? `${shares(traded)} traded at ${averagePrice(toMicros(receipt.averagePrice))}`
+      ? `${shares(traded)} traded at ${averageCents(toMicros(receipt.averagePrice))}`
       : '',
-    resting > 0 ? `${shares(resting)} rest at $${sharePrice(ticks)}` : 'nothing rests any more',
-    receipt.keptPriority ? 'it kept its place' : '',
+    resting > 0 ? `${shares(resting)} open at ${cents(ticks)}` : 'nothing is open any more',
+    receipt.keptPriority ? 'it kept its place in the queue' : '',
   ];
   return `Amended: ${parts.filter((part) => part !== '').join(', ')}.`;
 }

@@ -65,14 +65,14 @@ export function CancelAfterPanel() {
   const minutes = useSignal<number>(5);
   const running = started.value;
   return (
-    <Panel title="If you are away">
+    <Panel title="Auto-cancel">
       <div class="entrance panel-body">
         <p class="soft">
-          Cancels all your resting orders, in every market, when the time is up, unless it is
-          started again before. It also works while this page is closed.
+          Cancels all your open orders in every market when the time is up, unless you start it
+          again. It also works while this page is closed.
         </p>
         <div class="field">
-          <label for="cancel-after">Cancel my orders after</label>
+          <label for="cancel-after">Cancel all orders after</label>
           <select
             id="cancel-after"
             value={minutes.value}
@@ -95,10 +95,10 @@ export function CancelAfterPanel() {
               isRenewed.value = currentTarget.checked;
             }}
           />
-          Start it again while this page is open
+          Restart while this page is open
         </label>
         <p class="soft small">
-          Browsers slow down a page in the background: choose 5 minutes or more there.
+          Browsers slow down pages in the background: choose at least 5 minutes.
         </p>
         <p class="actions">
           <Action class="plain strong" run={() => set(minutes.peek() * MINUTE_MS)}>
@@ -108,8 +108,8 @@ export function CancelAfterPanel() {
         </p>
         <p data-switch>
           {running === null
-            ? 'This page has not started it.'
-            : `All your resting orders are cancelled at ${clockSeconds(running.cancelAtMs)}.`}
+            ? 'Not started from this page.'
+            : `All open orders are cancelled at ${clockSeconds(running.cancelAtMs)}.`}
         </p>
         <p class="problem" role="alert">
           {problem.value}

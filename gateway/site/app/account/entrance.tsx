@@ -66,7 +66,7 @@ export function Entrance({ isNew }: { isNew: boolean }) {
           autocomplete="username"
           value={username}
           problem={found.username}
-          hint={isNew ? '3 to 20 letters, digits, - or _' : undefined}
+          hint={isNew ? '3 to 20 letters, digits, hyphens or underscores' : undefined}
         />
         <TextField
           label="Password"
@@ -91,13 +91,13 @@ export function Entrance({ isNew }: { isNew: boolean }) {
         </p>
         <Submit disabled={isSending.value}>{isNew ? 'Create the account' : 'Sign in'}</Submit>
         <p class="soft">
-          {isNew ? 'You have one already? ' : 'You have none yet? '}
+          {isNew ? 'Already have an account? ' : 'New here? '}
           <button
             type="button"
             class="link"
             onClick={() => openDialog(isNew ? 'signIn' : 'register')}
           >
-            {isNew ? 'Sign in' : 'Create an account'}
+            {isNew ? 'Sign in' : 'Sign up'}
           </button>
         </p>
       </form>

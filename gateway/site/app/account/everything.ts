@@ -20,7 +20,7 @@ export async function cancelEvery(): Promise<string> {
   if (signedIn === null) return 'Sign in first.';
   const { cancelledOrders } = await cancelEverywhere(api, signedIn.userId);
   return cancelledOrders === 0
-    ? 'No order rested in a book.'
+    ? 'There was no open order.'
     : `${counted(cancelledOrders, 'order')} cancelled.`;
 }
 

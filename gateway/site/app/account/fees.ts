@@ -2,7 +2,7 @@
  * The fees that one paid for the shares one has. The exchange keeps none for a position, so they
  * are added up from one's trades in its market, by the rule of its cost: a sale takes its part off.
  */
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { userTrades } from '../../../client/index.js';
 import type { Paging, Position, UserTrade } from '../../../client/types.js';
@@ -18,6 +18,7 @@ interface Fees {
   about: string;
   UP: number;
   DOWN: number;
+  trades: readonly UserTrade[];
 }
 
 /** After a failure, and while the history is behind. */
@@ -27,6 +28,11 @@ const AGAIN_MS = 2_000;
 const known = signal<ReadonlyMap<string, Fees>>(new Map());
 const reading = new Set<string>();
 const tries = signal(0);
+
+/** One's own, in the markets in which one has shares. */
+export const ownTrades = computed(() =>
+  [...known.value].flatMap(([id, { about, trades }]) => (about === aboutOf(id) ? trades : [])),
+);
 
 /** Of the trades of one market, oldest first. */
 export function feesOf(trades: readonly Trade[]): { UP: number; DOWN: number } {
@@ -73,7 +79,11 @@ async function read(marketId: string): Promise<void> {
   try {
     const trades = await everyEntry(readPage, 'trades', sequence);
     if (trades !== null)
-      known.value = new Map(known.peek()).set(marketId, { about, ...feesOf(trades.reverse()) });
+      known.value = new Map(known.peek()).set(marketId, {
+        about,
+        trades,
+        ...feesOf(trades.reverse()),
+      });
   } catch {
     // It is tried again.
   }

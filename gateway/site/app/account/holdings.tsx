@@ -10,8 +10,9 @@ import { market } from '../model/markets.js';
 import { tell } from '../model/notice.js';
 import { isExpected } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { averagePrice, dollars, gain, sharePrice, shares } from '../parts/format.js';
+import { averageCents, cents, exactDollars, gain, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
+import { Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
@@ -47,8 +48,8 @@ function PositionsPanel() {
     >
       <Table
         label="Positions"
-        heads={['Market', 'Shares', 'Average', 'Worth', 'Profit', '']}
-        nothing={balance.value === null ? UNKNOWN : 'No position. What you buy appears here.'}
+        heads={['Market', 'Shares', 'Average', 'Value', 'Profit', '']}
+        nothing={balance.value === null ? UNKNOWN : 'No position yet.'}
         rows={rows.map((each) => ({
           key: `${each.marketId} ${each.outcome}`,
           cells: positionCells(each),
@@ -67,12 +68,12 @@ function positionCells(of: Position) {
       <Outcome of={of.outcome} /> {slotName(of.marketId)}
     </>,
     shares(toLots(of.shares)),
-    averagePrice(toMicros(of.averagePrice)),
-    dollars(worth),
+    averageCents(toMicros(of.averagePrice)),
+    <Money key="value" micros={worth} />,
     profit === null ? (
       '\u2013'
     ) : (
-      <span key="profit" class={profit < 0 ? 'is-down' : 'is-up'}>
+      <span key="profit" class={profit < 0 ? 'is-down' : 'is-up'} title={exactDollars(profit)}>
         {gain(profit)}
       </span>
     ),
@@ -104,13 +105,13 @@ export function OrdersPanel() {
   const rows = orders.value;
   return (
     <Panel
-      title="Resting orders"
+      title="Open orders"
       extra={rows.length > 0 && <Action run={() => tell(cancelEvery)}>Cancel all</Action>}
     >
       <Table
-        label="Resting orders"
+        label="Open orders"
         heads={['Order', 'Price', 'Shares', 'Value', '']}
-        nothing={balance.value === null ? UNKNOWN : 'No order rests in a book.'}
+        nothing={balance.value === null ? UNKNOWN : 'No open order.'}
         rows={rows.map((each) => ({ key: each.orderId, cells: orderCells(each) }))}
       />
     </Panel>
@@ -118,14 +119,14 @@ export function OrdersPanel() {
 }
 
 function orderCells(of: RestingOrder) {
-  const name = `${of.side === 'BUY' ? 'buy' : 'sell'} ${of.outcome} at ${sharePrice(of.priceTicks)}`;
+  const name = `${of.side === 'BUY' ? 'buy' : 'sell'} ${of.outcome} at ${cents(of.priceTicks)}`;
   return [
     <>
       {of.side === 'BUY' ? 'Buy' : 'Sell'} <Outcome of={of.outcome} /> {slotName(of.marketId)}
     </>,
-    `$${sharePrice(of.priceTicks)}`,
+    cents(of.priceTicks),
     shares(of.lots),
-    dollars(of.lots * of.priceTicks),
+    <Money key="value" micros={of.lots * of.priceTicks} />,
     <span key="do" class="actions">
       <button
         type="button"

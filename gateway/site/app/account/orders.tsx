@@ -4,7 +4,7 @@ import { orders } from '../../../client/index.js';
 import type { OrderRecord } from '../../../client/types.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { averagePrice, dayAndTime, sharePrice, shares } from '../parts/format.js';
+import { averageCents, cents, dayAndTime, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
@@ -17,7 +17,7 @@ const WORST_TICKS = { BUY: 999, SELL: 1 } as const;
 
 function limitOf({ side, price }: OrderRecord): string {
   const ticks = toTicks(price);
-  return ticks === WORST_TICKS[side] ? 'any' : `$${sharePrice(ticks)}`;
+  return ticks === WORST_TICKS[side] ? 'Market' : cents(ticks);
 }
 
 export function OrdersList() {
@@ -48,7 +48,7 @@ export function OrdersList() {
                   dayAndTime(each.placedAtMs),
                   limitOf(each),
                   shares(toLots(each.filledShares)),
-                  each.averagePrice === null ? '\u2013' : averagePrice(toMicros(each.averagePrice)),
+                  each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
                   (each.reason ?? each.status).replaceAll('_', ' '),
                 ],
               }))}

@@ -30,7 +30,7 @@ export function PasswordForm() {
       await newPasswordOf(currentPassword.peek(), newPassword.peek());
       currentPassword.value = '';
       newPassword.value = '';
-      said.value = 'The password is changed. Every other session and token has ended.';
+      said.value = 'The password is changed. All other sessions and API keys have ended.';
     } catch (error) {
       problems.value = problemsOf(error);
     }
@@ -59,7 +59,7 @@ export function PasswordForm() {
         <p class="problem" role="alert">
           {found.form ?? ''}
         </p>
-        <Submit>Change the password</Submit>
+        <Submit>Change password</Submit>
         <p role="status">{said.value}</p>
       </form>
     </Panel>

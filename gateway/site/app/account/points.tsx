@@ -9,7 +9,7 @@ import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 import { Table } from '../parts/table.js';
 
-const REASONS = { fees: 'fees you paid', referral: 'fees of those you referred' };
+const REASONS = { fees: 'Fees you paid', referral: 'Fees of users you referred' };
 
 export function PointsList() {
   const userId = user.value?.userId ?? '';
@@ -20,8 +20,8 @@ export function PointsList() {
         <div class="panel-body">
           <Read of={total}>{({ balance }) => <p class="figure-value">{`${balance}`}</p>}</Read>
           <p class="soft">
-            A dollar of fees earns 100 points on trades from $0.03 to $0.97, credited when the
-            market is decided. Those who referred you get a tenth on top.
+            Each dollar of fees earns 100 points on trades from 3¢ to 97¢, credited when the market
+            is decided. Whoever referred you gets 10% on top.
           </p>
         </div>
       </Panel>

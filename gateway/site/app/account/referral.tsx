@@ -23,7 +23,7 @@ export function ReferralPanel() {
           <Read of={reading}>{(own) => <Code of={own} />}</Read>
         </div>
       </Panel>
-      <Panel title="Another code">
+      <Panel title="Change your code">
         <div class="panel-body">
           <ChangeForm reading={reading} userId={userId} />
         </div>
@@ -47,7 +47,7 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
       </p>
       <p>
         <Action isLocal={true} run={copy}>
-          Copy the link
+          Copy link
         </Action>{' '}
         <span class="soft" role="status">
           {said.value}
@@ -55,15 +55,15 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
       </p>
       <dl class="forecast">
         <div>
-          <dt>People referred</dt>
+          <dt>Users referred</dt>
           <dd>{whole(referredUsers)}</dd>
         </div>
         <div>
-          <dt>Earned, a tenth of their fees</dt>
+          <dt>Earned, 10% of their fees</dt>
           <dd>{dollars(toMicros(earned))}</dd>
         </div>
         <div>
-          <dt>Comes when their markets are decided</dt>
+          <dt>Pending until their markets are decided</dt>
           <dd>{dollars(toMicros(pending))}</dd>
         </div>
       </dl>
@@ -93,9 +93,9 @@ function ChangeForm(props: { reading: Reading<OwnReferral>; userId: string }) {
         autocomplete="off"
         value={code}
         problem={problem.value}
-        hint="3 to 20 of A-Z 0-9 _ -. The old one keeps leading to you."
+        hint="3 to 20 letters, digits, hyphens or underscores. Your old code keeps working."
       />
-      <Submit>Change it</Submit>
+      <Submit>Change code</Submit>
     </form>
   );
 }

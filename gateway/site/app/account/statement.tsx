@@ -6,8 +6,9 @@ import type { Ledger, LedgerFilter } from '../../../client/types.js';
 import { api, problemOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { dayAndSeconds, dollars, endOfDay, gain, shares, startOfDay } from '../parts/format.js';
+import { dayAndSeconds, endOfDay, gain, shares, startOfDay } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
+import { Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
@@ -23,14 +24,14 @@ const CAUSES: Record<Cause, string> = {
   deposit: 'Deposit',
   withdrawal: 'Withdrawal',
   fill: 'Trade',
-  fee: 'Fee of a trade',
-  hold: 'Held for a resting order',
-  release: 'Released from a resting order',
+  fee: 'Trading fee',
+  hold: 'Held for an open order',
+  release: 'Released from an open order',
   claim: 'Market decided',
-  refund: 'Fees of a VOID market',
+  refund: 'Fees refunded, market VOID',
   stake: 'Staked in the vault',
-  unstake: 'Taken out of the vault',
-  yield: 'Yield of the vault',
+  unstake: 'Unstaked from the vault',
+  yield: 'Vault yield',
   referral: 'Referral',
 };
 
@@ -41,7 +42,7 @@ export function StatementPanel() {
   const about = `${userId} ${JSON.stringify(filter.value)}`;
   return (
     <div class="stack">
-      <Panel title="What to show">
+      <Panel title="Filter">
         <FilterForm filter={filter} problem={problem} />
       </Panel>
       <Panel title="Statement" extra={<Download userId={userId} filter={filter} />}>
@@ -53,7 +54,7 @@ export function StatementPanel() {
               return { entries: page.entries, nextCursor: page.nextCursor };
             } catch (error) {
               if (!isRefusal(error) || problemOf(error, 'marketId') === null) throw error;
-              problem.value = 'No market has this id.';
+              problem.value = 'No market has this ID.';
               return { entries: [], nextCursor: null };
             }
           }}
@@ -106,7 +107,7 @@ function FilterForm(props: { filter: Signal<LedgerFilter>; problem: Signal<strin
         </select>
       </div>
       <TextField
-        label="Market, by its id"
+        label="Market ID"
         name="marketId"
         autocomplete="off"
         value={marketId}
@@ -139,42 +140,92 @@ function Download({ userId, filter }: { userId: string; filter: Signal<LedgerFil
       <span class="soft" role="status">
         {said.value}
       </span>
-      <Action run={run}>Save as CSV</Action>
+      <Action run={run}>Download CSV</Action>
     </span>
   );
+}
+
+/** All that one order, or one command without an order, did; the newest entry first. */
+function groupsOf(entries: readonly Entry[]): Entry[][] {
+  const groups: Entry[][] = [];
+  for (const entry of entries) {
+    const last = groups.at(-1);
+    const isSame = entry.orderId !== null && last?.[0]?.orderId === entry.orderId;
+    if (isSame) last!.push(entry);
+    else groups.push([entry]);
+  }
+  return groups;
 }
 
 function Entries({ of }: { of: readonly Entry[] }) {
   return (
     <Table
       label="Statement"
-      heads={['For', 'Time', 'Available', 'Held', 'Shares', 'Available after', 'Sequence']}
+      heads={['For', 'Time', 'Available', 'Held', 'Shares', 'Available after', 'No.']}
       nothing="No entry."
-      rows={of.map((each, index) => ({ key: `${each.sequence} ${index}`, cells: cellsOf(each) }))}
+      rows={groupsOf(of).map((group) => ({
+        key: `${group[0]!.sequence} ${group.at(-1)!.sequence} ${group[0]!.cause}`,
+        cells: cellsOf(group),
+      }))}
     />
   );
 }
 
-function cellsOf({ cause, marketId, atMs, available, held, balance, sequence, ...rest }: Entry) {
+function cellsOf(group: readonly Entry[]) {
+  const [newest] = group as [Entry];
+  const { marketId, atMs, balance, sequence } = newest;
+  const sum = (of: (entry: Entry) => number) => group.reduce((total, each) => total + of(each), 0);
+  const market = marketId !== null && <a href={`#/market/${marketId}`}>{slotName(marketId)}</a>;
+  const lots = (outcome: 'UP' | 'DOWN') =>
+    sum(({ shares: of }) => (of?.outcome === outcome ? toLots(of.change) : 0));
   return [
-    <>
-      {CAUSES[cause]}{' '}
-      {marketId !== null && <a href={`#/market/${marketId}`}>{slotName(marketId)}</a>}
-    </>,
-    dayAndSeconds(atMs),
-    changed(available),
-    changed(held),
-    rest.shares === null ? (
-      ''
+    group.length === 1 ? (
+      <>
+        {CAUSES[newest.cause]} {market}
+      </>
     ) : (
       <>
-        {rest.shares.change > 0 ? '+' : '\u2212'}
-        {shares(Math.abs(toLots(rest.shares.change)))} <Outcome of={rest.shares.outcome} />
+        <details>
+          <summary>Order, {group.length} entries</summary>
+          <ul class="entries">
+            {group.map((each, index) => (
+              <li key={index}>
+                {CAUSES[each.cause]}: {changed(each.available) || '\u2013'}
+                {each.held !== 0 && <>, held {changed(each.held)}</>}
+                {each.shares !== null && (
+                  <>
+                    , <Shares lots={toLots(each.shares.change)} of={each.shares.outcome} />
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+        </details>{' '}
+        {market}
       </>
     ),
-    dollars(toMicros(balance.available)),
+    dayAndSeconds(atMs),
+    <Change key="available" micros={sum(({ available }) => toMicros(available))} />,
+    <Change key="held" micros={sum(({ held }) => toMicros(held))} />,
+    (['UP', 'DOWN'] as const)
+      .filter((outcome) => lots(outcome) !== 0)
+      .map((outcome) => <Shares key={outcome} lots={lots(outcome)} of={outcome} />),
+    <Money key="after" micros={toMicros(balance.available)} />,
     `${sequence}`,
   ];
+}
+
+function Shares({ lots, of }: { lots: number; of: 'UP' | 'DOWN' }) {
+  return (
+    <>
+      {lots > 0 ? '+' : '\u2212'}
+      {shares(Math.abs(lots))} <Outcome of={of} />{' '}
+    </>
+  );
+}
+
+function Change({ micros }: { micros: number }) {
+  return micros === 0 ? null : <Money micros={micros} as={gain} />;
 }
 
 function changed(amount: number): string {

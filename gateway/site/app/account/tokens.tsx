@@ -19,7 +19,7 @@ import { Table } from '../parts/table.js';
 import { TextField } from '../parts/text-field.js';
 
 const DAY_MS = 86_400_000;
-const SCOPES = { read: 'Reads only', trade: 'Reads and trades' } as const;
+const SCOPES = { read: 'Read only', trade: 'Read and trade' } as const;
 type Scope = keyof typeof SCOPES;
 type Problems = Partial<Record<'name' | 'addresses' | 'form', string>>;
 
@@ -28,14 +28,14 @@ export function TokensPanel() {
   const made = useSignal<CreatedToken | null>(null);
   return (
     <>
-      <Panel title="New token">
+      <Panel title="New API key">
         {made.value === null ? (
           <NewToken reading={reading} made={made} />
         ) : (
           <Shown of={made.value} done={() => (made.value = null)} />
         )}
       </Panel>
-      <Panel title="Tokens of programs" class="wide">
+      <Panel title="API keys" class="wide">
         <Read of={reading}>{(list) => <List of={list} reading={reading} />}</Read>
       </Panel>
     </>
@@ -79,36 +79,36 @@ function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken |
   return (
     <form class="entrance panel-body" onSubmit={(event) => void submit(event)} noValidate>
       <TextField
-        label="What it is for"
+        label="Name of the key"
         name="name"
         autocomplete="off"
         value={name}
         problem={found.name}
       />
-      <Select label="It may" name="scope" value={scope} options={Object.entries(SCOPES)} />
+      <Select label="Permissions" name="scope" value={scope} options={Object.entries(SCOPES)} />
       <Select
-        label="It ends"
+        label="Expires"
         name="days"
         value={days}
         options={[
-          ['1', 'in a day'],
-          ['30', 'in 30 days'],
-          ['90', 'in 90 days'],
-          ['0', 'when it is revoked'],
+          ['1', 'In 1 day'],
+          ['30', 'In 30 days'],
+          ['90', 'In 90 days'],
+          ['0', 'Never'],
         ]}
       />
       <TextField
-        label="Addresses it may be used from"
+        label="Allowed IP addresses"
         name="addresses"
         autocomplete="off"
         value={addresses}
         problem={found.addresses}
-        hint="Such as 192.0.2.7 or 192.0.2.0/24, with commas between; empty: any"
+        hint="For example 192.0.2.7, 192.0.2.0/24. Empty: any address."
       />
       <p class="problem" role="alert">
         {found.form ?? ''}
       </p>
-      <Submit>Make a token</Submit>
+      <Submit>Create API key</Submit>
     </form>
   );
 }
@@ -149,8 +149,7 @@ function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
   return (
     <div class="entrance panel-body" role="status">
       <p>
-        <strong>{of.name}</strong> has a token. It is shown only now: a lost token cannot be shown
-        again, only replaced.
+        <strong>{of.name}</strong> is created. Copy the key now: it is not shown again.
       </p>
       <p>
         <code class="address" data-token>
@@ -159,10 +158,10 @@ function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
       </p>
       <p class="actions">
         <Action class="plain strong" isLocal={true} run={copy}>
-          Copy the token
+          Copy the key
         </Action>
         <button type="button" class="plain" onClick={done}>
-          Put it away
+          Done
         </button>
         <span class="soft">{said.value}</span>
       </p>
@@ -173,18 +172,18 @@ function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
 function List({ of, reading }: { of: Tokens; reading: Reading<Tokens> }) {
   return (
     <Table
-      label="Tokens of programs"
-      heads={['Token', 'May', 'Made', 'Ends', 'Last used', 'From', '']}
-      nothing="No token. A program signs in with one in the header x-user-token."
+      label="API keys"
+      heads={['Name', 'Permissions', 'Created', 'Expires', 'Last used', 'IP addresses', '']}
+      nothing="No API key. A program sends one in the header x-user-token."
       rows={of.tokens.map((each) => ({
         key: each.tokenId,
         cells: [
           each.name,
           SCOPES[each.scope],
           dayAndTime(each.createdAtMs),
-          each.expiresAtMs === null ? 'when revoked' : dayAndTime(each.expiresAtMs),
+          each.expiresAtMs === null ? 'Never' : dayAndTime(each.expiresAtMs),
           each.lastUsedAtMs === null ? '\u2013' : dayAndTime(each.lastUsedAtMs),
-          each.allowedAddresses?.join(', ') ?? 'any address',
+          each.allowedAddresses?.join(', ') ?? 'Any',
           <Action
             key="revoke"
             label={`Revoke ${each.name}`}

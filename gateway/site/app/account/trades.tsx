@@ -3,8 +3,9 @@ import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import { userTrades } from '../../../client/index.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { dayAndTime, dollars, sharePrice, shares } from '../parts/format.js';
+import { cents, dayAndTime, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
+import { Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
@@ -35,10 +36,10 @@ export function TradesList() {
                 </>,
                 dayAndTime(each.atMs),
                 each.role,
-                `$${sharePrice(toTicks(each.price))}`,
+                cents(toTicks(each.price)),
                 shares(toLots(each.shares)),
-                dollars(toMicros(each.value)),
-                dollars(toMicros(each.fee)),
+                <Money key="value" micros={toMicros(each.value)} />,
+                <Money key="fee" micros={toMicros(each.fee)} />,
               ],
             }))}
           />

@@ -39,12 +39,12 @@ export function VaultPanel() {
             <Read of={vault}>
               {(flex) => (
                 <dl class="forecast">
-                  <Fact label="Staked by everyone" value={dollars(toMicros(flex.staked))} />
+                  <Fact label="Total staked" value={dollars(toMicros(flex.staked))} />
                   <Fact label="Deposits" value={whole(flex.deposits)} />
                   <Fact label="Share of all trading fees" value={perCent(flex.feeShare)} />
-                  <Fact label="Yield paid so far" value={dollars(toMicros(flex.yieldPaid))} />
+                  <Fact label="Yield paid to date" value={dollars(toMicros(flex.yieldPaid))} />
                   <Fact
-                    label="Yield a year, at the rate of the last day"
+                    label="APR, from the last day"
                     value={flex.apr === null ? '\u2013' : perCent(flex.apr)}
                   />
                 </dl>
@@ -85,7 +85,7 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
   return (
     <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
       <TextField
-        label="Dollars"
+        label="Amount in dollars"
         name="stake"
         autocomplete="off"
         inputMode="decimal"
@@ -94,7 +94,7 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
         hint={
           money === null
             ? undefined
-            : `${dollars(money.availableMicros)} available. A deposit earns from the first quarter hour that is 15 minutes away, at most a thousandth of itself from each market, and can be taken out at any time.`
+            : `${dollars(money.availableMicros)} available. A deposit starts to earn 15 to 30 minutes after you make it, earns at most 0.1% of itself per market, and can be unstaked at any time.`
         }
       />
       <Submit>Stake</Submit>
@@ -127,7 +127,7 @@ function Deposits({ of, done }: { of: readonly Deposit[]; done: () => Promise<vo
   return (
     <Table
       label="Your deposits"
-      heads={['Deposit', 'Amount', 'Earns', 'Yield due', 'Yield taken', '']}
+      heads={['Deposit', 'Amount', 'Earns', 'Yield due', 'Yield claimed', '']}
       nothing="Nothing is staked."
       rows={of.map((each) => ({
         key: each.depositId,

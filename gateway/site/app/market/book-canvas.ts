@@ -6,7 +6,7 @@
  * Always holds: a row is drawn when it changes, and all rows when the size or the colours do.
  */
 import { effect, type Signal } from '@preact/signals';
-import { sharePrice, shares } from '../parts/format.js';
+import { columnCents, wholeShares } from '../parts/format.js';
 import { type BookRow, bids, LEVELS, offers } from './book-rows.js';
 
 /** The height of a row and of what is between the sides, as in the style sheet. */
@@ -82,11 +82,11 @@ export function drawBook(canvas: HTMLCanvasElement): () => void {
     context.fillRect(width * (1 - row.depth), top + 1, width * row.depth, ROW - 2);
     context.fillStyle = colours.price;
     context.textAlign = 'left';
-    context.fillText(sharePrice(row.priceTicks), PADDING, middle);
+    context.fillText(columnCents(row.priceTicks), PADDING, middle);
     context.fillStyle = style.text;
     context.textAlign = 'right';
-    context.fillText(shares(row.lots), PADDING + 2 * column, middle);
-    context.fillText(shares(row.totalLots), width - PADDING, middle);
+    context.fillText(wholeShares(row.lots), PADDING + 2 * column, middle);
+    context.fillText(wholeShares(row.totalLots), width - PADDING, middle);
   }
 
   function drawAll(): void {

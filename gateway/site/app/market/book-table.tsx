@@ -10,7 +10,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { best, book } from '../model/book.js';
 import { isLost } from '../model/exchange.js';
 import { fillFromLevel, outcome } from '../model/ticket.js';
-import { sharePrice, shares } from '../parts/format.js';
+import { cents, wholeShares } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { drawBook } from './book-canvas.js';
 import { type BookRow, bids, followBook, offers } from './book-rows.js';
@@ -20,8 +20,7 @@ const farthestFirst = [...offers].reverse();
 const spread = computed(() => {
   if (isLost.value) return 'Not up to date';
   const { bid, ask } = best[outcome.value];
-  if (bid.value !== null && ask.value !== null)
-    return `Spread ${sharePrice(ask.value - bid.value)}`;
+  if (bid.value !== null && ask.value !== null) return `Spread ${cents(ask.value - bid.value)}`;
   if (book.value === null) return 'The book is not known yet';
   return bid.value === ask.value ? 'The book is empty' : 'One side is empty';
 });
@@ -32,12 +31,16 @@ export function BookTable() {
   useEffect(() => drawBook(canvas.current!), []);
   const of = outcome.value;
   return (
-    <Panel title={`Book, ${of}`} class="book-panel" extra={<span class="soft">in shares</span>}>
+    <Panel
+      title={`Order book, ${of}`}
+      class="book-panel"
+      extra={<span class="soft small">Whole shares</span>}
+    >
       <div class="book">
         <p class="book-heads" aria-hidden="true">
           <span>Price</span>
           <span>Shares</span>
-          <span>In all</span>
+          <span>Total</span>
         </p>
         <div class="book-body">
           <div class="book-drawing" aria-hidden="true">
@@ -71,8 +74,8 @@ function LevelButton({ of, kind }: { of: Signal<BookRow>; kind: 'offer' | 'bid' 
   const label = useComputed(() => {
     const { priceTicks, lots, totalLots } = of.value;
     if (priceTicks === 0) return `no ${kind}`;
-    const sizes = `${shares(lots)} shares, ${shares(totalLots)} in all`;
-    return `${kind} at ${sharePrice(priceTicks)}: ${sizes}. Use this price`;
+    const sizes = `${wholeShares(lots)} shares, ${wholeShares(totalLots)} in total`;
+    return `${kind} at ${cents(priceTicks)}: ${sizes}. Use this price`;
   });
   return (
     <button

@@ -1,40 +1,33 @@
-/** What the market is about: its window, the time left, the price to beat and the price now. */
+/** The question that the market asks, the odds of its two answers, and what decides it. */
 import { useComputed } from '@preact/signals';
+import { chances } from '../chart/odds.js';
 import { now } from '../model/clock.js';
-import { areKnown, asset, isSimulated, lastEnded, market } from '../model/markets.js';
+import {
+  areKnown,
+  asset,
+  lastEnded,
+  market,
+  priceSource,
+  startingMicros,
+} from '../model/markets.js';
 import { averageSoFar, pointsVersion, price, SETTLEMENT_MS } from '../model/prices.js';
+import { isExpected } from '../model/session.js';
 import { Figure } from '../parts/figure.js';
 import {
+  assetPrice,
   clockTime,
+  dollars,
   duration,
-  assetPrice as money,
   priceDifference,
   window,
 } from '../parts/format.js';
 import { Outcome } from '../parts/outcome.js';
 
 export function MarketHead() {
-  const shown = market.value;
-  const title =
-    shown === null ? `${asset.value} is between two markets` : `${shown.asset} up or down`;
   return (
     <section class="market-head" aria-labelledby="market-title">
-      <div class="market-title">
-        <h1 id="market-title">
-          {areKnown.value && asset.value !== '' ? title : 'Loading the market'}
-        </h1>
-        <p class="soft">
-          {shown === null
-            ? 'The next one starts with its first price.'
-            : window(shown.startsAtMs, shown.endsAtMs)}
-          {isSimulated.value && ' Prices are simulated.'}
-        </p>
-        {shown?.paused && (
-          <p class="hint" role="status">
-            Trading is paused
-          </p>
-        )}
-      </div>
+      <Question />
+      <Odds />
       <dl class="figures">
         <Countdown />
         <Target />
@@ -43,6 +36,69 @@ export function MarketHead() {
       </dl>
       <LastResult />
     </section>
+  );
+}
+
+function questionText(): string {
+  const shown = market.value;
+  if (!areKnown.value || asset.value === '') return 'Loading the market';
+  if (shown === null) return `${asset.value} is between two markets`;
+  const target = assetPrice(shown.startPrice);
+  return `Will ${shown.asset} be at or above ${target} at ${clockTime(shown.endsAtMs)}?`;
+}
+
+const SOURCES = {
+  live: 'Prices come from several exchanges.',
+  file: 'Prices are recorded ones, not live.',
+  simulated: 'Prices are simulated.',
+} as const;
+
+function Question() {
+  const shown = market.value;
+  const source = priceSource.value;
+  const start = startingMicros.value;
+  return (
+    <div class="market-title">
+      <h1 id="market-title">{questionText()}</h1>
+      <p class="soft">
+        {shown === null ? (
+          'The next market starts with its first price.'
+        ) : (
+          <>
+            <span data-window>{window(shown.startsAtMs, shown.endsAtMs)}</span>. A share of the
+            right answer pays $1.00.
+          </>
+        )}{' '}
+        {source !== null && SOURCES[source]}
+      </p>
+      {!isExpected.value && start > 0 && (
+        <p class="play-money">Play money: {dollars(start).replace('.00', '')} to start.</p>
+      )}
+      {shown?.paused && (
+        <p class="hint" role="status">
+          Trading is paused
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** How likely each answer is, by the middle of the book. */
+function Odds() {
+  const of = chances.value;
+  if (of === null) return <div class="odds" />;
+  return (
+    <div class="odds">
+      <p>
+        <Outcome of="UP" /> <strong>{of.UP}%</strong>
+      </p>
+      <span class="odds-bar" aria-hidden="true">
+        <span style={{ width: `${of.UP}%` }} />
+      </span>
+      <p>
+        <strong>{of.DOWN}%</strong> <Outcome of="DOWN" />
+      </p>
+    </div>
   );
 }
 
@@ -64,7 +120,7 @@ function Countdown() {
       class={isLast.value ? 'urgent' : ''}
       label="Time left"
       value={left.value}
-      note={ends === undefined ? NO_NOTE : `ends ${clockTime(ends)}`}
+      note={ends === undefined ? NO_NOTE : `Ends at ${clockTime(ends)}`}
     />
   );
 }
@@ -73,9 +129,10 @@ function Target() {
   const shown = market.value;
   return (
     <Figure
+      class="target"
       label="Price to beat"
-      value={shown === null ? UNKNOWN : money(shown.startPrice)}
-      note={shown === null || shown.startPriceFinal ? NO_NOTE : 'being fixed'}
+      value={shown === null ? UNKNOWN : assetPrice(shown.startPrice)}
+      note={shown === null || shown.startPriceFinal ? NO_NOTE : 'Being fixed'}
     />
   );
 }
@@ -84,13 +141,12 @@ function PriceNow() {
   const shown = market.value;
   const current = price.value;
   const difference = shown === null || current === null ? null : current - shown.startPrice;
-  const note =
-    difference === null ? NO_NOTE : `${difference < 0 ? '▼' : '▲'} ${priceDifference(difference)}`;
+  const note = difference === null ? NO_NOTE : priceDifference(difference);
   return (
     <Figure
       class={difference === null ? '' : difference < 0 ? 'is-down' : 'is-up'}
       label={`${asset.value} now`}
-      value={current === null ? UNKNOWN : money(current)}
+      value={current === null ? UNKNOWN : assetPrice(current)}
       note={note}
     />
   );
@@ -110,10 +166,10 @@ function Average() {
   const leads = difference === null ? undefined : difference >= 0 ? 'UP leads' : 'DOWN leads';
   return (
     <Figure
-      class={difference === null ? '' : difference < 0 ? 'is-down' : 'is-up'}
-      label="Average, last minute"
-      value={value === null ? UNKNOWN : money(value)}
-      note={leads ?? 'decides the market'}
+      class={difference === null ? 'unknown' : difference < 0 ? 'is-down' : 'is-up'}
+      label="Last-minute average"
+      value={value === null ? UNKNOWN : assetPrice(value)}
+      note={leads ?? 'Decides the market'}
     />
   );
 }
@@ -132,8 +188,8 @@ function LastResult() {
       ) : (
         <>
           <Outcome of={last.resolution} />
-          {last.endPrice === null ? ' without a price' : ` at ${money(last.endPrice)}`}{' '}
-          <a href={`#/market/${last.id}`}>How it went</a>
+          {last.endPrice === null ? ' without a price' : ` at ${assetPrice(last.endPrice)}`}{' '}
+          <a href={`#/market/${last.id}`}>See result</a>
         </>
       )}
     </p>

@@ -1,24 +1,30 @@
-/** The market of the chosen asset: all of it on one screen, with the ticket always in sight. */
+/** The market of the chosen asset: its question, chart, ticket, and all that belongs to it. */
 import { Holdings } from '../account/holdings.js';
+import { Later } from '../parts/later.js';
+import { Answers } from '../ticket/answers.js';
 import { Ticket } from '../ticket/ticket.js';
 import { BookTable } from './book-table.js';
-import { Chart } from './chart.js';
 import { MarketHead } from './head.js';
 import { SlotGrid } from './slot-grid.js';
 import { TapeList } from './tape-list.js';
+
+const loadChart = () => import('../chart/chart.js');
 
 export function MarketView() {
   return (
     <div class="market-view">
       <MarketHead />
-      <Chart />
+      <div class="chart-slot">
+        <Later load={loadChart} />
+      </div>
+      <Ticket />
+      <div class="own">
+        <Holdings />
+      </div>
       <BookTable />
       <TapeList />
-      <Ticket />
-      <div class="below">
-        <Holdings />
-        <SlotGrid />
-      </div>
+      <SlotGrid />
+      <Answers />
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { asset } from '../model/markets.js';
 import { SLOT_MS, type Slot, slots } from '../model/slots.js';
 import { clockTime } from '../parts/format.js';
-import { SIGNS } from '../parts/outcome.js';
+import { Outcome, Sign } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
 
 const NAMES: Record<Slot['state'], string> = {
@@ -19,7 +19,6 @@ const NAMES: Record<Slot['state'], string> = {
   VOID: 'void',
 };
 const QUARTERS = 4;
-const HOURS = 24;
 const STEPS: Record<string, number> = {
   ArrowRight: QUARTERS,
   ArrowLeft: -QUARTERS,
@@ -52,7 +51,8 @@ export function SlotGrid() {
   useEffect(() => {
     const list = grid.current;
     if (list === null) return;
-    const part = (Math.floor(stop / QUARTERS) + 2) / HOURS;
+    const hours = list.childElementCount / QUARTERS;
+    const part = (Math.floor(stop / QUARTERS) + 2) / hours;
     list.scrollLeft = list.scrollWidth * part - list.clientWidth;
   }, [stop]);
   return (
@@ -61,7 +61,7 @@ export function SlotGrid() {
       class="slots-panel"
       extra={
         <span class="soft">
-          <span class="up">▲ {wins}</span> <span class="down">▼ {losses}</span>
+          {wins} <Outcome of="UP" /> {losses} <Outcome of="DOWN" />
         </span>
       }
     >
@@ -71,10 +71,13 @@ export function SlotGrid() {
         // It may scroll, so the keyboard must reach it, also without a market in it.
         tabIndex={stop === -1 ? 0 : undefined}
         onKeyDown={onKeyDown}
-        aria-label={`Quarter hours of ${asset.value}, UTC day`}
+        aria-label={`Quarter hours of ${asset.value} today`}
       >
         {day.map((slot, index) => (
-          <li key={slot.startsAtMs}>
+          <li
+            key={slot.startsAtMs}
+            data-hour={index % QUARTERS === 0 ? new Date(slot.startsAtMs).getHours() : undefined}
+          >
             <Cell slot={slot} isStop={index === stop} />
           </li>
         ))}
@@ -86,7 +89,6 @@ export function SlotGrid() {
 function Cell({ slot, isStop }: { slot: Slot; isStop: boolean }) {
   const { startsAtMs, state, marketId } = slot;
   const label = `${clockTime(startsAtMs)} to ${clockTime(startsAtMs + SLOT_MS)}: ${NAMES[state]}`;
-  const sign = state === 'UP' || state === 'DOWN' || state === 'VOID' ? SIGNS[state] : '';
   const style = `slot ${state.toLowerCase()}`;
   if (marketId === null || state === 'future')
     return (
@@ -97,7 +99,7 @@ function Cell({ slot, isStop }: { slot: Slot; isStop: boolean }) {
   const to = state === 'active' ? `#/${asset.value}` : `#/market/${marketId}`;
   return (
     <a class={style} href={to} title={label} aria-label={label} tabIndex={isStop ? 0 : -1}>
-      {sign}
+      {(state === 'UP' || state === 'DOWN' || state === 'VOID') && <Sign of={state} />}
     </a>
   );
 }

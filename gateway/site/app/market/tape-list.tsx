@@ -1,13 +1,13 @@
 /** The public trades, newest first, as their takers saw them. */
 import { tape } from '../model/tape.js';
-import { clockSeconds, sharePrice, shares } from '../parts/format.js';
+import { clockSeconds, columnCents, wholeShares } from '../parts/format.js';
 import { Outcome } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
 
 export function TapeList() {
   const trades = tape.value;
   return (
-    <Panel title="Trades" class="tape-panel">
+    <Panel title="Recent trades" class="tape-panel">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it needs the keyboard */}
       <section class="tape-scroll" tabIndex={0} aria-label="Public trades">
         <table class="tape">
@@ -26,8 +26,8 @@ export function TapeList() {
                 <td>
                   {trade.side === 'BUY' ? 'buys' : 'sells'} <Outcome of={trade.outcome} />
                 </td>
-                <td>{sharePrice(trade.ticks)}</td>
-                <td>{shares(trade.lots)}</td>
+                <td>{columnCents(trade.ticks)}</td>
+                <td>{wholeShares(trade.lots)}</td>
               </tr>
             ))}
           </tbody>

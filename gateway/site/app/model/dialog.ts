@@ -16,7 +16,9 @@ export function openDialog(name: DialogName): void {
 
 export function closeDialog(): void {
   dialog.value = null;
-  if (before instanceof HTMLElement) before.focus();
+  // What opened it may be gone with what it was about.
+  const back = before instanceof HTMLElement && before.isConnected ? before : null;
+  (back ?? document.getElementById('content'))?.focus();
   before = null;
 }
 

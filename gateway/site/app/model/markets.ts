@@ -3,8 +3,9 @@
  * the page goes on to the next market by itself when one ends.
  */
 import { computed, signal } from '@preact/signals';
+import { toMicros } from '../../../client/amounts.js';
 import { activeMarkets, limits, status } from '../../../client/index.js';
-import type { Market } from '../../../client/types.js';
+import type { Limits, Market } from '../../../client/types.js';
 import { heard } from './clock.js';
 import { publicApi } from './exchange.js';
 import { route } from './route.js';
@@ -17,8 +18,10 @@ export const ended = signal<ReadonlyMap<string, Market>>(new Map());
 /** Whether the exchange has said which markets there are. */
 export const areKnown = signal(false);
 
-/** Whether the prices of the assets are no real ones. */
-export const isSimulated = signal(false);
+/** Where prices come from; null: not known yet. */
+export const priceSource = signal<Limits['prices'] | null>(null);
+/** The play money of a new account; 0: none. */
+export const startingMicros = signal(0);
 
 /** Every asset, in the exchange's order; before they are read, those that have a market. */
 export const assets = signal<readonly string[]>([]);
@@ -64,5 +67,7 @@ export async function readActive(): Promise<void> {
   // An asset need not have a market now.
   const { prices } = await status(publicApi);
   assets.value = prices.map((each) => each.asset);
-  isSimulated.value = (await limits(publicApi)).prices === 'simulated';
+  const { prices: source, startingBalance } = await limits(publicApi);
+  priceSource.value = source;
+  startingMicros.value = toMicros(startingBalance);
 }

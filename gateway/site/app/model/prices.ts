@@ -7,15 +7,12 @@
  */
 import { signal } from '@preact/signals';
 import { market as readMarket, markets as readMarkets } from '../../../client/index.js';
-import type { Market } from '../../../client/types.js';
+import type { Market, MarketDetail } from '../../../client/types.js';
+import { readOdds } from '../chart/odds.js';
+import type { Point } from '../chart/plot.js';
 import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
 import { market } from './markets.js';
-
-interface PricePoint {
-  atMs: number;
-  price: number;
-}
 
 /** The window in which the average counts. */
 export const SETTLEMENT_MS = 60_000;
@@ -29,13 +26,13 @@ export const price = signal<number | null>(null);
 export const pointsVersion = signal(0);
 
 let asset = '';
-let points: PricePoint[] = [];
+let points: Point[] = [];
 /** Every price of the last minutes, for the average. */
-let ticks: PricePoint[] = [];
+let ticks: Point[] = [];
 /** What the exchange said of the average, and the time it counts from. */
 let anchor: { marketId: string; atMs: number; average: number } | null = null;
 
-export function chartPoints(): readonly PricePoint[] {
+export function chartPoints(): readonly Point[] {
   return points;
 }
 
@@ -66,18 +63,18 @@ export function observePrice(of: string, observed: number, atMs: number): void {
   if (of !== asset) return;
   const last = ticks.at(-1);
   if (last !== undefined && atMs < last.atMs) return;
-  ticks.push({ atMs, price: observed });
+  ticks.push({ atMs, value: observed });
   while (ticks.length > 2 && ticks[1]!.atMs < atMs - 2 * SETTLEMENT_MS) ticks.shift();
-  addPoint({ atMs, price: observed });
+  addPoint({ atMs, value: observed });
   beforePaint(show);
 }
 
 function show(): void {
-  price.value = ticks.at(-1)?.price ?? null;
+  price.value = ticks.at(-1)?.value ?? null;
   pointsVersion.value++;
 }
 
-function addPoint(point: PricePoint): void {
+function addPoint(point: Point): void {
   const last = points.at(-1);
   const before = points.at(-2);
   // The last point is the newest price; it moves on until it is a second after the one before.
@@ -98,14 +95,22 @@ export async function readEarlier(current: Market): Promise<void> {
     before.markets.map(({ id }) => readMarket(publicApi, id).catch(() => null)),
   );
   if (of !== asset) return;
-  const earlier = histories
-    .flatMap((each) => each?.priceHistory ?? [])
-    .flatMap(({ atMs, assetPrice }) => (assetPrice === null ? [] : [{ atMs, price: assetPrice }]))
+  const known = histories.flatMap((each) => (each?.priceHistory ? [each] : []));
+  for (const { id, priceHistory } of known) if (id === current.id) readOdds({ id, priceHistory });
+  const earlier = known
+    .flatMap(({ priceHistory }) => pricesOf(priceHistory))
     .sort((one, other) => one.atMs - other.atMs);
   const firstLive = points[0]?.atMs ?? Number.POSITIVE_INFINITY;
   points = [...earlier.filter(({ atMs }) => atMs < firstLive), ...points];
   if (price.value === null) price.value = current.assetPrice;
   pointsVersion.value++;
+}
+
+/** Of a market's history. */
+export function pricesOf(history: MarketDetail['priceHistory']): Point[] {
+  return (history ?? []).flatMap(({ atMs, assetPrice }) =>
+    assetPrice === null ? [] : [{ atMs, value: assetPrice }],
+  );
 }
 
 /** The exchange's own average so far, for a page that is opened within the last minute. */
@@ -119,13 +124,16 @@ function noteAverage({ id, averageSoFar }: Market): void {
  * The average of the price since the last minute began, each price weighted by the time it was the
  * last one known; null before that minute, and while nothing of it is known.
  */
-export function averageSoFar({ id, endsAtMs }: Market, nowMs: number): number | null {
+export function averageSoFar(
+  { id, endsAtMs }: Pick<Market, 'id' | 'endsAtMs'>,
+  nowMs: number,
+): number | null {
   const fromMs = endsAtMs - SETTLEMENT_MS;
   if (nowMs <= fromMs) return null;
   const untilMs = Math.min(nowMs, endsAtMs);
   let sum = 0;
   let covered = 0;
-  ticks.forEach(({ atMs, price: each }, index) => {
+  ticks.forEach(({ atMs, value: each }, index) => {
     const beganMs = Math.max(atMs, fromMs);
     const endedMs = Math.min(ticks[index + 1]?.atMs ?? untilMs, untilMs);
     if (endedMs <= beganMs) return;

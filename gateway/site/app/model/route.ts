@@ -1,7 +1,15 @@
 /** Which view is shown: the part of the address after #. */
 import { computed, signal } from '@preact/signals';
 
-export type View = 'market' | 'past' | 'replay' | 'leaderboard' | 'user' | 'account' | 'status';
+export type View =
+  | 'market'
+  | 'past'
+  | 'replay'
+  | 'leaderboard'
+  | 'user'
+  | 'account'
+  | 'status'
+  | 'unknown';
 
 interface Route {
   view: View;
@@ -25,8 +33,10 @@ addEventListener('hashchange', () => {
 });
 
 export const route = computed<Route>(() => {
-  const [first = '', second = ''] = address.value.replace(/^#\/?/, '').split('/');
-  const view = Object.hasOwn(PREFIXES, first) ? PREFIXES[first]! : 'market';
+  const [first = '', second = '', ...rest] = address.value.replace(/^#\/?/, '').split('/');
+  const isNamed = Object.hasOwn(PREFIXES, first);
+  const isTooLong = rest.length > 0 || (!isNamed && second !== '');
+  const view = isTooLong ? 'unknown' : isNamed ? PREFIXES[first]! : 'market';
   const subject = decoded(view === 'market' ? first : second);
   return { view, subject };
 });

@@ -2,13 +2,15 @@
 import { batch, computed, signal } from '@preact/signals';
 import { markets as readMarkets } from '../../../client/index.js';
 import type { Market } from '../../../client/types.js';
+import { startOfToday, startOfTomorrow } from '../parts/format.js';
 import { now } from './clock.js';
 import { publicApi } from './exchange.js';
 import { asset, market, setEnded } from './markets.js';
 
 export const SLOT_MS = 15 * 60_000;
-const DAY_MS = 24 * 60 * 60_000;
-const SLOTS_PER_DAY = DAY_MS / SLOT_MS;
+/** The longest day has 25 hours, 100 markets. */
+const DAY_MS = 25 * 60 * 60_000;
+const READ_MAX = DAY_MS / SLOT_MS;
 
 export interface Slot {
   startsAtMs: number;
@@ -17,11 +19,8 @@ export interface Slot {
   marketId: string | null;
 }
 
-/** The start of the current day, by the exchange's clock, in UTC; 0: unknown. */
-const today = computed(() => {
-  const first = market.value?.startsAtMs ?? now.value;
-  return Math.floor(first / DAY_MS) * DAY_MS;
-});
+/** The first quarter hour of the reader's day, by the exchange's clock; 0: unknown. */
+export const today = computed(() => startOfToday(market.value?.startsAtMs ?? now.value));
 
 /** Of one asset, by the start of each. */
 const past = signal<{ asset: string; markets: ReadonlyMap<number, Market> }>({
@@ -40,7 +39,8 @@ export const slots = computed<readonly Slot[]>(() => {
   };
   // With no market to go by, what is to come begins with the time.
   const futureFromMs = current?.endsAtMs ?? now.peek();
-  return Array.from({ length: SLOTS_PER_DAY }, (_, index) => {
+  const count = (startOfTomorrow(fromMs) - fromMs) / SLOT_MS;
+  return Array.from({ length: count }, (_, index) => {
     const startsAtMs = fromMs + index * SLOT_MS;
     const of = ofStart(startsAtMs);
     return { startsAtMs, marketId: of?.id ?? null, state: stateOf(of, startsAtMs >= futureFromMs) };
@@ -53,10 +53,10 @@ function stateOf(of: Market | null, isFuture: boolean): Slot['state'] {
   return of.resolution ?? 'ended';
 }
 
-/** A day has 96 markets, fewer than one page. */
+/** Fewer than one page. */
 export async function readSlots(of: string): Promise<void> {
   if (past.peek().asset !== of) past.value = { asset: of, markets: new Map() };
-  const { markets } = await readMarkets(publicApi, { asset: of, limit: SLOTS_PER_DAY });
+  const { markets } = await readMarkets(publicApi, { asset: of, limit: READ_MAX });
   batch(() => {
     for (const each of markets) if (each.status !== 'active') noteEnded(each);
   });

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import type { Level } from '../../../client/stream/book.js';
 import { readLots, readMicros, readTicks } from '../parts/amount.js';
-import { dollars, shares } from '../parts/format.js';
+import { exactDollars, shares, typedCents } from '../parts/format.js';
 import type { Plan, PlannedOrder } from '../ticket/plan.js';
 import { neededMicros, planOrder, withLimit, withoutOwn } from '../ticket/plan.js';
 import { balance, held, orders } from './account.js';
@@ -16,6 +16,8 @@ export type Terms = 'GTC' | 'IOC' | 'FOK';
 export const side = signal<Side>('BUY');
 export const outcome = signal<OutcomeName>('UP');
 export const isLimit = signal(false);
+/** On a phone, whether the ticket covers the page. */
+export const isOpen = signal(false);
 /** What a buy is measured in. A sale is always of shares. */
 export const unit = kept<'dollars' | 'shares'>('unit', 'dollars', ['dollars', 'shares']);
 /** As typed. */
@@ -106,7 +108,7 @@ export const shortage = computed(() => {
     const needed = neededMicros(sent, feeBasisPoints.value);
     return needed <= money.availableMicros
       ? ''
-      : `This needs ${dollars(needed)} with the fee, but ${dollars(money.availableMicros)} is available.`;
+      : `This needs ${exactDollars(needed)} with the fee, but ${exactDollars(money.availableMicros)} is available.`;
   }
   const { freeLots } = held.value[outcome.value];
   return sent.lots! <= freeLots ? '' : `You have ${shares(freeLots)} ${outcome.value} to sell.`;
@@ -116,5 +118,6 @@ export const shortage = computed(() => {
 export function fillFromLevel(of: OutcomeName, ticks: number): void {
   outcome.value = of;
   isLimit.value = true;
-  price.value = (ticks / 1_000).toFixed(3);
+  isOpen.value = true;
+  price.value = typedCents(ticks);
 }

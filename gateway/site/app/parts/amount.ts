@@ -3,13 +3,14 @@
  * between thousands. Where the person's language writes a comma before the decimals, that form is
  * read, too, unless it could be meant either way. Everything else is refused, never guessed.
  */
-import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
+import { toLots, toMicros } from '../../../client/amounts.js';
 
 export const WRONG_MONEY =
   'Enter an amount of dollars such as 1,250.50: a point, then at most 6 decimals.';
 export const WRONG_SHARES =
   'Enter a number of shares such as 1,250.5: a point, then at most 3 decimals.';
-export const WRONG_PRICE = 'Enter a price from 0.001 to 0.999.';
+export const WRONG_PRICE =
+  'Enter a price in cents from 0.1¢ to 99.9¢, such as 54.3, with at most one decimal.';
 
 const BY_POINT = /^(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?$/;
 /** One point alone is before decimals, also here. */
@@ -43,7 +44,12 @@ function read(text: string, parse: (decimal: string) => number): number | null {
 export const readMicros = (text: string) => read(text, toMicros);
 export const readLots = (text: string) => read(text, toLots);
 
+const TICK_MICROS = 100_000;
+
+/** Cents, as the field says, with or without their sign: 0.5 is half a cent. */
 export function readTicks(text: string): number | null {
-  const ticks = read(text, toTicks);
-  return ticks !== null && ticks < 1_000 ? ticks : null;
+  const micros = readMicros(text.trim().replace(/\s*¢$/, ''));
+  if (micros === null || micros % TICK_MICROS !== 0) return null;
+  const ticks = micros / TICK_MICROS;
+  return ticks > 999 ? null : ticks;
 }

@@ -8,6 +8,7 @@ export function Dialog(props: { title: string; children: ComponentChildren }) {
   useEffect(() => {
     const shown = element.current;
     shown?.showModal();
+    shown?.querySelector<HTMLElement>('form :is(input, select), .send')?.focus();
     return () => shown?.close();
   }, []);
   return (

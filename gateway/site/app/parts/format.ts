@@ -6,8 +6,17 @@ import { fromLots, fromMicros } from '../../../client/amounts.js';
 
 const MINUS = '\u2212';
 
-/** Dollars with exactly as many places as are needed, at least 2: $1,234.50. */
+const CENT_MICROS = 10_000;
+
+/** Dollars to the nearest cent: $1,234.50. What is less than half a cent is not $0.00. */
 export function dollars(micros: number): string {
+  const cents = Math.round(Math.abs(micros) / CENT_MICROS);
+  const text = cents === 0 && micros !== 0 ? '<$0.01' : exactDollars(cents * CENT_MICROS);
+  return `${micros < 0 ? MINUS : ''}${text}`;
+}
+
+/** To the micro-dollar, with at least 2 places: $1,234.567891. */
+export function exactDollars(micros: number): string {
   return `${micros < 0 ? MINUS : ''}$${grouped(fromMicros(Math.abs(micros)), 2)}`;
 }
 
@@ -16,29 +25,44 @@ export function gain(micros: number): string {
   return micros > 0 ? `+${dollars(micros)}` : dollars(micros);
 }
 
-/** The price of an asset, rounded to a cent. */
+/** The price of an asset, rounded to a cent: $95,005.53. */
 export function assetPrice(price: number): string {
-  return grouped(price.toFixed(2), 2);
+  return `$${grouped(price.toFixed(2), 2)}`;
 }
 
 /** A difference between two prices of an asset, with its sign. */
 export function priceDifference(difference: number): string {
   const sign = difference < 0 ? MINUS : '+';
-  return sign + grouped(Math.abs(difference).toFixed(2), 2);
+  return `${sign}${assetPrice(Math.abs(difference))}`;
 }
 
-/** The price of a share: 0.530. */
-export function sharePrice(ticks: number): string {
-  return (ticks / 1_000).toFixed(3);
+/** The price of a share: 53¢, or 53.4¢. */
+export function cents(ticks: number): string {
+  return `${ticks / 10}¢`;
 }
 
-/** A price per share that is not on a tick, such as an average: at most 6 places. */
-export function averagePrice(micros: number): string {
-  return `$${grouped(fromMicros(micros), 3)}`;
+/** In a column, with a decimal in every row. */
+export function columnCents(ticks: number): string {
+  return `${(ticks / 10).toFixed(1)}¢`;
+}
+
+/** A price per share that is not on a tick, such as an average: 53.41¢. */
+export function averageCents(micros: number): string {
+  return `${Number((micros / CENT_MICROS).toFixed(2))}¢`;
+}
+
+/** A price as a person types it: 53.4. */
+export function typedCents(ticks: number): string {
+  return `${ticks / 10}`;
 }
 
 export function shares(lots: number): string {
   return grouped(fromLots(lots), 0);
+}
+
+/** Whole shares, where sizes are compared and not counted. */
+export function wholeShares(lots: number): string {
+  return lots > 0 && lots < 500 ? '<1' : whole(lots / 1_000);
 }
 
 export function whole(value: number): string {
@@ -95,6 +119,21 @@ export function startOfDay(day: string): number | undefined {
 /** The last millisecond of it. */
 export function endOfDay(day: string): number | undefined {
   return day === '' ? undefined : new Date(`${day}T23:59:59.999`).getTime();
+}
+
+/** When the reader's day began in which that time is; 0 stays 0. */
+export function startOfToday(atMs: number): number {
+  return atMs === 0 ? 0 : new Date(atMs).setHours(0, 0, 0, 0);
+}
+
+/** The start of the day so many days before the day that starts then. */
+export function daysBefore(startsAtMs: number, days: number): number {
+  const date = new Date(startsAtMs);
+  return date.setDate(date.getDate() - days);
+}
+
+export function startOfTomorrow(atMs: number): number {
+  return new Date(atMs).setHours(24, 0, 0, 0);
 }
 
 /** 14:15 to 14:30. */

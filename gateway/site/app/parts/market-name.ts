@@ -11,6 +11,10 @@ function parsed(marketId: string): Parsed {
   return { asset: asset.toUpperCase(), startsAtMs: Number(seconds) * 1_000 };
 }
 
+export function startOf(marketId: string): number {
+  return parsed(marketId).startsAtMs;
+}
+
 export function slotName(marketId: string): string {
   const { asset, startsAtMs } = parsed(marketId);
   return `${asset} ${clockTime(startsAtMs)}`;

@@ -3,7 +3,7 @@ import { toMicros } from '../../../client/amounts.js';
 import { marketTicks } from '../../../client/index.js';
 import type { MarketDetail } from '../../../client/types.js';
 import { publicApi } from '../model/exchange.js';
-import { clockSeconds, dollars } from '../parts/format.js';
+import { clockSeconds, exactDollars } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 import { Table } from '../parts/table.js';
@@ -52,8 +52,8 @@ function Minute(props: {
     <div class="stack minute">
       <h3>{title}</h3>
       <p data-average>
-        {micros === null ? 'There was no price.' : `Computed here: ${dollars(micros)}. `}
-        {said !== null && `The exchange says: ${dollars(toMicros(said))}. `}
+        {micros === null ? 'There was no price.' : `Computed here: ${exactDollars(micros)}. `}
+        {said !== null && `The exchange says: ${exactDollars(toMicros(said))}. `}
         {said !== null && <strong>{isSame ? 'They agree.' : 'They differ.'}</strong>}
       </p>
       <Table
@@ -64,7 +64,7 @@ function Minute(props: {
           key: `${index}`,
           cells: [
             clockSeconds(fromMs),
-            dollars(toMicros(price)),
+            exactDollars(toMicros(price)),
             `${(forMs / 1_000).toFixed(3)} s`,
           ],
         }))}

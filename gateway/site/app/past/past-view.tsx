@@ -1,19 +1,27 @@
 /** The finished markets of an asset, newest first. */
+
 import { toMicros } from '../../../client/amounts.js';
 import { markets } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
 import { asset, assets, remember } from '../model/markets.js';
 import { go, route } from '../model/route.js';
+import { user } from '../model/session.js';
 import { Choice } from '../parts/choice.js';
-import { assetPrice, dayAndTime, dollars, priceDifference } from '../parts/format.js';
+import { assetPrice, dayAndTime, gain, priceDifference } from '../parts/format.js';
+import { Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
+import { type Flows, profitOf, readFlows } from '../results/flows.js';
+
+/** After its end, a market has paid all within a day and a little. */
+const PAID_WITHIN_MS = 25 * 60 * 60_000;
 
 export default function PastView() {
   const named = route.value.subject.toUpperCase();
   const of = assets.value.includes(named) ? named : asset.value;
+  const userId = user.value?.userId;
   const options = assets.value.map((each) => ({ value: each, label: each }));
   return (
     <>
@@ -31,19 +39,36 @@ export default function PastView() {
       </div>
       <Panel title={`${of}, decided`}>
         <Paged
-          about={of}
+          about={`${of} ${userId}`}
           read={async (cursor) => {
             const query = { asset: of, status: 'resolved', limit: 50, cursor } as const;
             const page = await markets(publicApi, query);
-            return { entries: page.markets, nextCursor: page.nextCursor };
+            const [newest, oldest] = [page.markets[0], page.markets.at(-1)];
+            const flows =
+              userId === undefined || newest === undefined || oldest === undefined
+                ? null
+                : await readFlows(userId, {
+                    fromMs: oldest.startsAtMs,
+                    toMs: newest.endsAtMs + PAID_WITHIN_MS,
+                  });
+            const entries = page.markets.map((market) => ({ market, flows }));
+            return { entries, nextCursor: page.nextCursor };
           }}
         >
           {(entries) => (
             <Table
               label="Past markets"
-              heads={['Window', 'Result', 'Price to beat', 'End price', 'Difference', 'Traded']}
+              heads={[
+                'Market',
+                'Result',
+                'Price to beat',
+                'End price',
+                'Difference',
+                'Volume',
+                ...(userId === undefined ? [] : ['Your result']),
+              ]}
               nothing="No market of this asset has been decided yet."
-              rows={entries.map((each) => ({
+              rows={entries.map(({ market: each, flows }) => ({
                 key: each.id,
                 cells: [
                   <a key="window" href={`#/market/${each.id}`}>
@@ -55,7 +80,8 @@ export default function PastView() {
                   each.endPrice === null
                     ? '\u2013'
                     : priceDifference(each.endPrice - each.startPrice),
-                  dollars(toMicros(each.volume)),
+                  <Money key="volume" micros={toMicros(each.volume)} />,
+                  ...(userId === undefined ? [] : [<Own key="own" of={each.id} in={flows} />]),
                 ],
               }))}
             />
@@ -63,5 +89,16 @@ export default function PastView() {
         </Paged>
       </Panel>
     </>
+  );
+}
+
+function Own(props: { of: string; in: Flows }) {
+  if (props.in === null) return <span class="soft">Too many trades</span>;
+  const micros = profitOf(props.in, props.of);
+  if (micros === null) return <>{'\u2013'}</>;
+  return (
+    <span class={micros < 0 ? 'is-down' : 'is-up'}>
+      <Money micros={micros} as={gain} />
+    </span>
   );
 }

@@ -7,14 +7,14 @@ import { route } from '../model/route.js';
 import { Figure } from '../parts/figure.js';
 import {
   assetPrice,
+  cents,
   clockSeconds,
-  dollars,
   priceDifference,
-  sharePrice,
   shares,
   window,
 } from '../parts/format.js';
 import { slotNameWithDay } from '../parts/market-name.js';
+import { Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
@@ -61,7 +61,7 @@ function Result({ of }: { of: MarketDetail }) {
           label="Difference"
           value={endPrice === null ? '\u2013' : priceDifference(endPrice - startPrice)}
         />
-        <Figure label="Traded" value={dollars(toMicros(of.volume))} />
+        <Figure label="Volume" value={<Money micros={toMicros(of.volume)} />} />
       </dl>
     </Panel>
   );
@@ -89,9 +89,9 @@ function Trades({ marketId }: { marketId: string }) {
                   {each.side === 'BUY' ? 'buys' : 'sells'} <Outcome of={each.outcome} />
                 </>,
                 clockSeconds(each.atMs),
-                `$${sharePrice(toTicks(each.price))}`,
+                cents(toTicks(each.price)),
                 shares(toLots(each.shares)),
-                dollars(toMicros(each.value)),
+                <Money key="value" micros={toMicros(each.value)} />,
               ],
             }))}
           />

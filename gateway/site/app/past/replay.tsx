@@ -1,15 +1,24 @@
-/** The replay: a slider through a finished market, with its book, tape and price at every event. */
+/**
+ * A finished market as a still chart, and its replay: from the start, by a button or a slider, with
+ * its price, book and trades at every event.
+ */
 import { useComputed, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { toLots, toTicks } from '../../../client/amounts.js';
 import { marketEvents, pages } from '../../../client/index.js';
 import type { MarketDetail, MarketEvent } from '../../../client/types.js';
+import { pricePicture } from '../chart/pictures.js';
+import { PlotView } from '../chart/plot-view.js';
+import { elapsedMs } from '../model/clock.js';
 import { publicApi } from '../model/exchange.js';
+import { pricesOf } from '../model/prices.js';
 import { Action } from '../parts/action.js';
+import { Choice } from '../parts/choice.js';
 import {
   assetPrice,
+  cents,
   clockSeconds,
   priceDifference,
-  sharePrice,
   shares,
   whole,
 } from '../parts/format.js';
@@ -19,6 +28,8 @@ import { Table } from '../parts/table.js';
 import { type Moment, type MomentLevel, momentAfter } from './moment.js';
 
 const LEVELS = 8;
+const STEP_MS = 100;
+const SPEEDS = ['10', '30', '120'].map((value) => ({ value, label: `${value}×` }));
 
 export function ReplayPanel({ of }: { of: MarketDetail }) {
   const events = useSignal<readonly MarketEvent[] | null>(null);
@@ -32,68 +43,123 @@ export function ReplayPanel({ of }: { of: MarketDetail }) {
     }
     events.value = found;
   };
+  const still = useComputed(() => pricePicture(of, pricesOf(of.priceHistory), of.endsAtMs));
   const loaded = events.value;
-  if (loaded !== null)
-    return (
-      <Panel title="Replay">
-        {loaded.length === 0 ? (
-          <p class="nothing">Nothing happened in this market.</p>
-        ) : (
-          <Player of={of} events={loaded} />
-        )}
-      </Panel>
-    );
   return (
-    <Panel title="Replay">
-      <p class="panel-body actions">
-        <Action class="plain strong" run={load}>
-          Replay this market
-        </Action>
-        <span class="soft" role="status">
-          {read.value > 0 && `${whole(read.value)} events`}
-        </span>
-      </p>
+    <Panel title={`${of.asset} against the price to beat`}>
+      {loaded !== null && loaded.length > 0 ? (
+        <Player of={of} events={loaded} />
+      ) : (
+        <>
+          <PlotView of={still} />
+          <p class="panel-body actions">
+            {loaded === null && (
+              <Action class="plain strong" run={load}>
+                Replay this market
+              </Action>
+            )}
+            <span class="soft" role="status">
+              {loaded !== null
+                ? 'Nothing happened in this market.'
+                : read.value > 0 && `${whole(read.value)} events`}
+            </span>
+          </p>
+        </>
+      )}
     </Panel>
   );
 }
 
 function Player({ of, events }: { of: MarketDetail; events: readonly MarketEvent[] }) {
-  const count = useSignal(events.length);
+  const count = useSignal(1);
+  const isPlaying = useSignal(true);
+  const speed = useSignal('30');
   const moment = useComputed(() => momentAfter(events, count.value));
+  const prices = useComputed(() =>
+    events.flatMap((each) =>
+      each.type === 'price' ? [{ atMs: each.atMs, value: each.price }] : [],
+    ),
+  );
+  const picture = useComputed(() => {
+    const { atMs } = moment.value;
+    return pricePicture(
+      of,
+      prices.value.filter((each) => each.atMs <= atMs),
+      of.endsAtMs,
+    );
+  });
+  const isRunning = isPlaying.value;
+  useEffect(() => {
+    if (!isRunning) return;
+    let reachedMs = events[count.peek() - 1]!.atMs;
+    let beforeMs = elapsedMs();
+    const timer = setInterval(() => {
+      const nowMs = elapsedMs();
+      reachedMs += (nowMs - beforeMs) * Number(speed.peek());
+      beforeMs = nowMs;
+      let next = count.peek();
+      while (next < events.length && events[next]!.atMs <= reachedMs) next++;
+      count.value = next;
+      if (next === events.length) isPlaying.value = false;
+    }, STEP_MS);
+    return () => clearInterval(timer);
+  }, [isRunning, events, count, isPlaying, speed]);
+  const play = () => {
+    if (!isPlaying.peek() && count.peek() === events.length) count.value = 1;
+    isPlaying.value = !isPlaying.peek();
+  };
   const shown = moment.value;
   const text = `${clockSeconds(shown.atMs)}, event ${whole(count.value)} of ${whole(events.length)}`;
   return (
-    <div class="panel-body stack replay">
-      <div class="field">
-        <label for="moment">Moment: {text}</label>
-        <input
-          id="moment"
-          type="range"
-          min={1}
-          max={events.length}
-          value={count.value}
-          aria-valuetext={text}
-          onInput={({ currentTarget }) => {
-            count.value = Number(currentTarget.value);
-          }}
-        />
+    <>
+      <PlotView of={picture} />
+      <div class="panel-body stack replay">
+        <p class="actions">
+          <button type="button" class="plain strong" onClick={play}>
+            {isPlaying.value ? 'Pause' : 'Play'}
+          </button>
+          <Choice
+            label="Speed"
+            class="small"
+            options={SPEEDS}
+            chosen={speed.value}
+            onChoose={(chosen) => {
+              speed.value = chosen;
+            }}
+          />
+        </p>
+        <div class="field">
+          <label for="moment">{text}</label>
+          <input
+            id="moment"
+            type="range"
+            min={1}
+            max={events.length}
+            value={count.value}
+            aria-valuetext={text}
+            onInput={({ currentTarget }) => {
+              isPlaying.value = false;
+              count.value = Number(currentTarget.value);
+            }}
+          />
+        </div>
+        <p>
+          {of.asset} <strong>{shown.price === null ? '\u2013' : assetPrice(shown.price)}</strong>
+          {shown.price !== null && (
+            <span class="soft">
+              {' '}
+              {priceDifference(shown.price - of.startPrice)} against the price to beat
+            </span>
+          )}
+          , no. <span data-moment-sequence>{whole(shown.sequence)}</span> of the journal
+        </p>
+        <div class="columns">
+          <Levels title="Bids for UP" levels={shown.bids} />
+          <Levels title="Offers of UP" levels={shown.asks} />
+          <Tape of={shown} />
+        </div>
       </div>
-      <p>
-        {of.asset} <strong>{shown.price === null ? '\u2013' : assetPrice(shown.price)}</strong>
-        {shown.price !== null && (
-          <span class="soft">
-            {' '}
-            {priceDifference(shown.price - of.startPrice)} against the price to beat
-          </span>
-        )}
-        , sequence <span data-moment-sequence>{whole(shown.sequence)}</span>
-      </p>
-      <div class="columns">
-        <Levels title="Bids for UP" levels={shown.bids} />
-        <Levels title="Offers of UP" levels={shown.asks} />
-        <Tape of={shown} />
-      </div>
-    </div>
+    </>
   );
 }
 
@@ -107,7 +173,7 @@ function Levels({ title, levels }: { title: string; levels: readonly MomentLevel
         nothing="None."
         rows={levels.slice(0, LEVELS).map(({ ticks, lots }) => ({
           key: `${ticks}`,
-          cells: [`$${sharePrice(ticks)}`, shares(lots)],
+          cells: [cents(ticks), shares(lots)],
         }))}
       />
     </div>
@@ -129,7 +195,7 @@ function Tape({ of }: { of: Moment }) {
               {each.side === 'BUY' ? 'buys' : 'sells'} <Outcome of={each.outcome} />
             </>,
             clockSeconds(each.atMs),
-            `$${sharePrice(toTicks(each.price))}`,
+            cents(toTicks(each.price)),
             shares(toLots(each.shares)),
           ],
         }))}

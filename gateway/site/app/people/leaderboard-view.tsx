@@ -12,7 +12,7 @@ import { Table } from '../parts/table.js';
 
 const METRICS = [
   { value: 'profit', label: 'Profit' },
-  { value: 'volume', label: 'Volume with fees' },
+  { value: 'volume', label: 'Volume' },
   { value: 'points', label: 'Points' },
 ] as const;
 const PERIODS = [

@@ -4,15 +4,7 @@ import { positions, profile, userTrades } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
 import { route } from '../model/route.js';
 import { Figure } from '../parts/figure.js';
-import {
-  averagePrice,
-  dayAndTime,
-  dollars,
-  gain,
-  sharePrice,
-  shares,
-  whole,
-} from '../parts/format.js';
+import { averageCents, cents, dayAndTime, dollars, gain, shares, whole } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
@@ -32,11 +24,11 @@ export default function ProfileView() {
             <span class="soft">since {dayAndTime(of.createdAtMs)}</span>
           </div>
           <div class="stack">
-            <Panel title="In figures">
+            <Panel title="Record">
               <dl class="figures panel-body">
                 <Figure label="Rank by profit" value={of.rank === null ? '\u2013' : `${of.rank}`} />
                 <Figure label="Realised profit" value={gain(toMicros(of.realizedProfit))} />
-                <Figure label="Volume with fees" value={dollars(toMicros(of.volume))} />
+                <Figure label="Volume" value={dollars(toMicros(of.volume))} />
                 <Figure label="Trades" value={whole(of.trades)} />
               </dl>
             </Panel>
@@ -62,7 +54,7 @@ function OpenPositions({ userId }: { userId: string }) {
         {(entries) => (
           <Table
             label="Positions"
-            heads={['Market', 'Shares', 'Average', 'Worth']}
+            heads={['Market', 'Shares', 'Average', 'Value']}
             nothing="No position."
             rows={entries.map((each) => ({
               key: `${each.marketId} ${each.outcome}`,
@@ -72,7 +64,7 @@ function OpenPositions({ userId }: { userId: string }) {
                   <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
                 </>,
                 shares(toLots(each.shares)),
-                averagePrice(toMicros(each.averagePrice)),
+                averageCents(toMicros(each.averagePrice)),
                 dollars(toMicros(each.value)),
               ],
             }))}
@@ -106,7 +98,7 @@ function PublicTrades({ userId }: { userId: string }) {
                   <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
                 </>,
                 dayAndTime(each.atMs),
-                `$${sharePrice(toTicks(each.price))}`,
+                cents(toTicks(each.price)),
                 shares(toLots(each.shares)),
               ],
             }))}

@@ -7,11 +7,15 @@ type Page<Field extends string, Entry> = Record<Field, Entry[]> & {
   sequence: number;
 };
 
-/** Every entry, in the list's order; null: a page did not have all up to the sequence yet. */
+/**
+ * Every entry, in the list's order, but no more than one past `most`; null: a page did not have all
+ * up to the sequence yet.
+ */
 export async function everyEntry<Field extends string, Entry>(
   read: (paging: Paging) => Promise<Page<Field, Entry>>,
   field: Field,
   sequence: number,
+  most = Number.POSITIVE_INFINITY,
 ): Promise<Entry[] | null> {
   const entries: Entry[] = [];
   let reached = Number.POSITIVE_INFINITY;
@@ -20,6 +24,7 @@ export async function everyEntry<Field extends string, Entry>(
     reached = Math.min(reached, page.sequence);
     return page;
   };
-  for await (const entry of pages<Field, Entry>(readPage, field)) entries.push(entry);
+  for await (const entry of pages<Field, Entry>(readPage, field))
+    if (entries.push(entry) > most) break;
   return reached < sequence ? null : entries;
 }

@@ -4,30 +4,27 @@ import { dollars, gain, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { markRead, type Settlement, unread } from './settlements.js';
 
-/** More would cover the page. */
-const SHOWN = 3;
-
 export function Results() {
   const own = unread.value.filter(({ userId }) => userId === user.value?.userId);
-  const shown = own.slice(-SHOWN);
-  const more = own.length - shown.length;
+  const newest = own.at(-1);
+  const more = own.length - 1;
+  if (newest === undefined) return null;
+  // More than one would cover the page.
   return (
     <>
-      {shown.map((each) => (
-        <p key={each.marketId}>
-          <span>
-            {sentence(each)} <a href={`#/market/${each.marketId}`}>How it went</a>
-          </span>
-          <button type="button" class="plain" onClick={() => markRead([each])}>
-            Read
-          </button>
-        </p>
-      ))}
+      <p key={newest.marketId}>
+        <span>
+          {sentence(newest)} <a href={`#/market/${newest.marketId}`}>See result</a>
+        </span>
+        <button type="button" class="plain" onClick={() => markRead([newest])}>
+          Dismiss
+        </button>
+      </p>
       {more > 0 && (
         <p>
           {`${more} more ${more === 1 ? 'result' : 'results'}.`}
           <button type="button" class="plain" onClick={() => markRead(own)}>
-            All read
+            Dismiss all
           </button>
         </p>
       )}

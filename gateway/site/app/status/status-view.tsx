@@ -29,7 +29,7 @@ export default function StatusView() {
       <div class="page-head">
         <h1>Status</h1>
       </div>
-      <Read of={reading}>{(now) => <p>{sentenceOf(now)}</p>}</Read>
+      <Read of={reading}>{(now) => <p class="lead">{sentenceOf(now)}</p>}</Read>
       <div class="columns">
         <Panel title="Exchange">
           <div class="panel-body">

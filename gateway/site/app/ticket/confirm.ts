@@ -6,7 +6,7 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import type { OutcomeName } from '../model/book.js';
 import { market } from '../model/markets.js';
 import { order, outcome, plan, tolerance, written } from '../model/ticket.js';
-import { dollars, sharePrice, shares } from '../parts/format.js';
+import { cents, dollars, shares } from '../parts/format.js';
 import type { Plan, PlannedOrder } from './plan.js';
 import { refusal } from './refusal.js';
 
@@ -59,8 +59,8 @@ export function summary({ order: of, plan: expected, outcome: name }: Asked): st
   const restingMicros = restingLots * (of.limitTicks ?? 0);
   const micros = valueMicros + feeMicros + restingMicros;
   // To a cent, never to one's favour.
-  const cents = of.side === 'BUY' ? Math.ceil(micros / 10_000) : Math.floor(micros / 10_000);
-  const money = dollars(cents * 10_000);
+  const toCents = of.side === 'BUY' ? Math.ceil(micros / 10_000) : Math.floor(micros / 10_000);
+  const money = dollars(toCents * 10_000);
   const what = `${shares(lots)} ${name}`;
   return of.side === 'BUY' ? `${money} for ${what}` : `sell ${what} for ${money}`;
 }
@@ -73,7 +73,7 @@ function change(of: Asked, expected: Plan | null): string {
   if (before === undefined || limit === null || expected === null) return '';
   if (now === undefined) return 'What you were about to trade with is gone. Nothing was sent.';
   if (of.order.side === 'BUY' ? now > limit : now < limit)
-    return `The price moved from $${sharePrice(before)} to $${sharePrice(now)}. Nothing was sent.`;
+    return `The price moved from ${cents(before)} to ${cents(now)}. Nothing was sent.`;
   return expected.isShort && of.plan?.isShort === false
     ? 'Less can fill now than before. Nothing was sent.'
     : '';

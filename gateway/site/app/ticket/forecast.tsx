@@ -6,7 +6,16 @@ import { positions } from '../model/account.js';
 import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { feeBasisPoints, isLimit, order, outcome, plan, shortage, side } from '../model/ticket.js';
-import { averagePrice, dollars, gain, perCent, sharePrice, shares } from '../parts/format.js';
+import {
+  averageCents,
+  cents,
+  dollars,
+  exactDollars,
+  gain,
+  perCent,
+  shares,
+} from '../parts/format.js';
+import { Money } from '../parts/money.js';
 import { averageMicros, type Plan, type PlannedOrder } from './plan.js';
 import { FORETOLD } from './refusal.js';
 
@@ -42,12 +51,7 @@ function shortfall(sent: PlannedOrder, { isShort, lots, valueMicros }: Plan): st
 /** The limit that a market order carries. */
 function limitRow({ side: of, limitTicks }: PlannedOrder): Row[] {
   if (isLimit.value || limitTicks === null) return [];
-  return [
-    [
-      of === 'BUY' ? 'Pays at most, a share' : 'Gets at least, a share',
-      `$${sharePrice(limitTicks)}`,
-    ],
-  ];
+  return [[of === 'BUY' ? 'Highest price' : 'Lowest price', cents(limitTicks)]];
 }
 
 type Row = readonly [label: string, value: ComponentChildren, kind?: string];
@@ -57,7 +61,7 @@ const feeLabel = () => (market.value === null ? 'Fee' : `Fee, ${feeBasisPoints.v
 
 const emptyRows = (): Row[] => [
   ['Shares', DASH],
-  ['Average, worst price', DASH],
+  ['Avg / worst', DASH],
   [feeLabel(), DASH],
   ['Total', DASH],
 ];
@@ -80,7 +84,7 @@ function pricesOf(expected: Plan): string {
   const worst = expected.taken.at(-1);
   return average === null || worst === undefined
     ? DASH
-    : `${averagePrice(average)}, $${sharePrice(worst.priceTicks)}`;
+    : `${averageCents(average)} / ${cents(worst.priceTicks)}`;
 }
 
 function buyRows(expected: Plan): Row[] {
@@ -92,21 +96,28 @@ function buyRows(expected: Plan): Row[] {
   const payout = lots * 1_000;
   const rows: Row[] = [
     ['Shares', shares(lots)],
-    ['Average, worst price', pricesOf(expected)],
-    [feeLabel(), dollars(feeMicros)],
-    ['Total', dollars(total), 'strong'],
+    ['Avg / worst', pricesOf(expected)],
+    [feeLabel(), <Money key="fee" micros={feeMicros} />],
+    ['Total', <Money key="total" micros={total} />, 'strong'],
   ];
   if (restingLots > 0) {
-    rows.push(['Rests in the book', `${shares(restingLots)} shares`]);
-    rows.push(['Held until it fills, no fee', dollars(heldMicros)]);
+    rows.push(['Waits in the book', `${shares(restingLots)} shares`]);
+    rows.push(['Held until it fills, no fee', <Money key="held" micros={heldMicros} />]);
   }
   if (lots > 0) {
     const profit = payout - total;
     const rate = total === 0 ? '' : ` (${perCent(profit / total)})`;
-    rows.push([`If ${of} wins, pays`, dollars(payout)]);
-    rows.push(['Profit', `${gain(profit)}${rate}`, profit >= 0 ? 'is-up' : 'is-down']);
-    rows.push([`If ${other} wins, loss`, gain(-total), 'is-down']);
-    rows.push(['If void, back', dollars(lots * 500 + feeMicros)]);
+    rows.push([`Payout if ${of} wins`, <Money key="payout" micros={payout} />]);
+    rows.push([
+      `Profit if ${of} wins`,
+      <>
+        <Money micros={profit} as={gain} />
+        {rate}
+      </>,
+      profit >= 0 ? 'is-up' : 'is-down',
+    ]);
+    rows.push([`Loss if ${other} wins`, <Money key="loss" micros={-total} as={gain} />, 'is-down']);
+    rows.push(['Back if VOID', <Money key="void" micros={lots * 500 + feeMicros} />]);
   }
   return rows;
 }
@@ -115,16 +126,16 @@ function sellRows(expected: Plan): Row[] {
   const { lots, valueMicros, restingLots } = expected;
   const rows: Row[] = [
     ['Shares', shares(lots)],
-    ['Average, worst price', pricesOf(expected)],
+    ['Avg / worst', pricesOf(expected)],
     ['Fee', 'none on sales'],
-    ['You get', dollars(valueMicros), 'strong'],
+    ['You get', <Money key="get" micros={valueMicros} />, 'strong'],
   ];
-  if (restingLots > 0) rows.push(['Rests in the book', `${shares(restingLots)} shares`]);
+  if (restingLots > 0) rows.push(['Waits in the book', `${shares(restingLots)} shares`]);
   const cost = costOf(lots);
   if (cost !== null)
     rows.push([
       'Profit on these',
-      gain(valueMicros - cost),
+      <Money key="profit" micros={valueMicros - cost} as={gain} />,
       valueMicros < cost ? 'is-down' : 'is-up',
     ]);
   return rows;
@@ -151,7 +162,7 @@ function Levels({ of: { taken } }: { of: Plan }) {
       <ul>
         {taken.map(({ priceTicks, lots }) => (
           <li key={priceTicks}>
-            {shares(lots)} at ${sharePrice(priceTicks)} = {dollars(lots * priceTicks)}
+            {shares(lots)} at {cents(priceTicks)} = {exactDollars(lots * priceTicks)}
           </li>
         ))}
       </ul>

@@ -12,7 +12,7 @@ export function Proof({ sequence }: { sequence: number }) {
   const read = async () => {
     found.value = await digest(publicApi, sequence);
   };
-  if (batch === undefined) return <Action run={read}>Check it</Action>;
+  if (batch === undefined) return <Action run={read}>Verify</Action>;
   return (
     <div class="stack small">
       <p>

@@ -1,8 +1,16 @@
 /** What the exchange did: final, because it answers only what is on disk. */
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { active } from '../model/markets.js';
-import { averagePrice, clockSeconds, dollars, shares, whole } from '../parts/format.js';
+import {
+  averageCents,
+  clockSeconds,
+  dollars,
+  exactDollars,
+  shares,
+  whole,
+} from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
+import { Money } from '../parts/money.js';
 import { Proof } from './proof.js';
 import { type Receipt, receipt } from './send.js';
 
@@ -23,7 +31,7 @@ function headline(of: Receipt): string {
   const { side, outcome, status } = of;
   const lots = toLots(of.shares);
   if (status === 'resting')
-    return `${isOver(of) ? 'Rested until the market ended' : 'Resting'}: ${side === 'BUY' ? 'buy' : 'sell'} ${outcome}`;
+    return `${isOver(of) ? 'Ended with the market' : 'Open order'}: ${side === 'BUY' ? 'buy' : 'sell'} ${outcome}`;
   if (lots === 0) return 'Nothing was traded';
   const done = side === 'BUY' ? 'Bought' : 'Sold';
   return `${done} ${shares(lots)} ${outcome}`;
@@ -49,33 +57,48 @@ function Details({ of }: { of: Receipt }) {
     <>
       <p class="receipt-head">
         <strong>{headline(of)}</strong> {slotName(of.marketId)}
-        {of.averagePrice !== null && <> at {averagePrice(toMicros(of.averagePrice))}</>}
+        {of.averagePrice !== null && <> at {averageCents(toMicros(of.averagePrice))}</>}
       </p>
       {unfilled !== '' && <p class="hint">{unfilled}</p>}
       <dl class="forecast">
         <div>
           <dt>{of.side === 'BUY' ? 'Paid, with the fee' : 'Received'}</dt>
-          <dd>{dollars(toMicros(of.total))}</dd>
+          <dd>
+            <Money micros={toMicros(of.total)} />
+          </dd>
         </div>
         {of.side === 'BUY' && (
           <div>
             <dt>Fee</dt>
-            <dd>{dollars(toMicros(of.fee))}</dd>
+            <dd>
+              <Money micros={toMicros(of.fee)} />
+            </dd>
           </div>
         )}
         {resting > 0 && (
           <div>
-            <dt>{isOver(of) ? 'Rested in the book' : 'Rests in the book'}</dt>
+            <dt>{isOver(of) ? 'Waited in the book' : 'Waits in the book'}</dt>
             <dd>{shares(resting)} shares</dd>
           </div>
         )}
-        <div>
-          <dt>Final, on disk</dt>
-          <dd>
-            sequence <span data-sequence>{whole(of.sequence)}</span>, {clockSeconds(of.atMs)}
-          </dd>
-        </div>
       </dl>
+      <details class="levels">
+        <summary>Details</summary>
+        <ul>
+          <li>
+            {of.side === 'BUY' ? 'Paid' : 'Received'} exactly {exactDollars(toMicros(of.total))}
+          </li>
+          {of.side === 'BUY' && <li>of it the fee, {exactDollars(toMicros(of.fee))}</li>}
+          <li>Order {of.orderId}</li>
+        </ul>
+      </details>
+      <p class="confirmed">
+        <strong>Confirmed</strong>
+        <span class="soft">
+          {' '}
+          on disk, no. <span data-sequence>{whole(of.sequence)}</span>, {clockSeconds(of.atMs)}
+        </span>
+      </p>
       <Proof key={of.sequence} sequence={of.sequence} />
     </>
   );

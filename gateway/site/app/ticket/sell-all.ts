@@ -9,19 +9,20 @@ import type { OutcomeName } from '../model/book.js';
 import { asset } from '../model/markets.js';
 import { notice } from '../model/notice.js';
 import { go, route } from '../model/route.js';
-import { isLimit, outcome, side, size } from '../model/ticket.js';
+import { isLimit, isOpen, outcome, side, size } from '../model/ticket.js';
 import { clear } from './send.js';
 
 /** Of the market that is shown. */
 export function sellAll(of: OutcomeName): void {
   const { freeLots } = held.peek()[of];
   if (freeLots <= 0) {
-    notice.value = `No ${of} is left to sell, beside what your resting orders hold.`;
+    notice.value = `No ${of} is left to sell, besides what your open orders hold.`;
     return;
   }
   batch(() => {
     clear();
     outcome.value = of;
+    isOpen.value = true;
     side.value = 'SELL';
     isLimit.value = false;
     size.value = fromLots(freeLots);

@@ -10,7 +10,7 @@ import type { OutcomeName } from '../model/book.js';
 import { api } from '../model/exchange.js';
 import { asset, market } from '../model/markets.js';
 import { isLimit, order, outcome, price, size } from '../model/ticket.js';
-import { sharePrice } from '../parts/format.js';
+import { cents } from '../parts/format.js';
 import { asked, takeBack } from './confirm.js';
 import type { PlannedOrder } from './plan.js';
 import { firstProblem, refusal, refusalOf } from './refusal.js';
@@ -76,5 +76,5 @@ function place(marketId: string, of: OutcomeName, sent: PlannedOrder) {
 
 function missed({ side, limitTicks }: PlannedOrder): string {
   const past = side === 'BUY' ? 'above' : 'below';
-  return `The price moved ${past} $${sharePrice(limitTicks!)}. Nothing was traded.`;
+  return `The price moved ${past} ${cents(limitTicks!)}. Nothing was traded.`;
 }

@@ -15,6 +15,7 @@ import {
   feeBasisPoints,
   isInShares,
   isLimit,
+  isOpen,
   oneClick,
   outcome,
   postOnly,
@@ -31,9 +32,9 @@ import {
   written,
 } from '../model/ticket.js';
 import { Choice } from '../parts/choice.js';
-import { dollars, sharePrice, shares } from '../parts/format.js';
-import { SIGNS } from '../parts/outcome.js';
+import { dollars, shares, typedCents } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
+import { AnswerText, closeTicket } from './answers.js';
 import { ask, asked, summary } from './confirm.js';
 import { Forecast } from './forecast.js';
 import { Problem } from './problem.js';
@@ -54,9 +55,9 @@ const UNITS = [
   { value: 'shares', label: 'Shares' },
 ] as const;
 const TERMS: readonly { value: Terms; label: string }[] = [
-  { value: 'GTC', label: 'Rests until the market ends' },
-  { value: 'IOC', label: 'Fills at once, drops the rest' },
-  { value: 'FOK', label: 'Fills completely or not at all' },
+  { value: 'GTC', label: 'Until the market ends' },
+  { value: 'IOC', label: 'Fill now, cancel the rest' },
+  { value: 'FOK', label: 'Fill completely or not at all' },
 ];
 
 /** A click that comes sooner after another belongs to a double click. */
@@ -93,24 +94,29 @@ function ignoreHeldKey(event: KeyboardEvent): void {
 export function Ticket() {
   return (
     <Panel
-      title="Ticket"
-      class="ticket-panel"
+      title="Trade"
+      class={`ticket-panel ${isOpen.value ? 'open' : ''}`}
       extra={
-        <Choice
-          label="Side"
-          options={SIDES}
-          chosen={side.value}
-          onChoose={(chosen: Side) => {
-            clear();
-            side.value = chosen;
-          }}
-        />
+        <>
+          <Choice
+            label="Side"
+            options={SIDES}
+            chosen={side.value}
+            onChoose={(chosen: Side) => {
+              clear();
+              side.value = chosen;
+            }}
+          />
+          <button type="button" class="plain sheet-close" onClick={closeTicket}>
+            Close
+          </button>
+        </>
       }
     >
       <form class="ticket" id="ticket" onSubmit={submit} onKeyDown={ignoreHeldKey} noValidate>
         <Outcomes />
         <Choice
-          label="Kind of order"
+          label="Type"
           class="kinds"
           options={KINDS}
           chosen={isLimit.value ? 'limit' : 'market'}
@@ -133,7 +139,7 @@ export function Ticket() {
               oneClick.value = currentTarget.checked ? 'on' : 'off';
             }}
           />
-          One click: send without asking again
+          Skip confirmation
         </label>
         <ReceiptView />
       </form>
@@ -145,7 +151,7 @@ export function Ticket() {
 function prefillPrice(): void {
   const { bid, ask } = best[outcome.peek()];
   const ticks = (side.peek() === 'BUY' ? ask : bid).peek();
-  if (ticks !== null) price.value = sharePrice(ticks);
+  if (ticks !== null) price.value = typedCents(ticks);
 }
 
 function Outcomes() {
@@ -154,7 +160,6 @@ function Outcomes() {
     <fieldset class="outcomes">
       <legend class="unseen">Outcome</legend>
       {(['UP', 'DOWN'] as const).map((each) => {
-        const ticks = (buys ? best[each].ask : best[each].bid).value;
         return (
           <button
             type="button"
@@ -167,11 +172,7 @@ function Outcomes() {
               prefillPrice();
             }}
           >
-            <span>
-              <span aria-hidden="true">{SIGNS[each]} </span>
-              {each}
-            </span>
-            <span class="outcome-price">{ticks === null ? '\u2013' : `$${sharePrice(ticks)}`}</span>
+            <AnswerText of={each} isBid={!buys} />
           </button>
         );
       })}
@@ -181,14 +182,14 @@ function Outcomes() {
 
 function SizeField() {
   const sells = side.value === 'SELL';
-  const label = isInShares.value ? 'Shares' : 'Amount, without the fee';
+  const label = isInShares.value ? 'Shares' : 'Amount (before fee)';
   return (
     <div class="field">
       <div class="field-head">
         <label for="size">{label}</label>
         {!sells && (
           <Choice
-            label="Measured in"
+            label="Unit"
             class="small"
             options={UNITS}
             chosen={unit.value}
@@ -257,7 +258,7 @@ function BuyPresets() {
       {['10', '50', '100'].map((each) => (
         <Preset key={each} label={`$${each}`} value={each} />
       ))}
-      <Preset label="Most" value={most === null || most <= 0 ? null : fromMicros(most)} />
+      <Preset label="Max" value={most === null || most <= 0 ? null : fromMicros(most)} />
     </>
   );
 }
@@ -294,7 +295,9 @@ function Tolerance() {
   return (
     <div class="field-head">
       <label for="tolerance">
-        {side.value === 'BUY' ? 'If the price rises, pay up to' : 'If the price falls, take up to'}
+        {side.value === 'BUY'
+          ? 'If the price rises, pay up to'
+          : 'If the price falls, accept down to'}
       </label>
       <select
         id="tolerance"
@@ -320,19 +323,16 @@ function LimitFields() {
       <div class="field">
         <div class="field-head">
           <label for="price">
-            {side.value === 'BUY' ? 'Pay at most, a share' : 'Get at least, a share'}
+            {side.value === 'BUY' ? 'Highest price per share' : 'Lowest price per share'}
           </label>
         </div>
         <div class="input-line">
-          <span class="unit" aria-hidden="true">
-            $
-          </span>
           <input
             id="price"
             name="price"
             inputMode="decimal"
             autocomplete="off"
-            placeholder="0.500"
+            placeholder="50"
             value={price.value}
             aria-invalid={refusal.value?.field === 'price'}
             aria-describedby="price-problem"
@@ -342,11 +342,14 @@ function LimitFields() {
             }}
             onKeyDown={stepPrice}
           />
+          <span class="unit" aria-hidden="true">
+            ¢
+          </span>
         </div>
         <Problem of="price" />
       </div>
       <div class="field">
-        <label for="terms">What does not fill at once</label>
+        <label for="terms">Time in force</label>
         <select
           id="terms"
           value={terms.value}
@@ -377,7 +380,7 @@ function LimitFields() {
                 postOnly.value = currentTarget.checked;
               }}
             />
-            Post only: never take, so never pay a fee
+            Post only: add to the book, pay no fee
           </label>
           <Problem of="postOnly" />
         </div>
@@ -395,7 +398,7 @@ function stepPrice(event: KeyboardEvent): void {
   if (from === null) return;
   clear();
   const ticks = from + step * (event.shiftKey ? 10 : 1);
-  price.value = sharePrice(Math.min(Math.max(ticks, 1), 999));
+  price.value = typedCents(Math.min(Math.max(ticks, 1), 999));
 }
 
 function SendButton() {

@@ -68,7 +68,7 @@ test('a confirmation names the amount, keeps its limit, and is asked for again p
   expect(asked.value?.order.limitTicks).toBe(807);
   setBook([{ priceTicks: 839, lots: 90_000 }]);
   expect(asked.value).toBe(null);
-  expect(refusal.value?.sentence).toBe('The price moved from $0.787 to $0.839. Nothing was sent.');
+  expect(refusal.value?.sentence).toBe('The price moved from 78.7¢ to 83.9¢. Nothing was sent.');
   ask();
   setBook([{ priceTicks: 830, lots: 90_000 }]);
   await send();
@@ -99,7 +99,7 @@ test('what the account does not have is not sent', () => {
 
 test('an amount is of one asset', () => {
   ticket.size.value = '10';
-  ticket.price.value = '0.5';
+  ticket.price.value = '50';
   setActive([{ id: 'eth-15m-1763700300', asset: 'ETH', feeRate: 0.005 } as Market]);
   remember('ETH');
   expect([ticket.size.value, ticket.price.value]).toEqual(['', '']);

@@ -1,0 +1,110 @@
+/**
+ * The price against the price to beat, or the odds, as the market goes on. Beside it is a table
+ * with a price for every minute, for those who cannot see it.
+ */
+import { useComputed, useSignal } from '@preact/signals';
+import { ownTrades } from '../account/fees.js';
+import { exchangeNowMs } from '../model/clock.js';
+import { asset, lastEnded, market } from '../model/markets.js';
+import { chartPoints, pointsVersion } from '../model/prices.js';
+import { Choice } from '../parts/choice.js';
+import { assetPrice, clockTime, priceDifference } from '../parts/format.js';
+import { odds } from './odds.js';
+import { oddsPicture, pricePicture } from './pictures.js';
+import type { Picture } from './plot.js';
+import { PlotView } from './plot-view.js';
+
+const MINUTE_MS = 60_000;
+const KINDS = [
+  { value: 'price', label: 'Price' },
+  { value: 'odds', label: 'Odds' },
+] as const;
+const NOTHING: Picture = {
+  fromMs: 0,
+  toMs: MINUTE_MS,
+  lines: [{ points: [], colour: 'up' }],
+  valueText: () => '',
+  textAt: () => '',
+  timeText: () => '',
+  timeStepMs: MINUTE_MS,
+};
+
+export default function Chart() {
+  const kind = useSignal<'price' | 'odds'>('price');
+  const picture = useComputed(() => {
+    // Between two markets, the last one stays.
+    const shown = market.value ?? lastEnded.value;
+    void pointsVersion.value;
+    if (shown === null) return NOTHING;
+    const trades = ownTrades.value.filter(({ marketId }) => marketId === shown.id);
+    if (kind.value === 'price') return pricePicture(shown, chartPoints(), exchangeNowMs(), trades);
+    const points = odds.value.marketId === shown.id ? odds.value.points : [];
+    return oddsPicture(shown, points, exchangeNowMs(), trades);
+  });
+  const name = asset.value;
+  return (
+    <section class="panel chart-panel" aria-labelledby="chart-title">
+      <header class="panel-head">
+        <h2 id="chart-title">
+          {kind.value === 'price' ? `${name} against the price to beat` : 'Chance of UP'}
+        </h2>
+        <Choice
+          label="Chart"
+          class="small"
+          options={KINDS}
+          chosen={kind.value}
+          onChoose={(chosen) => {
+            kind.value = chosen;
+          }}
+        />
+      </header>
+      <PlotView of={picture} />
+      <MinuteTable />
+    </section>
+  );
+}
+
+/** The last price of each minute of this market. */
+function MinuteTable() {
+  const minutes = useComputed(() => {
+    void pointsVersion.value;
+    const shown = market.value;
+    if (shown === null) return '';
+    const last = new Map<number, number>();
+    for (const { atMs, value } of chartPoints()) {
+      if (atMs < shown.startsAtMs) continue;
+      const minute = Math.floor((atMs - shown.startsAtMs) / MINUTE_MS);
+      // The current minute would change this table several times a second.
+      last.set(minute, value);
+    }
+    const newest = Math.max(...last.keys());
+    last.delete(newest);
+    return [...last].map(([minute, price]) => `${minute} ${price}`).join(';');
+  });
+  const shown = market.value;
+  if (shown === null || minutes.value === '') return null;
+  return (
+    <table class="unseen">
+      <caption>{`${shown.asset} at the end of each minute of this market`}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          <th scope="col">Price</th>
+          <th scope="col">Against the price to beat</th>
+        </tr>
+      </thead>
+      <tbody>
+        {minutes.value.split(';').map((each) => {
+          const [minute = 0, price = 0] = each.split(' ').map(Number);
+          return (
+            <tr key={minute}>
+              <td>{clockTime(shown.startsAtMs + (minute + 1) * MINUTE_MS)}</td>
+              <td>{assetPrice(price)}</td>
+              <td>{priceDifference(price - shown.startPrice)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}

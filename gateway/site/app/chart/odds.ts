@@ -1,0 +1,56 @@
+/** The odds of UP over the time of the market that is shown, in ticks: the middle of its book. */
+import { computed, effect, signal } from '@preact/signals';
+import type { MarketDetail } from '../../../client/types.js';
+import { best } from '../model/book.js';
+import { exchangeNowMs } from '../model/clock.js';
+import { market } from '../model/markets.js';
+import type { Point } from './plot.js';
+
+const POINT_EVERY_MS = 1_000;
+/** A middle may be half a tick. */
+const TICKS_PER_DOLLAR = 1_000;
+
+export const odds = signal<{ marketId: string; points: readonly Point[] }>({
+  marketId: '',
+  points: [],
+});
+
+/** What was before the page was opened. */
+export function readOdds({ id, priceHistory }: Pick<MarketDetail, 'id' | 'priceHistory'>): void {
+  const points = odds.peek().marketId === id ? odds.peek().points : [];
+  const firstMs = points[0]?.atMs ?? Number.POSITIVE_INFINITY;
+  const earlier = oddsOf(priceHistory).filter(({ atMs }) => atMs < firstMs);
+  odds.value = { marketId: id, points: [...earlier, ...points] };
+}
+
+function oddsOf(history: MarketDetail['priceHistory']): Point[] {
+  return (history ?? []).map(({ atMs, UP }) => ({ atMs, value: UP * TICKS_PER_DOLLAR }));
+}
+
+/** In ticks; null: one side of the book is empty. */
+function middleOf(bid: number | null, ask: number | null): number | null {
+  return bid === null || ask === null ? null : (bid + ask) / 2;
+}
+
+/** In whole per cent, together 100; null: no market is known. */
+export const chances = computed(() => {
+  const shown = market.value;
+  if (shown === null) return null;
+  const middle =
+    middleOf(best.UP.bid.value, best.UP.ask.value) ?? shown.prices.UP * TICKS_PER_DOLLAR;
+  const up = Math.min(Math.max(Math.round(middle / 10), 1), 99);
+  return { UP: up, DOWN: 100 - up };
+});
+
+effect(() => {
+  const marketId = market.value?.id;
+  const value = middleOf(best.UP.bid.value, best.UP.ask.value);
+  if (marketId === undefined || value === null) return;
+  const before = odds.peek().marketId === marketId ? odds.peek().points : [];
+  const last = before.at(-1);
+  const nowMs = exchangeNowMs();
+  // At most one point a second: the last one has the newest value.
+  const isSoon = last !== undefined && nowMs - last.atMs < POINT_EVERY_MS;
+  const kept = isSoon ? before.slice(0, -1) : before;
+  odds.value = { marketId, points: [...kept, { atMs: isSoon ? last.atMs : nowMs, value }] };
+});

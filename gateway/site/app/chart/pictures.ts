@@ -1,0 +1,104 @@
+/** What the charts of a market show: the price against the price to beat, and the odds of UP. */
+
+import { toTicks } from '../../../client/amounts.js';
+import type { Market, UserTrade } from '../../../client/types.js';
+import { SETTLEMENT_MS } from '../model/prices.js';
+import { assetPrice, cents, clockSeconds, clockTime, priceDifference } from '../parts/format.js';
+import { type Picture, type Point, pointAt } from './plot.js';
+
+const MINUTE_MS = 60_000;
+/** How much of the market before is shown, so that a line leads to the start. */
+const LEAD_MS = MINUTE_MS;
+/** A young market has the width to itself: this much of what is to come is shown. */
+const AHEAD_MS = 3 * MINUTE_MS;
+
+type Of = Pick<Market, 'id' | 'startsAtMs' | 'endsAtMs' | 'startPrice'>;
+type Trades = readonly Pick<UserTrade, 'atMs' | 'outcome' | 'side' | 'price'>[];
+
+/** `nowMs`: how far it has come; its end if it is over. */
+function frameOf({ startsAtMs, endsAtMs }: Of, nowMs: number) {
+  const elapsedMs = Math.max(nowMs - startsAtMs, 0);
+  const toMs = Math.min(endsAtMs, startsAtMs + Math.max(elapsedMs * 1.5, AHEAD_MS));
+  return { toMs, timeText: clockTime, timeStepMs: MINUTE_MS };
+}
+
+const colourOf = ({ outcome }: Trades[number]) => (outcome === 'UP' ? 'up' : 'down');
+
+/** The average since that time, after each price, which counts while it is the last one known. */
+function averageFrom(fromMs: number, points: readonly Point[]): Point[] {
+  let [sum, coveredMs] = [0, 0];
+  return points.flatMap(({ atMs }, index) => {
+    const before = points[index - 1];
+    const beganMs = Math.max(before?.atMs ?? atMs, fromMs);
+    if (before === undefined || atMs <= beganMs) return [];
+    sum += before.value * (atMs - beganMs);
+    coveredMs += atMs - beganMs;
+    return [{ atMs, value: sum / coveredMs }];
+  });
+}
+
+export function pricePicture(
+  of: Of,
+  points: readonly Point[],
+  nowMs: number,
+  trades: Trades = [],
+): Picture {
+  const { startsAtMs, endsAtMs, startPrice } = of;
+  const fromMs = startsAtMs - LEAD_MS;
+  const drawn = points.filter(({ atMs }) => atMs >= fromMs && atMs <= endsAtMs);
+  const isOf = ({ atMs }: Point) => atMs >= startsAtMs;
+  const before = drawn.filter(({ atMs }) => atMs <= startsAtMs);
+  const during = drawn.filter(isOf);
+  if (during[0] !== undefined) before.push(during[0]);
+  const average = averageFrom(endsAtMs - SETTLEMENT_MS, during);
+  return {
+    ...frameOf(of, nowMs),
+    fromMs,
+    lines: [
+      { points: before, colour: 'soft' },
+      { points: average, colour: 'accent', width: 2 },
+      { points: during, colour: 'up', width: 2 },
+    ],
+    target: { value: startPrice, label: `Price to beat ${assetPrice(startPrice)}` },
+    shade: { fromMs: endsAtMs - SETTLEMENT_MS, toMs: endsAtMs, label: 'Last minute' },
+    marks: trades.flatMap((each) => {
+      const value = pointAt(during, each.atMs)?.value;
+      return value === undefined ? [] : [{ atMs: each.atMs, value, colour: colourOf(each) }];
+    }),
+    textAt: (atMs) => {
+      const found = (pointAt(during, atMs) ?? pointAt(before, atMs))?.value;
+      if (found === undefined) return '';
+      const mean = pointAt(average, atMs);
+      const texts = [clockSeconds(atMs), assetPrice(found), priceDifference(found - startPrice)];
+      return [...texts, ...(mean === undefined ? [] : [`average ${assetPrice(mean.value)}`])].join(
+        '  ',
+      );
+    },
+    valueText: assetPrice,
+  };
+}
+
+export function oddsPicture(
+  of: Of,
+  points: readonly Point[],
+  nowMs: number,
+  trades: Trades = [],
+): Picture {
+  return {
+    ...frameOf(of, nowMs),
+    fromMs: of.startsAtMs,
+    lines: [{ points: points.filter(({ atMs }) => atMs <= of.endsAtMs), colour: 'up', width: 2 }],
+    target: { value: 500, label: '50¢' },
+    range: [0, 1_000],
+    marks: trades.map((each) => {
+      const ticks = toTicks(each.price);
+      const value = each.outcome === 'UP' ? ticks : 1_000 - ticks;
+      return { atMs: each.atMs, value, colour: colourOf(each) };
+    }),
+    textAt: (atMs) => {
+      const up = Math.round(pointAt(points, atMs)?.value ?? 0);
+      return `${clockSeconds(atMs)}  UP ${cents(up)}  DOWN ${cents(1_000 - up)}`;
+    },
+    valueText: (ticks) => cents(Math.round(ticks)),
+  };
+}

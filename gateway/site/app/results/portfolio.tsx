@@ -1,0 +1,229 @@
+/** What one has, what the markets of a day brought, and a line of both. */
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { Holdings } from '../account/holdings.js';
+import { type Picture, type Point, pointAt } from '../chart/plot.js';
+import { PlotView } from '../chart/plot-view.js';
+import { balance, positions, trueAt, worthMicros } from '../model/account.js';
+import { now } from '../model/clock.js';
+import { user } from '../model/session.js';
+import { SLOT_MS, today } from '../model/slots.js';
+import { Choice } from '../parts/choice.js';
+import { Figure } from '../parts/figure.js';
+import {
+  clockTime,
+  dayAndTime,
+  daysBefore,
+  dollars,
+  gain,
+  perCent,
+  whole,
+} from '../parts/format.js';
+import { slotNameWithDay, startOf } from '../parts/market-name.js';
+import { Money } from '../parts/money.js';
+import { Panel } from '../parts/panel.js';
+import { Read, useReading } from '../parts/reading.js';
+import { Table } from '../parts/table.js';
+import { profitOf, readFlows } from './flows.js';
+
+type Period = 'today' | 'yesterday' | 'week';
+const PERIODS = [
+  { value: 'today', label: 'Today' },
+  { value: 'yesterday', label: 'Yesterday' },
+  { value: 'week', label: '7 days' },
+] as const;
+const DAYS_BACK: Record<Period, number> = { today: 0, yesterday: 1, week: 6 };
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * 60_000;
+const AGAIN_MS = 2_000;
+const UNKNOWN = '\u2013';
+
+interface Result {
+  marketId: string;
+  endsAtMs: number;
+  profitMicros: number;
+}
+
+export function Portfolio() {
+  const money = balance.value;
+  const worth = useComputed(() => positions.value.reduce((sum, of) => sum + worthMicros(of), 0));
+  const total = money === null ? null : money.availableMicros + money.heldMicros + worth.value;
+  const shown = (micros: number | null | undefined) =>
+    micros == null ? UNKNOWN : <Money micros={micros} />;
+  return (
+    <div class="stack">
+      <Panel title="Now">
+        <dl class="figures panel-body">
+          <Figure class="large" label="Portfolio value" value={shown(total)} name="total" />
+          <Figure label="Available" value={shown(money?.availableMicros)} name="available" />
+          <Figure label="In open orders" value={shown(money?.heldMicros)} name="held" />
+          <Figure label="Positions" value={shown(money && worth.value)} />
+        </dl>
+        <p class="soft small panel-note">
+          As of entry <span data-figure="sequence">{whole(trueAt.value)}</span> of the journal
+        </p>
+      </Panel>
+      {total !== null && <Results totalMicros={total} />}
+      <Holdings />
+    </div>
+  );
+}
+
+function Results({ totalMicros }: { totalMicros: number }) {
+  const period = useSignal<Period>('today');
+  const fromMs = daysBefore(today.value, DAYS_BACK[period.value]);
+  const toMs = period.value === 'yesterday' ? today.value : Number.POSITIVE_INFINITY;
+  const userId = user.value?.userId ?? '';
+  // A market that ends within the period may have begun before it.
+  const reading = useReading(
+    async () => ({ flows: await readFlows(userId, { fromMs: fromMs - SLOT_MS }) }),
+    `${userId} ${fromMs}`,
+  );
+  const { again } = reading;
+  // Again when one's money has changed, but not with every fill.
+  useEffect(() => {
+    let read = balance.peek();
+    const timer = setInterval(() => {
+      if (balance.peek() !== read) void again();
+      read = balance.peek();
+    }, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [again]);
+  return (
+    <Panel
+      title="Results"
+      extra={
+        <Choice
+          label="Period"
+          class="small"
+          options={PERIODS}
+          chosen={period.value}
+          onChoose={(chosen) => {
+            period.value = chosen;
+          }}
+        />
+      }
+    >
+      <Read of={reading}>
+        {({ flows }) => {
+          if (flows === null)
+            return (
+              <p class="nothing">
+                There are too many trades to add up here. Choose a shorter time, or download the
+                statement.
+              </p>
+            );
+          const all = [...flows.keys()]
+            .map((marketId) => {
+              const endsAtMs = startOf(marketId) + SLOT_MS;
+              return { marketId, endsAtMs, profitMicros: profitOf(flows, marketId) ?? 0 };
+            })
+            .filter(({ endsAtMs }) => endsAtMs > fromMs)
+            .sort((one, other) => one.endsAtMs - other.endsAtMs);
+          return (
+            <Shown
+              of={all.filter(({ endsAtMs }) => endsAtMs <= toMs)}
+              all={all}
+              fromMs={fromMs}
+              toMs={toMs}
+              totalMicros={totalMicros}
+            />
+          );
+        }}
+      </Read>
+    </Panel>
+  );
+}
+
+interface ShownProps {
+  /** Oldest first. */
+  of: readonly Result[];
+  /** And those since. */
+  all: readonly Result[];
+  fromMs: number;
+  toMs: number;
+  totalMicros: number;
+}
+
+function Shown(props: ShownProps) {
+  const { of } = props;
+  const nowMs = useComputed(() => now.value - (now.value % MINUTE_MS)).value;
+  const profit = of.reduce((sum, { profitMicros }) => sum + profitMicros, 0);
+  const over = of.filter(({ endsAtMs }) => endsAtMs <= nowMs);
+  const won = over.filter(({ profitMicros }) => profitMicros > 0).length;
+  return (
+    <>
+      <dl class="figures panel-body">
+        <Figure
+          label="Profit, fees included"
+          name="profit"
+          value={
+            <span class={profit < 0 ? 'is-down' : 'is-up'}>
+              <Money micros={profit} as={gain} />
+            </span>
+          }
+        />
+        <Figure
+          label="Win rate"
+          name="win-rate"
+          value={over.length === 0 ? UNKNOWN : perCent(won / over.length)}
+          note={`${won} of ${over.length} markets`}
+        />
+      </dl>
+      {of.length > 0 && <Line {...props} nowMs={nowMs} />}
+      <Table
+        label="Results"
+        heads={['Market', 'Ended', 'Profit']}
+        nothing="You had no shares in a market of this time."
+        rows={[...of].reverse().map(({ marketId, endsAtMs, profitMicros }) => ({
+          key: marketId,
+          cells: [
+            <a key="market" href={`#/market/${marketId}`}>
+              {slotNameWithDay(marketId)}
+            </a>,
+            endsAtMs <= nowMs ? clockTime(endsAtMs) : 'open',
+            <span key="profit" class={profitMicros < 0 ? 'is-down' : 'is-up'}>
+              <Money micros={profitMicros} as={gain} />
+            </span>,
+          ],
+        }))}
+      />
+    </>
+  );
+}
+
+/** The value after each market; under the pointer, also what was won since the beginning. */
+function Line({ of, all, fromMs, toMs, totalMicros, nowMs }: ShownProps & { nowMs: number }) {
+  const sum = (results: readonly Result[]) =>
+    results.reduce((total, { profitMicros }) => total + profitMicros, 0);
+  const endMs = Math.min(toMs, nowMs);
+  let value = totalMicros - sum(all);
+  const start = value;
+  const points: Point[] = [{ atMs: fromMs, value }];
+  for (const { endsAtMs, profitMicros } of of) {
+    const atMs = Math.min(endsAtMs, endMs);
+    points.push({ atMs, value });
+    value += profitMicros;
+    points.push({ atMs, value });
+  }
+  points.push({ atMs: endMs, value });
+  const first = of[0]!.endsAtMs - SLOT_MS;
+  const next: Picture = {
+    fromMs: Math.max(fromMs, first - HOUR_MS),
+    toMs: endMs,
+    lines: [{ points, colour: 'up', width: 2 }],
+    target: { value: start, label: `Start ${dollars(start)}` },
+    textAt: (atMs) => {
+      const then = pointAt(points, atMs)?.value ?? start;
+      return `${clockTime(atMs)}  ${dollars(then)}  ${gain(then - start)}`;
+    },
+    valueText: dollars,
+    timeText: endMs - fromMs > 25 * HOUR_MS ? dayAndTime : clockTime,
+    timeStepMs: HOUR_MS,
+  };
+  const picture = useSignal(next);
+  useEffect(() => {
+    picture.value = next;
+  });
+  return <PlotView of={picture} class="low" />;
+}

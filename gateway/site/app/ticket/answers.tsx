@@ -1,0 +1,67 @@
+/**
+ * On a phone, the two answers stay at the bottom of the page, and each opens the ticket over it.
+ * Where the ticket is beside the chart, its own buttons are the answers.
+ */
+import { batch } from '@preact/signals';
+import { chances } from '../chart/odds.js';
+import type { OutcomeName } from '../model/book.js';
+import { best } from '../model/book.js';
+import { market } from '../model/markets.js';
+import { isOpen, outcome, side } from '../model/ticket.js';
+import { cents } from '../parts/format.js';
+import { Sign } from '../parts/outcome.js';
+import { clear } from './send.js';
+
+let opener: HTMLElement | null = null;
+
+function open(of: OutcomeName, button: HTMLElement): void {
+  opener = button;
+  batch(() => {
+    clear();
+    side.value = 'BUY';
+    outcome.value = of;
+    isOpen.value = true;
+  });
+  requestAnimationFrame(() => document.getElementById('size')?.focus());
+}
+
+/** The focus goes back to what opened it. */
+export function closeTicket(): void {
+  if (!isOpen.peek()) return;
+  isOpen.value = false;
+  requestAnimationFrame(() => opener?.focus());
+}
+
+/** What a buyer pays, or a seller gets. */
+export function AnswerText({ of, isBid = false }: { of: OutcomeName; isBid?: boolean }) {
+  const ticks = (isBid ? best[of].bid : best[of].ask).value;
+  return (
+    <>
+      <span>
+        <Sign of={of} /> {of}
+      </span>
+      <span class="outcome-price">{ticks === null ? '\u2013' : cents(ticks)}</span>
+      <span class="chance">
+        {chances.value === null ? '\u00a0' : `${chances.value[of]}% chance`}
+      </span>
+    </>
+  );
+}
+
+export function Answers() {
+  return (
+    <fieldset class="answers" disabled={market.value === null}>
+      <legend class="unseen">Answers</legend>
+      {(['UP', 'DOWN'] as const).map((each) => (
+        <button
+          type="button"
+          key={each}
+          class={`outcome-button ${each.toLowerCase()}`}
+          onClick={({ currentTarget }) => open(each, currentTarget)}
+        >
+          <AnswerText of={each} />
+        </button>
+      ))}
+    </fieldset>
+  );
+}
