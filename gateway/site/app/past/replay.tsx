@@ -94,6 +94,8 @@ function Player({ of, events }: { of: MarketDetail; events: readonly MarketEvent
     let reachedMs = events[count.peek() - 1]!.atMs;
     let beforeMs = elapsedMs();
     const timer = setInterval(() => {
+      // The interval ends only after the next paint, and must not undo a move of the slider.
+      if (!isPlaying.peek()) return;
       const nowMs = elapsedMs();
       reachedMs += (nowMs - beforeMs) * Number(speed.peek());
       beforeMs = nowMs;
