@@ -15,7 +15,7 @@ import { isPostgres } from '../persistence/replication/postgres/address.js';
 import type { AccessKey } from './auth/access-keys.js';
 import type { ConnectionLimits } from './fair-use/connections.js';
 import type { FairUseRates } from './fair-use/fair-use.js';
-import type { OverloadLimits } from './fair-use/overload.js';
+import { OVERLOAD_LIMITS, type OverloadLimits } from './fair-use/overload.js';
 import type { Rate } from './fair-use/token-buckets.js';
 import type { TlsFiles } from './http/acceptor.js';
 import type { UnsentLimits } from './http/answers/unsent-answers.js';
@@ -26,7 +26,6 @@ import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
 import { PAGE_ENTRIES_MAX } from './json/fields.js';
 import { LOG_LEVELS, type LogLevel } from './observe/log.js';
 import { ConfigError } from './start/config-error.js';
-import { CHANNELS_PER_MESSAGE } from './stream/client-messages.js';
 import { STREAM_LIMITS, type StreamLimits } from './stream/limits.js';
 
 export interface Config extends GatewayConfig, InputConfig {
@@ -75,6 +74,9 @@ export interface Config extends GatewayConfig, InputConfig {
   stream: StreamLimits;
   logLevel: LogLevel;
 }
+
+/** An answer must be read within this time. */
+const UNSENT_MS = 60_000;
 
 /** Whether a process writes the journal, waits to write it, or follows it and answers clients. */
 const ROLES = ['leader', 'standby', 'replica'] as const;
@@ -230,33 +232,16 @@ const Variables = z.object({
   READS_PER_ADDRESS: rate('10000/20000', PAGE_ENTRIES_MAX),
   SIGN_INS_PER_USER: rate('1/20'),
   SIGN_INS_PER_ADDRESS: rate('10/500'),
-  OVERLOAD_COMMANDS: number({ standard: 100_000, min: 1, max: 1_000_000_000 }),
-  OVERLOAD_BYTES: number({ standard: 67_108_864, min: 1_024, max: 200_000_000 }),
-  OVERLOAD_STALL_MS: number({ standard: 2_000, min: 1, max: 60_000 }),
-  OVERLOAD_FOLLOWER_COMMANDS: number({
-    standard: FOLLOWER_LAG_COMMANDS,
+  OVERLOAD_COMMANDS: number({
+    standard: OVERLOAD_LIMITS.backlogCommands,
     min: 1,
-    max: 1_000_000_000_000,
+    max: 1_000_000_000,
   }),
-  OVERLOAD_ANSWERS: number({ standard: 50_000, min: 1, max: 10_000_000 }),
   CONNECTIONS: number({ standard: 10_000, min: 1, max: 1_000_000 }),
   CONNECTIONS_PER_ADDRESS: number({ standard: 2_000, min: 0, max: 1_000_000 }),
   // An answer may have hundreds of KiB, and several must fit.
   UNSENT_BYTES: number({ standard: 67_108_864, min: 1_048_576, max: 100_000_000_000 }),
-  UNSENT_BYTES_PER_ADDRESS: number({ standard: 16_777_216, min: 0, max: 100_000_000_000 }),
-  UNSENT_SECONDS: number({ standard: 60, min: 1, max: 3_600 }),
   STREAM_CONNECTIONS: number({ standard: STREAM_LIMITS.connections, min: 0, max: 1_000_000 }),
-  STREAM_SUBSCRIPTIONS: number({ standard: STREAM_LIMITS.subscriptions, min: 1, max: 10_000 }),
-  // A message costs one operation per channel, so the longest message must fit.
-  STREAM_OPERATIONS: rate(
-    `${STREAM_LIMITS.operationsPerSecond}/${STREAM_LIMITS.operationsBurst}`,
-    CHANNELS_PER_MESSAGE,
-  ),
-  STREAM_BACKLOG_BYTES: number({
-    standard: STREAM_LIMITS.backlogBytes,
-    min: 65_536,
-    max: 1_000_000_000,
-  }),
   LOG_LEVEL: z
     .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
     .default('info'),
@@ -313,21 +298,16 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
-    followerLagCommands: variables.OVERLOAD_FOLLOWER_COMMANDS,
+    followerLagCommands: FOLLOWER_LAG_COMMANDS,
     fairUse: fairUseRates(variables),
-    overload: {
-      backlogCommands: variables.OVERLOAD_COMMANDS,
-      backlogBytes: variables.OVERLOAD_BYTES,
-      stallMs: variables.OVERLOAD_STALL_MS,
-      waitingAnswers: variables.OVERLOAD_ANSWERS,
-    },
+    overload: { ...OVERLOAD_LIMITS, backlogCommands: variables.OVERLOAD_COMMANDS },
     connections: connectionLimits(variables),
     unsent: {
       bytes: variables.UNSENT_BYTES,
-      bytesPerAddress: variables.UNSENT_BYTES_PER_ADDRESS,
-      ms: variables.UNSENT_SECONDS * 1_000,
+      bytesPerAddress: variables.UNSENT_BYTES / 4,
+      ms: UNSENT_MS,
     },
-    stream: streamLimits(variables),
+    stream: { ...STREAM_LIMITS, connections: variables.STREAM_CONNECTIONS },
     logLevel: variables.LOG_LEVEL,
   };
 }
@@ -455,21 +435,6 @@ function connectionLimits(variables: Variables): ConnectionLimits {
   const perAddress = variables.TRUST_PROXY ? 0 : variables.CONNECTIONS_PER_ADDRESS;
   const streamsPerAddress = variables.CONNECTIONS_PER_ADDRESS;
   return { total: variables.CONNECTIONS, perAddress, streamsPerAddress };
-}
-
-/** More than any connection can use. */
-const UNLIMITED: Rate = { perSecond: 1e9, burst: 1e9 };
-
-function streamLimits(variables: Variables): StreamLimits {
-  const { perSecond, burst } = variables.STREAM_OPERATIONS ?? UNLIMITED;
-  return {
-    ...STREAM_LIMITS,
-    connections: variables.STREAM_CONNECTIONS,
-    subscriptions: variables.STREAM_SUBSCRIPTIONS,
-    operationsPerSecond: perSecond,
-    operationsBurst: burst,
-    backlogBytes: variables.STREAM_BACKLOG_BYTES,
-  };
 }
 
 function priceFeed(variables: Variables): PriceFeedConfig {

@@ -24,6 +24,13 @@ export interface OverloadLimits {
   waitingAnswers: number;
 }
 
+export const OVERLOAD_LIMITS: OverloadLimits = {
+  backlogCommands: 100_000,
+  backlogBytes: 64 * 1024 * 1024,
+  stallMs: 2_000,
+  waitingAnswers: 50_000,
+};
+
 /** The part of the sequencer that is needed here. */
 type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'>;
 

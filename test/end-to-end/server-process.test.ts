@@ -233,18 +233,10 @@ describe('the configuration', () => {
     expect(limited.fairUse.reads.address).toBe(null);
     // Behind a proxy, all connections come from it.
     expect(limited.connections.perAddress).toBe(0);
-    const stream = {
-      STREAM_CONNECTIONS: '7',
-      STREAM_OPERATIONS: '0',
-      STREAM_BACKLOG_BYTES: '100000',
-    };
-    expect(readConfig(stream).stream).toEqual({
-      ...STREAM_LIMITS,
-      connections: 7,
-      operationsPerSecond: 1e9,
-      operationsBurst: 1e9,
-      backlogBytes: 100_000,
-    });
+    const stream = readConfig({ STREAM_CONNECTIONS: '7' }).stream;
+    expect(stream).toEqual({ ...STREAM_LIMITS, connections: 7 });
+    const unsent = readConfig({ UNSENT_BYTES: '4000000' }).unsent;
+    expect(unsent).toMatchObject({ bytes: 4_000_000, bytesPerAddress: 1_000_000 });
     const limits = Object.values(readConfig({ FAIR_USE: 'off' }).fairUse).flatMap(Object.values);
     expect(limits).toEqual(Array.from({ length: 8 }, () => null));
     const both = readConfig({ PRICE_FEED: 'kraken,coinbase', KRAKEN_URL: 'ws://k' }).feed;
@@ -323,19 +315,10 @@ describe('the configuration', () => {
     ['SIGN_INS_PER_USER', '1/x'],
     ['SIGN_INS_PER_ADDRESS', '1/10/100'],
     ['OVERLOAD_COMMANDS', '0'],
-    ['OVERLOAD_BYTES', '1'],
-    ['OVERLOAD_STALL_MS', '0'],
-    ['OVERLOAD_FOLLOWER_COMMANDS', '0'],
-    ['OVERLOAD_ANSWERS', '0'],
     ['CONNECTIONS', '0'],
     ['CONNECTIONS_PER_ADDRESS', '-1'],
     ['UNSENT_BYTES', '1000'],
-    ['UNSENT_BYTES_PER_ADDRESS', '-1'],
-    ['UNSENT_SECONDS', '0'],
     ['STREAM_CONNECTIONS', '-1'],
-    ['STREAM_SUBSCRIPTIONS', '0'],
-    ['STREAM_OPERATIONS', '20/49'],
-    ['STREAM_BACKLOG_BYTES', '1000'],
     ['LOG_LEVEL', 'loud'],
   ];
   test.each(WRONG)('%s=%j is an error that names the variable', (name, value) => {

@@ -24,7 +24,7 @@ import { textBuffers } from '../../json/text-buffers.js';
 export interface UnsentLimits {
   /** For all answers that clients do not read; also for all that wait for their turn. */
   bytes: number;
-  /** For the unread answers of one address; 0: no limit. */
+  /** For the unread answers of one address. */
   bytesPerAddress: number;
   /** Real milliseconds within which an answer must be fully read. */
   ms: number;
@@ -261,7 +261,7 @@ export class UnsentAnswers {
   private makeRoom(newest: Waiting): void {
     const { bytes, bytesPerAddress } = this.limits;
     const account = this.accounts.get(newest.address)!;
-    while (bytesPerAddress > 0 && account.bytes > bytesPerAddress) {
+    while (account.bytes > bytesPerAddress) {
       const oldest = first(account.unread)!;
       if (oldest === newest) break;
       this.drop(oldest, 'address');

@@ -102,7 +102,7 @@ describe('what is kept', () => {
 
   async function serve(limits: Partial<UnsentLimits>): Promise<void> {
     unsent = new UnsentAnswers(
-      { bytes: 1e12, bytesPerAddress: 0, ms: 60_000, ...limits },
+      { bytes: 1e12, bytesPerAddress: 1e12, ms: 60_000, ...limits },
       () => (nowMs += lookMs),
     );
     app = uWS.App();
