@@ -8,14 +8,13 @@ import '../persistence/compiler-flags.js';
 import { Command } from 'commander';
 import { FilesGone, JournalError } from '../persistence/journal/errors.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
-import { type Config, readConfig } from './config.js';
-import { type Running, startExchange } from './exchange.js';
 import type { TlsFiles } from './http/acceptor.js';
 import { hostAndPort, isAnyAddress, schemeOf } from './http/listen-addresses.js';
+import { ConfigError } from './inputs/config-error.js';
 import { createLog, type Log } from './observe/log.js';
-import { startReplica } from './replica.js';
-import { ConfigError } from './start/config-error.js';
+import { type Config, readConfig } from './start/config.js';
 import { checkCertificate, warnOfOpenAddresses } from './start/encryption.js';
+import { type Running, startExchange } from './start/exchange.js';
 import { misspelt } from './start/misspelt.js';
 import {
   affordableConnections,
@@ -24,6 +23,7 @@ import {
   processLimits,
   reservedFiles,
 } from './start/process-limits.js';
+import { startReplica } from './start/replica.js';
 
 /** The exit status when the data folder is gone: a new start would make an empty exchange. */
 const FILES_GONE = 3;

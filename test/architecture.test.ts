@@ -171,14 +171,14 @@ describe('the environment', () => {
     expect(readers.map((source) => source.path)).toEqual(['gateway/main.ts']);
   });
 
-  test('only gateway/time/clock.ts, and in a browser the clock of the site, reads the clock', () => {
+  test('only gateway/observe/clock.ts, and in a browser the clock of the site, reads the clock', () => {
     const readers = all.filter((source) => /\b(Date\.now|performance\.now)\b/.test(codeOf(source)));
     expect(
       readers
         .filter((source) => source.folder !== 'bench')
         .map((source) => source.path)
         .sort(),
-    ).toEqual(['gateway/site/app/model/clock.ts', 'gateway/time/clock.ts']);
+    ).toEqual(['gateway/observe/clock.ts', 'gateway/site/app/model/clock.ts']);
   });
 });
 

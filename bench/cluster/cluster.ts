@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sessionSecrets } from '../../gateway/auth/secret.js';
+import { sessionSecrets } from '../../gateway/access/secret.js';
 import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import { ClusterExchange, type Role } from './exchange.js';
 import { untilStreaming } from './failover.js';

@@ -7,7 +7,7 @@ import {
   MAX_PRICE_TICKS,
   MICROS_PER_DOLLAR,
 } from '../../engine/interface/limits.js';
-import { Sessions } from '../../gateway/auth/sessions.js';
+import { Sessions } from '../../gateway/access/sessions.js';
 import { quoteText } from '../../gateway/resources/markets/views.js';
 import { Leaderboards } from '../../persistence/history/leaderboard/leaderboard.js';
 import { recover } from '../../persistence/recovery/recovery.js';

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sessionSecrets } from '../../gateway/auth/secret.js';
+import { sessionSecrets } from '../../gateway/access/secret.js';
 import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import type { PostgresCluster } from '../cluster/postgres.js';
 import { until } from '../cluster/until.js';

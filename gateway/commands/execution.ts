@@ -11,10 +11,10 @@ import {
 } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
+import { elapsedMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { RationedLog } from '../observe/rationed-log.js';
-import { elapsedMs } from '../time/clock.js';
 
 /** What executes commands. */
 export interface Executor {

@@ -1,6 +1,6 @@
 /** Describes one route as an operation of the document. */
 import type { z } from 'zod';
-import type { Quota } from '../fair-use/fair-use.js';
+import type { Quota } from '../access/fair-use/fair-use.js';
 import { JSON_TYPE } from '../http/answers/response-head.js';
 import { quotaOf } from '../http/call.js';
 import type { Access, Route, RouteExample } from '../http/route.js';

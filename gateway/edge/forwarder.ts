@@ -14,9 +14,9 @@ import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import { TokenMap } from '../auth/token-map.js';
+import type { ElapsedMs } from '../access/fair-use/token-buckets.js';
+import { TokenMap } from '../access/token-map.js';
 import { onlyCancels } from '../commands/cancels.js';
-import type { ElapsedMs } from '../fair-use/token-buckets.js';
 import type { Answer } from '../http/answers/answer.js';
 import type { Asking } from '../http/asking.js';
 import type { ReceivedBody } from '../http/body.js';
@@ -45,7 +45,7 @@ export const SWEEP_MS = 100;
 
 /** Of all that wait. */
 export const BYTES_MAX = 64 * 1024 * 1024;
-/** Cancels have this much more, as of what waits for the disk (fair-use/overload.ts). */
+/** Cancels have this much more, as of what waits for the disk (access/fair-use/overload.ts). */
 const CANCELS_PART = 1.1;
 /** Counted per request besides its content. */
 export const OWN_BYTES = 2 * 1024;

@@ -3,10 +3,10 @@
  * limits, and may use the route. The checks have a fixed order, and look at nothing that was asked
  * for. Each returns false if the request has been refused.
  */
-import { isAllowed } from '../auth/allowed-addresses.js';
-import { readSessionCookie, tokenIn } from '../auth/cookie.js';
-import { isSameSite } from '../auth/same-site.js';
-import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
+import { isAllowed } from '../access/allowed-addresses.js';
+import { readSessionCookie, tokenIn } from '../access/cookie.js';
+import { isSameSite } from '../access/same-site.js';
+import { SCOPE_NAMES, Scope, type Session } from '../access/sessions.js';
 import type { RecordSummary } from '../commands/record-summary.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';

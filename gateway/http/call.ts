@@ -8,7 +8,8 @@ import type { CodeName } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import type { Session } from '../auth/sessions.js';
+import { Bill, type Quota, signInKey } from '../access/fair-use/fair-use.js';
+import type { Session } from '../access/sessions.js';
 import {
   type Execution,
   execute,
@@ -16,7 +17,6 @@ import {
   type Submission,
 } from '../commands/execution.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
-import { Bill, type Quota, signInKey } from '../fair-use/fair-use.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { Answer, type AnsweredRoute } from './answers/answer.js';
 import type { Asking } from './asking.js';

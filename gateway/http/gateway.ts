@@ -5,22 +5,22 @@
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
-import type { AccessKeys } from '../auth/access-keys.js';
-import type { Passwords } from '../auth/passwords.js';
-import type { Sessions } from '../auth/sessions.js';
-import type { ConnectionLimits } from '../fair-use/connections.js';
-import type { FairUse } from '../fair-use/fair-use.js';
-import type { Overload } from '../fair-use/overload.js';
+import type { AccessKeys } from '../access/access-keys.js';
+import type { ConnectionLimits } from '../access/fair-use/connections.js';
+import type { FairUse } from '../access/fair-use/fair-use.js';
+import type { Overload } from '../access/fair-use/overload.js';
+import type { Passwords } from '../access/passwords.js';
+import type { Sessions } from '../access/sessions.js';
+import type { Clock } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 import type { AnswerMetrics, Metrics } from '../observe/metrics.js';
 import type { PriceTicks } from '../observe/price-ticks.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 import type { Standing } from '../observe/standing.js';
-import type { Clock } from '../time/clock.js';
-import type { SequenceWaits } from '../time/sequence-waits.js';
 import type { TlsFiles } from './acceptor.js';
 import type { AnswerCoder } from './answers/answer-coder.js';
 import type { UnsentAnswers } from './answers/unsent-answers.js';
+import type { SequenceWaits } from './sequence-waits.js';
 
 /** The part of the configuration that routes and the stream use. */
 export interface GatewayConfig {

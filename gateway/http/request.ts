@@ -12,7 +12,7 @@ import {
   forwardedAddressBytes,
   forwardedKey,
   socketAddressBytes,
-} from '../fair-use/addresses.js';
+} from '../access/fair-use/addresses.js';
 import type { FieldProblems } from '../json/problems.js';
 import { nextRequestNumber, requestIdText } from './request-id.js';
 

@@ -21,7 +21,7 @@
  * a header's value, and headers after one without a name.
  */
 import type * as uWS from 'uWebSockets.js';
-import type { ConnectionCap } from '../fair-use/connections.js';
+import type { ConnectionCap } from '../access/fair-use/connections.js';
 import type { FieldProblems } from '../json/problems.js';
 import { Acceptor, appWith, descriptorOf, handingOut, type TlsFiles } from './acceptor.js';
 import { type ReceivedBody, receiveBody } from './body.js';

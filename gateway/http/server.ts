@@ -6,10 +6,10 @@
  * bodies and answers without a body (last-answer.ts).
  */
 import type * as uWS from 'uWebSockets.js';
-import { isPreflight, preflightHeaders } from '../auth/cross-origin.js';
+import { isPreflight, preflightHeaders } from '../access/cross-origin.js';
 import type { FieldProblems } from '../json/problems.js';
+import { elapsedMs } from '../observe/clock.js';
 import type { AnswerCounts } from '../observe/metrics.js';
-import { elapsedMs } from '../time/clock.js';
 import type { Answer } from './answers/answer.js';
 import { BODY_MS_MAX, ReceivedBody, Receiving } from './body.js';
 import { errorAnswer, invalidRequest } from './errors.js';

@@ -6,12 +6,12 @@ import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/even
 import { SOURCE_FRESH_MS } from '../../engine/interface/parameters.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
+import { type Clock, FeedClock, machineMs, SystemClock } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 import type { PriceTicks } from '../observe/price-ticks.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
-import { clockProblem } from '../start/clock-at-start.js';
-import { withVariable } from '../start/config-error.js';
-import { type Clock, FeedClock, machineMs, SystemClock } from '../time/clock.js';
+import { clockProblem } from './clock-at-start.js';
+import { withVariable } from './config-error.js';
 import { COINBASE } from './feeds/coinbase-messages.js';
 import { openFileFeed } from './feeds/file.js';
 import { KRAKEN } from './feeds/kraken-messages.js';

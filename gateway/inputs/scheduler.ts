@@ -6,8 +6,8 @@
  * the next deadline, as nearly all do not, costs nothing.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';
+import type { Clock } from '../observe/clock.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
-import type { Clock } from '../time/clock.js';
 
 /** The longest sleep, in real time, in case the clock was set meanwhile. */
 const MAX_SLEEP_MS = 1_000;

@@ -3,7 +3,7 @@
  * the previous one, so that a stall is visible for at least a minute.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { elapsedMs } from '../time/clock.js';
+import { elapsedMs } from './clock.js';
 
 const RESOLUTION_MS = 10;
 const WINDOW_MS = 60_000;

@@ -4,8 +4,8 @@
  */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { TokenBuckets } from '../fair-use/token-buckets.js';
-import { elapsedMs } from '../time/clock.js';
+import { TokenBuckets } from '../access/fair-use/token-buckets.js';
+import { elapsedMs } from './clock.js';
 import { CommandCounts } from './command-counts.js';
 import { type Buckets, Distribution } from './distribution.js';
 import { EventLoopDelay } from './event-loop-delay.js';

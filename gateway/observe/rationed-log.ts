@@ -2,7 +2,7 @@
  * Warnings about events that clients can cause at any rate: at most one line per second of each
  * kind, with the number of lines left out.
  */
-import { elapsedMs } from '../time/clock.js';
+import { elapsedMs } from './clock.js';
 import type { Log } from './log.js';
 
 const INTERVAL_MS = 1_000;

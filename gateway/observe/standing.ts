@@ -8,7 +8,7 @@ import { archivedCount, listSegments } from '../../persistence/journal/segments.
 import { type LastBackup, lastBackup } from '../../persistence/recovery/last-backup.js';
 import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
 import { freeBytesAt } from '../../persistence/storage/room.js';
-import { elapsedMs, machineMs, SystemClock } from '../time/clock.js';
+import { elapsedMs, machineMs, SystemClock } from './clock.js';
 import type { Metrics } from './metrics.js';
 
 /** Who leads, and who could. */

@@ -15,8 +15,8 @@ import {
 import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
 import { ReplicatedFolder } from '../../persistence/replication/replicated-folder.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
-import type { ReplicatedJournal } from '../config.js';
-import { ConfigError, withVariable } from './config-error.js';
+import { ConfigError, withVariable } from '../inputs/config-error.js';
+import type { ReplicatedJournal } from './config.js';
 import { type StandbyOptions, standBy } from './standby.js';
 
 /** What DataFolder and ReplicatedFolder have in common. */

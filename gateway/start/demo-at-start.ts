@@ -3,8 +3,8 @@
  * one, such as PRICE_FEED, which are not in the journal. What it adds to the journal stays there.
  */
 import type { Engine } from '../../engine/engine.js';
-import type { Config } from '../config.js';
 import type { Log } from '../observe/log.js';
+import type { Config } from './config.js';
 
 interface DemoOptions {
   config: Pick<Config, 'feed' | 'partnerKeys' | 'startingBalanceMicros' | 'acceptDemo'>;

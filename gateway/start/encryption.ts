@@ -5,12 +5,12 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readPrivateText } from '../../persistence/storage/files.js';
-import type { Config } from '../config.js';
 import type { TlsFiles } from '../http/acceptor.js';
 import { isLoopback } from '../http/listen-addresses.js';
+import { withVariable } from '../inputs/config-error.js';
+import { machineMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
-import { machineMs } from '../time/clock.js';
-import { withVariable } from './config-error.js';
+import type { Config } from './config.js';
 
 /** Warns if the certificate is not valid now. @throws ConfigError that names the variable */
 export async function checkCertificate(files: TlsFiles, log: Log): Promise<void> {

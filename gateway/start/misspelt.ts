@@ -2,7 +2,7 @@
  * Variables of the environment that the exchange does not have, but that look like one of its own:
  * probably misspelt, and without effect. Others belong to other programs.
  */
-import { VARIABLE_NAMES } from '../config.js';
+import { VARIABLE_NAMES } from './config.js';
 
 /** Shorter names differ from those of other programs by a letter or two: HOUSE, HOME. */
 const LETTERS_MIN = 8;

@@ -8,10 +8,10 @@ import { noJournal } from '../../persistence/journal/errors.js';
 import { mustBeUsable } from '../../persistence/recovery/data-folder.js';
 import { findJournal } from '../../persistence/recovery/evidence.js';
 import { noRoom, proveRoom } from '../../persistence/storage/room.js';
-import { readSecrets } from '../auth/secret.js';
-import type { Config } from '../config.js';
+import { readSecrets } from '../access/secret.js';
 import { hostAndPort } from '../http/listen-addresses.js';
-import { withVariable } from './config-error.js';
+import { withVariable } from '../inputs/config-error.js';
+import type { Config } from './config.js';
 
 /**
  * Checks whose the files are, whether there must be a journal, the secret and the addresses.

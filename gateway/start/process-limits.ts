@@ -6,7 +6,7 @@
  * snapshots need. Node.js has already raised the soft limit on open files to the hard limit.
  */
 import { readFileSync } from 'node:fs';
-import type { ConnectionLimits } from '../fair-use/connections.js';
+import type { ConnectionLimits } from '../access/fair-use/connections.js';
 
 /** Infinity: no limit. */
 export interface ProcessLimits {

@@ -5,12 +5,12 @@
 import { join } from 'node:path';
 import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
 import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
-import type { AccessKey } from '../auth/access-keys.js';
-import { readReplicaKeys, replicaKeysOf } from '../auth/replica-keys.js';
-import { fingerprint, sharedSecrets } from '../auth/secret.js';
-import type { Config } from '../config.js';
+import type { AccessKey } from '../access/access-keys.js';
+import { readReplicaKeys, replicaKeysOf } from '../access/replica-keys.js';
+import { fingerprint, sharedSecrets } from '../access/secret.js';
+import { withVariable } from '../inputs/config-error.js';
 import type { Log } from '../observe/log.js';
-import { withVariable } from './config-error.js';
+import type { Config } from './config.js';
 
 /** Of sessions; null: they are in the data folder. @throws ConfigError that names the variable */
 export function sharedSessionSecrets({

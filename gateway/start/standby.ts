@@ -24,11 +24,11 @@ import {
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
 import { freeBytesAt } from '../../persistence/storage/room.js';
-import type { Config } from '../config.js';
 import { errorAnswer, notLeading } from '../http/errors.js';
 import { hostAndPort } from '../http/listen-addresses.js';
+import { elapsedMs, machineMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
-import { elapsedMs, machineMs } from '../time/clock.js';
+import type { Config } from './config.js';
 import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
 

@@ -6,12 +6,12 @@
  * answer closes its connection, so that none is left when the exchange itself listens on the port.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import type { Config } from '../config.js';
 import { answerLater } from '../http/answers/last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../http/answers/response-head.js';
 import type { ErrorAnswer } from '../http/errors.js';
 import { type Refuse, Router } from '../http/router.js';
 import { METRICS_TYPE } from '../observe/metrics.js';
+import type { Config } from './config.js';
 
 const RETRY_AFTER_S = '1';
 

@@ -4,9 +4,10 @@
  * Always holds: nothing is sent after the socket has closed; a subscription receives its channel's
  * messages from its snapshot (or the missed messages) on, none missing or duplicated.
  */
-import type { Session } from '../auth/sessions.js';
-import type { AddressKey } from '../fair-use/addresses.js';
-import { TokenBuckets } from '../fair-use/token-buckets.js';
+
+import type { AddressKey } from '../access/fair-use/addresses.js';
+import { TokenBuckets } from '../access/fair-use/token-buckets.js';
+import type { Session } from '../access/sessions.js';
 import type { Backlogs } from './backlogs.js';
 import type { Channel, Subscriber } from './channels/channel.js';
 import type { CloseReason, StreamLimits } from './limits.js';

@@ -2,9 +2,10 @@
  * All open connections, by user, and their number by address: who may open another. Newcomers,
  * whose accounts have cost nothing, count by address and share a half (engine/RULES.md, Room).
  */
-import type { Session } from '../auth/sessions.js';
-import type { AddressKey } from '../fair-use/addresses.js';
-import { mayTake } from '../fair-use/shares.js';
+
+import type { AddressKey } from '../access/fair-use/addresses.js';
+import { mayTake } from '../access/fair-use/shares.js';
+import type { Session } from '../access/sessions.js';
 import type { Connection } from './connection.js';
 
 /** These parts of all are assured to an address of newcomers, and to another user. */

@@ -7,12 +7,12 @@
  * fair use, a handshake is a read of its address.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import { isAllowed } from '../auth/allowed-addresses.js';
-import { readSessionCookie } from '../auth/cookie.js';
-import { isSameSite } from '../auth/same-site.js';
-import type { Session } from '../auth/sessions.js';
-import type { AddressKey } from '../fair-use/addresses.js';
-import { Bill } from '../fair-use/fair-use.js';
+import { isAllowed } from '../access/allowed-addresses.js';
+import { readSessionCookie } from '../access/cookie.js';
+import type { AddressKey } from '../access/fair-use/addresses.js';
+import { Bill } from '../access/fair-use/fair-use.js';
+import { isSameSite } from '../access/same-site.js';
+import type { Session } from '../access/sessions.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';

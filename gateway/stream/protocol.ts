@@ -10,10 +10,10 @@
  *   that it names, and every {@link MESSAGES_PER_READ} messages that a `resume` replays. Order
  *   entry counts as orders instead (orders/order-entry.ts).
  */
-import { isAllowed } from '../auth/allowed-addresses.js';
-import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
+import { isAllowed } from '../access/allowed-addresses.js';
+import { Bill } from '../access/fair-use/fair-use.js';
+import { SCOPE_NAMES, Scope, type Session } from '../access/sessions.js';
 import { onlyCancels } from '../commands/cancels.js';
-import { Bill } from '../fair-use/fair-use.js';
 import {
   type ErrorAnswer,
   errorAnswer,

@@ -8,13 +8,12 @@
  * read, is closed.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
-import { isAllowed } from '../auth/allowed-addresses.js';
+import { isAllowed } from '../access/allowed-addresses.js';
 import { writeError } from '../http/answers/write-error.js';
 import { errorAnswer, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
-import { atMost } from '../time/at-most.js';
-import { elapsedMs } from '../time/clock.js';
+import { atMost, elapsedMs } from '../observe/clock.js';
 import { type BacklogReadings, Backlogs } from './backlogs.js';
 import { CancelOnDisconnect } from './cancel-on-disconnect.js';
 import { heartbeatText } from './channels/message-text.js';

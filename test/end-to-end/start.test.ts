@@ -26,11 +26,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
-import { readConfig } from '../../gateway/config.js';
-import { startExchange } from '../../gateway/exchange.js';
+import { clockProblem } from '../../gateway/inputs/clock-at-start.js';
 import { createLog } from '../../gateway/observe/log.js';
-import { clockProblem } from '../../gateway/start/clock-at-start.js';
+import { readConfig } from '../../gateway/start/config.js';
 import { checkDemo } from '../../gateway/start/demo-at-start.js';
+import { startExchange } from '../../gateway/start/exchange.js';
 import { affordableConnections, checkAddressSpace } from '../../gateway/start/process-limits.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';

@@ -15,9 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readReplicaKeys } from '../../gateway/auth/replica-keys.js';
-import { sharedSecrets } from '../../gateway/auth/secret.js';
-import { readConfig } from '../../gateway/config.js';
+import { readReplicaKeys } from '../../gateway/access/replica-keys.js';
+import { sharedSecrets } from '../../gateway/access/secret.js';
+import { readConfig } from '../../gateway/start/config.js';
 import { misspelt } from '../../gateway/start/misspelt.js';
 import { readAddress } from '../../persistence/replication/postgres/address.js';
 import { extent } from '../support/extent.js';
@@ -61,7 +61,7 @@ describe('alerts and dashboard', () => {
       );
       const used = expressions().flatMap((one) => [...one.matchAll(/\bexchange_\w+/g)].flat());
       expect(used.length).toBeGreaterThan(15);
-      const replica = readFileSync(join(ROOT, 'gateway/replica.ts'), 'utf8');
+      const replica = readFileSync(join(ROOT, 'gateway/start/replica.ts'), 'utf8');
       for (const name of used) {
         const base = name.replace(/_bucket$/, '');
         // A replica has some of its own.

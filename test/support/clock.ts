@@ -1,5 +1,5 @@
 /** A clock for tests. It moves only when the test moves it. */
-import type { Clock } from '../../gateway/time/clock.js';
+import type { Clock } from '../../gateway/observe/clock.js';
 import { eventually } from './eventually.js';
 
 /** A timer of this length never fires within a test. */

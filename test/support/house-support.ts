@@ -8,7 +8,7 @@ import type { Command } from '../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { Scheduler } from '../../gateway/inputs/scheduler.js';
-import type { Clock } from '../../gateway/time/clock.js';
+import type { Clock } from '../../gateway/observe/clock.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 

@@ -4,8 +4,8 @@
  * there.
  */
 import type { RecordBuffer } from '../../../engine/interface/records.js';
+import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
 import { numbersOf, StoredCommand } from '../../commands/execution.js';
-import { type AddressKey, addressKey } from '../../fair-use/addresses.js';
 import { Call } from '../../http/call.js';
 import { refusalAnswer } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';

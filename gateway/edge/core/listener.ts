@@ -6,7 +6,7 @@
  * client's address is.
  */
 import type * as uWS from 'uWebSockets.js';
-import type { AccessKey, AccessKeys } from '../../auth/access-keys.js';
+import type { AccessKey, AccessKeys } from '../../access/access-keys.js';
 import { answerLater, writeLast } from '../../http/answers/last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../../http/answers/response-head.js';
 import { writeError } from '../../http/answers/write-error.js';

@@ -6,9 +6,9 @@
  * channels, so that their orders pass the same checks, limits and order as all others.
  */
 import { RecordBuffer } from '../../../engine/interface/records.js';
-import type { Session } from '../../auth/sessions.js';
+import { addressKey } from '../../access/fair-use/addresses.js';
+import type { Session } from '../../access/sessions.js';
 import { StoredCommand } from '../../commands/execution.js';
-import { addressKey } from '../../fair-use/addresses.js';
 import { Connection, type Socket } from '../../stream/connection.js';
 import type { StreamRequest } from '../../stream/handshake.js';
 import { CLOSE, type CloseReason } from '../../stream/limits.js';

@@ -5,7 +5,7 @@
  * Always holds: a thread writes its own row only. It stores how many connections it has before it
  * looks how many the others have, so two threads cannot both open the last one.
  */
-import type { OtherConnections } from '../../fair-use/connections.js';
+import type { OtherConnections } from '../../access/fair-use/connections.js';
 
 const READINGS = [
   'unsentAnswers',

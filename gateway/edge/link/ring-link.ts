@@ -5,7 +5,7 @@
  * Always holds: frames arrive in the order in which they were sent, each once. A side that has
  * nothing to do sleeps, and is woken by a message.
  */
-import { elapsedMs } from '../../time/clock.js';
+import { elapsedMs } from '../../observe/clock.js';
 import type { FrameReader, FrameSink, FrameWriter } from './frames.js';
 import { FRAME_BYTES_MAX, RING_BYTES, RingReader, RingWriter } from './ring.js';
 

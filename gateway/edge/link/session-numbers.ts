@@ -6,7 +6,7 @@
  * one request that is sent with its token. Whether a session is valid is asked of the engine for
  * each command (admission.ts): a number is no permission.
  */
-import type { Session } from '../../auth/sessions.js';
+import type { Session } from '../../access/sessions.js';
 import { Request } from '../../http/request.js';
 
 /** At the core; the oldest are forgotten first, as at an edge. */

@@ -1,6 +1,6 @@
 /** What the core and the thread of an edge tell each other besides the frames in rings. */
-import type { ConnectionLimits } from '../../fair-use/connections.js';
-import type { FairUseRates } from '../../fair-use/fair-use.js';
+import type { ConnectionLimits } from '../../access/fair-use/connections.js';
+import type { FairUseRates } from '../../access/fair-use/fair-use.js';
 import type { UnsentLimits } from '../../http/answers/unsent-answers.js';
 import type { GatewayConfig } from '../../http/gateway.js';
 import type { LogLevel } from '../../observe/log.js';

@@ -6,7 +6,7 @@
  * Always holds: it never goes back, and is ahead of the last command by at most a second of real
  * time: when no command comes, it stops there until the next one.
  */
-import { type Clock, elapsedMs, MAX_TIMER_MS } from '../../time/clock.js';
+import { type Clock, elapsedMs, MAX_TIMER_MS } from '../../observe/clock.js';
 
 const AHEAD_MS_MAX = 1_000;
 

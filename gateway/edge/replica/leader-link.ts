@@ -7,8 +7,8 @@
  * leader that was paused is left as soon as another one leads.
  */
 import { type RawData, WebSocket } from 'ws';
+import { elapsedMs } from '../../observe/clock.js';
 import type { Log } from '../../observe/log.js';
-import { elapsedMs } from '../../time/clock.js';
 import type { CoreLink } from '../forwarder.js';
 import {
   EDGES_PATH,

@@ -10,7 +10,7 @@
  *   the user. A token that this replica does not accept is the leader's to judge: it may be newer
  *   than the replica.
  */
-import { tokenIn } from '../../auth/cookie.js';
+import { tokenIn } from '../../access/cookie.js';
 import type { ReceivedBody } from '../../http/body.js';
 import type { Call } from '../../http/call.js';
 import type { Route } from '../../http/route.js';

@@ -11,15 +11,15 @@
  * - a receipt is sent when this replica's state includes it, so the messages of `user` come first.
  */
 import type { Assets } from '../../../engine/interface/notation.js';
-import type { ElapsedMs } from '../../fair-use/token-buckets.js';
+import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
 import { type ErrorAnswer, OUTCOME_UNKNOWN, UNAVAILABLE } from '../../http/errors.js';
 import type { Sequencing } from '../../http/gateway.js';
+import type { SequenceWaits } from '../../http/sequence-waits.js';
 import { errorText } from '../../stream/channels/message-text.js';
 import type { Connection } from '../../stream/connection.js';
 import type { CloseReason } from '../../stream/limits.js';
 import type { OrdersElsewhere } from '../../stream/orders/elsewhere.js';
 import type { OrderRequest } from '../../stream/orders/order-messages.js';
-import type { SequenceWaits } from '../../time/sequence-waits.js';
 import { BYTES_MAX, CHANGE_MS, type CoreLink, OWN_BYTES, SWEEP_MS } from '../forwarder.js';
 import { type FrameReader, FrameWriter, StreamFlag, ToCore, ToEdge } from '../link/frames.js';
 import { orderFrame, readReply, recordOf, replySent } from '../order-records.js';

@@ -8,11 +8,11 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
-import { writeCrossOrigin } from '../../auth/cross-origin.js';
-import type { AddressKey } from '../../fair-use/addresses.js';
-import type { RateLimitState } from '../../fair-use/fair-use.js';
+import { writeCrossOrigin } from '../../access/cross-origin.js';
+import type { AddressKey } from '../../access/fair-use/addresses.js';
+import type { RateLimitState } from '../../access/fair-use/fair-use.js';
+import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts, RouteName } from '../../observe/metrics.js';
-import { elapsedMs } from '../../time/clock.js';
 import type { Receivable } from '../body.js';
 import { type ErrorAnswer, UNAVAILABLE } from '../errors.js';
 import type { Serving } from '../gateway.js';

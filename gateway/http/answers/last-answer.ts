@@ -6,7 +6,7 @@
  * connection is closed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import { httpDate } from '../../time/clock.js';
+import { httpDate } from '../../observe/clock.js';
 
 /** The operating system takes as much at once, whatever the client reads. */
 const SMALL_BYTES = 14 * 1024;

@@ -17,8 +17,8 @@
  *   and here if it is not fully read within {@link UnsentLimits.ms}.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import type { AddressKey } from '../../fair-use/addresses.js';
-import type { ElapsedMs } from '../../fair-use/token-buckets.js';
+import type { AddressKey } from '../../access/fair-use/addresses.js';
+import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
 import { textBuffers } from '../../json/text-buffers.js';
 
 export interface UnsentLimits {

@@ -2,7 +2,7 @@
  * Errors on paths that are not routes: a refused WebSocket, an unsupported method of a static file.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import { addressKey } from '../../fair-use/addresses.js';
+import { addressKey } from '../../access/fair-use/addresses.js';
 import type { ErrorAnswer } from '../errors.js';
 import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';

@@ -2,7 +2,7 @@
  * Simulated prices: a geometric random walk per asset. The same seed and clock give the same
  * prices. Floats are safe here: each price is rounded to a cent on delivery.
  */
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from '../../observe/clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
 import { normalRandom, uniformRandom } from './random.js';
 

@@ -13,7 +13,7 @@ import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { isPriceSource } from '../../../engine/interface/fields.js';
 import { MAX_ASSET_PRICE_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
-import { isPlausible } from '../../start/clock-at-start.js';
+import { isPlausible } from '../clock-at-start.js';
 import { parsePriceMicros } from './price-feed.js';
 
 export interface Tick {

@@ -1,4 +1,4 @@
-import { clearedSessionCookie, sessionCookie } from '../../auth/cookie.js';
+import { clearedSessionCookie, sessionCookie } from '../../access/cookie.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';

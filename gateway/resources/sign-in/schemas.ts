@@ -1,7 +1,7 @@
 /** The bodies of requests and responses of registration, signing in, passwords and tokens. */
 import { z } from 'zod';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
-import { ALLOWED_ADDRESSES_MAX, isAddressRule } from '../../auth/allowed-addresses.js';
+import { ALLOWED_ADDRESSES_MAX, isAddressRule } from '../../access/allowed-addresses.js';
 import { bodySchema, responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import { sequence, timeMs, tokenId, userId, username } from '../../json/response-fields.js';

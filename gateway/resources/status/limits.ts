@@ -10,8 +10,8 @@ import {
   MAX_VAULT_DEPOSITS_PER_USER,
 } from '../../../engine/interface/limits.js';
 import type { Rules } from '../../../engine/interface/rule-sets.js';
-import type { FairUseRates, Quota } from '../../fair-use/fair-use.js';
-import type { Rate } from '../../fair-use/token-buckets.js';
+import type { FairUseRates, Quota } from '../../access/fair-use/fair-use.js';
+import type { Rate } from '../../access/fair-use/token-buckets.js';
 import type { GatewayConfig } from '../../http/gateway.js';
 import { BODY_BYTES_MAX } from '../../http/request.js';
 import { lots, micros, ticks } from '../../json/decimal.js';

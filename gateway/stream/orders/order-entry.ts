@@ -10,11 +10,11 @@
  */
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
-import { Scope } from '../../auth/sessions.js';
+import { Bill } from '../../access/fair-use/fair-use.js';
+import { Scope } from '../../access/sessions.js';
 import { onlyCancels } from '../../commands/cancels.js';
 import { execute, numbersOf, type StoredCommand } from '../../commands/execution.js';
 import type { RecordSummary } from '../../commands/record-summary.js';
-import { Bill } from '../../fair-use/fair-use.js';
 import {
   type ErrorAnswer,
   errorAnswer,
@@ -25,8 +25,8 @@ import {
 } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
+import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts } from '../../observe/metrics.js';
-import { elapsedMs } from '../../time/clock.js';
 import type { Connection } from '../connection.js';
 import { orderAnswer } from './answers.js';
 import { NOT_SIGNED_IN, type OrderRequest, tooManyUnanswered } from './order-messages.js';

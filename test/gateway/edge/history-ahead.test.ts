@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { FollowedSequencer } from '../../../gateway/edge/replica/followed-sequencer.js';
 import type { Call } from '../../../gateway/http/call.js';
+import { SequenceWaits } from '../../../gateway/http/sequence-waits.js';
 import { readHistory } from '../../../gateway/resources/history/read.js';
-import { SequenceWaits } from '../../../gateway/time/sequence-waits.js';
 import { HistoryClient } from '../../../persistence/follower/history-client.js';
 import { eventually } from '../../support/eventually.js';
 

@@ -1,6 +1,6 @@
 /** Waiting for sequences: in order, for a bounded time, and not at the expense of others. */
 import { expect, test } from 'vitest';
-import { SequenceWaits } from '../../../gateway/time/sequence-waits.js';
+import { SequenceWaits } from '../../../gateway/http/sequence-waits.js';
 import { eventually } from '../../support/eventually.js';
 
 test('whoever names numbers that never come takes no room of the answers that wait', async () => {

@@ -10,9 +10,9 @@ import { FrameWriter, ResultFlag, ToCore, ToEdge } from '../../../gateway/edge/l
 import { StreamOrders } from '../../../gateway/edge/replica/stream-orders.js';
 import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../../../gateway/http/errors.js';
 import type { Sequencing } from '../../../gateway/http/gateway.js';
+import { SequenceWaits } from '../../../gateway/http/sequence-waits.js';
 import type { Connection } from '../../../gateway/stream/connection.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
-import { SequenceWaits } from '../../../gateway/time/sequence-waits.js';
 import { eventually } from '../../support/eventually.js';
 import { CapturedLink, written } from './captured.js';
 

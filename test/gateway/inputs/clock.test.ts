@@ -1,6 +1,6 @@
 /** The clocks: time never goes back, and a feed's clock never passes the time it waits for. */
 import { describe, expect, test, vi } from 'vitest';
-import { elapsedMs, FeedClock, SystemClock } from '../../../gateway/time/clock.js';
+import { elapsedMs, FeedClock, SystemClock } from '../../../gateway/observe/clock.js';
 
 const START_MS = 1_678_406_400_000;
 

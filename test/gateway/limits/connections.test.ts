@@ -4,7 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { describe, expect, test } from 'vitest';
-import { ConnectionCap } from '../../../gateway/fair-use/connections.js';
+import { ConnectionCap } from '../../../gateway/access/fair-use/connections.js';
 import type { Connection } from '../../../gateway/stream/connection.js';
 import { Connections } from '../../../gateway/stream/connections.js';
 

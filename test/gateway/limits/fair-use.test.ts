@@ -5,15 +5,15 @@
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { addressKey, forwardedKey } from '../../../gateway/fair-use/addresses.js';
+import { addressKey, forwardedKey } from '../../../gateway/access/fair-use/addresses.js';
 import {
   Bill,
   FairUse,
   type FairUseRates,
   type Payer,
   QUOTAS,
-} from '../../../gateway/fair-use/fair-use.js';
-import { type Rate, TokenBuckets } from '../../../gateway/fair-use/token-buckets.js';
+} from '../../../gateway/access/fair-use/fair-use.js';
+import { type Rate, TokenBuckets } from '../../../gateway/access/fair-use/token-buckets.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {

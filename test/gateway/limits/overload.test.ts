@@ -4,7 +4,7 @@
  * refused is executed, and everything accepted is answered.
  */
 import { expect, test } from 'vitest';
-import { Overload, type OverloadLimits } from '../../../gateway/fair-use/overload.js';
+import { Overload, type OverloadLimits } from '../../../gateway/access/fair-use/overload.js';
 import { eventually } from '../../support/eventually.js';
 import { lockJournal } from '../../support/journal-fixture.js';
 import { type Answer, MARKET, TestServer } from '../../support/server.js';

@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { makeUpCosts, Passwords } from '../../../gateway/auth/passwords.js';
-import { FairQueue, type FairQueueLimits } from '../../../gateway/fair-use/fair-queue.js';
-import { elapsedMs } from '../../../gateway/time/clock.js';
+import { FairQueue, type FairQueueLimits } from '../../../gateway/access/fair-use/fair-queue.js';
+import { makeUpCosts, Passwords } from '../../../gateway/access/passwords.js';
+import { elapsedMs } from '../../../gateway/observe/clock.js';
 import { eventually } from '../../support/eventually.js';
 import { extent } from '../../support/extent.js';
 import { TestServer } from '../../support/server.js';
@@ -259,7 +259,7 @@ describe('passwords', () => {
   });
 
   test('are checked as before after the cost was raised or lowered', async () => {
-    const [low, high] = [new Passwords(10), new Passwords(12)];
+    const [low, high] = [new Passwords(10, elapsedMs), new Passwords(12, elapsedMs)];
     for (const [made, checks] of [
       [low, high],
       [high, low],

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { addressKey } from '../../../gateway/fair-use/addresses.js';
+import { addressKey } from '../../../gateway/access/fair-use/addresses.js';
 import { writeLast } from '../../../gateway/http/answers/last-answer.js';
 import {
   UnsentAnswers,

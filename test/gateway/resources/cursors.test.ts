@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
-import { sessionSecrets } from '../../../gateway/auth/secret.js';
-import { Sessions } from '../../../gateway/auth/sessions.js';
+import { sessionSecrets } from '../../../gateway/access/secret.js';
+import { Sessions } from '../../../gateway/access/sessions.js';
 import { buildDocument } from '../../../gateway/contract/document.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { buy } from '../../support/engine-support.js';

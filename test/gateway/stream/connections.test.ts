@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { Random } from '../../../bench/workload/random.js';
-import type { Config } from '../../../gateway/config.js';
 import { ErrorBody } from '../../../gateway/http/errors.js';
+import type { Config } from '../../../gateway/start/config.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import { eventually } from '../../support/eventually.js';
 import {

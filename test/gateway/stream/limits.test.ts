@@ -3,7 +3,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
-import type { Config } from '../../../gateway/config.js';
+import type { Config } from '../../../gateway/start/config.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import { batch, buy } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';

@@ -121,21 +121,21 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     mistake: 'a token outlives the password that it came with',
-    file: 'gateway/auth/sessions.ts',
+    file: 'gateway/access/sessions.ts',
     from: "engine.credentialVersion(userId) === version ? null : 'token_revoked'",
     to: 'engine.credentialVersion(userId) === version ? null : null',
     noticedBy: 'gateway/limits/auth-sessions',
   },
   {
     mistake: 'a signature is not compared',
-    file: 'gateway/auth/sessions.ts',
+    file: 'gateway/access/sessions.ts',
     from: 'return signature.length === valid.length && timingSafeEqual(signature, valid);',
     to: 'return signature.length === valid.length || timingSafeEqual(signature, valid);',
     noticedBy: 'gateway/limits/auth-sessions',
   },
   {
     mistake: 'any key is an operator’s',
-    file: 'gateway/auth/access-keys.ts',
+    file: 'gateway/access/access-keys.ts',
     from: 'if (timingSafeEqual(candidate.sha256, digest)) found = candidate;',
     to: 'if (candidate.sha256.length === digest.length) found = candidate;',
     noticedBy: 'gateway/access/operators',
@@ -149,7 +149,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     mistake: 'a request that is refused for its user has paid by its address',
-    file: 'gateway/fair-use/fair-use.ts',
+    file: 'gateway/access/fair-use/fair-use.ts',
     from: 'if (bill.byAddress > 0) address!.giveBack(bill.sender.address, bill.byAddress);',
     to: '',
     noticedBy: 'gateway/limits/fair-use',

@@ -3,7 +3,7 @@
  * sent, and counted and limited like orders over HTTP.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Config } from '../../../../gateway/config.js';
+import type { Config } from '../../../../gateway/start/config.js';
 import { CLOSE } from '../../../../gateway/stream/limits.js';
 import { eventually } from '../../../support/eventually.js';
 import { AT_EDGES, MARKET, TestServer, type Trader } from '../../../support/server.js';

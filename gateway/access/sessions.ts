@@ -17,8 +17,8 @@ import type { Engine } from '../../engine/engine.js';
 import { TokenScope, TokenState } from '../../engine/interface/domain.js';
 import { idNumber } from '../../engine/interface/notation.js';
 import type { AccessTokenView } from '../../engine/interface/views.js';
-import type { Quota } from '../fair-use/fair-use.js';
 import { type AddressRules, addressRules } from './allowed-addresses.js';
+import type { Quota } from './fair-use/fair-use.js';
 import { setBounded, TokenMap } from './token-map.js';
 
 const ALGORITHM = 'HS256';

@@ -9,24 +9,29 @@ import {
   MAX_BATCH_OPERATIONS,
   MAX_ORDER_MICROS,
   MAX_TRANSFER_MICROS,
-} from '../engine/interface/limits.js';
-import { FOLLOWER_LAG_COMMANDS } from '../persistence/follower/follower.js';
-import { isPostgres } from '../persistence/replication/postgres/address.js';
-import type { AccessKey } from './auth/access-keys.js';
-import type { ConnectionLimits } from './fair-use/connections.js';
-import type { FairUseRates } from './fair-use/fair-use.js';
-import { OVERLOAD_LIMITS, type OverloadLimits } from './fair-use/overload.js';
-import type { Rate } from './fair-use/token-buckets.js';
-import type { TlsFiles } from './http/acceptor.js';
-import type { UnsentLimits } from './http/answers/unsent-answers.js';
-import type { GatewayConfig } from './http/gateway.js';
-import { isAnyAddress } from './http/listen-addresses.js';
-import { type InputConfig, type PriceFeedConfig, VENUES, type VenueName } from './inputs/prices.js';
-import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
-import { PAGE_ENTRIES_MAX } from './json/fields.js';
-import { LOG_LEVELS, type LogLevel } from './observe/log.js';
-import { ConfigError } from './start/config-error.js';
-import { STREAM_LIMITS, type StreamLimits } from './stream/limits.js';
+} from '../../engine/interface/limits.js';
+import { FOLLOWER_LAG_COMMANDS } from '../../persistence/follower/follower.js';
+import { isPostgres } from '../../persistence/replication/postgres/address.js';
+import type { AccessKey } from '../access/access-keys.js';
+import type { ConnectionLimits } from '../access/fair-use/connections.js';
+import type { FairUseRates } from '../access/fair-use/fair-use.js';
+import { OVERLOAD_LIMITS, type OverloadLimits } from '../access/fair-use/overload.js';
+import type { Rate } from '../access/fair-use/token-buckets.js';
+import type { TlsFiles } from '../http/acceptor.js';
+import type { UnsentLimits } from '../http/answers/unsent-answers.js';
+import type { GatewayConfig } from '../http/gateway.js';
+import { isAnyAddress } from '../http/listen-addresses.js';
+import { ConfigError } from '../inputs/config-error.js';
+import {
+  type InputConfig,
+  type PriceFeedConfig,
+  VENUES,
+  type VenueName,
+} from '../inputs/prices.js';
+import { MICRO_SCALE, scaledInteger } from '../json/decimal.js';
+import { PAGE_ENTRIES_MAX } from '../json/fields.js';
+import { LOG_LEVELS, type LogLevel } from '../observe/log.js';
+import { STREAM_LIMITS, type StreamLimits } from '../stream/limits.js';
 
 export interface Config extends GatewayConfig, InputConfig {
   role: Role;

@@ -5,7 +5,7 @@
  * others are bounded by what waits, an answer per request, so no client takes their room: they
  * always wait, in order.
  */
-import { elapsedMs } from './clock.js';
+import { elapsedMs } from '../observe/clock.js';
 
 const REACH_MS = 1_000;
 const LOOK_MS = 5;

@@ -1,17 +1,17 @@
 /** The metrics that are read from the parts of a running exchange on request. */
-import type { FollowerStatus } from '../persistence/follower/follower.js';
-import { logBytes } from '../persistence/journal/segments.js';
-import type { ConnectionCap } from './fair-use/connections.js';
-import type { FairQueue } from './fair-use/fair-queue.js';
-import { type FairUse, PARTIES, QUOTAS } from './fair-use/fair-use.js';
-import type { Overload } from './fair-use/overload.js';
-import type { Sequencing } from './http/gateway.js';
-import type { LiveFeedStatus } from './inputs/feeds/live.js';
-import type { ConnectedVenue } from './inputs/prices.js';
-import type { Metrics } from './observe/metrics.js';
-import type { PriceTicks } from './observe/price-ticks.js';
-import type { WatchedSequencer } from './observe/watched-sequencer.js';
-import { pausesIn } from './resources/status/pauses.js';
+import type { FollowerStatus } from '../../persistence/follower/follower.js';
+import { logBytes } from '../../persistence/journal/segments.js';
+import type { ConnectionCap } from '../access/fair-use/connections.js';
+import type { FairQueue } from '../access/fair-use/fair-queue.js';
+import { type FairUse, PARTIES, QUOTAS } from '../access/fair-use/fair-use.js';
+import type { Overload } from '../access/fair-use/overload.js';
+import type { Sequencing } from '../http/gateway.js';
+import type { LiveFeedStatus } from '../inputs/feeds/live.js';
+import type { ConnectedVenue } from '../inputs/prices.js';
+import type { Metrics } from '../observe/metrics.js';
+import type { PriceTicks } from '../observe/price-ticks.js';
+import type { WatchedSequencer } from '../observe/watched-sequencer.js';
+import { pausesIn } from '../resources/status/pauses.js';
 
 type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
 

@@ -3,10 +3,10 @@
  * /client/ how to install them. The build makes the files (build.ts).
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { programFolder } from '../../persistence/storage/program-folder.js';
-import { type StaticFile, serveFile } from '../contract/static-file.js';
-import type { Serving } from '../http/gateway.js';
-import type { Router } from '../http/router.js';
+import { programFolder } from '../../../persistence/storage/program-folder.js';
+import type { Serving } from '../../http/gateway.js';
+import type { Router } from '../../http/router.js';
+import { type StaticFile, serveFile } from '../static-file.js';
 
 /** By a name's extension. Other files are not served. */
 const CONTENT_TYPES: Record<string, string> = {

@@ -6,8 +6,8 @@
  * raised without invalidating passwords.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import { FairQueue, type FairQueueLimits, type Requester } from '../fair-use/fair-queue.js';
-import { elapsedMs } from '../time/clock.js';
+import { FairQueue, type FairQueueLimits, type Requester } from './fair-use/fair-queue.js';
+import type { ElapsedMs } from './fair-use/token-buckets.js';
 
 /** About 80 hashes at the default cost; most clients wait longer for an answer. */
 const WAIT_MS = 5_000;
@@ -27,6 +27,7 @@ export class Passwords {
   /** `costLog2`: scrypt's N is 2 to this power; 15 takes about 60 ms and 32 MiB. */
   constructor(
     private readonly costLog2: number,
+    elapsedMs: ElapsedMs,
     limits = LIMITS,
   ) {
     this.queue = new FairQueue(limits, elapsedMs);

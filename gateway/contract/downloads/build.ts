@@ -21,7 +21,7 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
 import ts from 'typescript';
-import { programFolder, programVersion } from '../../persistence/storage/program-folder.js';
+import { programFolder, programVersion } from '../../../persistence/storage/program-folder.js';
 
 const ROOT = fileURLToPath(programFolder());
 const CLIENT = join(ROOT, 'gateway/client');

@@ -6,15 +6,15 @@
  * Always holds: every command that was accepted is durable and answered before the journal is
  * closed, as far as the limits of {@link STOP_MS} let its client have the answer.
  */
-import type { Follower } from '../persistence/follower/follower.js';
-import type { ReplicaListener } from './edge/core/listener.js';
-import type { Gateway } from './http/gateway.js';
-import type { Sources } from './inputs/sources.js';
-import type { Log } from './observe/log.js';
-import type { Metrics } from './observe/metrics.js';
-import type { WatchedSequencer } from './observe/watched-sequencer.js';
+import type { Follower } from '../../persistence/follower/follower.js';
+import type { ReplicaListener } from '../edge/core/listener.js';
+import type { Gateway } from '../http/gateway.js';
+import type { Sources } from '../inputs/sources.js';
+import { atMost } from '../observe/clock.js';
+import type { Log } from '../observe/log.js';
+import type { Metrics } from '../observe/metrics.js';
+import type { WatchedSequencer } from '../observe/watched-sequencer.js';
 import type { Servers } from './servers.js';
-import { atMost } from './time/at-most.js';
 
 /**
  * How long a stop waits for the requests in flight and their clients, and then for the stream. The

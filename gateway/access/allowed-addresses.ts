@@ -4,7 +4,7 @@
  * form, ::ffff:a.b.c.d, so both families have one rule.
  */
 import { isIP } from 'node:net';
-import { addressBytesOf } from '../fair-use/addresses.js';
+import { addressBytesOf } from './fair-use/addresses.js';
 
 export const ALLOWED_ADDRESSES_MAX = 16;
 const IPV6_BITS = 128;

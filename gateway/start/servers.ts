@@ -4,35 +4,35 @@
  * a replica have the same ones. The connections of the public address are in this thread, or, with
  * EDGE_THREADS, in those of edges.
  */
-import type { Follower } from '../persistence/follower/follower.js';
-import { programVersion } from '../persistence/storage/program-folder.js';
-import { AccessKeys } from './auth/access-keys.js';
-import { Passwords } from './auth/passwords.js';
+import type { Follower } from '../../persistence/follower/follower.js';
+import { programVersion } from '../../persistence/storage/program-folder.js';
+import { AccessKeys } from '../access/access-keys.js';
+import type { AddressKey } from '../access/fair-use/addresses.js';
+import { ConnectionCap } from '../access/fair-use/connections.js';
+import { FairUse } from '../access/fair-use/fair-use.js';
+import { Passwords } from '../access/passwords.js';
+import { serveDownloads } from '../contract/downloads/serve.js';
+import { serveContract } from '../contract/serve.js';
+import { CoreStreams } from '../edge/core/streams.js';
+import { EdgeThreads } from '../edge/core/threads.js';
+import type { FrameSink } from '../edge/link/frames.js';
+import { AnswerCoder } from '../http/answers/answer-coder.js';
+import { UnsentAnswers } from '../http/answers/unsent-answers.js';
+import type { Gateway, Sequencing } from '../http/gateway.js';
+import { hostAndPort, schemeOf } from '../http/listen-addresses.js';
+import type { Route } from '../http/route.js';
+import { HttpServer } from '../http/server.js';
+import { type serve, serviceOf } from '../http/way.js';
+import { elapsedMs } from '../observe/clock.js';
+import type { Log } from '../observe/log.js';
+import { RationedLog } from '../observe/rationed-log.js';
+import { registerStanding } from '../observe/standing.js';
+import { routesOf } from '../resources/routes.js';
+import { serveSite } from '../site/serve.js';
+import type { OrdersElsewhere } from '../stream/orders/elsewhere.js';
+import { StreamServer } from '../stream/stream.js';
 import type { Config } from './config.js';
-import { serveContract } from './contract/serve.js';
-import { serveDownloads } from './downloads/serve.js';
-import { CoreStreams } from './edge/core/streams.js';
-import { EdgeThreads } from './edge/core/threads.js';
-import type { FrameSink } from './edge/link/frames.js';
-import type { AddressKey } from './fair-use/addresses.js';
-import { ConnectionCap } from './fair-use/connections.js';
-import { FairUse } from './fair-use/fair-use.js';
-import { AnswerCoder } from './http/answers/answer-coder.js';
-import { UnsentAnswers } from './http/answers/unsent-answers.js';
-import type { Gateway, Sequencing } from './http/gateway.js';
-import { hostAndPort, schemeOf } from './http/listen-addresses.js';
-import type { Route } from './http/route.js';
-import { HttpServer } from './http/server.js';
-import { type serve, serviceOf } from './http/way.js';
-import type { Log } from './observe/log.js';
-import { RationedLog } from './observe/rationed-log.js';
-import { registerStanding } from './observe/standing.js';
 import { type ConnectionReadings, registerReadings } from './readings.js';
-import { routesOf } from './resources/routes.js';
-import { serveSite } from './site/serve.js';
-import type { OrdersElsewhere } from './stream/orders/elsewhere.js';
-import { StreamServer } from './stream/stream.js';
-import { elapsedMs } from './time/clock.js';
 
 /** The parts that depend on the configuration alone. */
 export function partsFrom(config: Config, log: Log) {
@@ -42,7 +42,7 @@ export function partsFrom(config: Config, log: Log) {
     warnings: new RationedLog(log),
     partners: new AccessKeys(config.partnerKeys),
     operators: new AccessKeys(config.operatorKeys),
-    passwords: new Passwords(config.passwordCostLog2),
+    passwords: new Passwords(config.passwordCostLog2, elapsedMs),
     fairUse: new FairUse(config.fairUse, elapsedMs),
     unsent: new UnsentAnswers(config.unsent, elapsedMs),
     coder: new AnswerCoder(log),

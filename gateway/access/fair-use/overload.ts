@@ -9,8 +9,8 @@
  * the reserve is full too, however long the disk stalls or the follower is behind. So the number of
  * waiting commands stays bounded.
  */
-import type { Follower } from '../../persistence/follower/follower.js';
-import type { Sequencer } from '../../persistence/sequencer.js';
+import type { Follower } from '../../../persistence/follower/follower.js';
+import type { Sequencer } from '../../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';
 
 export interface OverloadLimits {
