@@ -123,7 +123,7 @@ export class Api {
       // A gateway has lost the leader: it is as if there were no answer.
       return { error: new ConnectionError(error.message, true, key), retryAfterMs };
     } catch (cause) {
-      const message = `no answer to ${call.method} ${call.path}`;
+      const message = `no answer from ${this.url} to ${call.method} ${call.path}`;
       const error = new ConnectionError(message, call.method !== 'GET', key, { cause });
       return { error, retryAfterMs: null };
     }

@@ -16,6 +16,7 @@ import { streamPage } from './stream/page.js';
 
 const INDEX = JSON.stringify({
   documentation: '/api/docs',
+  clients: '/client/',
   openapi: '/api/openapi.json',
   'openapi-3.0': '/api/openapi-3.0.json',
   asyncapi: '/api/asyncapi.json',

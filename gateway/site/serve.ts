@@ -44,7 +44,8 @@ const SIGNPOST = `<!doctype html>
   <head><meta charset="utf-8"><title>${TITLE}</title></head>
   <body>
     <h1>${TITLE}</h1>
-    <p>The API is under <a href="/api">/api</a>. <a href="/api/docs">How to use it</a>.</p>
+    <p>The API is under <a href="/api">/api</a>. <a href="/api/docs">How to use it</a>.
+      <a href="/client/">Clients in TypeScript and Python</a>.</p>
   </body>
 </html>
 `;

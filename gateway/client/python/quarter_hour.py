@@ -249,7 +249,11 @@ class Client:
             except (OSError, http.client.HTTPException) as lost:
                 may_be_executed = self._is_sent and method != "GET"
                 self.close()
-                error = NoAnswer(f"no answer to {method} {path}: {lost!r}", may_be_executed, key)
+                error = NoAnswer(
+                    f"no answer from {self._address.netloc} to {method} {path}: {lost!r}",
+                    may_be_executed,
+                    key,
+                )
             if attempt >= self.retries.attempts or not _is_temporary(error, is_safe):
                 raise error from None
             if asked is not None and asked > self.retries.longest_wait:

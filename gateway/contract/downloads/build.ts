@@ -135,7 +135,8 @@ function pack(): void {
 
 /** The client in Python, and the examples as they run beside the clients that are installed. */
 function copyPrograms(): void {
-  cpSync(join(CLIENT, 'python/quarter_hour.py'), join(OUT, 'quarter_hour.py'));
+  for (const name of ['quarter_hour.py', 'pyproject.toml'])
+    cpSync(join(CLIENT, 'python', name), join(OUT, name));
   cpSync(join(CLIENT, 'python/examples'), OUT, { recursive: true });
   for (const name of readdirSync(join(CLIENT, 'examples'))) {
     const text = readFileSync(join(CLIENT, 'examples', name), 'utf8')

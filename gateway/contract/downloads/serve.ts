@@ -12,6 +12,7 @@ import { type StaticFile, serveFile } from '../static-file.js';
 const CONTENT_TYPES: Record<string, string> = {
   tgz: 'application/gzip',
   py: 'text/x-python; charset=utf-8',
+  toml: 'application/toml',
   ts: 'text/plain; charset=utf-8',
 };
 

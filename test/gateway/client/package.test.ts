@@ -145,6 +145,8 @@ describe('a stranger', () => {
       'package.json',
     ]);
     expect(readFileSync(join(installed, 'index.d.ts'), 'utf8')).not.toMatch(/\bimport\b|\bzod\b/);
+    for (const path of ['', 'quarter_hour.py', 'pyproject.toml', 'taker.py', 'taker.ts'])
+      expect((await fetch(`${server.api.url}/client/${path}`)).status, path).toBe(200);
     expect(statSync(join(ROOT, 'dist/downloads/quarter-hour-client.tgz')).size).toBeLessThan(
       25_000,
     );
