@@ -23,19 +23,6 @@ const LINKS: readonly { view: View; to: string; label: string }[] = [
   { view: 'account', to: '#/account', label: 'Portfolio' },
 ];
 
-/** Views that are loaded when they are first shown. */
-const LATER: Record<
-  Exclude<View, 'market' | 'unknown'>,
-  () => Promise<{ default: () => preact.JSX.Element }>
-> = {
-  past: () => import('./past/past-view.js'),
-  replay: () => import('./past/replay-view.js'),
-  leaderboard: () => import('./people/leaderboard-view.js'),
-  user: () => import('./people/profile-view.js'),
-  account: () => import('./account/account-view.js'),
-  status: () => import('./status/status-view.js'),
-};
-
 /** An asset in the address that there is none of is no market, once the assets are known. */
 const view = computed<View>(() => {
   const { view: named, subject } = route.value;
@@ -49,7 +36,7 @@ effect(() => {
   isMenuOpen.value = false;
 });
 
-const amendDialog = () => import('./account/amend.js');
+const loadViews = () => import('./views.js');
 
 export function Shell() {
   const shown = view.value;
@@ -102,7 +89,7 @@ export function Shell() {
       {dialog.value === 'register' && <Entrance key="register" isNew={true} />}
       {dialog.value === 'signIn' && <Entrance key="signIn" isNew={false} />}
       {dialog.value === 'keys' && <Keys />}
-      {dialog.value === 'amend' && <Later load={amendDialog} />}
+      {dialog.value === 'amend' && <Later load={loadViews} name="amend" />}
       <Notice />
     </>
   );
@@ -110,7 +97,7 @@ export function Shell() {
 
 function Shown({ of }: { of: View }) {
   if (of === 'market') return <MarketView />;
-  if (of !== 'unknown') return <Later key={of} load={LATER[of]} />;
+  if (of !== 'unknown') return <Later key={of} load={loadViews} name={of} />;
   return (
     <div class="starting">
       <h1>Page not found</h1>

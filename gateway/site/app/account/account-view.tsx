@@ -25,7 +25,7 @@ const PARTS: readonly { name: string; label: string; Part: () => JSX.Element }[]
   { name: 'security', label: 'Security and API keys', Part: Security },
 ];
 
-export default function AccountView() {
+export function AccountView() {
   const signedIn = user.value;
   if (!isKnown.value) return <p class="starting">Loading</p>;
   if (signedIn === null)

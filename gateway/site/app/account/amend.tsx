@@ -28,7 +28,7 @@ interface Found {
   filledLots: number;
 }
 
-export default function AmendDialog() {
+export function AmendDialog() {
   const of = amended.value;
   return of === null ? null : <AmendForm key={of.orderId} of={of} />;
 }

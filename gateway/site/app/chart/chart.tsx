@@ -29,7 +29,7 @@ const NOTHING: Picture = {
   timeStepMs: MINUTE_MS,
 };
 
-export default function Chart() {
+export function Chart() {
   const kind = useSignal<'price' | 'odds'>('price');
   const picture = useComputed(() => {
     // Between two markets, the last one stays.

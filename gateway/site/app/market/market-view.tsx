@@ -15,7 +15,7 @@ export function MarketView() {
     <div class="market-view">
       <MarketHead />
       <div class="chart-slot">
-        <Later load={loadChart} />
+        <Later load={loadChart} name="Chart" />
       </div>
       <Ticket />
       <div class="own">

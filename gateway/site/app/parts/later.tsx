@@ -3,14 +3,17 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { isLost } from '../model/exchange.js';
 
-export function Later(props: { load: () => Promise<{ default: ComponentType }> }) {
-  const { load } = props;
+export function Later<Name extends string>(props: {
+  load: () => Promise<Record<Name, ComponentType>>;
+  name: Name;
+}) {
+  const { load, name } = props;
   const loaded = useSignal<{ View: ComponentType } | null>(null);
   const problem = useSignal('');
   useSignalEffect(() => {
     if (isLost.value || loaded.peek() !== null) return;
     load().then(
-      ({ default: View }) => {
+      ({ [name]: View }) => {
         loaded.value = { View };
       },
       () => {

@@ -18,7 +18,7 @@ import { type Flows, profitOf, readFlows } from '../results/flows.js';
 /** After its end, a market has paid all within a day and a little. */
 const PAID_WITHIN_MS = 25 * 60 * 60_000;
 
-export default function PastView() {
+export function PastView() {
   const named = route.value.subject.toUpperCase();
   const of = assets.value.includes(named) ? named : asset.value;
   const userId = user.value?.userId;

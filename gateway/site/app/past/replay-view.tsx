@@ -23,7 +23,7 @@ import { Table } from '../parts/table.js';
 import { CheckPanel } from './check.js';
 import { ReplayPanel } from './replay.js';
 
-export default function ReplayView() {
+export function ReplayView() {
   const marketId = route.value.subject;
   const reading = useReading(() => market(publicApi, marketId), marketId);
   return (

@@ -28,7 +28,7 @@ function valueText(metric: Metric, value: number): string {
   return metric === 'profit' ? gain(toMicros(value)) : dollars(toMicros(value));
 }
 
-export default function LeaderboardView() {
+export function LeaderboardView() {
   const metric = useSignal<Metric>('profit');
   const period = useSignal<Period>('all');
   const [by, over] = [metric.value, period.value];

@@ -12,7 +12,7 @@ import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 import { Table } from '../parts/table.js';
 
-export default function ProfileView() {
+export function ProfileView() {
   const userId = route.value.subject;
   const reading = useReading(() => profile(publicApi, userId), userId);
   return (

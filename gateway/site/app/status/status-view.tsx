@@ -17,7 +17,7 @@ const JOURNALS = {
   unreplicated: 'in a database that replicates nothing',
 } as const;
 
-export default function StatusView() {
+export function StatusView() {
   const reading = useReading(() => status(publicApi), 'status');
   const { again } = reading;
   useEffect(() => {

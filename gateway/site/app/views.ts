@@ -1,0 +1,8 @@
+/** Views that are loaded when one of them is first shown: together, because they share most parts. */
+export { AccountView as account } from './account/account-view.js';
+export { AmendDialog as amend } from './account/amend.js';
+export { PastView as past } from './past/past-view.js';
+export { ReplayView as replay } from './past/replay-view.js';
+export { LeaderboardView as leaderboard } from './people/leaderboard-view.js';
+export { ProfileView as user } from './people/profile-view.js';
+export { StatusView as status } from './status/status-view.js';
