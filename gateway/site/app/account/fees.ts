@@ -16,8 +16,8 @@ type Trade = Pick<UserTrade, 'outcome' | 'side' | 'shares' | 'fee'>;
 interface Fees {
   /** The positions that they belong to. */
   about: string;
-  UP: number;
-  DOWN: number;
+  /** null: too many trades to add up on a page. */
+  sums: { UP: number; DOWN: number } | null;
   trades: readonly UserTrade[];
 }
 
@@ -51,10 +51,11 @@ export function feesOf(trades: readonly Trade[]): { UP: number; DOWN: number } {
   return { UP: Number(fees.UP), DOWN: Number(fees.DOWN) };
 }
 
-/** What the shares cost, with the fee; null: not known yet. */
+/** What the shares cost, with the fee; null: not known. */
 export function paidMicros(of: Position): number | null {
   const fees = known.value.get(of.marketId);
-  return fees?.about === aboutOf(of.marketId) ? toMicros(of.cost) + fees[of.outcome] : null;
+  if (fees?.about !== aboutOf(of.marketId) || fees.sums === null) return null;
+  return toMicros(of.cost) + fees.sums[of.outcome];
 }
 
 function aboutOf(marketId: string): string {
@@ -78,12 +79,11 @@ async function read(marketId: string): Promise<void> {
     userTrades(api, user.peek()?.userId ?? '', { ...paging, marketId });
   try {
     const trades = await everyEntry(readPage, 'trades', sequence);
-    if (trades !== null)
-      known.value = new Map(known.peek()).set(marketId, {
-        about,
-        trades,
-        ...feesOf(trades.reverse()),
-      });
+    if (trades !== 'behind') {
+      const found =
+        trades === 'many' ? { trades: [], sums: null } : { trades, sums: feesOf(trades.reverse()) };
+      known.value = new Map(known.peek()).set(marketId, { about, ...found });
+    }
   } catch {
     // It is tried again.
   }

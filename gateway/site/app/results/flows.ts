@@ -12,8 +12,6 @@ import { everyEntry } from './history.js';
 /** What came in less what was paid, by market. null: too many entries to add up on a page. */
 export type Flows = ReadonlyMap<string, number> | null;
 
-/** Ten pages of the statement. */
-const ENTRIES_MAX = 2_000;
 /** While the history is behind. */
 const AGAIN_MS = 500;
 
@@ -23,13 +21,12 @@ export async function readFlows(userId: string, filter: AccountFilter): Promise<
       (paging) => ledger(api, userId, { ...filter, ...paging }),
       'entries',
       trueAt.peek(),
-      ENTRIES_MAX,
     );
-    if (entries === null) {
+    if (entries === 'many') return null;
+    if (entries === 'behind') {
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
       continue;
     }
-    if (entries.length > ENTRIES_MAX) return null;
     const flows = new Map<string, number>();
     for (const { marketId, available, held } of entries) {
       if (marketId === null) continue;

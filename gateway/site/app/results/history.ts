@@ -7,16 +7,18 @@ type Page<Field extends string, Entry> = Record<Field, Entry[]> & {
   sequence: number;
 };
 
+/** What a page adds up: ten of the exchange's pages. */
+const ENTRIES_MAX = 2_000;
+
 /**
- * Every entry, in the list's order, but no more than one past `most`; null: a page did not have all
- * up to the sequence yet.
+ * Every entry, in the list's order. `behind`: the history did not have all up to the sequence yet.
+ * `many`: there are too many to add up on a page.
  */
 export async function everyEntry<Field extends string, Entry>(
   read: (paging: Paging) => Promise<Page<Field, Entry>>,
   field: Field,
   sequence: number,
-  most = Number.POSITIVE_INFINITY,
-): Promise<Entry[] | null> {
+): Promise<Entry[] | 'behind' | 'many'> {
   const entries: Entry[] = [];
   let reached = Number.POSITIVE_INFINITY;
   const readPage = async (paging: Paging) => {
@@ -25,6 +27,6 @@ export async function everyEntry<Field extends string, Entry>(
     return page;
   };
   for await (const entry of pages<Field, Entry>(readPage, field))
-    if (entries.push(entry) > most) break;
-  return reached < sequence ? null : entries;
+    if (entries.push(entry) > ENTRIES_MAX) return 'many';
+  return reached < sequence ? 'behind' : entries;
 }

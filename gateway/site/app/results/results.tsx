@@ -32,13 +32,15 @@ export function Results() {
   );
 }
 
-function sentence({ marketId, resolution, lots, payoutMicros, profitMicros }: Settlement): string {
+function sentence({ marketId, resolution, sums }: Settlement): string {
+  const result = `${slotName(marketId)}: ${resolution === 'VOID' ? 'void' : `${resolution} won`}.`;
+  if (sums === null) return `${result} You traded too often in it to add up your result here.`;
+  const { lots, payoutMicros, profitMicros } = sums;
   const had = (['UP', 'DOWN'] as const)
     .filter((each) => lots[each] > 0)
     .map((each) => `${shares(lots[each])} ${each}`)
     .join(' and ');
-  const result = resolution === 'VOID' ? 'void' : `${resolution} won`;
   const pays = payoutMicros === 0 ? 'nothing' : dollars(payoutMicros);
   const sum = `${profitMicros < 0 ? 'Loss' : 'Profit'}: ${gain(profitMicros)}.`;
-  return `${slotName(marketId)}: ${result}. You had ${had}, which pays ${pays}. ${sum}`;
+  return `${result} You had ${had}, which pays ${pays}. ${sum}`;
 }

@@ -21,9 +21,8 @@ interface Place {
 
 export interface Settlement extends Place {
   resolution: NonNullable<Market['resolution']>;
-  lots: { UP: number; DOWN: number };
-  payoutMicros: number;
-  profitMicros: number;
+  /** null: too many entries to add up on a page. */
+  sums: { lots: { UP: number; DOWN: number }; payoutMicros: number; profitMicros: number } | null;
 }
 
 type Entry = Pick<Ledger['entries'][number], 'cause' | 'available' | 'held' | 'shares'>;
@@ -59,7 +58,7 @@ export function settlementOf(resolution: Settlement['resolution'], entries: read
       ? ((lots.UP + lots.DOWN) * LOT_MICROS) / 2 + feesMicros
       : lots[resolution] * LOT_MICROS;
   if (!isPaid) profitMicros += payoutMicros;
-  return { resolution, lots, payoutMicros, profitMicros };
+  return { lots, payoutMicros, profitMicros };
 }
 
 effect(() => {
@@ -91,12 +90,12 @@ async function settle(place: Place, sequence: number): Promise<void> {
   try {
     const { resolution } = await readMarket(publicApi, marketId);
     const read = (paging: Paging) => ledger(api, userId, { ...paging, marketId });
-    const entries = resolution === null ? null : await everyEntry(read, 'entries', sequence);
-    if (resolution !== null && entries !== null) {
-      const settled = settlementOf(resolution, entries);
+    const entries = resolution === null ? 'behind' : await everyEntry(read, 'entries', sequence);
+    if (resolution !== null && entries !== 'behind') {
+      const sums = entries === 'many' ? null : settlementOf(resolution, entries);
       forget(place);
-      if (settled.lots.UP + settled.lots.DOWN > 0)
-        unread.value = [...unread.peek(), { userId, marketId, ...settled }];
+      if (sums === null || sums.lots.UP + sums.lots.DOWN > 0)
+        unread.value = [...unread.peek(), { userId, marketId, resolution, sums }];
       return;
     }
   } catch {

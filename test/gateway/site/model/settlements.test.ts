@@ -51,8 +51,7 @@ test('a position that lost is told once it is gone, until it is read', async () 
   expect(unread.value[0]).toMatchObject({
     marketId: MARKET,
     resolution: 'UP',
-    lots: { UP: 0, DOWN: 20_000 },
-    profitMicros: -10_050_000,
+    sums: { lots: { UP: 0, DOWN: 20_000 }, profitMicros: -10_050_000 },
   });
   account.trueAt.value = 6;
   markRead(unread.value);
