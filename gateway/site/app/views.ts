@@ -1,4 +1,4 @@
-/** Views that are loaded when one of them is first shown: together, because they share most parts. */
+/** Views that are loaded when one of them is first shown: together, as they share most parts. */
 export { AccountView as account } from './account/account-view.js';
 export { AmendDialog as amend } from './account/amend.js';
 export { PastView as past } from './past/past-view.js';

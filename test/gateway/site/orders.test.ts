@@ -165,8 +165,16 @@ test('sell all and claim, by their keys', async () => {
   await confirm.waitFor();
   await keyboard.press('Enter');
   await page.getByText('Sold 3 UP').waitFor();
-  // The button does what its key does: nothing is sold by one click.
+  // The button does what its key does: nothing is sold by one click. At no width is it cut off.
   await server.api.post(BUY, body, maker.token);
+  const usual = page.viewportSize()!;
+  for (const width of [1600, 1360, 1280, 1000, 800, 390, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    const panel = (await page.locator('.own .panel').first().boundingBox())!;
+    const box = (await button(/^Sell all UP/).boundingBox())!;
+    expect(box.x + box.width, `at ${width} px`).toBeLessThanOrEqual(panel.x + panel.width);
+  }
+  await page.setViewportSize(usual);
   await button(/^Sell all UP/).click();
   await page.getByText('You get').waitFor();
   await expect.poll(() => send.evaluate((it) => it === it.ownerDocument.activeElement)).toBe(true);
@@ -193,7 +201,7 @@ test('sell all and claim, by their keys', async () => {
   await button(/^Claim UP/).waitFor();
   await page.locator('h1').click();
   await keyboard.press('c');
-  await expect.poll(() => notice().textContent()).toContain('1 market claimed.');
+  await expect.poll(() => notice().textContent()).toContain('$2.00 claimed of 1 market.');
   const { json } = await server.api.get(`/users/${userId}/positions`, token);
   expect(json.positions).toEqual([]);
 });

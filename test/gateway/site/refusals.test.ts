@@ -123,6 +123,12 @@ test('what cannot be done', async () => {
   await size.fill('3');
   await page.getByRole('button', { name: 'Sell UP' }).click();
   expect(await problem('size')).toBe('You have 0 UP to sell.');
+  expect(await page.locator('.ticket > .forecast .strong').count()).toBe(0);
+  // Another asset has another ticket.
+  await page.getByRole('link', { name: 'ETH', exact: true }).click();
+  await expect.poll(() => size.inputValue()).toBe('');
+  expect(await page.locator('#size-problem').textContent()).toBe('');
+  await page.getByRole('link', { name: 'BTC', exact: true }).click();
   await page.getByRole('button', { name: 'Buy', exact: true }).click();
 });
 
@@ -172,6 +178,30 @@ test('a double click does not confirm, and a part that fills is said to be one',
   await page.getByText('Only $47.65 of $500.00 filled.').waitFor();
 });
 
+test('a price that moves is told, and the order is asked for again', async () => {
+  const { server, visitor } = site;
+  const { page } = visitor;
+  const offer = { outcome: 'DOWN', shares: 50, price: 0.5, timeInForce: 'GTC' };
+  const { json: near } = await server.api.post(BUY, offer, maker.token);
+  await rest('DOWN', 50, 0.3);
+  await page.getByRole('button', { name: 'offer at 50¢' }).waitFor();
+  await page.locator('#size').fill('10');
+  const buy = page.getByRole('button', { name: 'Buy UP' });
+  await buy.click();
+  const confirm = page.getByRole('button', { name: /^Confirm/ });
+  await confirm.waitFor();
+  const path = `/markets/15m/${MARKET}/orders/${near.orderId}`;
+  await server.api.send('DELETE', path, undefined, { token: maker.token });
+  await page.getByText('The price moved from 50¢ to 70¢. Nothing was sent.').waitFor();
+  expect(await confirm.count()).toBe(0);
+  await buy.press('Enter');
+  // The quoted worst price, and 2 cents.
+  const sent = page.waitForRequest(`**${BUY}`);
+  await confirm.press('Enter');
+  expect((await sent).postDataJSON()).toMatchObject({ price: 0.72, timeInForce: 'IOC' });
+  await page.getByText(/^Bought 14\.285 UP/).waitFor();
+});
+
 test('staking, the referral code and the password', async () => {
   const { server, visitor } = site;
   const { page } = visitor;
@@ -186,6 +216,10 @@ test('staking, the referral code and the password', async () => {
   await page.getByRole('button', { name: 'Stake' }).click();
   expect(await problem('stake')).toContain('is available');
   await visitor.isAccessible('a stake that was refused');
+  await page.getByLabel('Amount in dollars').fill('10');
+  await page.getByRole('button', { name: 'Stake' }).click();
+  await page.getByRole('button', { name: /^Unstake / }).click();
+  await page.getByText('$10.00 unstaked, with $0.00 of yield.').waitFor();
 
   const { json } = await server.api.get(`/users/${maker.userId}/referral`, maker.token);
   await visitor.view('account/referral');

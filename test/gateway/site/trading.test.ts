@@ -113,6 +113,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   await expect.poll(() => target.textContent()).not.toContain('being fixed');
   const claim = page.getByRole('button', { name: /^Claim / }).first();
   await claim.click();
+  await page.getByText(/\$[\d.]+ claimed of BTC /).waitFor();
   await expect.poll(() => claim.count()).toBe(0);
 
   const { entries } = (await api.read('/leaderboard?metric=volume')).json;
@@ -149,15 +150,15 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
       .first()
       .waitFor();
   await statement
-    .getByText(/^Order, /)
+    .getByText(/^Bought, /)
     .first()
     .click();
   for (const cause of ['Trade: ', 'Trading fee: ', 'Held for an open order: '])
     expect(await statement.textContent()).toContain(cause);
   await visitor.view('account/orders');
   const closed = page.getByRole('region', { name: 'Closed orders' }).last();
-  await closed.getByRole('row', { name: /^Buy .*DOWN .* market ended$/ }).waitFor();
-  await closed.getByRole('row', { name: /^Sell .*DOWN .* filled$/ }).waitFor();
+  await closed.getByRole('row', { name: /^Buy .*DOWN .* Market ended$/ }).waitFor();
+  await closed.getByRole('row', { name: /^Sell .*DOWN .* Filled$/ }).waitFor();
 
   // After the next market, the results of both are there.
   await visitor.view('');

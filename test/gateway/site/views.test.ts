@@ -23,6 +23,22 @@ test('no market is open, and none has been', async () => {
   await page.getByRole('link', { name: 'BTC', exact: true }).waitFor();
   await page.getByText('The book is not known yet').waitFor();
   await visitor.isAccessibleInEveryForm('without a market');
+  // A dialog has the focus in its first field, and gives it back.
+  const signUp = page.getByRole('button', { name: 'Sign up', exact: true });
+  await signUp.click();
+  await page.locator('#username:focus').waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(() => signUp.evaluate((it) => it.matches(':focus'))).toBe(true);
+  for (const [address, title] of [
+    ['past', 'Past markets'],
+    ['nowhere', 'Page not found'],
+    ['market/x/y', 'Page not found'],
+  ] as const) {
+    await visitor.view(address);
+    await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    expect(await page.title()).toBe(`${title} · Quarter-Hour Exchange`);
+  }
+  await visitor.view('');
   await visitor.register('ada');
   expect(await page.getByRole('button', { name: 'Buy UP' }).isDisabled()).toBe(true);
   await visitor.view('past');
@@ -42,6 +58,17 @@ test('nobody has ordered in the market', async () => {
   await page.locator('#size').fill('10');
   await page.getByText('Nobody is on the other side').waitFor();
   await visitor.isAccessibleInEveryForm('an empty book');
+  // On a phone, an answer opens the ticket over the page.
+  await page.setViewportSize({ width: 390, height: 844 });
+  const answer = page.locator('.answers button').last();
+  expect((await answer.boundingBox())!.y).toBeLessThan(844);
+  await answer.click();
+  await page.locator('#size:focus').waitFor();
+  expect(await page.getByRole('button', { name: 'Create an account to trade' }).isVisible()).toBe(
+    true,
+  );
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await expect.poll(() => answer.evaluate((it) => it.matches(':focus'))).toBe(true);
   await visitor.close();
   await server.stop();
 });

@@ -1,6 +1,7 @@
 /** What is done with all of something: cancel every order, claim every market. */
 import { toMicros } from '../../../client/amounts.js';
 import { cancelEverywhere, claim, batch as sendBatch } from '../../../client/index.js';
+import type { ClaimReceipt } from '../../../client/types.js';
 import { claimable, orders } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
@@ -26,23 +27,27 @@ export async function cancelEvery(): Promise<string> {
 
 /** Both outcomes of a market. */
 export async function claimOne(marketId: string): Promise<string> {
-  const { payout, refundedFees = 0 } = await claim(api, marketId);
-  const paid = dollars(toMicros(payout) + toMicros(refundedFees));
-  return `${paid} claimed of ${slotName(marketId)}.`;
+  return `${dollars(paidBy(await claim(api, marketId)))} claimed of ${slotName(marketId)}.`;
+}
+
+function paidBy({ payout, refundedFees = 0 }: ClaimReceipt): number {
+  return toMicros(payout) + toMicros(refundedFees);
 }
 
 /** One claim pays both outcomes of a market. */
 export async function claimEvery(): Promise<string> {
   const markets = [...new Set(claimable.peek().map(({ marketId }) => marketId))];
   if (markets.length === 0) return 'There is nothing to claim.';
+  let paidMicros = 0;
   for (let from = 0; from < markets.length; from += CLAIMS_AT_ONCE) {
     const some = markets.slice(from, from + CLAIMS_AT_ONCE);
-    await sendBatch(
+    const { results } = await sendBatch(
       api,
       some.map((marketId) => ({ op: 'claim', marketId })),
     );
+    for (const each of results) if (each.type === 'claim') paidMicros += paidBy(each);
   }
-  return `${counted(markets.length, 'market')} claimed.`;
+  return `${dollars(paidMicros)} claimed of ${counted(markets.length, 'market')}.`;
 }
 
 /** The order that was placed last; null: none rests. */

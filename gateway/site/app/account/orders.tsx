@@ -20,6 +20,20 @@ function limitOf({ side, price }: OrderRecord): string {
   return ticks === WORST_TICKS[side] ? 'Market' : cents(ticks);
 }
 
+const ENDS: Record<NonNullable<OrderRecord['reason']> | 'filled', string> = {
+  filled: 'Filled',
+  requested: 'Cancelled',
+  self_trade: 'Met your own order',
+  market_ended: 'Market ended',
+  expired: 'Expired',
+  cancel_after: 'Auto-cancel',
+  operator: 'Cancelled by the operator',
+  disconnected: 'Connection lost',
+  unfilled: 'No more could be filled',
+  trade_limit: 'Too many trades at once',
+  too_small_to_rest: 'Rest too small for the book',
+};
+
 export function OrdersList() {
   const userId = user.value?.userId ?? '';
   return (
@@ -49,7 +63,7 @@ export function OrdersList() {
                   limitOf(each),
                   shares(toLots(each.filledShares)),
                   each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
-                  (each.reason ?? each.status).replaceAll('_', ' '),
+                  ENDS[each.reason ?? 'filled'],
                 ],
               }))}
             />

@@ -178,6 +178,8 @@ function cellsOf(group: readonly Entry[]) {
   const market = marketId !== null && <a href={`#/market/${marketId}`}>{slotName(marketId)}</a>;
   const lots = (outcome: 'UP' | 'DOWN') =>
     sum(({ shares: of }) => (of?.outcome === outcome ? toLots(of.change) : 0));
+  const isBuy = lots('UP') + lots('DOWN') > 0;
+  const isTrade = lots('UP') !== 0 || lots('DOWN') !== 0;
   return [
     group.length === 1 ? (
       <>
@@ -186,7 +188,9 @@ function cellsOf(group: readonly Entry[]) {
     ) : (
       <>
         <details>
-          <summary>Order, {group.length} entries</summary>
+          <summary>
+            {isTrade ? (isBuy ? 'Bought' : 'Sold') : 'Order'}, {group.length} entries
+          </summary>
           <ul class="entries">
             {group.map((each, index) => (
               <li key={index}>

@@ -27,24 +27,25 @@ function oddsOf(history: MarketDetail['priceHistory']): Point[] {
   return (history ?? []).map(({ atMs, UP }) => ({ atMs, value: UP * TICKS_PER_DOLLAR }));
 }
 
-/** In ticks; null: one side of the book is empty. */
-function middleOf(bid: number | null, ask: number | null): number | null {
-  return bid === null || ask === null ? null : (bid + ask) / 2;
+/** In ticks, of UP; an empty side of the book is at its end. null: both are empty. */
+function middle(): number | null {
+  const bid = best.UP.bid.value;
+  const ask = best.UP.ask.value;
+  return bid === null && ask === null ? null : ((bid ?? 0) + (ask ?? TICKS_PER_DOLLAR)) / 2;
 }
 
 /** In whole per cent, together 100; null: no market is known. */
 export const chances = computed(() => {
   const shown = market.value;
   if (shown === null) return null;
-  const middle =
-    middleOf(best.UP.bid.value, best.UP.ask.value) ?? shown.prices.UP * TICKS_PER_DOLLAR;
-  const up = Math.min(Math.max(Math.round(middle / 10), 1), 99);
+  const ticks = middle() ?? shown.prices.UP * TICKS_PER_DOLLAR;
+  const up = Math.min(Math.max(Math.round(ticks / 10), 1), 99);
   return { UP: up, DOWN: 100 - up };
 });
 
 effect(() => {
   const marketId = market.value?.id;
-  const value = middleOf(best.UP.bid.value, best.UP.ask.value);
+  const value = middle();
   if (marketId === undefined || value === null) return;
   const before = odds.peek().marketId === marketId ? odds.peek().points : [];
   const last = before.at(-1);

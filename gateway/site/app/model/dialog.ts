@@ -16,6 +16,11 @@ export function openDialog(name: DialogName): void {
 
 export function closeDialog(): void {
   dialog.value = null;
+}
+
+/** After the dialog is closed: while it is open, nothing else can have the focus. */
+export function giveFocusBack(): void {
+  if (dialog.peek() !== null) return;
   // What opened it may be gone with what it was about.
   const back = before instanceof HTMLElement && before.isConnected ? before : null;
   (back ?? document.getElementById('content'))?.focus();

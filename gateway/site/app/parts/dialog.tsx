@@ -1,7 +1,7 @@
 /** A modal dialog: the browser's own, so focus stays in it and Escape closes it. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { closeDialog } from '../model/dialog.js';
+import { closeDialog, giveFocusBack } from '../model/dialog.js';
 
 export function Dialog(props: { title: string; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
@@ -9,7 +9,10 @@ export function Dialog(props: { title: string; children: ComponentChildren }) {
     const shown = element.current;
     shown?.showModal();
     shown?.querySelector<HTMLElement>('form :is(input, select), .send')?.focus();
-    return () => shown?.close();
+    return () => {
+      shown?.close();
+      giveFocusBack();
+    };
   }, []);
   return (
     <dialog class="dialog" ref={element} aria-labelledby="dialog-title" onCancel={closeDialog}>

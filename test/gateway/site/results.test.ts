@@ -1,0 +1,50 @@
+/** What a market brought is told when it is decided, and is the same sum on every page. */
+import { expect, test } from 'vitest';
+import { MARKET, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { openSite } from './browser.js';
+
+const site = openSite({ startingBalanceMicros: 1_000_000_000 });
+
+test('a position that lost is told on every page until it is read, with the same loss', async () => {
+  const { server, visitor } = site;
+  const { page } = visitor;
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const maker = await server.register('maker');
+  const order = { outcome: 'UP', shares: 20, price: 0.5, timeInForce: 'GTC' };
+  await server.api.post(`/markets/15m/${MARKET}/buy`, order, maker.token);
+  await visitor.register('ada');
+  await page.getByLabel('Skip confirmation').check();
+  await page.getByRole('button', { name: /^DOWN/ }).first().click();
+  await page.locator('.book .offer:enabled').first().waitFor();
+  await page.locator('#size').fill('10');
+  await button('Buy DOWN').click();
+  await page.getByText('Bought 20 DOWN').waitFor();
+  await button('Limit').click();
+  await page.locator('#price').fill('2');
+  await page.locator('#size').fill('2');
+  await button('Buy DOWN').click();
+  await page.getByText('Open order: buy DOWN').waitFor();
+
+  for (let n = 1; server.clock.nowMs() < WINDOW_START_MS + WINDOW_MS + 2_000; n++)
+    await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
+  await server.advance();
+  await page.getByText('Ended with the market: buy DOWN').waitFor();
+  const result = page.getByText(/: UP won. You had 20 DOWN, which pays nothing. Loss: −\$10\.05\./);
+  await result.waitFor();
+
+  await visitor.view('account');
+  const figure = (name: string) => page.locator(`[data-figure=${name}]`);
+  await expect.poll(() => figure('profit').textContent()).toBe('−$10.05');
+  expect(await figure('total').textContent()).toBe('$989.95');
+  expect(await figure('win-rate').textContent()).toBe('0.0%');
+  await result.waitFor();
+  await visitor.isAccessibleInEveryForm('the portfolio after a loss');
+  await visitor.view('past');
+  await page.getByRole('cell', { name: '−$10.05' }).waitFor();
+  await page.reload();
+  await result.waitFor();
+  await button('Dismiss').click();
+  await page.reload();
+  await page.getByRole('cell', { name: '−$10.05' }).waitFor();
+  expect(await result.count()).toBe(0);
+});
