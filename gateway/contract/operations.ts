@@ -3,8 +3,10 @@ import type { z } from 'zod';
 import type { Quota } from '../access/fair-use/fair-use.js';
 import { JSON_TYPE } from '../http/answers/response-head.js';
 import { quotaOf } from '../http/call.js';
-import type { Access, Route, RouteExample } from '../http/route.js';
+import type { Access, Route } from '../http/route.js';
+import { routeName } from '../observe/metrics.js';
 import { errorCodesOf, errorResponses, isRateLimited, ownAnswersOf } from './error-responses.js';
+import { EXAMPLES, type RouteExample } from './examples.js';
 import type { Header, MediaType, Operation, RequestBody, Response, Security } from './openapi.js';
 import { parametersOf } from './parameters.js';
 import { tagOf } from './prose.js';
@@ -41,7 +43,7 @@ const SECURITY: Record<Access, Security> = {
 };
 
 export function operationOf(route: Route, schemas: Schemas): Operation {
-  const { example } = route;
+  const example = EXAMPLES[routeName(route)] ?? {};
   const errorBody = schemas.errorBody;
   const parameters = parametersOf(route);
   return {

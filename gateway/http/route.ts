@@ -18,14 +18,6 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
  */
 export type Access = 'open' | 'openOrPartner' | 'public' | 'session' | 'partner' | 'operator';
 
-/** A request and its response, for the description of the API. */
-export interface RouteExample {
-  /** The request body; absent if there is none. */
-  request?: unknown;
-  /** The response body; absent if there is none. */
-  response?: unknown;
-}
-
 /** The server passes each handler the values that the route's own schemas parsed. */
 export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
   method: Method;
@@ -65,7 +57,6 @@ export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
   idempotent?: boolean;
   /** Status → schema of the body; null: no body. */
   responses: Record<number, z.ZodType | null>;
-  example: RouteExample;
   /** Errors that depend on the exchange's state. The others follow from the fields of the route. */
   errors?: readonly ErrorCode[];
   /** Whether a success sets or clears the session cookie. */

@@ -13,7 +13,6 @@ import { answerList, type Columns, columnsOf, LIST_TYPES } from '../csv.js';
 import { type Filter, filterOf } from '../filters.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest, pageOf, refuseCursor, startOf } from '../paging.js';
-import * as examples from './examples.js';
 import { Ledger, LedgerQuery, ListedOrder, OrderRecord, Orders, OrdersQuery } from './schemas.js';
 import { ledgerEntryOf, orderRecordOf, restingOrderOf, type WritableOrder } from './views.js';
 
@@ -47,7 +46,6 @@ export const accountHistoryRoutes: Route[] = [
     responses: { 200: Ledger },
     produces: LIST_TYPES,
     errors: ['unavailable'],
-    example: examples.ledger,
     handle(call) {
       const { userId, engine, query } = call;
       const filter = filterOf(call);
@@ -84,7 +82,6 @@ export const accountHistoryRoutes: Route[] = [
     responses: { 200: Orders },
     produces: LIST_TYPES,
     errors: ['unavailable'],
-    example: examples.orders,
     handle(call) {
       const filter = filterOf(call);
       if (filter === null) return;
@@ -103,7 +100,6 @@ export const accountHistoryRoutes: Route[] = [
     userParameter: 'id',
     responses: { 200: OrderRecord },
     errors: ['order_not_found', 'unavailable'],
-    example: examples.order,
     handle(call) {
       const { userId, engine } = call;
       const orderId = idNumber('o', call.parameter('orderId'));

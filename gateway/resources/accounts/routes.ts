@@ -9,7 +9,6 @@ import { filterOf } from '../filters.js';
 import { findAccount } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
-import * as examples from './examples.js';
 import {
   Balance,
   OwnReferral,
@@ -38,7 +37,6 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     responses: { 200: Profile },
     errors: ['user_not_found', 'unavailable'],
-    example: examples.profile,
     handle(call) {
       const account = findAccount(call, 'id');
       if (account === null) return;
@@ -64,7 +62,6 @@ export const userRoutes: Route[] = [
     summary: 'Your balance',
     userParameter: 'id',
     responses: { 200: Balance },
-    example: examples.balance,
     handle(call) {
       const { sequence } = call.engine;
       const balance = balanceFieldsOf(call.engine.account(call.userId)!);
@@ -84,7 +81,6 @@ export const userRoutes: Route[] = [
     query: PositionsQuery,
     responses: { 200: Positions },
     errors: ['user_not_found'],
-    example: examples.positions,
     handle(call) {
       const account = findAccount(call, 'id');
       if (account === null) return;
@@ -120,7 +116,6 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     responses: { 200: Referral },
     errors: ['user_not_found'],
-    example: examples.referral,
     handle(call) {
       const account = findAccount(call, 'id');
       if (account === null) return;
@@ -144,7 +139,6 @@ export const userRoutes: Route[] = [
     idempotent: true,
     responses: { 200: OwnReferral },
     errors: ['referral_code_taken', 'limit_reached'],
-    example: examples.referralCode,
     handle(call) {
       const { userId, idempotencyKey } = call;
       const code = call.body.code.toUpperCase();

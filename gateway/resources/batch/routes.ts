@@ -16,7 +16,6 @@ import type { Call } from '../../http/call.js';
 import { invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { NoQuery } from '../../json/fields.js';
-import * as examples from './examples.js';
 import { batchReceipt } from './receipts.js';
 import {
   BatchBody,
@@ -53,7 +52,6 @@ export const batchRoutes: Route[] = [
       'insufficient_shares',
       'amount_too_small',
     ],
-    example: examples.batch,
     command: {
       kind: 'batch',
       receipt: batchReceipt,

@@ -28,10 +28,6 @@ export const cancelAfterRoutes: Route[] = [
     body: CancelAfterBody,
     idempotent: true,
     responses: { 200: CancelAfter },
-    example: {
-      request: { timeoutMs: 30_000 },
-      response: { cancelAtMs: 1763701232000, sequence: 55, atMs: 1763701202000 },
-    },
     handle(call) {
       const { userId, idempotencyKey, body } = call;
       const { timeoutMs } = body;

@@ -22,7 +22,6 @@ import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
 import { filterOf } from '../filters.js';
 import { findAccount, isListed } from '../find.js';
 import { cursorOf, type PageRequest, startOf, startPosition } from '../paging.js';
-import * as examples from './examples.js';
 import { readHistory } from './read.js';
 import {
   Leaderboard,
@@ -52,7 +51,6 @@ export const historyRoutes: Route[] = [
     costAtMost: entriesAskedFor,
     responses: { 200: PastMarkets },
     errors: ['unavailable'],
-    example: examples.pastMarkets,
     handle(call) {
       const { engine, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
@@ -86,7 +84,6 @@ export const historyRoutes: Route[] = [
     responses: { 200: MarketTrades },
     produces: LIST_TYPES,
     errors: ['market_not_found', 'unavailable'],
-    example: examples.marketTrades,
     handle(call) {
       const name = call.parameter('marketId');
       const marketId = marketIdNumber(call.engine, name);
@@ -110,7 +107,6 @@ export const historyRoutes: Route[] = [
     responses: { 200: UserTrades },
     produces: LIST_TYPES,
     errors: ['user_not_found', 'unavailable'],
-    example: examples.userTrades,
     handle(call) {
       const userId = findAccount(call, 'id')?.userId;
       if (userId === undefined) return;
@@ -137,7 +133,6 @@ export const historyRoutes: Route[] = [
     query: PagedQuery,
     responses: { 200: Points },
     errors: ['unavailable'],
-    example: examples.points,
     handle(call) {
       const { userId } = call;
       answerPage(call, `points/u${userId}`, { kind: 'pointsCredits', userId }, (page, end) => {
@@ -160,7 +155,6 @@ export const historyRoutes: Route[] = [
     query: LeaderboardQuery,
     responses: { 200: Leaderboard },
     errors: ['unavailable'],
-    example: examples.leaderboard,
     handle(call) {
       const { metric, period, limit } = call.query;
       const list = `leaderboard/${metric}/${period}`;

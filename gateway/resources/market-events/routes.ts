@@ -14,7 +14,6 @@ import { PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest, startPosition } from '../paging.js';
-import * as examples from './examples.js';
 import { Digest, DigestQuery, MarketEvents, MarketTicks } from './schemas.js';
 import { eventText, ticksOf } from './views.js';
 
@@ -29,7 +28,6 @@ export const marketEventRoutes: Route[] = [
     query: PagedQuery,
     responses: { 200: MarketEvents },
     errors: ['market_not_found', 'market_not_resolved', 'unavailable'],
-    example: examples.events,
     handle(call) {
       const { engine, query } = call;
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
@@ -63,7 +61,6 @@ export const marketEventRoutes: Route[] = [
     caching: 'public',
     responses: { 200: MarketTicks },
     errors: ['market_not_found', 'unavailable'],
-    example: examples.ticks,
     handle(call) {
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
@@ -94,7 +91,6 @@ export const marketEventRoutes: Route[] = [
     query: DigestQuery,
     responses: { 200: Digest },
     errors: ['unavailable'],
-    example: examples.digest,
     handle(call) {
       const { sequence } = call.query;
       const { durableSequence } = call.gateway.sequencer;

@@ -16,7 +16,6 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { isListed, marketNumber } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { startOf } from '../paging.js';
-import * as examples from './examples.js';
 import { answerMarkets, listName } from './list.js';
 import { orderbookBytes } from './orderbook.js';
 import {
@@ -50,7 +49,6 @@ export const marketRoutes: Route[] = [
     query: MarketsQuery,
     responses: { 200: Markets },
     errors: ['unavailable'],
-    example: examples.markets,
     handle(call) {
       const { asset } = call.query;
       if (asset !== undefined && !isListed(call, asset)) return;
@@ -66,7 +64,6 @@ export const marketRoutes: Route[] = [
     summary: 'The active 15-minute markets',
     query: ActiveMarketsQuery,
     responses: { 200: ActiveMarkets },
-    example: examples.activeMarkets,
     handle(call) {
       const { engine, gateway, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
@@ -89,7 +86,6 @@ export const marketRoutes: Route[] = [
     caching: 'public',
     responses: { 200: MarketDetail },
     errors: ['market_not_found', 'unavailable'],
-    example: examples.market,
     handle(call) {
       const { engine } = call;
       const marketId = marketNumber(engine, call.parameter('id'));
@@ -110,7 +106,6 @@ export const marketRoutes: Route[] = [
     query: DepthQuery,
     responses: { 200: Orderbook },
     errors: ['market_not_found'],
-    example: examples.orderbook,
     handle(call) {
       const { engine } = call;
       const marketId = marketNumber(engine, call.parameter('marketId'));
@@ -135,7 +130,6 @@ export const marketRoutes: Route[] = [
     missing: missingOfQuote,
     responses: { 200: Quote },
     errors: ['market_not_found', 'market_not_active'],
-    example: examples.quote,
     handle(call) {
       const market = findMarket(call, call.parameter('marketId'));
       if (market === null) return;

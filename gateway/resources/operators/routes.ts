@@ -40,9 +40,6 @@ import {
   UserQuery,
 } from './schemas.js';
 
-const REASON = { reason: 'prices of the feed are wrong' };
-const DONE = { sequence: 18, atMs: 1763700300000 };
-
 const USER_SUMMARIES = {
   freeze:
     'Freeze a user, who then cannot trade, stake or be withdrawn from; cancels the resting orders',
@@ -67,10 +64,6 @@ export const operatorRoutes: Route[] = [
       body: PauseBody,
       responses: { 200: Paused },
       errors: ['market_not_found', 'market_not_active'],
-      example: {
-        request: { ...REASON, asset: 'BTC' },
-        response: { ...DONE, paused: verb === 'pause' ? ['BTC'] : [] },
-      },
       handle: (call) => setPaused(call, verb === 'pause'),
     }),
   ),
@@ -84,7 +77,6 @@ export const operatorRoutes: Route[] = [
       body: ReasonBody,
       responses: { 200: CancelledOrders },
       errors: ['user_not_found'],
-      example: { request: REASON, response: { cancelledOrders: 2, ...DONE } },
       handle(call) {
         const account = findAccount(call, 'id');
         if (account === null) return;
@@ -104,7 +96,6 @@ export const operatorRoutes: Route[] = [
     body: ReasonBody,
     responses: { 200: Done },
     errors: ['market_not_found', 'market_not_active'],
-    example: { request: REASON, response: DONE },
     handle(call) {
       const marketId = marketIdNumber(call.engine, call.parameter('id'));
       const { reason } = call.body;
@@ -119,7 +110,6 @@ export const operatorRoutes: Route[] = [
     quota: null,
     body: RulesBody,
     responses: { 200: Done },
-    example: { request: { ...REASON, ruleSet: 2, feeRate: 0.003 }, response: DONE },
     handle: setRules,
   }),
   defineRoute({
@@ -129,7 +119,6 @@ export const operatorRoutes: Route[] = [
     summary: 'How the exchange stands: who leads, copies, room, pauses, configuration',
     quota: null,
     responses: { 200: OperatorStatus },
-    example: {},
     handle: (call) => call.answerWhenDurable(200, jsonText<typeof OperatorStatus>(statusOf(call))),
   }),
   defineRoute({
@@ -141,7 +130,6 @@ export const operatorRoutes: Route[] = [
     query: UserQuery,
     responses: { 200: FoundUser },
     errors: ['user_not_found'],
-    example: {},
     handle(call) {
       const { engine } = call;
       const account = engine.account(engine.findUser(call.query.username));
@@ -161,7 +149,6 @@ export const operatorRoutes: Route[] = [
     quota: null,
     responses: { 200: OperatorUser },
     errors: ['user_not_found'],
-    example: {},
     handle(call) {
       const account = findAccount(call, 'id');
       if (account === null) return;
@@ -193,7 +180,6 @@ export const operatorRoutes: Route[] = [
     quota: null,
     query: ActionsQuery,
     responses: { 200: Actions },
-    example: {},
     handle(call) {
       const { engine } = call;
       const page = pageOf(call, engine.operatorActions(), {

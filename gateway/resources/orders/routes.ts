@@ -9,7 +9,6 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, NoQuery, own } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
 import { marketNumber } from '../find.js';
-import * as examples from './examples.js';
 import {
   AmendBody,
   BuyBody,
@@ -78,7 +77,6 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
-    example: examples.buy,
     missing: OPERATIONS.buy.missing,
     ...single('buy', orderReceipt),
   }),
@@ -93,7 +91,6 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
-    example: examples.sell,
     missing: OPERATIONS.sell.missing,
     ...single('sell', orderReceipt),
   }),
@@ -108,7 +105,6 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: ClaimReceipt },
     errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
-    example: examples.claim,
     ...single('claim', claimReceipt),
   }),
 
@@ -123,7 +119,6 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: CancelReceipt },
     errors: CANCEL_ERRORS,
-    example: examples.cancel,
     ...single('cancel', cancelReceipt),
   }),
 
@@ -136,7 +131,6 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: AmendReceipt },
     errors: AMEND_ERRORS,
-    example: examples.amend,
     ...single('amend', amendReceipt),
   }),
 
@@ -151,7 +145,6 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: CancelReceipt },
     errors: CANCEL_ERRORS,
-    example: examples.cancelNamed,
     ...named('cancel', cancelReceipt),
   }),
 
@@ -165,7 +158,6 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: AmendReceipt },
     errors: AMEND_ERRORS,
-    example: examples.amendNamed,
     ...named('amend', amendReceipt),
   }),
 
@@ -180,7 +172,6 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: CancelAllReceipt },
     errors: ['market_not_found'],
-    example: examples.cancelAll,
     ...single('cancelAll', cancelAllReceipt),
   }),
 
@@ -196,7 +187,6 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: CancelOrdersReceipt },
     errors: ['market_not_found'],
-    example: examples.cancelEverywhere,
     handle(call) {
       const { userId, idempotencyKey } = call;
       const name = call.query.marketId;

@@ -15,7 +15,6 @@ import { PartnerQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { balanceFieldsOf } from '../accounts/views.js';
 import { findAccount } from '../find.js';
-import * as examples from './examples.js';
 import { PartnerUser, TransferBody, TransferReceipt } from './schemas.js';
 
 export const partnerRoutes: Route[] = [
@@ -29,7 +28,6 @@ export const partnerRoutes: Route[] = [
     body: TransferBody,
     responses: { 200: TransferReceipt },
     errors: ['user_not_found', 'idempotency_key_reused', 'limit_reached'],
-    example: examples.deposit,
     handle(call) {
       transfer(call, 'deposit');
     },
@@ -51,7 +49,6 @@ export const partnerRoutes: Route[] = [
       'insufficient_balance',
       'limit_reached',
     ],
-    example: examples.withdrawal,
     handle(call) {
       transfer(call, 'withdraw');
     },
@@ -65,7 +62,6 @@ export const partnerRoutes: Route[] = [
     query: PartnerQuery,
     responses: { 200: PartnerUser },
     errors: ['user_not_found'],
-    example: examples.user,
     handle(call) {
       const { engine } = call;
       const account = findAccount(call, 'id');

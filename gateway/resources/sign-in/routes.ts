@@ -6,7 +6,6 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { HOUSE_USERNAME } from '../../inputs/house/house.js';
 import { EmptyBody } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
-import * as examples from './examples.js';
 import {
   LoginBody,
   NewToken,
@@ -28,7 +27,6 @@ export const signInRoutes: Route[] = [
     responses: { 201: SignedIn },
     errors: ['username_taken', 'limit_reached'],
     setsCookie: true,
-    example: examples.register,
     async handle(call) {
       const { username, password, referralCode = '' } = call.body;
       const { engine, gateway, partner } = call;
@@ -56,7 +54,6 @@ export const signInRoutes: Route[] = [
     responses: { 200: SignedIn },
     errors: ['wrong_credentials'],
     setsCookie: true,
-    example: examples.login,
     async handle(call) {
       const { username, password } = call.body;
       if (!call.affordsSignIn(username)) return;
@@ -74,7 +71,6 @@ export const signInRoutes: Route[] = [
     body: EmptyBody,
     responses: { 204: null },
     setsCookie: true,
-    example: examples.logout,
     handle(call) {
       call.addHeader('Set-Cookie', clearedSessionCookie(call.isSecure));
       call.answerWhenDurable(204, '');
@@ -92,7 +88,6 @@ export const signInRoutes: Route[] = [
     responses: { 200: NewToken },
     errors: ['wrong_credentials'],
     setsCookie: true,
-    example: examples.password,
     async handle(call) {
       const { engine, userId, gateway } = call;
       const { currentPassword, newPassword } = call.body;
@@ -120,7 +115,6 @@ export const signInRoutes: Route[] = [
     access: 'session',
     summary: 'Who is signed in',
     responses: { 200: SessionOwner },
-    example: examples.session,
     handle(call) {
       const { userId, username } = call.engine.account(call.userId)!;
       const { sequence } = call.engine;

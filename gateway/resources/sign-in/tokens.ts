@@ -7,7 +7,6 @@ import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
-import * as examples from './examples.js';
 import { CreatedToken, TokenBody, Tokens } from './schemas.js';
 
 const SCOPES = { read: TokenScope.READ, trade: TokenScope.TRADE } as const;
@@ -23,7 +22,6 @@ export const tokenRoutes: Route[] = [
     body: TokenBody,
     responses: { 201: CreatedToken },
     errors: ['limit_reached'],
-    example: examples.createToken,
     async handle(call) {
       const { userId, engine, gateway, body } = call;
       const { expiresAtMs = MAX_TIME_MS, allowedAddresses = [] } = body;
@@ -55,7 +53,6 @@ export const tokenRoutes: Route[] = [
     answeredBy: 'leader',
     summary: 'Your named tokens, oldest first, with those that have expired in the last week',
     responses: { 200: Tokens },
-    example: examples.tokens,
     handle(call) {
       const { engine, gateway } = call;
       const tokens = engine.tokens(call.userId).map((token) => ({
@@ -77,7 +74,6 @@ export const tokenRoutes: Route[] = [
     body: EmptyBody,
     responses: { 204: null },
     errors: ['token_not_found'],
-    example: examples.revokeToken,
     handle(call) {
       const tokenId = idNumber('k', call.parameter('tokenId'));
       if (tokenId === 0) call.refuseWhenDurable(errorAnswer('token_not_found'));

@@ -6,7 +6,6 @@ import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
-import * as examples from './examples.js';
 import { limitsOf } from './limits.js';
 import { pausesIn } from './pauses.js';
 import { pricesOf } from './prices.js';
@@ -21,7 +20,6 @@ export const operationRoutes: Route[] = [
     quota: null,
     summary: 'Alive',
     responses: { 200: Health },
-    example: examples.health,
     handle(call) {
       // Without state, so it is answered even while the disk stands still.
       const { durableSequence } = call.gateway.sequencer;
@@ -37,7 +35,6 @@ export const operationRoutes: Route[] = [
     quota: null,
     summary: 'Ready for traffic, or 503',
     responses: { 200: Ready },
-    example: examples.ready,
     handle(call) {
       const { gateway } = call;
       const reason = gateway.notReady();
@@ -56,7 +53,6 @@ export const operationRoutes: Route[] = [
     answeredBy: 'process',
     summary: 'Version, sequence and digest',
     responses: { 200: Status },
-    example: examples.status,
     handle(call) {
       const { sequence } = call.engine;
       const { version, startedAtMs, sequencer, clock, config, priceTicks, standing } = call.gateway;
@@ -90,7 +86,6 @@ export const operationRoutes: Route[] = [
     answeredBy: 'process',
     summary: 'The time of the exchange, which decides when markets start and end',
     responses: { 200: Time },
-    example: examples.time,
     handle(call) {
       const { clock, sequencer } = call.gateway;
       // Already durable, so the answer does not wait for the disk and its time is not old.
@@ -110,7 +105,6 @@ export const operationRoutes: Route[] = [
     answeredBy: 'process',
     summary: 'The fee, sizes, maxima and rate limits',
     responses: { 200: Limits },
-    example: examples.limits,
     handle(call) {
       // Of the engine's state, so the answer waits until that is durable.
       const { config, fairUse } = call.gateway;
@@ -128,7 +122,6 @@ export const operationRoutes: Route[] = [
     summary: 'Metrics in the Prometheus text format',
     produces: [METRICS_TYPE],
     responses: { 200: MetricsText },
-    example: examples.metrics,
     async handle(call) {
       const text = await call.gateway.metrics.text();
       if (!call.isOver) call.answerWhenDurable(200, text);

@@ -13,7 +13,6 @@ import { jsonText } from '../../json/serializer.js';
 import { findAccount } from '../find.js';
 import { pageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
-import * as examples from './examples.js';
 import { claimYieldReceipt, depositOf, stakeReceipt, unstakeReceipt } from './receipts.js';
 import {
   ClaimYieldReceipt,
@@ -31,7 +30,6 @@ export const vaultRoutes: Route[] = [
     access: 'public',
     summary: 'The vaults',
     responses: { 200: Vaults },
-    example: examples.vaults,
     handle(call) {
       const { engine } = call;
       const vault = engine.vault();
@@ -62,7 +60,6 @@ export const vaultRoutes: Route[] = [
     idempotent: true,
     responses: { 201: StakeReceipt },
     errors: ['user_frozen', 'insufficient_balance', 'limit_reached'],
-    example: examples.stake,
     handle(call) {
       const { userId, idempotencyKey, body } = call;
       const { amount: amountMicros } = body;
@@ -79,7 +76,6 @@ export const vaultRoutes: Route[] = [
     idempotent: true,
     responses: { 200: UnstakeReceipt },
     errors: ['deposit_not_found', 'deposit_closed'],
-    example: examples.unstake,
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositIdOf(call);
@@ -97,7 +93,6 @@ export const vaultRoutes: Route[] = [
     idempotent: true,
     responses: { 200: ClaimYieldReceipt },
     errors: ['deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
-    example: examples.claimYield,
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositIdOf(call);
@@ -116,7 +111,6 @@ export const vaultRoutes: Route[] = [
     query: PagedQuery,
     responses: { 200: Deposits },
     errors: ['user_not_found'],
-    example: examples.deposits,
     handle(call) {
       const { engine } = call;
       const userId = findAccount(call, 'userId')?.userId;

@@ -5,16 +5,14 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Client, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EXAMPLES } from '../../../gateway/contract/examples.js';
 import type { OpenApiDocument, Reference, Response } from '../../../gateway/contract/openapi.js';
 import { ERROR_CODES, ERRORS } from '../../../gateway/http/errors.js';
+import { routeName } from '../../../gateway/observe/metrics.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { TestServer } from '../../support/server.js';
 import { type Contract, operationsOf, pointer, programContract, resolved } from './check.js';
 import { ContractSession } from './session.js';
-
-const EXAMPLES = Object.fromEntries(
-  ROUTES.map(({ method, path, example }) => [`${method} ${path}`, example]),
-);
 
 let server: TestServer;
 beforeAll(async () => {
@@ -174,7 +172,11 @@ function placeOf(at: string[], response: Response | Reference): string[] {
 describe('examples', () => {
   test('every route has one, and the exchange answers exactly that', async () => {
     const answered = await ContractSession.run();
-    expect(EXAMPLES).toEqual(answered);
+    const names = ROUTES.map(routeName);
+    expect(Object.keys(answered).sort()).toEqual([...names].sort());
+    const lines = names.map((name) => `"${name}": ${JSON.stringify(answered[name])}`);
+    const file = '../../../gateway/contract/examples.json';
+    await expect(`{\n${lines.join(',\n')}\n}\n`).toMatchFileSnapshot(file);
   });
 
   test('each matches its schema, including those of errors', () => {
@@ -206,7 +208,7 @@ describe('examples', () => {
 describe('the check of answers', () => {
   const contract: Contract = programContract();
   const example = (route: string) =>
-    structuredClone(EXAMPLES[route]!.response) as Record<string, unknown>;
+    structuredClone(EXAMPLES[route]?.response) as Record<string, unknown>;
   const answer = (body: unknown, status = 200, headers: Record<string, string> = {}) => ({
     status,
     headers: { 'content-type': 'application/json', ...headers },

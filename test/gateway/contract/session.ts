@@ -1,10 +1,9 @@
 /**
- * A session that uses every route once as intended. The examples of the contract were taken from it
- * and are compared with it. Every run gets the same answers, except for tokens and the digest,
- * which depend on random numbers.
+ * A session that uses every route once as intended. The examples of the contract are its record.
+ * Every run gets the same answers, except for tokens and the digest, which depend on random numbers.
  */
 import { expect } from 'vitest';
-import type { RouteExample } from '../../../gateway/http/route.js';
+import type { RouteExample } from '../../../gateway/contract/examples.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import {
   type Answer,
