@@ -1,5 +1,6 @@
 /** `me` for the own id in every path of a user. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EXAMPLES } from '../../../gateway/contract/examples.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { TestServer, type Trader } from '../../support/server.js';
 
@@ -21,11 +22,10 @@ test('every route below /users names its user', () => {
 });
 
 test.each(ofUsers)('$method $path: me is the signed-in user', async (route) => {
-  const { method, userParameter, example } = route;
-  const pathOf = (id: string) =>
-    route.path.replace(`:${userParameter}`, id).replace(':orderId', 'o1');
+  const { method, path, userParameter } = route;
+  const pathOf = (id: string) => path.replace(`:${userParameter}`, id).replace(':orderId', 'o1');
   const ask = (id: string, token?: string) => {
-    const body = method === 'PUT' ? example.request : undefined;
+    const body = method === 'PUT' ? EXAMPLES[`PUT ${path}`]!.request : undefined;
     return server.api.send(method, pathOf(id), body, { token });
   };
   expect((await ask('me')).json.error.code).toBe('missing_token');
