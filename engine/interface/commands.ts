@@ -82,6 +82,8 @@ const ORDER = {
   selfTrade: 'selfTrade',
 } as const;
 
+const SETS = { ...USER, marketId: 'number', sizeLots: 'number' } as const;
+
 /** A number is never reused. The order of a kind's fields is that in its record. */
 export const COMMANDS = {
   /** Lets time pass and does some of the pending work of ended markets. Sent at every deadline. */
@@ -265,6 +267,10 @@ export const COMMANDS = {
       source: 'text',
     },
   },
+  /** Turns money into complete sets: as many lots of UP as of DOWN, 1,000 micros for both. */
+  split: { number: 44, fields: SETS },
+  /** Turns complete sets back into money. */
+  merge: { number: 45, fields: SETS },
 } as const satisfies Record<string, CommandEntry>;
 
 type Commands = typeof COMMANDS;
@@ -304,6 +310,8 @@ export const BATCH_KINDS = [
   'cancelAll',
   'cancelEverywhere',
   'amend',
+  'split',
+  'merge',
 ] as const satisfies readonly CommandName[];
 export type BatchOperation = CommandOf<(typeof BATCH_KINDS)[number]>;
 

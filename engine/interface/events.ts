@@ -178,6 +178,10 @@ export const EVENT_FIELDS = {
   priceHeld: ['asset', 'priceMicros', 'observedAtMs'],
   /** The client's name of the order in the orderPlaced before it (packName). */
   orderNamed: ['orderId', 'userId', ...NAME_FIELDS],
+  /** Money, 1,000 micros a lot and the fee, has become `sizeLots` of each outcome. */
+  setsSplit: ['marketId', 'userId', 'sizeLots', 'feeMicros'],
+  /** `sizeLots` of each outcome, which have cost `costMicros`, have become money. */
+  setsMerged: ['marketId', 'userId', 'sizeLots', 'costMicros'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

@@ -124,6 +124,7 @@ export const CancelField = numbersOf('cancel');
 export const CancelAllField = numbersOf('cancelAll');
 export const AmendField = numbersOf('amend');
 export const ClaimField = numbersOf('claim');
+export const SplitField = numbersOf('split');
 export const PriceField = numbersOf('observePrice');
 
 const { sell: SELL, buy: BUY, cancel: CANCEL } = CommandKind;

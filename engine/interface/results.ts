@@ -30,6 +30,7 @@ export const RESULT_HEAD_LENGTH = 4;
  * `availableMicros`, `heldMicros`, `upLots` and `downLots` are the user's after the command. The
  * lots are all that the user owns in the market, including those that resting sells hold.
  */
+const HOLDINGS = ['availableMicros', 'heldMicros', 'upLots', 'downLots'] as const;
 const ORDER_FIELDS = [
   'orderId',
   'marketId',
@@ -43,12 +44,11 @@ const ORDER_FIELDS = [
   /** The part of a buy's budget that is neither spent nor held. 0 for a sell. */
   'unspentMicros',
   'restingLots',
-  'availableMicros',
-  'heldMicros',
-  'upLots',
-  'downLots',
+  ...HOLDINGS,
   'fillCount',
 ] as const;
+
+const SETS_FIELDS = ['marketId', 'userId', 'sizeLots'] as const;
 
 export const RESULT_FIELDS = {
   advanceTime: [],
@@ -76,6 +76,9 @@ export const RESULT_FIELDS = {
     'availableMicros',
     'heldMicros',
   ],
+  split: [...SETS_FIELDS, 'feeMicros', ...HOLDINGS],
+  /** `costMicros` is what the shares cost. */
+  merge: [...SETS_FIELDS, 'costMicros', ...HOLDINGS],
   stake: [
     'depositId',
     'userId',

@@ -13,6 +13,7 @@ import { operatorCancel, setFrozen, setPaused, setRules, voidMarket } from './ac
 import { createToken, revokeToken } from './access/tokens.js';
 import { checkCollateral } from './invariants.js';
 import { claim } from './markets/claim.js';
+import { merge, split } from './markets/complete-sets.js';
 import { listAsset } from './markets/market-life.js';
 import { observePrice, observeSourcePrice } from './markets/observe-price.js';
 import { amendOrder } from './orders/amend-order.js';
@@ -48,6 +49,8 @@ const FREQUENT = {
   cancelAll,
   cancelEverywhere,
   claim,
+  split,
+  merge,
 } satisfies Partial<Record<CommandName, Rule>>;
 
 /** The other rules get the command as an object. A kind without a rule does not compile. */

@@ -156,7 +156,7 @@ export class Accounts extends AccountTable {
       : addSaturating(total, 0 - this.base(userId, metric, period));
   }
 
-  /** Whether anything has counted for the user in a period: a trade, a settlement, points. */
+  /** Whether anything has counted for the user in a period: a trade, a split, points, … */
   isListed(userId: number, period: Period): boolean {
     if (period === Period.day) return this.day(userId) === this.today;
     if (period === Period.week) return this.bases.week(userId) === this.thisWeek;

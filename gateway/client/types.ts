@@ -57,6 +57,8 @@ export type CancelAllReceipt = Answer<typeof orders.CancelAllReceipt>;
 export type CancelOrdersReceipt = Answer<typeof orders.CancelOrdersReceipt>;
 export type AmendReceipt = Answer<typeof orders.AmendReceipt>;
 export type ClaimReceipt = Answer<typeof orders.ClaimReceipt>;
+export type SplitReceipt = Answer<typeof orders.SplitReceipt>;
+export type MergeReceipt = Answer<typeof orders.MergeReceipt>;
 export type Order = Answer<typeof orders.Order>;
 export type OrderRecord = Answer<typeof accountHistory.OrderRecord>;
 export type Orders = Answer<typeof accountHistory.Orders>;
@@ -126,7 +128,8 @@ export type Operation =
   | { op: 'cancel'; marketId: string; clientOrderId: string }
   | ({ op: 'amend'; marketId: string; orderId: string } & Amendment)
   | { op: 'cancelAll'; marketId?: string | undefined }
-  | { op: 'claim'; marketId: string };
+  | { op: 'claim'; marketId: string }
+  | { op: 'split' | 'merge'; marketId: string; shares: Amount };
 
 /** Filters of what happened to an account; both ends of the time are included. */
 export interface AccountFilter {

@@ -25,7 +25,10 @@ interface Tag {
 /** By the first part of the path. */
 const TAGS: Record<string, Tag> = {
   markets: { name: 'Markets', description: 'Lists, order books, quotes, public trades' },
-  trading: { name: 'Trading', description: 'Buying, selling, claiming, resting orders' },
+  trading: {
+    name: 'Trading',
+    description: 'Buying, selling, complete sets, claiming, resting orders',
+  },
   users: { name: 'Users', description: 'Profiles, balances, positions, orders, referrals' },
   vaults: { name: 'Vaults', description: 'Staking dollars for a share of the fees' },
   leaderboard: { name: 'Leaderboard', description: 'Users ranked by profit, volume or points' },

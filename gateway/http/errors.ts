@@ -129,6 +129,14 @@ export const ORDER_ERRORS = [
   'too_small_to_rest',
 ] as const satisfies readonly ErrorCode[];
 
+/** Of every split and merge, besides a lack of money or shares. */
+export const SETS_ERRORS = [
+  'market_not_found',
+  'user_frozen',
+  'market_not_active',
+  'market_paused',
+] as const satisfies readonly ErrorCode[];
+
 /** Status and body of an error. */
 export interface ErrorAnswer {
   status: number;

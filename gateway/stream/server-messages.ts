@@ -111,6 +111,8 @@ const UserEvent = z.discriminatedUnion('type', [
     refundedFees: money,
     profit: money,
   }),
+  z.strictObject({ type: z.literal('sets_split'), marketId, shares, fee: money }),
+  z.strictObject({ type: z.literal('sets_merged'), marketId, shares, profit: money }),
   z.strictObject({
     type: type('claimed'),
     marketId,

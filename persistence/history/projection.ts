@@ -51,7 +51,7 @@ export interface HistoryChanges extends MarketChanges {
 
 const { trade, orderPlaced, orderCancelled, orderAmended, pointsCredited } = EventType;
 const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolved } = EventType;
-const { feesShared, marketClosed } = EventType;
+const { feesShared, marketClosed, setsSplit, setsMerged } = EventType;
 
 /** The offset of each field from the start of its event. */
 const Trade = EventSlot.trade;
@@ -60,6 +60,8 @@ const Placed = EventSlot.orderPlaced;
 const Cancelled = EventSlot.orderCancelled;
 const Amended = EventSlot.orderAmended;
 const Observed = EventSlot.priceObserved;
+/** The same in setsMerged. */
+const Sets = EventSlot.setsSplit;
 
 const MarketTrade = columnsOf(MARKET_TRADE);
 const Credit = columnsOf(POINTS_CREDIT);
@@ -143,6 +145,12 @@ export class Projection {
         case orderAmended:
           this.addAmendment(values, at);
           break;
+        case setsSplit:
+          this.addSets(values, at, values[at + Sets.sizeLots]!);
+          break;
+        case setsMerged:
+          this.addSets(values, at, 0 - values[at + Sets.sizeLots]!);
+          break;
         case pointsCredited:
           this.addPointsCredit(values, at);
           break;
@@ -192,6 +200,12 @@ export class Projection {
     entries[MarketTrade.atMs] = this.engine.nowMs;
     entries[MarketTrade.sequence] = this.engine.sequence;
     this.marketTrades.add(market.marketId, market.tradeCount);
+  }
+
+  /** A user turned money into complete sets or, below 0, back, which is part of the profit. */
+  private addSets(values: Float64Array, at: number, lots: number): void {
+    this.markets.change(values[at + Sets.marketId]!).openInterestLots += lots;
+    this.changed(values[at + Sets.userId]!);
   }
 
   /** Lots leave the book where the order rested. If it is placed anew, orderPlaced follows. */

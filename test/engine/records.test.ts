@@ -108,6 +108,8 @@ const OPERATIONS: {
     priceTicks: number,
   }),
   claim: fc.record({ kind: fc.constant('claim'), ...user, marketId: number }),
+  split: fc.record({ kind: fc.constant('split'), ...user, marketId: number, sizeLots: number }),
+  merge: fc.record({ kind: fc.constant('merge'), ...user, marketId: number, sizeLots: number }),
 };
 const operation: fc.Arbitrary<BatchOperation> = fc.oneof(...Object.values(OPERATIONS));
 

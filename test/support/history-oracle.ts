@@ -214,6 +214,13 @@ class Oracle {
         this.change(marketId, { lastTradeTicks: upTicks });
         break;
       }
+      case 'setsSplit':
+      case 'setsMerged': {
+        const lots = event.type === 'setsSplit' ? event.sizeLots : 0 - event.sizeLots;
+        const { openInterestLots } = this.markets.get(event.marketId)!;
+        this.change(event.marketId, { openInterestLots: openInterestLots + lots });
+        break;
+      }
       case 'positionSettled': {
         const { type: _, ...fields } = event;
         const number = this.nextNumber(event.userId);

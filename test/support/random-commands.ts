@@ -104,6 +104,8 @@ const WEIGHTS = {
   cancelDisconnected: 0.6,
   amend: 9,
   claim: 4,
+  split: 3,
+  merge: 3,
   claimYield: 2,
   setReferralCode: 1.2,
   batch: 5,
@@ -408,6 +410,8 @@ export class RandomCommands {
       case 'cancelEverywhere':
       case 'amend':
       case 'claim':
+      case 'split':
+      case 'merge':
         return this.operation(kind, atMs);
       case 'stake':
         return {
@@ -490,6 +494,10 @@ export class RandomCommands {
         return this.amendment();
       case 'claim':
         return this.claiming();
+      case 'split':
+        return { kind, userId: this.user(), marketId: this.marketId(), ...this.sets() };
+      case 'merge':
+        return this.merging();
     }
   }
 
@@ -504,6 +512,8 @@ export class RandomCommands {
       amend: 12,
       cancelAll: 1.5,
       cancelEverywhere: 1,
+      split: 3,
+      merge: 3,
     };
     const operations = Array.from({ length: count }, () =>
       this.operation(random.weighted(kinds), atMs),
@@ -780,6 +790,26 @@ export class RandomCommands {
     const { marketId, positions } = random.pick(resolved);
     const userId = random.chance(0.9) ? random.pick(positions).userId : this.user();
     return { kind: 'claim', userId, marketId, idempotencyKey: null };
+  }
+
+  private sets() {
+    const { random, scenario } = this;
+    return { sizeLots: random.magnitude(scenario.maxLots * 20), idempotencyKey: null };
+  }
+
+  /** Mostly of shares that somebody has, sometimes all of them. */
+  private merging(): CommandOf<'merge'> {
+    const { random } = this;
+    const owned = this.naive.state.markets
+      .filter(({ status }) => status === MarketStatus.ACTIVE)
+      .flatMap(({ marketId, positions }) => positions.map((position) => ({ marketId, position })));
+    if (owned.length === 0 || random.chance(0.2))
+      return { kind: 'merge', userId: this.user(), marketId: this.marketId(), ...this.sets() };
+    const { marketId, position } = random.pick(owned);
+    const pairs = Math.min(...position.lots);
+    const sizeLots = Math.max(1, random.chance(0.3) ? pairs : random.magnitude(pairs + 2));
+    const { userId } = position;
+    return { kind: 'merge', userId, marketId, sizeLots, idempotencyKey: null };
   }
 
   private stakeMicros(): number {

@@ -229,7 +229,11 @@ export class ReplayExchange {
       const terms = { sizeLots: random.whole(1, 40_000), priceTicks: 0 };
       return { kind: 'amend', ...user, marketId, orderId, ...terms };
     }
-    switch (random.whole(0, 9)) {
+    switch (random.whole(0, 11)) {
+      case 10:
+        return { kind: 'split', ...user, sizeLots: random.whole(1, 9_000) };
+      case 11:
+        return { kind: 'merge', ...user, sizeLots: random.whole(1, 3_000) };
       case 0:
       case 1:
         return { kind: 'claim', ...user, marketId: this.claimable(userId) };

@@ -48,7 +48,7 @@ import { isOverdue, orderNamed } from './find-order.js';
 import { statusOf, writeNameEvent, writeOrderResult, writePlacedEvent } from './placed-order.js';
 import { cancelOrder, mayRest, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
-import { chargeFeeRemainder, executeTrade } from './trade.js';
+import { chargeFeeRemainder, escrowFee, executeTrade } from './trade.js';
 
 /**
  * Places an order. Writes the fields of its result, whose head is at `base`, if the code is `ok`.
@@ -177,7 +177,7 @@ function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
 
 function isLimitReached(state: State, taker: Taker, slot: number): boolean {
   if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft === 0) return true;
-  if (state.room.isFull(Pool.positions) || !mayHavePosition(state, taker.userId, slot)) return true;
+  if (!mayHavePosition(state, taker.userId, slot)) return true;
   if (taker.timeInForce !== TimeInForce.GTC) return false;
   return (
     state.accounts.orderCount(taker.userId) >= state.rules.maxOpenOrders ||
@@ -189,7 +189,12 @@ function isLimitReached(state: State, taker: Taker, slot: number): boolean {
  * A maker's position is made when it trades, so whoever rests an order must have room for one. What
  * the user has is looked up only if it can matter.
  */
-function mayHavePosition({ room, users, positions }: State, userId: number, slot: number): boolean {
+export function mayHavePosition(
+  { room, users, positions }: State,
+  userId: number,
+  slot: number,
+): boolean {
+  if (room.isFull(Pool.positions)) return false;
   return (
     room.mayTake(Pool.positions, userId, MAX_POSITIONS_PER_USER) ||
     positions.find(userId, slot) !== 0 ||
@@ -358,10 +363,5 @@ function settleTaker(state: State, taker: Taker): void {
     return;
   }
   state.ledger.addAvailable(taker.userId, 0 - taker.valueMicros - taker.feeMicros);
-  if (taker.feeMicros === 0) return;
-  state.ledger.addEscrow(taker.slot, taker.feeMicros);
-  const referrer = state.accounts.referrer(taker.userId);
-  if (referrer === 0) return;
-  state.users.touch(referrer);
-  state.users.addReferralPendingFees(referrer, taker.feeMicros);
+  if (taker.feeMicros > 0) escrowFee(state, taker.slot, taker.userId, taker.feeMicros);
 }

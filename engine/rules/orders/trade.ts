@@ -131,10 +131,23 @@ function moveShares(
 /** Two buyers mint complete sets; two sellers merge them. */
 function moveCollateral(state: State, taker: Taker, makerSide: Side, lots: number): MatchType {
   if (taker.side !== makerSide) return MatchType.TRANSFER;
-  const minted = taker.side === Side.BUY ? lots : 0 - lots;
-  state.ledger.addCollateral(taker.slot, minted * MICROS_PER_SET);
-  state.markets.addSetLots(taker.slot, minted);
+  addSets(state, taker.slot, taker.side === Side.BUY ? lots : 0 - lots);
   return taker.side === Side.BUY ? MatchType.MINT : MatchType.MERGE;
+}
+
+/** Complete sets come into a market with their collateral or, below 0, leave it. */
+export function addSets(state: State, slot: number, lots: number): void {
+  state.ledger.addCollateral(slot, lots * MICROS_PER_SET);
+  state.markets.addSetLots(slot, lots);
+}
+
+/** A fee that a user has paid waits in the market until the settlement shares it. */
+export function escrowFee(state: State, slot: number, userId: number, feeMicros: number): void {
+  state.ledger.addEscrow(slot, feeMicros);
+  const referrer = state.accounts.referrer(userId);
+  if (referrer === 0) return;
+  state.users.touch(referrer);
+  state.users.addReferralPendingFees(referrer, feeMicros);
 }
 
 /** Records a trade's part of the fee in the position, for settlement. */

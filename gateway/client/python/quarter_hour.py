@@ -384,6 +384,16 @@ class Client:
         path = _path("markets", "15m", market_id, "sell")
         return self.call("POST", path, order, key=key, client_sequence=client_sequence)
 
+    def split(self, market_id: str, shares: Amount, **options: Any) -> Fields:
+        """Turns dollars into `shares` of UP and as many of DOWN, a dollar and its fee a pair."""
+        path = _path("markets", "15m", market_id, "split")
+        return self.call("POST", path, {"shares": decimal(shares)}, **options)
+
+    def merge(self, market_id: str, shares: Amount, **options: Any) -> Fields:
+        """Turns `shares` of UP and as many of DOWN back into a dollar a pair."""
+        path = _path("markets", "15m", market_id, "merge")
+        return self.call("POST", path, {"shares": decimal(shares)}, **options)
+
     def claim(self, market_id: str, **options: Any) -> Fields:
         """Collects what a resolved market owes."""
         return self.call("POST", _path("markets", "15m", market_id, "claim"), {}, **options)
@@ -612,7 +622,11 @@ def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
         if event["role"] == "maker" and event["side"] == "BUY":
             return [("fill", _ZERO, value)]
         return [("fill", value, _ZERO), ("fee", -event["fee"], _ZERO)]
-    if kind == "claimed":
+    if kind == "sets_split":
+        paid = [("split", -event["shares"]), ("fee", -event["fee"])]
+    elif kind == "sets_merged":
+        paid = [("merge", event["shares"])]
+    elif kind == "claimed":
         paid = [("claim", event["payout"]), ("refund", event["refundedFees"])]
     elif kind == "deposited":
         paid = [("grant" if event["source"] == "grant" else "deposit", event["amount"])]

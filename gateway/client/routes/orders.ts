@@ -1,4 +1,8 @@
-/** Orders, claims and batches. All need a token, and every change has an idempotency key. */
+/**
+ * Orders, complete sets, claims and batches. All need a token, and every change has an idempotency
+ * key.
+ */
+import type { Amount } from '../amounts.js';
 import { type Api, type CallOptions, path } from '../api.js';
 import type {
   AccountFilter,
@@ -12,12 +16,14 @@ import type {
   CancelOrdersReceipt,
   CancelReceipt,
   ClaimReceipt,
+  MergeReceipt,
   Operation,
   OrderRecord,
   Orders,
   Paging,
   SellOrder,
   SellReceipt,
+  SplitReceipt,
 } from '../types.js';
 
 export function buy(
@@ -38,6 +44,28 @@ export function sell(
 ): Promise<SellReceipt> {
   const ofMarket = path`/markets/15m/${marketId}/sell`;
   return api.call({ method: 'POST', path: ofMarket, body: order, repeat: 'key', options });
+}
+
+/** Turns dollars into `shares` of UP and as many of DOWN, a dollar and its fee a pair. */
+export function split(
+  api: Api,
+  marketId: string,
+  shares: Amount,
+  options?: CallOptions,
+): Promise<SplitReceipt> {
+  const ofMarket = path`/markets/15m/${marketId}/split`;
+  return api.call({ method: 'POST', path: ofMarket, body: { shares }, repeat: 'key', options });
+}
+
+/** Turns `shares` of UP and as many of DOWN back into a dollar a pair. */
+export function merge(
+  api: Api,
+  marketId: string,
+  shares: Amount,
+  options?: CallOptions,
+): Promise<MergeReceipt> {
+  const ofMarket = path`/markets/15m/${marketId}/merge`;
+  return api.call({ method: 'POST', path: ofMarket, body: { shares }, repeat: 'key', options });
 }
 
 /** Collects what a resolved market owes. */

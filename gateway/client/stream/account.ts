@@ -154,6 +154,11 @@ export function moneyChange(event: UserEvent): MoneyChange | null {
       if (event.role === 'maker') return { availableMicros: 0, heldMicros: -value };
       return free(-value - toMicros(event.fee));
     }
+    case 'sets_split':
+      // A pair is a dollar.
+      return free(-toMicros(event.shares) - toMicros(event.fee));
+    case 'sets_merged':
+      return free(toMicros(event.shares));
     case 'claimed':
       return free(toMicros(event.payout) + toMicros(event.refundedFees));
     case 'deposited':

@@ -12,8 +12,10 @@ import type {
   CancelOrdersReceipt,
   CancelReceipt,
   ClaimReceipt,
+  MergeReceipt,
   Operation,
   SellReceipt,
+  SplitReceipt,
 } from '../types.js';
 import type { Stream } from './stream.js';
 
@@ -25,6 +27,8 @@ export interface Receipts {
   amend: AmendReceipt;
   cancelAll: CancelOrdersReceipt;
   claim: ClaimReceipt;
+  split: SplitReceipt;
+  merge: MergeReceipt;
 }
 
 export interface EntryOptions extends CallOptions {

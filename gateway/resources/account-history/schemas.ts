@@ -51,7 +51,7 @@ export const LedgerEntry = responseSchema(
     atMs: timeMs,
     cause: z.enum(CAUSES).meta({
       description:
-        'Why money or shares changed. hold and release: a resting buy; claim: a payout, or the end of shares that lost; refund: fees of a VOID market',
+        'Why money or shares changed. hold and release: a resting buy; split and merge: of each outcome, at half a dollar; claim: a payout, or the end of shares that lost; refund: fees of a VOID market',
     }),
     marketId: marketId.nullable(),
     orderId: orderId.nullable(),

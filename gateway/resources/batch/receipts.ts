@@ -26,6 +26,8 @@ import {
   cancelEverywhereReceipt,
   cancelReceipt,
   claimReceipt,
+  mergeReceipt,
+  splitReceipt,
 } from '../orders/receipts.js';
 
 const RESULTS = ascii('{"results":[');
@@ -41,6 +43,8 @@ const TYPES = {
   cancelAll: typed('cancelAll'),
   cancelEverywhere: typed('cancelAll'),
   claim: typed('claim'),
+  split: typed('split'),
+  merge: typed('merge'),
 };
 const COMMA = 44;
 const BRACE = 125;
@@ -110,6 +114,12 @@ export function writeOperation(
       break;
     case CommandKind.claim:
       out.text(claimReceipt(assets, result, at, operation));
+      break;
+    case CommandKind.split:
+      out.text(splitReceipt(assets, result, at, operation));
+      break;
+    case CommandKind.merge:
+      out.text(mergeReceipt(assets, result, at, operation));
       break;
     default:
       throw new Error('a batch cannot contain a result of this kind');

@@ -28,6 +28,8 @@ export const Operation = bodySchema(
     operationSchema('amend', 'New terms of an order'),
     operationSchema('cancelAll', 'The cancellation of all orders'),
     operationSchema('claim', 'A claim of winnings'),
+    operationSchema('split', 'Turns dollars into pairs of UP and DOWN shares'),
+    operationSchema('merge', 'Turns pairs of UP and DOWN shares into dollars'),
   ]),
 );
 export type Operation = z.output<typeof Operation>;

@@ -34,7 +34,7 @@ export const batchRoutes: Route[] = [
     path: '/batch',
     access: 'session',
     summary:
-      'Up to 100 orders, amendments, cancels and claims, executed in order without interruption; each on its own, or all or none',
+      'Up to 100 orders, amendments, cancels, splits, merges and claims, executed in order without interruption; each on its own, or all or none',
     query: NoQuery,
     body: BatchBody,
     missing: missingOfOperations,

@@ -9,7 +9,9 @@ import {
   CancelOrdersReceipt,
   CancelReceipt,
   ClaimReceipt,
+  MergeReceipt,
   SellReceipt,
+  SplitReceipt,
 } from '../orders/schemas.js';
 
 /** Receipts by the `op` of the operation. */
@@ -20,6 +22,8 @@ export const OPERATION_RECEIPTS = {
   amend: AmendReceipt,
   cancelAll: CancelOrdersReceipt,
   claim: ClaimReceipt,
+  split: SplitReceipt,
+  merge: MergeReceipt,
 };
 
 /** A receipt or an error in a batch, whose `type` says which it is. */
@@ -45,6 +49,8 @@ export const BatchResult = responseSchema(
     resultOf('amend', 'What an amendment did', AmendReceipt),
     resultOf('cancelAll', 'What cancelling all orders did', CancelOrdersReceipt),
     resultOf('claim', 'Claimed winnings', ClaimReceipt),
+    resultOf('split', 'Dollars that were turned into pairs', SplitReceipt),
+    resultOf('merge', 'Pairs that were turned into dollars', MergeReceipt),
     resultOf('error', 'Why an operation was refused', ErrorBody),
   ]),
 );

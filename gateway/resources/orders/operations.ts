@@ -246,8 +246,29 @@ const claim: Operation = {
   command: (place) => ({ kind: 'claim', ...place }),
 };
 
+/** As many shares of UP as of DOWN, made of dollars or turned back into them. */
+function ofSets(kind: 'split' | 'merge'): Operation {
+  return {
+    fields: { shares: field.shares },
+    required: ['shares'],
+    meta: {},
+    missing() {},
+    check() {},
+    command: (place, { shares }) => ({ kind, ...place, sizeLots: shares! }),
+  };
+}
+
 /** By the name that batches and the stream use. */
-export const OPERATIONS = { buy, sell, cancel, amend, cancelAll, claim };
+export const OPERATIONS = {
+  buy,
+  sell,
+  cancel,
+  amend,
+  cancelAll,
+  claim,
+  split: ofSets('split'),
+  merge: ofSets('merge'),
+};
 export type OperationName = keyof typeof OPERATIONS;
 
 function checkSize(
@@ -306,6 +327,11 @@ export const AmendBody = bodyOf('AmendBody', 'The new terms of an order', amend,
   description: TERMS,
   [RULES]: [ANY_TERM],
 });
+export const SetsBody = bodyOf(
+  'SetsBody',
+  'How many pairs to make or to give up',
+  OPERATIONS.split,
+);
 
 /** The name of an operation or of a request. */
 export const op = <Name extends string>(name: Name) =>

@@ -1,11 +1,21 @@
-/** The receipts of cancels and claims. Those of orders and amendments are in order-receipt.ts. */
+/**
+ * The receipts of cancels, complete sets and claims. Those of orders and amendments are in
+ * order-receipt.ts.
+ */
+import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdText, resolutionName } from '../../../engine/interface/notation.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import { lots, lotsText, micros, microsText } from '../../json/decimal.js';
 import { jsonText } from '../../json/serializer.js';
-import type { CancelAllReceipt, CancelOrdersReceipt, ClaimReceipt } from './schemas.js';
+import type {
+  CancelAllReceipt,
+  CancelOrdersReceipt,
+  ClaimReceipt,
+  MergeReceipt,
+  SplitReceipt,
+} from './schemas.js';
 
 /** Written by hand, because batches are full of cancels. */
 export function cancelReceipt(assets: Assets, result: NumberBuffer, at: number): string {
@@ -51,6 +61,48 @@ function allCancelled(
     balance: balanceOf(cancels),
     sequence,
     atMs,
+  };
+}
+
+export const splitReceipt: ReceiptWriter = (assets, result, at) => {
+  const split = resultFields('split', result, at);
+  const spentMicros = split.sizeLots * MICROS_PER_SET;
+  return jsonText<typeof SplitReceipt>({
+    ...setsOf(assets, split),
+    spent: micros(spentMicros),
+    fee: micros(split.feeMicros),
+    total: micros(spentMicros + split.feeMicros),
+    ...stateAfter(split),
+  });
+};
+
+export const mergeReceipt: ReceiptWriter = (assets, result, at) => {
+  const merge = resultFields('merge', result, at);
+  const receivedMicros = merge.sizeLots * MICROS_PER_SET;
+  return jsonText<typeof MergeReceipt>({
+    ...setsOf(assets, merge),
+    received: micros(receivedMicros),
+    profit: micros(receivedMicros - merge.costMicros),
+    ...stateAfter(merge),
+  });
+};
+
+type SetsFields = Omit<ReturnType<typeof resultFields<'split'>>, 'feeMicros'>;
+
+function setsOf(assets: Assets, { marketId, userId, sizeLots }: SetsFields) {
+  return {
+    marketId: marketIdText(assets, marketId),
+    userId: `u${userId}` as const,
+    shares: lots(sizeLots),
+  };
+}
+
+function stateAfter(fields: SetsFields) {
+  return {
+    balance: balanceOf(fields),
+    position: { UP: lots(fields.upLots), DOWN: lots(fields.downLots) },
+    sequence: fields.sequence,
+    atMs: fields.atMs,
   };
 }
 

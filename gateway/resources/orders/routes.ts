@@ -1,10 +1,10 @@
-/** Orders: buy, sell, cancel, amend, claim. All need a session. */
+/** Orders, complete sets and claims. All need a session. */
 import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
 import type { Asking } from '../../http/asking.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer, invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
+import { errorAnswer, invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, NoQuery, own } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
@@ -20,6 +20,7 @@ import {
   type Place,
   SellBody,
   type Sent,
+  SetsBody,
 } from './operations.js';
 import { amendReceipt, orderReceipt } from './order-receipt.js';
 import { OperationReader } from './reader.js';
@@ -28,6 +29,8 @@ import {
   cancelEverywhereReceipt,
   cancelReceipt,
   claimReceipt,
+  mergeReceipt,
+  splitReceipt,
 } from './receipts.js';
 import {
   AmendReceipt,
@@ -36,7 +39,9 @@ import {
   CancelOrdersReceipt,
   CancelReceipt,
   ClaimReceipt,
+  MergeReceipt,
   SellReceipt,
+  SplitReceipt,
 } from './schemas.js';
 
 /** Only one market's orders. */
@@ -93,6 +98,32 @@ export const tradingRoutes: Route[] = [
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
     missing: OPERATIONS.sell.missing,
     ...single('sell', orderReceipt),
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/markets/15m/:marketId/split',
+    access: 'session',
+    summary: 'Turn dollars into pairs, one UP and one DOWN share for a dollar and the fee on it',
+    query: NoQuery,
+    body: SetsBody,
+    idempotent: true,
+    responses: { 200: SplitReceipt },
+    errors: [...SETS_ERRORS, 'limit_reached', 'insufficient_balance'],
+    ...single('split', splitReceipt),
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/markets/15m/:marketId/merge',
+    access: 'session',
+    summary: 'Turn pairs of an UP and a DOWN share back into a dollar each, without a fee',
+    query: NoQuery,
+    body: SetsBody,
+    idempotent: true,
+    responses: { 200: MergeReceipt },
+    errors: [...SETS_ERRORS, 'insufficient_shares'],
+    ...single('merge', mergeReceipt),
   }),
 
   defineRoute({

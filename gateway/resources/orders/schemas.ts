@@ -1,4 +1,4 @@
-/** The response bodies of orders and claims. */
+/** The response bodies of orders, complete sets and claims. */
 import { z } from 'zod';
 import { DROPPED } from '../../json/cancel-reasons.js';
 import { responseSchema } from '../../json/components.js';
@@ -42,6 +42,9 @@ const traded = {
     .nullable()
     .meta({ description: 'US dollars per share; null when nothing was traded' }),
 };
+const position = z
+  .strictObject({ UP: shares, DOWN: shares })
+  .describe('Your shares of each outcome in this market afterwards');
 const settled = {
   fee: money.meta({
     description:
@@ -56,9 +59,7 @@ const settled = {
     )
     .describe('The trades of the order, in order'),
   balance,
-  position: z
-    .strictObject({ UP: shares, DOWN: shares })
-    .describe('Your shares of each outcome in this market afterwards'),
+  position,
   sequence,
   atMs: timeMs,
 };
@@ -133,6 +134,33 @@ export const CancelOrdersReceipt = responseSchema(
   z.strictObject({
     marketId: marketId.nullable().meta({ description: 'The market; null: all markets' }),
     ...cancelledAll,
+  }),
+);
+const pairs = {
+  marketId,
+  userId,
+  shares: shares.meta({ description: 'Shares of each outcome' }),
+};
+const after = { balance, position, sequence, atMs: timeMs };
+export const SplitReceipt = responseSchema(
+  'SplitReceipt',
+  'Dollars that were turned into pairs',
+  z.strictObject({
+    ...pairs,
+    spent: money,
+    fee: money.meta({ description: 'US dollars: the feeRate (0.5% at first) of spent' }),
+    total: money.meta({ description: 'US dollars: spent plus fee' }),
+    ...after,
+  }),
+);
+export const MergeReceipt = responseSchema(
+  'MergeReceipt',
+  'Pairs that were turned into dollars',
+  z.strictObject({
+    ...pairs,
+    received: money,
+    profit: money.meta({ description: 'US dollars: received, less what the shares cost' }),
+    ...after,
   }),
 );
 export const ClaimReceipt = responseSchema(

@@ -4,6 +4,7 @@
  */
 import { type CancelReason, DepositSource, ticksIn } from '../../../engine/interface/domain.js';
 import { EventSlot, EventType } from '../../../engine/interface/events.js';
+import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import {
   type Assets,
   lotsText,
@@ -81,6 +82,11 @@ function orderIds(names: Names, orderId: number): string {
   return `"orderId":"o${orderId}","clientOrderId":${name === null ? 'null' : `"${name}"`}`;
 }
 
+/** Shares of each outcome. */
+function sets(field: Read<'marketId' | 'sizeLots'>, assets: Assets): string {
+  return `"marketId":"${marketIdText(assets, field('marketId'))}","shares":${lotsText(field('sizeLots'))}`;
+}
+
 /** Trades are missing: they have two users. */
 const ONE_USER = new Map<number, OneUserEvent>([
   oneUser(
@@ -97,6 +103,13 @@ const ONE_USER = new Map<number, OneUserEvent>([
     const old = `"oldPrice":${ticksText(field('oldPriceTicks'))},"oldShares":${lotsText(field('oldSizeLots'))}`;
     const original = `"originalShares":${lotsText(field('originalLots'))}`;
     return `${orderFields(field, field('sizeLots'), names)},${old},${original},"keptPriority":${field('keptPriority') === 1}`;
+  }),
+  oneUser('setsSplit', 'userId', (field, assets) => {
+    return `${sets(field, assets)},"fee":${microsText(field('feeMicros'))}`;
+  }),
+  oneUser('setsMerged', 'userId', (field, assets) => {
+    const profitMicros = field('sizeLots') * MICROS_PER_SET - field('costMicros');
+    return `${sets(field, assets)},"profit":${microsText(profitMicros)}`;
   }),
   // The payout and the refund become claimable; `claimed` follows when they are paid.
   oneUser(
@@ -176,6 +189,8 @@ export function oneUserOf(values: Float64Array, at: number): number {
 export function positionMarketAt(type: number): number {
   if (type === EventType.trade) return EventSlot.trade.marketId;
   if (type === EventType.positionSettled) return EventSlot.positionSettled.marketId;
+  if (type === EventType.setsSplit) return EventSlot.setsSplit.marketId;
+  if (type === EventType.setsMerged) return EventSlot.setsMerged.marketId;
   return type === EventType.claimed ? EventSlot.claimed.marketId : 0;
 }
 

@@ -14,6 +14,7 @@ import {
   ticksIn,
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
+import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type EntryOf, TAKER, type USER_TRADE } from '../runs/format.js';
 
 /** Why money or shares changed. */
@@ -25,6 +26,8 @@ export const CAUSES = [
   'fee',
   'hold',
   'release',
+  'split',
+  'merge',
   'claim',
   'refund',
   'stake',
@@ -75,6 +78,12 @@ export function changesOf(event: EventRecord): AccountChange[] {
     }
     case 'trade':
       return [...changesOfSide(takerOf(event)), ...changesOfSide(makerOf(event))];
+    case 'setsSplit': {
+      const fee = payment(event, 'fee', 0 - event.feeMicros);
+      return [...changesOfSets(event, 'split', 1), ...(event.feeMicros > 0 ? [fee] : [])];
+    }
+    case 'setsMerged':
+      return changesOfSets(event, 'merge', -1);
     case 'positionSettled':
       return lossesOf(event);
     case 'claimed': {
@@ -185,6 +194,17 @@ function changeOfHold(
   if (order.side === Side.SELL || heldMicros === 0) return [];
   const change = payment(order, heldMicros > 0 ? 'hold' : 'release', 0 - heldMicros);
   return [{ ...change, orderId: order.orderId, heldMicros }];
+}
+
+/** Each outcome's shares come (1) or go (-1) at half a dollar. */
+function changesOfSets(
+  event: EventRecord<'setsSplit' | 'setsMerged'>,
+  cause: Cause,
+  sign: 1 | -1,
+): AccountChange[] {
+  const lots = sign * event.sizeLots;
+  const change = payment(event, cause, (0 - lots) * (MICROS_PER_SET / 2));
+  return [Outcome.UP, Outcome.DOWN].map((outcome) => ({ ...change, shares: { outcome, lots } }));
 }
 
 /** The shares of the losing outcome end when the position is settled. */

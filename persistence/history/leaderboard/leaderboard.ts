@@ -2,8 +2,8 @@
  * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week
  * of the exchange's time, from the follower's engine.
  *
- * By profit, a user is listed after their first trade, settlement or points in the period; by
- * volume or points, with more than 0. Higher values come first, equal values in order of
+ * By profit, a user is listed after their first trade, split, merge, settlement or points in the
+ * period; by volume or points, with more than 0. Higher values come first, equal values in order of
  * registration. A rank is 1 plus the number of users with a higher value, so equal values share
  * one.
  *

@@ -147,6 +147,8 @@ export const USER_EVENTS = {
   orderNamed: 'userId',
   orderCancelled: 'userId',
   orderAmended: 'userId',
+  setsSplit: 'userId',
+  setsMerged: 'userId',
   claimed: 'userId',
   referralEarned: 'referrerId',
   staked: 'userId',

@@ -110,7 +110,7 @@ export class Drafting {
   private useful(): Holding[] {
     const { plan, world } = this;
     const markets = plan.template.endsWith('}/claim') ? world.resolved : world.active;
-    const isAboutShares = /\/15m\/.*\/(sell|claim)$/.test(plan.template);
+    const isAboutShares = /\/15m\/.*\/(sell|merge|claim)$/.test(plan.template);
     return isAboutShares ? world.holdings.filter(({ marketId }) => markets.includes(marketId)) : [];
   }
 
@@ -176,7 +176,8 @@ export class Drafting {
   private marketOfPath(): string | null {
     const { template } = this.plan;
     if (template.includes('/orders/{') && this.order !== null) return this.order.marketId;
-    if (/\/(sell|claim)$/.test(template) && this.holding !== null) return this.holding.marketId;
+    if (/\/(sell|merge|claim)$/.test(template) && this.holding !== null)
+      return this.holding.marketId;
     return this.market(template.endsWith('/claim'));
   }
 
@@ -216,6 +217,8 @@ export class Drafting {
     const { plan } = this;
     const body = this.filled(plan.body);
     if (plan.template.endsWith('/sell')) this.cover(body as BodyFields);
+    // A pair of small change, which whoever owns an outcome may own of the other, too.
+    if (plan.template.endsWith('/merge')) (body as BodyFields).shares = 0.001;
     return body;
   }
 

@@ -39,6 +39,14 @@ const ORDERS: CaseName[] = [
   'insufficient_liquidity',
   'too_small_to_rest',
 ];
+const SETS: CaseName[] = [
+  'ok',
+  'invalid_command',
+  'market_not_found',
+  'user_frozen',
+  'market_not_active',
+  'market_paused',
+];
 const TRANSFERS: CaseName[] = [
   'ok',
   'replayed',
@@ -82,6 +90,8 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
     'too_small_to_rest',
   ],
   claim: [...USERS, 'market_not_found', 'market_not_resolved', 'nothing_to_claim'],
+  split: [...USERS, ...SETS, 'limit_reached', 'insufficient_balance'],
+  merge: [...USERS, ...SETS, 'insufficient_shares'],
   stake: [...USERS, 'user_frozen', 'insufficient_balance', 'limit_reached'],
   unstake: [...USERS, 'deposit_not_found', 'deposit_closed'],
   claimYield: [...USERS, 'deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
@@ -128,6 +138,8 @@ const OPERATION_ANSWERS: Record<BatchOperation['kind'], CaseName[]> = {
     'batch_aborted',
   ],
   claim: ['ok', 'market_not_found', 'market_not_resolved', 'nothing_to_claim', 'batch_aborted'],
+  split: [...SETS, 'limit_reached', 'insufficient_balance', 'batch_aborted'],
+  merge: [...SETS, 'insufficient_shares', 'batch_aborted'],
 };
 
 const EVENTS = [
@@ -187,6 +199,8 @@ const EVENTS = [
   'marketPaused',
   'userFrozen',
   'rulesChanged',
+  'setsSplit',
+  'setsMerged',
 ];
 
 function named(prefix: string, answers: Record<string, CaseName[]>): string[] {

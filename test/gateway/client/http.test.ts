@@ -114,6 +114,9 @@ describe('routes', () => {
     expect((await client.cancel(maker.api, MARKET, name)).cancelledShares).toBe(4.5);
     const all = await client.cancelEverywhere(maker.api, maker.userId);
     expect(all.cancelled).toEqual([orderId]);
+    const pairs = await client.split(maker.api, MARKET, '2.5');
+    expect([pairs.position.UP, pairs.total]).toEqual([4, 2.5125]);
+    expect((await client.merge(maker.api, MARKET, 1.5)).position.UP).toBe(2.5);
     const { results } = await client.batch(
       maker.api,
       [

@@ -1,6 +1,7 @@
 /**
  * A session that uses every route once as intended. The examples of the contract are its record.
- * Every run gets the same answers, except for tokens and the digest, which depend on random numbers.
+ * Every run gets the same answers, except for tokens and the digest, which depend on random
+ * numbers.
  */
 import { expect } from 'vitest';
 import type { RouteExample } from '../../../gateway/contract/examples.js';
@@ -133,7 +134,7 @@ export class ContractSession {
     await this.use('DELETE /markets/15m/:marketId/orders', hers);
   }
 
-  /** In the next market, by the order's id and by the name that its owner gave it. */
+  /** In the next market, by the order's id and by its owner's name for it; and complete sets. */
   private async amendAndCancel(token: string): Promise<void> {
     const { json } = await this.server.api.get('/markets/15m?asset=BTC');
     const marketId: string = json.markets[0].id;
@@ -148,6 +149,9 @@ export class ContractSession {
     const named = { of: { marketId }, query: `?clientOrderId=${clientOrderId}`, token };
     await this.use('PATCH /markets/15m/:marketId/orders/by-client-id', { ...named, body });
     await this.use('DELETE /markets/15m/:marketId/orders/by-client-id', named);
+    const sets = { of: { marketId }, token };
+    await this.use('POST /markets/15m/:marketId/split', { ...sets, body: { shares: 20 } });
+    await this.use('POST /markets/15m/:marketId/merge', { ...sets, body: { shares: 5 } });
   }
 
   private async bid(marketId: string, body: object, token: string) {

@@ -28,6 +28,8 @@ const passwords = { currentPassword: PASSWORD, newPassword: 'something new' };
 const TAKERS: Taker[] = [
   ['POST', () => buy, { outcome: 'UP', amount: 1 }, ['outcome', 'amount']],
   ['POST', () => sell, { outcome: 'UP', shares: 1 }, ['outcome', 'shares']],
+  ['POST', () => `/markets/15m/${ACTIVE}/split`, { shares: 1 }, ['shares']],
+  ['POST', () => `/markets/15m/${ACTIVE}/merge`, { shares: 1 }, ['shares']],
   ['POST', () => `/markets/15m/${ENDED}/claim`, {}, []],
   ['DELETE', ofAda('orders'), {}, []],
   ['PATCH', () => `${orders}/o1`, { shares: 1 }, []],

@@ -154,11 +154,11 @@ describe('an invalid batch', () => {
   test.each([
     [
       { operations: [{ ...good, op: 'hold' }] },
-      'operations.0.op must be buy or sell or cancel or amend or cancelAll or claim.',
+      'operations.0.op must be buy or sell or cancel or amend or cancelAll or claim or split or merge.',
     ],
     [
       { operations: [{ marketId: MARKET }] },
-      'operations.0.op must be buy or sell or cancel or amend or cancelAll or claim.',
+      'operations.0.op must be buy or sell or cancel or amend or cancelAll or claim or split or merge.',
     ],
     [{ operations: good }, 'operations must be an array.'],
     [{ operations: [good], atomic: 1 }, 'atomic must be a boolean.'],
@@ -247,6 +247,9 @@ test('a batch answers what the single routes answer in sequence', async () => {
     'sell done',
     'cancel done',
     'claim done',
+    'split done',
+    'merge done',
+    'merge insufficient_shares',
     'buy insufficient_liquidity',
     'buy price_not_met',
     'sell insufficient_shares',
@@ -271,7 +274,7 @@ function randomOperation(random: Random, orderIds: readonly string[]): Operation
   const shares = random.whole(1, 20_000) / 1_000;
   const sell: Operation = { op: 'sell', marketId: MARKET, outcome, shares };
   const limit = { price, timeInForce: 'GTC', postOnly: random.chance(0.25) };
-  switch (random.whole(0, 7)) {
+  switch (random.whole(0, 9)) {
     case 0:
       return buy(outcome, { amount: random.whole(1, 10_000_000) / 1_000_000 });
     case 1:
@@ -284,6 +287,10 @@ function randomOperation(random: Random, orderIds: readonly string[]): Operation
       return { op: 'cancel', marketId: MARKET, orderId: random.pick(orderIds) };
     case 5:
       return { op: 'claim', marketId: MARKET };
+    case 6:
+      return { op: 'split', marketId: MARKET, shares };
+    case 7:
+      return { op: 'merge', marketId: MARKET, shares: random.whole(1, 5_000) / 1_000 };
     default:
       return buy(outcome, { shares, ...limit });
   }

@@ -137,6 +137,14 @@ const REFUSALS: Record<string, Refusal[]> = {
     { path: on('nonsense', 'sell'), body: { ...UP, shares: 1 }, code: 'market_not_found' },
     { path: on(MARKET, 'sell'), body: { ...UP, shares: 1 }, code: 'insufficient_shares' },
   ],
+  'POST /markets/15m/{marketId}/split': [
+    { path: on('nonsense', 'split'), body: { shares: 1 }, code: 'market_not_found' },
+    { path: on(MARKET, 'split'), body: { shares: 900_000 }, code: 'insufficient_balance' },
+  ],
+  'POST /markets/15m/{marketId}/merge': [
+    { path: on('nonsense', 'merge'), body: { shares: 1 }, code: 'market_not_found' },
+    { path: on(MARKET, 'merge'), body: { shares: 1 }, code: 'insufficient_shares' },
+  ],
   'POST /markets/15m/{marketId}/claim': [
     { path: on('nonsense', 'claim'), code: 'market_not_found' },
     { path: on(MARKET, 'claim'), code: 'market_not_resolved' },
@@ -387,6 +395,8 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   ];
   await done('POST /batch', '/batch', { operations }, ada);
   await done('POST /batch', '/batch', { operations: operations.slice(0, 1), atomic: true }, ada);
+  await done('POST /markets/15m/{marketId}/split', on(MARKET, 'split'), { shares: 9 }, ada);
+  await done('POST /markets/15m/{marketId}/merge', on(MARKET, 'merge'), { shares: 4 }, ada);
   const stake = await done('POST /vaults/flex/stake', '/vaults/flex/stake', { amount: 100 }, ada);
   const code = `/users/${ada.userId}/referral/code`;
   await done('PUT /users/{id}/referral/code', code, { code: 'ADA-1' }, ada);

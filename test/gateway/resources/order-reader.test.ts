@@ -226,6 +226,8 @@ const FIELDS: Record<string, readonly [always: readonly string[], often: readonl
   amend: [[], ['shares', 'price', 'userId']],
   cancelAll: [[], ['userId']],
   claim: [[], ['userId']],
+  split: [['shares'], ['userId']],
+  merge: [['shares'], ['userId']],
 };
 
 class Bodies {
@@ -257,7 +259,7 @@ class Bodies {
   }
 
   private operation(): string {
-    const op = this.random.pick(['buy', 'sell', 'cancel', 'amend', 'cancelAll', 'claim']);
+    const op = this.random.pick(Object.keys(FIELDS));
     const start = [`"op":"${op}"`];
     if (op !== 'cancelAll' || this.random.chance(0.5)) start.push(this.field('marketId'));
     if (op === 'amend') start.push(this.field('orderId'));
@@ -282,7 +284,9 @@ class Bodies {
     if (kind === 'cancel') names.push(random.pick(['orderId', 'clientOrderId']));
     if (kind === 'amend') names.push(random.pick(['shares', 'price']));
     for (const name of often) if (!names.includes(name) && random.chance(0.15)) names.push(name);
-    if (names.includes('shares') || names.includes('timeInForce')) names.push('price');
+    const isOfSets = kind === 'split' || kind === 'merge';
+    if ((names.includes('shares') && !isOfSets) || names.includes('timeInForce'))
+      names.push('price');
     const fields = [...new Set(names)].map((name) => this.field(name));
     if (this.isOdd()) fields.push(this.field(random.pick(Object.keys(VALUES))));
     if (this.isOdd()) fields.push(`"${random.pick(EXTRA)}":1`);

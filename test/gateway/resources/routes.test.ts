@@ -164,6 +164,23 @@ test("shows a referral's code, the referred users, and private details to the us
   expect(fays.json.referredBy).toBe(eve.userId);
 });
 
+test('splits dollars into complete sets, and merges them back', async () => {
+  const { userId, token } = await server.register('sam');
+  const send = (what: string, shares: unknown) =>
+    api.post(`/markets/15m/${MARKET}/${what}`, { shares }, token);
+  const split = await send('split', '10.5');
+  expect(split.status, split.text).toBe(200);
+  expect(split.json).toMatchObject({ spent: 10.5, fee: 0.0525, total: 10.5525 });
+  const merged = await send('merge', 4);
+  expect(merged.status, merged.text).toBe(200);
+  expect(merged.json).toMatchObject({ received: 4, position: { UP: 6.5, DOWN: 6.5 } });
+  const { code, details } = (await send('merge', 6.501)).json.error;
+  expect([code, details]).toEqual(['insufficient_shares', { required: 6.501, available: 6.5 }]);
+  const causes = (await api.get(`/users/${userId}/ledger`, token)).json.entries.map(
+    ({ cause }: { cause: string }) => cause,
+  );
+  expect([...new Set(causes)].slice(0, 3)).toEqual(['merge', 'fee', 'split']);
+});
 test('stakes, earns, claims yield and unstakes', async () => {
   const stan = await server.register('stan');
   expect((await api.get('/vaults')).json.vaults).toMatchObject([

@@ -25,6 +25,10 @@ function moneyOf(event: Message): [number, number] {
       return event.role === 'taker'
         ? [-micros(event.value) - micros(event.fee), 0]
         : [0, -micros(event.value)];
+    case 'sets_split':
+      return [-micros(event.shares) - micros(event.fee), 0];
+    case 'sets_merged':
+      return [micros(event.shares), 0];
     case 'claimed':
       return [micros(event.payout) + micros(event.refundedFees), 0];
     case 'deposited':

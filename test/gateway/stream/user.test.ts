@@ -112,6 +112,10 @@ test('equals the account from its first order to its last payout', async () => {
     for (let i = random.whole(0, 12); i > 0; i--) server.submit(randomCommand(trading));
   };
   await server.api.post('/vaults/flex/stake', { amount: 100 }, ada.token);
+  const sets = (op: string, shares: number) =>
+    server.api.post(`/markets/15m/${MARKET}/${op}`, { shares }, ada.token);
+  expect((await sets('split', 50)).json.fee).toBe(0.25);
+  expect((await sets('merge', 20)).json.profit).toBe(0);
 
   for (let step = 0; step < 50; step++) {
     trade();
@@ -136,6 +140,8 @@ test('equals the account from its first order to its last payout', async () => {
   expect(seen('fill')).toBeGreaterThan(80);
   expect(seen('order_cancelled')).toBeGreaterThan(15);
   const others = [
+    'sets_split',
+    'sets_merged',
     'staked',
     'unstaked',
     'position_settled',

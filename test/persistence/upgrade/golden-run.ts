@@ -143,6 +143,8 @@ class GoldenRun {
       this.server.feed.deliver('BTC', 100_000 + 37 * i);
     }
     await this.send('bob', `${path}/buy`, { outcome: 'UP', amount: 1_000_000 });
+    await this.send('cleo', `${path}/split`, { shares: 30 });
+    await this.send('cleo', `${path}/merge`, { shares: 12.5 });
     await this.send('ada', '/vaults/flex/stake', { amount: 25 });
   }
 

@@ -4,10 +4,10 @@
 import type { CommandOf, Deposit, Withdraw } from '../../../engine/interface/commands.js';
 import { DepositSource } from '../../../engine/interface/domain.js';
 import { MAX_PARTNERS, MAX_TOTAL_MICROS } from '../../../engine/interface/limits.js';
+import { mayTakeOne } from './access/room.js';
 import { endTokensOf } from './access/tokens.js';
 import { type Dollars, dollars, micros, sum, ZERO } from './decimal.js';
 import { referrersPartOf } from './market.js';
-import { mayTakeOne } from './room.js';
 import { type Answer, emit, type NaiveState, type NaiveUser, ok, reject, userOf } from './state.js';
 
 export function register(state: NaiveState, command: CommandOf<'register'>): Answer {

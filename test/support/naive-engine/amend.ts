@@ -8,11 +8,11 @@ import {
   TimeInForce,
 } from '../../../engine/interface/domain.js';
 import { isPaused } from './access/operators.js';
+import { isFull } from './access/room.js';
 import { planOrder, type Taker } from './book.js';
 import { dollars, feeOn, micros, tradeValue } from './decimal.js';
 import { orderWithClientId } from './memory.js';
 import { carryOut, gone, holdings, refusal, release, smallRest, tooSmall } from './orders.js';
-import { isFull } from './room.js';
 import {
   type Answer,
   emit,

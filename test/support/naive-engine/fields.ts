@@ -97,6 +97,8 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
     priceTicks: whole(0, 999),
   },
   claim: { ...isUsers },
+  split: { ...isUsers, sizeLots: whole(1, MAX_ORDER_LOTS) },
+  merge: { ...isUsers, sizeLots: whole(1, MAX_ORDER_LOTS) },
   stake: { ...isUsers, amountMicros: whole(MIN_STAKE_MICROS, MAX_TRANSFER_MICROS) },
   unstake: { ...isUsers },
   claimYield: { ...isUsers },
@@ -172,6 +174,18 @@ function areRules({
   );
 }
 
+const OPERATIONS: CommandName[] = [
+  'buy',
+  'sell',
+  'cancel',
+  'claim',
+  'cancelAll',
+  'cancelEverywhere',
+  'amend',
+  'split',
+  'merge',
+];
+
 /**
  * The operations have the batch's user and no keys. Any other mistake is a refusal of that
  * operation alone.
@@ -181,9 +195,7 @@ function isBatch(operations: BatchOperation[], userId: number): boolean {
     whole(1, MAX_BATCH_OPERATIONS)(operations.length) &&
     operations.every(
       (operation) =>
-        ['buy', 'sell', 'cancel', 'claim', 'cancelAll', 'cancelEverywhere', 'amend'].includes(
-          operation.kind,
-        ) &&
+        OPERATIONS.includes(operation.kind) &&
         operation.userId === userId &&
         operation.idempotencyKey === null,
     )

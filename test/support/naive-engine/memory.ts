@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
 import { FORGOTTEN_PER_COMMAND, IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
-import { mayTakeOne, Tally } from './room.js';
+import { mayTakeOne, Tally } from './access/room.js';
 import type { NaiveClientOrder, NaiveState } from './state.js';
 
 interface Remembered {

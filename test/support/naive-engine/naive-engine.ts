@@ -49,6 +49,7 @@ import { isKey, isWellFormed } from './fields.js';
 import { claim, nextDueMs, passTime } from './market.js';
 import { keyOf, NaiveMemory, sameCommand } from './memory.js';
 import { cancel, cancelAll, cancelDisconnected, cancelEverywhere, placeOrder } from './orders.js';
+import { merge, split } from './sets.js';
 import { type Answer, type NaiveState, newState, ok, reject, userOf } from './state.js';
 import { claimYield, stake, unstake } from './vault.js';
 import * as views from './views.js';
@@ -353,6 +354,10 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return amend(state, command);
     case 'claim':
       return claim(state, command);
+    case 'split':
+      return split(state, command);
+    case 'merge':
+      return merge(state, command);
     case 'stake':
       return stake(state, command);
     case 'unstake':

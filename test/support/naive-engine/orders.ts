@@ -16,6 +16,7 @@ import {
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { isFull, mayTakeOne } from './access/room.js';
 import { type Plan, planOrder, type Step, type Taker, upTicksOf } from './book.js';
 import {
   type Dollars,
@@ -28,7 +29,6 @@ import {
   ZERO,
 } from './decimal.js';
 import { orderWithClientId, rememberClientOrder } from './memory.js';
-import { isFull, mayTakeOne } from './room.js';
 import {
   type Answer,
   emit,
@@ -452,7 +452,7 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
 }
 
 /** A complete set is one lot of each outcome, backed by 0.001 dollar of collateral. */
-function addSets(market: NaiveMarket, lots: number): void {
+export function addSets(market: NaiveMarket, lots: number): void {
   market.setLots += lots;
   market.collateral = market.collateral.plus(tradeValue(lots, 1000));
 }
@@ -490,7 +490,11 @@ function exchange(state: NaiveState, market: NaiveMarket, hand: Hand): Dollars {
   return value.minus(cost);
 }
 
-function findOrMakePosition(state: NaiveState, market: NaiveMarket, userId: number): NaivePosition {
+export function findOrMakePosition(
+  state: NaiveState,
+  market: NaiveMarket,
+  userId: number,
+): NaivePosition {
   const found = positionOf(market, userId);
   if (found !== undefined) return found;
   state.positionsMade++;

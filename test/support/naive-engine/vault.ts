@@ -4,8 +4,8 @@
  */
 import type { CommandOf } from '../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../engine/interface/domain.js';
+import { mayTakeOne } from './access/room.js';
 import { type Dollars, dollars, floorToMicros, micros, perDollar, sum, ZERO } from './decimal.js';
-import { mayTakeOne } from './room.js';
 import {
   type Answer,
   emit,

@@ -27,6 +27,8 @@ const CAUSES: Record<Cause, string> = {
   fee: 'Trading fee',
   hold: 'Held for an open order',
   release: 'Released from an open order',
+  split: 'Dollars turned into pairs',
+  merge: 'Pairs turned into dollars',
   claim: 'Market decided',
   refund: 'Fees refunded, market VOID',
   stake: 'Staked in the vault',

@@ -78,6 +78,7 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   chainHash: ['chainHash', unchanged],
   clientOrderId: ['clientOrderId', unchanged],
   code: ['code', unchanged],
+  costMicros: ['cost', DOLLARS],
   // Credentials are secret.
   credential: ['hasCredential', (credential: string) => credential !== ''],
   depositId: ['depositId', id('d')],

@@ -108,6 +108,16 @@ export class Books {
       case 'trade':
         this.addTrade(event);
         break;
+      case 'setsSplit': {
+        const market = this.market(event.marketId);
+        market.feesMicros += event.feeMicros;
+        market.escrowMicros += event.feeMicros;
+        addSets(market, event.sizeLots);
+        break;
+      }
+      case 'setsMerged':
+        addSets(this.market(event.marketId), 0 - event.sizeLots);
+        break;
       case 'referralEarned': {
         const market = this.market(event.marketId);
         market.referrersMicros += event.amountMicros;
@@ -221,10 +231,7 @@ export class Books {
     market.feesMicros += trade.feeMicros;
     market.escrowMicros += trade.feeMicros;
     if (trade.matchType === MatchType.TRANSFER) return;
-    const lots = trade.matchType === MatchType.MINT ? trade.sizeLots : 0 - trade.sizeLots;
-    market.setLots += lots;
-    market.mostSetLots = Math.max(market.mostSetLots, market.setLots);
-    market.collateralMicros += lots * MICROS_PER_SET;
+    addSets(market, trade.matchType === MatchType.MINT ? trade.sizeLots : 0 - trade.sizeLots);
   }
 
   private shareFees(event: EventRecord<'feesShared'>): void {
@@ -245,6 +252,13 @@ export class Books {
     market.collateralMicros -= event.payoutMicros;
     market.escrowMicros -= event.refundMicros;
   }
+}
+
+/** Complete sets come into being or, below 0, end. */
+function addSets(market: MarketBook, lots: number): void {
+  market.setLots += lots;
+  market.mostSetLots = Math.max(market.mostSetLots, market.setLots);
+  market.collateralMicros += lots * MICROS_PER_SET;
 }
 
 function differs(name: string, actualMicros: number, expectedMicros: number): string {

@@ -93,6 +93,15 @@ describe('an order', () => {
       ['POST', `${at}/claim`, {}],
     );
     expect(claimed.code).toBe('market_not_resolved');
+    for (const op of ['split', 'merge']) {
+      const sets = { op, marketId: MARKET, shares: 2 };
+      const receipt = await sameOverHttp(client, ada, keyed(`a-${op}`, sets), [
+        'POST',
+        `${at}/${op}`,
+        { shares: 2 },
+      ]);
+      expect(receipt).toMatchObject({ shares: 2, position: { UP: op === 'split' ? 2 : 0 } });
+    }
     const operations = [rest, { ...rest, op: 'sell' }];
     const batch = { op: 'batch', id: 'a5', operations, idempotencyKey: 'a5' };
     const both = await sameOverHttp(client, ada, batch, ['POST', '/batch', { operations }]);

@@ -3,7 +3,6 @@ import type { CommandOf } from '../../../../engine/interface/commands.js';
 import type { TokenScope } from '../../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
 import type { AccessTokenView } from '../../../../engine/interface/views.js';
-import { mayTakeOne } from '../room.js';
 import {
   type Answer,
   emit,
@@ -13,6 +12,7 @@ import {
   reject,
   userOf,
 } from '../state.js';
+import { mayTakeOne } from './room.js';
 
 const KNOWN_FOR_MS = 7 * 24 * 3_600_000;
 

@@ -2,8 +2,8 @@
  * The naive engine's room: how much of what all users share each may take. Everything is counted
  * anew each time.
  */
-import type { PoolSizes } from '../../../engine/state/access/room.js';
-import { type NaiveState, type NaiveUser, userOf } from './state.js';
+import type { PoolSizes } from '../../../../engine/state/access/room.js';
+import { type NaiveState, type NaiveUser, userOf } from '../state.js';
 
 type PoolName = keyof PoolSizes;
 /** The pools of which the state has what is taken; the memory has the others. */
