@@ -82,7 +82,7 @@ export function Shell() {
       </main>
       <footer class="bottom">
         <a href="/api/docs">API</a> <a href="#/status">Status</a>{' '}
-        <button type="button" class="link" onClick={() => openDialog('keys')}>
+        <button type="button" class="link on-desk" onClick={() => openDialog('keys')}>
           Shortcuts
         </button>
       </footer>

@@ -14,11 +14,16 @@ test('a position that lost is told on every page until it is read, with the same
   await server.api.post(`/markets/15m/${MARKET}/buy`, order, maker.token);
   await visitor.register('ada');
   await page.getByLabel('Skip confirmation').check();
-  await page.getByRole('button', { name: /^DOWN/ }).first().click();
-  await page.locator('.book .offer:enabled').first().waitFor();
+  await page.locator('.book .bid:enabled').first().waitFor();
+  // On a phone, where the receipt is below the button, it comes into sight.
+  const usual = page.viewportSize()!;
+  await page.setViewportSize({ width: 390, height: 700 });
+  await page.locator('.answers button').last().click();
   await page.locator('#size').fill('10');
   await button('Buy DOWN').click();
-  await page.getByText('Bought 20 DOWN').waitFor();
+  const bought = page.getByText('Bought 20 DOWN');
+  await expect.poll(async () => (await bought.boundingBox())?.y ?? 700).toBeLessThan(650);
+  await page.setViewportSize(usual);
   await button('Limit').click();
   await page.locator('#price').fill('2');
   await page.locator('#size').fill('2');

@@ -22,7 +22,7 @@ interface Fees {
 }
 
 /** After a failure, and while the history is behind. */
-const AGAIN_MS = 2_000;
+const AGAIN_MS = 500;
 
 /** By market. */
 const known = signal<ReadonlyMap<string, Fees>>(new Map());

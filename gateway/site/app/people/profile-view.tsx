@@ -88,7 +88,7 @@ function PublicTrades({ userId }: { userId: string }) {
         {(entries) => (
           <Table
             label="Trades"
-            heads={['Trade', 'Time', 'Price', 'Shares']}
+            heads={['Trade', 'Time', 'Price', 'Shares', 'Value']}
             nothing="No trade yet."
             rows={entries.map((each) => ({
               key: `${each.tradeId} ${each.orderId}`,
@@ -100,6 +100,7 @@ function PublicTrades({ userId }: { userId: string }) {
                 dayAndTime(each.atMs),
                 cents(toTicks(each.price)),
                 shares(toLots(each.shares)),
+                dollars(toMicros(each.value)),
               ],
             }))}
           />

@@ -1,4 +1,5 @@
 /** What the exchange did: final, because it answers only what is on disk. */
+import { useEffect, useRef } from 'preact/hooks';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { active } from '../model/markets.js';
 import {
@@ -16,8 +17,13 @@ import { type Receipt, receipt } from './send.js';
 
 export function ReceiptView() {
   const last = receipt.value;
+  const element = useRef<HTMLDivElement>(null);
+  // Below the button, it may be out of sight, and a buyer who sees nothing buys again.
+  useEffect(() => {
+    if (last !== null) element.current?.scrollIntoView({ block: 'nearest' });
+  }, [last]);
   return (
-    <div class="receipt" role="status">
+    <div class="receipt" role="status" ref={element}>
       {last !== null && <Details of={last} />}
     </div>
   );
