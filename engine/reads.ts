@@ -235,9 +235,12 @@ export class Reads {
     return this.state.users.exists(userId) ? this.state.clientSequences.last(userId, tokenId) : -1;
   }
 
-  /** The price of an asset that the guard holds back, and since when; null: none. */
+  /**
+   * The price of an asset that the guard holds back, and since when; null: none, or -1 for the
+   * asset.
+   */
   heldPrice(asset: number): HeldPriceView | null {
-    if (asset < 0 || asset >= this.assetCount) return null;
+    if (asset < 0) return null;
     const { heldMicros: priceMicros, heldSinceMs: sinceMs } = this.state.prices.guard(asset);
     return priceMicros === 0 ? null : { priceMicros, sinceMs };
   }
@@ -254,7 +257,7 @@ export class Reads {
 
   /** The active market of an asset, 0: none. */
   activeMarket(asset: number): number {
-    const slot = this.state.schedule.assets[asset]?.activeSlot ?? 0;
+    const slot = this.state.schedule.assets[asset]!.activeSlot;
     return slot === 0 ? 0 : this.state.markets.id(slot);
   }
 

@@ -107,9 +107,9 @@ export class CommandRecord {
     return narrowLength(this.records.bytes, this.afterKey * WORD_BYTES);
   }
 
-  /** The clientOrderId. */
-  get name(): string | null {
-    return this.isNamed ? textAt(this.records, this.afterKey * WORD_BYTES) : null;
+  /** The clientOrderId. There must be one. */
+  get name(): string {
+    return textAt(this.records, this.afterKey * WORD_BYTES);
   }
 
   get key(): string | null {

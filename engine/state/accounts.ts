@@ -148,8 +148,8 @@ export class Accounts extends AccountTable {
     return this.bases.microPoints(userId);
   }
 
+  /** Of a user who is listed in the period. */
   value(userId: number, metric: Metric, period: Period): number {
-    if (period !== Period.all && !this.isListed(userId, period)) return 0;
     const total = this.total(userId, metric);
     return period === Period.all
       ? total

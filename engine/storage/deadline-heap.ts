@@ -27,9 +27,9 @@ export class DeadlineHeap {
     return this.count === 0 ? Number.POSITIVE_INFINITY : this.times.get(this.rows.get(1));
   }
 
-  /** The row that is due first; 0: there is none. */
+  /** The row that is due first. There must be one. */
   get first(): number {
-    return this.count === 0 ? 0 : this.rows.get(1);
+    return this.rows.get(1);
   }
 
   /** When the row is due; 0: it has no deadline. */

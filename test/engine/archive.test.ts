@@ -4,7 +4,21 @@
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
-import { archiveOf, openMarket, WINDOW_START_MS } from '../support/engine-support.js';
+import { Code } from '../../engine/interface/codes.js';
+import { TimeInForce, TokenScope } from '../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { POOL_SIZES } from '../../engine/state/access/room.js';
+import { StateReader } from '../../engine/storage/archive.js';
+import {
+  archiveOf,
+  buy,
+  codeOf,
+  openMarket,
+  price,
+  registration,
+  run,
+  WINDOW_START_MS,
+} from '../support/engine-support.js';
 import { NaiveEngine } from '../support/naive-engine/naive-engine.js';
 import { RandomCommands, USUAL } from '../support/random-commands.js';
 
@@ -42,4 +56,30 @@ test('refuses an archive that is too short or too long', () => {
   expect(() => Engine.restore(Buffer.concat([bytes, new Uint8Array(1)]))).toThrow(
     /more than the state/,
   );
+});
+
+test('holds texts of any script, free room, and room that is reserved before or after', () => {
+  const sizes = { ...POOL_SIZES, clientOrderIds: { size: 2, most: 1, assured: 0 } };
+  const engine = new Engine(sizes);
+  engine.apply({ kind: 'listAsset', symbol: 'BTC' }, WINDOW_START_MS);
+  engine.apply(price(100_000, WINDOW_START_MS), WINDOW_START_MS);
+  engine.reserve();
+  const marketId = engine.activeMarket(0);
+  const resting = { sizeLots: 10_000, priceTicks: 400, timeInForce: TimeInForce.GTC };
+  for (const userId of [1, 2]) {
+    run(engine, registration(`user-${userId}`, 100));
+    const order = buy({ userId, marketId, ...resting, clientOrderId: 'mine' });
+    expect(codeOf(run(engine, order))).toBe(Code.ok);
+  }
+  // The name of this order has given way to that of the second.
+  run(engine, { kind: 'cancelAll', userId: 1, marketId, idempotencyKey: null });
+  const token = { scope: TokenScope.READ, expiresAtMs: MAX_TIME_MS, allowedAddresses: '' };
+  run(engine, { kind: 'createToken', userId: 1, name: '我的鍵', ...token });
+  const restored = new Engine(sizes);
+  restored.archive(new StateReader(archiveOf(engine)));
+  for (let i = 0; i < 2; i++) restored.reserve();
+  restored.checkInvariants();
+  expect(restored.tokens(1)[0]!.name).toBe('我的鍵');
+  expect(restored.orders(2)[0]!.clientOrderId).toBe('mine');
+  expect(Buffer.compare(archiveOf(restored), archiveOf(engine))).toBe(0);
 });

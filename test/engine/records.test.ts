@@ -9,6 +9,7 @@ import { CommandRecord, readCommand, timeOf } from '../../engine/interface/comma
 import type { BatchOperation, Command, CommandName } from '../../engine/interface/commands.js';
 import { CommandKind } from '../../engine/interface/commands.js';
 import { Fingerprint } from '../../engine/interface/fingerprint.js';
+import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { checkRecord } from '../../engine/interface/record-check.js';
 import {
   MAX_RECORD_OPERATIONS,
@@ -526,6 +527,7 @@ describe('bytes that are no record', () => {
     kind | (flags << 8) | (words << 20) | 0;
   const TIME = [0, 0];
   const ZERO = [0, 0];
+  const NEVER = new Int32Array(Float64Array.of(MAX_TIME_MS).buffer);
 
   it.each([
     ['an unknown kind', ofInts(head(24, 0, 2), 0, ...TIME), /no command has the kind 24/],
@@ -547,6 +549,11 @@ describe('bytes that are no record', () => {
       'the fourth timeInForce',
       ofInts(head(9, 96, 5), 1, ...TIME, ...ZERO, ...ZERO, ...ZERO),
       /flags 96/,
+    ],
+    [
+      'a time that is left out',
+      ofInts(head(9, 2, 6), 1, ...TIME, ...ZERO, ...ZERO, ...ZERO, ...NEVER),
+      /a time that is left out/,
     ],
     ['the time -0', ofInts(head(1, 0, 2), 0, 0, 1 << 31), /-0/],
     ['a market -0', ofInts(head(12, 0, 3), 1, ...TIME, 0, 1 << 31), /-0/],
@@ -577,6 +584,11 @@ describe('bytes that are no record', () => {
     ['a batch beyond the end', ofInts(head(17, 0, 0), 1, ...TIME, 0, 4), /end within it/],
     ['a negative number of operations', ofInts(head(17, 0, 0), 1, ...TIME, -1, 3), /-1 operations/],
     ['too many operations', ofInts(head(17, 0, 0), 1, ...TIME, 1_001, 3), /1001 operations/],
+    [
+      'more in a batch than its operations',
+      ofInts(head(17, 0, 0), 1, ...TIME, 0, 4, ...ZERO),
+      /add up/,
+    ],
     ['an operation that is missing', ofInts(head(17, 0, 0), 1, ...TIME, 1, 3), /ends before it/],
     [
       'a stake in a batch',

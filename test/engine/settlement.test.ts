@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
+import type { Command } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { WORK_UNITS_PER_COMMAND } from '../../engine/interface/limits.js';
 import { RESULT_HEAD_LENGTH } from '../../engine/interface/results.js';
@@ -60,6 +61,11 @@ function crowdedMarket(): { engine: Engine; marketId: number } {
   return { engine, marketId };
 }
 
+function balanceOf(engine: Engine, userId: number) {
+  const { availableMicros, heldMicros } = engine.account(userId)!;
+  return { availableMicros, heldMicros };
+}
+
 function totalOf(engine: Engine): number {
   let total = 0;
   for (let userId = 1; userId <= engine.userCount; userId++) {
@@ -72,18 +78,22 @@ function totalOf(engine: Engine): number {
 describe('a market with thousands of orders and positions', () => {
   test('ends, settles and pays in slices, and a claim is paid at once', () => {
     const { engine, marketId } = crowdedMarket();
+    engine.apply({ kind: 'listAsset', symbol: 'ETH' }, at(2_000));
+    run(engine, { ...price(3_000, at(2_000)), asset: 1 } as Command, at(2_000));
+    const elsewhere = { marketId: engine.activeMarket(1), sizeLots: 1_000, priceTicks: 100 };
+    run(engine, buy({ userId: 4_001, ...elsewhere, timeInForce: TimeInForce.GTC }));
     run(engine, price(100_001, at(END - 1_000)), at(END - 1_000));
     run(engine, { kind: 'advanceTime' }, at(END + 2_000));
     expect(eventsOf(engine, 'orderCancelled')).toHaveLength(WORK_UNITS_PER_COMMAND);
     expect(engine.nextDueMs()).toBeLessThanOrEqual(engine.nowMs);
 
     // User 4001 still has an uncancelled order and an unsettled position.
-    expect(engine.orders(4_001)).toHaveLength(1);
+    expect(engine.orders(4_001)).toHaveLength(2);
     const claim = { kind: 'claim', userId: 4_001, marketId, idempotencyKey: null } as const;
     const claimed = run(engine, claim);
     expect(codeOf(claimed)).toBe(Code.ok);
     expect(claimed[RESULT_HEAD_LENGTH + 4]).toBe(1 * DOLLAR);
-    expect(engine.orders(4_001)).toHaveLength(0);
+    expect(engine.orders(4_001)).toHaveLength(1);
     expect(codeOf(run(engine, claim))).toBe(Code.nothing_to_claim);
     expect(codeOf(run(engine, { ...claim, userId: 4_002 }))).toBe(Code.nothing_to_claim);
 
@@ -106,6 +116,18 @@ describe('a market with thousands of orders and positions', () => {
     expect(engine.account(1)!.availableMicros).toBe(10_000 * DOLLAR - 500_000 - 2_500 + 1_000_000);
     expect(engine.account(4_001)!.availableMicros).toBe(engine.account(1)!.availableMicros);
     expect(engine.account(2)!.availableMicros).toBe(10_000 * DOLLAR - 500_000);
+  });
+
+  test('pays a claim of the position that is to be settled next', () => {
+    const { engine, marketId } = crowdedMarket();
+    run(engine, price(100_001, at(END - 1_000)), at(END - 1_000));
+    // 5,000 orders are cancelled in five slices. The sixth settles the first 1,000 positions.
+    for (let slice = 1; slice <= 5; slice++) run(engine, { kind: 'advanceTime' }, at(END + 2_000));
+    const claim = { kind: 'claim', userId: 1_001, marketId, idempotencyKey: null } as const;
+    expect(codeOf(run(engine, claim))).toBe(Code.ok);
+    while (engine.nextDueMs() <= engine.nowMs) run(engine, { kind: 'advanceTime' });
+    expect(codeOf(run(engine, { ...claim, userId: 1_003 }))).toBe(Code.ok);
+    expect(engine.account(1_001)).toMatchObject(balanceOf(engine, 1_003));
   });
 
   test('is VOID without a price: shares pay half a dollar and fees are refunded', () => {

@@ -80,7 +80,7 @@ function settlePositions(state: State, slot: number, units: number): number {
     if (left === 0) return 0;
     markets.setSettleCursor(slot, state.positions.owners.marketAfter(row));
     const owed = payoutOf(state, slot, row) + refundOf(state, slot, row);
-    if (state.positions.owners.settled(row) === 0) settlePosition(state, slot, row);
+    settlePosition(state, slot, row);
     if (owed === 0) state.positions.forget(row);
     left--;
   }

@@ -45,10 +45,9 @@ export class Expiries implements Undoable {
     this.rise(row, place);
   }
 
-  /** Takes the order of a row out, if it is in. */
+  /** Takes the order of a row out, which is in. */
   remove(row: number): void {
     const place = this.details.heapPlace(row);
-    if (place === 0) return;
     this.details.touch(row);
     this.details.setHeapPlace(row, 0);
     const last = this.heap[this.count]!;

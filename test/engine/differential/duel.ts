@@ -14,6 +14,7 @@ import {
   PointsReason,
   Resolution,
   Side,
+  TokenState,
 } from '../../../engine/interface/domain.js';
 import {
   decodeEvents,
@@ -23,6 +24,7 @@ import {
   EventType,
 } from '../../../engine/interface/events.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
+import type { DepthLevel } from '../../../engine/interface/views.js';
 import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
@@ -48,6 +50,8 @@ const QUOTES: Omit<QuoteRequest, 'marketId' | 'userId'>[] = [
     priceTicks: 400,
   },
 ];
+
+const NO_MARKET = { marketId: 0, userId: 0 };
 
 export class Duel {
   readonly engine: Engine;
@@ -109,9 +113,14 @@ export class Duel {
         naive.findAsset(engine.assetSymbol(asset)),
       );
     }
+    const frozen = naive.state.users.filter((user) => user.frozen).map((user) => user.userId);
+    this.expectSame('frozenUsers', engine.frozenUsers(), frozen);
+    const staked = naive.state.vault.deposits.length;
+    for (let depositId = Math.max(0, staked - 5); depositId <= staked; depositId++)
+      this.expectSame('a deposit', engine.vaultDeposit(depositId), naive.deposit(depositId));
     for (let userId = 0; userId <= naive.userCount + 1; userId++) this.compareUser(userId);
     this.expectSame('marketIds', engine.marketIds(), naive.marketIds());
-    for (const marketId of naive.marketIds()) this.compareMarket(marketId);
+    for (const marketId of [0, ...naive.marketIds()]) this.compareMarket(marketId);
   }
 
   compareUser(userId: number): void {
@@ -123,13 +132,16 @@ export class Duel {
     same('credential', engine.credential(userId), naive.credential(userId));
     same('credential version', engine.credentialVersion(userId), naive.credentialVersion(userId));
     same('tokens', engine.tokens(userId), naive.tokens(userId));
-    if (userId > 0 && userId <= naive.userCount) {
-      const used = (of: Engine | NaiveEngine) =>
-        [0, ...naive.tokens(userId).map((token) => token.tokenId)].map((tokenId) =>
-          of.clientSequence(userId, tokenId),
-        );
-      same('client sequences', used(engine), used(naive));
+    for (const token of naive.tokens(userId)) {
+      const { tokenId, isExpired } = token;
+      same('token', engine.token(tokenId), token);
+      const state = isExpired ? TokenState.EXPIRED : TokenState.VALID;
+      same('state of a token', engine.tokenState(tokenId), state);
+      const used = naive.clientSequence(userId, tokenId);
+      same('client sequence', engine.clientSequence(userId, tokenId), used);
     }
+    const used = naive.account(userId) === null ? -1 : naive.clientSequence(userId, 0);
+    same('client sequence', engine.clientSequence(userId, 0), used);
     same('cancelAtMs', engine.cancelAtMs(userId), naive.cancelAtMs(userId));
     same('orders', engine.orders(userId), naive.orders(userId));
     same('positions', engine.positions(userId), naive.positions(userId));
@@ -141,12 +153,17 @@ export class Duel {
   private compareMarket(marketId: number): void {
     const { engine, naive } = this;
     this.expectSame(`market ${marketId}`, engine.market(marketId), naive.market(marketId));
+    const depth = naive.depth(marketId, 1_000);
+    this.expectSame(`depth of ${marketId}`, engine.depth(marketId, 1_000), depth);
+    const lots = (side: Side, levels: readonly DepthLevel[] | undefined) => {
+      for (const { priceTicks, sizeLots } of levels ?? [{ priceTicks: 500, sizeLots: 0 }])
+        this.expectSame('a level', engine.levelLots(marketId, side, priceTicks), sizeLots);
+    };
+    lots(Side.BUY, depth?.bids);
+    lots(Side.SELL, depth?.asks);
+    if (marketId === 0)
+      this.expectSame('quote', engine.quote({ ...NO_MARKET, ...QUOTES[0]! }), null);
     if (marketId !== naive.activeMarket(marketId % 64)) return;
-    this.expectSame(
-      `depth of ${marketId}`,
-      engine.depth(marketId, 1_000),
-      naive.depth(marketId, 1_000),
-    );
     this.expectSame(`top of ${marketId}`, engine.depth(marketId, 2), naive.depth(marketId, 2));
     for (const quote of QUOTES) {
       for (const userId of [0, 1 + (this.commands % naive.userCount)]) {

@@ -13,7 +13,7 @@ import {
 } from '../../../engine/interface/commands.js';
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
-import { MAX_FILLS_PER_ORDER } from '../../../engine/interface/limits.js';
+import { MAX_FILLS_PER_ORDER, OPERATOR_ACTIONS_KEPT } from '../../../engine/interface/limits.js';
 import { REJECT_FIELDS, RESULT_FIELDS } from '../../../engine/interface/results.js';
 import type { Rules } from '../../../engine/interface/rule-sets.js';
 import type {
@@ -298,7 +298,7 @@ export class NaiveEngine {
     return this.state.rules;
   }
   operatorActions(): OperatorActionView[] {
-    return [...this.state.actions].reverse();
+    return this.state.actions.slice(-OPERATOR_ACTIONS_KEPT).reverse();
   }
   cancelAtMs(userId: number): number | null {
     return userOf(this.state, userId)?.cancelAtMs ?? null;

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
-import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
+import { IDEMPOTENCY_KEPT_MS, MAX_TRANSFERS } from '../../../engine/interface/limits.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import { Accounts, Metric, Period } from '../../../engine/state/accounts.js';
@@ -46,6 +46,21 @@ test('what newcomers can have of 4,000,000 keys is remembered for an hour, and n
   }
   engine.checkInvariants();
 }, 120_000);
+
+test('10,000,000 transfers are remembered, and no more is taken', () => {
+  const engine = new Engine();
+  engine.apply(registration('rich', 0, '', 'bank'), at(0));
+  const deposit = { kind: 'deposit' as const, userId: 1, amountMicros: 1, partner: 'bank' };
+  const ask = (number: number): number => {
+    engine.apply({ ...deposit, reference: `${number}` }, at(0));
+    return engine.result.values[ResultHead.code]!;
+  };
+  for (let number = 1; number <= MAX_TRANSFERS; number++)
+    if (ask(number) !== Code.ok) throw new Error(`transfer ${number} was refused`);
+  expect(ask(MAX_TRANSFERS + 1)).toBe(Code.limit_reached);
+  expect([ask(1), engine.replayed]).toEqual([Code.ok, true]);
+  expect(engine.netDepositsMicros()).toBe(MAX_TRANSFERS);
+});
 
 test('leaderboard values saturate at the largest and smallest safe integers', () => {
   const most = Number.MAX_SAFE_INTEGER;

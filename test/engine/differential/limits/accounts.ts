@@ -1,24 +1,28 @@
 /** What a user has: money, referral codes, a partner, tokens, and deposits in the vault. */
 import { Code } from '../../../../engine/interface/codes.js';
-import type { Command } from '../../../../engine/interface/commands.js';
+import type { Buy, Command } from '../../../../engine/interface/commands.js';
 import { TimeInForce, TokenScope, WINDOW_MS } from '../../../../engine/interface/domain.js';
 import {
+  MAX_ALLOWED_ADDRESSES_LENGTH,
   MAX_PARTNERS,
   MAX_REFERRAL_CODES_PER_USER,
   MAX_TIME_MS,
   MAX_TOKENS_PER_USER,
   MAX_TOTAL_MICROS,
   MAX_TRANSFER_MICROS,
+  OPERATOR_ACTIONS_KEPT,
 } from '../../../../engine/interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../../../engine/interface/parameters.js';
 import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room.js';
 import type { Duel } from '../duel.js';
 import {
+  batchOf,
   bid,
   DOWN,
   expectCode,
   LIMIT_REACHED,
   type LimitPlay,
+  MARKET,
   OK,
   openMarket,
   registration,
@@ -99,6 +103,42 @@ function tokens(duel: Duel): void {
   expectCode(duel, { kind: 'revokeToken', userId: 1, tokenId: most }, Code.token_not_found);
   for (let i = 0; i < most; i++) expectCode(duel, create(1, MAX_TIME_MS), OK);
   expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED);
+  const tooLong = { allowedAddresses: 'a'.repeat(MAX_ALLOWED_ADDRESSES_LENGTH + 1) };
+  expectCode(duel, { ...create(2, MAX_TIME_MS), ...tooLong } as Command, Code.invalid_command);
+}
+
+/** One client order id of newcomers: the user who names an order takes the place of another's. */
+const ONE_NAME: PoolSizes = {
+  ...POOL_SIZES,
+  clientOrderIds: { size: 2, most: 1, assured: 0 },
+};
+
+function oneName(duel: Duel): void {
+  openMarket(duel, 2);
+  const named = (userId: number, clientOrderId: string): Buy => ({
+    ...bid(userId, UP, 5, TimeInForce.GTC),
+    clientOrderId,
+  });
+  for (const userId of [1, 2, 1]) {
+    expectCode(duel, named(userId, 'mine'), OK);
+    duel.compareState();
+    const cancel = { kind: 'cancel', userId, idempotencyKey: null, marketId: MARKET } as const;
+    expectCode(duel, { ...cancel, orderId: 0, clientOrderId: 'mine' }, OK);
+  }
+  // The first of these orders is undone with the batch, so it has no id to tell.
+  expectCode(duel, batchOf(2, [named(2, 'twice'), named(2, 'twice')]), OK);
+}
+
+/** The last actions are kept; and an ended market is declared VOID. */
+function operators(duel: Duel): void {
+  openMarket(duel, 1);
+  const operator = { operator: 'op', reason: 'a test' };
+  for (let i = 0; i <= OPERATOR_ACTIONS_KEPT; i++)
+    expectCode(duel, { kind: 'setFrozen', userId: 1, frozen: i % 2 === 0, ...operator }, OK);
+  duel.compareState();
+  const voiding = { kind: 'voidMarket', marketId: MARKET, ...operator } as const;
+  expectCode(duel, voiding, OK, START_MS + WINDOW_MS + 1);
+  duel.compareState();
 }
 
 const FEW_DEPOSITS: PoolSizes = {
@@ -158,6 +198,8 @@ export const ACCOUNT_PLAYS: LimitPlay[] = [
   { name: 'referral codes of a user', play: referralCodes },
   { name: 'partners', play: partners },
   { name: 'tokens of a user', play: tokens },
+  { name: 'one client order id', sizes: ONE_NAME, play: oneName },
+  { name: 'actions of operators', play: operators },
   { name: 'vault deposits of a user', sizes: FEW_DEPOSITS, play: vaultDeposits },
   { name: 'vault yield, down to the remainder', play: vaultRemainder },
 ];

@@ -17,6 +17,7 @@ import {
   MAX_OPEN_ORDERS_PER_USER,
 } from '../../../../engine/interface/limits.js';
 import { FIRST_RULES, type Rules } from '../../../../engine/interface/rule-sets.js';
+import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room.js';
 import { ANY_SIZE_RESTS } from '../../../support/engine-support.js';
 import { extent } from '../../../support/extent.js';
 import type { Duel } from '../duel.js';
@@ -285,6 +286,22 @@ function leastValue(duel: Duel): void {
   duel.compareState();
 }
 
+/** Two positions in all, so an order whose trade may need a third is not amended. */
+const TWO_POSITIONS: PoolSizes = {
+  ...POOL_SIZES,
+  positions: { size: 2, most: 100, assured: 2 },
+};
+
+function amendWithoutRoom(duel: Duel): void {
+  openMarket(duel, 3);
+  expectCode(duel, { ...bid(3, UP, 5, TimeInForce.GTC), priceTicks: 400 }, OK);
+  expectCode(duel, bid(1, UP, 5, TimeInForce.GTC), OK);
+  expectCode(duel, bid(2, DOWN, 5, TimeInForce.IOC), OK);
+  const user = { userId: 3, idempotencyKey: null, marketId: MARKET, orderId: 1 };
+  expectCode(duel, { kind: 'amend', ...user, sizeLots: 0, priceTicks: 401 }, LIMIT_REACHED);
+  duel.compareState();
+}
+
 export const ORDER_PLAYS: LimitPlay[] = [
   { name: 'resting orders of a user and makers of an order', isLong: true, play: orders },
   {
@@ -294,6 +311,7 @@ export const ORDER_PLAYS: LimitPlay[] = [
   },
   { name: 'makers of refused FOK orders', play: fillOrKillInVain },
   { name: 'refused amendments', play: amendments },
+  { name: 'an amendment without room', sizes: TWO_POSITIONS, play: amendWithoutRoom },
   { name: 'a cancel by two ids', play: cancelByTwoIds },
   { name: 'rules and their bounds', play: rules },
   { name: 'the least value of a resting order', play: leastValue },

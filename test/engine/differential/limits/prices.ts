@@ -80,6 +80,6 @@ function priceSources(duel: Duel): void {
 
 export const PRICE_PLAYS: LimitPlay[] = [
   { name: 'assets', play: assets },
-  { name: 'remembered prices of an asset', isLong: true, play: prices },
+  { name: 'remembered prices of an asset', play: prices },
   { name: 'sources of prices, and the guard', play: priceSources },
 ];
