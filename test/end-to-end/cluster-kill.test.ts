@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { SEED } from '../support/extent.js';
 import { type Execution, Executions, judge, NO_PROBLEM } from '../support/load/judge.js';
 import { type Acknowledgement, keyName } from '../support/load/load.js';
+import type { Observation } from '../support/load/observation.js';
 import { killRounds } from '../trials/cluster-kill/run.js';
 
 test('who leads is paused under load: nothing is lost, doubled or led twice', async () => {
@@ -21,41 +22,37 @@ test('who leads is paused under load: nothing is lost, doubled or led twice', as
 
 describe('the judge', () => {
   const answer = { status: 200, text: '{}' };
-  const acknowledgement = (key: string, sentMs: number): Acknowledgement => ({
+  const acknowledgement = (key: string, calledMs: number): Acknowledgement => ({
     name: keyName(1, key),
     ...answer,
     isReplayed: false,
     isStale: false,
-    sentMs,
-    receivedMs: sentMs + 5,
+    calledMs,
+    receivedMs: calledMs + 5,
   });
-  /** Keys a and b in epoch 1, c in epoch 2. */
-  const rows = [
-    { lastSequence: 2, epoch: 1 },
-    { lastSequence: 3, epoch: 2 },
-  ];
   const judged = (
     acknowledged: Acknowledgement[],
     changes: Record<string, Partial<Execution>> = {},
     keys = ['a', 'b', 'c'],
+    observed: Observation[] = [],
   ) => {
     const executions = new Executions();
     for (const [i, key] of keys.entries())
       executions.set(keyName(1, key), { times: 1, sequence: i + 1, answer, ...changes[key] });
     const sent = new Set(['a', 'b', 'c', 'd'].map((key) => keyName(1, key)));
-    return judge(executions, { acknowledged, sent }, rows);
+    return judge(executions, { acknowledged, sent, observed });
   };
   const inOrder = ['a', 'b', 'c'].map((key, i) => acknowledgement(key, 10 * i));
 
   test('finds nothing where there is nothing', () => {
-    const again = { ...inOrder[0]!, isReplayed: true, sentMs: 40, receivedMs: 45 };
+    const again = { ...inOrder[0]!, isReplayed: true, receivedMs: 45 };
     const stale = { ...inOrder[1]!, text: '{"stale":1}', isStale: true };
     expect(judged([...inOrder, again, stale])).toEqual(NO_PROBLEM);
   });
 
   test('finds what was lost, doubled, answered otherwise, or never sent', () => {
     const other = { ...acknowledgement('a', 50), text: '{"other":1}' };
-    const all = [other, acknowledgement('d', 60), inOrder[2]!, { ...inOrder[2]!, sentMs: 70 }];
+    const all = [other, acknowledgement('d', 60), inOrder[2]!, inOrder[2]!];
     const judgement = judged(all, { b: { times: 2 } }, ['a', 'b', 'c', 'e']);
     expect(judgement.lost).toEqual(['key d of u1 was acknowledged: {}']);
     expect(judgement.doubled).toEqual([
@@ -66,13 +63,22 @@ describe('the judge', () => {
     expect(judgement.unsent).toEqual(['key e of u1']);
   });
 
-  test('finds an older leader that acknowledges after a younger one', () => {
-    const late = acknowledgement('b', 40);
+  test('finds what has an earlier sequence than what was known before', () => {
+    const [, b, c] = inOrder.map(({ name }) => name);
     const all = [inOrder[0]!, inOrder[2]!];
-    expect(judged([...all, late]).twoLeaders).toEqual([
-      'key b of u1: epoch 1 after 2 had acknowledged',
+    expect(judged([...all, acknowledgement('b', 40)]).outOfOrder).toEqual([
+      `${b}: sequence 2 after 3 was known`,
     ]);
-    // The answer of an earlier execution says nothing about who leads.
-    expect(judged([...all, { ...late, isReplayed: true }]).twoLeaders).toEqual([]);
+    expect(judged([...all, acknowledgement('b', 24)]).outOfOrder).toEqual([]);
+    const seen = { what: 'u1', value: '', sequence: 2, calledMs: 40, receivedMs: 45 };
+    const withSeen = (...observed: Observation[]) =>
+      judged(inOrder, {}, undefined, observed).outOfOrder;
+    expect(withSeen(seen)).toEqual(['u1: sequence 2 after 3 was known']);
+    expect(withSeen({ ...seen, calledMs: -Infinity })).toEqual([]);
+    // What was seen of c before c was sent.
+    expect(withSeen({ ...seen, sequence: 3, calledMs: 2, receivedMs: 9 })).toEqual([
+      `${b}: sequence 2 after 3 was known`,
+      `${c}: sequence 3 after 3 was known`,
+    ]);
   });
 });

@@ -39,6 +39,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   kill: {
     files: ['test/end-to-end/kill.test.ts', 'test/gateway/stream/kill.test.ts'],
   },
+  linearizable: longer('end-to-end/linearizable'),
   image: longer('gateway/deploy'),
   bots: {
     files: ['test/gateway/client/bots.test.ts', 'test/gateway/client/python.test.ts'],

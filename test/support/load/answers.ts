@@ -1,6 +1,7 @@
 /** The exact answer to a command, made from the engine's result when the journal is replayed. */
-import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
+import type { Assets } from '../../../engine/interface/notation.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { isAtomicBatch, refusalIn } from '../../../gateway/commands/execution.js';
 import type { ReceiptWriter } from '../../../gateway/commands/receipt.js';
 import { refusalAnswer } from '../../../gateway/http/errors.js';
@@ -23,8 +24,14 @@ export interface ExpectedAnswer {
   body: string | Uint8Array;
 }
 
-/** Call it right after the engine has applied the command. */
-export function answerOf(engine: Engine, command: Command): ExpectedAnswer {
+/** An engine, or the naive one in its place, that has applied a command. */
+export interface Applied extends Assets {
+  readonly result: NumberBuffer;
+  readonly sequence: number;
+  readonly replayed: boolean;
+}
+
+export function answerOf(engine: Applied, command: Command): ExpectedAnswer {
   const refusal = refusalIn(engine.result, isAtomicBatch(command));
   if (refusal !== null) {
     const { status, text } = refusalAnswer(refusal).error;

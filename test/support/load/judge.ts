@@ -2,13 +2,12 @@
  * Compares what the clients of a load were told with the journal, which is replayed by an engine
  * that knows nothing else.
  */
-import type { Engine } from '../../../engine/engine.js';
 import { numberOfKey } from '../../../engine/interface/client-sequence.js';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { ResultHead } from '../../../engine/interface/results.js';
-import { answerOf } from './answers.js';
-import { type Acknowledgement, keyName, type Load, orderName } from './load.js';
+import { type Applied, answerOf } from './answers.js';
+import { keyName, type Load, orderName } from './load.js';
 
 export interface Judgement {
   lost: string[];
@@ -17,8 +16,11 @@ export interface Judgement {
   different: string[];
   /** In the journal, and sent by no client. */
   unsent: string[];
-  /** An older leader acknowledged after a younger one. */
-  twoLeaders: string[];
+  /**
+   * The order of the journal is not that of time: something was answered or seen before the other
+   * was asked for, and has a later sequence. So two leaders that acknowledge are found, too.
+   */
+  outOfOrder: string[];
 }
 
 export const NO_PROBLEM: Judgement = {
@@ -26,7 +28,7 @@ export const NO_PROBLEM: Judgement = {
   doubled: [],
   different: [],
   unsent: [],
-  twoLeaders: [],
+  outOfOrder: [],
 };
 
 export interface Execution {
@@ -35,16 +37,10 @@ export interface Execution {
   answer: { status: number; text: string };
 }
 
-/** A batch of the journal, and the epoch of the leader that wrote it. */
-export interface EpochRow {
-  lastSequence: number;
-  epoch: number;
-}
-
 /** The clients' commands that a replay executes, by name. */
 export class Executions extends Map<string, Execution> {
   /** Call it right after the engine has applied the command. */
-  take(engine: Engine, command: Command): void {
+  take(engine: Applied, command: Command): void {
     const name = nameOf(command);
     const isStale = engine.result.values[ResultHead.code] === Code.client_sequence_stale;
     if (name === null || engine.replayed || isStale) return;
@@ -58,13 +54,20 @@ export class Executions extends Map<string, Execution> {
   }
 }
 
+/** What is `observed` has to be the state at its sequence: see specification.ts. */
 export function judge(
   executions: Executions,
-  { acknowledged, sent }: Pick<Load, 'acknowledged' | 'sent'>,
-  rows: readonly EpochRow[] = [],
+  { acknowledged, sent, observed }: Pick<Load, 'acknowledged' | 'sent' | 'observed'>,
 ): Judgement {
-  const twoLeaders = leadersAtATime(acknowledged, executions, rows);
-  const judgement: Judgement = { ...structuredClone(NO_PROBLEM), twoLeaders };
+  const written = acknowledged.flatMap((one) => {
+    const sequence = executions.get(one.name)?.sequence;
+    return sequence === undefined ? [] : [{ ...one, what: one.name, sequence, isWrite: true }];
+  });
+  const seen = observed.map((one) => ({ ...one, isWrite: false }));
+  const judgement: Judgement = {
+    ...structuredClone(NO_PROBLEM),
+    outOfOrder: outOfOrder([...written, ...seen]),
+  };
   for (const [name, { times }] of executions) {
     if (times > 1) judgement.doubled.push(`${name} was executed ${times} times`);
     if (!sent.has(name)) judgement.unsent.push(name);
@@ -90,39 +93,25 @@ function nameOf(command: Command): string | null {
   return command.kind === 'buy' || command.kind === 'sell' ? orderName(command.validUntilMs) : null;
 }
 
-/**
- * Once a command of an epoch was acknowledged, no command that is sent later may be executed and
- * acknowledged in an older one.
- */
-function leadersAtATime(
-  acknowledged: readonly Acknowledgement[],
-  executions: Executions,
-  rows: readonly EpochRow[],
-): string[] {
-  const first = acknowledged.filter(({ isReplayed, isStale }) => !isReplayed && !isStale);
-  const byAnswer = first.toSorted((a, b) => a.receivedMs - b.receivedMs);
-  const bySending = first.toSorted((a, b) => a.sentMs - b.sentMs);
-  const problems: string[] = [];
-  let youngest = 0;
-  let answered = 0;
-  for (const { name, sentMs } of bySending) {
-    for (; (byAnswer[answered]?.receivedMs ?? Infinity) < sentMs; answered++)
-      youngest = Math.max(youngest, epochOf(byAnswer[answered]!.name, executions, rows));
-    const epoch = epochOf(name, executions, rows);
-    if (epoch !== 0 && epoch < youngest)
-      problems.push(`${name}: epoch ${epoch} after ${youngest} had acknowledged`);
-  }
-  return problems;
+interface Operation {
+  what: string;
+  sequence: number;
+  calledMs: number;
+  receivedMs: number;
+  isWrite: boolean;
 }
 
-/** The epoch in which a command was executed; 0: it is not in the journal, which `lost` says. */
-function epochOf(name: string, executions: Executions, rows: readonly EpochRow[]): number {
-  const sequence = executions.get(name)?.sequence ?? Infinity;
-  let [low, high] = [0, rows.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (rows[middle]!.lastSequence < sequence) low = middle + 1;
-    else high = middle;
+/** Those with an earlier sequence than what somebody knew before they were asked for. */
+function outOfOrder(operations: readonly Operation[]): string[] {
+  const byAnswer = operations.toSorted((a, b) => a.receivedMs - b.receivedMs);
+  const problems: string[] = [];
+  let known = 0;
+  let answered = 0;
+  for (const each of operations.toSorted((a, b) => a.calledMs - b.calledMs)) {
+    for (; (byAnswer[answered]?.receivedMs ?? Infinity) < each.calledMs; answered++)
+      known = Math.max(known, byAnswer[answered]!.sequence);
+    if (each.sequence < known || (each.isWrite && each.sequence === known))
+      problems.push(`${each.what}: sequence ${each.sequence} after ${known} was known`);
   }
-  return rows[low]?.epoch ?? 0;
+  return problems;
 }

@@ -1,6 +1,6 @@
 /**
- * Clients that trade over HTTP, whatever happens to the exchange. Each sends one request at a time
- * and learns from the answers what it has: orders that rest, shares, deposits.
+ * Clients that trade over HTTP and the stream, whatever happens to the exchange. Each sends one
+ * request at a time and learns from the answers what it has: orders that rest, shares, deposits.
  *
  * Always holds: a command with a key or a number (Client-Sequence) is sent until it is answered,
  * and sometimes again afterwards; one with neither is sent once. What was acknowledged is
@@ -9,6 +9,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PASSWORD } from '../../../bench/http/load/client.js';
 import type { Random } from '../../../bench/workload/random.js';
+import { balanceText, bookText, type Observation, type Seen } from './observation.js';
+import { type Answer, StreamConnection } from './stream.js';
 
 /** What a client was told: the command was executed, or refused by the engine. */
 export interface Acknowledgement {
@@ -20,8 +22,8 @@ export interface Acknowledgement {
   isReplayed: boolean;
   /** Its number was refused, because it had been executed. */
   isStale: boolean;
-  /** When this attempt was sent, and when its answer was there. */
-  sentMs: number;
+  /** When it was sent first, and when this answer was there. */
+  calledMs: number;
   receivedMs: number;
 }
 
@@ -34,16 +36,24 @@ export interface LoadOptions {
   pauseMs: number;
   /** The share of the requests that only read. */
   reads?: number;
+  /** They read balances and books only, which are remembered. */
+  observes?: boolean;
+  /** So many of the clients use the stream as well, and remember what it tells. */
+  onStream?: number;
+  /** The share of the answers that do not reach the client. */
+  lost?: number;
   /** Names of the users begin with it. */
   name?: string;
 }
 
 interface Command {
-  method: 'POST' | 'DELETE';
+  method: 'POST' | 'PATCH' | 'DELETE';
   path: string;
   body: object;
   headers: Readonly<Record<string, string>>;
   name: string;
+  /** When it was sent first; 0: not yet. */
+  calledMs: number;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the exchange's tests check the shape of answers
@@ -57,6 +67,8 @@ const LAST_MS = 8_640_000_000_000;
 /** How often a command is sent again after its answer, and how many such commands are kept. */
 const AGAIN = 0.1;
 const KEPT = 3;
+/** The share of its orders that a client on the stream sends there. */
+const ON_STREAM = 0.8;
 
 export const keyName = (userId: number, key: string) => `key ${key} of u${userId}`;
 export const orderName = (validUntilMs: number) => `order until ${validUntilMs}`;
@@ -65,6 +77,7 @@ export class Load {
   readonly acknowledged: Acknowledgement[] = [];
   /** The names of all commands that were sent. */
   readonly sent = new Set<string>();
+  readonly observed: Observation[] = [];
   /** Answers that refuse a command for good, by code. */
   readonly refused = new Map<string, number>();
   /** Attempts without such an answer: lost connections, and refusals for now. */
@@ -140,6 +153,7 @@ class Client {
   private readonly resting: { orderId: string; marketId: string }[] = [];
   private readonly held = new Set<string>();
   private readonly recent: Command[] = [];
+  private connection: StreamConnection | null = null;
   private count = 0;
 
   constructor(
@@ -168,20 +182,34 @@ class Client {
       else await this.untilAnswered(this.next(), false);
       await sleep(random.whole(0, pauseMs));
     }
+    this.connection?.close();
   }
 
   private async read(): Promise<void> {
-    const { random, urls } = this.load.options;
+    const { random, urls, observes = false } = this.load.options;
     const { marketId } = this.load;
     const ofMarket = OF_MARKET.map((what) => `/markets/15m/${marketId}${what}`);
-    const path = random.pick(marketId === '' ? READS : [...READS, ...ofMarket.slice(1)]);
+    const paths = observes
+      ? ['/users/{id}/balance', `/markets/15m/${marketId}/orderbook`]
+      : [...READS, ...ofMarket.slice(1)];
+    const path = marketId === '' ? READS[0]! : random.pick(paths);
     const headers = { 'x-user-token': this.token };
+    const calledMs = performance.now();
     try {
       const url = random.pick(urls()) + path.replace('{id}', this.id);
-      await (await fetch(url, { headers })).arrayBuffer();
+      const answer = await fetch(url, { headers });
+      const json: Json = await answer.json();
+      const what: string = json.marketId ?? json.userId;
+      if (!observes || what === undefined) return;
+      const value = json.UP === undefined ? balanceText(json) : bookText(json);
+      this.observe({ what, sequence: json.sequence, value }, calledMs);
     } catch {
       this.load.retries++;
     }
+  }
+
+  private observe(seen: Seen, calledMs = Number.NEGATIVE_INFINITY): void {
+    this.load.observed.push({ ...seen, calledMs, receivedMs: performance.now() });
   }
 
   private next(): Command {
@@ -198,7 +226,8 @@ class Client {
     if (this.resting.length > 0 && random.chance(0.2)) {
       const order = this.resting.pop()!;
       const path = `/markets/15m/${order.marketId}/orders/${order.orderId}`;
-      return this.command(path, {}, 'DELETE');
+      if (random.chance(0.5)) return this.command(path, {}, 'DELETE');
+      return this.command(path, { shares: random.whole(500, 9_000) / 1_000 }, 'PATCH');
     }
     const outcome = random.pick(['UP', 'DOWN']);
     const shares = random.whole(1_000, 9_000) / 1_000;
@@ -217,14 +246,15 @@ class Client {
     if (this.repeating !== 'bare') return this.command(path, fields);
     const validUntilMs = LAST_MS - (++this.count * 1_000 + this.index);
     const name = orderName(validUntilMs);
-    return { method: 'POST', path, body: { ...fields, validUntilMs }, headers: {}, name };
+    const body = { ...fields, validUntilMs };
+    return { method: 'POST', path, body, headers: {}, name, calledMs: 0 };
   }
 
-  private command(path: string, body: object, method: 'POST' | 'DELETE' = 'POST'): Command {
+  private command(path: string, body: object, method: Command['method'] = 'POST'): Command {
     const number = `${++this.count}`;
     const headers: Record<string, string> =
       this.repeating === 'numbered' ? { 'client-sequence': number } : { 'idempotency-key': number };
-    return { method, path, body, headers, name: keyName(this.userId, number) };
+    return { method, path, body, headers, name: keyName(this.userId, number), calledMs: 0 };
   }
 
   private async untilAnswered(command: Command, isAgain: boolean): Promise<void> {
@@ -246,32 +276,54 @@ class Client {
 
   /** Returns whether the answer is final. */
   private async attempt(url: string, command: Command): Promise<boolean> {
-    const { method, path, body, headers, name } = command;
+    const { random, lost = 0 } = this.load.options;
+    const { name } = command;
     const sentMs = performance.now();
+    if (command.calledMs === 0) command.calledMs = sentMs;
     try {
-      const answer = await fetch(url + path, {
-        method,
-        headers: { 'content-type': 'application/json', 'x-user-token': this.token, ...headers },
-        body: method === 'DELETE' ? null : JSON.stringify(body),
-        signal: AbortSignal.timeout(PATIENCE_MS),
-      });
-      const { status } = answer;
-      const text = await answer.text();
-      if (status === 429 || status >= 500) return false;
+      const { status, text, isReplayed } = await this.ask(url, command);
+      if (status === 429 || status >= 500 || random.chance(lost)) return false;
       const json: Json = text === '' ? {} : JSON.parse(text);
       const code: string = json.error?.code ?? '';
       const isStale = code === 'client_sequence_stale';
-      const isReplayed = answer.headers.get('idempotency-replayed') === 'true';
       if (code === '') this.learn(json);
       else this.load.refused.set(code, (this.load.refused.get(code) ?? 0) + 1);
+      const { calledMs } = command;
       const receivedMs = performance.now();
       this.load.longestMs = Math.max(this.load.longestMs, receivedMs - sentMs);
-      const acknowledgement = { name, status, text, isReplayed, isStale, sentMs, receivedMs };
+      const acknowledgement = { name, status, text, isReplayed, isStale, calledMs, receivedMs };
       this.load.acknowledged.push(acknowledgement);
       return true;
     } catch {
       return false;
     }
+  }
+
+  /** A client on the stream still sends some of its orders over HTTP. */
+  private async ask(url: string, command: Command): Promise<Answer> {
+    const { clients, random, onStream = 0 } = this.load.options;
+    const { method, path, body, headers } = command;
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const message = this.index < clients - onStream ? null : streamForm(command);
+    if (message !== null && random.chance(ON_STREAM)) {
+      if (this.connection?.isOpen !== true)
+        this.connection = await StreamConnection.open(url, this.token, (seen) =>
+          this.observe(seen),
+        );
+      this.connection.follow(this.load.marketId);
+      const late = new Promise<never>((_resolve, reject) => {
+        signal.addEventListener('abort', reject);
+      });
+      return Promise.race([this.connection.ask(message), late]);
+    }
+    const answer = await fetch(url + path, {
+      method,
+      headers: { 'content-type': 'application/json', 'x-user-token': this.token, ...headers },
+      body: method === 'DELETE' ? null : JSON.stringify(body),
+      signal,
+    });
+    const isReplayed = answer.headers.get('idempotency-replayed') === 'true';
+    return { status: answer.status, text: await answer.text(), isReplayed };
   }
 
   private learn(json: Json): void {
@@ -280,4 +332,21 @@ class Client {
       if (fills?.length > 0) this.held.add(marketId);
     }
   }
+}
+
+/** The command as a message of the stream; null: it is none. */
+function streamForm({ method, path, body, headers }: Command): object | null {
+  const key = headers['idempotency-key'];
+  const number = headers['client-sequence'];
+  const repeated = {
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+    ...(number === undefined ? {} : { clientSequence: Number(number) }),
+  };
+  if (path === '/batch') return { op: 'batch', ...body, ...repeated };
+  const parts = /^\/markets\/15m\/([^/]+)\/(\w+)(?:\/(\w+))?$/.exec(path);
+  if (parts === null) return null;
+  const [, marketId, what, orderId] = parts;
+  const op = what !== 'orders' ? what : method === 'PATCH' ? 'amend' : 'cancel';
+  const named = orderId === undefined ? {} : { orderId };
+  return { op: 'order', operation: { op, marketId, ...named, ...body }, ...repeated };
 }

@@ -58,13 +58,14 @@ function priceSources(duel: Duel): void {
   if (duel.naive.assetPriceMicros(0) !== 101_250_000_000) throw new Error('not the mean');
   // Alone, it is confirmed after half a minute, not before.
   const held = () => duel.naive.events.some((event) => event.type === 'priceHeld');
+  const shown = () => duel.engine.heldPrice(0) !== null;
   for (const [ms, isHeld] of [
     [40_000, true],
     [69_999, true],
     [70_000, false],
   ] as const) {
     expectCode(duel, tick('b', 900_000, at(ms)), OK, at(ms));
-    if (held() !== isHeld) throw new Error(`held at ${ms}: ${held()}`);
+    if (held() !== isHeld || shown() !== isHeld) throw new Error(`held at ${ms}: ${held()}`);
     duel.compareState();
   }
   // Half a minute without prices confirms nothing.

@@ -1,0 +1,30 @@
+/** What clients see of the state: a user's balance, or a market's book, at a sequence. */
+
+export interface Seen {
+  /** The id of the user or of the market. */
+  what: string;
+  sequence: number;
+  /** Equal texts are equal states. */
+  value: string;
+}
+
+export interface Observation extends Seen {
+  /** When it was asked for, and when it was there. -Infinity: the exchange sent it unasked. */
+  calledMs: number;
+  receivedMs: number;
+}
+
+interface Levels {
+  price: number;
+  shares: number;
+}
+type Side = { bids: Levels[]; asks: Levels[] };
+export type Book = { UP: Side; DOWN: Side };
+
+export function bookText({ UP, DOWN }: Book): string {
+  return JSON.stringify([UP, DOWN]);
+}
+
+export function balanceText({ available, held }: { available: number; held: number }): string {
+  return JSON.stringify([available, held]);
+}
