@@ -70,12 +70,18 @@ export function readMark(path: string): MarkState {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { state: 'missing' };
     throw named(error, path);
   }
-  let best: Mark | null = null;
-  for (const offset of SLOT_OFFSETS) {
-    const mark = readSlot(file.subarray(offset, offset + SLOT_BYTES));
-    if (mark !== null && (best === null || mark.sequence > best.sequence)) best = mark;
-  }
-  return best === null ? { state: 'unreadable' } : { state: 'read', mark: best };
+  const mark = slotsOf(file)[1 - staleSlot(file)]!;
+  return mark === null ? { state: 'unreadable' } : { state: 'read', mark };
+}
+
+function slotsOf(file: Buffer): (Mark | null)[] {
+  return SLOT_OFFSETS.map((offset) => readSlot(file.subarray(offset, offset + SLOT_BYTES)));
+}
+
+/** The slot that is not the mark: it is torn or older, or as the other one. */
+function staleSlot(file: Buffer): 0 | 1 {
+  const [first, second] = slotsOf(file).map((mark) => mark?.sequence ?? -1);
+  return first! >= second! ? 1 : 0;
 }
 
 function readSlot(slot: Buffer): Mark | null {
@@ -102,9 +108,12 @@ export class HeadMark {
     MAGIC.copy(this.slot);
     if (!existsSync(path)) createMark(path, this.encoded(mark));
     this.file = openSync(path, 'r+', FILE_MODE);
+    // A killed process may have written over a torn slot, and nothing of that be on disk.
+    fsyncSync(this.file);
+    this.next = staleSlot(readFileSync(path));
     for (const _ of SLOT_OFFSETS) {
       this.write(mark);
-      // One after the other: a power cut here leaves one slot intact.
+      // One after the other, a torn one first: a power cut here leaves one slot intact.
       fsyncSync(this.file);
     }
     this.unsynced = 0;

@@ -475,6 +475,24 @@ describe('journal.head', () => {
     expect((await start(folder)).notice).toBeNull();
   });
 
+  it.each([0, 4_096])('is first written where it is torn, at byte %i', async (torn) => {
+    const folder = folders.make();
+    const { end } = await writeJournal(folder);
+    const path = at(folder, 'journal.head');
+    const head = readFileSync(path);
+    writeFileSync(path, head.fill(0, torn, torn + 80));
+    const mark = new HeadMark(path, end);
+    // Two marks are written at the start, so the next one is where the first was.
+    const before = readFileSync(path);
+    mark.write({ ...end, sequence: end.sequence + 1 });
+    const after = readFileSync(path);
+    await mark.close();
+    for (const slot of [0, 4_096]) {
+      const isSame = after.subarray(slot, slot + 80).equals(before.subarray(slot, slot + 80));
+      expect(isSame).toBe(slot !== torn);
+    }
+  });
+
   it('with one slot torn still marks the commit before', async () => {
     const folder = folders.make();
     await writeJournal(folder);
