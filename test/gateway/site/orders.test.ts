@@ -132,6 +132,24 @@ test('cancel all is one request, by the button and by its key', async () => {
   await expect.poll(() => notice().textContent()).toContain('There is no open order.');
 });
 
+test('pairs are turned into dollars', async () => {
+  const { server } = site;
+  for (const [outcome, other] of [
+    ['UP', 'DOWN'],
+    ['DOWN', 'UP'],
+  ] as const) {
+    await rest(maker.token, other, 3, 0.4);
+    const { json } = await server.api.post(BUY, { outcome, shares: 3, price: 0.6 }, token);
+    expect(json.shares).toBe(3);
+  }
+  const turn = button('Both sides: turn 3 pairs into $3.00');
+  await turn.click();
+  await expect.poll(() => notice().textContent()).toContain('3 pairs turned into $3.00.');
+  await expect.poll(() => turn.count()).toBe(0);
+  const { json } = await server.api.get(`/users/${userId}/positions`, token);
+  expect(json.positions).toMatchObject([{ outcome: 'UP', shares: 5 }]);
+});
+
 test('sell all and claim, by their keys', async () => {
   const { server, visitor } = site;
   const { page } = visitor;
@@ -188,7 +206,7 @@ test('sell all and claim, by their keys', async () => {
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
   await server.advance();
   await button(/^Claim UP/).waitFor();
-  const result = page.getByText(/: UP won. You had 2 UP, which pays \$2.00. Profit: /);
+  const result = page.getByText(/: UP won. You had 2 UP, which pays \$2.00. Loss: /);
   await result.waitFor();
   await visitor.view('past');
   await result.waitFor();

@@ -1,11 +1,11 @@
 /** What is done with all of something: cancel every order, claim every market. */
-import { toMicros } from '../../../client/amounts.js';
-import { cancelEverywhere, claim, batch as sendBatch } from '../../../client/index.js';
+import { fromLots, toMicros } from '../../../client/amounts.js';
+import { cancelEverywhere, claim, merge, batch as sendBatch } from '../../../client/index.js';
 import type { ClaimReceipt } from '../../../client/types.js';
 import { claimable, orders } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { dollars } from '../parts/format.js';
+import { dollars, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 
 /** Operations of one batch. */
@@ -23,6 +23,12 @@ export async function cancelEvery(): Promise<string> {
   return cancelledOrders === 0
     ? 'There was no open order.'
     : `${counted(cancelledOrders, 'order')} cancelled.`;
+}
+
+/** As many dollars as there are pairs, at once and without a fee. */
+export async function mergePairs(marketId: string, lots: number): Promise<string> {
+  const { received } = await merge(api, marketId, fromLots(lots));
+  return `${shares(lots)} pairs turned into ${dollars(toMicros(received))}.`;
 }
 
 /** Both outcomes of a market. */

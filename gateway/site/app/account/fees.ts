@@ -34,8 +34,14 @@ export const ownTrades = computed(() =>
   [...known.value].flatMap(([id, { about, trades }]) => (about === aboutOf(id) ? trades : [])),
 );
 
-/** Of the trades of one market, oldest first. */
-export function feesOf(trades: readonly Trade[]): { UP: number; DOWN: number } {
+/**
+ * Of the trades of one market, oldest first. Shares that were merged are in no trade: what one does
+ * not have of what was bought takes its part off at the end.
+ */
+export function feesOf(
+  trades: readonly Trade[],
+  ownLots: { UP: number; DOWN: number },
+): { UP: number; DOWN: number } {
   const lots = { UP: 0n, DOWN: 0n };
   const fees = { UP: 0n, DOWN: 0n };
   for (const { outcome, side, shares, fee } of trades) {
@@ -47,6 +53,10 @@ export function feesOf(trades: readonly Trade[]): { UP: number; DOWN: number } {
       fees[outcome] -= (fees[outcome] * traded) / lots[outcome];
       lots[outcome] -= traded;
     }
+  }
+  for (const outcome of ['UP', 'DOWN'] as const) {
+    const merged = lots[outcome] - BigInt(ownLots[outcome]);
+    if (merged > 0n) fees[outcome] -= (fees[outcome] * merged) / lots[outcome];
   }
   return { UP: Number(fees.UP), DOWN: Number(fees.DOWN) };
 }
@@ -75,13 +85,18 @@ async function read(marketId: string): Promise<void> {
   if (reading.has(marketId)) return;
   reading.add(marketId);
   const [about, sequence] = [aboutOf(marketId), trueAt.peek()];
+  const ownLots = { UP: 0, DOWN: 0 };
+  for (const each of positions.peek())
+    if (each.marketId === marketId) ownLots[each.outcome] = toLots(each.shares);
   const readPage = (paging: Paging) =>
     userTrades(api, user.peek()?.userId ?? '', { ...paging, marketId });
   try {
     const trades = await everyEntry(readPage, 'trades', sequence);
     if (trades !== 'behind') {
       const found =
-        trades === 'many' ? { trades: [], sums: null } : { trades, sums: feesOf(trades.reverse()) };
+        trades === 'many'
+          ? { trades: [], sums: null }
+          : { trades, sums: feesOf(trades.reverse(), ownLots) };
       known.value = new Map(known.peek()).set(marketId, { about, ...found });
     }
   } catch {

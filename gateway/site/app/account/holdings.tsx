@@ -3,21 +3,21 @@ import { toLots, toMicros } from '../../../client/amounts.js';
 import { cancel } from '../../../client/index.js';
 import type { RestingOrder } from '../../../client/stream/account.js';
 import type { Position } from '../../../client/types.js';
-import { balance, claimable, orders, positions, worthMicros } from '../model/account.js';
+import { balance, claimable, orders, pairLots, positions, worthMicros } from '../model/account.js';
 import { openAmend } from '../model/dialog.js';
 import { api } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { tell } from '../model/notice.js';
 import { isExpected } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { averageCents, cents, exactDollars, gain, shares } from '../parts/format.js';
+import { averageCents, cents, dollars, exactDollars, gain, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
 import { sellAll } from '../ticket/sell-all.js';
-import { cancelEvery, claimEvery, claimOne } from './everything.js';
+import { cancelEvery, claimEvery, claimOne, mergePairs } from './everything.js';
 import { paidMicros } from './fees.js';
 
 const UNKNOWN = 'Not known yet.';
@@ -55,7 +55,22 @@ function PositionsPanel() {
           cells: positionCells(each),
         }))}
       />
+      <Pairs />
     </Panel>
+  );
+}
+
+/** Who has both sides need not wait for the end, nor sell either. */
+function Pairs() {
+  const lots = pairLots.value;
+  const marketId = market.value?.id;
+  if (lots <= 0 || marketId === undefined) return null;
+  return (
+    <p class="more">
+      <Action run={() => tell(() => mergePairs(marketId, lots))}>
+        Both sides: turn {shares(lots)} pairs into {dollars(lots * 1_000)}
+      </Action>
+    </p>
   );
 }
 

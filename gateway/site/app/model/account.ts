@@ -38,6 +38,9 @@ export const held = computed(() => {
   return { UP: lotsOf('UP'), DOWN: lotsOf('DOWN') };
 });
 
+/** Lots of which one has both outcomes in that market: each pair is a dollar. */
+export const pairLots = computed(() => Math.min(held.value.UP.freeLots, held.value.DOWN.freeLots));
+
 export const claimable = computed(() =>
   positions.value.filter(({ status }) => status === 'claimable'),
 );
