@@ -56,6 +56,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   soak: own('soak'),
   standstill: own('standstill'),
   'cluster-kill': own('cluster-kill'),
+  models: own('models'),
   mutations: own('mutations'),
 };
 const names = Object.keys(TRIALS);
