@@ -9,7 +9,7 @@
  *   subscriber for a while. Events without a channel are skipped.
  */
 import type { Engine } from '../../engine/engine.js';
-import { type Outcome, type Side, ticksIn } from '../../engine/interface/domain.js';
+import { assetOfMarket, type Outcome, type Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import type { ReleaseTarget } from '../../persistence/sequencer.js';
 import { BookChannel } from './channels/book.js';
@@ -18,6 +18,7 @@ import { type MarketChange, MarketsChannel } from './channels/markets.js';
 import { closedText, type Stamp } from './channels/message-text.js';
 import type { ChannelId } from './channels/names.js';
 import { PricesChannel } from './channels/prices.js';
+import { TopsChannel } from './channels/tops.js';
 import { TradesChannel } from './channels/trades.js';
 import { UserChannel } from './channels/user.js';
 import { oneUserOf } from './channels/user-event-text.js';
@@ -28,6 +29,7 @@ import type { ChannelKind } from './server-messages.js';
 const MAKERS = {
   markets: (engine: Engine) => new MarketsChannel(engine),
   book: (engine: Engine, marketId: number) => new BookChannel(engine, marketId),
+  tops: (engine: Engine, asset: number) => new TopsChannel(engine, asset),
   trades: (engine: Engine, marketId: number) => new TradesChannel(engine, marketId),
   prices: (engine: Engine, asset: number) => new PricesChannel(engine, asset),
   user: (engine: Engine, userId: number) => new UserChannel(engine, userId),
@@ -73,6 +75,7 @@ export class Hub {
   private readonly channels: Channels = {
     markets: new Map(),
     book: new Map(),
+    tops: new Map(),
     trades: new Map(),
     prices: new Map(),
     user: new Map(),
@@ -203,6 +206,7 @@ export class Hub {
   }
 
   private touchLevel(marketId: number, side: Side, outcome: Outcome, priceTicks: number): void {
+    this.touch(this.channels.tops.get(assetOfMarket(marketId)));
     const book = this.channels.book.get(marketId);
     if (book === undefined || !book.isOpen) return;
     book.touchLevel(side, outcome, priceTicks);
@@ -214,6 +218,7 @@ export class Hub {
     const markets = this.channels.markets.get(0);
     markets?.addChange(change, marketId);
     this.touch(markets);
+    this.touch(this.channels.tops.get(assetOfMarket(marketId)));
     if (change === 'ended') this.endBook(marketId);
     if (change === 'closed') this.close(marketId);
   }
@@ -240,10 +245,14 @@ export class Hub {
   private sendTouched(): void {
     const { stamp } = this;
     const { limits, publish, releaseAt } = this.options;
-    const messages = this.touched.map(
-      (channel) => [channel.topic, channel.complete(stamp, limits, this.kept)] as const,
-    );
+    const messages: [topic: string, text: string][] = [];
+    for (const channel of this.touched) {
+      channel.isTouched = false;
+      if (channel.takeWhetherChanged())
+        messages.push([channel.topic, channel.complete(stamp, limits, this.kept)]);
+    }
     this.touched.length = 0;
+    if (messages.length === 0) return;
     const release = () => {
       for (const [topic, text] of messages) publish(topic, text);
     };

@@ -58,6 +58,14 @@ const DATA = 'The state of the channel, or its changes';
 const trades = z
   .strictObject({ marketId, trades: z.array(trade).describe('The trades') })
   .describe(DATA);
+const tops = z
+  .strictObject({
+    asset,
+    book: Orderbook.nullable().describe(
+      'The active market with at most one level on each side; null: no market is active',
+    ),
+  })
+  .describe(DATA);
 const assetPrice = z
   .strictObject({
     asset,
@@ -185,6 +193,12 @@ export const CHANNELS = {
     snapshot: Orderbook,
     delta: Orderbook,
     texts: ['The order book at full depth', 'The price levels that changed; 0 shares: none left'],
+  },
+  tops: {
+    of: 'asset',
+    snapshot: tops,
+    delta: tops,
+    texts: ['The best bid and ask of the active market', 'A new best bid or ask, or market'],
   },
   trades: {
     of: 'market',

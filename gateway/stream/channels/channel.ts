@@ -64,6 +64,11 @@ export abstract class Channel {
   /** Returns the changes of the last command, as JSON, and clears them. Called once per command. */
   protected abstract takeChanges(): string;
 
+  /** Whether the last command, which touched the channel, changed what it shows. Called once. */
+  takeWhetherChanged(): boolean {
+    return true;
+  }
+
   /** Whether the last command's message is a snapshot instead of a delta. */
   protected get sendsSnapshot(): boolean {
     return false;
@@ -97,7 +102,6 @@ export abstract class Channel {
 
   /** Numbers and returns the message of the last command. */
   complete(stamp: Stamp, limits: KeptLimits, total: KeptTotal): string {
-    this.isTouched = false;
     const previous = this.lastSequence;
     this.lastSequence = stamp.sequence;
     if (!this.sendsSnapshot) {

@@ -99,6 +99,47 @@ describe('a market', () => {
   });
 });
 
+describe('tops', () => {
+  const topsIn = (messages: Message[]) =>
+    messages.map(({ data: { book } }) => book && [book.marketId, book.UP.bids, book.DOWN.asks]);
+
+  test('change with the best level alone, and follow the asset to its next market', async () => {
+    const bench = new Bench();
+    const { channel } = bench.follow('tops:BTC');
+    bench.do(bench.rest(1, 400, 1_000));
+    bench.do(bench.rest(2, 300, 1_000));
+    bench.do(bench.rest(2, 400, 500));
+    bench.do(buy({ userId: 3, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 1_500 }));
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
+    bench.do(price(100_000, bench.nowMs));
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
+    bench.do({ kind: 'advanceTime' });
+    await bench.flush();
+    const level = (bid: number, shares: number) => [
+      [{ price: bid, shares }],
+      [{ price: 1 - bid, shares }],
+    ];
+    expect(topsIn(bench.messagesOf(channel))).toEqual([
+      [MARKET, ...level(0.4, 1)],
+      [MARKET, ...level(0.4, 1.5)],
+      [MARKET, ...level(0.3, 1)],
+      ['btc-15m-1763701200', [], []],
+    ]);
+    const snapshot: Message = JSON.parse(channel.snapshot(bench.hub.stamp));
+    expect(snapshot.data.book).toMatchObject({ marketId: 'btc-15m-1763701200' });
+  });
+
+  test('have no book while no market is active', async () => {
+    const bench = new Bench();
+    const { channel } = bench.follow('tops:BTC');
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 120_000;
+    bench.do({ kind: 'advanceTime' });
+    await bench.flush();
+    expect(bench.marketId).toBe(0);
+    expect(topsIn(bench.messagesOf(channel))).toEqual([null]);
+  });
+});
+
 describe('prices', () => {
   test('show the price observed last, even if an earlier one arrives late', async () => {
     const bench = new Bench();

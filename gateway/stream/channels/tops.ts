@@ -1,0 +1,43 @@
+/**
+ * `tops:<asset>`: the best bid and ask of the asset's active market, as an order book of one level.
+ * It follows the asset from market to market. A command that changes neither sends nothing.
+ */
+import type { Engine } from '../../../engine/engine.js';
+import { orderbookText } from '../../resources/markets/orderbook.js';
+import { Channel } from './channel.js';
+
+export class TopsChannel extends Channel {
+  /** As of the command before the current one, at sequence 0: two equal books have one text. */
+  private last: string;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly asset: number,
+  ) {
+    const name = `tops:${engine.assetSymbol(asset)}`;
+    super(name, name, engine.sequence);
+    this.last = this.bookText(0);
+  }
+
+  override takeWhetherChanged(): boolean {
+    const before = this.last;
+    this.last = this.bookText(0);
+    return this.last !== before;
+  }
+
+  snapshotData(): string {
+    const { engine, asset } = this;
+    return `{"asset":"${engine.assetSymbol(asset)}","book":${this.bookText(engine.sequence)}}`;
+  }
+
+  protected takeChanges(): string {
+    return this.snapshotData();
+  }
+
+  private bookText(sequence: number): string {
+    const { engine } = this;
+    const marketId = engine.activeMarket(this.asset);
+    if (marketId === 0) return 'null';
+    return orderbookText(engine, marketId, engine.depth(marketId, 1)!, sequence);
+  }
+}
