@@ -110,6 +110,7 @@ export class Reads {
       microPoints: accounts.value(userId, Metric.points, Period.all),
       partner: users.partners.nameOf(users.partner(userId)),
       frozen: accounts.isFrozen(userId),
+      isPrivate: users.isPrivate(userId) === 1,
     };
   }
 

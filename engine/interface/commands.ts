@@ -271,6 +271,8 @@ export const COMMANDS = {
   split: { number: 44, fields: SETS },
   /** Turns complete sets back into money. */
   merge: { number: 45, fields: SETS },
+  /** Whether only the user may read the user's positions, trades and vault deposits. */
+  setPrivate: { number: 46, fields: { ...USER, private: 'set' } },
 } as const satisfies Record<string, CommandEntry>;
 
 type Commands = typeof COMMANDS;

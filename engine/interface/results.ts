@@ -117,6 +117,8 @@ export const RESULT_FIELDS = {
   revokeToken: ['tokenId', 'userId'],
   /** cancelAtMs 0: never. */
   setCancelAfter: ['userId', 'cancelAtMs'],
+  /** isPrivate: 0 or 1. */
+  setPrivate: ['userId', 'isPrivate'],
   setPaused: ['actionId'],
   setFrozen: ['actionId', 'cancelledOrders'],
   operatorCancel: ['actionId', 'cancelledOrders'],

@@ -21,6 +21,8 @@ export interface AccountView {
   partner: string | null;
   /** An operator has frozen the user. */
   frozen: boolean;
+  /** Only the user may read the user's positions, trades and vault deposits. */
+  isPrivate: boolean;
 }
 
 export interface AccessTokenView {

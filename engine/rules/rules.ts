@@ -21,7 +21,7 @@ import { cancel, cancelAll, cancelDisconnected, cancelEverywhere } from './order
 import { placeOrder } from './orders/place-order.js';
 import { Taker } from './orders/taker.js';
 import { transfer } from './transfer.js';
-import { register, setCredential, setReferralCode } from './users.js';
+import { register, setCredential, setPrivate, setReferralCode } from './users.js';
 import { claimYield, stake, unstake } from './vault.js';
 import { recordUpgrade, vouchForSnapshot } from './vouch.js';
 
@@ -66,6 +66,7 @@ const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number }
   unstake,
   claimYield,
   setReferralCode,
+  setPrivate,
   cancelDisconnected,
   createToken,
   revokeToken,

@@ -1,5 +1,5 @@
 /**
- * Commands about accounts: registration, credentials, referral codes. Each function checks
+ * Commands about accounts: registration, credentials, privacy, referral codes. Each function checks
  * everything, then changes the state and writes the fields of its result; it returns the code.
  */
 
@@ -66,6 +66,19 @@ export function setCredential(state: State, command: CommandOf<'setCredential'>)
   state.learnSecret(command.credential);
   state.events.write(EventType.credentialSet, command.userId, version);
   state.result.write(command.userId, version);
+  return Code.ok;
+}
+
+export function setPrivate(state: State, command: CommandOf<'setPrivate'>): number {
+  const { users } = state;
+  const { userId } = command;
+  if (!users.exists(userId)) return Code.user_not_found;
+  const isPrivate = Number(command.private);
+  if (users.isPrivate(userId) !== isPrivate) {
+    users.setIsPrivate(userId, isPrivate);
+    state.events.write(EventType.privacyChanged, userId, isPrivate);
+  }
+  state.result.write(userId, isPrivate);
   return Code.ok;
 }
 

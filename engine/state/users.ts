@@ -34,6 +34,8 @@ const ProfileTable = tableOf(64, {
   referredUsers: 'i32',
   /** In markets that are not paid out. */
   positionCount: 'i32',
+  /** 1: only the user may read the user's positions, trades and vault deposits. */
+  isPrivate: 'i32',
 });
 
 export class Users extends ProfileTable {

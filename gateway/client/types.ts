@@ -69,6 +69,7 @@ export type Profile = Answer<typeof accounts.Profile>;
 export type Balance = Answer<typeof accounts.Balance>;
 export type Position = Answer<typeof accounts.Position>;
 export type Positions = Answer<typeof accounts.Positions>;
+export type Privacy = Answer<typeof accounts.Privacy>;
 export type Referral = Answer<typeof accounts.Referral>;
 export type OwnReferral = Answer<typeof accounts.OwnReferral>;
 

@@ -12,6 +12,17 @@ export function findAccount(call: Call, parameter: string): AccountView | null {
   return account;
 }
 
+/** The same, unless the account is private and nobody is signed in: then the request is refused. */
+export function findShownAccount(call: Call, parameter: string): AccountView | null {
+  const account = findAccount(call, parameter);
+  // Who is signed in asks for the own account: reading.ts refuses any other.
+  if (account === null || !account.isPrivate || call.session !== null) return account;
+  call.refuseWhenDurable(errorAnswer('missing_token', {}, PRIVATE));
+  return null;
+}
+
+const PRIVATE = 'The account is private: only its user may read this, with a session.';
+
 /** The market that was named last: most requests name one of a few. */
 const last = { assets: null as Assets | null, name: '', marketId: 0 };
 

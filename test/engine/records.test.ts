@@ -164,6 +164,7 @@ const FIELDS: { [K in Exclude<CommandName, BatchOperation['kind']>]: Fields<K> }
   recordUpgrade: { fromVersion: number, toVersion: number, chainHash: text },
   cancelDisconnected: { userId, lastOrderId: number },
   setCancelAfter: { ...user, timeoutMs: number },
+  setPrivate: { ...user, private: fc.boolean() },
   revokeToken: { userId, tokenId: number },
   batch: { ...user, operations: fc.array(operation, { maxLength: 12 }), atomic: fc.boolean() },
 };

@@ -108,6 +108,7 @@ const WEIGHTS = {
   merge: 3,
   claimYield: 2,
   setReferralCode: 1.2,
+  setPrivate: 0.6,
   batch: 5,
   vouchForSnapshot: 0.3,
   createToken: 0.6,
@@ -425,6 +426,8 @@ export class RandomCommands {
         return { kind, ...this.vaultDeposit(), idempotencyKey: null };
       case 'setReferralCode':
         return { kind, userId: this.user(), code: this.referralCode(), idempotencyKey: null };
+      case 'setPrivate':
+        return { kind, userId: this.user(), private: random.chance(0.5), idempotencyKey: null };
       case 'batch':
         return this.batch(atMs);
       case 'vouchForSnapshot': {

@@ -445,6 +445,10 @@ class Client:
         body = {"timeoutMs": round(seconds * 1000)}
         return self.call("PUT", self._own("cancel-after"), body, **options)
 
+    def set_private(self, private: bool, **options: Any) -> Fields:
+        """Whether only you may read your positions, trades and vault deposits."""
+        return self.call("PUT", self._own("privacy"), {"private": private}, **options)
+
     # The account
 
     def balance(self) -> Fields:

@@ -14,6 +14,7 @@ import type {
   Points,
   Position,
   Positions,
+  Privacy,
   Profile,
   Referral,
   UserTrades,
@@ -87,6 +88,22 @@ export function points(
 /** With earnings if it is your own. */
 export function referral(api: Api, userId: string, options?: CallOptions): Promise<Referral> {
   return api.call({ method: 'GET', path: path`/users/${userId}/referral`, options });
+}
+
+/** Whether only you may read your positions, trades and vault deposits; at first anybody may. */
+export function privacy(api: Api, userId: string, options?: CallOptions): Promise<Privacy> {
+  return api.call({ method: 'GET', path: path`/users/${userId}/privacy`, options });
+}
+
+export function setPrivate(
+  api: Api,
+  userId: string,
+  isPrivate: boolean,
+  options?: CallOptions,
+): Promise<Privacy> {
+  const ofUser = path`/users/${userId}/privacy`;
+  const body = { private: isPrivate };
+  return api.call({ method: 'PUT', path: ofUser, body, repeat: 'key', options });
 }
 
 /** The old code still refers to you. */

@@ -6,7 +6,7 @@ import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { filterOf } from '../filters.js';
-import { findAccount } from '../find.js';
+import { findAccount, findShownAccount } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
 import {
@@ -14,6 +14,8 @@ import {
   OwnReferral,
   Positions,
   PositionsQuery,
+  Privacy,
+  PrivacyBody,
   Profile,
   Referral,
   ReferralCodeBody,
@@ -80,9 +82,9 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     query: PositionsQuery,
     responses: { 200: Positions },
-    errors: ['user_not_found'],
+    errors: ['missing_token', 'user_not_found'],
     handle(call) {
-      const account = findAccount(call, 'id');
+      const account = findShownAccount(call, 'id');
       if (account === null) return;
       const filter = filterOf(call);
       if (filter === null) return;
@@ -104,6 +106,45 @@ export const userRoutes: Route[] = [
       call.answerWhenDurable(
         200,
         jsonText<typeof Positions>({ positions, nextCursor, sequence: engine.sequence }),
+      );
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id/privacy',
+    access: 'session',
+    summary: 'Whether your account is private',
+    userParameter: 'id',
+    responses: { 200: Privacy },
+    handle(call) {
+      const { engine, userId } = call;
+      const { isPrivate } = engine.account(userId)!;
+      const { sequence, nowMs: atMs } = engine;
+      call.answerWhenDurable(200, jsonText<typeof Privacy>({ private: isPrivate, sequence, atMs }));
+    },
+  }),
+
+  defineRoute({
+    method: 'PUT',
+    path: '/users/:id/privacy',
+    access: 'session',
+    summary: 'Choose whether anybody may read your positions, trades and vault deposits',
+    userParameter: 'id',
+    body: PrivacyBody,
+    idempotent: true,
+    responses: { 200: Privacy },
+    handle(call) {
+      const { userId, idempotencyKey } = call;
+      const receipt: ReceiptWriter = (_assets, result, at) => {
+        const { isPrivate, sequence, atMs } = resultFields('setPrivate', result, at);
+        return jsonText<typeof Privacy>({ private: isPrivate === 1, sequence, atMs });
+      };
+      const { private: isPrivate } = call.body;
+      call.execute(
+        { kind: 'setPrivate', userId, idempotencyKey, private: isPrivate },
+        200,
+        receipt,
       );
     },
   }),

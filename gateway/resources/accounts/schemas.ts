@@ -38,6 +38,19 @@ export const Profile = responseSchema(
     sequence,
   }),
 );
+const isPrivate = z
+  .boolean()
+  .describe('Whether only you may read your positions, trades and vault deposits');
+export const PrivacyBody = bodySchema(
+  'PrivacyBody',
+  'Who may read what an account holds',
+  z.strictObject({ ...request.own, private: isPrivate }),
+);
+export const Privacy = responseSchema(
+  'Privacy',
+  'Who may read what an account holds',
+  z.strictObject({ private: isPrivate, sequence, atMs: timeMs }),
+);
 export const Balance = responseSchema(
   'Balance',
   'The money of a user',

@@ -20,7 +20,7 @@ import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
 import { filterOf } from '../filters.js';
-import { findAccount, isListed } from '../find.js';
+import { findShownAccount, isListed } from '../find.js';
 import { cursorOf, type PageRequest, startOf, startPosition } from '../paging.js';
 import { readHistory } from './read.js';
 import {
@@ -106,9 +106,9 @@ export const historyRoutes: Route[] = [
     query: UserTradesQuery,
     responses: { 200: UserTrades },
     produces: LIST_TYPES,
-    errors: ['user_not_found', 'unavailable'],
+    errors: ['missing_token', 'user_not_found', 'unavailable'],
     handle(call) {
-      const userId = findAccount(call, 'id')?.userId;
+      const userId = findShownAccount(call, 'id')?.userId;
       if (userId === undefined) return;
       const filter = filterOf(call);
       if (filter === null) return;

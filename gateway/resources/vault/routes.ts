@@ -10,7 +10,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { type Decimal, micros } from '../../json/decimal.js';
 import { EmptyBody, PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
-import { findAccount } from '../find.js';
+import { findShownAccount } from '../find.js';
 import { pageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
 import { claimYieldReceipt, depositOf, stakeReceipt, unstakeReceipt } from './receipts.js';
@@ -110,10 +110,10 @@ export const vaultRoutes: Route[] = [
     userParameter: 'userId',
     query: PagedQuery,
     responses: { 200: Deposits },
-    errors: ['user_not_found'],
+    errors: ['missing_token', 'user_not_found'],
     handle(call) {
       const { engine } = call;
-      const userId = findAccount(call, 'userId')?.userId;
+      const userId = findShownAccount(call, 'userId')?.userId;
       if (userId === undefined) return;
       const page = pageOf(call, engine.vaultDepositIds(userId), {
         list: `deposits/u${userId}`,

@@ -122,6 +122,7 @@ export function changesOf(event: EventRecord): AccountChange[] {
     case 'cancelAfterFired':
     case 'marketPaused':
     case 'userFrozen':
+    case 'privacyChanged':
     case 'rulesChanged':
       return [];
   }

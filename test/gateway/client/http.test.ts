@@ -102,6 +102,8 @@ describe('routes', () => {
     const gone = await client.order(maker.api, maker.userId, orders[0]!.orderId);
     expect([gone.status, gone.reason]).toEqual(['cancelled', 'requested']);
     expect((await client.cancelAfter(maker.api, maker.userId, 0)).cancelAtMs).toBe(null);
+    expect((await client.setPrivate(maker.api, maker.userId, false)).private).toBe(false);
+    expect((await client.privacy(maker.api, maker.userId)).private).toBe(false);
     expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);
     const order = { outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' } as const;
     const { orderId } = await client.buy(maker.api, MARKET, order);

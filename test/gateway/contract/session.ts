@@ -163,6 +163,9 @@ export class ContractSession {
     for (const part of ['', '/balance', '/positions', '/referral', '/trades', '/ledger'])
       await this.use(`GET /users/:id${part}`, { of, token });
     await this.use('PUT /users/:id/referral/code', { of, body: { code: 'ADA-2025' }, token });
+    await this.use('PUT /users/:id/privacy', { of, body: { private: true }, token });
+    await this.use('GET /users/:id/privacy', { of, token });
+    await this.use('PUT /users/:id/privacy', { of, body: { private: false }, token });
     await this.use('GET /users/:userId/vaults', { of: { userId: ADA } });
   }
 

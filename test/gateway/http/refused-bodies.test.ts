@@ -43,6 +43,7 @@ const TAKERS: Taker[] = [
   ['POST', () => '/vaults/deposits/d1/claim', {}, []],
   ['PUT', ofAda('referral/code'), { code: 'ABC' }, ['code']],
   ['PUT', ofAda('cancel-after'), { timeoutMs: 30_000 }, ['timeoutMs']],
+  ['PUT', ofAda('privacy'), { private: true }, ['private']],
   ['POST', () => '/auth/tokens', { name: 'bot', scope: 'trade' }, ['name', 'scope']],
   ['DELETE', () => '/auth/tokens/k1', {}, []],
   ['PUT', () => '/auth/password', passwords, Object.keys(passwords)],

@@ -193,8 +193,9 @@ const REFUSALS: Record<string, Refusal[]> = {
     // Bob's code, in another case.
     { path: '/users/u1/referral/code', body: { code: 'q000002' }, code: 'referral_code_taken' },
   ],
-  // No state refuses it.
+  // No state refuses these.
   'PUT /users/{id}/cancel-after': [],
+  'PUT /users/{id}/privacy': [],
   'POST /vaults/flex/stake': [
     { path: '/vaults/flex/stake', body: { amount: 900_000 }, code: 'insufficient_balance' },
   ],
@@ -400,6 +401,7 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   const stake = await done('POST /vaults/flex/stake', '/vaults/flex/stake', { amount: 100 }, ada);
   const code = `/users/${ada.userId}/referral/code`;
   await done('PUT /users/{id}/referral/code', code, { code: 'ADA-1' }, ada);
+  await done('PUT /users/{id}/privacy', `/users/${ada.userId}/privacy`, { private: true }, ada);
   const timer = `/users/${ada.userId}/cancel-after`;
   await done('PUT /users/{id}/cancel-after', timer, { timeoutMs: 3_600_000 }, ada);
 

@@ -146,6 +146,8 @@ class GoldenRun {
     await this.send('cleo', `${path}/split`, { shares: 30 });
     await this.send('cleo', `${path}/merge`, { shares: 12.5 });
     await this.send('ada', '/vaults/flex/stake', { amount: 25 });
+    const { userId, token } = await this.trader('cleo');
+    await this.server.api.put(`/users/${userId}/privacy`, { private: true }, token);
   }
 
   /** The first market is resolved: claims, a deposit of a partner. */

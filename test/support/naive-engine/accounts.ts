@@ -40,6 +40,7 @@ export function register(state: NaiveState, command: CommandOf<'register'>): Ans
     partner,
     cancelAtMs: null,
     frozen: false,
+    isPrivate: false,
   });
   state.total = state.total.plus(dollars(grantMicros));
   const partnerNumber = partner === null ? 0 : state.partners.indexOf(partner) + 1;
@@ -134,6 +135,17 @@ function transferFields(user: NaiveUser, amountMicros: number): Record<string, n
     availableMicros: micros(user.available),
     heldMicros: micros(user.held),
   };
+}
+
+export function setPrivate(state: NaiveState, command: CommandOf<'setPrivate'>): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  const { userId } = user;
+  const isPrivate = Number(command.private);
+  if (user.isPrivate !== command.private)
+    emit(state, { type: 'privacyChanged', userId, isPrivate });
+  user.isPrivate = command.private;
+  return ok({ userId, isPrivate });
 }
 
 export function setReferralCode(state: NaiveState, command: CommandOf<'setReferralCode'>): Answer {

@@ -103,6 +103,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   unstake: { ...isUsers },
   claimYield: { ...isUsers },
   setReferralCode: { ...isUsers, code: form(CODE) },
+  setPrivate: { ...isUsers, private: isFlag },
   batch: { ...isUsers, atomic: isFlag },
   vouchForSnapshot: {
     snapshotSequence: whole(1, Number.MAX_SAFE_INTEGER),

@@ -38,6 +38,7 @@ import {
   earlierTransfer,
   register,
   setCredential,
+  setPrivate,
   setReferralCode,
   withdraw,
 } from './accounts.js';
@@ -366,6 +367,8 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return claimYield(state, command);
     case 'setReferralCode':
       return setReferralCode(state, command);
+    case 'setPrivate':
+      return setPrivate(state, command);
     case 'vouchForSnapshot':
       return vouchForSnapshot(state, command);
     case 'createToken':

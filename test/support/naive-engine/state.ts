@@ -38,6 +38,7 @@ export interface NaiveUser {
   /** When the dead man's switch fires; null: it is off. */
   cancelAtMs: number | null;
   frozen: boolean;
+  isPrivate: boolean;
 }
 
 export interface NaiveOrder {

@@ -48,6 +48,7 @@ export function accountView(state: NaiveState, userId: number): AccountView | nu
     microPoints: user.microPoints,
     partner: user.partner,
     frozen: user.frozen,
+    isPrivate: user.isPrivate,
   };
 }
 

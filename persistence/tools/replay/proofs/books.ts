@@ -151,6 +151,7 @@ export class Books {
       case 'cancelAfterFired':
       case 'marketPaused':
       case 'userFrozen':
+      case 'privacyChanged':
       case 'rulesChanged':
         break;
     }

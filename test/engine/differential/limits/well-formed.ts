@@ -53,6 +53,7 @@ export function wellFormed(): Command[] {
     },
     { kind: 'revokeToken', userId: 1, tokenId: 1 },
     { kind: 'setCancelAfter', ...user, timeoutMs: 1_000 },
+    { kind: 'setPrivate', ...user, private: true },
     { kind: 'setPaused', marketId: 0, asset: 0, paused: true, operator: 'op', reason: 'a test' },
     { kind: 'setPaused', marketId: 0, asset: 0, paused: false, operator: 'op', reason: 'a test' },
     { kind: 'setFrozen', userId: 1, frozen: false, operator: 'op', reason: 'a test' },
