@@ -33,6 +33,7 @@ const view = computed<View>(() => {
 const isMenuOpen = signal(false);
 effect(() => {
   void route.value;
+  void dialog.value;
   isMenuOpen.value = false;
 });
 

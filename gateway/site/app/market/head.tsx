@@ -71,8 +71,11 @@ function Question() {
         )}{' '}
         {source !== null && SOURCES[source]}
       </p>
-      {!isExpected.value && start > 0 && (
-        <p class="play-money">Play money: {dollars(start).replace('.00', '')} to start.</p>
+      {/* Its room is kept until it is known, so that nothing below moves. */}
+      {!isExpected.value && (source === null || start > 0) && (
+        <p class="play-money" style={{ visibility: source === null ? 'hidden' : 'visible' }}>
+          Play money: {dollars(start).replace('.00', '')} to start.
+        </p>
       )}
       {shown?.paused && (
         <p class="hint" role="status">
