@@ -84,7 +84,8 @@ function quote({ engine, marketId }: Market): Work {
     priceTicks: MAX_PRICE_TICKS,
   };
   const view = () => engine.quote({ ...order, ...terms })!;
-  const asJson = () => quoteText(engine, order, view(), engine.sequence);
+  const trueAt = { sequence: engine.sequence, atMs: engine.nowMs };
+  const asJson = () => quoteText(engine, order, view(), trueAt);
   const ways = { engine: view, 'engine and JSON': asJson };
   return { name: `a quote that meets ${view().fillCount} orders`, figure: 'quote', ways };
 }

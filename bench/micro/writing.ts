@@ -57,7 +57,7 @@ export function writing({ engine, marketId, buy, cancel, batch }: Market): Work[
       },
     ),
     written<typeof Orderbook>(`an order book of ${LEVELS} levels a side`, 'writeBook', {
-      hand: () => orderbookBytes(engine, marketId, depth, engine.sequence),
+      hand: () => orderbookBytes(engine, marketId, depth, trueAtOf(engine)),
       value: () => bookOf(engine, marketId, depth),
     }),
   ];
@@ -145,6 +145,10 @@ function batchOf(assets: Assets, result: NumberBuffer): Writable<typeof Batch> {
   return { results, sequence, atMs };
 }
 
+function trueAtOf({ sequence, nowMs: atMs }: Engine) {
+  return { sequence, atMs };
+}
+
 function bookOf(engine: Engine, marketId: number, depth: DepthView): Writable<typeof Orderbook> {
   const side = (levels: readonly DepthLevel[], priceOf: (upTicks: number) => number) =>
     levels.map((level) => ({
@@ -155,7 +159,7 @@ function bookOf(engine: Engine, marketId: number, depth: DepthView): Writable<ty
   const down = (upTicks: number) => MICROS_PER_SET - upTicks;
   return {
     marketId: marketIdText(engine, marketId),
-    sequence: engine.sequence,
+    ...trueAtOf(engine),
     UP: { bids: side(depth.bids, up), asks: side(depth.asks, up) },
     DOWN: { bids: side(depth.asks, down), asks: side(depth.bids, down) },
   };

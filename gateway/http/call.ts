@@ -8,6 +8,7 @@ import type { CodeName } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import type { TrueAt } from '../../persistence/history/true-at.js';
 import { Bill, type Quota, signInKey } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import {
@@ -89,6 +90,12 @@ export class Call<Body = unknown, Query = unknown>
 
   get engine(): Engine {
     return this.gateway.sequencer.engine;
+  }
+
+  /** Of the current state. */
+  get trueAt(): TrueAt {
+    const { sequence, nowMs: atMs } = this.engine;
+    return { sequence, atMs };
   }
 
   /** A path parameter, decoded; empty if it cannot be decoded. */

@@ -12,6 +12,11 @@ export const sequence = z
   .int()
   .min(0)
   .meta({ description: 'The journal sequence at which the response is true' });
+/** What shows state ends with this. */
+export const state = {
+  sequence,
+  atMs: timeMs.meta({ description: 'The time of the exchange at that sequence' }),
+};
 export const username = z.string().describe('The name of the user');
 export const asset = z.string().describe('The symbol of the asset, such as BTC');
 export const count = z.int().min(0);

@@ -58,10 +58,12 @@ const DATA = 'The state of the channel, or its changes';
 const trades = z
   .strictObject({ marketId, trades: z.array(trade).describe('The trades') })
   .describe(DATA);
+/** Its time is that of the message. */
+const Book = Orderbook.omit({ atMs: true });
 const tops = z
   .strictObject({
     asset,
-    book: Orderbook.nullable().describe(
+    book: Book.nullable().describe(
       'The active market with at most one level on each side; null: no market is active',
     ),
   })
@@ -190,8 +192,8 @@ export const CHANNELS = {
   },
   book: {
     of: 'market',
-    snapshot: Orderbook,
-    delta: Orderbook,
+    snapshot: Book,
+    delta: Book,
     texts: ['The order book at full depth', 'The price levels that changed; 0 shares: none left'],
   },
   tops: {

@@ -36,7 +36,8 @@ export class JournalBatches {
       }
       const { firstSequence, lastSequence, digest, hash } = batch;
       const answer = { firstSequence, lastSequence, digest, hash: hash.toString('hex') };
-      done({ status: 'ok', sequence: lastSequence, answer });
+      // It shows no state, so its time is nobody's.
+      done({ status: 'ok', sequence: lastSequence, atMs: 0, answer });
     }, unavailable);
   }
 

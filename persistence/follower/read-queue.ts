@@ -19,6 +19,7 @@ import type {
   LeaderboardPage,
   RequestOf,
 } from '../history/requests.js';
+import type { TrueAt } from '../history/true-at.js';
 
 /** They read many rows: pages of markets, and what is put together from several lists. */
 const LONG: ReadonlySet<HistoryKind> = new Set([
@@ -91,7 +92,7 @@ export class FollowerReads {
   serve(projectedSequence: number): void {
     if (this.waiting.length === 0) return;
     const { engine, database } = this.options;
-    const { sequence } = engine;
+    const { sequence, nowMs: atMs } = engine;
     const isGroupTime = this.group === null && projectedSequence === sequence;
     const group: PreparedRead[] = [];
     const waiting = this.waiting;
@@ -103,14 +104,14 @@ export class FollowerReads {
       else if (minSequence > sequence) this.waiting.push(read);
       else if (!isStored(request) && !this.isReady(request)) this.waiting.push(read);
       else if (!isStored(request))
-        done({ status: 'ok', sequence, answer: this.fromEngine(request) });
+        done({ status: 'ok', sequence, atMs, answer: this.fromEngine(request) });
       else if (!isGroupTime || (isLong && group.some((other) => other.isLong)))
         this.waiting.push(read);
       else group.push({ run: prepareAnswer(engine, database, request), isLong, done });
     }
     if (group.length === 0) return;
     group.sort((a, b) => Number(a.isLong) - Number(b.isLong));
-    this.startGroup(group, sequence);
+    this.startGroup(group, { sequence, atMs });
   }
 
   end(reason: string): void {
@@ -121,19 +122,15 @@ export class FollowerReads {
     this.group?.splice(0);
   }
 
-  private startGroup(group: PreparedRead[], sequence: number): void {
+  private startGroup(group: PreparedRead[], at: TrueAt): void {
     this.group = group;
-    const begun = this.options.database.begin(sequence);
+    const begun = this.options.database.begin(at.sequence);
     // A failure is handled by the group.
     this.begun = begun.catch(() => {});
-    void this.readGroup(group, begun, sequence);
+    void this.readGroup(group, begun, at);
   }
 
-  private async readGroup(
-    group: PreparedRead[],
-    begun: Promise<void>,
-    sequence: number,
-  ): Promise<void> {
+  private async readGroup(group: PreparedRead[], begun: Promise<void>, at: TrueAt): Promise<void> {
     const { database, failed, groupEnded } = this.options;
     let reading: PreparedRead | undefined;
     try {
@@ -142,7 +139,7 @@ export class FollowerReads {
         const answer = await reading.run();
         // Before the last answer: once all are sent, no call into SQLite is under way.
         if (group.length === 0) await database.end();
-        reading.done({ status: 'ok', sequence, answer });
+        reading.done({ status: 'ok', ...at, answer });
       }
     } catch (error) {
       const reason = (error as Error).message;
@@ -182,6 +179,6 @@ export class FollowerReads {
     const last = entries.at(-1);
     const hasMore = last !== undefined && page.length > limit;
     const nextCursor = hasMore ? { userId: last.userId, value: last.value } : null;
-    return { entries, nextCursor, atMs: engine.nowMs };
+    return { entries, nextCursor };
   }
 }

@@ -85,12 +85,13 @@ function preparePastMarkets(
   database: HistoryReads,
   request: RequestOf<'pastMarketTexts'>,
 ): () => Promise<HistoryAnswers['pastMarketTexts']> {
-  const { sequence } = engine;
+  const { sequence, nowMs: atMs } = engine;
   const prices = assetPrices(engine);
   const read = database.pastMarketParts(request, engine);
   return async () => {
     const { entries, nextCursor } = await read();
-    const frame = { sequence, open: '{"markets":[', close: ']', spareBytes: PAGE_END_BYTES };
+    const open = '{"markets":[';
+    const frame = { sequence, atMs, open, close: ']', spareBytes: PAGE_END_BYTES };
     const bytes = marketListBytes(entries, prices, frame);
     return { bytes, contentHash: contentHashOf(entries, `${nextCursor}`), nextCursor };
   };
@@ -102,7 +103,7 @@ function prepareMarket(
   database: HistoryReads,
   { marketId }: RequestOf<'marketText'>,
 ): () => Promise<HistoryAnswers['marketText']> {
-  const { sequence } = engine;
+  const { sequence, nowMs: atMs } = engine;
   const prices = assetPrices(engine);
   const known = engine.market(marketId);
   const read = database.market(marketId);
@@ -110,7 +111,7 @@ function prepareMarket(
     const found = await read();
     if (found === null) return null;
     const parts = bytesOf(marketParts(engine, known ?? viewOfPast(found.market), found.points));
-    const frame = { sequence, open: '', close: '', spareBytes: 0 };
+    const frame = { sequence, atMs, open: '', close: '', spareBytes: 0 };
     const bytes = marketListBytes([parts], prices, frame);
     return { bytes, contentHash: contentHashOf([parts], '') };
   };

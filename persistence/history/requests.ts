@@ -29,6 +29,7 @@ import type {
   RowOf,
   USER_TRADE,
 } from './runs/format.js';
+import type { TrueAt } from './true-at.js';
 
 /** Entries of a time or a market only; both times included. null or missing: no bound. */
 export interface EntryFilter {
@@ -142,10 +143,7 @@ export interface Page<T, Cursor = number> {
   nextCursor: Cursor | null;
 }
 
-export interface LeaderboardPage extends Page<LeaderboardEntry, LeaderboardCursor> {
-  /** The exchange's time, which determines the day and the week. */
-  atMs: number;
-}
+export type LeaderboardPage = Page<LeaderboardEntry, LeaderboardCursor>;
 
 export interface LeaderboardEntry extends RankedEntry {
   username: string;
@@ -187,9 +185,9 @@ export interface HistoryAnswers {
 }
 
 /**
- * `ok`: the answer, true at `sequence`, which is at least the requested one. `unavailable`: the
+ * `ok`: the answer, true at a sequence that is at least the requested one. `unavailable`: the
  * history is behind or being rebuilt; the reason is for the log.
  */
 export type HistoryReply<Kind extends HistoryKind = HistoryKind> =
-  | { status: 'ok'; sequence: number; answer: HistoryAnswers[Kind] }
+  | ({ status: 'ok'; answer: HistoryAnswers[Kind] } & TrueAt)
   | { status: 'unavailable'; reason: string };

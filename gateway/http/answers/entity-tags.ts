@@ -1,27 +1,27 @@
 /**
  * Entity tags (RFC 9110, 8.8.3). Those of answers are weak: two answers with the same tag say the
- * same, but differ in the sequence at which it is true, which changes with every command.
+ * same, but differ in the sequence and the time at which it is true, which change with every
+ * command.
  */
 import { createHash } from 'node:crypto';
 
 /** 128 bits: no two contents ever have the same. */
 const TAG_CHARACTERS = 22;
-/** More than the digits of a sequence and the closing brace. */
-const SEQUENCE_CHARACTERS = 22;
-/** How every answer in JSON ends, but for the sequence's digits. */
-const END = ',"sequence":';
+/** How every answer in JSON ends. */
+const END = /,"sequence":\d+,"atMs":\d+\}$/;
+/** No such end is longer. */
+const END_CHARACTERS = 64;
 
 /** The tag of an answer whose content has this SHA-256, in base64url. */
 export function hashTag(contentHash: string): string {
   return `W/"${contentHash.slice(0, TAG_CHARACTERS)}"`;
 }
 
-/** The tag of an answer with this body: of all before the sequence, with which JSON ends. */
+/** The tag of an answer with this body: of all before the sequence and the time. */
 export function bodyTag(body: Uint8Array): string {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const end = bytes.lastIndexOf(END);
-  const isEnd = end !== -1 && bytes.length - end < END.length + SEQUENCE_CHARACTERS;
-  const content = isEnd ? bytes.subarray(0, end) : bytes;
+  const end = END.exec(bytes.toString('latin1', Math.max(0, bytes.length - END_CHARACTERS)));
+  const content = end === null ? bytes : bytes.subarray(0, bytes.length - end[0].length);
   return hashTag(createHash('sha256').update(content).digest('base64url'));
 }
 

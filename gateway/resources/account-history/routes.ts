@@ -5,6 +5,7 @@
  */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { OrdersRequest } from '../../../persistence/history/account/orders.js';
+import type { TrueAt } from '../../../persistence/history/true-at.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -55,10 +56,10 @@ export const accountHistoryRoutes: Route[] = [
       if (cursor === undefined) return;
       const { limit, cause = null } = query;
       const request = { kind: 'ledger', userId, limit, cursor, cause, ...filter.bounds } as const;
-      readHistory(call, request, (page, sequence) => {
+      readHistory(call, request, (page, at) => {
         const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
         const entries = page.entries.map((line) => ledgerEntryOf(engine, line));
-        const end = { nextCursor, sequence };
+        const end = { nextCursor, ...at };
         const listed = {
           path: `/users/u${userId}/ledger`,
           columns: LEDGER_COLUMNS,
@@ -107,13 +108,13 @@ export const accountHistoryRoutes: Route[] = [
         call.refuseWhenDurable(errorAnswer('order_not_found'));
         return;
       }
-      readHistory(call, { kind: 'userOrder', userId, orderId }, (order, sequence) => {
+      readHistory(call, { kind: 'userOrder', userId, orderId }, (order, at) => {
         if (order === null) call.refuseWhenDurable(errorAnswer('order_not_found'));
         else
           call.answerWhenDurable(
             200,
-            jsonText<typeof OrderRecord>({ ...orderRecordOf(engine, order), sequence }),
-            sequence,
+            jsonText<typeof OrderRecord>({ ...orderRecordOf(engine, order), ...at }),
+            at.sequence,
           );
       });
     },
@@ -131,7 +132,7 @@ function answerResting(call: OrdersCall): void {
   });
   if (page === null) return;
   const orders = page.entries.map((order) => restingOrderOf(engine, order));
-  answerOrders(call, orders, page.nextCursor, engine.sequence);
+  answerOrders(call, orders, page.nextCursor, call.trueAt);
 }
 
 /** One order or none, so no cursor belongs to this list. */
@@ -160,10 +161,10 @@ function answerHistory(
   const { bounds } = filter;
   const wanted = { userId, limit, cursor, status, clientOrderId, ...bounds };
   const request = { kind: 'userOrders', ...wanted } as const;
-  readHistory(call, request, (page, sequence) => {
+  readHistory(call, request, (page, at) => {
     const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
     const orders = page.entries.map((order) => orderRecordOf(engine, order));
-    answerOrders(call, orders, nextCursor, sequence);
+    answerOrders(call, orders, nextCursor, at);
   });
 }
 
@@ -171,9 +172,9 @@ function answerOrders(
   call: OrdersCall,
   orders: WritableOrder[],
   nextCursor: string | null,
-  sequence: number,
+  at: TrueAt,
 ): void {
   const path = `/users/u${call.userId}/orders`;
-  const listed = { path, columns: ORDER_COLUMNS, entries: orders, nextCursor, sequence };
-  answerList(call, listed, () => jsonText<typeof Orders>({ orders, nextCursor, sequence }));
+  const listed = { path, columns: ORDER_COLUMNS, entries: orders, nextCursor, ...at };
+  answerList(call, listed, () => jsonText<typeof Orders>({ orders, nextCursor, ...at }));
 }

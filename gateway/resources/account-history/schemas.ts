@@ -13,9 +13,9 @@ import {
   orderId,
   outcome,
   price,
-  sequence,
   shares,
   side,
+  state,
   timeMs,
   tradeId,
   userId,
@@ -77,7 +77,7 @@ export const Ledger = responseSchema(
   z.strictObject({
     entries: z.array(LedgerEntry).describe('The entries, newest first'),
     nextCursor,
-    sequence,
+    ...state,
   }),
 );
 
@@ -122,17 +122,18 @@ export const OrderRecord = responseSchema(
       }),
     placedAtMs: timeMs,
     closedAtMs: timeMs.nullable().meta({ description: 'null: it rests' }),
-    sequence: sequence.optional(),
+    sequence: state.sequence.optional(),
+    atMs: state.atMs.optional(),
   }),
 );
-/** In a list, the sequence is that of the list. */
+/** In a list, the sequence and the time are those of the list. */
 export const ListedOrder = responseSchema(
   'ListedOrder',
   'An order, open or closed',
-  OrderRecord.omit({ sequence: true }),
+  OrderRecord.omit({ sequence: true, atMs: true }),
 );
 export const Orders = responseSchema(
   'Orders',
   'The orders of a user',
-  z.strictObject({ orders: z.array(ListedOrder).describe('The orders'), nextCursor, sequence }),
+  z.strictObject({ orders: z.array(ListedOrder).describe('The orders'), nextCursor, ...state }),
 );

@@ -44,13 +44,13 @@ export const userRoutes: Route[] = [
       if (account === null) return;
       const { userId } = account;
       const request = { kind: 'rank', userId, metric: 'profit', period: 'all' } as const;
-      readHistory(call, request, ({ account: shown, rank }, sequence) => {
+      readHistory(call, request, ({ account: shown, rank }, at) => {
         // The registration of a new account may not be durable yet.
         if (shown !== null)
           call.answerWhenDurable(
             200,
-            jsonText<typeof Profile>({ ...profileOf(shown), rank, sequence }),
-            sequence,
+            jsonText<typeof Profile>({ ...profileOf(shown), rank, ...at }),
+            at.sequence,
           );
         else call.refuseWhenDurable(errorAnswer('user_not_found'));
       });
@@ -65,11 +65,10 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     responses: { 200: Balance },
     handle(call) {
-      const { sequence } = call.engine;
       const balance = balanceFieldsOf(call.engine.account(call.userId)!);
       call.answerWhenDurable(
         200,
-        jsonText<typeof Balance>({ userId: `u${call.userId}`, ...balance, sequence }),
+        jsonText<typeof Balance>({ userId: `u${call.userId}`, ...balance, ...call.trueAt }),
       );
     },
   }),
@@ -105,7 +104,7 @@ export const userRoutes: Route[] = [
       const { nextCursor } = page;
       call.answerWhenDurable(
         200,
-        jsonText<typeof Positions>({ positions, nextCursor, sequence: engine.sequence }),
+        jsonText<typeof Positions>({ positions, nextCursor, ...call.trueAt }),
       );
     },
   }),
@@ -161,12 +160,11 @@ export const userRoutes: Route[] = [
       const account = findAccount(call, 'id');
       if (account === null) return;
       const { engine } = call;
-      const { sequence } = engine;
       const referral = ownReferralOf(engine.referral(account.userId)!);
       const { userId, code, referredUsers } = referral;
       const isOwn = call.userId === account.userId;
       const shown = isOwn ? referral : { userId, code, referredUsers };
-      call.answerWhenDurable(200, jsonText<typeof Referral>({ ...shown, sequence }));
+      call.answerWhenDurable(200, jsonText<typeof Referral>({ ...shown, ...call.trueAt }));
     },
   }),
 
@@ -185,8 +183,9 @@ export const userRoutes: Route[] = [
       const code = call.body.code.toUpperCase();
       const receipt: ReceiptWriter = (_assets, result, at) => {
         const fields = resultFields('setReferralCode', result, at);
-        const { sequence } = fields;
-        return jsonText<typeof OwnReferral>({ ...ownReferralOf({ ...fields, code }), sequence });
+        const { sequence, atMs } = fields;
+        const referral = ownReferralOf({ ...fields, code });
+        return jsonText<typeof OwnReferral>({ ...referral, sequence, atMs });
       };
       call.execute({ kind: 'setReferralCode', userId, idempotencyKey, code }, 200, receipt);
     },

@@ -11,8 +11,8 @@ import {
   nextCursor,
   outcome,
   price,
-  sequence,
   shares,
+  state,
   timeMs,
   userId,
   username,
@@ -35,7 +35,7 @@ export const Profile = responseSchema(
     realizedProfit: money,
     trades: count.describe('The number of trades'),
     rank: z.int().min(1).nullable().describe('The rank, from 1; null if the user is not ranked'),
-    sequence,
+    ...state,
   }),
 );
 const isPrivate = z
@@ -49,12 +49,12 @@ export const PrivacyBody = bodySchema(
 export const Privacy = responseSchema(
   'Privacy',
   'Who may read what an account holds',
-  z.strictObject({ private: isPrivate, sequence, atMs: timeMs }),
+  z.strictObject({ private: isPrivate, ...state }),
 );
 export const Balance = responseSchema(
   'Balance',
   'The money of a user',
-  z.strictObject({ userId, ...balanceFields, sequence }),
+  z.strictObject({ userId, ...balanceFields, ...state }),
 );
 
 const positionStatus = z.enum(['open', 'claimable']);
@@ -86,7 +86,7 @@ export const Position = responseSchema(
 export const Positions = responseSchema(
   'Positions',
   'The positions of a user',
-  z.strictObject({ positions: z.array(Position).describe('The positions'), nextCursor, sequence }),
+  z.strictObject({ positions: z.array(Position).describe('The positions'), nextCursor, ...state }),
 );
 
 const referral = {
@@ -102,7 +102,7 @@ export const OwnReferral = responseSchema(
     earned: money,
     pending: money,
     referredBy: userId.nullable().describe('The user who referred this one; null: nobody'),
-    sequence,
+    ...state,
   }),
 );
 const { earned, pending, referredBy } = OwnReferral.shape;
@@ -116,6 +116,6 @@ export const Referral = responseSchema(
     referredBy: referredBy
       .optional()
       .meta({ description: 'The user who referred you; null: nobody; only of your own' }),
-    sequence,
+    ...state,
   }),
 );

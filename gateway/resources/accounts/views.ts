@@ -8,6 +8,7 @@ import {
   resolvedHalfTicks,
   upHalfTicks,
 } from '../../../persistence/history/market-json/market.js';
+import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { averagePriceMicros, type Decimal, lots, micros } from '../../json/decimal.js';
 import { jsonText, type Writable } from '../../json/serializer.js';
 import type { OwnReferral, Position, Profile } from './schemas.js';
@@ -86,7 +87,7 @@ export function positionText(assets: Assets, position: OpenPosition): string {
 /** All of a profile that does not come from the history. */
 export function profileOf(
   account: AccountView,
-): Omit<Writable<typeof Profile>, 'rank' | 'sequence'> {
+): Omit<Writable<typeof Profile>, 'rank' | keyof TrueAt> {
   const { userId, username, createdAtMs, tradeCount } = account;
   const volume = micros(account.volumeMicros);
   const realizedProfit = micros(account.realizedProfitMicros);
@@ -112,7 +113,7 @@ interface ReferralFields {
 /** What the user sees of their referral data. Others see less. */
 export function ownReferralOf(
   referral: ReferralFields,
-): Omit<Writable<typeof OwnReferral>, 'sequence'> {
+): Omit<Writable<typeof OwnReferral>, keyof TrueAt> {
   const { userId, code, referredUsers, earnedMicros, pendingMicros, referrerId } = referral;
   return {
     userId: `u${userId}`,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ErrorBody } from '../../http/errors.js';
 import { responseSchema } from '../../json/components.js';
-import { sequence, timeMs } from '../../json/response-fields.js';
+import { state } from '../../json/response-fields.js';
 import {
   AmendReceipt,
   BuyReceipt,
@@ -62,7 +62,6 @@ export const BatchReceipt = responseSchema(
     results: z
       .array(BatchResult)
       .meta({ description: 'The receipt or the error of each operation, in order' }),
-    sequence,
-    atMs: timeMs,
+    ...state,
   }),
 );

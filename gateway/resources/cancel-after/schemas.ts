@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../../engine/interface/parameters.js';
 import { bodySchema, responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
-import { sequence, timeMs } from '../../json/response-fields.js';
+import { state, timeMs } from '../../json/response-fields.js';
 
 const RANGE = `must be 0, or from ${MIN_CANCEL_AFTER_MS} to ${MAX_CANCEL_AFTER_MS}`;
 
@@ -30,7 +30,6 @@ export const CancelAfter = responseSchema(
     cancelAtMs: timeMs
       .nullable()
       .meta({ description: 'When all your resting orders are cancelled; null: never' }),
-    sequence,
-    atMs: timeMs,
+    ...state,
   }),
 );

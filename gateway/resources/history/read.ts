@@ -4,6 +4,7 @@ import type {
   HistoryKind,
   RequestOf,
 } from '../../../persistence/history/requests.js';
+import type { TrueAt } from '../../../persistence/history/true-at.js';
 import type { Call } from '../../http/call.js';
 
 /**
@@ -17,7 +18,7 @@ import type { Call } from '../../http/call.js';
 export function readHistory<Kind extends HistoryKind>(
   call: Call,
   request: RequestOf<Kind>,
-  respond: (answer: HistoryAnswers[Kind], sequence: number) => void,
+  respond: (answer: HistoryAnswers[Kind], at: TrueAt) => void,
   refuse: () => void = () => call.refuseUnavailable(),
 ): void {
   const { gateway } = call;
@@ -38,10 +39,10 @@ export function readHistory<Kind extends HistoryKind>(
       refuseFor(reply.reason);
       return;
     }
-    const { answer, sequence } = reply;
+    const { answer, sequence, atMs } = reply;
     const answerNow = () => {
       try {
-        respond(answer, sequence);
+        respond(answer, { sequence, atMs });
       } catch (error) {
         gateway.fail(error);
       }

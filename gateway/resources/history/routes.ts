@@ -10,6 +10,7 @@ import {
   PAGE_END_BYTES,
   type RequestOf,
 } from '../../../persistence/history/requests.js';
+import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
@@ -65,10 +66,10 @@ export const historyRoutes: Route[] = [
       const { fromMs, toMs } = filter.bounds;
       const withPrices = query.priceHistory === 'on';
       const wanted = { kind: 'pastMarketTexts', asset, fromMs, toMs, withPrices } as const;
-      readHistory(call, { ...wanted, limit, cursor }, (page, sequence) => {
+      readHistory(call, { ...wanted, limit, cursor }, (page, at) => {
         const nextCursor = nextCursorOf(list, page.nextCursor);
-        const bytes = withPageEnd(page.bytes, { nextCursor, sequence });
-        answerCoded(call, sequence, bytes, hashTag(page.contentHash));
+        const bytes = withPageEnd(page.bytes, { nextCursor, ...at });
+        answerCoded(call, at.sequence, bytes, hashTag(page.contentHash));
       });
     },
   }),
@@ -161,12 +162,12 @@ export const historyRoutes: Route[] = [
       const cursor = leaderboardStart(call, list);
       if (cursor === undefined) return;
       const request = { kind: 'leaderboard', metric, period, limit, cursor } as const;
-      readHistory(call, request, (page, sequence) => {
+      readHistory(call, request, (page, at) => {
         const entries = page.entries.map(leaderboardEntryOf);
         const nextCursor =
           page.nextCursor === null ? null : leaderboardCursor(list, page.nextCursor);
-        const fields = { metric, period, entries, nextCursor, atMs: page.atMs, sequence };
-        call.answerWhenDurable(200, jsonText<typeof Leaderboard>(fields), sequence);
+        const fields = { metric, period, entries, nextCursor, ...at };
+        call.answerWhenDurable(200, jsonText<typeof Leaderboard>(fields), at.sequence);
       });
     },
   }),
@@ -183,19 +184,18 @@ function answerPage<Kind extends 'marketTrades' | 'userTrades' | 'pointsCredits'
   if (cursor === undefined) return;
   const { limit } = call.query;
   const wanted = { ...request, limit, cursor } as unknown as RequestOf<Kind>;
-  readHistory(call, wanted, (page, sequence) => {
+  readHistory(call, wanted, (page, at) => {
     if (page === null) {
       call.refuseWhenDurable(errorAnswer('market_not_found'));
       return;
     }
     const nextCursor = nextCursorOf(list, page.nextCursor);
-    answer(page, { nextCursor, sequence });
+    answer(page, { nextCursor, ...at });
   });
 }
 
-interface PageEnd {
+interface PageEnd extends TrueAt {
   nextCursor: string | null;
-  sequence: number;
 }
 
 /** A user and a value, which may be negative. */
@@ -220,8 +220,8 @@ function nextCursorOf(list: string, position: number | null): string | null {
 }
 
 /** The bytes with the end of the page written into the space reserved for it. */
-function withPageEnd(bytes: Uint8Array, { nextCursor, sequence }: PageEnd): Uint8Array {
-  const end = `,"nextCursor":${JSON.stringify(nextCursor)},"sequence":${sequence}}`;
+function withPageEnd(bytes: Uint8Array, { nextCursor, ...trueAt }: PageEnd): Uint8Array {
+  const end = `,"nextCursor":${JSON.stringify(nextCursor)},${stateText(trueAt)}`;
   const at = bytes.length - PAGE_END_BYTES;
   if (end.length > PAGE_END_BYTES)
     throw new Error(`the end of a page has ${end.length} characters`);

@@ -11,9 +11,9 @@ import {
   orderId,
   outcome,
   price,
-  sequence,
   shares,
   side,
+  state,
   timeMs,
   tradeId,
   userId,
@@ -61,7 +61,7 @@ export const PastMarkets = responseSchema(
   z.strictObject({
     markets: z.array(MarketWithHistory).describe('The markets'),
     nextCursor,
-    sequence,
+    ...state,
   }),
 );
 
@@ -87,7 +87,7 @@ export const UserTrade = responseSchema(
 export const UserTrades = responseSchema(
   'UserTrades',
   'The trades of a user',
-  z.strictObject({ trades: z.array(UserTrade).describe('The trades'), nextCursor, sequence }),
+  z.strictObject({ trades: z.array(UserTrade).describe('The trades'), nextCursor, ...state }),
 );
 
 /** Outcome, side and price are the taker's. */
@@ -108,7 +108,7 @@ export const MarketTrade = responseSchema(
 export const MarketTrades = responseSchema(
   'MarketTrades',
   'The public trades of a market',
-  z.strictObject({ trades: z.array(MarketTrade).describe('The trades'), nextCursor, sequence }),
+  z.strictObject({ trades: z.array(MarketTrade).describe('The trades'), nextCursor, ...state }),
 );
 
 export const PointsCredit = responseSchema(
@@ -129,7 +129,7 @@ export const Points = responseSchema(
     balance: decimal.min(0).meta({ description: 'Points, at most 6 decimal places' }),
     history: z.array(PointsCredit).describe('The credits, newest first'),
     nextCursor,
-    sequence,
+    ...state,
   }),
 );
 
@@ -151,7 +151,6 @@ export const Leaderboard = responseSchema(
     period: z.enum(['all', 'day', 'week']).describe('The time that counts'),
     entries: z.array(LeaderboardEntry).describe('The entries, the highest value first'),
     nextCursor,
-    atMs: timeMs,
-    sequence,
+    ...state,
   }),
 );

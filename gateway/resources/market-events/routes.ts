@@ -5,6 +5,7 @@
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
+import { stateText } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
@@ -35,7 +36,7 @@ export const marketEventRoutes: Route[] = [
       const cursor = eventsStart(call, list);
       if (cursor === undefined) return;
       const request = { kind: 'marketEvents', marketId, limit: query.limit, cursor } as const;
-      readHistory(call, request, (page, sequence) => {
+      readHistory(call, request, (page, at) => {
         if (page === null) {
           call.refuseWhenDurable(errorAnswer('market_not_found'));
           return;
@@ -46,9 +47,9 @@ export const marketEventRoutes: Route[] = [
         }
         const events = page.entries.map(eventText).join(',');
         const next = page.nextCursor === null ? null : eventsCursor(list, page.nextCursor);
-        const end = `"nextCursor":${JSON.stringify(next)},"sequence":${sequence}}`;
+        const end = `"nextCursor":${JSON.stringify(next)},${stateText(at)}`;
         const name = marketIdText(engine, marketId);
-        answerCoded(call, sequence, `{"marketId":"${name}","events":[${events}],${end}`);
+        answerCoded(call, at.sequence, `{"marketId":"${name}","events":[${events}],${end}`);
       });
     },
   }),
@@ -64,7 +65,7 @@ export const marketEventRoutes: Route[] = [
     handle(call) {
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
-      readHistory(call, { kind: 'marketTicks', marketId }, (found, sequence) => {
+      readHistory(call, { kind: 'marketTicks', marketId }, (found, at) => {
         if (found === null) {
           call.refuseWhenDurable(errorAnswer('market_not_found'));
           return;
@@ -76,9 +77,9 @@ export const marketEventRoutes: Route[] = [
           endPrice: endPriceMicros === 0 ? null : micros(endPriceMicros),
           start: ticksOf(found.start),
           end: ticksOf(found.end),
-          sequence,
+          ...at,
         };
-        answerCoded(call, sequence, jsonText<typeof MarketTicks>(fields));
+        answerCoded(call, at.sequence, jsonText<typeof MarketTicks>(fields));
       });
     },
   }),

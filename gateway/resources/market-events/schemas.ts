@@ -13,6 +13,7 @@ import {
   sequence,
   shares,
   side,
+  state,
   timeMs,
   tradeId,
 } from '../../json/response-fields.js';
@@ -72,7 +73,7 @@ export const MarketEvents = responseSchema(
       .array(z.discriminatedUnion('type', [BookEvent, TradeEvent, PriceEvent]))
       .describe('The events, oldest first'),
     nextCursor,
-    sequence,
+    ...state,
   }),
 );
 
@@ -101,7 +102,7 @@ export const MarketTicks = responseSchema(
     end: z.array(tick).meta({
       description: 'The same of the minute before the end; empty until resolved',
     }),
-    sequence,
+    ...state,
   }),
 );
 

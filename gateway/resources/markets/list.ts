@@ -12,6 +12,7 @@ import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import type { MarketRecord, Page } from '../../../persistence/history/requests.js';
 import { viewOfPast } from '../../../persistence/history/requests.js';
+import { stateText } from '../../../persistence/history/true-at.js';
 import type { Call } from '../../http/call.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest } from '../paging.js';
@@ -102,11 +103,13 @@ function cutPage(
   return { markets: markets.slice(0, limit), nextAfter: markets[limit - 1]!.marketId };
 }
 
-function pageText({ engine, query }: MarketsCall, { markets, nextAfter }: MarketsPage): string {
-  const { sequence } = engine;
-  const texts = markets.map((market) => marketText(engine, market, sequence));
+function pageText(
+  { engine, query, trueAt }: MarketsCall,
+  { markets, nextAfter }: MarketsPage,
+): string {
+  const texts = markets.map((market) => marketText(engine, market));
   const next = nextAfter === null ? 'null' : `"${cursorOf(listName(query), nextAfter)}"`;
-  return `{"markets":[${texts.join(',')}],"nextCursor":${next},"sequence":${sequence}}`;
+  return `{"markets":[${texts.join(',')}],"nextCursor":${next},${stateText(trueAt)}`;
 }
 
 /** The name of the list in its cursors. */

@@ -31,10 +31,14 @@ export function orderbookText(...book: Parameters<typeof write>): string {
   return out.toText();
 }
 
-function write(assets: Assets, marketId: number, depth: DepthView, sequence: number): void {
+/** A message of the stream has the time beside the book. */
+type At = { sequence: number; atMs?: number };
+
+function write(assets: Assets, marketId: number, depth: DepthView, at: At): void {
   const { bids, asks } = depth;
   out.clear();
-  out.text(`{"marketId":"${marketIdText(assets, marketId)}","sequence":${sequence}`);
+  out.text(`{"marketId":"${marketIdText(assets, marketId)}","sequence":${at.sequence}`);
+  if (at.atMs !== undefined) out.text(`,"atMs":${at.atMs}`);
   out.put(UP_BIDS);
   writeLevels(bids, ownPrice);
   out.put(ASKS);

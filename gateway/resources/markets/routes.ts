@@ -8,6 +8,7 @@ import {
 } from '../../../engine/interface/limits.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
+import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
@@ -65,16 +66,13 @@ export const marketRoutes: Route[] = [
     query: ActiveMarketsQuery,
     responses: { 200: ActiveMarkets },
     handle(call) {
-      const { engine, gateway, query } = call;
+      const { engine, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
       const markets = activeTexts.get(engine, query.asset ?? '', () =>
         activeMarkets(engine, query.asset),
       );
-      const serverTimeMs = gateway.clock.nowMs();
-      call.answerWhenDurable(
-        200,
-        `{"markets":[${markets}],"serverTimeMs":${serverTimeMs},"sequence":${engine.sequence}}`,
-      );
+      const end = `"serverTimeMs":${engine.nowMs},${stateText(call.trueAt)}`;
+      call.answerWhenDurable(200, `{"markets":[${markets}],${end}`);
     },
   }),
 
@@ -90,7 +88,7 @@ export const marketRoutes: Route[] = [
       const { engine } = call;
       const marketId = marketNumber(engine, call.parameter('id'));
       const request = { kind: 'marketText', marketId } as const;
-      const respond = (text: HashedText | null, sequence: number) => {
+      const respond = (text: HashedText | null, { sequence }: TrueAt) => {
         if (text !== null) answerCoded(call, sequence, text.bytes, hashTag(text.contentHash));
         else call.refuseWhenDurable(errorAnswer('market_not_found'));
       };
@@ -115,7 +113,7 @@ export const marketRoutes: Route[] = [
       }
       const { depth } = call.query;
       const bytes = bookTexts.get(engine, marketId * DEPTHS + depth, () =>
-        orderbookBytes(engine, marketId, engine.depth(marketId, depth)!, engine.sequence),
+        orderbookBytes(engine, marketId, engine.depth(marketId, depth)!, call.trueAt),
       );
       call.answerWhenDurable(200, bytes);
     },
@@ -143,7 +141,7 @@ export const marketRoutes: Route[] = [
       const { engine, userId } = call;
       const limits = { budgetMicros: amount, sizeLots: shares, priceTicks: price ?? worstTicks };
       const quote = engine.quote({ ...order, ...limits, userId })!;
-      call.answerWhenDurable(200, quoteText(engine, order, quote, engine.sequence));
+      call.answerWhenDurable(200, quoteText(engine, order, quote, call.trueAt));
     },
   }),
 ];
@@ -153,7 +151,7 @@ function answerWithoutHistory(call: Call, marketId: number): void {
   const { engine } = call;
   const market = engine.market(marketId);
   if (market?.status !== MarketStatus.ACTIVE) call.refuseUnavailable();
-  else call.answerWhenDurable(200, marketText(engine, market, engine.sequence, null));
+  else call.answerWhenDurable(200, marketText(engine, market, null));
 }
 
 /** The market; null: there is none, and the request has been refused. */
@@ -169,7 +167,7 @@ function activeMarkets(engine: Engine, symbol: string | undefined): string {
   for (let asset = 0; asset < engine.assetCount; asset++) {
     if (symbol !== undefined && engine.assetSymbol(asset) !== symbol) continue;
     const market = engine.market(engine.activeMarket(asset));
-    if (market !== null) texts.push(marketText(engine, market, engine.sequence));
+    if (market !== null) texts.push(marketText(engine, market));
   }
   return texts.join(',');
 }

@@ -12,9 +12,9 @@ import {
   outcome,
   price,
   resolution,
-  sequence,
   shares,
   sideOf,
+  state,
   timeMs,
 } from '../../json/response-fields.js';
 import { MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, TEXTS } from '../orders/fields.js';
@@ -133,7 +133,7 @@ const marketFields = {
 export const Market = responseSchema(
   'Market',
   'A market',
-  z.strictObject({ ...marketFields, sequence }),
+  z.strictObject({ ...marketFields, ...state }),
 );
 /** Prices of the outcomes and of the asset, every 5 s and at both ends of the market's window. */
 const PricePoint = responseSchema(
@@ -157,7 +157,7 @@ export const MarketWithHistory = responseSchema(
       .array(PricePoint)
       .nullable()
       .meta({ description: 'null with `priceHistory=off`' }),
-    sequence,
+    ...state,
   }),
 );
 export const MarketDetail = responseSchema(
@@ -168,21 +168,21 @@ export const MarketDetail = responseSchema(
     priceHistory: z.array(PricePoint).nullable().meta({
       description: 'null while the history of an active market is unavailable; the rest is current',
     }),
-    sequence,
+    ...state,
   }),
 );
 export const Markets = responseSchema(
   'Markets',
   'Markets',
-  z.strictObject({ markets: z.array(Market).describe('The markets'), nextCursor, sequence }),
+  z.strictObject({ markets: z.array(Market).describe('The markets'), nextCursor, ...state }),
 );
 export const ActiveMarkets = responseSchema(
   'ActiveMarkets',
   'The active markets',
   z.strictObject({
     markets: z.array(Market).describe('The markets'),
-    serverTimeMs: timeMs,
-    sequence,
+    serverTimeMs: timeMs.meta({ description: 'The same as `atMs`' }),
+    ...state,
   }),
 );
 
@@ -200,7 +200,7 @@ const bookSide = z
 export const Orderbook = responseSchema(
   'Orderbook',
   'The order book of a market, as each outcome sees it',
-  z.strictObject({ marketId, sequence, UP: bookSide, DOWN: bookSide }),
+  z.strictObject({ marketId, ...state, UP: bookSide, DOWN: bookSide }),
 );
 
 const quoted = {
@@ -218,7 +218,7 @@ const quoted = {
 const charged = {
   fee: money.meta({ description: 'US dollars, as the order would be charged' }),
   unspent: money,
-  sequence,
+  ...state,
 };
 export const BuyQuote = responseSchema(
   'BuyQuote',

@@ -6,23 +6,22 @@ import {
   marketParts,
   marketText as writeMarket,
 } from '../../../persistence/history/market-json/market.js';
+import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../json/decimal.js';
 import { jsonText, type Writable } from '../../json/serializer.js';
 import type { Quote } from './schemas.js';
 
 interface MarketReads extends Assets {
+  readonly sequence: number;
+  readonly nowMs: number;
   assetPriceMicros(asset: number): number | null;
 }
 
-/** A market of the engine, as of `sequence`, at which the engine is. */
-export function marketText(
-  reads: MarketReads,
-  market: MarketView,
-  sequence: number,
-  points?: null,
-): string {
+/** A market of the engine, now. */
+export function marketText(reads: MarketReads, market: MarketView, points?: null): string {
   const priceMicros = reads.assetPriceMicros(market.asset);
-  return writeMarket(marketParts(reads, market, points), priceMicros, sequence);
+  const { sequence, nowMs: atMs } = reads;
+  return writeMarket(marketParts(reads, market, points), priceMicros, { sequence, atMs });
 }
 
 interface QuotedOrder {
@@ -31,12 +30,7 @@ interface QuotedOrder {
   outcome: number;
 }
 
-export function quoteText(
-  reads: Assets,
-  order: QuotedOrder,
-  quote: QuoteView,
-  sequence: number,
-): string {
+export function quoteText(reads: Assets, order: QuotedOrder, quote: QuoteView, at: TrueAt): string {
   const isBuy = order.side === Side.BUY;
   const value = micros(quote.valueMicros);
   return jsonText<typeof Quote>({
@@ -50,6 +44,6 @@ export function quoteText(
     ...(isBuy ? { spent: value } : { received: value }),
     fee: micros(quote.feeMicros),
     unspent: micros(quote.unspentMicros),
-    sequence,
+    ...at,
   } as Writable<typeof Quote>);
 }

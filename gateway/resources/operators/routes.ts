@@ -167,7 +167,7 @@ export const operatorRoutes: Route[] = [
         balance: balanceFieldsOf(account),
         orders: engine.orders(userId).map((order) => orderOf(engine, order)),
         positions: positions.map((position) => positionOf(engine, position)),
-        sequence: engine.sequence,
+        ...call.trueAt,
       });
       call.answerWhenDurable(200, text);
     },
@@ -192,7 +192,7 @@ export const operatorRoutes: Route[] = [
       const { nextCursor } = page;
       call.answerWhenDurable(
         200,
-        jsonText<typeof Actions>({ actions, nextCursor, sequence: engine.sequence }),
+        jsonText<typeof Actions>({ actions, nextCursor, ...call.trueAt }),
       );
     },
   }),
@@ -202,7 +202,7 @@ export const operatorRoutes: Route[] = [
 const NO_SUCH_NAME = errorAnswer('user_not_found', {}, 'There is no user with this name.');
 const FROZEN_SHOWN = 100;
 
-function statusOf({ engine, gateway }: Call) {
+function statusOf({ engine, gateway, trueAt }: Call) {
   const { standing, clock, sequencer, config, version, startedAtMs } = gateway;
   const { freeBytes, daysLeft } = standing;
   return {
@@ -211,7 +211,7 @@ function statusOf({ engine, gateway }: Call) {
     startedAtMs,
     nowMs: clock.nowMs(),
     clockAheadMs: standing.clockAheadMs,
-    sequence: engine.sequence,
+    ...trueAt,
     durableSequence: sequencer.durableSequence,
     problem: gateway.notReady(),
     warning: gateway.warning(),

@@ -21,7 +21,7 @@ import {
   marketId,
   money,
   nextCursor,
-  sequence,
+  state,
   timeMs,
   userId,
 } from '../../json/response-fields.js';
@@ -85,12 +85,12 @@ export const RulesBody = z.strictObject({
     .meta({ description: 'US dollars that an order must be worth to rest; 0: no least' }),
 });
 
-export const Done = z.strictObject({ sequence, atMs: timeMs });
+export const Done = z.strictObject(state);
 const paused = z
   .array(z.string())
   .meta({ description: 'What is paused now: everything, or assets, or active markets' });
-export const Paused = z.strictObject({ paused, sequence, atMs: timeMs });
-export const CancelledOrders = z.strictObject({ cancelledOrders: count, sequence, atMs: timeMs });
+export const Paused = z.strictObject({ paused, ...state });
+export const CancelledOrders = z.strictObject({ cancelledOrders: count, ...state });
 
 export const OperatorUser = z.strictObject({
   userId,
@@ -102,7 +102,7 @@ export const OperatorUser = z.strictObject({
   balance: z.strictObject(balanceFields),
   orders: z.array(Order),
   positions: Positions.shape.positions,
-  sequence,
+  ...state,
 });
 
 const at = z.strictObject({ sequence: count, atMs: timeMs.nullable() }).nullable();
@@ -119,8 +119,8 @@ export const OperatorStatus = z.strictObject({
   startedAtMs: timeMs,
   nowMs: timeMs,
   clockAheadMs: z.number().int().nullable(),
-  sequence,
-  durableSequence: sequence,
+  ...state,
+  durableSequence: state.sequence,
   problem: z.string().nullable().meta({ description: 'Why it is not ready; null: it is' }),
   warning: z.string().nullable(),
   snapshot: at,
@@ -176,5 +176,5 @@ export const Actions = z.strictObject({
     }),
   ),
   nextCursor,
-  sequence,
+  ...state,
 });

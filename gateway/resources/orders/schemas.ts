@@ -12,10 +12,10 @@ import {
   outcome,
   price,
   resolution,
-  sequence,
   shares,
   side,
   sideOf,
+  state,
   timeMs,
   tradeId,
   userId,
@@ -60,8 +60,7 @@ const settled = {
     .describe('The trades of the order, in order'),
   balance,
   position,
-  sequence,
-  atMs: timeMs,
+  ...state,
 };
 export const BuyReceipt = responseSchema(
   'BuyReceipt',
@@ -109,8 +108,7 @@ export const CancelReceipt = responseSchema(
     status: z.literal('cancelled').describe('The state'),
     cancelledShares: shares,
     balance,
-    sequence,
-    atMs: timeMs,
+    ...state,
   }),
 );
 const cancelledAll = {
@@ -120,8 +118,7 @@ const cancelledAll = {
     .meta({ description: 'The ids of the orders, in the order of resting' }),
   cancelledOrders: count.describe('The number of orders that were cancelled'),
   balance,
-  sequence,
-  atMs: timeMs,
+  ...state,
 };
 export const CancelAllReceipt = responseSchema(
   'CancelAllReceipt',
@@ -141,7 +138,7 @@ const pairs = {
   userId,
   shares: shares.meta({ description: 'Shares of each outcome' }),
 };
-const after = { balance, position, sequence, atMs: timeMs };
+const after = { balance, position, ...state };
 export const SplitReceipt = responseSchema(
   'SplitReceipt',
   'Dollars that were turned into pairs',
@@ -173,8 +170,7 @@ export const ClaimReceipt = responseSchema(
     payout: money,
     refundedFees: money.optional().meta({ description: 'Only in a VOID market' }),
     balance,
-    sequence,
-    atMs: timeMs,
+    ...state,
   }),
 );
 

@@ -63,18 +63,14 @@ export const partnerRoutes: Route[] = [
     responses: { 200: PartnerUser },
     errors: ['user_not_found'],
     handle(call) {
-      const { engine } = call;
       const account = findAccount(call, 'id');
       if (account === null) return;
       const { username, createdAtMs } = account;
       const userId = `u${account.userId}`;
       const isOwn = account.partner === call.partner;
       const balance = isOwn ? balanceFieldsOf(account) : UNKNOWN_BALANCE;
-      const { sequence } = engine;
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof PartnerUser>({ userId, username, createdAtMs, ...balance, sequence }),
-      );
+      const fields = { userId, username, createdAtMs, ...balance, ...call.trueAt };
+      call.answerWhenDurable(200, jsonText<typeof PartnerUser>(fields));
     },
   }),
 ];

@@ -8,7 +8,7 @@ import {
   balance,
   currency,
   money,
-  sequence,
+  state,
   timeMs,
   userId,
   username,
@@ -38,8 +38,7 @@ export const TransferReceipt = responseSchema(
       description:
         'The balance after the transfer; null for a user who was not registered with this key',
     }),
-    sequence,
-    atMs: timeMs,
+    ...state,
   }),
 );
 
@@ -58,6 +57,6 @@ export const PartnerUser = responseSchema(
     available: ownUsersMoney,
     held: ownUsersMoney,
     total: ownUsersMoney,
-    sequence,
+    ...state,
   }),
 );

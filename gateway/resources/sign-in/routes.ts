@@ -102,10 +102,10 @@ export const signInRoutes: Route[] = [
       }
       const result = call.submit({ kind: 'setCredential', userId, credential });
       if (result === null) return;
-      const { version, sequence } = resultFields('setCredential', result);
+      const { version, sequence, atMs } = resultFields('setCredential', result);
       const token = await gateway.sessions.issue(userId, version, engine.nowMs);
       call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
-      call.answerWhenDurable(200, jsonText<typeof NewToken>({ token, sequence }), sequence);
+      call.answerWhenDurable(200, jsonText<typeof NewToken>({ token, sequence, atMs }), sequence);
     },
   }),
 
@@ -117,10 +117,9 @@ export const signInRoutes: Route[] = [
     responses: { 200: SessionOwner },
     handle(call) {
       const { userId, username } = call.engine.account(call.userId)!;
-      const { sequence } = call.engine;
       call.answerWhenDurable(
         200,
-        jsonText<typeof SessionOwner>({ userId: `u${userId}`, username, sequence }),
+        jsonText<typeof SessionOwner>({ userId: `u${userId}`, username, ...call.trueAt }),
       );
     },
   }),
@@ -160,12 +159,12 @@ function refuseBusy(call: Call): void {
 
 async function answerSignedIn(call: Call, userId: number, status: number): Promise<void> {
   const { engine, gateway } = call;
-  const { sequence } = engine;
+  const at = call.trueAt;
   const { username } = engine.account(userId)!;
   const { code: referralCode } = engine.referral(userId)!;
   const version = engine.credentialVersion(userId);
   const token = await gateway.sessions.issue(userId, version, engine.nowMs);
   call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
-  const fields = { userId: `u${userId}`, username, token, referralCode, sequence };
-  call.answerWhenDurable(status, jsonText<typeof SignedIn>(fields), sequence);
+  const fields = { userId: `u${userId}`, username, token, referralCode, ...at };
+  call.answerWhenDurable(status, jsonText<typeof SignedIn>(fields), at.sequence);
 }

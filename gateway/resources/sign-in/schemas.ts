@@ -4,7 +4,7 @@ import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { ALLOWED_ADDRESSES_MAX, isAddressRule } from '../../access/allowed-addresses.js';
 import { bodySchema, responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
-import { sequence, timeMs, tokenId, userId, username } from '../../json/response-fields.js';
+import { state, timeMs, tokenId, userId, username } from '../../json/response-fields.js';
 
 /** The longest IPv6 address, with an IPv4 part, and a length. */
 const ADDRESS_LENGTH_MAX = 49;
@@ -45,18 +45,18 @@ export const SignedIn = responseSchema(
     username,
     token,
     referralCode: z.string().describe('A code that identifies the user who referred another'),
-    sequence,
+    ...state,
   }),
 );
 export const NewToken = responseSchema(
   'NewToken',
   'A token that replaces older ones',
-  z.strictObject({ token, sequence }),
+  z.strictObject({ token, ...state }),
 );
 export const SessionOwner = responseSchema(
   'SessionOwner',
   'Who is signed in',
-  z.strictObject({ userId, username, sequence }),
+  z.strictObject({ userId, username, ...state }),
 );
 
 const scope = z.enum(['read', 'trade']).meta({
@@ -121,7 +121,7 @@ export const CreatedToken = responseSchema(
     token: z.string().meta({ description: 'The token; shown only in this answer' }),
     ...tokenTimes,
     ...tokenAddresses,
-    sequence,
+    ...state,
   }),
 );
 export const Tokens = responseSchema(
@@ -145,6 +145,6 @@ export const Tokens = responseSchema(
         ),
       )
       .describe('The tokens'),
-    sequence,
+    ...state,
   }),
 );

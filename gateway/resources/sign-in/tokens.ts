@@ -38,11 +38,12 @@ export const tokenRoutes: Route[] = [
         allowedAddresses: allowedAddresses.join(','),
       });
       if (result === null) return;
-      const { tokenId, sequence } = resultFields('createToken', result);
+      const { tokenId, sequence, atMs } = resultFields('createToken', result);
       const view = engine.token(tokenId)!;
       const token = await gateway.sessions.issueNamed(view, engine.credentialVersion(userId));
       const shown = { ...namesOf(view), token, ...timesOf(view), ...addressesOf(view) };
-      call.answerWhenDurable(201, jsonText<typeof CreatedToken>({ ...shown, sequence }), sequence);
+      const text = jsonText<typeof CreatedToken>({ ...shown, sequence, atMs });
+      call.answerWhenDurable(201, text, sequence);
     },
   }),
 
@@ -61,7 +62,7 @@ export const tokenRoutes: Route[] = [
         lastUsedAtMs: gateway.sessions.lastUsedAtMs(token.tokenId),
         ...addressesOf(token),
       }));
-      call.answerWhenDurable(200, jsonText<typeof Tokens>({ tokens, sequence: engine.sequence }));
+      call.answerWhenDurable(200, jsonText<typeof Tokens>({ tokens, ...call.trueAt }));
     },
   }),
 

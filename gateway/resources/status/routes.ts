@@ -54,12 +54,11 @@ export const operationRoutes: Route[] = [
     summary: 'Version, sequence and digest',
     responses: { 200: Status },
     handle(call) {
-      const { sequence } = call.engine;
       const { version, startedAtMs, sequencer, clock, config, priceTicks, standing } = call.gateway;
       const { role, epoch } = standing.leading;
       const { durableSequence } = sequencer;
       const digest = call.engine.digest();
-      const progress = { version, sequence, durableSequence, digest };
+      const progress = { version, ...call.trueAt, durableSequence, digest };
       const journal = journalKind(config.journal);
       const nowMs = clock.nowMs();
       const prices = pricesOf(call.engine, priceTicks, nowMs);

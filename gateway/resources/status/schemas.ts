@@ -8,6 +8,7 @@ import {
   money,
   sequence,
   shares,
+  state,
   timeMs,
 } from '../../json/response-fields.js';
 
@@ -36,7 +37,7 @@ export const Status = responseSchema(
   'The progress of the exchange',
   z.strictObject({
     version: z.string().describe('The version of the program'),
-    sequence,
+    ...state,
     durableSequence: sequence,
     digest: z
       .string()
@@ -98,7 +99,7 @@ export const Status = responseSchema(
       )
       .meta({ description: 'The prices of the assets, and where they come from' }),
     nowMs: timeMs.meta({
-      description: 'The time of the exchange, in milliseconds since the epoch',
+      description: 'What the clock of the exchange shows, in milliseconds since the epoch',
     }),
   }),
 );
@@ -114,7 +115,7 @@ export const Time = responseSchema(
   'The time of the exchange',
   z.strictObject({
     nowMs: timeMs.meta({
-      description: 'The time of the exchange, in milliseconds since the epoch',
+      description: 'What the clock of the exchange shows, in milliseconds since the epoch',
     }),
     sequence,
   }),

@@ -44,10 +44,7 @@ export const vaultRoutes: Route[] = [
         apr: aprOf(engine),
         minimumStake: micros(MIN_STAKE_MICROS),
       } as const;
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof Vaults>({ vaults: [flex], sequence: engine.sequence }),
-      );
+      call.answerWhenDurable(200, jsonText<typeof Vaults>({ vaults: [flex], ...call.trueAt }));
     },
   }),
 
@@ -125,7 +122,7 @@ export const vaultRoutes: Route[] = [
       const { nextCursor } = page;
       call.answerWhenDurable(
         200,
-        jsonText<typeof Deposits>({ deposits, nextCursor, sequence: engine.sequence }),
+        jsonText<typeof Deposits>({ deposits, nextCursor, ...call.trueAt }),
       );
     },
   }),

@@ -12,7 +12,7 @@ import {
   depositId,
   money,
   nextCursor,
-  sequence,
+  state,
   timeMs,
   userId,
 } from '../../json/response-fields.js';
@@ -58,7 +58,7 @@ export const Vaults = responseSchema(
         ),
       )
       .describe('The vaults'),
-    sequence,
+    ...state,
   }),
 );
 
@@ -75,7 +75,7 @@ const deposit = {
 };
 const Deposit = responseSchema('Deposit', 'A vault deposit', z.strictObject(deposit));
 export type Deposit = z.output<typeof Deposit>;
-const change = { balance, sequence, atMs: timeMs };
+const change = { balance, ...state };
 
 export const Deposits = responseSchema(
   'Deposits',
@@ -83,7 +83,7 @@ export const Deposits = responseSchema(
   z.strictObject({
     deposits: z.array(Deposit).describe('The vault deposits'),
     nextCursor,
-    sequence,
+    ...state,
   }),
 );
 export const StakeReceipt = responseSchema(

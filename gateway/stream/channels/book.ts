@@ -53,7 +53,7 @@ export class BookChannel extends Channel {
   snapshotData(): string {
     const { engine, marketId } = this;
     const depth = engine.depth(marketId, MAX_PRICE_TICKS)!;
-    return orderbookText(engine, marketId, depth, engine.sequence);
+    return orderbookText(engine, marketId, depth, { sequence: engine.sequence });
   }
 
   /** An ended book does not change, so this is the message of the end itself. */

@@ -74,6 +74,6 @@ export class MarketsChannel extends Channel {
 
   private marketText(marketId: number): string {
     const market = this.engine.market(marketId);
-    return market === null ? 'null' : marketText(this.engine, market, this.engine.sequence);
+    return market === null ? 'null' : marketText(this.engine, market);
   }
 }

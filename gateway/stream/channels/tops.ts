@@ -38,6 +38,6 @@ export class TopsChannel extends Channel {
     const { engine } = this;
     const marketId = engine.activeMarket(this.asset);
     if (marketId === 0) return 'null';
-    return orderbookText(engine, marketId, engine.depth(marketId, 1)!, sequence);
+    return orderbookText(engine, marketId, engine.depth(marketId, 1)!, { sequence });
   }
 }

@@ -18,6 +18,7 @@ import {
 } from '../../../engine/interface/notation.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { sharedBytes } from '../../storage/shared-bytes.js';
+import { stateText, type TrueAt } from '../true-at.js';
 
 /** Prices are in half ticks, because the middle of a book may lie between two ticks. */
 export const HALVES_PER_SET = MICROS_PER_SET * 2;
@@ -57,8 +58,8 @@ export function upHalfTicks(market: MarketView): number {
 }
 
 /**
- * The JSON of a market, as strings or bytes, without the two values that change with every command:
- * the asset's price and the sequence.
+ * The JSON of a market, as strings or bytes, without the values that change with every command: the
+ * asset's price, and the sequence and the time.
  */
 export interface MarketParts<Part> {
   asset: number;
@@ -91,7 +92,7 @@ export function marketParts(
     `,"volume":${microsText(market.volumeMicros)}` +
     `,"openInterest":${lotsText(market.openInterestLots)}` +
     `,"feeRate":${feeRateText(market.feeBasisPoints)},"tickSize":0.001,"lotSize":0.001` +
-    `${points === undefined ? '' : `,"priceHistory":${priceHistoryText(points)}`},"sequence":`;
+    `${points === undefined ? '' : `,"priceHistory":${priceHistoryText(points)}`},`;
   return { asset: market.asset, head, tail };
 }
 
@@ -112,17 +113,16 @@ export function contentHashOf(markets: readonly HashedParts[], extra: string): s
   return hash.digest('base64url');
 }
 
-/** The whole JSON, of the state at `sequence`, at which the asset's price is `assetPriceMicros`. */
+/** The whole JSON, of the state at which the asset's price is `assetPriceMicros`. */
 export function marketText(
   { head, tail }: MarketParts<string>,
   assetPriceMicros: number | null,
-  sequence: number,
+  at: TrueAt,
 ): string {
-  return `${head}${microsTextOrNull(assetPriceMicros)}${tail}${sequence}}`;
+  return `${head}${microsTextOrNull(assetPriceMicros)}${tail}${stateText(at)}`;
 }
 
-export interface ListFrame {
-  sequence: number;
+export interface ListFrame extends TrueAt {
   /** Written before the first market and after the last. */
   open: string;
   close: string;
@@ -137,10 +137,10 @@ export interface ListFrame {
 export function marketListBytes(
   markets: readonly MarketParts<Uint8Array>[],
   assetPricesMicros: readonly (number | null)[],
-  { sequence, open, close, spareBytes }: ListFrame,
+  { open, close, spareBytes, ...trueAt }: ListFrame,
 ): Uint8Array<SharedArrayBuffer> {
   const prices = assetPricesMicros.map((micros) => ascii(microsTextOrNull(micros)));
-  const end = ascii(`${sequence}}`);
+  const end = ascii(stateText(trueAt));
   const pieces = [ascii(open)];
   markets.forEach(({ asset, head, tail }, i) => {
     if (i > 0) pieces.push(COMMA);

@@ -111,6 +111,24 @@ describe('OpenAPI', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('what shows state says at which sequence and time', () => {
+    const showsNone = ['Digest', 'Health', 'Limits', 'MetricsText', 'Ready', 'Time'];
+    const answers = operationsOf(document).flatMap(({ operation }) =>
+      Object.entries(operation.responses).flatMap(([status, answer]) => {
+        const { $ref } = ('content' in answer && answer.content['application/json']?.schema) || {};
+        return status.startsWith('2') && $ref !== undefined ? [$ref as string] : [];
+      }),
+    );
+    expect(new Set(answers).size).toBeGreaterThan(35);
+    const timeless = answers.flatMap(($ref) => {
+      const options = (named($ref).oneOf as JsonSchema[] | undefined) ?? [{ $ref }];
+      const fields = options.map((option) => named(option.$ref as string).properties ?? {});
+      const isTimed = fields.every(({ sequence, atMs }) => sequence && atMs);
+      return isTimed ? [] : [$ref.split('/').at(-1)!];
+    });
+    expect(timeless.sort().filter((name) => !showsNone.includes(name))).toEqual([]);
+  });
+
   test('the entries of a list have a name', () => {
     const lists = places.filter(({ schema }) => schema.items !== undefined);
     expect(lists.length).toBeGreaterThan(20);

@@ -23,7 +23,7 @@ function replica(historyAt: number, limitMs: number) {
   const history: HistoryClient = new HistoryClient({
     send(id, _request, minSequence) {
       asked.push(minSequence);
-      history.answered(id, { status: 'ok', sequence: historyAt, answer: null });
+      history.answered(id, { status: 'ok', sequence: historyAt, atMs: 0, answer: null });
     },
     giveUp: () => {},
     lagMs: () => 0,
@@ -35,7 +35,7 @@ function replica(historyAt: number, limitMs: number) {
   const refuseUnavailable = () => answers.push('unavailable');
   const read = (minSequence = 0) => {
     const call = { gateway, isOver: false, minSequence, refuseUnavailable };
-    readHistory(call as unknown as Call, REQUEST, (_order, sequence) => {
+    readHistory(call as unknown as Call, REQUEST, (_order, { sequence }) => {
       const release = () => answers.push(`${sequence} at ${sequencer.durableSequence}`);
       sequencer.releaseAt(sequence, { release });
     });

@@ -159,7 +159,7 @@ test("shows a referral's code, the referred users, and private details to the us
   const own = await api.get(`/users/${eve.userId}/referral`, eve.token);
   expect(own.json).toMatchObject({ code: 'MY-CODE', referredUsers: 1, earned: 0 });
   const others = await api.get(`/users/${eve.userId}/referral`);
-  expect(Object.keys(others.json).sort()).toEqual(['code', 'referredUsers', 'sequence', 'userId']);
+  expect(Object.keys(others.json)).toEqual(['userId', 'code', 'referredUsers', 'sequence', 'atMs']);
   const fays = await api.get(`/users/${referred.json.userId}/referral`, referred.json.token);
   expect(fays.json.referredBy).toBe(eve.userId);
 });

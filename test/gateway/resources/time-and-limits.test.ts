@@ -45,6 +45,7 @@ test('the limits are those that the exchange enforces', async () => {
     lotSize: 0.001,
     prices: 'simulated',
     restingOrderValue: 1,
+    startingBalance: 10_000,
     maxima: {
       orderAmount: 1_000_000,
       orderShares: 10_000_000,

@@ -94,6 +94,7 @@ async function expectTrue(answers: readonly Shown[]): Promise<void> {
 
 function expectTrueNow(engine: Engine, { path, json }: Shown): void {
   const where = `${path} at ${json.sequence}`;
+  expect(json.atMs, where).toBe(engine.nowMs);
   if (path.endsWith('/points')) {
     const points = engine.account(Number(json.userId.slice(1)))!.microPoints / 1e6;
     expect(json.balance, where).toBe(points);
@@ -124,6 +125,7 @@ function expectMarket(engine: Engine, market: any, sequence: number, where: stri
   const view = known.find(({ startsAtMs }) => startsAtMs === market.startsAtMs)!;
   const price = engine.assetPriceMicros(view.asset)!;
   expect([market.sequence, market.assetPrice], where).toEqual([sequence, price / 1e6]);
+  expect(market.atMs, where).toBe(engine.nowMs);
   expect([market.status, market.volume], where).toEqual([
     ['active', 'ended', 'resolved'][view.status],
     view.volumeMicros / 1e6,

@@ -48,6 +48,7 @@ describe('reads from the trading thread', () => {
   const answered: HistoryReply = {
     status: 'ok',
     sequence: 12,
+    atMs: 34,
     answer: { account: null, rank: 3 },
   };
 

@@ -67,6 +67,6 @@ export class Specification {
   private book(market: string): string {
     const marketId = marketIdNumber(this, market);
     const depth = this.naive.depth(marketId, Number.POSITIVE_INFINITY)!;
-    return bookText(JSON.parse(orderbookText(this, marketId, depth, 0)));
+    return bookText(JSON.parse(orderbookText(this, marketId, depth, { sequence: 0 })));
   }
 }

@@ -224,8 +224,9 @@ describe('the orders', () => {
     const resting = (await orders('')).json.orders;
     expect(resting).toEqual([...(await orders('?status=open')).json.orders].reverse());
     const listed = (await orders('?status=all')).json.orders;
-    const { sequence, ...single } = await order('o5');
+    const { sequence, atMs, ...single } = await order('o5');
     expect(listed[0]).toEqual(single);
+    expect(atMs).toBeGreaterThanOrEqual(single.placedAtMs);
     expect(sequence).toBeGreaterThan(0);
   });
 

@@ -164,7 +164,7 @@ async function factsOf(facts: Facts, { userId, token }: Trader): Promise<void> {
   addOrders('all', everyOrder);
   for (const { orderId } of everyOrder.slice(0, 8)) {
     const { json } = await server.api.get(`/users/${userId}/orders/${orderId}`, token);
-    facts.add('one order', 'order', orderId, without(json, 'sequence', 'trades'));
+    facts.add('one order', 'order', orderId, without(json, 'sequence', 'atMs', 'trades'));
   }
 
   const addPositions = (place: string, positions: Message[]) => {
@@ -202,7 +202,7 @@ async function factsOf(facts: Facts, { userId, token }: Trader): Promise<void> {
 
 async function marketFacts(facts: Facts): Promise<void> {
   const addMarkets = (place: string, markets: Message[]) => {
-    for (const one of markets) facts.add(place, 'market', one.id, without(one, 'sequence'));
+    for (const one of markets) facts.add(place, 'market', one.id, without(one, 'sequence', 'atMs'));
   };
   const client = await StreamClient.connect(server.exchange.port);
   await client.subscribe('markets');

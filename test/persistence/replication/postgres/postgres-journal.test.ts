@@ -294,7 +294,7 @@ test('single batches are read from standbys: over another connection, and when t
   const read = await new Promise((done) => batches.read(12, { done, isGivenUp: () => false }));
   const { hash, records: _, ...last } = written[3]!;
   const answer = { ...last, hash: hash.toString('hex') };
-  expect(read).toEqual({ status: 'ok', sequence: 12, answer });
+  expect(read).toEqual({ status: 'ok', sequence: 12, atMs: 0, answer });
   await onStandbys(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
   );

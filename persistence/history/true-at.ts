@@ -1,0 +1,12 @@
+/** The sequence of the journal at which what is shown is true, and the exchange's time then. */
+
+export interface TrueAt {
+  sequence: number;
+  /** Of the command with this sequence. */
+  atMs: number;
+}
+
+/** The end of an answer in JSON. */
+export function stateText({ sequence, atMs }: TrueAt): string {
+  return `"sequence":${sequence},"atMs":${atMs}}`;
+}
