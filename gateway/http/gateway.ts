@@ -61,7 +61,10 @@ export type Sequencing = Pick<
 
 /** The process, whether it has an exchange's state or holds connections for one that has. */
 export interface Serving {
-  readonly config: Pick<GatewayConfig, 'tls' | 'trustProxy' | 'cookieSecure' | 'siteOrigins'>;
+  readonly config: Pick<
+    GatewayConfig,
+    'dataFolder' | 'tls' | 'trustProxy' | 'cookieSecure' | 'siteOrigins'
+  >;
   readonly log: Log;
   readonly fairUse: FairUse;
   readonly unsent: UnsentAnswers;

@@ -4,6 +4,7 @@ import { accountHistoryRoutes } from './account-history/routes.js';
 import { userRoutes } from './accounts/routes.js';
 import { batchRoutes } from './batch/routes.js';
 import { cancelAfterRoutes } from './cancel-after/routes.js';
+import { dayFileRoutes } from './day-files/routes.js';
 import { historyRoutes } from './history/routes.js';
 import { marketEventRoutes } from './market-events/routes.js';
 import { marketRoutes } from './markets/routes.js';
@@ -23,6 +24,7 @@ export const ROUTES: readonly Route[] = [
   ...marketRoutes,
   ...historyRoutes,
   ...marketEventRoutes,
+  ...dayFileRoutes,
   ...accountHistoryRoutes,
   ...tradingRoutes,
   ...batchRoutes,

@@ -69,6 +69,8 @@ export interface Config extends GatewayConfig, InputConfig {
   snapshotEveryCommands: number;
   /** In the exchange's time. */
   snapshotEveryMs: number;
+  /** How many days of each asset have a file of their events; 0: none. */
+  dayFiles: number;
   /** The size at which a segment of the journal is full. */
   segmentBytes: number;
   /** Commands by which the follower may fall behind before changes are refused. */
@@ -225,6 +227,7 @@ const Variables = z.object({
   FOLLOWER: onOff('on'),
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 2_000_000, min: 1_000, max: 1_000_000_000 }),
   SNAPSHOT_EVERY_SECONDS: number({ standard: 300, min: 10, max: 86_400 }),
+  DAY_FILES: number({ standard: 30, min: 0, max: 10_000 }),
   SEGMENT_MEGABYTES: number({ standard: 1_024, min: 1, max: 65_536 }),
   FAIR_USE: onOff('on'),
   // A batch counts as its operations, so the largest batch must fit.
@@ -302,6 +305,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     follower: variables.FOLLOWER,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
+    dayFiles: variables.DAY_FILES,
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
     followerLagCommands: FOLLOWER_LAG_COMMANDS,
     fairUse: fairUseRates(variables),

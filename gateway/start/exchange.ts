@@ -255,6 +255,7 @@ function startFollower(
     durableSequence,
     snapshotEveryCommands: config.snapshotEveryCommands,
     snapshotEveryMs: config.snapshotEveryMs,
+    dayFiles: config.dayFiles,
     lagCommandsMax: config.followerLagCommands,
     log,
     elapsedMs,

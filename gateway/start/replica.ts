@@ -83,6 +83,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
       durableSequence: sequencer.durableSequence,
       snapshotEveryCommands: config.snapshotEveryCommands,
       snapshotEveryMs: config.snapshotEveryMs,
+      dayFiles: config.dayFiles,
       lagCommandsMax: config.followerLagCommands,
       log,
       elapsedMs,

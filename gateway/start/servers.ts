@@ -11,6 +11,7 @@ import type { AddressKey } from '../access/fair-use/addresses.js';
 import { ConnectionCap } from '../access/fair-use/connections.js';
 import { FairUse } from '../access/fair-use/fair-use.js';
 import { Passwords } from '../access/passwords.js';
+import { serveDayFiles } from '../contract/downloads/days.js';
 import { serveDownloads } from '../contract/downloads/serve.js';
 import { serveContract } from '../contract/serve.js';
 import { CoreStreams } from '../edge/core/streams.js';
@@ -116,6 +117,7 @@ export class Servers {
       router.capConnections(connections);
       stream.attach(router);
       serveContract(router, routes, gateway, config.stream);
+      serveDayFiles(router, gateway);
       serveDownloads(router, gateway);
       serveSite(router, gateway);
     });

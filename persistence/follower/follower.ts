@@ -35,6 +35,8 @@ export interface FollowerOptions {
   /** The most commands and exchange time between snapshots. Defaults: 2,000,000; 5 minutes. */
   snapshotEveryCommands?: number;
   snapshotEveryMs?: number;
+  /** How many days of each asset have a file (history/day-files.ts). Default: 0. */
+  dayFiles?: number;
   /** By how many commands the follower may fall behind. Default: 1,000,000. */
   lagCommandsMax?: number;
   log: FollowerLog;
@@ -100,6 +102,7 @@ export class Follower {
       memory: this.board.memory,
       snapshotEveryCommands: options.snapshotEveryCommands ?? SNAPSHOT_EVERY_COMMANDS,
       snapshotEveryMs: options.snapshotEveryMs ?? SNAPSHOT_EVERY_MS,
+      dayFiles: options.dayFiles ?? 0,
     };
     this.thread = this.startThread();
     this.history = new HistoryClient({

@@ -10,6 +10,7 @@ export interface FollowerData {
   memory: SharedArrayBuffer;
   snapshotEveryCommands: number;
   snapshotEveryMs: number;
+  dayFiles: number;
   /** Why the thread before this one ended; null: there was none. */
   problem: string | null;
 }

@@ -22,6 +22,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
 import type { Work } from '../../engine/storage/pieces.js';
 import { type CheckedHistory, checkHistory } from '../history/check.js';
+import { DayFiles } from '../history/day-files.js';
 import { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads } from '../history/reads.js';
@@ -65,6 +66,8 @@ export interface SessionOptions extends SnapshotsOptions {
   /** Default: in the folder. */
   journal?: JournalPlace | undefined;
   readSnapshot: ReadSnapshot;
+  /** How many days of each asset have a file; 0: none. */
+  dayFiles: number;
 }
 
 /** What checks the journal's end meanwhile (end-check.ts), and how far it is. */
@@ -94,6 +97,9 @@ export class FollowerSession {
   private readonly boards: Leaderboards;
   private readonly reads: FollowerReads;
   private readonly batches: JournalBatches;
+  private readonly dayFiles: DayFiles;
+  /** Whether a market has opened since the files of days were made. */
+  private hasOpened = true;
   private readonly lists: CommittedLists;
   /** null until the engine has reached the end of the history. */
   private projection: Projection | null = null;
@@ -134,6 +140,8 @@ export class FollowerSession {
     if (endCheck() !== null) this.board.set('snapshotSequence', vouchedSequence);
     this.boards = new Leaderboards(this.engine);
     this.batches = new JournalBatches(options.journal ?? { folder: options.folder });
+    const { folder, log, dayFiles: days } = options;
+    this.dayFiles = new DayFiles({ folder, assets: this.engine, lists: this.lists, days, log });
     this.reads = new FollowerReads({
       engine: this.engine,
       boards: this.boards,
@@ -230,6 +238,7 @@ export class FollowerSession {
     this.failure ??= new Error(reason);
     this.reads.end(reason);
     await this.batches.close(reason);
+    await this.dayFiles.close();
     await this.committing;
     if (this.pause !== null) clearTimeout(this.pause);
     await this.snapshots.close();
@@ -355,6 +364,21 @@ export class FollowerSession {
     this.board.set('entryCount', store.entryCount);
     this.serve();
     this.startCommitInTurn();
+    this.hasOpened ||= openedIds.length > 0;
+    if (this.hasOpened && !this.isFarBehindCommits()) this.makeDayFiles();
+  }
+
+  /** While the history is made from the beginning, its last day is not the last one. */
+  private isFarBehindCommits(): boolean {
+    return this.board.get('durable') - this.opened.store.progress.sequence > TRANSACTION_COMMANDS;
+  }
+
+  private makeDayFiles(): void {
+    this.hasOpened = false;
+    this.dayFiles.update((error) => {
+      if (error instanceof HistoryDamage) this.fail(error);
+      else this.options.log.warn({ err: String(error) }, 'a file of a day could not be made');
+    });
   }
 
   /** Settles when everything that was applied is in the history, or after a failure. */

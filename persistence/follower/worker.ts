@@ -33,6 +33,7 @@ const loop = new FollowerLoop(
   {
     folder,
     journal: data.journal,
+    dayFiles: data.dayFiles,
     board,
     log,
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },

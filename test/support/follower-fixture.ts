@@ -138,6 +138,7 @@ export function startFollower(
     board,
     log,
     snapshots,
+    dayFiles: 0,
     writeSnapshot,
     readSnapshot,
     snapshotWritten: (sequence: number, hash: string) => written.push({ sequence, hash }),

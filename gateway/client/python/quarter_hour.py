@@ -337,6 +337,10 @@ class Client:
     def orderbook(self, market_id: str, depth: int = 20) -> Fields:
         return self.get(_path("markets", "15m", market_id, "orderbook"), depth=depth)
 
+    def day_files(self, asset: Optional[str] = None) -> List[Fields]:
+        """The files with all events of an asset on a UTC day."""
+        return self.get("/history", asset=asset)["files"]
+
     def limits(self) -> Fields:
         """Fee, sizes, maxima, and rate limits."""
         return self.get("/limits")

@@ -4,6 +4,7 @@ import { type Api, type CallOptions, path } from '../api.js';
 import type {
   ActiveMarkets,
   BuyQuote,
+  DayFiles,
   MarketDetail,
   MarketEvents,
   MarketStatus,
@@ -119,4 +120,13 @@ export function marketTicks(
   options?: CallOptions,
 ): Promise<MarketTicks> {
   return api.call({ method: 'GET', path: path`/markets/15m/${marketId}/ticks`, options });
+}
+
+/** The files with all events of an asset on a UTC day, as gzipped lines of JSON at `path`. */
+export function dayFiles(
+  api: Api,
+  query: { asset?: string | undefined } = {},
+  options?: CallOptions,
+): Promise<DayFiles> {
+  return api.call({ method: 'GET', path: '/history', query: { ...query }, options });
 }

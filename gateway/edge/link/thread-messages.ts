@@ -2,7 +2,7 @@
 import type { ConnectionLimits } from '../../access/fair-use/connections.js';
 import type { FairUseRates } from '../../access/fair-use/fair-use.js';
 import type { UnsentLimits } from '../../http/answers/unsent-answers.js';
-import type { GatewayConfig } from '../../http/gateway.js';
+import type { Serving } from '../../http/gateway.js';
 import type { LogLevel } from '../../observe/log.js';
 import type { StreamLimits } from '../../stream/limits.js';
 
@@ -13,7 +13,7 @@ export interface EdgeTask {
   rows: number;
   /** The symbols of the assets, in the order of their numbers. */
   symbols: readonly string[];
-  config: Pick<GatewayConfig, 'tls' | 'trustProxy' | 'cookieSecure' | 'siteOrigins'>;
+  config: Serving['config'];
   /** Whether operators have an address of their own, so that the metrics are only there. */
   hasOperations: boolean;
   connections: ConnectionLimits;

@@ -8,6 +8,7 @@ import { programVersion } from '../../../persistence/storage/program-folder.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
 import { ConnectionCap } from '../../access/fair-use/connections.js';
 import { FairUse } from '../../access/fair-use/fair-use.js';
+import { serveDayFiles } from '../../contract/downloads/days.js';
 import { serveDownloads } from '../../contract/downloads/serve.js';
 import { serveContract } from '../../contract/serve.js';
 import { Acceptor, handingOut } from '../../http/acceptor.js';
@@ -84,6 +85,7 @@ class EdgeThread {
       router.capConnections(this.cap);
       this.streams.attach(router);
       serveContract(router, routesOf(task.hasOperations), serving, task.stream);
+      serveDayFiles(router, serving);
       serveDownloads(router, serving);
       serveSite(router, serving);
     });

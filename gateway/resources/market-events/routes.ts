@@ -5,6 +5,7 @@
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
+import { eventText } from '../../../persistence/history/market-json/event-text.js';
 import { stateText } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import type { Call } from '../../http/call.js';
@@ -16,7 +17,7 @@ import { jsonText } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest, startPosition } from '../paging.js';
 import { Digest, DigestQuery, MarketEvents, MarketTicks } from './schemas.js';
-import { eventText, ticksOf } from './views.js';
+import { ticksOf } from './views.js';
 
 export const marketEventRoutes: Route[] = [
   defineRoute({

@@ -112,7 +112,7 @@ describe('OpenAPI', () => {
   });
 
   test('what shows state says at which sequence and time', () => {
-    const showsNone = ['Digest', 'Health', 'Limits', 'MetricsText', 'Ready', 'Time'];
+    const showsNone = ['DayFiles', 'Digest', 'Health', 'Limits', 'MetricsText', 'Ready', 'Time'];
     const answers = operationsOf(document).flatMap(({ operation }) =>
       Object.entries(operation.responses).flatMap(([status, answer]) => {
         const { $ref } = ('content' in answer && answer.content['application/json']?.schema) || {};

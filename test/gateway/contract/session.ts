@@ -62,7 +62,7 @@ export class ContractSession {
     });
     await this.use('GET /vaults');
     await this.trade(bob, ada);
-    for (const path of ['/markets', '/markets/15m']) await this.use(`GET ${path}`);
+    for (const path of ['/markets', '/markets/15m', '/history']) await this.use(`GET ${path}`);
     await this.use('GET /markets/:id', { of: { id: MARKET } });
     await this.use('GET /markets/15m/:marketId/trades', { of: { marketId: MARKET } });
     await this.readUser(ada);

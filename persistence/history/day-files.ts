@@ -1,0 +1,225 @@
+/**
+ * The files of days: for each asset and UTC day, the events of all its markets as lines of JSON, in
+ * days/<asset>/<date>.jsonl.gz of the data folder. A market is a line of its own, and what follows
+ * are its events, as GET /markets/15m/:marketId/events has them.
+ *
+ * Always holds: a file is whole, because it gets its name when it is durable, and never changes. It
+ * is made once the last market of its day is resolved. What a crash leaves behind is written anew.
+ */
+import { createWriteStream } from 'node:fs';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import {
+  assetOfMarket,
+  MarketStatus,
+  startOfMarketMs,
+  WINDOW_MS,
+} from '../../engine/interface/domain.js';
+import {
+  type Assets,
+  marketIdText,
+  microsText,
+  resolutionName,
+} from '../../engine/interface/notation.js';
+import { createPrivateFolder, FILE_MODE, syncPath } from '../storage/files.js';
+import { freeBytesAt } from '../storage/room.js';
+import type { EventCursor, MarketEventsPage } from './market-events.js';
+import { eventText } from './market-json/event-text.js';
+import { HistoryReads } from './reads.js';
+import type { MarketRecord } from './requests.js';
+import type { CommittedLists } from './store.js';
+
+const DAY_MS = 86_400_000;
+const MARKETS_IN_DAY = DAY_MS / WINDOW_MS;
+/** Read and written at once: what the thread does not interrupt. */
+const PAGE_EVENTS = 1_000;
+/** What a file leaves free for the journal. */
+const FREE_BYTES_MIN = 1024 ** 3;
+const SUFFIX = '.jsonl.gz';
+const NAME = /^(\d{4}-\d\d-\d\d)\.jsonl\.gz$/;
+
+export interface DayFile {
+  asset: string;
+  /** Of the UTC day, such as 2025-11-21. */
+  date: string;
+  bytes: number;
+}
+
+function daysFolder(folder: string, asset = ''): string {
+  return join(folder, 'days', asset);
+}
+
+/** Where the file is, if there is one. @param name such as 2025-11-21.jsonl.gz */
+export function dayFilePath(folder: string, asset: string, name: string): string | null {
+  const isName = /^[A-Z0-9]{2,10}$/.test(asset) && NAME.test(name);
+  return isName ? join(daysFolder(folder, asset), name) : null;
+}
+
+/** By asset, the newest first. */
+export async function listDayFiles(folder: string): Promise<DayFile[]> {
+  const files: DayFile[] = [];
+  for (const asset of (await namesIn(daysFolder(folder))).sort()) {
+    for (const date of (await datesIn(folder, asset)).reverse()) {
+      const { size: bytes } = await stat(dayFilePath(folder, asset, date + SUFFIX)!);
+      files.push({ asset, date, bytes });
+    }
+  }
+  return files;
+}
+
+async function namesIn(path: string): Promise<string[]> {
+  return readdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}
+
+/** Oldest first. */
+async function datesIn(folder: string, asset: string): Promise<string[]> {
+  const names = await namesIn(daysFolder(folder, asset));
+  return names.flatMap((name) => NAME.exec(name)?.[1] ?? []).sort();
+}
+
+interface DayFilesOptions {
+  folder: string;
+  assets: Assets;
+  /** Of the history, as of its last transaction. */
+  lists: CommittedLists;
+  /** How many days of each asset are kept; 0: none, and none is made. */
+  days: number;
+  log: { info(fields: object, message: string): void };
+}
+
+/** Makes the files that are missing, and removes those that are too old. */
+export class DayFiles {
+  private making: Promise<void> | null = null;
+  private isClosed = false;
+
+  constructor(private readonly options: DayFilesOptions) {}
+
+  /** Called when a market has opened. @param failed told why a file could not be made. */
+  update(failed: (error: unknown) => void): void {
+    if (this.making !== null || this.isClosed || this.options.days === 0) return;
+    this.making = this.make()
+      .catch((error: unknown) => {
+        if (!this.isClosed) failed(error);
+      })
+      .finally(() => {
+        this.making = null;
+      });
+  }
+
+  /** Settles when nothing is read any more. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.making;
+  }
+
+  private async make(): Promise<void> {
+    const { folder, days, assets, lists } = this.options;
+    let database: HistoryReads | null = null;
+    try {
+      for (const [asset, marketsByDay] of countMarkets(lists.knownMarketIds)) {
+        const symbol = assets.assetSymbol(asset);
+        // The last day with a market is not over.
+        const over = [...marketsByDay.keys()].sort((a, b) => a - b).slice(0, -1);
+        const kept = over.slice(-days);
+        const made = await datesIn(folder, symbol);
+        for (const day of kept.filter((day) => !made.includes(dateOf(day)))) {
+          database ??= await HistoryReads.open(folder, lists);
+          const markets = await marketsOf(database, asset, day);
+          if (markets.length === marketsByDay.get(day)) await this.makeOne(database, day, markets);
+        }
+        for (const date of made.filter((date) => kept.length > 0 && date < dateOf(kept[0]!)))
+          await rm(dayFilePath(folder, symbol, date + SUFFIX)!);
+      }
+    } finally {
+      await database?.close();
+    }
+  }
+
+  private async makeOne(
+    database: HistoryReads,
+    day: number,
+    markets: readonly MarketRecord[],
+  ): Promise<void> {
+    const { folder, assets, log } = this.options;
+    const asset = assets.assetSymbol(assetOfMarket(markets[0]!.marketId));
+    const date = dateOf(day);
+    const path = dayFilePath(folder, asset, date + SUFFIX)!;
+    const temporary = `${path}.tmp`;
+    await createPrivateFolder(daysFolder(folder, asset));
+    const lines = Readable.from(this.linesOf(database, markets), { highWaterMark: 1 });
+    await pipeline(lines, createGzip(), createWriteStream(temporary, { mode: FILE_MODE }));
+    await syncPath(temporary);
+    await rename(temporary, path);
+    await syncPath(daysFolder(folder, asset));
+    log.info({ asset, date, markets: markets.length }, 'the file of a day was made');
+  }
+
+  /** In pages, between which the thread does other work. */
+  private async *linesOf(
+    database: HistoryReads,
+    markets: readonly MarketRecord[],
+  ): AsyncGenerator<string, void, void> {
+    const { folder, assets } = this.options;
+    for (const market of markets) {
+      const { marketId } = market;
+      yield `${marketLine(assets, market)}\n`;
+      let cursor: EventCursor | null = null;
+      do {
+        if (this.isClosed) throw new Error('the follower ends');
+        if ((freeBytesAt(folder) ?? FREE_BYTES_MIN) < FREE_BYTES_MIN)
+          throw new Error(`${folder} has less than ${FREE_BYTES_MIN / 2 ** 20} MiB free`);
+        const request = { kind: 'marketEvents', marketId, limit: PAGE_EVENTS, cursor } as const;
+        const page: MarketEventsPage = (await database.marketEvents(request)())!;
+        yield page.entries.map((event) => `${eventText(event)}\n`).join('');
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+    }
+  }
+}
+
+/** By asset and UTC day. */
+function countMarkets(marketIds: Iterable<number>): Map<number, Map<number, number>> {
+  const counts = new Map<number, Map<number, number>>();
+  for (const marketId of marketIds) {
+    const asset = assetOfMarket(marketId);
+    const day = Math.floor(startOfMarketMs(marketId) / DAY_MS);
+    const ofAsset = counts.get(asset) ?? new Map<number, number>();
+    counts.set(asset, ofAsset.set(day, (ofAsset.get(day) ?? 0) + 1));
+  }
+  return counts;
+}
+
+/** Those of the day that are resolved, oldest first. */
+async function marketsOf(
+  database: HistoryReads,
+  asset: number,
+  day: number,
+): Promise<MarketRecord[]> {
+  const [fromMs, toMs] = [day * DAY_MS, (day + 1) * DAY_MS - 1];
+  const wanted = { asset, fromMs, toMs, limit: MARKETS_IN_DAY, cursor: null };
+  const { entries } = await database.pastMarkets({ kind: 'pastMarkets', ...wanted })();
+  return entries.filter(({ status }) => status === MarketStatus.RESOLVED).reverse();
+}
+
+function dateOf(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+function marketLine(assets: Assets, market: MarketRecord): string {
+  const { marketId, endPriceMicros } = market;
+  const startsAtMs = startOfMarketMs(marketId);
+  return (
+    `{"type":"market","marketId":"${marketIdText(assets, marketId)}"` +
+    `,"startsAtMs":${startsAtMs},"endsAtMs":${startsAtMs + WINDOW_MS}` +
+    `,"startPrice":${microsText(market.startPriceMicros)}` +
+    `,"endPrice":${endPriceMicros === 0 ? 'null' : microsText(endPriceMicros)}` +
+    `,"resolution":"${resolutionName(market.resolution)}","resolvedAtMs":${market.resolvedAtMs}` +
+    `,"volume":${microsText(market.volumeMicros)}}`
+  );
+}
