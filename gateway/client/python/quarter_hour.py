@@ -55,9 +55,9 @@ _DOLLAR = Decimal(1)
 _ZERO = Decimal(0)
 #: The numbers of answers that are not amounts: times, sequences, and what is counted.
 _WHOLE = re.compile(
-    "(Ms|[sS]equence)$|^(batchOperations|bodyBytes|bookLevels|burst|cancelledOrders|deposits|epoch"
-    "|idempotencyKeys|last|openOrders|pageEntries|rank|referralCodes|referredUsers|ruleSet|trades"
-    "|tradesPerOrder|vaultDeposits)$"
+    "(Ms|[sS]equence)$|^(batchOperations|bodyBytes|bookLevels|burst|bytes|cancelledOrders|deposits"
+    "|epoch|idempotencyKeys|last|openOrders|pageEntries|rank|referralCodes|referredUsers|ruleSet"
+    "|trades|tradesPerOrder|vaultDeposits)$"
 )
 
 
