@@ -89,7 +89,7 @@ export const ERRORS = {
   }),
   ...entries(422, {
     insufficient_balance: 'The available balance is too low.',
-    insufficient_shares: 'Not enough shares are available to sell.',
+    insufficient_shares: 'Not enough shares are available.',
     too_small_to_rest:
       'The order would rest in the book, and is worth less than a resting order must be. Nothing was traded.',
     idempotency_key_reused:
@@ -292,7 +292,7 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
   }
   if (code === 'insufficient_shares') {
     const [needs, has] = [lotsText(required), lotsText(available)];
-    const message = `This requires ${needs} shares, but ${has} are available to sell.`;
+    const message = `This requires ${needs} shares, but ${has} are available.`;
     return { message, details: `"required":${needs},"available":${has}` };
   }
   if (code === 'too_small_to_rest') {

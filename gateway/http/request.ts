@@ -95,6 +95,8 @@ export class Request {
   /** The values of the path parameters. */
   private first = '';
   private second = '';
+  /** Whether the path is that of `me`, so that its answer depends on who asks. */
+  saysMe = false;
 
   constructor(
     raw: RawRequest,
@@ -152,6 +154,7 @@ export class Request {
     this.names = names;
     if (names.length > 0) this.first = raw.getParameter(0) ?? '';
     if (names.length > 1) this.second = raw.getParameter(1) ?? '';
+    this.saysMe = names.length > 0 && this.parameter(names[0]!) === 'me';
   }
 
   /** The values of the path parameters, as sent. */

@@ -35,12 +35,19 @@ function numberOf(sent: unknown): unknown {
   return inexactNumber(sent) === null ? Number(sent) : sent;
 }
 
+/** undefined: the usual words. */
+const notDecimal = ({ input }: { input?: unknown }) =>
+  typeof input === 'string' ? 'must be a decimal, such as 10.05 or "10.05"' : undefined;
+
 /**
  * A positive JSON number, or the same in a string. Its decimal places are checked when it is
  * scaled. It is described as a number: generated clients would make a class of a choice.
  */
 export function decimalNumber(scale: number, { min = 0, max }: Range): z.ZodType<number, number> {
-  const number = z.number().gt(0, 'must be greater than 0').max(max, `must be at most ${max}`);
+  const number = z
+    .number({ error: notDecimal })
+    .gt(0, 'must be greater than 0')
+    .max(max, `must be at most ${max}`);
   const ranged = min === 0 ? number : number.min(min, `must be at least ${min}`);
   const described = ranged.meta({ [DECIMAL_PLACES]: Math.round(Math.log10(scale)) });
   // zod describes what it preprocesses and then transforms as optional.

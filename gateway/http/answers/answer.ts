@@ -27,7 +27,8 @@ export interface AnsweredRoute extends RouteName {
   produces?: readonly string[];
   /**
    * Present if a success has an ETag and may be compressed (coded-answer.ts). `public`:
-   * caches may keep it, and ask each time. `private`: only a client that does so by itself.
+   * caches may keep it, and ask each time, unless the path is that of `me`. `private`: only a
+   * client that does so by itself.
    */
   caching?: 'public' | 'private';
 }
@@ -196,7 +197,7 @@ export abstract class Answer<Server extends Serving = Serving>
       this.text === '' ? '' : this.contentType,
       this.isSecure,
       this.request,
-      this.status < 400 && this.route?.caching === 'public',
+      this.status < 400 && this.route?.caching === 'public' && !this.request.saysMe,
     );
     writeCrossOrigin(response, this.request.origin, this.gateway.config.siteOrigins);
     if (this.rateLimit !== null) response.writeHeader('RateLimit-Limit', limitText(this.rateLimit));

@@ -2,10 +2,10 @@
  * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week
  * of the exchange's time, from the follower's engine.
  *
- * By profit, a user is listed after their first trade, split, merge, settlement or points in the
- * period; by volume or points, with more than 0. Higher values come first, equal values in order of
- * registration. A rank is 1 plus the number of users with a higher value, so equal values share
- * one.
+ * By profit, a user of the day or week is listed after their first trade, split, merge, settlement
+ * or points in it, and one of all time with a trade, points or a profit other than 0; by volume or
+ * points, with more than 0. Higher values come first, equal values in order of registration. A rank
+ * is 1 plus the number of users with a higher value, so equal values share one.
  *
  * Always holds: a board is up to date when it answers. Before its first request it costs nothing;
  * then each user who changes is noted, and moved at the next request.

@@ -59,6 +59,12 @@ describe('queries', () => {
     ['/markets', '__proto__', ['__proto__=1']],
     ['/markets/15m', 'asset', ['asset=DOGE']],
     ['/markets/15m', 'token', ['token=abc']],
+    [
+      '/markets/15m/history',
+      'fromMs',
+      ['', '-1', '1.5', '1e3', '8640000000001', '2&toMs=1'].map(of('fromMs')),
+    ],
+    ['/markets/15m/history', 'priceHistory', ['priceHistory=OFF', 'priceHistory=']],
     [book, 'depth', ['depth=0', 'depth=1000']],
     [quote, 'outcome', ['']],
     // The double nearest to the last of these values has at most six decimal places.
@@ -77,6 +83,8 @@ describe('queries', () => {
     ],
     ['/users/u1', 'full', ['full=1']],
     ['/users/u1/positions', 'limit', ['limit=1000']],
+    ['/users/u1/positions', 'status', ['status=closed']],
+    ['/users/u1/positions', 'marketId', ['marketId=x', 'marketId=']],
     ['/users/u1/vaults', 'cursor', ['cursor=abc']],
     ['/vaults', 'sort', ['sort=apr']],
   ];

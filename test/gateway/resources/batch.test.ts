@@ -88,7 +88,7 @@ describe('an atomic batch', () => {
     expect(first.json.error).toEqual({
       code: 'insufficient_shares',
       message:
-        'The batch was not executed because operation 2 failed. This requires 1000 shares, but 9 are available to sell.',
+        'The batch was not executed because operation 2 failed. This requires 1000 shares, but 9 are available.',
       details: { operation: 2, required: 1_000, available: 9 },
     });
     expect(await accounts([ada, bob])).toEqual(before);

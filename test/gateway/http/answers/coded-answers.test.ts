@@ -132,6 +132,13 @@ describe.each(LARGE)('%s', (_name, pathOf, isPrivate) => {
   });
 });
 
+test('caches keep nothing of the path of `me`, whose answer depends on who asks', async () => {
+  for (const me of ['me', 'm%65']) {
+    const answer = await get(`/users/${me}/trades`, ofAda());
+    expect([answer.status, answer.header('cache-control')]).toEqual([200, 'no-store']);
+  }
+});
+
 test('the tag is the same after a command that does not concern it, and after a price', async () => {
   const paths = LARGE.map(([, pathOf]) => pathOf());
   const tags = async () =>
