@@ -129,13 +129,22 @@ function oneName(duel: Duel): void {
   expectCode(duel, batchOf(2, [named(2, 'twice'), named(2, 'twice')]), OK);
 }
 
-/** The last actions are kept; and an ended market is declared VOID. */
+/** The last actions are kept; a market opens paused; and an ended one is declared VOID. */
 function operators(duel: Duel): void {
   openMarket(duel, 1);
   const operator = { operator: 'op', reason: 'a test' };
   for (let i = 0; i <= OPERATOR_ACTIONS_KEPT; i++)
     expectCode(duel, { kind: 'setFrozen', userId: 1, frozen: i % 2 === 0, ...operator }, OK);
   duel.compareState();
+  expectCode(
+    duel,
+    { kind: 'setPaused', marketId: 0, asset: 0, paused: true, ...operator },
+    OK,
+    START_MS + 1,
+  );
+  const observedAtMs = START_MS + WINDOW_MS - 1;
+  const price = { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs } as const;
+  expectCode(duel, price, OK, observedAtMs);
   const voiding = { kind: 'voidMarket', marketId: MARKET, ...operator } as const;
   expectCode(duel, voiding, OK, START_MS + WINDOW_MS + 1);
   duel.compareState();

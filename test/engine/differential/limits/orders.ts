@@ -286,7 +286,7 @@ function leastValue(duel: Duel): void {
   duel.compareState();
 }
 
-/** Two positions in all, so an order whose trade may need a third is not amended. */
+/** Two positions in all, so an order whose trade may need a third is neither placed nor amended. */
 const TWO_POSITIONS: PoolSizes = {
   ...POOL_SIZES,
   positions: { size: 2, most: 100, assured: 2 },
@@ -299,6 +299,7 @@ function amendWithoutRoom(duel: Duel): void {
   expectCode(duel, bid(2, DOWN, 5, TimeInForce.IOC), OK);
   const user = { userId: 3, idempotencyKey: null, marketId: MARKET, orderId: 1 };
   expectCode(duel, { kind: 'amend', ...user, sizeLots: 0, priceTicks: 401 }, LIMIT_REACHED);
+  expectCode(duel, bid(3, UP, 5, TimeInForce.GTC), LIMIT_REACHED);
   duel.compareState();
 }
 

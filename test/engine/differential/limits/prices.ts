@@ -43,6 +43,8 @@ function priceSources(duel: Duel): void {
     return { kind: 'observeSourcePrice', asset: 0, priceMicros, observedAtMs, source };
   };
   const at = (ms: number) => START_MS + ms;
+  expectCode(duel, { kind: 'listAsset', symbol: 'ETH' }, OK);
+  expectCode(duel, { ...tick('first', 3_000, at(0)), asset: 1 } as Command, OK);
   for (let i = 0; i < MAX_PRICE_SOURCES; i++)
     expectCode(duel, tick(`s${i}`, 90_000 + 7 * i, at(0)), OK);
   expectCode(duel, tick('one-more', 90_000, at(0)), LIMIT_REACHED);
