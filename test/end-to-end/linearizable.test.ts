@@ -19,10 +19,11 @@ import type { Observation } from '../support/load/observation.js';
 import { Specification } from '../support/load/specification.js';
 import { Exchanges } from '../support/programs.js';
 
-const HISTORIES = extent(20, 1);
+const HISTORIES = extent(5, 1);
+const IS_TRIAL = extent(1, 0) > 0;
 /** Beside them, there are half as many reads. */
-const COMMANDS = extent(7_000, 250);
-const KILLS = extent(6, 1);
+const COMMANDS = IS_TRIAL ? 7_000 : 250;
+const KILLS = IS_TRIAL ? 6 : 1;
 const CLIENTS = 12;
 /** A market lasts 15 s. */
 const SPEED = 60;
@@ -100,7 +101,6 @@ test.for(Array.from({ length: HISTORIES }, (_, index) => index))(
     expect(problemsOf(history)).toEqual({ ...NO_PROBLEM, wrong: [] });
     expect(history.retries).toBeGreaterThan(0);
     const answered = (what: RegExp) => acknowledged.filter(({ text }) => what.test(text)).length;
-    expect(answered(/"keptPriority"/)).toBeGreaterThan(0);
     expect(answered(/"fills":\[\{/)).toBeGreaterThan(COMMANDS / 20);
     expect(observed.filter(({ calledMs }) => calledMs > 0).length).toBeGreaterThan(COMMANDS / 10);
     expect(observed.length).toBeGreaterThan(acknowledged.length);
@@ -108,6 +108,8 @@ test.for(Array.from({ length: HISTORIES }, (_, index) => index))(
       `${acknowledged.length} answers, ${observed.length} reads and messages, ` +
         `${history.commands.length} commands, ${KILLS} kills, ${history.retries} retries`,
     );
+    // Whether a few commands amend an order is chance.
+    if (IS_TRIAL) expect(answered(/"keptPriority"/)).toBeGreaterThan(0);
   },
 );
 

@@ -29,7 +29,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     edgeThreads: 2,
     files: [
       'test/gateway/{http,limits,access,contract,resources,stream}/**/*.test.ts',
-      'test/end-to-end/{kill,stop,recovery-http,fuzz}.test.ts',
+      'test/end-to-end/{kill,linearizable,stop,recovery-http,fuzz}.test.ts',
       'test/trials/attack/trial.ts',
     ],
   },
