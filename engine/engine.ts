@@ -71,7 +71,7 @@ export class Engine extends Reads {
     atOnce(this.reserveInPieces());
   }
 
-  /** The same in pieces, between which the engine may be read but no command be applied. */
+  /** {@link reserve} in pieces: between two of them the engine may be read, but not changed. */
   reserveInPieces(): Work<void> {
     return this.state.reserve();
   }
@@ -164,7 +164,7 @@ export class Engine extends Reads {
     atOnce(this.archiveInPieces(archive));
   }
 
-  /** The same in pieces, between which the engine may be read but no command be applied. */
+  /** {@link archive} in pieces: between two of them the engine may be read, but not changed. */
   *archiveInPieces(archive: Archive): Work<void> {
     yield* this.state.archive(archive);
     this.running.archive(archive);

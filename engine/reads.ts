@@ -114,12 +114,12 @@ export class Reads {
     };
   }
 
-  /** Of a user who exists. */
+  /** How many trades the user has made; the user exists. */
   tradeCount(userId: number): number {
     return this.state.accounts.tradeCount(userId);
   }
 
-  /** Of a user who exists: money that is not held. */
+  /** The user's money that is not held; the user exists. */
   availableMicros(userId: number): number {
     return this.state.ledger.available(userId);
   }

@@ -10,6 +10,8 @@
  * It compiles on one thread less than there are cores, at least one. By default it takes up to four
  * at a time, which on a machine with two cores take the trading thread's core: while the exchange
  * was warming up, a command could take 4 or 8 ms, one or two time slices of the system.
+ *
+ * The young generation has its default size: a larger one made the exchange slower.
  */
 import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';

@@ -193,7 +193,7 @@ export class Sequencer {
     return this.run(batch, batch.append(command, this.timeOfNext()));
   }
 
-  /** The same for a command that is already a record, at whatever time. */
+  /** {@link submit} for a command that is already a record. Its own time does not count. */
   submitRecord(records: RecordBuffer, at: number): NumberBuffer {
     const batch = this.batchForNext();
     return this.run(batch, batch.appendCopy(records, at, this.timeOfNext()));

@@ -223,7 +223,7 @@ export const COMMANDS = {
   vouchForSnapshot: {
     number: 40,
     fields: {
-      /** Of the last command in the snapshot: earlier than this command's own. */
+      /** The sequence of the last command in the snapshot, less than this command's own. */
       snapshotSequence: 'number',
       /** SHA-256 over the snapshot, 64 hex digits in lower case. */
       snapshotHash: 'text',

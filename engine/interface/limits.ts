@@ -45,7 +45,7 @@ export const CLIENT_ORDER_IDS_IN_ALL = 4_000_000;
 export const ORDERS_REMEMBERED = 1_048_576;
 /** Positions of all users in markets that are not paid out. */
 export const MAX_POSITIONS = 8_000_000;
-/** Of one user: of each asset, those that are open and those of the day until they are paid out. */
+/** Positions of one user: in each asset, the open ones and the last day's, until they are paid. */
 export const MAX_POSITIONS_PER_USER = MAX_ASSETS * 100;
 /** Referral codes that one user may ever have; all of them stay valid. */
 export const MAX_REFERRAL_CODES_PER_USER = 20;
@@ -95,7 +95,7 @@ export const FORGOTTEN_PER_COMMAND = 1_000;
 export const MAX_CREDENTIAL_LENGTH = 512;
 export const MAX_REFERENCE_LENGTH = 128;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 64;
-/** Of an operator's command. */
+/** Characters in the reason of an operator's command. */
 export const MAX_REASON_LENGTH = 200;
 /** The last actions of operators, which are kept for reading; the journal has all. */
 export const OPERATOR_ACTIONS_KEPT = 10_000;

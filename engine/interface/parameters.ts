@@ -10,7 +10,7 @@
  * trip costs under 1%.
  */
 export const FEE_BASIS_POINTS = 50;
-/** Of any rule set: 10%. */
+/** The highest fee that a rule set allows: 10%. */
 export const MAX_FEE_BASIS_POINTS = 1_000;
 const BASIS_POINTS = 10_000;
 

@@ -100,7 +100,7 @@ export interface MarketView {
 }
 
 export interface DepthLevel {
-  /** Of UP. */
+  /** The price of UP. */
   priceTicks: number;
   sizeLots: number;
 }
@@ -129,16 +129,16 @@ export interface OrderView {
   userId: number;
   side: Side;
   outcome: Outcome;
-  /** Of the order's own outcome. */
+  /** The price of the order's own outcome. */
   priceTicks: number;
   /** What still rests. */
   sizeLots: number;
   /** All that the order shall have: what it has filled, and what rests. */
   originalLots: number;
   filledLots: number;
-  /** Of what it has filled, without the fee: spent or received. */
+  /** Spent or received for what has filled, without the fee. */
   valueMicros: number;
-  /** Of what it filled as a taker. */
+  /** The fee on what filled as a taker. */
   feeMicros: number;
   postOnly: boolean;
   selfTrade: SelfTrade;
@@ -155,7 +155,7 @@ export interface QuoteView {
   valueMicros: number;
   feeMicros: number;
   unspentMicros: number;
-  /** Of the order's own outcome; null if nothing would be filled. */
+  /** The price of the order's own outcome; null if nothing would be filled. */
   worstTicks: number | null;
   fillCount: number;
 }
@@ -183,7 +183,7 @@ export interface VaultDepositView {
 export interface FundsView {
   availableMicros: number;
   heldMicros: number;
-  /** Of all markets. */
+  /** The collateral of all markets. */
   collateralMicros: number;
   feeEscrowMicros: number;
   stakedMicros: number;

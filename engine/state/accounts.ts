@@ -44,7 +44,7 @@ export function weekOf(atMs: number): number {
 const AccountTable = tableOf(64, {
   availableMicros: 'f64',
   heldMicros: 'f64',
-  /** Of all time. */
+  /** Profit, volume and trades since the registration. */
   profitMicros: 'f64',
   volumeMicros: 'f64',
   tradeCount: 'f64',
@@ -148,7 +148,7 @@ export class Accounts extends AccountTable {
     return this.bases.microPoints(userId);
   }
 
-  /** Of a user who is listed in the period. */
+  /** What a board shows of a user who is listed in the period. */
   value(userId: number, metric: Metric, period: Period): number {
     const total = this.total(userId, metric);
     return period === Period.all

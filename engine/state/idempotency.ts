@@ -28,7 +28,7 @@ const TIME_HALF = 2 ** 32;
 
 /** The head of an entry. */
 const Head = {
-  /** Of the key. */
+  /** The hash of the key. */
   hashLow: 0,
   hashHigh: 1,
   /** The fingerprint. */
@@ -51,7 +51,7 @@ export class Idempotency {
   private readonly queue = new WordQueue();
   private readonly index = new SlotIndex();
   private readonly ofUsers = new KeysOfUsers();
-  /** Of an entry that does not fit into one page. */
+  /** The head of an entry that does not fit into one page. */
   private readonly head = new Int32Array(HEAD_WORDS);
 
   constructor(private readonly room: Room) {}

@@ -35,7 +35,7 @@ export interface RestingOrder {
   kind: number;
   postOnly: boolean;
   selfTrade: number;
-  /** Of the book side that the order rests on. */
+  /** The book side on which the order rests. */
   ladder: number;
   level: number;
   /** 0: the user has none yet. */

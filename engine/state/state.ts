@@ -69,7 +69,7 @@ export class State {
   private readonly lastIds = this.undo.block(2);
   readonly recentOrders = new RecentOrders(this.undo, this.lastIds);
 
-  /** Of the last command. */
+  /** The sequence and time of the last command. */
   sequence = 0;
   nowMs = 0;
 

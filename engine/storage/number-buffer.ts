@@ -5,7 +5,7 @@
  */
 export class NumberBuffer {
   values = new Float64Array(0);
-  /** The same memory: two words per entry, the low one first. */
+  /** The memory of `values` as words: two per entry, the low one first. */
   words = new Int32Array(0);
   length = 0;
 

@@ -47,7 +47,7 @@ const USED = 2;
 export class Table implements Undoable {
   protected f64: Float64Array;
   protected i32: Int32Array;
-  /** Of a row, in 32-bit words. */
+  /** The length of a row, in 32-bit words. */
   private readonly rowWords: number;
 
   constructor(

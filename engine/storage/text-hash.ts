@@ -130,7 +130,7 @@ export class TextHash {
   }
 
   /**
-   * The same hash of the bytes from byte `from` of the `ints` on, which is in the second half of
+   * Takes that hash of the bytes from byte `from` of the `ints` on, which is in the second half of
    * one of them, as the first byte of a record's text is. It takes four bytes at a time, in a
    * fraction of the time. Returns whether all of them are printable ASCII.
    */

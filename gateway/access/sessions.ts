@@ -35,12 +35,12 @@ export interface Session {
   version: number;
   /** Seconds since the epoch. */
   issuedAt: number;
-  /** Of a named token; 0: the token came with the password. */
+  /** The id of a named token; 0: the token came with the password. */
   tokenId: number;
   scope: Scope;
   /** null: it may be used from any address. */
   allowedAddresses: AddressRules | null;
-  /** Of a named token, in the exchange's time; 0: never. */
+  /** When a named token was last used, in the exchange's time; 0: never. */
   lastUsedAtMs: number;
   /** What signed the token. */
   secret: Buffer;

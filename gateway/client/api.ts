@@ -12,11 +12,11 @@ import { DEFAULT_RETRIES, type Retries, waitBefore, waitFor } from './retries.js
 import type { ApiError } from './types.js';
 
 export interface ApiOptions {
-  /** Of the API. Default: /api of the page's own origin. */
+  /** The address of the API. Default: /api of the page's own origin. */
   url?: string;
-  /** Of the user; without it, a browser sends its cookie. */
+  /** The user's token; without it, a browser sends its cookie. */
   token?: string | null;
-  /** Of a partner, for the partners' routes. */
+  /** A partner's key, for the partners' routes. */
   partnerKey?: string | null;
   /** Instead of the global one. */
   fetch?: typeof globalThis.fetch;

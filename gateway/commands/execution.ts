@@ -60,7 +60,7 @@ export interface Refusal {
 
 /** What became of a command. */
 export interface Execution {
-  /** Of the engine, valid until the next command; null: the command did not reach it. */
+  /** The engine's result, valid until the next command; null: the command did not reach it. */
   result: NumberBuffer | null;
   /** null: the command did what it says. */
   refusal: Refusal | null;

@@ -14,7 +14,7 @@ const CANCELS: ReadonlySet<number> = new Set(CANCEL_KINDS.map((kind) => CommandK
 const command = new CommandRecord();
 const operation = new CommandRecord();
 
-/** Of the first record, which was checked. null: it is not, or not all of it is, of the user. */
+/** Sums up the first record, which was checked; null: some of it is not the user's. */
 export function summaryOf(records: RecordBuffer, userId: number): RecordSummary | null {
   command.open(records, 0);
   if (command.userId !== userId) return null;

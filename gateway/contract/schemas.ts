@@ -71,7 +71,7 @@ function addMapping(node: JsonSchema, schemas: Record<string, JsonSchema>): void
   );
 }
 
-/** Of OpenAPI. In AsyncAPI, the values would have to be the names of the schemas. */
+/** OpenAPI's discriminator. In AsyncAPI, the values would have to be the names of the schemas. */
 interface Discriminator {
   propertyName: string;
   mapping: Record<string, string>;

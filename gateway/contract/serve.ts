@@ -25,7 +25,7 @@ const INDEX = JSON.stringify({
 });
 
 interface Built {
-  /** Of what it was made. */
+  /** What the files were made of. */
   key: string;
   files: Map<string, StaticFile>;
 }

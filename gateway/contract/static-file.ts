@@ -26,7 +26,7 @@ export interface StaticFile {
   /** Additional headers, names and values. */
   headers: readonly (readonly [string, string])[];
   /**
-   * The same bytes compressed, by content coding, the best first. Absent: they are made, if the
+   * The bytes compressed, by content coding, the best first. Absent: they are made, if the
    * file is text.
    */
   compressed?: readonly (readonly ['br' | 'gzip', Buffer])[];
@@ -67,7 +67,7 @@ export interface FileChoice {
   choose: (raw: uWS.HttpRequest) => number;
 }
 
-/** The same, with a file chosen by the request. */
+/** Answers as {@link serveFile} does, with the file that `choose` takes for the request. */
 export function serveChoice(
   router: Router,
   path: string,

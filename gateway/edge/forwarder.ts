@@ -43,7 +43,7 @@ const READ_MS = 2_000;
 /** How often it is asked what has waited too long. */
 export const SWEEP_MS = 100;
 
-/** Of all that wait. */
+/** The most bytes of all requests that wait. */
 export const BYTES_MAX = 64 * 1024 * 1024;
 /** Cancels have this much more, as of what waits for the disk (access/fair-use/overload.ts). */
 const CANCELS_PART = 1.1;

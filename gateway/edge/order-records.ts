@@ -13,7 +13,7 @@ import { readNumbers } from './results.js';
 const records = new RecordBuffer();
 const writer = new FrameWriter();
 
-/** Of a session with this token; valid until the next one. */
+/** The record of an order by a session with this token; valid until the next call. */
 export function recordOf({ command, clientSequence }: OrderRequest, tokenId: number): Uint8Array {
   if (clientSequence !== 0) command.idempotencyKey = numberedKey(tokenId, clientSequence);
   records.clear();

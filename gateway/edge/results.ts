@@ -16,7 +16,7 @@ interface Asked {
 }
 
 const NUMBER_BYTES = 8;
-/** Of one answer at a time. */
+/** The result that is read; there is one at a time. */
 const result = new NumberBuffer();
 
 /**

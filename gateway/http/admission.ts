@@ -87,7 +87,7 @@ function admitUser(call: Call, route: Route, body: ReceivedBody): boolean {
   return affords(call, route, body, session) && admitSession(call, route, session);
 }
 
-/** The same for a command that an edge has read, of a session that was admitted before. */
+/** Admits a command that an edge has read, of a session that was admitted before. */
 export function admitCommand(
   call: Call,
   route: Route,

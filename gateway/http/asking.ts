@@ -9,7 +9,7 @@ export interface Asking {
   readonly request: Request;
   readonly assets: Assets;
   readonly userId: number;
-  /** Of a named token; 0: the token came with the password. */
+  /** The id of a named token; 0: the token came with the password. */
   readonly tokenId: number;
   /** Set before the body is read. */
   idempotencyKey: string | null;

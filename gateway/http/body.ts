@@ -31,7 +31,7 @@ export class ReceivedBody {
     readonly isLate = false,
   ) {}
 
-  /** The same with bytes of its own, which stay valid. */
+  /** A copy that has bytes of its own, which stay valid. */
   kept(): ReceivedBody {
     return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread, this.isLate);
   }

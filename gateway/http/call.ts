@@ -1,6 +1,7 @@
 /**
  * One API request on its way: what it asks for, who sent it, what it has paid and what it executes.
- * Its {@link Answer} is a part of it.
+ * Its {@link Answer} is a part of it. Calls are not pooled: the collection of garbage takes 1 to 2%
+ * of the trading thread.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { Engine } from '../../engine/engine.js';
@@ -92,7 +93,7 @@ export class Call<Body = unknown, Query = unknown>
     return this.gateway.sequencer.engine;
   }
 
-  /** Of the current state. */
+  /** The sequence and time of the current state. */
   get trueAt(): TrueAt {
     const { sequence, nowMs: atMs } = this.engine;
     return { sequence, atMs };

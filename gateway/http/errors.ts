@@ -114,7 +114,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
-/** Of every order, besides a lack of money or shares. */
+/** What any order can be refused for, besides a lack of money or shares. */
 export const ORDER_ERRORS = [
   'client_order_id_reused',
   'market_not_found',
@@ -129,7 +129,7 @@ export const ORDER_ERRORS = [
   'too_small_to_rest',
 ] as const satisfies readonly ErrorCode[];
 
-/** Of every split and merge, besides a lack of money or shares. */
+/** What any split or merge can be refused for, besides a lack of money or shares. */
 export const SETS_ERRORS = [
   'market_not_found',
   'user_frozen',

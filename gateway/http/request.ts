@@ -75,7 +75,7 @@ export class Request {
   /** The first Idempotency-Key header, and the number of them, empty ones included. */
   idempotencyKey = '';
   idempotencyKeys = 0;
-  /** The same of Client-Sequence. */
+  /** The header Client-Sequence, and how often it was sent. */
   clientSequence = '';
   clientSequences = 0;
   /** Whether the body has Transfer-Encoding: chunked. */
@@ -137,7 +137,7 @@ export class Request {
     return forwardedKey(this.forwardedFor) ?? addressKey(response.getRemoteAddress());
   }
 
-  /** The same address in full, in its IPv6 form of 16 bytes; no bytes: there is none. */
+  /** The client's address in its IPv6 form of 16 bytes; no bytes: there is none. */
   addressBytesFrom(response: HttpResponse): Uint8Array {
     return (
       forwardedAddressBytes(this.forwardedFor) ?? socketAddressBytes(response.getRemoteAddress())

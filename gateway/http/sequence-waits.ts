@@ -36,7 +36,7 @@ export class SequenceWaits {
     this.timer ??= setInterval(() => this.look(), LOOK_MS);
   }
 
-  /** The same for a number that a client has named; at once if too many of those wait. */
+  /** Waits for a number that a client has named; calls at once if too many of those wait. */
   waitForNamed(sequence: number, done: Done): void {
     if (this.named >= NAMED_MAX) {
       done(false);

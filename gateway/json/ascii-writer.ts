@@ -65,7 +65,7 @@ export class AsciiWriter {
     return Buffer.from(this.bytes.subarray(this.start, this.length));
   }
 
-  /** The same, but a long text in its own buffer, without a copy: `textBuffers` takes it back. */
+  /** {@link toBytes}, but a long text keeps its own buffer, which `textBuffers` takes back. */
   handOver(): Uint8Array {
     if (this.byteLength < LONG_BYTES) return this.toBytes();
     // Texts that were taken before it stay in their buffer, which is then not given back.

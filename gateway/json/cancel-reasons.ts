@@ -1,7 +1,7 @@
 /** The names of the reasons for which orders end that were not filled. */
 import { CancelReason, OrderEnd } from '../../engine/interface/domain.js';
 
-/** Of orders that rested, and of those that met an order of the same user. */
+/** Why an order that rested was cancelled, or one that met an order of the same user. */
 export const CANCEL_REASONS = {
   [CancelReason.REQUESTED]: 'requested',
   [CancelReason.SELF_TRADE]: 'self_trade',

@@ -3,9 +3,9 @@ import { z } from 'zod';
 
 export type Components = z.core.$ZodRegistry<{ id: string }>;
 
-/** Of response bodies. */
+/** Schemas of response bodies. */
 export const RESPONSES: Components = z.registry();
-/** Of request bodies. */
+/** Schemas of request bodies. */
 export const BODIES: Components = z.registry();
 
 /** What each of them is, by name. */

@@ -57,7 +57,7 @@ export class AnswerCounts {
     }
   }
 
-  /** The same, for somebody else to count. */
+  /** Takes those counts out, for somebody else to add. */
   take(): (readonly [status: number, count: number])[] {
     const taken = [...this.byStatus()];
     this.counts.fill(0);
@@ -168,7 +168,7 @@ export class Metrics implements AnswerMetrics {
     this.register(Gauge, name, help, [label], labelled(label, readings));
   }
 
-  /** Like {@link gauges}, with several labels. */
+  /** Registers a gauge with several labels. */
   samples(name: string, help: string, labelNames: string[], samples: Samples): void {
     this.register(Gauge, name, help, labelNames, samples);
   }
@@ -182,7 +182,7 @@ export class Metrics implements AnswerMetrics {
     this.register(Counter, name, help, [label], labelled(label, readings));
   }
 
-  /** Like {@link counters}, with several labels. */
+  /** Registers a counter with several labels. */
   counts(name: string, help: string, labelNames: string[], samples: Samples): void {
     this.register(Counter, name, help, labelNames, samples);
   }

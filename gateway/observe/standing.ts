@@ -14,7 +14,7 @@ import type { Metrics } from './metrics.js';
 /** Who leads, and who could. */
 export interface Leading {
   role: 'leader' | 'replica';
-  /** Of the journal on PostgreSQL; null: it is in a folder. */
+  /** The leader's number in a journal on PostgreSQL; null: the journal is in a folder. */
   epoch: number | null;
   /** Where the leader serves clients; null: the journal is in a folder, or nobody knows. */
   leader: string | null;
@@ -28,7 +28,7 @@ interface Parts {
   /** null: turned off. */
   follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence'> } | null;
   clock: { nowMs(): number };
-  /** Of the folder's disk. Default: what the system says. */
+  /** What is free on the folder's disk. Default: what the system says. */
   freeBytes?: () => number | null;
   leading: () => Leading;
 }
@@ -80,7 +80,7 @@ export class Standing {
     }
   }
 
-  /** Of the file system of the data folder; null: it cannot be asked. */
+  /** What is free where the data folder is; null: that is not known. */
   get freeBytes(): number | null {
     const { folder, freeBytes = () => freeBytesAt(folder) } = this.parts;
     return freeBytes();

@@ -51,7 +51,7 @@ export class WatchedSequencer extends Sequencer {
     return this.watched(super.submit(command));
   }
 
-  /** The same for {@link Sequencer.submitRecord}. */
+  /** @throws TradingHalted if trading is halted; else like {@link Sequencer.submitRecord} */
   override submitRecord(records: RecordBuffer, at: number): NumberBuffer {
     this.mustTrade();
     return this.watched(super.submitRecord(records, at));

@@ -8,7 +8,7 @@ import { JSON_TYPE } from '../http/answers/response-head.js';
 import type { Call } from '../http/call.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
-/** Of a list: what it usually is, and what the header Accept can ask for. */
+/** The forms of a list: the usual one, and what the header Accept can ask for. */
 export const LIST_TYPES = [JSON_TYPE, CSV_TYPE];
 
 /** The name of each column, and the field of an entry that is in it. */
@@ -20,7 +20,7 @@ export function columnsOf(entry: z.ZodObject): Columns {
 }
 
 export interface Page {
-  /** Of the list, below `/api`. */
+  /** The path of the list, below `/api`. */
   path: string;
   columns: Columns;
   /** As the JSON has them. */

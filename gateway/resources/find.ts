@@ -12,7 +12,7 @@ export function findAccount(call: Call, parameter: string): AccountView | null {
   return account;
 }
 
-/** The same, unless the account is private and nobody is signed in: then the request is refused. */
+/** {@link findAccount}, which refuses a private account when nobody is signed in. */
 export function findShownAccount(call: Call, parameter: string): AccountView | null {
   const account = findAccount(call, parameter);
   // Who is signed in asks for the own account: reading.ts refuses any other.

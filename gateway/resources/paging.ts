@@ -62,7 +62,7 @@ export function startOf(call: Call<unknown, PageRequest>, list: string): number 
   return position ? position[0]! : position;
 }
 
-/** The same of a position of several numbers, each with the pattern that its digits match. */
+/** {@link startOf} for a position of several numbers; `patterns`: what their digits match. */
 export function startPosition(
   call: Call<unknown, PageRequest>,
   list: string,

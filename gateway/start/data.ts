@@ -34,7 +34,7 @@ export interface LockedData {
   data: Data;
   /** Where the follower reads the journal. */
   place: JournalPlace;
-  /** The same data when the journal is on PostgreSQL; null: there are no other exchanges. */
+  /** Set when the journal is on PostgreSQL; null: there are no other exchanges. */
   replicated: ReplicatedFolder | null;
 }
 

@@ -50,7 +50,7 @@ export interface Running {
   /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
   readonly port: number;
-  /** Of the operators' address; null: there is none. */
+  /** The port of the operators' address; null: there is none. */
   readonly operationsPort: number | null;
   /** Refuses new work and answers requests in flight. An exchange closes its journal then. */
   stop(): Promise<void>;
@@ -301,7 +301,7 @@ interface Parts {
   journal: JournalPlace;
   follower: Follower | null;
   metrics: Metrics;
-  /** Of sessions; the first one signs. */
+  /** The secrets of sessions; the first one signs. */
   secrets: readonly Buffer[];
   sessions: Sessions;
   replicaKeys: AccessKey[] | null;

@@ -15,7 +15,7 @@ import { pausesIn } from '../resources/status/pauses.js';
 
 type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
 
-/** Of the connections of the public address, wherever they are. */
+/** Readings of the connections of the public address, wherever they are. */
 export interface ConnectionReadings {
   connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
   http: { readonly requestsInFlight: number; readonly slowBodies: number };
@@ -119,7 +119,7 @@ function registerPrices(metrics: Metrics, { sequencer, priceTicks, clock }: Obse
   });
 }
 
-/** Of exchanges elsewhere that prices come from. */
+/** Registers the metrics of the exchanges that prices come from. */
 export function registerVenues(metrics: Metrics, venues: readonly ConnectedVenue[]): void {
   const bySource = (read: (status: LiveFeedStatus) => number) => () =>
     venues.map(({ source, feed }) => [source, read(feed.status())] as const);

@@ -186,9 +186,9 @@ async function open(parts: Parts, started: Started): Promise<Running> {
 
 interface ToLeader {
   link: LeaderLink;
-  /** Of requests over HTTP. */
+  /** Forwards requests over HTTP. */
   forwarder: Forwarder;
-  /** Of orders of the stream. */
+  /** Forwards orders of the stream. */
   remote: StreamOrders;
 }
 

@@ -12,7 +12,7 @@ import { withVariable } from '../inputs/config-error.js';
 import type { Log } from '../observe/log.js';
 import type { Config } from './config.js';
 
-/** Of sessions; null: they are in the data folder. @throws ConfigError that names the variable */
+/** The secrets of sessions; null: they are in the folder. @throws ConfigError with the variable */
 export function sharedSessionSecrets({
   sessionSecretFile: file,
 }: Pick<Config, 'sessionSecretFile'>): Promise<Buffer[] | null> {

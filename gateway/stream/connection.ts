@@ -58,7 +58,7 @@ export interface ConnectionOptions {
   backlogs: Backlogs;
   elapsedMs: () => number;
   address: AddressKey;
-  /** The same address in full, in its IPv6 form of 16 bytes. */
+  /** That address in its IPv6 form of 16 bytes. */
   addressBytes: Uint8Array;
   slot: number;
   /**

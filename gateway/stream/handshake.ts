@@ -20,7 +20,7 @@ import type { Request } from '../http/request.js';
 /** A client that wants to open a stream. */
 export interface StreamRequest {
   address: AddressKey;
-  /** The same address in full, in its IPv6 form of 16 bytes. */
+  /** That address in its IPv6 form of 16 bytes. */
   addressBytes: Uint8Array;
   /** Empty: none was sent. */
   token: string;

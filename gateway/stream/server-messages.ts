@@ -274,7 +274,7 @@ const CHANNEL_MESSAGES = Object.fromEntries(
   }),
 );
 
-/** Of receipts. */
+/** The fields of every receipt. */
 const envelope = {
   type: type('receipt'),
   id: requestId,

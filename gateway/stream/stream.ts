@@ -43,7 +43,7 @@ const LAST_READS_MS = 500;
 
 export class StreamServer {
   private readonly connections = new Connections((userId) => this.isNewcomer(userId));
-  /** Of replicas' clients, for their orders; they count as connections at their replica. */
+  /** The connections of replicas' clients, for their orders; their replica counts them. */
   private readonly forwarded = new Connections(() => false);
   private readonly hub: Hub;
   private readonly backlogs: Backlogs;

@@ -30,7 +30,7 @@ export interface FollowerOptions {
   folder: string;
   /** Default: in the folder. */
   journal?: JournalPlace | undefined;
-  /** Of the end of the journal. */
+  /** The sequence at the end of the journal. */
   durableSequence: number;
   /** The most commands and exchange time between snapshots. Defaults: 2,000,000; 5 minutes. */
   snapshotEveryCommands?: number;
@@ -60,7 +60,7 @@ export interface FollowerStatus {
   /** Commands that are durable and not in the history, and the age of the oldest commit. */
   lagCommands: number;
   lagMs: number;
-  /** Of the newest snapshot for which the journal vouches; 0: none. */
+  /** The newest snapshot for which the journal vouches; 0: none. */
   snapshotSequence: number;
   /** Entries of lists in history.db, and markets. */
   historyEntries: number;

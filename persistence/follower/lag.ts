@@ -9,9 +9,9 @@ const MARK_MS = 100;
 const MARKS_MAX = 4_096;
 
 interface Mark {
-  /** Of the last commit in the mark. */
+  /** The sequence of the last commit in the mark. */
   sequence: number;
-  /** Of the first. */
+  /** The time of its first commit. */
   atMs: number;
 }
 

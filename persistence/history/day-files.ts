@@ -43,7 +43,7 @@ const NAME = /^(\d{4}-\d\d-\d\d)\.jsonl\.gz$/;
 
 export interface DayFile {
   asset: string;
-  /** Of the UTC day, such as 2025-11-21. */
+  /** The UTC day, such as 2025-11-21. */
   date: string;
   bytes: number;
 }
@@ -86,7 +86,7 @@ async function datesIn(folder: string, asset: string): Promise<string[]> {
 interface DayFilesOptions {
   folder: string;
   assets: Assets;
-  /** Of the history, as of its last transaction. */
+  /** The lists of the history, as of its last transaction. */
   lists: CommittedLists;
   /** How many days of each asset are kept; 0: none, and none is made. */
   days: number;

@@ -43,7 +43,7 @@ const FIRST_IDS = 1_024;
 /** From this id on there is room for all users. Memory is taken only where it is written to. */
 const MANY_IDS = 65_536;
 
-/** The same values with room for an id. A copy for millions of users takes 30 ms: none is made. */
+/** A longer copy, with room for an id; never one for millions of users, which takes 30 ms. */
 function roomFor(id: number, values: Uint32Array): Uint32Array<ArrayBuffer> {
   const length = id < MANY_IDS ? values.length * 2 : MAX_USERS + 1;
   const larger = new Uint32Array(Math.max(id + 1, length));
@@ -178,7 +178,7 @@ export class PendingLists {
     return atOnce(this.drainInPieces());
   }
 
-  /** The same in pieces. No entry may be added in between. */
+  /** {@link drain} in pieces. No entry may be added in between. */
   *drainInPieces(): Work<ListAdditions> {
     const { count } = this;
     const ids = yield* this.sortedIds();
@@ -190,7 +190,7 @@ export class PendingLists {
     return { count, pieces, ids, counts };
   }
 
-  /** Of the lists that have waiting entries, in ascending order. */
+  /** The lists that have waiting entries, in ascending order. */
   private *sortedIds(): Work<Float64Array> {
     const { waiting, waitingOf } = this;
     if (waiting.count * SORTED_ONE_OF < waitingOf.length) {

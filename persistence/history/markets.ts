@@ -54,7 +54,7 @@ export class MarketHistory {
   referrersMicros = 0;
   treasuryMicros = 0;
   isClosed = 0;
-  /** Of the command that last changed the row, and of the one that made the last point. */
+  /** The command that last changed the row, and the one that made the last point. */
   sequence = 0;
   pointsSequence = 0;
   /** In triples: time, UP's price in half ticks, the asset's price in micros (0: none). */

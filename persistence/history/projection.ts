@@ -60,7 +60,7 @@ const Placed = EventSlot.orderPlaced;
 const Cancelled = EventSlot.orderCancelled;
 const Amended = EventSlot.orderAmended;
 const Observed = EventSlot.priceObserved;
-/** The same in setsMerged. */
+/** setsMerged has its fields at the same offsets. */
 const Sets = EventSlot.setsSplit;
 
 const MarketTrade = columnsOf(MARKET_TRADE);
@@ -110,7 +110,7 @@ export class Projection {
     return atOnce(this.drainInPieces());
   }
 
-  /** The same in pieces. No command may be applied in between. */
+  /** {@link drain} in pieces. No command may be applied in between. */
   *drainInPieces(): Work<HistoryChanges> {
     const { accounts } = this;
     const lists = {

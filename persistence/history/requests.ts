@@ -46,7 +46,7 @@ interface PageRequest {
 
 interface PastMarketsRequest extends PageRequest {
   asset: number | null;
-  /** Of the start of a market, both included. */
+  /** When the market started; both times are included. */
   fromMs?: number | null;
   toMs?: number | null;
 }
@@ -66,7 +66,7 @@ export type HistoryRequest =
   | { kind: 'marketTicks'; marketId: number }
   /** Markets that have ended, of one asset or (null) all, newest first. */
   | ({ kind: 'pastMarkets' } & PastMarketsRequest)
-  /** The same as JSON; `withPrices`: with price histories. */
+  /** Past markets as JSON; `withPrices`: with price histories. */
   | ({ kind: 'pastMarketTexts'; withPrices: boolean } & PastMarketsRequest)
   /** Any market that ever opened, with its price history. */
   | { kind: 'marketText'; marketId: number }
@@ -153,7 +153,7 @@ export interface LeaderboardEntry extends RankedEntry {
 export interface BatchRecord {
   firstSequence: number;
   lastSequence: number;
-  /** Of the engine after the batch. */
+  /** The engine's digest after the batch. */
   digest: string;
   /** SHA-256 of the batch and all before it, in hex. */
   hash: string;

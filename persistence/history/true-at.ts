@@ -2,7 +2,7 @@
 
 export interface TrueAt {
   sequence: number;
-  /** Of the command with this sequence. */
+  /** The time of the command with this sequence. */
   atMs: number;
 }
 

@@ -26,7 +26,7 @@ export const JOINED_ROWS_SQL = `SELECT
 /** Both are null when there are no rows. */
 export interface JoinedRows {
   bytes: Buffer | null;
-  /** Of each row: first sequence, last sequence, bytes of the records. */
+  /** For each row: first sequence, last sequence, bytes of the records. */
   heads: string | null;
 }
 

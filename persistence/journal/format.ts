@@ -43,7 +43,7 @@ import { putUint64 } from '../storage/bytes.js';
 export const JOURNAL_FILE = 'journal.db';
 export const HEAD_FILE = 'journal.head';
 export const APPLICATION_ID = 0x51484558;
-/** Of the format and of the engine's rules. This program writes it, and reads no other. */
+/** The version of the format and of the engine's rules. A program reads no other. */
 export const FORMAT_VERSION = 1;
 
 export const TABLE_SQL = `CREATE TABLE batch (

@@ -37,7 +37,7 @@ const PAGE_ROWS = 256;
 const PAGE_BYTES = 2 * 1024 * 1024;
 /** The most rows that are joined for the fast check (chain.ts): a power of four. */
 const JOINED_ROWS = 4096;
-/** Of these rows. */
+/** The most bytes of these rows. */
 const JOINED_BYTES = 8 * 1024 * 1024;
 
 export class SegmentReader {

@@ -12,7 +12,7 @@ import type { JournalError } from './errors.js';
 import type { BatchContent, JournalPosition } from './format.js';
 
 export interface JournalBatch extends BatchContent {
-  /** Of the batch and all before it. */
+  /** The hash over the batch and all before it. */
   hash: Buffer;
 }
 

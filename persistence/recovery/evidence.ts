@@ -32,7 +32,7 @@ export async function findJournal(folder: string): Promise<boolean> {
   return hasJournal(folder, await derivedFilesOf(folder), false);
 }
 
-/** The same, with the files that are known. @throws JournalError */
+/** {@link findJournal}, when the derived files are known. @throws JournalError */
 export function hasJournal(
   folder: string,
   derived: DerivedFiles,

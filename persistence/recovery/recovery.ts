@@ -56,7 +56,7 @@ export interface StartOptions {
 
 export interface SnapshotRecovery extends Omit<RecoveryReport, 'durationMs'> {
   engine: Engine;
-  /** Of the snapshot that was used; 0: none. */
+  /** The snapshot that was used; 0: none. */
   snapshotSequence: number;
   /** Time taken to read the snapshot, and to replay the rest. */
   loadMs: number;

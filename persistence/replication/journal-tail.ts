@@ -37,7 +37,7 @@ const RETRY_AFTER_MS = 50;
 const STALE_MS = 2_000;
 
 export interface TailOptions {
-  /** Of this node, with its snapshots; it may be empty. */
+  /** This node's data folder, with its snapshots; it may be empty. */
   folder: string;
   address: PostgresAddress;
   log: RecoveryLog;

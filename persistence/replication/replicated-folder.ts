@@ -50,7 +50,7 @@ export class ReplicatedFolder {
     private readonly options: ReplicatedFolderOptions,
     private readonly folderLock: FolderLock,
     private readonly journal: PostgresJournal,
-    /** Of a standby; null: the engine is rebuilt. */
+    /** The tail that a standby has followed; null: the engine is rebuilt. */
     private readonly tail: JournalTail | null,
   ) {}
 

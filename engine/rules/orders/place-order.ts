@@ -100,7 +100,7 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   writeOrderResult(state, taker, base, restingLots, status);
 }
 
-/** Of an order of which nothing rests. */
+/** How an order has ended of which nothing rests. */
 const END_BY_STATUS = {
   [OrderStatus.FILLED]: OrderEnd.FILLED,
   [OrderStatus.PARTIALLY_FILLED]: OrderEnd.UNFILLED,

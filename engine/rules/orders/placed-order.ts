@@ -11,7 +11,7 @@ import type { Taker } from './taker.js';
 
 const Placed = EventSlot.orderPlaced;
 
-/** Of an order that is not done, given the level of the next acceptable maker (0: none). */
+/** `nextMakerLevel`: the price level of the next acceptable maker, 0: there is none. */
 export function statusOf(taker: Taker, restingLots: number, nextMakerLevel: number): OrderStatus {
   const isPartial = taker.filledLots > 0;
   if (restingLots > 0) return isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;

@@ -22,7 +22,7 @@ export class ClientSequences {
     return row === 0 || this.tokens.userId(row) !== userId ? -1 : this.tokens.clientSequence(row);
   }
 
-  /** Of a token that the user has. */
+  /** Uses up the number of a token that the user has; 0: the password. */
   use(userId: number, tokenId: number, clientSequence: number): void {
     if (tokenId === 0) this.ofPassword.set(userId, clientSequence);
     else this.tokens.setClientSequence(this.tokens.find(tokenId), clientSequence);

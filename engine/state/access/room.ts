@@ -49,9 +49,9 @@ const POOL_COUNT = Object.keys(Pool).length;
 
 export interface PoolSize {
   size: number;
-  /** Of one user, even if nobody else has any. */
+  /** The most that one user may have, even if nobody else has any. */
   most: number;
-  /** Of one user, as long as there is any room. */
+  /** What one user may have as long as there is any room. */
   assured: number;
 }
 export type PoolSizes = Readonly<Record<keyof typeof Pool, PoolSize>>;

@@ -24,7 +24,7 @@ import { Pool, type Room } from './room.js';
 type NewToken = Omit<AccessTokenView, 'tokenId' | 'isExpired'>;
 
 export class Tokens {
-  /** Of all users, expired ones that are still known included. */
+  /** The tokens of all users, expired ones that are still known included. */
   count = 0;
   private lastId = 0;
   private readonly index = new HashIndex();

@@ -42,7 +42,7 @@ const NAME_AT = 64;
 export class OrderDetails extends DetailTable {
   /** The rows of orders that ended in this command. */
   private ended: number[] = [];
-  /** The same by order id, made when it is asked for. */
+  /** Those rows by order id, made on request. */
   private endedById: Map<number, number> | null = null;
   private view: Uint8Array = new Uint8Array(0);
   private readonly endUndo: Undoable = {

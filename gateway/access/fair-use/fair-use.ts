@@ -60,7 +60,7 @@ export interface Payer {
 /** What one request has paid so far. What it costs may be known only after it was read. */
 export class Bill {
   byAddress = 0;
-  /** Of what was taken from the address in advance. */
+  /** Tokens from those that the session has taken from its address in advance. */
   byAhead = 0;
   byUser = 0;
   /** null: nobody is signed in. */

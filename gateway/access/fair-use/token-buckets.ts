@@ -25,7 +25,7 @@ export class TokenBuckets<Key> {
   private sweep: Iterator<[Key, number]> = this.fullAtMs.entries();
   private readonly tokenMs: number;
   private readonly capacityMs: number;
-  /** Of the last bucket asked for. */
+  /** What the last bucket that was asked for owes. */
   private debtMs = 0;
 
   constructor(

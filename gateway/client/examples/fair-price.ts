@@ -25,7 +25,7 @@ export class FairPrice {
     });
   }
 
-  /** Of UP, in ticks of 0.001 dollar, from 30 to 970. */
+  /** The price of UP, in ticks of 0.001 dollar, from 30 to 970. */
   ticks({ asset, startPrice }: Market): number {
     const price = this.prices.get(asset) ?? Number.NaN;
     const move = Number.isNaN(price) ? 0 : (price - startPrice) / startPrice;

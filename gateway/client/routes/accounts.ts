@@ -64,7 +64,7 @@ export function ledger(
   return api.call({ method: 'GET', path: ofUser, query: { ...query }, options });
 }
 
-/** The same as CSV, for a spreadsheet. */
+/** {@link ledger} as CSV, for a spreadsheet. */
 export function ledgerCsv(
   api: Api,
   userId: string,

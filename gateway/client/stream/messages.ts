@@ -42,8 +42,8 @@ export type ChannelMessage<Of extends Kind> =
 
 /** Where a subscriber is in its channel. */
 export interface Place {
-  /** Of the last message that was applied. */
+  /** The sequence of the last message that was applied. */
   sequence: number;
-  /** The same; null: unknown. */
+  /** Its number in the channel; null: unknown. */
   channelSequence: number | null;
 }

@@ -80,7 +80,7 @@ const TOKEN_ERRORS: ErrorCode[] = [
   'token_revoked',
   'token_expired',
 ];
-/** The same, as close codes: revoked, expired. */
+/** Close codes after which no connection with this token can succeed: revoked, expired. */
 const TOKEN_CLOSES = [4001, 4002];
 /** Channels that are requested at once; the exchange's limit is a burst of 100. */
 const BURST = 80;
@@ -91,7 +91,7 @@ const REPLAY_HEARTBEATS = 3;
 const UNANSWERED_MAX = 200;
 
 export class Stream {
-  /** Of the signed-in user; null: not signed in, or by a cookie. */
+  /** The signed-in user; null: not signed in, or by a cookie. */
   userId: string | null = null;
   private socket: Socket | null = null;
   private isOpen = false;

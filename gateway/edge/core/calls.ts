@@ -39,7 +39,7 @@ export class RequestCall extends Call {
     request: Request,
     /** As the edge counts its requests. */
     readonly number: number,
-    /** Of the frame that is read: not to be used once the call waits. */
+    /** The address in the frame that is read: not to be used once the call waits. */
     private readonly sentFrom: Uint8Array,
   ) {
     const counts = served?.counts ?? edge.served.unknown;

@@ -202,7 +202,7 @@ export class EdgeThreads {
   }
 }
 
-/** Of a limit, for one of several threads; 0: no limit. */
+/** One thread's part of a limit; 0: no limit. */
 function share(limit: number, threads: number): number {
   return limit === 0 ? 0 : Math.max(1, Math.floor(limit / threads));
 }

@@ -63,7 +63,7 @@ export class EdgeCounts {
     this.readings[row * ROW + READINGS.indexOf(reading)] = value;
   }
 
-  /** Of all threads. */
+  /** The reading of all threads together. */
   sum(reading: Reading): number {
     let sum = 0;
     for (let row = 0; row < this.rows; row++)

@@ -67,11 +67,11 @@ export const ToEdge = {
   streamResult: 18,
 } as const;
 
-/** Of a result. */
+/** Flags of a result. */
 export const ResultFlag = { replayed: 1, limited: 2, refused: 4 } as const;
-/** Of a request. */
+/** Flags of a request. */
 export const RequestFlag = { tooLarge: 1 } as const;
-/** Of a stream that begins, or of its message. */
+/** Flags of a stream that begins, or of its message. */
 export const StreamFlag = { cancelOnDisconnect: 1, crossSite: 2, binary: 4 } as const;
 
 /** Ends in the version of the format: an edge of another version is refused. */
@@ -171,7 +171,7 @@ export class FrameReader {
   kind = 0;
   flags = 0;
   own = 0;
-  /** Of the request or the stream. */
+  /** The number of the request or the stream. */
   id = 0;
   private bytes: Buffer = Buffer.alloc(0);
   private at = 0;

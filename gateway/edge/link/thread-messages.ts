@@ -19,13 +19,13 @@ export interface EdgeTask {
   connections: ConnectionLimits;
   unsent: UnsentLimits;
   fairUse: FairUseRates;
-  /** Of all threads together, as the documents show them. */
+  /** The limits of all threads together, as the documents show them. */
   stream: StreamLimits;
   logLevel: LogLevel;
   /** Memory of the rings: to the core, and from it. */
   toCore: SharedArrayBuffer;
   toEdge: SharedArrayBuffer;
-  /** Of counts.ts. */
+  /** The memory of counts.ts. */
   counts: SharedArrayBuffer;
   /** A word that becomes 1 when the thread has ended. */
   end: SharedArrayBuffer;

@@ -24,7 +24,7 @@ import {
 
 /** Who leads. Another epoch is another leader, even at the same address. */
 export interface LeaderPlace {
-  /** Of its address for replicas: host and port. */
+  /** The host and port of the leader's address for replicas. */
   address: string;
   epoch: number;
 }
@@ -53,7 +53,7 @@ const LEAVING_MS = 5_000;
 export class LeaderLink implements CoreLink {
   private socket: WebSocket | null = null;
   private collector: FrameCollector | null = null;
-  /** Of the socket. */
+  /** The leader to which the socket is connected. */
   private place: LeaderPlace | null = null;
   /** A leader that stops, or that refused: the next one is waited for. */
   private left: LeaderPlace | null = null;

@@ -7,7 +7,7 @@ export type Coding = 'br' | 'gzip' | '';
 export const CODINGS = ['br', 'gzip'] as const;
 
 export interface Accepted {
-  /** Of the codings on offer, the one that the client prefers; empty: none. */
+  /** The offered coding that the client prefers; empty: none. */
   coding: Coding;
   /** Whether the client refuses bytes that are not compressed. */
   refusesIdentity: boolean;

@@ -87,7 +87,7 @@ export abstract class Answer<Server extends Serving = Serving>
     return this.request.addressFrom(this.response!);
   }
 
-  /** The same address in full; see {@link Request.addressBytesFrom}. */
+  /** The client's address in full; see {@link Request.addressBytesFrom}. */
   get addressBytes(): Uint8Array {
     return this.request.addressBytesFrom(this.response!);
   }

@@ -47,10 +47,10 @@ export function writeStatus(response: HttpResponse, status: number): void {
 export const JSON_TYPE = 'application/json';
 
 interface Head {
-  /** Of the first header; its value is followed by the others. */
+  /** The name of the first header; its value is followed by the others. */
   name: string;
   value: Uint8Array;
-  /** The same, and X-Request-Id. */
+  /** These headers, and X-Request-Id. */
   numbered: NumberedBytes;
 }
 
@@ -63,7 +63,7 @@ export function writeHead(response: HttpResponse, contentType: string, isSecure:
   response.writeHeader(name, value);
 }
 
-/** The same, and the header X-Request-Id. `isKept`: caches may keep the answer. */
+/** Writes the headers, and X-Request-Id. `isKept`: caches may keep the answer. */
 export function writeHeadWithId(
   response: HttpResponse,
   contentType: string,

@@ -78,7 +78,7 @@ export class UnsentAnswers {
   private readonly unread = new Set<Waiting>();
   private readonly accounts = new Map<AddressKey, Account>();
   private bytesInAll = 0;
-  /** Of the answers that wait only for their turn. */
+  /** The bytes of those answers that wait only for their turn. */
   private bytesInTurn = 0;
   /** Waiting answers of which the operating system may take more. */
   private readonly ready = new Set<Waiting>();
@@ -119,7 +119,7 @@ export class UnsentAnswers {
     this.begin(response, own, true, recipient);
   }
 
-  /** Like {@link send}, for a permanent body, which is not copied. */
+  /** Ends an answer as {@link send} does; its body is permanent, and is not copied. */
   sendShared(response: HttpResponse, body: Uint8Array, recipient: Recipient): void {
     this.begin(response, body, false, recipient);
   }

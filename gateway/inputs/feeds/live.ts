@@ -70,7 +70,7 @@ const MAX_AHEAD_MS = 30_000;
 const LIVE_MS = 60_000;
 /** Fewer dropped prices in a row, as of a quiet product, say nothing about a connection. */
 const DROPS_LEAST = 10;
-/** Of the time that a product whose prices are dropped is given: a quarter of an hour at last. */
+/** How often the time for a product whose prices are dropped doubles: to a quarter of an hour. */
 const DOUBLINGS_MAX = 6;
 
 interface Usefulness {
@@ -84,7 +84,7 @@ interface Usefulness {
 }
 
 interface Product extends Usefulness {
-  /** Of the last ticker on this connection; each connection has its own numbers. */
+  /** The number of the last ticker; each connection has its own numbers. */
   sequence: number;
   tradedAtMs: number;
   deliveredElapsedMs: number;
@@ -105,7 +105,7 @@ export class LiveFeed implements PriceFeed {
   private sink: PriceSink | null = null;
   private socket: WebSocket | null = null;
   private stopped = false;
-  /** Of the current connection's last price; null: it has had none. */
+  /** When the current connection last had a price; null: it has had none. */
   private pricedElapsedMs: number | null = null;
   /** Connections in a row that ended without a price. */
   private failures = 0;

@@ -8,7 +8,7 @@ const MAX_EXTRA_DEVIATIONS = 6;
 interface Fill {
   marketId: number;
   upTicks: number;
-  /** Of UP: positive if the house bought, negative if it sold. */
+  /** Lots of UP: positive if the house bought, negative if it sold. */
   lots: number;
   atMs: number;
   /** The fair value's standard deviation until the fill is compared. */

@@ -74,7 +74,7 @@ interface MarketMakerOptions {
 interface AssetState {
   readonly prices: RecentPrices;
   readonly losses: FillLosses;
-  /** Of the fair value from what a taker can know. */
+  /** How far the fair value may be from what a taker can know. */
   deviationTicks: number;
   short: boolean;
 }

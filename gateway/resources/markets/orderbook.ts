@@ -25,7 +25,6 @@ export function orderbookBytes(...book: Parameters<typeof write>): Uint8Array {
   return out.toBytes();
 }
 
-/** The same as text. */
 export function orderbookText(...book: Parameters<typeof write>): string {
   write(...book);
   return out.toText();

@@ -92,7 +92,7 @@ export function writeOrderReceipt(
   writeTime(out, values, at);
 }
 
-/** The same for the result of an amendment. */
+/** Writes the receipt of an amendment that is `ok`, whose result begins at `at`. */
 export function writeAmendReceipt(
   out: AsciiWriter,
   assets: Assets,

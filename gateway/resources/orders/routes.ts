@@ -291,7 +291,7 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
   };
 }
 
-/** The same of an order that the query names by its clientOrderId. */
+/** How a route executes an operation whose order the query names by its clientOrderId. */
 function named(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
   return {
     handle(call: Call<unknown, z.output<typeof NamedOrderQuery>>) {

@@ -20,7 +20,7 @@ import type { Writable } from '../../json/serializer.js';
 import { BOOK_LEVELS_MAX } from '../markets/schemas.js';
 import type { Limits } from './schemas.js';
 
-/** Of one dollar. */
+/** A basis point, and a percent, of a dollar. */
 const MICROS_PER_BASIS_POINT = 100;
 const MICROS_PER_PERCENT = 10_000;
 

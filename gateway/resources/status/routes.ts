@@ -105,7 +105,7 @@ export const operationRoutes: Route[] = [
     summary: 'The fee, sizes, maxima and rate limits',
     responses: { 200: Limits },
     handle(call) {
-      // Of the engine's state, so the answer waits until that is durable.
+      // Shows the engine's state, so the answer waits until that is durable.
       const { config, fairUse } = call.gateway;
       const limits = limitsOf(fairUse.rates, call.engine.rules(), config);
       call.answerWhenDurable(200, jsonText<typeof Limits>(limits));

@@ -42,7 +42,7 @@ interface OneUserEvent {
 
 /** What ids stand for. */
 export interface Names extends Assets {
-  /** Of an order in an event of the last command; null: it has none. */
+  /** The client's id of an order in an event of the last command; null: it has none. */
   clientOrderId(orderId: number): string | null;
 }
 

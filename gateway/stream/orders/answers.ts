@@ -22,7 +22,7 @@ const SHORT_BYTES = 2_048;
 const out = new AsciiWriter();
 
 interface Answered {
-  /** Of the request. */
+  /** The id of the request. */
   id: string;
   command: Batch | BatchOperation;
   isReplayed: boolean;

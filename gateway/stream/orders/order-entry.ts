@@ -101,7 +101,7 @@ export class OrderEntry {
     return null;
   }
 
-  /** The same for a record that an edge has read. */
+  /** Executes a record that an edge has read. */
   executeRecord(
     connection: Connection,
     entry: RecordEntry,

@@ -74,7 +74,7 @@ export interface OrdersRequest {
   /** Only the order with this id of the client's, if it is remembered. */
   clientOrderId: string | null;
   marketId: number | null;
-  /** Of the placing; both included. */
+  /** When the order was placed; both times are included. */
   fromMs: number | null;
   toMs: number | null;
 }

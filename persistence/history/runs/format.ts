@@ -92,7 +92,7 @@ export const USER_TRADE = {
     'role',
     'side',
     'outcome',
-    /** Of the user's own outcome. */
+    /** The price of the user's own outcome. */
     'priceTicks',
     'sizeLots',
     'feeMicros',
@@ -243,7 +243,7 @@ export const MARKET = {
     'resolvedAtMs',
     'volumeMicros',
     'openInterestLots',
-    /** Of UP; 0: no trade. */
+    /** The price of UP; 0: no trade. */
     'lastTradeTicks',
     'tradeCount',
     /** Entries in marketBook. */
@@ -294,7 +294,7 @@ export function columnsOf<Layout extends ListLayout>({ columns }: Layout) {
   >;
 }
 
-/** Of each column, whether it may be negative. */
+/** For each column, whether it may be negative. */
 export function negativesOf({ columns, negatives }: ListLayout): boolean[] {
   return columns.map((column) => negatives.includes(column));
 }

@@ -49,7 +49,7 @@ export function takeSnapshot(engine: Engine, position: JournalPosition): Snapsho
   return atOnce(copyState(engine, position));
 }
 
-/** The same in pieces, between which the engine may be read but no command be applied. */
+/** {@link takeSnapshot} in pieces: in between, the engine may be read, but not changed. */
 export function* copyState(engine: Engine, position: JournalPosition): Work<SnapshotContent> {
   const collector = new PieceCollector();
   const writer = new StateWriter(
@@ -198,7 +198,7 @@ interface Later {
 class PieceCollector {
   totalBytes = 0;
   private readonly pieces: (Uint8Array<SharedArrayBuffer> | null)[] = [null];
-  /** Of the last piece: its length, and how much of it has been given away. */
+  /** The length of the last piece, and how much of it has been given away. */
   private length = FIRST_PIECE_BYTES;
   private used = 0;
   private later: Later[] = [];

@@ -28,7 +28,7 @@ export interface SnapshotHeader {
   sequence: number;
   atMs: number;
   digest: string;
-  /** Of the journal's batch that ends at `sequence`. */
+  /** The hash of the journal's batch that ends at `sequence`. */
   hash: Buffer;
   stateBytes: number;
 }

@@ -283,7 +283,7 @@ export class PostgresJournal implements CommitLog {
     clearTimeout(unanswered);
   }
 
-  /** Of an append or a renewal. */
+  /** Checks the row that an append or a renewal returns. */
   private checkRow(row: DurabilitySettings | undefined): void {
     if (row === undefined) {
       this.fail(takenOver(this.epoch));

@@ -60,7 +60,7 @@ interface ArchiveRequest {
 export interface Archived {
   /** The names of the segments that were moved. */
   moved: string[];
-  /** Of the oldest snapshot for which the journal vouches; 0: there is none. */
+  /** The oldest snapshot for which the journal vouches; 0: there is none. */
   oldestSnapshot: number;
 }
 
@@ -293,7 +293,7 @@ async function isPacked(path: string, segmentHash: Buffer): Promise<boolean> {
   return hash.digest().equals(segmentHash);
 }
 
-/** Of zlib, for bytes that are not what it has written. */
+/** Whether zlib says that the bytes are not what it has written. */
 function isDamage(error: unknown): boolean {
   return String((error as NodeJS.ErrnoException).code).startsWith('Z_');
 }

@@ -41,7 +41,7 @@ export interface CopyReport {
   /** Where the copy was before and is now. */
   before: number;
   end: JournalPosition;
-  /** Of the snapshot in the copy; 0: none. */
+  /** The snapshot in the copy; 0: none. */
   snapshotSequence: number;
   /**
    * Whether nothing was left out. A shorter copy has no secret: the exchange on it gives out ids
@@ -77,7 +77,7 @@ export async function backup(request: FolderCopy): Promise<CopyReport> {
   }
 }
 
-/** Of a journal's contents: a folder may also be in use, or unfinished. */
+/** Whether the journal's content is wrong. A folder may also be in use, or unfinished. */
 function isDamage(error: unknown): error is JournalError {
   return error instanceof JournalError && error.firstBadSequence !== null;
 }

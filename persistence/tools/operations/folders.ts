@@ -81,7 +81,7 @@ export function mustBeApart(from: string, to: string): void {
   throw new OperationRefused(`${from} and ${to} are not apart: name a folder elsewhere`);
 }
 
-/** Of a folder that may not be there yet. */
+/** The path without links. The folder may not exist yet. */
 function realPath(path: string): string {
   const whole = resolve(path);
   return existsSync(whole) ? realpathSync(whole) : join(realPath(dirname(whole)), basename(whole));

@@ -1,7 +1,8 @@
 /**
  * `verify`: checks that everything in the data folder is what the exchange wrote. First it judges
  * the folder as a starting exchange does (judgement.ts): what the exchange would refuse is damage,
- * with the same message. It replays the journal and compares snapshots and history with it.
+ * with the same message. It replays the journal and compares snapshots and history with it, all in
+ * one thread: a second one for the checks of segments did not pay on a journal of 10 GB.
  */
 import { Engine } from '../../../../engine/engine.js';
 import { kindAt, readCommand } from '../../../../engine/interface/command-record.js';

@@ -52,7 +52,7 @@ export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'p
 type KeysOf<C> = C extends unknown ? keyof C : never;
 type EventField = (typeof EVENT_FIELDS)[Exclude<EventName, 'orderNamed'>][number];
 type Field = Exclude<KeysOf<Command>, 'kind' | 'operations'> | EventField;
-/** Of what is no number with a unit: its JSON, which is shown in text, too. */
+/** How a field is shown: a number with its unit; anything else as its JSON, in text too. */
 type Show = Unit | ((value: never, names: Names) => JsonValue);
 
 const unchanged = (value: JsonValue) => value;

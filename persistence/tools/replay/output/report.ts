@@ -8,7 +8,7 @@ import type { Names } from './fields.js';
 import { type JsonValue, jsonText, type Unit } from './units.js';
 
 export interface Report {
-  /** Of the JSON. Those of the tables that have a name follow. */
+  /** The first fields of the JSON. Those of the tables that have a name follow. */
   fields: { readonly [name: string]: JsonValue };
   /** Text before and after the tables. */
   head?: string;
