@@ -59,7 +59,7 @@ const trades = z
   .strictObject({ marketId, trades: z.array(trade).describe('The trades') })
   .describe(DATA);
 /** Its time is that of the message. */
-const Book = Orderbook.omit({ atMs: true });
+const Book = Orderbook.omit({ atMs: true }).describe(DATA);
 const tops = z
   .strictObject({
     asset,

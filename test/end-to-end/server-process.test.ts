@@ -309,6 +309,7 @@ describe('the configuration', () => {
     ['SNAPSHOT_EVERY_COMMANDS', '0'],
     ['SNAPSHOT_EVERY_SECONDS', '9'],
     ['SEGMENT_MEGABYTES', '0'],
+    ['DAY_FILES', '-1'],
     ['FAIR_USE', 'yes'],
     ['ORDERS_PER_USER', '100'],
     ['ORDERS_PER_USER', '0/100'],

@@ -62,6 +62,8 @@ export class World {
   readonly people: Person[] = [];
   /** Tokens that a password change has revoked. */
   readonly revoked: string[] = [];
+  /** Users who may be private: somebody asked for it. */
+  readonly hidden = new Set<string>();
   readonly orders: Order[] = [];
   readonly deposits: Deposit[] = [];
   readonly tokens: NamedToken[] = [];

@@ -170,6 +170,7 @@ describe('routes', () => {
 
     expect((await client.time(api)).nowMs).toBe(server.clock.nowMs());
     expect((await client.limits(api)).tickSize).toBe(0.001);
+    expect((await client.dayFiles(api)).files).toEqual([]);
     expect((await client.status(api)).sequence).toBeGreaterThan(10);
 
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
