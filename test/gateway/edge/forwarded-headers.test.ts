@@ -21,7 +21,16 @@ const HEADERS = {
   'x-request-id': 'request-1',
 };
 /** No headers, or answered, applied or checked at the edge. */
-const OF_EDGES = ['rawQuery', 'method', 'trustProxy', 'names', 'first', 'second', 'assignedNumber', 'saysMe']
+const OF_EDGES = [
+  'rawQuery',
+  'method',
+  'trustProxy',
+  'names',
+  'first',
+  'second',
+  'assignedNumber',
+  'saysMe',
+]
   .concat('accessControlRequestMethod', 'forwardedFor', 'forwardedHost')
   .concat('contentLength', 'isChunked', 'problems');
 
