@@ -1,7 +1,8 @@
 /**
  * The trading thread's CPU time for a durable buy: with all connections in it, with the same over
- * TLS, and with two edges in threads that have them. Three exchanges, in alternating rounds. How
- * many buys a second that allows can only be seen where every thread has a core.
+ * TLS, and with two edges in threads that have them; over HTTP, in batches, and over the stream.
+ * Three exchanges, in alternating rounds. How many buys a second that allows can only be seen where
+ * every thread has a core.
  */
 import { inFolder } from '../../measure/machine.js';
 import { percent, type Section, tableOf } from '../../measure/report.js';
@@ -15,7 +16,8 @@ import {
   withExchange,
 } from '../exchange-under-load.js';
 import type { LoadResult } from '../load/load.js';
-import { batches, buys, type HttpLoad } from '../loads.js';
+import { batches, buys } from '../loads.js';
+import { buysOverStream } from '../order-entry/bench.js';
 import { LoadGenerator } from '../processes.js';
 
 const THREADS = 2;
@@ -30,10 +32,12 @@ interface Round {
   cpu: ThreadCpu | null;
 }
 
+type Run = (timing: { warmUpMs: number; measureMs: number }) => Promise<LoadResult>;
+
 interface Measured {
   name: string;
   exchange: ExchangeUnderLoad;
-  load: HttpLoad;
+  run: Run;
   rounds: Round[];
 }
 
@@ -53,19 +57,21 @@ function benchBeside(secure: ExchangeUnderLoad, options: BenchOptions): Promise<
   return withExchange(without, (plain, started) =>
     withExchange({ ...options, variables }, async (threaded) => {
       const generator = started(new LoadGenerator());
+      const places = [
+        [plain, 'connections in the trading thread'],
+        [secure, 'the same over TLS'],
+        [threaded, `${THREADS} edges in threads`],
+      ] as const;
       const measured: Measured[] = [];
-      for (const loadOf of [buys, batches]) {
+      for (const loadOf of [buysOverHttp, batchesOverHttp, ordersOverStream]) {
         const compared: Measured[] = [];
-        for (const [exchange, where] of [
-          [plain, 'connections in the trading thread'],
-          [secure, 'the same over TLS'],
-          [threaded, `${THREADS} edges in threads`],
-        ] as const) {
-          const load = await loadOf(exchange);
-          compared.push({ name: `${load.name}, ${where}`, exchange, load, rounds: [] });
+        for (const [exchange, where] of places) {
+          const load = await loadOf(exchange, generator);
+          if (load !== null)
+            compared.push({ ...load, name: `${load.name}, ${where}`, exchange, rounds: [] });
         }
         for (let round = 0; round < ROUNDS; round++)
-          for (const each of compared) await run(each, generator, options.seconds, round === 0);
+          for (const each of compared) await measure(each, options.seconds, round === 0);
         measured.push(...compared);
       }
       return report(measured, options);
@@ -73,26 +79,44 @@ function benchBeside(secure: ExchangeUnderLoad, options: BenchOptions): Promise<
   );
 }
 
-async function run(
-  { exchange, load, rounds }: Measured,
-  generator: LoadGenerator,
+interface Load {
+  name: string;
+  run: Run;
+}
+
+type LoadOf = (exchange: ExchangeUnderLoad, generator: LoadGenerator) => Promise<Load | null>;
+
+const overHttp =
+  (loadOf: typeof buys): LoadOf =>
+  async (exchange, generator) => {
+    const { name, requests } = await loadOf(exchange);
+    const { port, isSecure } = exchange;
+    const load = {
+      pace: { kind: 'closed' },
+      port,
+      isSecure,
+      requests,
+      connections: CONNECTIONS,
+    } as const;
+    return { name, run: (timing) => generator.run({ ...load, ...timing }) };
+  };
+const buysOverHttp = overHttp(buys);
+const batchesOverHttp = overHttp(batches);
+/** The load has no TLS. */
+const ordersOverStream: LoadOf = async (exchange, generator) =>
+  exchange.isSecure ? null : buysOverStream(exchange, generator);
+
+async function measure(
+  { exchange, run, rounds }: Measured,
   seconds: number,
   isFirst: boolean,
 ): Promise<void> {
-  const { port, pid, isSecure } = exchange;
   const warmUpMs = isFirst ? FIRST_WARM_UP_MS : WARM_UP_MS;
-  const timing = { connections: CONNECTIONS, warmUpMs, measureMs: seconds * 1_000 };
-  const before = threadCpu(pid);
-  const result = await generator.run({
-    pace: { kind: 'closed' },
-    port,
-    isSecure,
-    requests: load.requests,
-    ...timing,
-  });
+  const before = threadCpu(exchange.pid);
+  const result = await run({ warmUpMs, measureMs: seconds * 1_000 });
   await exchange.followed();
   const answers = Object.values(result.byStatus).reduce((sum, count) => sum + count, 0);
-  rounds.push({ result, answers, cpu: usedBetween(before, threadCpu(pid)) });
+  rounds.push({ result, answers, cpu: usedBetween(before, threadCpu(exchange.pid)) });
 }
 
 /** The median of the rounds, in microseconds per request. */
@@ -106,6 +130,7 @@ function report(measured: readonly Measured[], options: BenchOptions): Section {
   const main = (each: Measured) => microsOf(each, (cpu) => totalMs(cpu.main));
   const workers = (each: Measured) => microsOf(each, (cpu) => totalMs(cpu.workers));
   const [plain, secure, threaded] = measured as [Measured, Measured, Measured];
+  const [plainStream, threadedStream] = measured.slice(-2) as [Measured, Measured];
   return {
     name: 'edge',
     notes: [
@@ -137,6 +162,7 @@ function report(measured: readonly Measured[], options: BenchOptions): Section {
       mainMicrosPerBuyWithTls: main(secure),
       mainMicrosPerBuyWithEdges: main(threaded),
       mainShareWithEdges: main(threaded) / main(plain),
+      mainShareWithEdgesOverStream: main(threadedStream) / main(plainStream),
       edgesMicrosPerBuy: workers(threaded) - workers(plain),
     },
   };

@@ -60,11 +60,18 @@ const buyOf = (exchange: ExchangeUnderLoad) => ({
 async function single(exchange: ExchangeUnderLoad, generator: LoadGenerator): Promise<Way[]> {
   const { op: _, marketId, ...body } = buyOf(exchange);
   const path = `/markets/15m/${marketId}/buy`;
-  const request = { op: 'order', operation: buyOf(exchange) };
   return [
-    await overStream(exchange, generator, { name: 'orders', orders: 1, request }),
+    await buysOverStream(exchange, generator),
     await overHttp(exchange, generator, { name: 'POST …/buy', orders: 1, path, body }),
   ];
+}
+
+export function buysOverStream(
+  exchange: ExchangeUnderLoad,
+  generator: LoadGenerator,
+): Promise<Way> {
+  const request = { op: 'order', operation: buyOf(exchange) };
+  return overStream(exchange, generator, { name: 'orders', orders: 1, request });
 }
 
 async function batched(exchange: ExchangeUnderLoad, generator: LoadGenerator): Promise<Way[]> {

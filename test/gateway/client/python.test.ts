@@ -187,7 +187,7 @@ const LUCK_MS = 240_000;
 test.skipIf(python === null)(
   `the bots end with the books of the exchange, SEED=${SEED}`,
   {
-    timeout: 3 * LUCK_MS,
+    timeout: 3 * LUCK_MS + KILLS * 15_000,
   },
   async () => {
     const port = await freePort();
