@@ -31,6 +31,7 @@ import type {
   MarketFundsView,
   MarketView,
   OperatorActionView,
+  OrderGroupView,
   OrderView,
   PositionView,
   QuoteView,
@@ -394,7 +395,7 @@ export class Reads {
 
   /** Resting orders, oldest first. */
   orders(userId: number): OrderView[] {
-    const { users, orders, markets, accounts } = this.state;
+    const { users, orders, orderGroups, markets, accounts } = this.state;
     const views: OrderView[] = [];
     if (!users.exists(userId)) return views;
     for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row)) {
@@ -410,12 +411,19 @@ export class Reads {
         sizeLots: orders.lots(row),
         originalLots: orders.originalLots(row),
         ...this.fillsOf(row),
+        groupId: orders.group(row) === 0 ? 0 : orderGroups.groupId(orders.group(row)),
         postOnly: orders.postOnly(row),
         selfTrade: orders.selfTrade(row) as SelfTrade,
         placedAtMs: placedAtMs(this.state, row),
       });
     }
     return views.sort((a, b) => a.orderId - b.orderId);
+  }
+
+  /** The user's order groups, oldest first. */
+  orderGroups(userId: number): OrderGroupView[] {
+    const { users, orderGroups, nowMs } = this.state;
+    return users.exists(userId) ? orderGroups.viewsOf(userId, nowMs) : [];
   }
 
   /**

@@ -35,6 +35,7 @@ export const Code = {
   order_closed: 30,
   deposit_not_found: 6,
   token_not_found: 34,
+  order_group_not_found: 40,
   asset_not_found: 7,
   /** The account is the exchange's own. Partners do not move its money. */
   exchange_account: 8,
@@ -46,6 +47,8 @@ export const Code = {
   market_not_active: 11,
   /** An operator has paused the market, its asset or everything. */
   market_paused: 36,
+  /** Enough of the order group has been filled. It takes no orders until it is reset. */
+  order_group_tripped: 41,
   market_not_resolved: 12,
   username_taken: 13,
   referral_code_unknown: 14,

@@ -14,6 +14,7 @@ import {
   EXPIRES,
   FLAGS_MASK,
   FLAGS_SHIFT,
+  GROUPED,
   KEYED,
   KIND_MASK,
   KIND_NAMES,
@@ -138,7 +139,16 @@ export class CommandRecord {
 
   get expiresAtMs(): number {
     if ((this.flags & EXPIRES) === 0) return MAX_TIME_MS;
-    return this.numbers[this.numbersEnd - 1]!;
+    return this.numbers[this.numbersEnd - (this.isGrouped ? 2 : 1)]!;
+  }
+
+  get isGrouped(): boolean {
+    return (this.flags & GROUPED) !== 0;
+  }
+
+  /** 0: the order is in no group. */
+  get groupId(): number {
+    return this.isGrouped ? this.numbers[this.numbersEnd - 1]! : 0;
   }
 
   /** NO_SELF_TRADE: the command named none that exists. */
@@ -150,11 +160,11 @@ export class CommandRecord {
     return this.records.ints[2 * this.fields]!;
   }
 
-  /** Where the numbers end, the two times included, and the key starts. */
+  /** Where the numbers end, those that may be left out included, and the key starts. */
   get numbersEnd(): number {
     const { kind, flags, fields } = this;
     const times = ((flags & BOUNDED) === 0 ? 0 : 1) + ((flags & EXPIRES) === 0 ? 0 : 1);
-    return fields + NUMBER_COUNTS[kind]! + times;
+    return fields + NUMBER_COUNTS[kind]! + times + ((flags & GROUPED) === 0 ? 0 : 1);
   }
 
   /** Where a batch's first operation starts, or the clientOrderId, or the other texts. */
@@ -192,7 +202,7 @@ function objectOf(record: CommandRecord): Command {
   let number = 0;
   let textFrom = afterKey * WORD_BYTES;
   for (const [name, place] of PLACES[record.kind]!) {
-    if (place === 'name' || place === 'expiry' || place === 'selfTrade') {
+    if (isOptional(place)) {
       addOptional(values, name, place, record);
       continue;
     }
@@ -206,24 +216,29 @@ function objectOf(record: CommandRecord): Command {
   return values as unknown as Command;
 }
 
+type OptionalPlace = 'name' | 'expiry' | 'group' | 'selfTrade';
+
+function isOptional(place: Place): place is OptionalPlace {
+  return place === 'name' || place === 'expiry' || place === 'group' || place === 'selfTrade';
+}
+
 /** Commands without such a field lack it. */
 function addOptional(
   values: Record<string, unknown>,
   name: string,
-  place: 'name' | 'expiry' | 'selfTrade',
+  place: OptionalPlace,
   record: CommandRecord,
 ): void {
   if (place === 'expiry') {
     if (record.expiresAtMs !== MAX_TIME_MS) values[name] = record.expiresAtMs;
+  } else if (place === 'group') {
+    if (record.isGrouped) values[name] = record.groupId;
   } else if (place === 'selfTrade') {
     if (record.selfTrade !== SelfTrade.CANCEL_RESTING) values[name] = record.selfTrade;
   } else if (record.isNamed) values[name] = record.name;
 }
 
-function fieldOf(
-  record: CommandRecord,
-  place: Exclude<Place, 'number' | 'name' | 'expiry' | 'selfTrade' | 'text'>,
-) {
+function fieldOf(record: CommandRecord, place: Exclude<Place, 'number' | 'text' | OptionalPlace>) {
   switch (place) {
     case 'user':
       return record.userId;

@@ -32,6 +32,7 @@ interface Values {
 interface OptionalValues {
   name: string | null;
   expiry: number;
+  group: number;
   selfTrade: SelfTrade;
 }
 
@@ -78,10 +79,13 @@ const ORDER = {
   clientOrderId: 'name',
   /** With GTC only: when the remainder stops to rest; MAX_TIME_MS: when the market ends. */
   expiresAtMs: 'expiry',
+  /** With GTC only: the order group that the order is in; 0: none. */
+  groupId: 'group',
   /** What it does when it meets an order of the same user; CANCEL_RESTING if left out. */
   selfTrade: 'selfTrade',
 } as const;
 
+const GROUP = { ...USER, groupId: 'number' } as const;
 const SETS = { ...USER, marketId: 'number', sizeLots: 'number' } as const;
 
 /** A number is never reused. The order of a kind's fields is that in its record. */
@@ -273,6 +277,18 @@ export const COMMANDS = {
   merge: { number: 45, fields: SETS },
   /** Whether only the user may read the user's positions, trades and vault deposits. */
   setPrivate: { number: 46, fields: { ...USER, private: 'set' } },
+  /**
+   * Makes an order group: once its orders have filled `maxFilledLots` within a window, those that
+   * rest are cancelled, and it takes no more orders until it is reset.
+   */
+  createOrderGroup: {
+    number: 47,
+    fields: { ...USER, maxFilledLots: 'number', windowMs: 'number' },
+  },
+  /** The group takes orders again, and nothing counts as filled. */
+  resetOrderGroup: { number: 48, fields: GROUP },
+  /** Cancels the group's orders, and ends it. */
+  removeOrderGroup: { number: 49, fields: GROUP },
 } as const satisfies Record<string, CommandEntry>;
 
 type Commands = typeof COMMANDS;

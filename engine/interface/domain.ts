@@ -35,6 +35,7 @@ export type Resolution = (typeof Resolution)[keyof typeof Resolution];
  * after it was partially filled.
  * TRADE_LIMIT: some was filled; the remainder was dropped at the maximum of makers.
  * TOO_SMALL_TO_REST: some was filled; the remainder is below the least value of a resting order.
+ * ORDER_GROUP: some was filled, which tripped the order's group; the remainder was dropped.
  */
 export const OrderStatus = {
   FILLED: 0,
@@ -44,6 +45,7 @@ export const OrderStatus = {
   STOPPED: 4,
   TRADE_LIMIT: 5,
   TOO_SMALL_TO_REST: 6,
+  ORDER_GROUP: 7,
 } as const;
 export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus];
 
@@ -66,6 +68,7 @@ export const CancelReason = {
   CANCEL_AFTER: 4,
   OPERATOR: 5,
   DISCONNECTED: 6,
+  ORDER_GROUP: 7,
 } as const;
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
 

@@ -183,6 +183,13 @@ export const EVENT_FIELDS = {
   setsSplit: ['marketId', 'userId', 'sizeLots', 'feeMicros'],
   /** `sizeLots` of each outcome, which have cost `costMicros`, have become money. */
   setsMerged: ['marketId', 'userId', 'sizeLots', 'costMicros'],
+  /** The order group of the order in the orderPlaced before it. */
+  orderGrouped: ['orderId', 'userId', 'groupId'],
+  orderGroupCreated: ['groupId', 'userId', 'maxFilledLots', 'windowMs'],
+  /** What its orders filled in a window reached its maximum; its other orders were cancelled. */
+  orderGroupTripped: ['groupId', 'userId', 'filledLots'],
+  orderGroupReset: ['groupId', 'userId'],
+  orderGroupRemoved: ['groupId', 'userId'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

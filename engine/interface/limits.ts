@@ -61,6 +61,9 @@ export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
 /** Named tokens of one user, and of all users; expired ones count while they are known. */
 export const MAX_TOKENS_PER_USER = 50;
 export const MAX_TOKENS = 1_000_000;
+/** Order groups of one user, and of all users. */
+export const MAX_ORDER_GROUPS_PER_USER = 20;
+export const MAX_ORDER_GROUPS = 1_000_000;
 /** Partners that registered users. */
 export const MAX_PARTNERS = 1_000;
 /** Transfers of partners, whose references are remembered for ever. */

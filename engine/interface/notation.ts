@@ -62,7 +62,7 @@ export interface Assets {
   findAsset(symbol: string): number;
 }
 
-export type IdLetter = 'u' | 'o' | 't' | 'd' | 'k';
+export type IdLetter = 'u' | 'o' | 't' | 'd' | 'k' | 'g';
 
 /** The number in an id such as "u12"; 0 if the text is not an id of that kind. */
 export function idNumber(letter: IdLetter, text: string): number {

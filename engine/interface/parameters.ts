@@ -91,6 +91,10 @@ export const LATE_OPENING_LEFT_MIN_MS = 60_000;
 export const MIN_CANCEL_AFTER_MS = 1_000;
 export const MAX_CANCEL_AFTER_MS = 3_600_000;
 
+/** The shortest and the longest window of an order group, in ms. */
+export const MIN_GROUP_WINDOW_MS = 100;
+export const MAX_GROUP_WINDOW_MS = 3_600_000;
+
 /** How long an expired token is told from a revoked one, in ms. */
 export const EXPIRED_TOKEN_KEPT_MS = 604_800_000;
 

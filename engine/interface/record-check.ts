@@ -4,7 +4,7 @@
  */
 
 import { BATCH_KINDS, CommandKind } from './commands.js';
-import { Outcome, TimeInForce } from './domain.js';
+import { Outcome } from './domain.js';
 import { MAX_TIME_MS } from './limits.js';
 import {
   BOUNDED,
@@ -12,6 +12,7 @@ import {
   EXPIRES,
   FLAGS_MASK,
   FLAGS_SHIFT,
+  GROUPED,
   KEYED,
   KIND_MASK,
   MAX_RECORD_OPERATIONS,
@@ -55,6 +56,7 @@ for (const [kind, places] of PLACES.entries()) {
     if (place === 'key') ALLOWED_FLAGS[kind]! |= KEYED;
     if (place === 'name') ALLOWED_FLAGS[kind]! |= NAMED;
     if (place === 'expiry') ALLOWED_FLAGS[kind]! |= EXPIRES;
+    if (place === 'group') ALLOWED_FLAGS[kind]! |= GROUPED;
     if (place === 'selfTrade') ALLOWED_FLAGS[kind]! |= SELF_TRADE_FLAGS;
     if (place === 'deadline') ALLOWED_FLAGS[kind]! |= BOUNDED;
     if (place === 'set' || place === 'text or null') ALLOWED_FLAGS[kind]! |= SET;
@@ -111,11 +113,15 @@ function checkFields(records: RecordBuffer, at: number, fields: number, end: num
   let numbersEnd = fields + NUMBER_COUNTS[kind]!;
   if ((flags & BOUNDED) !== 0) numbersEnd++;
   if ((flags & EXPIRES) !== 0) numbersEnd++;
+  const timesEnd = numbersEnd;
+  if ((flags & GROUPED) !== 0) numbersEnd++;
   if (numbersEnd > next) throw broken(at, 'it is too short for its kind');
   for (let i = fields; i < numbersEnd; i++) checkNumber(records, i);
-  for (let i = fields + NUMBER_COUNTS[kind]!; i < numbersEnd; i++) {
+  for (let i = fields + NUMBER_COUNTS[kind]!; i < timesEnd; i++) {
     if (records.numbers[i] === MAX_TIME_MS) throw broken(at, 'it has a time that is left out');
   }
+  if (timesEnd < numbersEnd && records.numbers[timesEnd] === 0)
+    throw broken(at, 'it has a group that is left out');
   let textsEnd = numbersEnd;
   if ((flags & KEYED) !== 0) textsEnd = checkTexts(records, at, textsEnd, next, 1);
   if ((flags & NAMED) !== 0) textsEnd = checkTexts(records, at, textsEnd, next, 1);
@@ -131,10 +137,7 @@ function checkFlags({ ints }: RecordBuffer, at: number): void {
   const flags = (head >>> FLAGS_SHIFT) & FLAGS_MASK;
   if (PLACES[kind] === undefined) throw broken(at, `no command has the kind ${kind}`);
   const outcome = (flags & OUTCOME_FLAGS) >>> OUTCOME_SHIFT;
-  const timeInForce = (flags & TIME_IN_FORCE_FLAGS) >>> TIME_IN_FORCE_SHIFT;
-  const isKnown =
-    (outcome <= Outcome.DOWN || outcome === NO_OUTCOME) &&
-    (timeInForce <= TimeInForce.GTC || timeInForce === NO_TIME_IN_FORCE);
+  const isKnown = outcome <= Outcome.DOWN || outcome === NO_OUTCOME;
   if ((flags & ~ALLOWED_FLAGS[kind]!) !== 0 || !isKnown)
     throw broken(at, `flags ${flags} do not fit the kind ${kind}`);
   if (HAS_USER[kind] === 0 && ints[2 * at + 1] !== 0) throw broken(at, 'its kind has no user');

@@ -11,6 +11,7 @@
  *   ...      the number fields, an f64 each, in the order of {@link COMMANDS}. -0 becomes 0.
  *   ...      validUntilMs, an f64, if BOUNDED; else it is MAX_TIME_MS
  *   ...      expiresAtMs, an f64, if EXPIRES; else it is MAX_TIME_MS
+ *   ...      groupId, an f64, if GROUPED; else it is 0
  *   ...      the idempotency key, if KEYED; else it is null
  *   ...      the clientOrderId, if NAMED; else it is null
  *   ...      the other texts, in the order of the table
@@ -27,7 +28,8 @@
  *   4        SET    postOnly, atomic, paused, frozen, or: the partner of a
  *            registration is not null
  *   8, 16    the outcome; 3: the command named none that exists
- *   32..128  timeInForce; 7: the command named none that exists
+ *   32, 64   timeInForce; 3: the command named none that exists
+ *   128      GROUPED
  *   256      NAMED
  *   512      EXPIRES
  *   1024, 2048  selfTrade; 3: the command named none that exists
@@ -61,7 +63,8 @@ export const SET = 4;
 export const OUTCOME_SHIFT = 3;
 export const NO_OUTCOME = 3;
 export const TIME_IN_FORCE_SHIFT = 5;
-export const NO_TIME_IN_FORCE = 7;
+export const NO_TIME_IN_FORCE = 3;
+export const GROUPED = 128;
 export const NAMED = 256;
 export const EXPIRES = 512;
 export const SELF_TRADE_SHIFT = 10;
@@ -129,14 +132,14 @@ export const PriceField = numbersOf('observePrice');
 
 const { sell: SELL, buy: BUY, cancel: CANCEL } = CommandKind;
 const ORDER_NUMBERS = Object.keys(numbersOf('sell')).length;
-/** The words of the longest record without its texts and operations: a buy with both times. */
-const ROOM = COMMAND_HEAD + ORDER_NUMBERS + 3;
+/** The words of the longest record without its texts and operations: a buy with all it may have. */
+const ROOM = COMMAND_HEAD + ORDER_NUMBERS + 4;
 
 function assertLayout(): void {
   const textWords = Math.ceil((2 + 2 * MAX_TEXT_LENGTH) / WORD_BYTES);
   for (const name of COMMAND_NAMES) {
     const places = PLACES[CommandKind[name]];
-    const numbers = COMMAND_HEAD + countOf(places, 'number', 'deadline', 'expiry');
+    const numbers = COMMAND_HEAD + countOf(places, 'number', 'deadline', 'expiry', 'group');
     if (numbers + countOf(places, 'key', 'name', 'text', 'text or null') * textWords > MAX_WORDS)
       throw new Error(`the longest ${name} does not fit into a record`);
     if (numbers > ROOM) throw new Error(`the numbers of ${name} do not fit into their room`);
@@ -302,10 +305,14 @@ export class RecordBuffer {
       flags |= BOUNDED;
       numbers[this.end++] = numberOf(order.validUntilMs);
     }
-    const { expiresAtMs, selfTrade } = order;
+    const { expiresAtMs, groupId, selfTrade } = order;
     if (expiresAtMs !== undefined && expiresAtMs !== MAX_TIME_MS) {
       flags |= EXPIRES;
       numbers[this.end++] = numberOf(expiresAtMs);
+    }
+    if (groupId !== undefined && groupId !== 0) {
+      flags |= GROUPED;
+      numbers[this.end++] = numberOf(groupId);
     }
     if (selfTrade !== undefined) flags |= selfTradeOf(selfTrade) << SELF_TRADE_SHIFT;
     this.finishNamed(start, kind, flags, order);

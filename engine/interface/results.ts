@@ -48,6 +48,7 @@ const ORDER_FIELDS = [
   'fillCount',
 ] as const;
 
+const GROUP_FIELDS = ['groupId', 'userId', 'maxFilledLots', 'windowMs'] as const;
 const SETS_FIELDS = ['marketId', 'userId', 'sizeLots'] as const;
 
 export const RESULT_FIELDS = {
@@ -119,6 +120,9 @@ export const RESULT_FIELDS = {
   setCancelAfter: ['userId', 'cancelAtMs'],
   /** isPrivate: 0 or 1. */
   setPrivate: ['userId', 'isPrivate'],
+  createOrderGroup: GROUP_FIELDS,
+  resetOrderGroup: GROUP_FIELDS,
+  removeOrderGroup: ['groupId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
   setPaused: ['actionId'],
   setFrozen: ['actionId', 'cancelledOrders'],
   operatorCancel: ['actionId', 'cancelledOrders'],

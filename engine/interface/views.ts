@@ -142,10 +142,26 @@ export interface OrderView {
   feeMicros: number;
   postOnly: boolean;
   selfTrade: SelfTrade;
+  /** 0: none. */
+  groupId: number;
   /** null: when the market ends. */
   expiresAtMs: number | null;
   /** When it last came to rest. */
   placedAtMs: number;
+}
+
+export interface OrderGroupView {
+  groupId: number;
+  userId: number;
+  maxFilledLots: number;
+  windowMs: number;
+  /** What its orders have filled in the window; if it has tripped, until it did. */
+  filledLots: number;
+  /** null: no window has begun, or the last one is over. */
+  windowEndsAtMs: number | null;
+  tripped: boolean;
+  /** How many of its orders rest. */
+  orderCount: number;
 }
 
 /** The effect that an order would have now. */

@@ -40,6 +40,7 @@ export function checkEverything(state: State): void {
   checkVault(state);
   checkReferrals(state);
   checkRoom(state);
+  checkGroups(state);
   let orders = 0;
   let positions = 0;
   let collateral = 0;
@@ -129,6 +130,37 @@ function checkRoom(state: State): void {
     expect(used === room.usedOf(pool), `what is taken of ${name} is miscounted`);
     expect(ofNewcomers === room.usedByNewcomers(pool), `newcomers' ${name} are miscounted`);
   }
+}
+
+/** The list of a group has its resting orders; one that has tripped has none. */
+function checkGroups({ users, accounts, orders, orderDetails, orderGroups }: State): void {
+  let groups = 0;
+  for (let userId = 1; userId <= users.count; userId++) {
+    const rows = orderGroups.rowsOf(userId);
+    expect(rows.length === orderGroups.countOf(userId), `user ${userId}'s groups are miscounted`);
+    groups += rows.length;
+    let grouped = 0;
+    for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row)) {
+      if (orders.group(row) === 0) continue;
+      grouped++;
+      expect(rows.includes(orders.group(row)), `user ${userId} has an order in no group`);
+    }
+    let listed = 0;
+    for (const group of rows) {
+      let count = 0;
+      let details = orderGroups.firstOrder(group);
+      for (; details !== 0; details = orderDetails.groupAfter(details)) {
+        count++;
+        expect(orders.group(orderDetails.order(details)) === group, 'a group lists another order');
+      }
+      expect(orderGroups.userId(group) === userId, 'a group is in the list of another user');
+      expect(orderGroups.orderCount(group) === count, "a group's orders are miscounted");
+      expect(count === 0 || orderGroups.hasTripped(group) === 0, 'a tripped group has an order');
+      listed += count;
+    }
+    expect(listed === grouped, `user ${userId} has an order that its group does not list`);
+  }
+  expect(groups === orderGroups.used, 'a group has no user');
 }
 
 /** Pending referral fees are the fees of referred users in markets that are not settled. */

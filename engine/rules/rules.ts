@@ -18,6 +18,7 @@ import { listAsset } from './markets/market-life.js';
 import { observePrice, observeSourcePrice } from './markets/observe-price.js';
 import { amendOrder } from './orders/amend-order.js';
 import { cancel, cancelAll, cancelDisconnected, cancelEverywhere } from './orders/cancel-orders.js';
+import { createOrderGroup, removeOrderGroup, resetOrderGroup } from './orders/order-groups.js';
 import { placeOrder } from './orders/place-order.js';
 import { Taker } from './orders/taker.js';
 import { transfer } from './transfer.js';
@@ -78,6 +79,9 @@ const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number }
   setRules,
   vouchForSnapshot,
   recordUpgrade,
+  createOrderGroup,
+  resetOrderGroup,
+  removeOrderGroup,
 };
 
 function ruleOf(kind: CommandName): Rule | undefined {

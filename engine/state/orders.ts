@@ -24,6 +24,7 @@ import { Pool, type Room } from './access/room.js';
 import type { Accounts } from './accounts.js';
 import type { Expiries } from './book/expiries.js';
 import type { OrderDetails } from './book/order-details.js';
+import type { OrderGroups } from './book/order-groups.js';
 import type { RecentOrders } from './book/recent-orders.js';
 import { type Levels, levelOf, levelRow } from './levels.js';
 
@@ -42,6 +43,8 @@ export interface RestingOrder {
   positionRow: number;
   /** The row of its details, 0: none. */
   detailsRow: number;
+  /** The row of its group, 0: none. */
+  groupRow: number;
 }
 
 const OrderTable = pooledTableOf(
@@ -54,7 +57,10 @@ const OrderTable = pooledTableOf(
     /** When it came to rest, counted from the start of its market. */
     placedAfterMs: 'i32',
     userId: 'i32',
-    /** From the lowest bit: outcome, side, postOnly, selfTrade (2 bits), the slot of the market. */
+    /**
+     * From the lowest bit: outcome, side, postOnly, selfTrade (2 bits), whether it is in a group,
+     * the slot of the market.
+     */
     terms: 'i32',
     /** The row of its price level. */
     levelRow: 'i32',
@@ -88,6 +94,7 @@ export class Orders extends OrderTable {
     private readonly accounts: Accounts,
     private readonly levels: Levels,
     private readonly allDetails: OrderDetails,
+    private readonly groups: OrderGroups,
     private readonly expiries: Expiries,
     private readonly recent: RecentOrders,
     private readonly room: Room,
@@ -140,6 +147,11 @@ export class Orders extends OrderTable {
 
   selfTrade(row: number): number {
     return (this.terms(row) >>> SELF_TRADE_SHIFT) & SELF_TRADE_MASK;
+  }
+
+  /** The row of its group, 0: none. */
+  group(row: number): number {
+    return (this.terms(row) & GROUPED) === 0 ? 0 : this.allDetails.group(this.details(row));
   }
 
   /** The slot of its market. */
@@ -198,6 +210,8 @@ export class Orders extends OrderTable {
     this.index.remove(this.id(row), row);
     const details = this.details(row);
     if (details !== 0 && this.allDetails.heapPlace(details) !== 0) this.expiries.remove(details);
+    const group = this.group(row);
+    if (group !== 0) this.groups.removeOrder(group, details);
     this.giveBack(row);
   }
 
@@ -232,11 +246,12 @@ const KIND_MASK = 3;
 const POST_ONLY = 4;
 const SELF_TRADE_SHIFT = 3;
 const SELF_TRADE_MASK = 3;
-const SLOT_SHIFT = 5;
+const GROUPED = 32;
+const SLOT_SHIFT = 6;
 
-function termsOf({ slot, kind, postOnly, selfTrade }: RestingOrder): number {
+function termsOf({ slot, kind, postOnly, selfTrade, groupRow }: RestingOrder): number {
   const flags = kind | (postOnly ? POST_ONLY : 0) | (selfTrade << SELF_TRADE_SHIFT);
-  return (slot << SLOT_SHIFT) | flags;
+  return (slot << SLOT_SHIFT) | (groupRow === 0 ? 0 : GROUPED) | flags;
 }
 
 export function kindOf(side: Side, outcome: Outcome): number {

@@ -3,7 +3,13 @@
  * later commands is in here and in its archive.
  */
 
-import { MAX_ASSETS, MAX_OPEN_ORDERS, MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
+import {
+  MAX_ASSETS,
+  MAX_OPEN_ORDERS,
+  MAX_ORDER_GROUPS,
+  MAX_POSITIONS,
+  MAX_USERS,
+} from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { NumberBuffer } from '../storage/number-buffer.js';
 import type { Work } from '../storage/pieces.js';
@@ -20,6 +26,7 @@ import { Accounts } from './accounts.js';
 import { ClientOrderIds } from './book/client-order-ids.js';
 import { Expiries } from './book/expiries.js';
 import { OrderDetails } from './book/order-details.js';
+import { OrderGroups } from './book/order-groups.js';
 import { RecentOrders } from './book/recent-orders.js';
 import { Idempotency } from './idempotency.js';
 import { Ledger } from './ledger.js';
@@ -48,6 +55,7 @@ export class State {
   readonly levels = new Levels(this.undo);
   readonly clientOrderIds: ClientOrderIds;
   readonly orderDetails: OrderDetails;
+  readonly orderGroups: OrderGroups;
   readonly expiries: Expiries;
   readonly orders: Orders;
   readonly markets = new Markets(this.undo, this.levels);
@@ -97,12 +105,14 @@ export class State {
     const isResting = (orderId: number) => this.orders.find(orderId) !== 0;
     this.clientOrderIds = new ClientOrderIds(this.undo, isResting, this.room);
     this.orderDetails = new OrderDetails(this.undo, this.clientOrderIds);
+    this.orderGroups = new OrderGroups(this.undo, this.orderDetails, this.room);
     this.expiries = new Expiries(this.undo, this.orderDetails);
     this.orders = new Orders(
       this.undo,
       this.accounts,
       this.levels,
       this.orderDetails,
+      this.orderGroups,
       this.expiries,
       this.recentOrders,
       this.room,
@@ -155,6 +165,8 @@ export class State {
         return this.idempotency.keysOf(userId);
       case Pool.resultWords:
         return this.idempotency.wordsOf(userId);
+      case Pool.orderGroups:
+        return this.orderGroups.countOf(userId);
     }
   }
 
@@ -191,6 +203,8 @@ export class State {
     this.orders.reserve(MAX_OPEN_ORDERS);
     yield;
     this.orderDetails.ensure(MAX_OPEN_ORDERS + 1);
+    this.orderGroups.ensure(MAX_ORDER_GROUPS + 1);
+    this.orderGroups.ensureUsers(MAX_USERS + 1);
     this.recentOrders.reserve();
     yield;
     this.clientOrderIds.reserve(MAX_OPEN_ORDERS);
@@ -210,6 +224,7 @@ export class State {
     this.tokens.ensureUsers(userRows);
     this.clientSequences.ensureUsers(userRows);
     this.clientOrderIds.ensureUsers(userRows);
+    this.orderGroups.ensureUsers(userRows);
     this.timers.ensureUsers(userRows);
   }
 
@@ -238,6 +253,7 @@ export class State {
     this.levels.archive(archive);
     this.orders.archive(archive);
     this.orderDetails.archive(archive);
+    this.orderGroups.archiveAll(archive, userRows);
     this.expiries.archive(archive);
     this.recentOrders.archive(archive);
     this.clientOrderIds.archiveAll(archive, userRows);

@@ -88,6 +88,10 @@ const optional = {
   clientOrderId: text,
   expiresAtMs: fc.integer({ min: 0, max: 8_640_000_000_000 - 1 }),
   selfTrade: fc.constantFrom(1 as const, 2 as const),
+  groupId: fc.oneof(
+    number.filter((value) => value !== 0),
+    fc.constantFrom(1, MAX),
+  ),
 };
 const transfer = { userId, amountMicros: number, partner: text, reference: text };
 
@@ -165,6 +169,9 @@ const FIELDS: { [K in Exclude<CommandName, BatchOperation['kind']>]: Fields<K> }
   cancelDisconnected: { userId, lastOrderId: number },
   setCancelAfter: { ...user, timeoutMs: number },
   setPrivate: { ...user, private: fc.boolean() },
+  createOrderGroup: { ...user, maxFilledLots: number, windowMs: number },
+  resetOrderGroup: { ...user, groupId: number },
+  removeOrderGroup: { ...user, groupId: number },
   revokeToken: { userId, tokenId: number },
   batch: { ...user, operations: fc.array(operation, { maxLength: 12 }), atomic: fc.boolean() },
 };
@@ -323,8 +330,8 @@ describe('records', () => {
       [{ userId: Number.NaN }, { userId: 0 }],
       [{ outcome: 2 }, { outcome: 3 }],
       [{ outcome: 0.5 }, { outcome: 3 }],
-      [{ timeInForce: 3 }, { timeInForce: 7 }],
-      [{ timeInForce: Number.NaN }, { timeInForce: 7 }],
+      [{ timeInForce: 7 }, { timeInForce: 3 }],
+      [{ timeInForce: Number.NaN }, { timeInForce: 3 }],
     ];
     for (const [odd, read] of cases) {
       expect(decode(encode([{ ...A_BUY, ...odd }, AT_MS]))).toStrictEqual([
@@ -547,14 +554,14 @@ describe('bytes that are no record', () => {
       /flags 16/,
     ],
     [
-      'the fourth timeInForce',
-      ofInts(head(9, 96, 5), 1, ...TIME, ...ZERO, ...ZERO, ...ZERO),
-      /flags 96/,
-    ],
-    [
       'a time that is left out',
       ofInts(head(9, 2, 6), 1, ...TIME, ...ZERO, ...ZERO, ...ZERO, ...NEVER),
       /a time that is left out/,
+    ],
+    [
+      'a group that is left out',
+      ofInts(head(9, 128, 6), 1, ...TIME, ...ZERO, ...ZERO, ...ZERO, ...ZERO),
+      /a group that is left out/,
     ],
     ['the time -0', ofInts(head(1, 0, 2), 0, 0, 1 << 31), /-0/],
     ['a market -0', ofInts(head(12, 0, 3), 1, ...TIME, 0, 1 << 31), /-0/],

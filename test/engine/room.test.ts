@@ -22,6 +22,7 @@ const SIZES: PoolSizes = {
   clientOrderIds: SMALL,
   keys: SMALL,
   resultWords: { size: 320_000, most: 100_000, assured: 1_200 },
+  orderGroups: SMALL,
 };
 /** How many newcomers have what they are assured of when the newcomers' half is full. */
 const FEW_ATTACKERS = 30;

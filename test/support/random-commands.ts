@@ -114,6 +114,9 @@ const WEIGHTS = {
   createToken: 0.6,
   revokeToken: 0.4,
   setCancelAfter: 2,
+  createOrderGroup: 1,
+  resetOrderGroup: 1.5,
+  removeOrderGroup: 0.6,
   setPaused: 0.3,
   setFrozen: 0.3,
   operatorCancel: 0.2,
@@ -474,6 +477,24 @@ export class RandomCommands {
         const lastOrderId = random.whole(0, this.naive.state.ordersAccepted + 2);
         return { kind, userId: this.user(), lastOrderId };
       }
+      case 'createOrderGroup': {
+        const maxFilledLots = random.magnitude(this.scenario.maxLots);
+        const windowMs = random.pick([100, 5_000, 60_000, 3_600_000, 3_600_000, 3_600_001]);
+        return { kind, userId: this.user(), maxFilledLots, windowMs, idempotencyKey: null };
+      }
+      case 'resetOrderGroup':
+      case 'removeOrderGroup': {
+        const { groups, groupsMade } = this.naive.state;
+        const tripped = groups.filter((group) => group.tripped);
+        const group = random.pick([
+          ...groups,
+          ...tripped,
+          { userId: this.user(), groupId: groupsMade },
+        ]);
+        const groupId = random.chance(0.9) ? group.groupId : random.whole(0, groupsMade + 2);
+        const userId = random.chance(0.9) ? group.userId : this.user();
+        return { kind, userId, groupId, idempotencyKey: null };
+      }
       case 'setCancelAfter': {
         const timeoutMs = random.pick([0, 999, 1_000, 5_000, 30_000, 300_000, 3_600_000]);
         return { kind, userId: this.user(), timeoutMs, idempotencyKey: null };
@@ -646,6 +667,16 @@ export class RandomCommands {
     return { clientOrderId: `c-${random.whole(1, 60)}` };
   }
 
+  /** Most resting orders of users with groups are in one of them. */
+  private grouped(userId: number, { timeInForce }: { timeInForce: TimeInForce }) {
+    const { random, naive } = this;
+    const { groups, groupsMade } = naive.state;
+    const own = groups.filter((group) => group.userId === userId);
+    if (random.chance(0.005)) return { groupId: random.whole(0, groupsMade + 2) };
+    if (timeInForce !== TimeInForce.GTC || own.length === 0 || random.chance(0.25)) return {};
+    return { groupId: random.pick(own).groupId };
+  }
+
   /** A price of the outcome near the middle, on the order's own side or crossing. */
   private ticksFor(buys: boolean, outcome: Outcome): number {
     const { random, scenario } = this;
@@ -660,7 +691,13 @@ export class RandomCommands {
     const terms = this.terms(atMs);
     const userId = this.user(0.005);
     const outcome = random.pick([Outcome.UP, Outcome.DOWN]);
-    const order = { kind: 'buy' as const, userId, outcome, ...terms };
+    const order = {
+      kind: 'buy' as const,
+      userId,
+      outcome,
+      ...terms,
+      ...this.grouped(userId, terms),
+    };
     const priceTicks = this.ticksFor(true, outcome);
     const sizeLots = random.magnitude(scenario.maxLots);
     const budgetMicros = random.magnitude(scenario.maxLots * 600);
@@ -681,6 +718,7 @@ export class RandomCommands {
           priceTicks: 999,
           timeInForce,
           postOnly: false,
+          groupId: 0,
         };
       }
       case 'size':
@@ -707,10 +745,11 @@ export class RandomCommands {
     const owned = market === undefined ? 0 : lotsOf(market, userId, outcome);
     const part = random.pick([random.magnitude(Math.max(1, owned)), owned, Math.ceil(owned / 3)]);
     const sizeLots = random.chance(0.9) && part > 0 ? part : random.magnitude(scenario.maxLots);
-    const order = { kind: 'sell' as const, userId, outcome, sizeLots, ...terms };
+    const grouped = this.grouped(userId, terms);
+    const order = { kind: 'sell' as const, userId, outcome, sizeLots, ...terms, ...grouped };
     if (random.chance(0.3)) {
       const timeInForce = random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
-      return { ...order, priceTicks: 1, timeInForce, postOnly: false };
+      return { ...order, priceTicks: 1, timeInForce, postOnly: false, groupId: 0 };
     }
     return { ...order, priceTicks: this.ticksFor(false, outcome) };
   }

@@ -117,13 +117,14 @@ function readOrder(state: State, taker: Taker, row: number): void {
   taker.detailsRow = orders.details(row);
   taker.expiresAtMs =
     taker.detailsRow === 0 ? MAX_TIME_MS : state.orderDetails.expiresAtMs(taker.detailsRow);
+  taker.groupRow = orders.group(row);
   taker.positionRow = state.positions.find(taker.userId, orders.slot(row));
 }
 
 /** The checks of a new order, with what the order holds now counted as free. */
 function checkNewTerms(state: State, taker: Taker, row: number): number {
   const { orders, positions } = state;
-  if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft === 0)
+  if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft <= 0)
     return Code.limit_reached;
   if (state.room.isFull(Pool.positions)) return Code.limit_reached;
   const lots = orders.lots(row);

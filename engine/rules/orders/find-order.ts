@@ -76,6 +76,12 @@ function pendingEnd(state: State, row: number, userId: number, marketId: number)
   const { orders, markets, recentOrders } = state;
   const isMine = orders.userId(row) === userId && markets.id(orders.slot(row)) === marketId;
   if (!isMine || !recentOrders.remembers(orders.id(row))) return -1;
-  const isExpired = isOverdue(state, row);
-  return cancelledFor(isExpired ? CancelReason.EXPIRED : CancelReason.MARKET_ENDED);
+  return cancelledFor(pendingReason(state, row) ?? CancelReason.MARKET_ENDED);
+}
+
+/** Why the cancellation of a resting order is pending; null: it is not. */
+export function pendingReason(state: State, row: number): CancelReason | null {
+  if (isOverdue(state, row)) return CancelReason.EXPIRED;
+  const isActive = state.markets.status(state.orders.slot(row)) === MarketStatus.ACTIVE;
+  return isActive ? null : CancelReason.MARKET_ENDED;
 }

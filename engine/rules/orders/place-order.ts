@@ -45,7 +45,14 @@ import { levelRow } from '../../state/levels.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { isOverdue, orderNamed } from './find-order.js';
-import { statusOf, writeNameEvent, writeOrderResult, writePlacedEvent } from './placed-order.js';
+import { countFills } from './order-groups.js';
+import {
+  statusOf,
+  writeGroupEvent,
+  writeNameEvent,
+  writeOrderResult,
+  writePlacedEvent,
+} from './placed-order.js';
 import { cancelOrder, mayRest, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
 import { chargeFeeRemainder, escrowFee, executeTrade } from './trade.js';
@@ -70,10 +77,12 @@ export function placeOrder(
 
   taker.orderId = state.nextOrderId();
   if (taker.isNamed) nameOrder(state, taker, bytes);
-  else if (taker.expiresAtMs !== MAX_TIME_MS)
+  else if (taker.expiresAtMs !== MAX_TIME_MS || taker.groupRow !== 0)
     taker.detailsRow = state.orderDetails.add(taker.orderId);
+  if (taker.groupRow !== 0) state.orderDetails.setGroup(taker.detailsRow, taker.groupRow);
   takeAndRest(state, taker, base);
   if (taker.isNamed) writeNameEvent(state, taker, bytes);
+  if (taker.groupRow !== 0) writeGroupEvent(state, taker);
   return Code.ok;
 }
 
@@ -91,7 +100,8 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
   // An order that stops before an acceptable maker does not rest: the book would be crossed.
-  const isLeft = taker.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
+  const isLeft =
+    taker.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0 && !taker.hasTripped;
   const rests = isLeft && mayRest(state, taker, taker.remainderLots());
   const restingLots = rests ? restOrder(state, taker) : 0;
   const status = done ? OrderStatus.FILLED : statusOf(taker, restingLots, nextMakerLevel);
@@ -109,6 +119,7 @@ const END_BY_STATUS = {
   [OrderStatus.STOPPED]: cancelledFor(CancelReason.SELF_TRADE),
   [OrderStatus.TRADE_LIMIT]: OrderEnd.TRADE_LIMIT,
   [OrderStatus.TOO_SMALL_TO_REST]: OrderEnd.TOO_SMALL_TO_REST,
+  [OrderStatus.ORDER_GROUP]: cancelledFor(CancelReason.ORDER_GROUP),
 };
 
 /** The order ends with its own command. */
@@ -133,6 +144,10 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     }
   }
   if (slot === 0) return Code.market_not_found;
+  if (taker.groupId !== 0) {
+    taker.groupRow = state.orderGroups.find(taker.userId, taker.groupId);
+    if (taker.groupRow === 0) return Code.order_group_not_found;
+  }
   if (state.accounts.isFrozen(taker.userId)) return Code.user_frozen;
   if (taker.validUntilMs < state.nowMs)
     return state.refuse(Code.deadline_passed, Deadline.VALID_UNTIL, state.nowMs);
@@ -140,6 +155,8 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     return state.refuse(Code.deadline_passed, Deadline.EXPIRES_AT, state.nowMs);
   if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
   if (state.markets.pausedBy(slot) !== 0) return Code.market_paused;
+  if (taker.groupRow !== 0 && state.orderGroups.hasTripped(taker.groupRow) === 1)
+    return Code.order_group_tripped;
   if (isLimitReached(state, taker, slot)) return Code.limit_reached;
   return taker.side === Side.BUY ? checkMoney(state, taker, slot) : checkShares(state, taker, slot);
 }
@@ -154,12 +171,17 @@ function isWellFormed(taker: Taker): boolean {
     (!taker.postOnly || taker.timeInForce === TimeInForce.GTC) &&
     (taker.validUntilMs === MAX_TIME_MS || isIntegerBetween(taker.validUntilMs, 0, MAX_TIME_MS)) &&
     (taker.expiresAtMs === MAX_TIME_MS || isExpiryWellFormed(taker)) &&
+    (taker.groupId === 0 || isGroupWellFormed(taker)) &&
     taker.selfTrade <= SelfTrade.CANCEL_BOTH
   );
 }
 
 function isExpiryWellFormed({ timeInForce, expiresAtMs }: Taker): boolean {
   return timeInForce === TimeInForce.GTC && isIntegerBetween(expiresAtMs, 0, MAX_TIME_MS);
+}
+
+function isGroupWellFormed({ timeInForce, groupId }: Taker): boolean {
+  return timeInForce === TimeInForce.GTC && isIntegerBetween(groupId, 1, Number.MAX_SAFE_INTEGER);
 }
 
 /** Until a user can sign in, names have no hash, as idempotency keys have none. */
@@ -176,7 +198,7 @@ function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
 }
 
 function isLimitReached(state: State, taker: Taker, slot: number): boolean {
-  if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft === 0) return true;
+  if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft <= 0) return true;
   if (!mayHavePosition(state, taker.userId, slot)) return true;
   if (taker.timeInForce !== TimeInForce.GTC) return false;
   return (
@@ -299,25 +321,33 @@ function wouldFill(state: State, taker: Taker): boolean {
  * is due which is one too many to pass over.
  */
 export function walk(state: State, taker: Taker, maxFills: number): number {
-  const { levels, orders } = state;
+  const { levels, orders, orderGroups } = state;
+  let fillsLeft = maxFills;
+  orderGroups.walk.begin();
   const ladder = taker.makerLadder;
   let level = levels.best(ladder);
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     let row = levels.first(levelRow(ladder, level));
     for (; row !== 0; row = orders.after(row)) {
+      const group = orders.group(row);
+      if (group !== 0 && orderGroups.walk.hasTripped(group)) continue;
       if (isOverdue(state, row)) {
         if (!mayPass(state)) return level;
+        if (group !== 0) orderGroups.walk.removeOrder(group);
         continue;
       }
       if (orders.userId(row) === taker.userId) {
         if (taker.selfTrade === SelfTrade.CANCEL_RESTING) continue;
         return level;
       }
-      if (taker.fillCount >= maxFills) return level;
+      if (taker.fillCount >= fillsLeft) return level;
       const lots = taker.lotsAt(level, orders.lots(row));
       if (lots === 0) return level;
       const priceTicks = taker.ticksAt(level);
       taker.fill(lots, priceTicks, lots * priceTicks);
+      if (group === 0) continue;
+      if (lots === orders.lots(row)) orderGroups.walk.removeOrder(group);
+      fillsLeft -= orderGroups.walk.fill(group, lots, state.nowMs);
     }
     level = levels.nextBelow(ladder, level);
   }
@@ -352,8 +382,17 @@ function takeLiquidity(state: State, taker: Taker): number {
       continue;
     }
     if (taker.fillCount >= state.fillsLeft) return level;
+    const group = orders.group(row);
     executeTrade(state, taker, row, level, lots);
+    if ((group | taker.groupRow) !== 0 && countFills(state, taker, group, lots))
+      return acceptableLevel(state, taker);
   }
+}
+
+/** The level of the best resting order at an acceptable price, whoever's it is; 0: none. */
+function acceptableLevel({ levels }: State, taker: Taker): number {
+  const level = levels.best(taker.makerLadder);
+  return level + taker.level < MICROS_PER_SET ? 0 : level;
 }
 
 /** Moves the taker's money for all of its trades, and the fee. */

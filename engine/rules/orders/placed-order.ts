@@ -15,6 +15,7 @@ const Placed = EventSlot.orderPlaced;
 export function statusOf(taker: Taker, restingLots: number, nextMakerLevel: number): OrderStatus {
   const isPartial = taker.filledLots > 0;
   if (restingLots > 0) return isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
+  if (taker.hasTripped) return OrderStatus.ORDER_GROUP;
   if (taker.isStopped) return isPartial ? OrderStatus.STOPPED : OrderStatus.STOPPED_UNFILLED;
   if (nextMakerLevel > 0) return OrderStatus.TRADE_LIMIT;
   const isDropped = taker.timeInForce === TimeInForce.GTC;
@@ -57,6 +58,15 @@ export function writeNameEvent({ events }: State, taker: Taker, bytes: Uint8Arra
   events.values[at + EventSlot.orderNamed.orderId] = taker.orderId;
   events.values[at + EventSlot.orderNamed.userId] = taker.userId;
   packName(events.values, at, bytes, taker.nameFrom, taker.nameLength);
+}
+
+export function writeGroupEvent({ events, orderGroups }: State, taker: Taker): void {
+  events.write(
+    EventType.orderGrouped,
+    taker.orderId,
+    taker.userId,
+    orderGroups.groupId(taker.groupRow),
+  );
 }
 
 /** Writes the fields that follow the head at `base`, but not the fills. */

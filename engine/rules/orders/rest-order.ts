@@ -70,6 +70,7 @@ function restDetails(state: State, taker: Taker, row: number): void {
   orderDetails.touch(details);
   orderDetails.setOrder(details, row);
   orderDetails.setExpiresAtMs(details, taker.expiresAtMs);
+  if (taker.groupRow !== 0) state.orderGroups.addOrder(taker.groupRow, details);
   if (taker.expiresAtMs < startOfMarketMs(taker.marketId) + WINDOW_MS) state.expiries.add(details);
 }
 

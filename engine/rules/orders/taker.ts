@@ -26,6 +26,9 @@ export class Taker {
   validUntilMs = 0;
   expiresAtMs = MAX_TIME_MS;
   selfTrade = 0;
+  /** Its order group, 0: none; and the row of the group, once it was looked up. */
+  groupId = 0;
+  groupRow = 0;
   /** When it was first placed, in time after the start of its market; -1: with this command. */
   placedAfterMs = -1;
   /** The client's name for it: its characters in the record, and how many; -1: it has no name. */
@@ -55,6 +58,8 @@ export class Taker {
   fillCount = 0;
   /** It met an order of the same user, which ends it. */
   isStopped = false;
+  /** Its fills have tripped its group, which ends it. */
+  hasTripped = false;
   /** The offset of its last trade's event. */
   lastTradeAt = 0;
   /** The price of the last fill in the taker's outcome; later fills are never better. */
@@ -75,6 +80,8 @@ export class Taker {
     this.validUntilMs = command.validUntilMs;
     this.expiresAtMs = command.expiresAtMs;
     this.selfTrade = command.selfTrade;
+    this.groupId = command.groupId;
+    this.groupRow = 0;
     this.placedAfterMs = -1;
     this.detailsRow = 0;
     this.nameLength = -1;
@@ -103,6 +110,7 @@ export class Taker {
     this.feeMicros = 0;
     this.fillCount = 0;
     this.isStopped = false;
+    this.hasTripped = false;
     this.lastTradeAt = 0;
     this.worstTicks = 0;
   }

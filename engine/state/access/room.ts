@@ -21,6 +21,8 @@ import {
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS,
   MAX_OPEN_ORDERS_PER_USER,
+  MAX_ORDER_GROUPS,
+  MAX_ORDER_GROUPS_PER_USER,
   MAX_POSITIONS,
   MAX_REFERRAL_CODES_PER_USER,
   MAX_TOKENS,
@@ -43,6 +45,7 @@ export const Pool = {
   clientOrderIds: 5,
   keys: 6,
   resultWords: 7,
+  orderGroups: 8,
 } as const;
 export type Pool = (typeof Pool)[keyof typeof Pool];
 const POOL_COUNT = Object.keys(Pool).length;
@@ -84,6 +87,7 @@ export const POOL_SIZES: PoolSizes = {
     most: IDEMPOTENCY_BYTES_PER_USER / 4 - LONGEST_REMEMBERED_WORDS,
     assured: 6_700,
   },
+  orderGroups: { size: MAX_ORDER_GROUPS, most: MAX_ORDER_GROUPS_PER_USER, assured: 5 },
 };
 
 /** A user may have less than what is open, divided by this. */

@@ -1,12 +1,16 @@
 /**
  * What an order has besides its place in the book, for orders that have any of it: the client's
- * name for it, when it expires, and what it had filled before it came to rest. Other orders have no
- * details and pay nothing for them.
+ * name for it, its group, when it expires, and what it had filled before it came to rest. Other
+ * orders have no details and pay nothing for them.
  *
  * Always holds: the details of an order stay until the next command after the one in which the
  * order ended, so that whoever reads the events of a command finds those of every order in them.
  */
-import { MAX_TIME_MS } from '../../interface/limits.js';
+import {
+  MAX_CLIENT_ORDER_ID_LENGTH,
+  MAX_ORDER_GROUPS,
+  MAX_TIME_MS,
+} from '../../interface/limits.js';
 import { CHARACTERS_IN_INTEGER } from '../../interface/results.js';
 import type { Archive } from '../../storage/archive.js';
 import type { NumberBuffer } from '../../storage/number-buffer.js';
@@ -26,16 +30,25 @@ const DetailTable = pooledTableOf(
     feeMicros: 'f64',
     /** The row of the clientOrderId in client-order-ids.ts, 0: none. */
     nameRow: 'i32',
-    /** How many characters it has. They are the second half of the row, a byte each. */
-    nameLength: 'i32',
+    /**
+     * How many characters it has: they are the second half of the row, a byte each. Above these
+     * bits, the row of its group in order-groups.ts, 0: none.
+     */
+    lengthAndGroup: 'i32',
     /** The row of the resting order, 0: it does not rest. */
     order: 'i32',
     /** The place in expiries.ts, 0: none. */
     heapPlace: 'i32',
-    nextFree: 'i32',
+    /** The list of the group's resting orders, the first that came to rest first. */
+    groupBefore: 'i32',
+    groupAfter: 'i32',
   },
-  'nextFree',
+  'order',
 );
+const LENGTH_MASK = 0x7f;
+const GROUP_SHIFT = 7;
+if (MAX_CLIENT_ORDER_ID_LENGTH > LENGTH_MASK || MAX_ORDER_GROUPS >= 2 ** (31 - GROUP_SHIFT))
+  throw new Error('a length and a group do not fit into a word');
 const ROW_BYTES = 128;
 const NAME_AT = 64;
 
@@ -71,10 +84,24 @@ export class OrderDetails extends DetailTable {
   /** Gives the order its name, `length` bytes; `nameRow` is where client-order-ids.ts has it. */
   setName(row: number, nameRow: number, bytes: Uint8Array, from: number, length: number): void {
     this.setNameRow(row, nameRow);
-    this.setNameLength(row, length);
+    this.setLengthAndGroup(row, length);
     const own = this.bytes();
     const at = row * ROW_BYTES + NAME_AT;
     for (let i = 0; i < length; i++) own[at + i] = bytes[from + i]!;
+  }
+
+  /** Puts an order that has its name, if any, into a group. */
+  setGroup(row: number, group: number): void {
+    this.addLengthAndGroup(row, group << GROUP_SHIFT);
+  }
+
+  /** The row of its group, 0: none. */
+  group(row: number): number {
+    return this.lengthAndGroup(row) >>> GROUP_SHIFT;
+  }
+
+  private nameLength(row: number): number {
+    return this.lengthAndGroup(row) & LENGTH_MASK;
   }
 
   /** null: the order has none. */

@@ -38,6 +38,8 @@ const ORDERS: CaseName[] = [
   'price_not_met',
   'insufficient_liquidity',
   'too_small_to_rest',
+  'order_group_not_found',
+  'order_group_tripped',
 ];
 const SETS: CaseName[] = [
   'ok',
@@ -101,6 +103,9 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   createToken: ['ok', 'invalid_command', 'user_not_found', 'limit_reached'],
   setCancelAfter: USERS,
   setPrivate: USERS,
+  createOrderGroup: [...USERS, 'limit_reached'],
+  resetOrderGroup: [...USERS, 'order_group_not_found'],
+  removeOrderGroup: [...USERS, 'order_group_not_found'],
   setPaused: ['ok', 'invalid_command', 'market_not_found', 'market_not_active', 'asset_not_found'],
   setFrozen: ['ok', 'invalid_command', 'user_not_found'],
   operatorCancel: ['ok', 'invalid_command', 'user_not_found'],
@@ -203,6 +208,12 @@ const EVENTS = [
   'rulesChanged',
   'setsSplit',
   'setsMerged',
+  'orderGrouped',
+  'orderCancelled ORDER_GROUP',
+  'orderGroupCreated',
+  'orderGroupTripped',
+  'orderGroupReset',
+  'orderGroupRemoved',
 ];
 
 function named(prefix: string, answers: Record<string, CaseName[]>): string[] {

@@ -142,6 +142,7 @@ export class Duel {
     }
     const used = naive.account(userId) === null ? -1 : naive.clientSequence(userId, 0);
     same('client sequence', engine.clientSequence(userId, 0), used);
+    same('order groups', engine.orderGroups(userId), naive.orderGroups(userId));
     same('cancelAtMs', engine.cancelAtMs(userId), naive.cancelAtMs(userId));
     same('orders', engine.orders(userId), naive.orders(userId));
     same('positions', engine.positions(userId), naive.positions(userId));

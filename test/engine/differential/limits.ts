@@ -5,6 +5,7 @@
  */
 import { ACCOUNT_PLAYS } from './limits/accounts.js';
 import { FIELD_PLAYS } from './limits/fields.js';
+import { GROUP_PLAYS } from './limits/groups.js';
 import { KEY_PLAYS } from './limits/keys.js';
 import { ORDER_PLAYS } from './limits/orders.js';
 import { PRICE_PLAYS } from './limits/prices.js';
@@ -14,6 +15,7 @@ export const LIMIT_PLAYS: LimitPlay[] = [
   ...FIELD_PLAYS,
   ...PRICE_PLAYS,
   ...ORDER_PLAYS,
+  ...GROUP_PLAYS,
   ...KEY_PLAYS,
   ...ACCOUNT_PLAYS,
 ];

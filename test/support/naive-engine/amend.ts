@@ -98,12 +98,12 @@ function placeAnew(
   order: NaiveOrder,
   { leftLots, priceTicks }: NewTerms,
 ): Answer {
-  const { orderId, userId, side, outcome, postOnly, selfTrade } = order;
+  const { orderId, userId, side, outcome, postOnly, selfTrade, groupId } = order;
   if (isPaused(state, market)) return reject('market_paused');
   const value = tradeValue(leftLots, priceTicks);
   if (side === Side.BUY && micros(value) > state.rules.maxOrderMicros)
     return reject('limit_reached');
-  if (state.fillsLeft === 0 || isFull(state, 'positions')) return reject('limit_reached');
+  if (state.fillsLeft <= 0 || isFull(state, 'positions')) return reject('limit_reached');
   const lacking = missing(state, market, order, { leftLots, priceTicks });
   if (lacking !== null) return lacking;
   const budget = side === Side.BUY ? value : null;
@@ -115,8 +115,10 @@ function placeAnew(
     sizeLots: leftLots,
     priceTicks,
     selfTrade,
+    groupId,
+    orderId,
   };
-  const plan = planOrder(market, taker, state.fillsLeft);
+  const plan = planOrder(state, market, taker, state.fillsLeft);
   const timeInForce = TimeInForce.GTC;
   const refused =
     refusal({ postOnly, timeInForce, priceTicks }, taker, plan) ??

@@ -5,7 +5,7 @@
 import { Outcome, SelfTrade, Side } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Dollars, lotsFor, tradeValue, ZERO } from './decimal.js';
-import type { NaiveMarket, NaiveOrder } from './state.js';
+import type { NaiveGroup, NaiveMarket, NaiveOrder, NaiveState } from './state.js';
 
 /** An order that is matched. A sell has no budget. */
 export interface Taker {
@@ -16,6 +16,10 @@ export interface Taker {
   sizeLots: number;
   priceTicks: number;
   selfTrade: SelfTrade;
+  /** 0: none. */
+  groupId: number;
+  /** Of an order that is placed anew, and rests no longer when it is matched. */
+  orderId?: number;
 }
 
 /**
@@ -45,6 +49,10 @@ export interface Plan {
   exhausted: boolean;
   /** It met an order of the same user, and ends there. */
   stopped: boolean;
+  /** It has tripped its own group, and ends there. */
+  tripped: boolean;
+  /** Orders that the groups would cancel that it trips. */
+  groupCancels: number;
 }
 
 /** Buying UP and selling DOWN raise the price of UP: both are bids. */
@@ -78,7 +86,14 @@ function acceptable(market: NaiveMarket, taker: Taker): NaiveOrder[] {
 /**
  * Walks through the makers, best first, until the order is complete or no acceptable maker is left.
  */
-export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number): Plan {
+export function planOrder(
+  state: NaiveState,
+  market: NaiveMarket,
+  taker: Taker,
+  mostFills: number,
+): Plan {
+  const groups = new FillsOfGroups(state);
+  if (taker.orderId !== undefined) groups.gone.add(taker.orderId);
   const plan: Plan = {
     steps: [],
     fills: [],
@@ -90,12 +105,19 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
     hasMaker: false,
     exhausted: false,
     stopped: false,
+    tripped: false,
+    groupCancels: 0,
   };
   for (const maker of acceptable(market, taker)) {
     if (plan.lotsLeft === 0) break;
+    if (groups.hasTripped(maker.groupId)) continue;
     const takerTicks = upTicksOf(taker.outcome, upTicksOf(maker.outcome, maker.priceTicks));
     const affordable =
       plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, takerTicks);
+    if (plan.tripped) {
+      plan.filled = affordable === 0;
+      return plan;
+    }
     const own = maker.userId === taker.userId;
     if (own && taker.selfTrade !== SelfTrade.CANCEL_RESTING) {
       plan.stopped = affordable > 0;
@@ -106,7 +128,10 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
     }
     if (own) {
       // An order that cannot afford a lot does not cancel the user's own order.
-      if (affordable > 0) plan.steps.push({ maker, own, lots: 0, takerTicks });
+      if (affordable > 0) {
+        plan.steps.push({ maker, own, lots: 0, takerTicks });
+        groups.gone.add(maker.orderId);
+      }
       continue;
     }
     plan.hasMaker = true;
@@ -114,7 +139,7 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
       plan.filled = true;
       return plan;
     }
-    if (plan.fills.length >= mostFills) {
+    if (plan.fills.length + plan.groupCancels >= mostFills) {
       plan.exhausted = true;
       return plan;
     }
@@ -127,6 +152,9 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
     plan.value = plan.value.plus(tradeValue(lots, takerTicks));
     if (plan.budgetLeft !== null)
       plan.budgetLeft = plan.budgetLeft.minus(tradeValue(lots, takerTicks));
+    if (lots === maker.sizeLots) groups.gone.add(maker.orderId);
+    plan.groupCancels += groups.add(maker.groupId, lots) + groups.add(taker.groupId, lots);
+    plan.tripped = groups.hasTripped(taker.groupId);
   }
   plan.filled =
     plan.lotsLeft === 0 ||
@@ -147,4 +175,43 @@ export function depthOf(
     else level.sizeLots += order.sizeLots;
   }
   return levels;
+}
+
+/** The resting orders of a group, the first that came to rest first. */
+export function ordersIn(state: NaiveState, groupId: number): NaiveOrder[] {
+  return state.markets
+    .flatMap(({ orders }) => orders.filter((order) => order.groupId === groupId))
+    .sort((a, b) => a.restNumber - b.restNumber);
+}
+
+/** What counts in the window of now. */
+export function filledNow({ nowMs }: NaiveState, group: NaiveGroup): number {
+  return nowMs < group.windowEndsAtMs ? group.filledLots : 0;
+}
+
+/** What an order that is planned would fill of groups. */
+export class FillsOfGroups {
+  /** Orders that it would fill completely. */
+  readonly gone = new Set<number>();
+  private readonly lots = new Map<NaiveGroup, number>();
+
+  constructor(private readonly state: NaiveState) {}
+
+  hasTripped(groupId: number): boolean {
+    const group = this.find(groupId);
+    return group !== undefined && (this.lots.get(group) ?? 0) >= group.maxFilledLots;
+  }
+
+  /** Returns how many orders it would cancel. */
+  add(groupId: number, lots: number): number {
+    const group = this.find(groupId);
+    if (group === undefined) return 0;
+    this.lots.set(group, (this.lots.get(group) ?? filledNow(this.state, group)) + lots);
+    if (!this.hasTripped(groupId)) return 0;
+    return ordersIn(this.state, groupId).filter(({ orderId }) => !this.gone.has(orderId)).length;
+  }
+
+  private find(groupId: number): NaiveGroup | undefined {
+    return this.state.groups.find((one) => one.groupId === groupId);
+  }
 }

@@ -14,6 +14,7 @@ export function copyOf(state: NaiveState): NaiveState {
     ...deepCopy({
       users: state.users,
       markets: state.markets,
+      groups: state.groups,
       events: state.events,
       clientOrders: state.clientOrders,
       history: state.history,
@@ -35,6 +36,7 @@ export function asRecorded(command: Command): Command {
 function simplify(command: Command | BatchOperation): void {
   if ('clientOrderId' in command && command.clientOrderId === null) delete command.clientOrderId;
   if (isOrder(command) && command.expiresAtMs === MAX_TIME_MS) delete command.expiresAtMs;
+  if (isOrder(command) && command.groupId === 0) delete command.groupId;
   if (isOrder(command) && command.selfTrade !== undefined) {
     if (command.selfTrade === SelfTrade.CANCEL_RESTING) delete command.selfTrade;
     else if (!Object.values(SelfTrade).includes(command.selfTrade))
@@ -44,7 +46,7 @@ function simplify(command: Command | BatchOperation): void {
   if (command.kind !== 'buy' && command.kind !== 'sell') return;
   if (!Object.values(Outcome).includes(command.outcome)) command.outcome = 3 as Outcome;
   if (!Object.values(TimeInForce).includes(command.timeInForce))
-    command.timeInForce = 7 as TimeInForce;
+    command.timeInForce = 3 as TimeInForce;
 }
 
 function isOrder(command: Command | BatchOperation): command is Buy | Sell {

@@ -58,6 +58,7 @@ const isOrder = {
   validUntilMs: whole(0, MAX_TIME_MS),
   clientOrderId: isName,
   expiresAtMs: (value: unknown) => value === undefined || whole(0, MAX_TIME_MS)(value),
+  groupId: (value: unknown) => value === undefined || whole(1, Number.MAX_SAFE_INTEGER)(value),
   selfTrade: (value: unknown) => value === undefined || whole(0, 2)(value),
 };
 const CODE = /^[A-Za-z0-9_-]{3,20}$/;
@@ -116,6 +117,13 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
     allowedAddresses: text(0, MAX_ALLOWED_ADDRESSES_LENGTH),
   },
   revokeToken: {},
+  createOrderGroup: {
+    ...isUsers,
+    maxFilledLots: whole(1, MAX_ORDER_LOTS),
+    windowMs: whole(100, 3_600_000),
+  },
+  resetOrderGroup: isUsers,
+  removeOrderGroup: isUsers,
   setPaused: { ...isSigned, paused: isFlag },
   setFrozen: { ...isSigned, frozen: isFlag },
   operatorCancel: isSigned,
@@ -146,7 +154,8 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
     return false;
   if (command.kind === 'buy' || command.kind === 'sell') {
     const mayRest = command.timeInForce === 2;
-    return mayRest || (!command.postOnly && command.expiresAtMs === undefined);
+    const { postOnly, expiresAtMs, groupId } = command;
+    return mayRest || (!postOnly && expiresAtMs === undefined && groupId === undefined);
   }
   if (command.kind === 'amend') return command.sizeLots + command.priceTicks > 0;
   if (command.kind === 'batch') return isBatch(command.operations, command.userId);

@@ -22,6 +22,7 @@ import type {
   DepthView,
   MarketView,
   OperatorActionView,
+  OrderGroupView,
   OrderView,
   PositionView,
   QuoteView,
@@ -31,6 +32,7 @@ import type {
 } from '../../../engine/interface/views.js';
 import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import { setCancelAfter } from './access/cancel-after.js';
+import { createOrderGroup, removeOrderGroup, resetOrderGroup } from './access/groups.js';
 import { operatorCancel, setFrozen, setPaused, setRules, voidMarket } from './access/operators.js';
 import { createToken, revokeToken, tokenViews } from './access/tokens.js';
 import {
@@ -295,6 +297,10 @@ export class NaiveEngine {
     return views.orderViews(this.state, userId);
   }
 
+  orderGroups(userId: number): OrderGroupView[] {
+    return views.groupViews(this.state, userId);
+  }
+
   rules(): Rules {
     return this.state.rules;
   }
@@ -377,6 +383,12 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return revokeToken(state, command);
     case 'setCancelAfter':
       return setCancelAfter(state, command);
+    case 'createOrderGroup':
+      return createOrderGroup(state, command);
+    case 'resetOrderGroup':
+      return resetOrderGroup(state, command);
+    case 'removeOrderGroup':
+      return removeOrderGroup(state, command);
     case 'setPaused':
       return setPaused(state, command);
     case 'setFrozen':

@@ -17,7 +17,15 @@ import {
 import type { EventRecord } from '../../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { isFull, mayTakeOne } from './access/room.js';
-import { type Plan, planOrder, type Step, type Taker, upTicksOf } from './book.js';
+import {
+  filledNow,
+  ordersIn,
+  type Plan,
+  planOrder,
+  type Step,
+  type Taker,
+  upTicksOf,
+} from './book.js';
 import {
   type Dollars,
   dollars,
@@ -35,6 +43,7 @@ import {
   heldLotsOf,
   lotsOf,
   marketOf,
+  type NaiveGroup,
   type NaiveMarket,
   type NaiveOrder,
   type NaivePosition,
@@ -60,6 +69,9 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   }
   const market = marketOf(state, command.marketId);
   if (market === undefined) return reject('market_not_found');
+  const { groupId = 0 } = command;
+  const group = groupOf(state, user.userId, groupId);
+  if (groupId !== 0 && group === undefined) return reject('order_group_not_found');
   if (user.frozen) return reject('user_frozen');
   if (command.validUntilMs < state.nowMs) return reject('deadline_passed', 0, state.nowMs);
   const expiresAtMs = command.expiresAtMs ?? MAX_TIME_MS;
@@ -67,8 +79,9 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   if (market.status !== MarketStatus.ACTIVE) return reject('market_not_active');
   if (market.paused || state.everythingPaused || state.pausedAssets.includes(market.asset))
     return reject('market_paused');
+  if (group?.tripped) return reject('order_group_tripped');
   const rests = command.timeInForce === TimeInForce.GTC;
-  if (state.fillsLeft === 0) return reject('limit_reached');
+  if (state.fillsLeft <= 0) return reject('limit_reached');
   if (command.kind === 'buy' && command.budgetMicros > state.rules.maxOrderMicros)
     return reject('limit_reached');
   if (isFull(state, 'positions')) return reject('limit_reached');
@@ -91,8 +104,9 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
     sizeLots: command.sizeLots,
     priceTicks: command.priceTicks,
     selfTrade: command.selfTrade ?? SelfTrade.CANCEL_RESTING,
+    groupId,
   };
-  const plan = planOrder(market, taker, state.fillsLeft);
+  const plan = planOrder(state, market, taker, state.fillsLeft);
   const refused =
     refusal(command, taker, plan) ?? (rests ? tooSmall(state, market, taker, plan) : null);
   if (refused === null) return accept(state, market, { command, taker, plan });
@@ -208,7 +222,7 @@ export function carryOut(
   { order, taker, plan }: { order: Placed; taker: Taker; plan: Plan },
 ): { fields: Record<string, number>; fills: number[] } {
   const user = userOf(state, taker.userId)!;
-  state.fillsLeft -= plan.fills.length;
+  state.fillsLeft -= plan.fills.length + plan.groupCancels;
   const { orderId } = order;
   const rate = state.rules.takerFeeBasisPoints;
   const fee = feeOfPlan(taker, plan, rate);
@@ -226,6 +240,8 @@ export function carryOut(
     charged = charged.plus(part);
     trade(state, market, { orderId, taker, step, fee: part });
     fills.push(state.tradesMade, step.takerTicks, step.lots);
+    countFill(state, step.maker.groupId, step.lots);
+    countFill(state, taker.groupId, step.lots);
   }
   const mayRest = order.timeInForce === TimeInForce.GTC;
   const restingLots = mayRest ? rest(state, market, { order, taker, plan, fee: charged }) : 0;
@@ -266,6 +282,7 @@ export function holdings(market: NaiveMarket, user: NaiveUser): Record<string, n
 function endOf(plan: Plan, { timeInForce }: Placed): number {
   if (plan.stopped) return OrderEnd.CANCELLED + CancelReason.SELF_TRADE;
   if (plan.filled) return OrderEnd.FILLED;
+  if (plan.tripped) return OrderEnd.CANCELLED + CancelReason.ORDER_GROUP;
   if (plan.exhausted) return OrderEnd.TRADE_LIMIT;
   return timeInForce === TimeInForce.GTC ? OrderEnd.TOO_SMALL_TO_REST : OrderEnd.UNFILLED;
 }
@@ -282,6 +299,7 @@ function statusOf(plan: Plan, restingLots: number, { timeInForce }: Placed): Ord
   if (plan.filledLots === 0) return OrderStatus.RESTING;
   if (restingLots > 0) return OrderStatus.PARTIALLY_FILLED;
   if (plan.filled) return OrderStatus.FILLED;
+  if (plan.tripped) return OrderStatus.ORDER_GROUP;
   if (plan.exhausted) return OrderStatus.TRADE_LIMIT;
   return timeInForce === TimeInForce.GTC
     ? OrderStatus.TOO_SMALL_TO_REST
@@ -324,6 +342,8 @@ function emitPlaced(
   });
   if (clientOrderId !== null && !before.isAnew)
     emit(state, { type: 'orderNamed', orderId, userId, ...namePieces(clientOrderId) });
+  if (taker.groupId !== 0 && !before.isAnew)
+    emit(state, { type: 'orderGrouped', orderId, userId, groupId: taker.groupId });
 }
 
 /** Six characters in each integer, the first one in its lowest byte. */
@@ -343,7 +363,7 @@ function rest(
   { order, taker, plan, fee }: { order: Placed; taker: Taker; plan: Plan; fee: Dollars },
 ): number {
   const { orderId, clientOrderId, postOnly, expiresAtMs, before } = order;
-  if (plan.exhausted || plan.stopped || plan.lotsLeft === 0) return 0;
+  if (plan.exhausted || plan.stopped || plan.tripped || plan.lotsLeft === 0) return 0;
   const { userId, side, outcome, priceTicks } = taker;
   const sizeLots = leftoverLots(taker, plan);
   if (sizeLots === 0 || smallRest(state, market, taker, sizeLots) !== null) return 0;
@@ -363,6 +383,7 @@ function rest(
     sizeLots,
     placedAtMs: before.placedAtMs,
     clientOrderId,
+    groupId: taker.groupId,
     originalLots: before.filledLots + plan.filledLots + sizeLots,
     filledLots: before.filledLots + plan.filledLots,
     value: before.value.plus(plan.value),
@@ -641,4 +662,33 @@ function cancelThose(
     },
     own.map(({ order }) => order.orderId),
   );
+}
+
+export function groupOf(
+  state: NaiveState,
+  userId: number,
+  groupId: number,
+): NaiveGroup | undefined {
+  return state.groups.find((one) => one.groupId === groupId && one.userId === userId);
+}
+
+/** Cancels the resting orders of a group; returns their ids. */
+export function cancelGroup(state: NaiveState, groupId: number): number[] {
+  const orders = ordersIn(state, groupId);
+  for (const order of orders)
+    cancelOrder(state, marketOf(state, order.marketId)!, order, CancelReason.ORDER_GROUP);
+  return orders.map(({ orderId }) => orderId);
+}
+
+/** Counts a trade for a group, 0: none. */
+function countFill(state: NaiveState, groupId: number, lots: number): void {
+  const group = state.groups.find((one) => one.groupId === groupId);
+  if (group === undefined) return;
+  group.filledLots = filledNow(state, group) + lots;
+  if (state.nowMs >= group.windowEndsAtMs) group.windowEndsAtMs = state.nowMs + group.windowMs;
+  if (group.filledLots < group.maxFilledLots) return;
+  group.tripped = true;
+  cancelGroup(state, groupId);
+  const { userId, filledLots } = group;
+  emit(state, { type: 'orderGroupTripped', groupId, userId, filledLots });
 }

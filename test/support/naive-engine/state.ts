@@ -41,6 +41,17 @@ export interface NaiveUser {
   isPrivate: boolean;
 }
 
+export interface NaiveGroup {
+  groupId: number;
+  userId: number;
+  maxFilledLots: number;
+  windowMs: number;
+  /** What has counted in the last window, and when that ends. */
+  filledLots: number;
+  windowEndsAtMs: number;
+  tripped: boolean;
+}
+
 export interface NaiveOrder {
   orderId: number;
   marketId: number;
@@ -51,6 +62,8 @@ export interface NaiveOrder {
   sizeLots: number;
   placedAtMs: number;
   clientOrderId: string | null;
+  /** 0: none. */
+  groupId: number;
   /** All that it shall have, and what it filled so far. */
   originalLots: number;
   filledLots: number;
@@ -203,6 +216,9 @@ export interface NaiveState {
   /** In order of creation. */
   tokens: NaiveToken[];
   tokensMade: number;
+  /** In order of creation. */
+  groups: NaiveGroup[];
+  groupsMade: number;
   pausedAssets: number[];
   everythingPaused: boolean;
   actions: OperatorActionView[];
@@ -263,6 +279,8 @@ export function newState(): NaiveState {
     transfers: [],
     tokens: [],
     tokensMade: 0,
+    groups: [],
+    groupsMade: 0,
     pausedAssets: [],
     everythingPaused: false,
     actions: [],

@@ -9,6 +9,7 @@ import type {
   AccountView,
   DepthView,
   MarketView,
+  OrderGroupView,
   OrderView,
   PositionView,
   QuoteView,
@@ -124,8 +125,8 @@ export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView |
   if (market === undefined) return null;
   const buys = request.side === Side.BUY;
   const budget = buys ? dollars(request.budgetMicros) : null;
-  const taker = { ...request, budget, selfTrade: SelfTrade.CANCEL_RESTING };
-  const plan = planOrder(market, taker, MAX_FILLS_PER_ORDER);
+  const taker = { ...request, budget, selfTrade: SelfTrade.CANCEL_RESTING, groupId: 0 };
+  const plan = planOrder(state, market, taker, MAX_FILLS_PER_ORDER);
   return {
     filledLots: plan.filledLots,
     valueMicros: micros(plan.value),
@@ -165,6 +166,21 @@ export function orderViews(state: NaiveState, userId: number): OrderView[] {
     feeMicros: micros(fee),
     expiresAtMs: order.expiresAtMs === MAX_TIME_MS ? null : order.expiresAtMs,
   }));
+}
+
+export function groupViews(state: NaiveState, userId: number): OrderGroupView[] {
+  return state.groups
+    .filter((group) => group.userId === userId)
+    .map((group) => {
+      const isOver = state.nowMs >= group.windowEndsAtMs;
+      return {
+        ...group,
+        filledLots: isOver && !group.tripped ? 0 : group.filledLots,
+        windowEndsAtMs: isOver ? null : group.windowEndsAtMs,
+        orderCount: ordersOf(state, userId).filter(({ groupId }) => groupId === group.groupId)
+          .length,
+      };
+    });
 }
 
 export function vaultView(state: NaiveState): VaultView {

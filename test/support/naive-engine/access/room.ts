@@ -34,6 +34,8 @@ function ownersOf(state: NaiveState, pool: SharedPool): number[] {
       );
     case 'clientOrderIds':
       return ids(state.clientOrders);
+    case 'orderGroups':
+      return ids(state.groups);
   }
 }
 

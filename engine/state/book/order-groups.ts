@@ -1,0 +1,207 @@
+/**
+ * Order groups: orders of one user which are cancelled together once they have filled so much
+ * within a window. A group is for orders in any market, and stays until its user removes it.
+ *
+ * Always holds: a group that has tripped has no resting order. The list of a group has its resting
+ * orders, by their rows in order-details.ts.
+ */
+import type { OrderGroupView } from '../../interface/views.js';
+import type { Archive } from '../../storage/archive.js';
+import { listsOf } from '../../storage/row-lists.js';
+import { pooledTableOf, tableOf } from '../../storage/table.js';
+import type { UndoLog } from '../../storage/undo.js';
+import { Pool, type Room } from '../access/room.js';
+import type { OrderDetails } from './order-details.js';
+
+const GroupTable = pooledTableOf(
+  64,
+  {
+    /** 1, 2, …, never reused. */
+    groupId: 'f64',
+    maxFilledLots: 'f64',
+    /** What its orders filled in the window that ends at `windowEndsAtMs`. */
+    filledLots: 'f64',
+    windowEndsAtMs: 'f64',
+    windowMs: 'i32',
+    userId: 'i32',
+    /** 1: it takes no orders until it is reset. */
+    hasTripped: 'i32',
+    orderCount: 'i32',
+    firstOrder: 'i32',
+    lastOrder: 'i32',
+    /** The list of the user's groups, oldest first. */
+    before: 'i32',
+    after: 'i32',
+  },
+  'after',
+);
+const OwnerTable = tableOf(16, { first: 'i32', last: 'i32', count: 'i32' });
+const OrderLists = listsOf({
+  before: 'groupBefore',
+  after: 'groupAfter',
+  first: 'firstOrder',
+  last: 'lastOrder',
+});
+const UserLists = listsOf({ before: 'before', after: 'after', first: 'first', last: 'last' });
+
+export class OrderGroups extends GroupTable {
+  readonly walk = new GroupWalk(this);
+  private lastId = 0;
+  private readonly owners: InstanceType<typeof OwnerTable>;
+  private readonly orderLists: InstanceType<typeof OrderLists>;
+  private readonly userLists: InstanceType<typeof UserLists>;
+
+  constructor(
+    undo: UndoLog,
+    details: OrderDetails,
+    private readonly room: Room,
+  ) {
+    super(undo);
+    this.owners = new OwnerTable(undo);
+    this.orderLists = new OrderLists(details, this);
+    this.userLists = new UserLists(this, this.owners);
+  }
+
+  /** Makes room for users 1 to `userRows` - 1. */
+  ensureUsers(userRows: number): void {
+    this.owners.ensure(userRows);
+  }
+
+  /** The row of the user's group; 0: the user has no such group. */
+  find(userId: number, groupId: number): number {
+    let row = this.owners.first(userId);
+    while (row !== 0 && this.groupId(row) !== groupId) row = this.after(row);
+    return row;
+  }
+
+  countOf(userId: number): number {
+    return this.owners.count(userId);
+  }
+
+  /** Adds a group, and returns its id. */
+  add(userId: number, maxFilledLots: number, windowMs: number): number {
+    const row = this.take();
+    this.clear(row);
+    this.lastId++;
+    this.setGroupId(row, this.lastId);
+    this.setMaxFilledLots(row, maxFilledLots);
+    this.setWindowMs(row, windowMs);
+    this.setUserId(row, userId);
+    this.userLists.append(userId, row);
+    this.owners.addCount(userId, 1);
+    this.room.count(Pool.orderGroups, userId, 1);
+    return this.lastId;
+  }
+
+  /** Forgets a group without resting orders. */
+  remove(userId: number, row: number): void {
+    this.userLists.remove(userId, row);
+    this.owners.addCount(userId, -1);
+    this.room.count(Pool.orderGroups, userId, -1);
+    this.giveBack(row);
+  }
+
+  /** An order of the group, with its details, comes to rest. */
+  addOrder(row: number, details: number): void {
+    this.orderLists.append(row, details);
+    this.addOrderCount(row, 1);
+  }
+
+  /** An order of the group rests no longer. */
+  removeOrder(row: number, details: number): void {
+    this.orderLists.remove(row, details);
+    this.addOrderCount(row, -1);
+  }
+
+  /** What has been filled in the window of a time. */
+  filledAt(row: number, nowMs: number): number {
+    return nowMs < this.windowEndsAtMs(row) ? this.filledLots(row) : 0;
+  }
+
+  /** Counts what an order has filled. Returns whether that trips the group. */
+  countFill(row: number, lots: number, nowMs: number): boolean {
+    this.touch(row);
+    const filledLots = this.filledAt(row, nowMs) + lots;
+    if (nowMs >= this.windowEndsAtMs(row)) this.setWindowEndsAtMs(row, nowMs + this.windowMs(row));
+    this.setFilledLots(row, filledLots);
+    if (filledLots < this.maxFilledLots(row)) return false;
+    this.setHasTripped(row, 1);
+    return true;
+  }
+
+  /** The group takes orders again, and its next fill begins a window. */
+  reset(row: number): void {
+    this.touch(row);
+    this.setFilledLots(row, 0);
+    this.setWindowEndsAtMs(row, 0);
+    this.setHasTripped(row, 0);
+  }
+
+  /** The user's groups, oldest first. */
+  viewsOf(userId: number, nowMs: number): OrderGroupView[] {
+    const views: OrderGroupView[] = [];
+    for (let row = this.owners.first(userId); row !== 0; row = this.after(row)) {
+      const tripped = this.hasTripped(row) === 1;
+      views.push({
+        groupId: this.groupId(row),
+        userId,
+        maxFilledLots: this.maxFilledLots(row),
+        windowMs: this.windowMs(row),
+        filledLots: tripped ? this.filledLots(row) : this.filledAt(row, nowMs),
+        windowEndsAtMs: nowMs < this.windowEndsAtMs(row) ? this.windowEndsAtMs(row) : null,
+        tripped,
+        orderCount: this.orderCount(row),
+      });
+    }
+    return views;
+  }
+
+  /** The rows of the user's groups, oldest first. */
+  rowsOf(userId: number): number[] {
+    const rows: number[] = [];
+    for (let row = this.owners.first(userId); row !== 0; row = this.after(row)) rows.push(row);
+    return rows;
+  }
+
+  archiveAll(archive: Archive, userRows: number): void {
+    this.archive(archive);
+    this.lastId = archive.number(this.lastId);
+    this.owners.archiveRows(archive, 0, userRows);
+  }
+}
+
+/**
+ * What an order would do to groups while it is only weighed (`walk` in place-order.ts): no part of
+ * the state.
+ */
+class GroupWalk {
+  /** By the row of the group: the lots that it would fill, and the orders that would be gone. */
+  private readonly lots = new Map<number, number>();
+  private readonly gone = new Map<number, number>();
+
+  constructor(private readonly groups: OrderGroups) {}
+
+  begin(): void {
+    if (this.lots.size > 0) this.lots.clear();
+    if (this.gone.size > 0) this.gone.clear();
+  }
+
+  hasTripped(group: number): boolean {
+    const lots = this.lots.get(group);
+    return lots !== undefined && lots >= this.groups.maxFilledLots(group);
+  }
+
+  /** An order of the group would be filled or cancelled. */
+  removeOrder(group: number): void {
+    this.gone.set(group, (this.gone.get(group) ?? 0) + 1);
+  }
+
+  /** Counts a fill. Returns how many orders would be cancelled because it trips the group. */
+  fill(group: number, lots: number, nowMs: number): number {
+    const { groups } = this;
+    const filledLots = (this.lots.get(group) ?? groups.filledAt(group, nowMs)) + lots;
+    this.lots.set(group, filledLots);
+    if (filledLots < groups.maxFilledLots(group)) return 0;
+    return groups.orderCount(group) - (this.gone.get(group) ?? 0);
+  }
+}
