@@ -14,6 +14,7 @@ import type * as dayFileSchemas from '../resources/day-files/schemas.js';
 import type * as history from '../resources/history/schemas.js';
 import type * as marketEvents from '../resources/market-events/schemas.js';
 import type * as marketSchemas from '../resources/markets/schemas.js';
+import type * as orderGroups from '../resources/order-groups/schemas.js';
 import type * as orders from '../resources/orders/schemas.js';
 import type * as partners from '../resources/partners/schemas.js';
 import type * as signIn from '../resources/sign-in/schemas.js';
@@ -61,6 +62,9 @@ export type AmendReceipt = Answer<typeof orders.AmendReceipt>;
 export type ClaimReceipt = Answer<typeof orders.ClaimReceipt>;
 export type SplitReceipt = Answer<typeof orders.SplitReceipt>;
 export type MergeReceipt = Answer<typeof orders.MergeReceipt>;
+export type OrderGroupTerms = Answer<typeof orderGroups.OrderGroupTerms>;
+export type OrderGroups = Answer<typeof orderGroups.OrderGroups>;
+export type RemovedOrderGroup = Answer<typeof orderGroups.RemovedOrderGroup>;
 export type Order = Answer<typeof orders.Order>;
 export type OrderRecord = Answer<typeof accountHistory.OrderRecord>;
 export type Orders = Answer<typeof accountHistory.Orders>;
@@ -110,6 +114,8 @@ export interface OrderTerms {
   expiresAtMs?: number | undefined;
   /** What happens where it would trade with an order of yours. Default: cancel_resting. */
   selfTrade?: SelfTradeName | undefined;
+  /** With GTC: the order group that it is in. */
+  groupId?: string | undefined;
   /** Your own name for the order: 1 to 64 of A-Z a-z 0-9 _ - : . */
   clientOrderId?: string | undefined;
 }

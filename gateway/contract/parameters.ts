@@ -22,6 +22,7 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   '15m': MARKET,
   users: numbered('The user id', 'u', 2),
   orders: numbered('The order id', 'o', 1),
+  'order-groups': numbered('The order group id', 'g', 1),
   tokens: numbered('The token id', 'k', 1),
   deposits: numbered('The vault deposit id', 'd', 1),
 };

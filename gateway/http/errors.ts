@@ -55,6 +55,7 @@ export const ERRORS = {
     user_not_found: 'There is no user with this id.',
     order_not_found: 'You have no order with this id in this market, or it ended long ago.',
     deposit_not_found: 'You have no vault deposit with this id.',
+    order_group_not_found: 'You have no order group with this id.',
     token_not_found: 'You have no token with this id. It may have been revoked.',
   }),
   ...entries(405, {
@@ -65,6 +66,8 @@ export const ERRORS = {
     market_paused:
       'An operator has paused the market. Orders can be cancelled, but no new ones are accepted.',
     user_frozen: 'An operator has frozen the account. It cannot trade, stake or be withdrawn from.',
+    order_group_tripped:
+      'The orders of the group have filled as much as it allows, and the rest was cancelled. It takes no orders until you reset it. Nothing was traded.',
     market_not_resolved: 'The market is not resolved yet. Try again when its status is "resolved".',
     nothing_to_claim: 'There is nothing to claim.',
     insufficient_liquidity:
@@ -95,7 +98,7 @@ export const ERRORS = {
     idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new one for each request.',
     limit_reached:
-      'A limit of the exchange has been reached: accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, vault deposits, referral codes, transfers, or total money; or your share of what all users share, which grows when you cancel, claim, unstake or revoke, and when you have paid a dollar of fees. Or too many orders that have just expired stand ahead: try again.',
+      'A limit of the exchange has been reached: accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, order groups, vault deposits, referral codes, transfers, or total money; or your share of what all users share, which grows when you cancel, claim, unstake or revoke, and when you have paid a dollar of fees. Or too many orders that have just expired stand ahead: try again.',
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',
@@ -118,9 +121,11 @@ export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 export const ORDER_ERRORS = [
   'client_order_id_reused',
   'market_not_found',
+  'order_group_not_found',
   'user_frozen',
   'market_not_active',
   'market_paused',
+  'order_group_tripped',
   'deadline_passed',
   'limit_reached',
   'insufficient_liquidity',

@@ -1,7 +1,7 @@
 /** The names of the reasons for which orders end that were not filled. */
 import { CancelReason, OrderEnd } from '../../engine/interface/domain.js';
 
-/** Why an order that rested was cancelled, or one that met an order of the same user. */
+/** Why an order was cancelled that rested, met an order of the same user or tripped its group. */
 export const CANCEL_REASONS = {
   [CancelReason.REQUESTED]: 'requested',
   [CancelReason.SELF_TRADE]: 'self_trade',
@@ -10,6 +10,7 @@ export const CANCEL_REASONS = {
   [CancelReason.CANCEL_AFTER]: 'cancel_after',
   [CancelReason.OPERATOR]: 'operator',
   [CancelReason.DISCONNECTED]: 'disconnected',
+  [CancelReason.ORDER_GROUP]: 'order_group',
 } as const;
 
 /** Why the rest of an order that had traded was dropped, by its OrderEnd. */

@@ -41,6 +41,10 @@ export const depositId = z
   .string()
   .regex(/^d[1-9]\d*$/)
   .describe('The id of a vault deposit, such as d12');
+export const groupId = z
+  .string()
+  .regex(/^g[1-9]\d*$/)
+  .describe('The id of an order group, such as g12');
 export const tokenId = z
   .string()
   .regex(/^k[1-9]\d*$/)

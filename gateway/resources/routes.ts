@@ -8,6 +8,7 @@ import { dayFileRoutes } from './day-files/routes.js';
 import { historyRoutes } from './history/routes.js';
 import { marketEventRoutes } from './market-events/routes.js';
 import { marketRoutes } from './markets/routes.js';
+import { orderGroupRoutes } from './order-groups/routes.js';
 import { tradingRoutes } from './orders/routes.js';
 import { partnerRoutes } from './partners/routes.js';
 import { signInRoutes } from './sign-in/routes.js';
@@ -29,6 +30,7 @@ export const ROUTES: readonly Route[] = [
   ...tradingRoutes,
   ...batchRoutes,
   ...cancelAfterRoutes,
+  ...orderGroupRoutes,
   ...userRoutes,
   ...vaultRoutes,
   ...signInRoutes,

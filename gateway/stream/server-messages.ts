@@ -16,6 +16,7 @@ import {
   clientOrderId,
   count,
   depositId,
+  groupId,
   marketId,
   matchType,
   money,
@@ -143,6 +144,11 @@ const UserEvent = z.discriminatedUnion('type', [
   z.strictObject({
     type: type('cancel_after_fired'),
     cancelAtMs: count.meta({ description: 'The time for which the cancellation was set' }),
+  }),
+  z.strictObject({
+    type: type('order_group_tripped'),
+    groupId,
+    filledShares: shares.meta({ description: 'What its orders filled in the window' }),
   }),
   z.strictObject({ type: type('withdrawn'), amount: money }),
   z.strictObject({

@@ -36,6 +36,7 @@ export interface ExpectedOrder {
   timeInForce: number;
   postOnly: boolean;
   selfTrade: SelfTrade;
+  groupId: number;
   /** null: when the market ends. */
   expiresAtMs: number | null;
   originalLots: number;
@@ -146,6 +147,7 @@ export class OrderOracle {
       timeInForce: command.timeInForce + 0,
       postOnly: command.postOnly,
       selfTrade: ((command.selfTrade ?? SelfTrade.CANCEL_RESTING) + 0) as SelfTrade,
+      groupId: command.groupId ?? 0,
       expiresAtMs: command.expiresAtMs === MAX_TIME_MS ? null : (command.expiresAtMs ?? null),
       originalLots:
         command.sizeLots >= MAX_ORDER_LOTS ||
@@ -191,6 +193,7 @@ export class OrderOracle {
 function reasonOf(status: number): number | null {
   if (status === OrderStatus.STOPPED || status === OrderStatus.STOPPED_UNFILLED)
     return CancelReason.SELF_TRADE;
+  if (status === OrderStatus.ORDER_GROUP) return CancelReason.ORDER_GROUP;
   return status >= OrderStatus.TRADE_LIMIT ? -status : null;
 }
 

@@ -7,13 +7,25 @@
  *
  * SIGTERM: cancels, waits until its markets are paid, and ends.
  */
-import { Api, followMarkets, type Market, type Operation, Stream, submitBatch } from '../index.js';
+import {
+  Api,
+  createOrderGroup,
+  followMarkets,
+  type Market,
+  type Operation,
+  orderGroups,
+  resetOrderGroup,
+  Stream,
+  submitBatch,
+} from '../index.js';
 import { FairPrice } from './fair-price.js';
 import { claimWon, isFlat, keepBooks, signIn } from './saved.js';
 
 /** Below the fair price, in ticks of 0.001 dollar. */
 const EDGE_TICKS = 5;
 const SHARES = 20;
+/** Once so many of its shares have traded at once, the exchange cancels its other bids. */
+const SWEEP = { maxFilledShares: 60, windowMs: 1_000 };
 /** It collects no more of an outcome. */
 const LOTS_MAX = 400_000;
 /** Between two looks at all markets. */
@@ -28,6 +40,8 @@ const [url = 'http://127.0.0.1:3000/api', username = 'example-maker', file = './
   process.argv.slice(2);
 const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
 const userId = await signIn(api, username, PASSWORD);
+const [known] = (await orderGroups(api, userId)).orderGroups;
+const { groupId } = known ?? (await createOrderGroup(api, userId, SWEEP));
 const stream = new Stream(api, { longestWaitMs: 500 });
 const { account, books, save } = keepBooks(stream, file);
 const fairPrice = new FairPrice(stream, 300_000);
@@ -47,8 +61,9 @@ function requote(market: Market): Operation[] {
       operations.push({ op: 'cancel', marketId: market.id, orderId });
     if (account.lots(market.id, outcome) >= LOTS_MAX) continue;
     const price = ticks / 1_000;
-    const terms = { outcome, shares: SHARES, price, timeInForce: 'GTC', postOnly: true } as const;
-    operations.push({ op: 'buy', marketId: market.id, ...terms });
+    const terms = { outcome, shares: SHARES, price, groupId } as const;
+    const rests = { timeInForce: 'GTC', postOnly: true } as const;
+    operations.push({ op: 'buy', marketId: market.id, ...terms, ...rests });
   }
   return operations;
 }
@@ -56,7 +71,13 @@ function requote(market: Market): Operation[] {
 /** Refused operations are no problem: prices move, markets end. The next look corrects them. */
 async function quote(): Promise<void> {
   const operations = [...markets.active.values()].flatMap(requote).slice(0, 100);
-  if (operations.length > 0) await submitBatch(stream, operations);
+  if (operations.length === 0) return;
+  const { results } = await submitBatch(stream, operations);
+  // It was swept, so its prices were wrong. The next look begins with the price of then.
+  const isTripped = results.some(
+    (result) => result.type === 'error' && result.error.code === 'order_group_tripped',
+  );
+  if (isTripped) await resetOrderGroup(api, userId, groupId);
 }
 
 async function cancelAll(): Promise<void> {

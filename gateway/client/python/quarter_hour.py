@@ -56,8 +56,8 @@ _ZERO = Decimal(0)
 #: The numbers of answers that are not amounts: times, sequences, and what is counted.
 _WHOLE = re.compile(
     "(Ms|[sS]equence)$|^(batchOperations|bodyBytes|bookLevels|burst|bytes|cancelledOrders|deposits"
-    "|epoch|idempotencyKeys|last|openOrders|pageEntries|rank|referralCodes|referredUsers|ruleSet"
-    "|trades|tradesPerOrder|vaultDeposits)$"
+    "|epoch|idempotencyKeys|last|openOrders|orderGroups|pageEntries|rank|referralCodes"
+    "|referredUsers|ruleSet|trades|tradesPerOrder|vaultDeposits)$"
 )
 
 
@@ -449,6 +449,28 @@ class Client:
         body = {"timeoutMs": round(seconds * 1000)}
         return self.call("PUT", self._own("cancel-after"), body, **options)
 
+    def create_order_group(
+        self, max_filled_shares: Amount, window_seconds: float, **options: Any
+    ) -> Fields:
+        """Once its orders have filled so much within a window, the rest of them is cancelled."""
+        body = {
+            "maxFilledShares": decimal(max_filled_shares),
+            "windowMs": round(window_seconds * 1000),
+        }
+        return self.call("POST", self._own("order-groups"), body, **options)
+
+    def order_groups(self) -> List[Fields]:
+        """Your order groups, oldest first."""
+        return self.get(self._own("order-groups"))["orderGroups"]
+
+    def reset_order_group(self, group_id: str, **options: Any) -> Fields:
+        """A group that has tripped takes orders again."""
+        return self.call("POST", self._own("order-groups", group_id, "reset"), {}, **options)
+
+    def remove_order_group(self, group_id: str, **options: Any) -> Fields:
+        """Cancels its orders, too."""
+        return self.call("DELETE", self._own("order-groups", group_id), **options)
+
     def set_private(self, private: bool, **options: Any) -> Fields:
         """Whether only you may read your positions, trades and vault deposits."""
         return self.call("PUT", self._own("privacy"), {"private": private}, **options)
@@ -646,7 +668,13 @@ def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
         paid = [("referral", event["amount"])]
     elif kind in ("withdrawn", "staked"):
         paid = [("withdrawal" if kind == "withdrawn" else "stake", -event["amount"])]
-    elif kind in ("user_frozen", "cancel_after_fired", "position_settled", "points_credited"):
+    elif kind in (
+        "user_frozen",
+        "cancel_after_fired",
+        "order_group_tripped",
+        "position_settled",
+        "points_credited",
+    ):
         paid = []
     else:
         return None

@@ -18,9 +18,12 @@ import type {
   ClaimReceipt,
   MergeReceipt,
   Operation,
+  OrderGroups,
+  OrderGroupTerms,
   OrderRecord,
   Orders,
   Paging,
+  RemovedOrderGroup,
   SellOrder,
   SellReceipt,
   SplitReceipt,
@@ -164,6 +167,46 @@ export function cancelAfter(
 ): Promise<CancelAfter> {
   const ofUser = path`/users/${userId}/cancel-after`;
   return api.call({ method: 'PUT', path: ofUser, body: { timeoutMs }, repeat: 'key', options });
+}
+
+/**
+ * Makes an order group: once its orders have filled `maxFilledShares` within `windowMs` of the
+ * first of these fills, the rest of them is cancelled, and it takes no more until it is reset.
+ */
+export function createOrderGroup(
+  api: Api,
+  userId: string,
+  terms: { maxFilledShares: Amount; windowMs: number },
+  options?: CallOptions,
+): Promise<OrderGroupTerms> {
+  const ofUser = path`/users/${userId}/order-groups`;
+  return api.call({ method: 'POST', path: ofUser, body: terms, repeat: 'key', options });
+}
+
+/** Your order groups, oldest first. */
+export function orderGroups(api: Api, userId: string, options?: CallOptions): Promise<OrderGroups> {
+  return api.call({ method: 'GET', path: path`/users/${userId}/order-groups`, options });
+}
+
+export function resetOrderGroup(
+  api: Api,
+  userId: string,
+  groupId: string,
+  options?: CallOptions,
+): Promise<OrderGroupTerms> {
+  const reset = path`/users/${userId}/order-groups/${groupId}/reset`;
+  return api.call({ method: 'POST', path: reset, body: {}, repeat: 'key', options });
+}
+
+/** Cancels its orders, too. */
+export function removeOrderGroup(
+  api: Api,
+  userId: string,
+  groupId: string,
+  options?: CallOptions,
+): Promise<RemovedOrderGroup> {
+  const group = path`/users/${userId}/order-groups/${groupId}`;
+  return api.call({ method: 'DELETE', path: group, repeat: 'key', options });
 }
 
 /** Up to 100 operations in order, with nothing between; `atomic`: all or none. */

@@ -172,6 +172,7 @@ export function moneyChange(event: UserEvent): MoneyChange | null {
     case 'yield_claimed':
       return free(toMicros(event.yield));
     case 'cancel_after_fired':
+    case 'order_group_tripped':
     case 'user_frozen':
     case 'position_settled':
     case 'points_credited':

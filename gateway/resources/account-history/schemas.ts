@@ -7,6 +7,7 @@ import * as request from '../../json/fields.js';
 import {
   clientOrderId,
   depositId,
+  groupId,
   marketId,
   money,
   nextCursor,
@@ -110,6 +111,7 @@ export const OrderRecord = responseSchema(
     selfTrade: z.enum(['cancel_resting', 'cancel_taker', 'cancel_both']).meta({
       description: 'What happens when it meets an order of the same user',
     }),
+    groupId: groupId.nullable().meta({ description: 'Its order group; null: none' }),
     status: z
       .enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired'])
       .describe('The state'),

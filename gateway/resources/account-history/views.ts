@@ -72,6 +72,7 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
     postOnly: order.postOnly,
     expiresAtMs: order.expiresAtMs,
     selfTrade: SELF_TRADE_NAMES[selfTrade],
+    groupId: order.groupId === 0 ? null : `g${order.groupId}`,
     status: statusOf(order),
     reason: reasonOf(order),
     placedAtMs: order.placedAtMs,
@@ -116,7 +117,7 @@ function reasonOf({ end, reason }: Record): WritableOrder['reason'] {
     case OrderState.TOO_SMALL_TO_REST:
       return 'too_small_to_rest';
     case OrderState.UNFILLED:
-      return reason === CancelReason.SELF_TRADE ? 'self_trade' : 'unfilled';
+      return reason === 0 ? 'unfilled' : CANCEL_REASONS[reason as CancelReason];
     case OrderState.CANCELLED:
       return CANCEL_REASONS[reason as CancelReason];
   }

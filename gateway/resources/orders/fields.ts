@@ -196,6 +196,17 @@ export const limits = {
   expiresAtMs: time(
     'Milliseconds since the epoch: the order rests no longer than this; needs GTC. Without it, the order rests until the market ends',
   ),
+  groupId: {
+    description:
+      'The id of an order group of yours, such as g12: once its orders have filled as much as it allows, the rest of them is cancelled; needs GTC',
+    schema: z.string().regex(/^g[1-9]\d{0,14}$/, 'must be the id of an order group, such as g12'),
+    scan(scanner: JsonScanner): number {
+      const groupId = scanner.id('g'.charCodeAt(0));
+      if (groupId === 0) scanner.fail();
+      return groupId;
+    },
+    convert: (sent: string) => idNumber('g', sent),
+  },
   selfTrade: {
     ...choice({
       cancel_resting: SelfTrade.CANCEL_RESTING,

@@ -38,6 +38,7 @@ export class Given {
   validUntilMs = MAX_TIME_MS;
   clientOrderId: string | null = null;
   expiresAtMs: number | undefined;
+  groupId: number | undefined;
   selfTrade: SelfTrade = SelfTrade.CANCEL_RESTING;
 }
 
@@ -79,6 +80,11 @@ const LIMIT_RULES = [
   },
   {
     if: present('expiresAtMs'),
+    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
+    then: NEEDS_GTC,
+  },
+  {
+    if: present('groupId'),
     // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
     then: NEEDS_GTC,
   },
@@ -137,6 +143,7 @@ const buy: Operation = {
       validUntilMs: given.validUntilMs,
       clientOrderId: given.clientOrderId,
       expiresAtMs: given.expiresAtMs ?? MAX_TIME_MS,
+      groupId: given.groupId ?? 0,
       selfTrade: given.selfTrade,
     };
   },
@@ -162,6 +169,7 @@ const sell: Operation = {
       validUntilMs: given.validUntilMs,
       clientOrderId: given.clientOrderId,
       expiresAtMs: given.expiresAtMs ?? MAX_TIME_MS,
+      groupId: given.groupId ?? 0,
       selfTrade: given.selfTrade,
     };
   },
@@ -286,11 +294,12 @@ function checkPrice(price: unknown, rests: boolean, problem: Problem): void {
 
 /** The rules across the fields that every order has. */
 function checkLimits(given: Given, problem: Problem): void {
-  const { postOnly, validUntilMs, expiresAtMs } = given;
+  const { postOnly, validUntilMs, expiresAtMs, groupId } = given;
   const rests = given.timeInForce === TimeInForce.GTC;
   checkPrice(given.price, rests, problem);
   if (postOnly && !rests) problem('postOnly', 'needs timeInForce GTC');
   if (expiresAtMs !== undefined && !rests) problem('expiresAtMs', 'needs timeInForce GTC');
+  if (groupId !== undefined && !rests) problem('groupId', 'needs timeInForce GTC');
   checkTime('validUntilMs', validUntilMs, problem);
   if (expiresAtMs !== undefined) checkTime('expiresAtMs', expiresAtMs, problem);
 }

@@ -27,10 +27,11 @@ const STATES = [
   '"status":"partially_filled","reason":"self_trade"',
   '"status":"partially_filled","reason":"trade_limit"',
   '"status":"partially_filled","reason":"too_small_to_rest"',
+  '"status":"partially_filled","reason":"order_group"',
   '"status":"partially_filled","reason":"unfilled"',
 ];
-const UNFILLED = 7;
-if (OrderStatus.STOPPED_UNFILLED !== 3 || OrderStatus.TOO_SMALL_TO_REST !== 6)
+const UNFILLED = 8;
+if (OrderStatus.STOPPED_UNFILLED !== 3 || OrderStatus.ORDER_GROUP !== 7)
   throw new Error('the states are in another order');
 
 /** From the side to the name of the field "shares", for each side, outcome and state. */

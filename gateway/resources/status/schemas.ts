@@ -160,7 +160,8 @@ export const Limits = responseSchema(
         orderAmount: money.meta({ description: 'US dollars that one order may spend' }),
         orderShares: shares.meta({ description: 'Shares of one order' }),
         tradesPerOrder: count.meta({
-          description: 'Makers that one order, or the orders of one batch, may trade with',
+          description:
+            'Makers that one order, or the orders of one batch, may trade with; orders that an order group cancels meanwhile count as makers',
         }),
         openOrders: count.meta({ description: 'Resting orders of one user in all markets' }),
         batchOperations: count.meta({ description: 'Operations of one batch' }),
@@ -168,6 +169,7 @@ export const Limits = responseSchema(
         pageEntries: count.meta({ description: 'Entries in one page of a list' }),
         bookLevels: count.meta({ description: 'Price levels on each side of an order book' }),
         stake: money.meta({ description: 'US dollars of one stake in a vault' }),
+        orderGroups: count.meta({ description: 'Order groups of one user' }),
         vaultDeposits: count.meta({ description: 'Open vault deposits of one user' }),
         referralCodes: count.meta({ description: 'Referral codes of one user over time' }),
         idempotencyKeys: count.meta({

@@ -136,6 +136,9 @@ const ONE_USER = new Map<number, OneUserEvent>([
     return `"amount":${microsText(field('amountMicros'))},"source":"${source}"`;
   }),
   oneUser('cancelAfterFired', 'userId', (field) => `"cancelAtMs":${field('dueAtMs')}`),
+  oneUser('orderGroupTripped', 'userId', (field) => {
+    return `"groupId":"g${field('groupId')}","filledShares":${lotsText(field('filledLots'))}`;
+  }),
   oneUser('userFrozen', 'userId', (field) => `"frozen":${field('frozen') === 1}`),
   oneUser('withdrawn', 'userId', (field) => `"amount":${microsText(field('amountMicros'))}`),
   oneUser(

@@ -124,6 +124,11 @@ export function changesOf(event: EventRecord): AccountChange[] {
     case 'userFrozen':
     case 'privacyChanged':
     case 'rulesChanged':
+    case 'orderGrouped':
+    case 'orderGroupCreated':
+    case 'orderGroupTripped':
+    case 'orderGroupReset':
+    case 'orderGroupRemoved':
       return [];
   }
 }

@@ -24,7 +24,8 @@ import { eventOf, type UserEventEntry } from './user-event.js';
 
 /**
  * How an order stands. OPEN: it rests. UNFILLED: it traded at once, and the rest was dropped, as
- * nothing was left to trade with or, by its reason, as it met an order of the same user.
+ * nothing was left to trade with or, by its reason, as it met an order of the same user or tripped
+ * its group.
  * TRADE_LIMIT and TOO_SMALL_TO_REST: it was dropped for that (OrderStatus).
  */
 export const OrderState = {
@@ -48,6 +49,8 @@ export interface OrderRecord {
   timeInForce: number;
   postOnly: boolean;
   selfTrade: SelfTrade;
+  /** 0: none. */
+  groupId: number;
   /** null: when the market ends. */
   expiresAtMs: number | null;
   originalLots: number;
@@ -58,7 +61,7 @@ export interface OrderRecord {
   valueMicros: number;
   feeMicros: number;
   end: OrderState;
-  /** A CancelReason: of a cancellation, and SELF_TRADE of an order that is UNFILLED for that. */
+  /** A CancelReason: of a cancellation, or of an order that is UNFILLED for that; 0: not so. */
   reason: number;
   placedAtMs: number;
   /** null: it is open. */
@@ -92,10 +95,19 @@ interface Placed {
   event: EventRecord<'orderPlaced'>;
   /** The client's name for it; null: none. */
   name: string | null;
+  /** 0: none. */
+  groupId: number;
 }
 
 /** A page with filters ends, perhaps not full, when it has read this many entries. */
 const ENTRIES_MAX = 30_000;
+
+/** The events that an order is read from when it was placed. */
+const OF_ORDERS: readonly number[] = [
+  EventType.orderPlaced,
+  EventType.orderNamed,
+  EventType.orderGrouped,
+];
 
 /** All that the history has of the account, and the orders that rest. */
 export interface OrdersEnd {
@@ -196,21 +208,25 @@ async function findPlaced(
   return null;
 }
 
-/** The orders that were placed in some entries, newest first. The event after it has its name. */
+/**
+ * The orders that were placed in some entries, newest first. The events after it have its name and
+ * its group.
+ */
 async function placedIn(
   lists: ListReader,
   end: OrdersEnd,
   { id, first, last }: { id: number; first: number; last: number },
 ): Promise<Placed[]> {
-  const place = { id, first, last: Math.min(last + 1, end.events) };
+  const place = { id, first, last: Math.min(last + 2, end.events) };
   const found: Placed[] = [];
   let name: string | null = null;
+  let groupId = 0;
   for (const entry of await lists.newestFirst(USER_EVENT, place)) {
-    const isOfOrder = entry.type === EventType.orderPlaced || entry.type === EventType.orderNamed;
-    const event = isOfOrder ? eventOf(entry) : null;
+    const event = OF_ORDERS.includes(entry.type) ? eventOf(entry) : null;
     if (event?.type === 'orderPlaced' && event.anew === 0 && entry.ordinal <= last)
-      found.push({ entry, event, name });
+      found.push({ entry, event, name, groupId });
     name = event?.type === 'orderNamed' ? nameIn(event) : null;
+    if (event?.type !== 'orderNamed') groupId = event?.type === 'orderGrouped' ? event.groupId : 0;
   }
   return found;
 }
@@ -242,7 +258,7 @@ class Order {
   readonly sequence: number;
   readonly ordinal: number;
 
-  constructor({ entry, event, name }: Placed, resting: OrderView | undefined) {
+  constructor({ entry, event, name, groupId }: Placed, resting: OrderView | undefined) {
     const { restingLots, status } = event;
     this.sequence = entry.sequence;
     this.ordinal = entry.ordinal;
@@ -258,6 +274,7 @@ class Order {
       timeInForce: event.timeInForce,
       postOnly: event.postOnly === 1,
       selfTrade: event.selfTrade as SelfTrade,
+      groupId,
       expiresAtMs: event.expiresAtMs === 0 ? null : event.expiresAtMs,
       originalLots: event.sizeLots,
       filledLots: 0,
@@ -291,6 +308,8 @@ class Order {
       this.close(OrderState.CANCELLED, atMs, CancelReason.SELF_TRADE);
     else if (status === OrderStatus.STOPPED)
       this.close(OrderState.UNFILLED, atMs, CancelReason.SELF_TRADE);
+    else if (status === OrderStatus.ORDER_GROUP)
+      this.close(OrderState.UNFILLED, atMs, CancelReason.ORDER_GROUP);
     else if (status === OrderStatus.TRADE_LIMIT) this.close(OrderState.TRADE_LIMIT, atMs);
     else if (status === OrderStatus.TOO_SMALL_TO_REST)
       this.close(OrderState.TOO_SMALL_TO_REST, atMs);

@@ -145,6 +145,7 @@ export const USER_EVENTS = {
   withdrawn: 'userId',
   orderPlaced: 'userId',
   orderNamed: 'userId',
+  orderGrouped: 'userId',
   orderCancelled: 'userId',
   orderAmended: 'userId',
   setsSplit: 'userId',

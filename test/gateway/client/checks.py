@@ -76,6 +76,18 @@ def check_live():
                 ]
             ),
             lambda: maker.cancel_after(60),
+            lambda: maker.create_order_group(5, 60),
+            lambda: maker.buy(
+                MARKET,
+                "DOWN",
+                shares=6,
+                price="0.25",
+                timeInForce="GTC",
+                groupId=maker.order_groups()[-1]["groupId"],
+            ),
+            lambda: taker.buy(MARKET, "UP", shares=5, price="0.75"),
+            lambda: maker.reset_order_group(maker.order_groups()[-1]["groupId"]),
+            lambda: maker.remove_order_group(maker.order_groups()[-1]["groupId"]),
             lambda: maker.buy(MARKET, "DOWN", shares=3, price="0.2", timeInForce="GTC"),
             lambda: maker.buy(MARKET, "DOWN", shares=4, price="0.3", **second),
             lambda: maker.cancel(MARKET, client_order_id=f"second-{MODE}"),

@@ -97,6 +97,17 @@ export class ContractSession {
     await this.use('DELETE /auth/tokens/:tokenId', { of: { tokenId }, token });
     const timer = { of: { id: ADA }, body: { timeoutMs: 30_000 }, token };
     await this.use('PUT /users/:id/cancel-after', timer);
+    await this.orderGroups(token);
+  }
+
+  private async orderGroups(token: string): Promise<void> {
+    const body = { maxFilledShares: 500, windowMs: 5_000 };
+    const groups = '/users/:id/order-groups';
+    const { groupId } = await this.use(`POST ${groups}`, { of: { id: ADA }, body, token });
+    await this.use(`GET ${groups}`, { of: { id: ADA }, token });
+    const of = { id: ADA, groupId };
+    await this.use(`POST ${groups}/:groupId/reset`, { of, token });
+    await this.use(`DELETE ${groups}/:groupId`, { of, token });
   }
 
   private async partners(): Promise<void> {

@@ -193,7 +193,16 @@ const REFUSALS: Record<string, Refusal[]> = {
     // Bob's code, in another case.
     { path: '/users/u1/referral/code', body: { code: 'q000002' }, code: 'referral_code_taken' },
   ],
-  // No state refuses these.
+  'POST /users/{id}/order-groups/{groupId}/reset': [
+    { path: '/users/u1/order-groups/nonsense/reset', code: 'order_group_not_found' },
+    { path: '/users/u1/order-groups/g99/reset', code: 'order_group_not_found' },
+  ],
+  'DELETE /users/{id}/order-groups/{groupId}': [
+    { path: '/users/u1/order-groups/nonsense', code: 'order_group_not_found' },
+    { path: '/users/u1/order-groups/g99', code: 'order_group_not_found' },
+  ],
+  // No state refuses these, or only one that takes long to reach.
+  'POST /users/{id}/order-groups': [],
   'PUT /users/{id}/cancel-after': [],
   'PUT /users/{id}/privacy': [],
   'POST /vaults/flex/stake': [
@@ -404,6 +413,12 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   await done('PUT /users/{id}/privacy', `/users/${ada.userId}/privacy`, { private: true }, ada);
   const timer = `/users/${ada.userId}/cancel-after`;
   await done('PUT /users/{id}/cancel-after', timer, { timeoutMs: 3_600_000 }, ada);
+  const groups = `/users/${ada.userId}/order-groups`;
+  const limits = { maxFilledShares: 10, windowMs: 1_000 };
+  const { groupId } = await done('POST /users/{id}/order-groups', groups, limits, ada);
+  const ofGroup = `/users/{id}/order-groups/{groupId}`;
+  await done(`POST ${ofGroup}/reset`, `${groups}/${groupId}/reset`, {}, ada);
+  await done(`DELETE ${ofGroup}`, `${groups}/${groupId}`, undefined, ada);
 
   // Ada's stake earns from the next quarter hour on, so that market needs fees.
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_000);

@@ -178,6 +178,10 @@ const VALUES: Record<string, readonly [usual: readonly string[], odd: readonly s
     ['1763700301000', '8640000000000', '0'],
     ['-0', '-1', '1.5', '8640000000001', 'null'],
   ],
+  groupId: [
+    ['"g1"', '"g123456"'],
+    ['"g0"', '"o1"', '"g01"', '""', '7', 'null', '"g1234567890123456"'],
+  ],
   selfTrade: [
     ['"cancel_resting"', '"cancel_taker"', '"cancel_both"'],
     ['"cancel"', '1', 'null', '""'],
@@ -218,6 +222,7 @@ const LIMITS = [
   'clientOrderId',
   'expiresAtMs',
   'selfTrade',
+  'groupId',
 ];
 const FIELDS: Record<string, readonly [always: readonly string[], often: readonly string[]]> = {
   buy: [['outcome'], ['amount', 'shares', ...LIMITS]],

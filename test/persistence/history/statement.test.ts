@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { CancelReason, OrderStatus } from '../../../engine/interface/domain.js';
+import { OrderStatus } from '../../../engine/interface/domain.js';
 import { CAUSES } from '../../../persistence/history/account/changes.js';
 import type { LedgerLine, LedgerPage } from '../../../persistence/history/account/ledger.js';
 import { OrderState, type OrdersPage } from '../../../persistence/history/account/orders.js';
@@ -243,7 +243,7 @@ describe('the orders', () => {
         expect(order, `o${order.orderId}`).toEqual(rest);
         ends.add(end);
         expect(end === OrderState.OPEN).toBe(rest.closedAtMs === null);
-        const dropped = reason === CancelReason.SELF_TRADE ? reason : null;
+        const dropped = reason === 0 ? null : reason;
         const given = {
           [OrderState.CANCELLED]: reason,
           [OrderState.UNFILLED]: dropped,

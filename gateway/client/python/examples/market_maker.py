@@ -16,6 +16,9 @@ from quarter_hour import Client, Live, Retries
 
 EDGE = Decimal("0.005")
 SHARES = Decimal(20)
+#: Once so many of its shares have traded within so many seconds, the exchange cancels its other
+#: bids.
+SWEPT_SHARES, SWEPT_S = 60, 1
 #: It collects no more of an outcome.
 SHARES_MAX = 400
 #: Quotes may be so far from where they should be.
@@ -32,7 +35,7 @@ def fair_price(live: Live, market: dict) -> Decimal:
     return min(max(chance, Decimal("0.03")), Decimal("0.97")).quantize(Decimal("0.001"))
 
 
-def requote(live: Live, market: dict) -> list:
+def requote(live: Live, market: dict, group_id: str) -> list:
     """What to send so that one bid for each outcome rests at its price."""
     operations = []
     fair = fair_price(live, market)
@@ -51,8 +54,9 @@ def requote(live: Live, market: dict) -> list:
             for order in resting
         ]
         if live.account.shares(market["id"], outcome) < SHARES_MAX:
-            terms = {"shares": SHARES, "price": price, "timeInForce": "GTC", "postOnly": True}
-            operations.append({"op": "buy", **place, **terms})
+            terms = {"shares": SHARES, "price": price, "groupId": group_id}
+            rests = {"timeInForce": "GTC", "postOnly": True}
+            operations.append({"op": "buy", **place, **terms, **rests})
     return operations
 
 
@@ -62,6 +66,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: is_stopping.append(True))
     with Client(url, retries=Retries(attempts=30, longest_wait=0.5)) as exchange:
         exchange.sign_in(username, PASSWORD)
+        groups = exchange.order_groups() or [exchange.create_order_group(SWEPT_SHARES, SWEPT_S)]
+        group_id = groups[0]["groupId"]
         books = Books(exchange, path)
         live = books.live
         while not (is_stopping and books.is_flat()):
@@ -71,9 +77,16 @@ def main() -> None:
                     exchange.cancel_all()
                 continue
             # Refused operations are no problem: prices move, markets end. The next look corrects.
-            operations = [each for market in live.markets.values() for each in requote(live, market)]
-            if operations:
-                exchange.batch(operations[:100])
+            operations = []
+            for market in live.markets.values():
+                operations += requote(live, market, group_id)
+            if not operations:
+                continue
+            results = exchange.batch(operations[:100])["results"]
+            errors = [each["error"]["code"] for each in results if each["type"] == "error"]
+            # It was swept, so its prices were wrong. The next look begins with the price of then.
+            if "order_group_tripped" in errors:
+                exchange.reset_order_group(group_id)
         books.finish()
 
 

@@ -29,6 +29,7 @@ const ENDS: Record<NonNullable<OrderRecord['reason']> | 'filled', string> = {
   cancel_after: 'Auto-cancel',
   operator: 'Cancelled by the operator',
   disconnected: 'Connection lost',
+  order_group: 'Order group full',
   unfilled: 'No more could be filled',
   trade_limit: 'Too many trades at once',
   too_small_to_rest: 'Rest too small for the book',

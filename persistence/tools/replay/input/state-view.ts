@@ -6,6 +6,7 @@ import type {
   FundsView,
   MarketFundsView,
   MarketView,
+  OrderGroupView,
   OrderView,
   PositionView,
   VaultDepositView,
@@ -27,6 +28,7 @@ export interface StateView {
   users: AccountView[];
   markets: KnownMarket[];
   orders: OrderView[];
+  orderGroups: OrderGroupView[];
   positions: HeldPosition[];
   deposits: VaultDepositView[];
   /** Whether the engine has the market of the filter. */
@@ -62,6 +64,7 @@ export function stateViewOf(engine: Engine, { userId, market }: StateViewFilter)
       .filter(isWanted)
       .map((id) => ({ ...engine.market(id)!, ...engine.marketFunds(id)! })),
     orders: known.flatMap((id) => engine.orders(id).filter((order) => isWanted(order.marketId))),
+    orderGroups: known.flatMap((id) => engine.orderGroups(id)),
     positions: known.flatMap((id) =>
       engine
         .positions(id)

@@ -91,8 +91,10 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   feeMicros: ['fee', DOLLARS],
   feesMicros: ['fees', DOLLARS],
   fromVersion: ['fromVersion', COUNT],
+  filledLots: ['filledShares', SHARES],
   frozen: ['frozen', flag],
   grantMicros: ['grant', DOLLARS],
+  groupId: ['groupId', id('g')],
   idempotencyKey: ['idempotencyKey', keyText],
   isPrivate: ['private', flag],
   keptPriority: ['keptPriority', flag],
@@ -104,6 +106,7 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   makerSide: ['makerSide', nameOf(Side)],
   marketId: ['marketId', market],
   matchType: ['matchType', nameOf(MatchType)],
+  maxFilledLots: ['maxFilledShares', SHARES],
   maxOpenOrders: ['openOrders', COUNT],
   maxOrderMicros: ['orderAmount', DOLLARS],
   minRestingMicros: ['restingOrderValue', DOLLARS],
@@ -164,6 +167,7 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   vaultMicros: ['vault', DOLLARS],
   vaultSharePercent: ['vaultShare', rate(10_000)],
   version: ['version', COUNT],
+  windowMs: ['windowMs', COUNT],
   yieldMicros: ['yield', DOLLARS],
 };
 /** In an event, a reason is a number. */

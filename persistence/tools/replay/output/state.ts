@@ -8,6 +8,7 @@ import {
 import type {
   AccountView,
   FundsView,
+  OrderGroupView,
   OrderView,
   VaultDepositView,
 } from '../../../../engine/interface/views.js';
@@ -63,7 +64,19 @@ const ORDERS: Columns<OrderView> = [
   ['outcome', 'outcome', (order) => outcomeName(order.outcome)],
   ['price', 'price', (order) => order.priceTicks, PRICE],
   ['shares', 'shares', (order) => order.sizeLots, SHARES],
+  ['groupId', null, (order) => (order.groupId === 0 ? null : `g${order.groupId}`)],
   ['placedAtMs', 'placed', (order) => order.placedAtMs, TIME],
+];
+
+const ORDER_GROUPS: Columns<OrderGroupView> = [
+  ['groupId', 'group', (group) => `g${group.groupId}`],
+  ['userId', 'user', (group) => `u${group.userId}`],
+  ['maxFilledShares', 'max filled', (group) => group.maxFilledLots, SHARES],
+  ['windowMs', 'window ms', (group) => group.windowMs, COUNT],
+  ['filledShares', 'filled', (group) => group.filledLots, SHARES],
+  ['windowEndsAtMs', null, (group) => group.windowEndsAtMs],
+  ['tripped', 'tripped', (group) => group.tripped],
+  ['orders', 'orders', (group) => group.orderCount, COUNT],
 ];
 
 const POSITIONS: Columns<HeldPosition> = [
@@ -138,6 +151,7 @@ export function stateReport(
       table('users', 'Users', USERS, users),
       table('markets', 'Markets', MARKETS, view.markets),
       table('orders', 'Resting orders', ORDERS, view.orders),
+      table('orderGroups', 'Order groups', ORDER_GROUPS, view.orderGroups),
       table('positions', 'Positions', POSITIONS, view.positions),
       table('deposits', 'Vault deposits', DEPOSITS, view.deposits),
     ],

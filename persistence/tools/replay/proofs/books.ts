@@ -153,6 +153,11 @@ export class Books {
       case 'userFrozen':
       case 'privacyChanged':
       case 'rulesChanged':
+      case 'orderGrouped':
+      case 'orderGroupCreated':
+      case 'orderGroupTripped':
+      case 'orderGroupReset':
+      case 'orderGroupRemoved':
         break;
     }
   }

@@ -26,7 +26,7 @@ const COMMANDS = 60;
 /** Each is told by at least two places, or the test does not look where it should. */
 const COMPARED = {
   order: [
-    'averagePrice clientOrderId closedAtMs expiresAtMs fee filledShares marketId orderId',
+    'averagePrice clientOrderId closedAtMs expiresAtMs fee filledShares groupId marketId orderId',
     'originalShares outcome placedAtMs postOnly price reason received restingShares selfTrade',
     'shares side spent status timeInForce userId',
   ],
