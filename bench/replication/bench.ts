@@ -1,6 +1,6 @@
 /**
  * The journal on PostgreSQL beside the one on SQLite, in one run: appends, engine and journal,
- * orders over HTTP and through gateways, the stream from gateways.
+ * orders over HTTP and through gateways.
  */
 import { PostgresCluster } from '../cluster/postgres.js';
 import { type BenchOptions, LIMITS_NOTE } from '../http/exchange-under-load.js';
@@ -8,7 +8,6 @@ import { inFolder } from '../measure/machine.js';
 import { type Section, sectionOf } from '../measure/report.js';
 import type { Workload } from '../workload/workload.js';
 import { benchAppends } from './appends.js';
-import { type FanOutRow, fanOutPart, measureFanOut } from './fan-out.js';
 import { benchLoops } from './loops.js';
 import { forwardingPart, measureOrders, type OrdersRow, ordersPart } from './orders.js';
 import { type Setup, type Started, startSetup } from './setup.js';
@@ -29,15 +28,13 @@ export async function benchPostgres(workload: Workload, options: BenchOptions): 
       await benchLoops(postgres, workload, options),
     ];
     const orders: OrdersRow[] = [];
-    const fanOut: FanOutRow[] = [];
     for (const { name, isReplicated, gateways } of SETUPS) {
       const of = { postgres: isReplicated ? postgres : null, gateways };
       await withSetup(options.parent, name, of, async (setup, started) => {
         orders.push(...(await measureOrders(setup, seconds, started)));
-        if (isReplicated) fanOut.push(...(await measureFanOut(setup, seconds, started)));
       });
     }
-    parts.push(ordersPart(orders), forwardingPart(orders), fanOutPart(fanOut));
+    parts.push(ordersPart(orders), forwardingPart(orders));
     return sectionOf('postgres', NOTES, parts);
   } finally {
     await postgres.stop();
@@ -47,7 +44,7 @@ export async function benchPostgres(workload: Workload, options: BenchOptions): 
 const NOTES = [
   'SQLite with synchronous=FULL, and three nodes of PostgreSQL with synchronous_commit=on and ANY 1 of two standbys, all on this machine: they share its cores and its disk, so only ratios say something. A leader, gateways and clients run beside them.',
   'Orders: the loads of the http section, over 64 connections singly and 16 in batches of 100, shared by the gateways. CPU is user and system time of whole processes; of several gateways or nodes, the mean. Percentiles of two gateways are those of the slower one.',
-  'What forwarding costs: a gateway applies all commands of the journal and forwards the requests of its own clients, so of two gateways each forwards half. Fan-out: WebSockets in one client process, subscribed to the trades of one market, shared by the gateways; CPU is that of main threads, per message to any reader.',
+  'What forwarding costs: a gateway applies all commands of the journal and forwards the requests of its own clients, so of two gateways each forwards half.',
   LIMITS_NOTE,
 ];
 

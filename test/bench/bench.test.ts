@@ -7,16 +7,12 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type LoadPace, runLoad } from '../../bench/http/load/load.js';
 import { AnswerReader, requestBytes } from '../../bench/http/load/messages.js';
 import { Samples } from '../../bench/measure/samples.js';
-import { CommandList } from '../../bench/workload/command-list.js';
 import {
   planWorkload,
   prepareEngine,
   STANDARD,
   type WorkloadOptions,
 } from '../../bench/workload/workload.js';
-import type { Command } from '../../engine/interface/commands.js';
-import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
-import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
 
 const SMALL: WorkloadOptions = {
   ...STANDARD,
@@ -75,62 +71,6 @@ describe('the workload', () => {
       ])
         expect(codes.get(code) ?? 0).toBe(0);
     }
-  });
-});
-
-describe('the command list', () => {
-  const order = {
-    userId: 7,
-    idempotencyKey: null,
-    marketId: 125_418_688,
-    validUntilMs: MAX_TIME_MS,
-  };
-  const commands: Command[] = [
-    { kind: 'advanceTime' },
-    {
-      kind: 'observePrice',
-      asset: 3,
-      priceMicros: 90_000_000_000,
-      observedAtMs: 1_763_700_300_000,
-    },
-    {
-      kind: 'buy',
-      ...order,
-      outcome: Outcome.DOWN,
-      budgetMicros: 1e12,
-      sizeLots: MAX_ORDER_LOTS,
-      priceTicks: 999,
-      timeInForce: TimeInForce.FOK,
-      postOnly: false,
-    },
-    {
-      kind: 'sell',
-      ...order,
-      outcome: Outcome.UP,
-      sizeLots: 1,
-      priceTicks: 1,
-      timeInForce: TimeInForce.GTC,
-      postOnly: true,
-    },
-    { kind: 'cancel', userId: 9, idempotencyKey: null, marketId: 125_418_688, orderId: 2 ** 40 },
-    { kind: 'claim', userId: 10_000_000, idempotencyKey: null, marketId: 125_418_688 },
-  ];
-
-  test('gives back every command unchanged', () => {
-    const list = new CommandList(commands.length);
-    for (const [i, command] of commands.entries()) list.append(command, 1_000 + i);
-    expect(commands.map((_, i) => list.read(i))).toEqual(commands);
-    expect(commands.map((_, i) => list.atMs(i))).toEqual([
-      1_000, 1_001, 1_002, 1_003, 1_004, 1_005,
-    ]);
-  });
-
-  test('refuses more than it has room for, and a place without a command', () => {
-    const list = new CommandList(1);
-    expect(() => list.read(0)).toThrow(/no command 0/);
-    list.append(commands[0]!, 1);
-    expect(() => list.append(commands[1]!, 1)).toThrow(/holds 1 commands/);
-    expect(() => list.read(1)).toThrow(/no command 1/);
   });
 });
 

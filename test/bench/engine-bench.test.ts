@@ -3,14 +3,12 @@
  * keys that did something else, would make every ratio worthless.
  */
 import { describe, expect, test } from 'vitest';
-import { Ladder, ladderStart } from '../../bench/engine/ladder.js';
+import { ladderStart } from '../../bench/engine/ladder.js';
 import { peerStart } from '../../bench/engine/peer.js';
 import { race, type Start } from '../../bench/measure/race.js';
 import { asClientsSend } from '../../bench/workload/client-commands.js';
-import { OrderTape } from '../../bench/workload/order-tape.js';
 import { BATCH, planWorkload, prepareEngine, STANDARD } from '../../bench/workload/workload.js';
 import type { Batch } from '../../engine/interface/commands.js';
-import { Outcome, Side } from '../../engine/interface/domain.js';
 
 const workload = planWorkload({
   ...STANDARD,
@@ -42,35 +40,6 @@ describe.each([
       run.finish();
     }).toThrow();
   });
-
-  test('takes the best price first, then the oldest order, and rests what is left', () => {
-    const tape = new OrderTape();
-    const order = (side: Side, outcome: Outcome, priceTicks: number, lots: number) =>
-      tape.order({ marketId: 7, side, outcome, priceTicks, lots, rests: true });
-    order(Side.BUY, Outcome.UP, 400, 5);
-    order(Side.BUY, Outcome.UP, 400, 5);
-    order(Side.SELL, Outcome.DOWN, 590, 5); // A bid of UP at 410.
-    order(Side.SELL, Outcome.UP, 400, 7); // Takes the third order, and 2 lots of the first.
-    tape.cancel(1);
-    tape.cancel(3); // Too late.
-    order(Side.BUY, Outcome.DOWN, 600, 9); // An ask of UP at 400: takes the second order.
-    Object.assign(tape, { trades: 3, restingLots: 4 });
-    const run = startOf(tape)();
-    run.advance(0, tape.length);
-    run.finish();
-  });
-});
-
-test('a row of the ladder serves one order after another', () => {
-  const tape = new OrderTape();
-  const ladder = new Ladder({ orders: 100, ladders: 2 });
-  for (let i = 1; i <= 100; i++) {
-    const order = { marketId: 1, side: Side.BUY, outcome: Outcome.UP, lots: i, rests: true };
-    tape.order({ ...order, priceTicks: 1 + ((i * 37) % 999) });
-    if (i > 10) tape.cancel(i - 10);
-  }
-  ladder.run(tape, 0, tape.length);
-  expect(ladder.restingLots).toBe(91 + 92 + 93 + 94 + 95 + 96 + 97 + 98 + 99 + 100);
 });
 
 describe('commands as clients send them', () => {
@@ -99,13 +68,6 @@ describe('commands as clients send them', () => {
     expect(engine.digest()).toBe(digest);
     engine.checkInvariants();
     expect(asClientsSend(workload, 0.3).digest).toBe(digest);
-  });
-
-  test('without the runs of one user the workload has no batches', () => {
-    const { options } = workload;
-    const plain = planWorkload({ ...options, commands: 2_000, batchable: 0 });
-    expect(plain.batchStarts.size).toBe(0);
-    expect(asClientsSend(plain, 0).digest).toBe(plain.digest);
   });
 });
 

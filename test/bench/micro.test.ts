@@ -29,15 +29,3 @@ test('ways that differ, or that fail, end the bench', async () => {
   const work = { name: 'a fault', figure: 'fault', ways: { fails } };
   await expect(timed('Faults', [work], 1)).rejects.toThrow('no more');
 });
-
-test('the first way is what the others are compared with', async () => {
-  const spin = (ms: number) => () => {
-    const until = performance.now() + ms;
-    while (performance.now() < until);
-  };
-  const ways = { short: spin(0.1), long: spin(1) };
-  const { table, figures } = await timed('Spins', [{ name: 'spin', figure: 'spin', ways }], 20);
-  expect(table.rows[0]!.at(-1)).toBe(1);
-  expect(table.rows[1]!.at(-1)).toBeGreaterThan(3);
-  expect(figures['spinShortUs']).toBeGreaterThanOrEqual(100);
-});

@@ -36,9 +36,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   attack: {
     files: ['test/trials/attack/trial.ts', 'test/gateway/limits/sign-in-queue.test.ts'],
   },
-  kill: {
-    files: ['test/end-to-end/kill.test.ts', 'test/gateway/stream/kill.test.ts'],
-  },
+  kill: longer('end-to-end/kill'),
   linearizable: longer('end-to-end/linearizable'),
   image: longer('gateway/deploy'),
   bots: {

@@ -12,16 +12,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { type CpuUse, CpuWatch } from '../../measure/machine.js';
-import { mainThreadCpuMsOf } from '../../measure/process-cpu.js';
 import { Samples } from '../../measure/samples.js';
 import { HttpConnection } from './connection.js';
 import { HOST, type HttpAnswer } from './messages.js';
 
 export interface StreamLoadOptions {
-  /** Of the trader. */
   port: number;
-  /** Of the readers, in turns. Default: that of the trader. */
-  readerPorts?: readonly number[];
   /** The channel of a market's trades. */
   channel: string;
   readers: number;
@@ -31,8 +27,6 @@ export interface StreamLoadOptions {
   perSecond: number | null;
   warmUpMs: number;
   measureMs: number;
-  /** Processes whose main threads are watched. */
-  pids?: readonly number[];
 }
 
 export interface StreamLoadResult extends CpuUse {
@@ -44,8 +38,6 @@ export interface StreamLoadResult extends CpuUse {
   answer: Latency;
   reader: Latency;
   lastReader: Latency;
-  /** CPU time of the watched main threads in the measured time, in the order of `pids`. */
-  threadCpuMs: number[];
 }
 
 export interface Latency {
@@ -99,12 +91,12 @@ class StreamLoad {
   }
 
   async run(): Promise<StreamLoadResult> {
-    const { port, readerPorts = [port], readers, warmUpMs, measureMs, pids = [] } = this.options;
+    const { port, readers, warmUpMs, measureMs } = this.options;
     await Promise.race([this.trader.open(), this.failure]);
     for (let from = 0; from < readers; from += CONNECTS_AT_ONCE) {
       const some = Array.from(
         { length: Math.min(CONNECTS_AT_ONCE, readers - from) },
-        (_, i) => new Reader(this, readerPorts[(from + i) % readerPorts.length]!, this.options),
+        () => new Reader(this, port, this.options),
       );
       this.readers.push(...some);
       await Promise.race([Promise.all(some.map((reader) => reader.isSubscribed)), this.failure]);
@@ -115,7 +107,7 @@ class StreamLoad {
     const startedMs = performance.now();
     this.measureFromMs = startedMs + warmUpMs;
     this.endMs = this.measureFromMs + measureMs;
-    const cpu = cpuUseAfter(warmUpMs, measureMs, pids);
+    const cpu = cpuUseAfter(warmUpMs, measureMs);
     this.timer = setInterval(() => this.trade(), 1);
     await Promise.race([finished, this.failure, timeOut(warmUpMs + measureMs + PATIENCE_MS)]);
     return {
@@ -247,13 +239,11 @@ function latencyOf(samples: Samples): Latency {
   return { p50Ms: samples.percentile(0.5), p99Ms: samples.percentile(0.99) };
 }
 
-async function cpuUseAfter(warmUpMs: number, measureMs: number, pids: readonly number[]) {
+async function cpuUseAfter(warmUpMs: number, measureMs: number): Promise<CpuUse> {
   await sleep(warmUpMs);
   const watch = new CpuWatch();
-  const before = pids.map(mainThreadCpuMsOf);
   await sleep(measureMs);
-  const threadCpuMs = pids.map((pid, i) => mainThreadCpuMsOf(pid) - before[i]!);
-  return { ...watch.stop(), threadCpuMs };
+  return watch.stop();
 }
 
 async function timeOut(ms: number): Promise<never> {

@@ -113,31 +113,3 @@ describe('headers', () => {
     for (const id of made) expect(id).toMatch(/^[\w-]{8}-\d+$/);
   });
 });
-
-describe('a page of another site', () => {
-  beforeAll(() => start());
-  afterAll(() => server.stop());
-
-  const CHANGES = ROUTES.filter((route) => route.body !== undefined && route.access !== 'partner');
-
-  test('finds routes that change something', () => {
-    expect(CHANGES.length).toBeGreaterThan(12);
-  });
-
-  test.each(CHANGES.map((route) => [route.method, route.path, route] as const))(
-    'cannot %s %s with the cookie of a visitor',
-    async (method, _path, route) => {
-      const before = await server.state();
-      const cookie = `service-session=${ada.token}`;
-      for (const headers of [
-        { cookie, origin: 'https://evil.example' },
-        { cookie, origin: 'null' },
-        { cookie, 'sec-fetch-site': 'cross-site' },
-      ] as Record<string, string>[]) {
-        const { status, json } = await api.send(method, pathOf(route), {}, { headers });
-        expect([status, json.error.code]).toEqual([403, 'cross_site_request']);
-      }
-      expect(await server.state()).toEqual(before);
-    },
-  );
-});

@@ -1,11 +1,10 @@
 /**
- * Request bodies that the gateway refuses over real HTTP, on every route that takes one. None of
- * them reaches the journal.
+ * Request bodies that the gateway refuses over real HTTP. None of them reaches the journal. The fuzz
+ * test spoils the bodies of every route.
  */
 import { describe, expect, test } from 'vitest';
-import { ROUTES } from '../../../gateway/resources/routes.js';
 import { PASSWORD, type RequestOptions } from '../../support/server.js';
-import { ACTIVE, asPartner, buy, ENDED, sell, withTwoTraders } from './refusals.js';
+import { ACTIVE, asPartner, buy, withTwoTraders } from './refusals.js';
 
 const { asAda, refused, invalid, traders } = withTwoTraders();
 
@@ -19,64 +18,21 @@ type Taker = [
 ];
 type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-const ofAda = (what: string) => () => `/users/${traders().ada.userId}/${what}`;
 const orders = `/markets/15m/${ACTIVE}/orders`;
 const nobody = () => ({});
 const transfer = { userId: 'u1', amount: 1, reference: 'r' };
 const passwords = { currentPassword: PASSWORD, newPassword: 'something new' };
 
+/** One for each way of reading: an order, what only the schemas read, and a partner's. */
 const TAKERS: Taker[] = [
   ['POST', () => buy, { outcome: 'UP', amount: 1 }, ['outcome', 'amount']],
-  ['POST', () => sell, { outcome: 'UP', shares: 1 }, ['outcome', 'shares']],
-  ['POST', () => `/markets/15m/${ACTIVE}/split`, { shares: 1 }, ['shares']],
-  ['POST', () => `/markets/15m/${ACTIVE}/merge`, { shares: 1 }, ['shares']],
-  ['POST', () => `/markets/15m/${ENDED}/claim`, {}, []],
-  ['DELETE', ofAda('orders'), {}, []],
-  ['PATCH', () => `${orders}/o1`, { shares: 1 }, []],
   ['DELETE', () => orders, {}, []],
-  ['DELETE', () => `${orders}/o1`, {}, []],
   ['PATCH', () => `${orders}/by-client-id?clientOrderId=a`, { shares: 1 }, []],
-  ['DELETE', () => `${orders}/by-client-id?clientOrderId=a`, {}, []],
   ['POST', () => '/batch', { operations: [{ op: 'claim', marketId: ACTIVE }] }, ['operations']],
-  ['POST', () => '/vaults/flex/stake', { amount: 1 }, ['amount']],
-  ['POST', () => '/vaults/deposits/d1/unstake', {}, []],
-  ['POST', () => '/vaults/deposits/d1/claim', {}, []],
-  ['PUT', ofAda('referral/code'), { code: 'ABC' }, ['code']],
-  ['PUT', ofAda('cancel-after'), { timeoutMs: 30_000 }, ['timeoutMs']],
-  [
-    'POST',
-    ofAda('order-groups'),
-    { maxFilledShares: 1, windowMs: 100 },
-    ['maxFilledShares', 'windowMs'],
-  ],
-  ['POST', ofAda('order-groups/g1/reset'), {}, []],
-  ['DELETE', ofAda('order-groups/g1'), {}, []],
-  ['PUT', ofAda('privacy'), { private: true }, ['private']],
-  ['POST', () => '/auth/tokens', { name: 'bot', scope: 'trade' }, ['name', 'scope']],
-  ['DELETE', () => '/auth/tokens/k1', {}, []],
   ['PUT', () => '/auth/password', passwords, Object.keys(passwords)],
-  [
-    'POST',
-    () => '/auth/register',
-    { username: 'someone', password: PASSWORD },
-    ['username', 'password'],
-    nobody,
-  ],
-  [
-    'POST',
-    () => '/auth/login',
-    { username: 'ada', password: PASSWORD },
-    ['username', 'password'],
-    nobody,
-  ],
   ['POST', () => '/auth/logout', {}, [], nobody],
   ['POST', () => '/partner/deposits', transfer, Object.keys(transfer), asPartner],
-  ['POST', () => '/partner/withdrawals', transfer, Object.keys(transfer), asPartner],
 ];
-
-test('the table has every route that takes a body', () => {
-  expect(TAKERS).toHaveLength(ROUTES.filter((route) => route.body !== undefined).length);
-});
 
 describe.each(TAKERS)('the body of %s %s', (method, path, body, required, options = asAda) => {
   const raw = (raw: string | Buffer, headers: Record<string, string> = {}) => {

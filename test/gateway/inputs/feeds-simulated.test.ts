@@ -3,7 +3,6 @@
  * from the last price.
  */
 import { expect, test } from 'vitest';
-import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/random.js';
 import {
   SIMULATED_ASSETS,
   type SimulatedAsset,
@@ -102,25 +101,4 @@ test('delivers nothing after stop', async () => {
   await eventually(() => expect(delivered[1]).toBeGreaterThan(9));
   await later.stop();
   expect(delivered[0]).toBe(count);
-});
-
-test('uniform numbers are uniform, and normal ones have mean 0, variance 1 and normal tails', () => {
-  const uniform = uniformRandom('seed');
-  const buckets = new Array<number>(16).fill(0);
-  for (let i = 0; i < 160_000; i++) {
-    const value = uniform();
-    if (value < 0 || value >= 1) expect.fail(`${value} is not within [0, 1)`);
-    buckets[Math.floor(value * 16)]!++;
-  }
-  // 10,000 in each bucket, with a standard deviation of 97.
-  for (const count of buckets) expect(Math.abs(count - 10_000)).toBeLessThan(500);
-
-  const normal = normalRandom(uniform);
-  const values = Array.from({ length: 100_000 }, normal);
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const variance = values.reduce((sum, value) => sum + value * value, 0) / values.length;
-  expect(Math.abs(mean)).toBeLessThan(0.02);
-  expect(Math.abs(variance - 1)).toBeLessThan(0.03);
-  const beyondTwo = values.filter((value) => Math.abs(value) > 2).length / values.length;
-  expect(Math.abs(beyondTwo - 0.0455)).toBeLessThan(0.005);
 });

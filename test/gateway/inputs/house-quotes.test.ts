@@ -134,24 +134,6 @@ describe('a plan', () => {
     if (count === 4) expect([bestBid(quotes), bestAsk(quotes)]).toEqual([490, 510]);
   });
 
-  test('without inventory has five levels of buys on each side of the fair value', () => {
-    const { quotes } = plan();
-    expect(quotes.every((quote) => quote.side === Side.BUY)).toBe(true);
-    expect(bids(quotes).map(upTicks)).toEqual([490, 484, 475, 460, 440]);
-    expect(asks(quotes).map(upTicks)).toEqual([510, 516, 525, 540, 560]);
-    const sizes = bids(quotes).map((quote) => quote.sizeLots);
-    expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
-  });
-
-  test('offers inventory before buying the other outcome', () => {
-    const { quotes } = plan({ downLots: 300_000 });
-    const best = bids(quotes).filter((quote) => upTicks(quote) === bestBid(quotes));
-    expect(best.some((quote) => quote.side === Side.SELL && quote.outcome === Outcome.DOWN)).toBe(
-      true,
-    );
-    expect(cost(quotes)).toBeLessThan(cost(plan().quotes));
-  });
-
   test('offers UP cheaper when long UP, and buys no more at its cap', () => {
     const long = plan({ upLots: 12_500_000 }).quotes;
     expect(bestAsk(long)).toBeLessThan(bestAsk(plan().quotes));

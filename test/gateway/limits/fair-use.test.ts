@@ -26,25 +26,6 @@ import {
 } from '../../support/server.js';
 
 describe('token buckets', () => {
-  test('allow a burst, then as many as were refilled', () => {
-    const buckets = new TokenBuckets<string>({ perSecond: 10, burst: 5 });
-    for (let i = 0; i < 5; i++) expect(buckets.take('a', 1, 1_000)).toBe(true);
-    expect(buckets.state).toEqual({ limit: 5, remaining: 0, resetSeconds: 1 });
-    expect(buckets.take('a', 1, 1_000)).toBe(false);
-    expect(buckets.waitMs('a', 1, 1_000)).toBeCloseTo(100);
-    expect(buckets.take('a', 1, 1_099)).toBe(false);
-    expect(buckets.take('a', 1, 1_100)).toBe(true);
-    expect(buckets.take('a', 3, 1_350)).toBe(false);
-    expect(buckets.state.remaining).toBe(2);
-    expect(buckets.take('a', 2, 1_350)).toBe(true);
-    expect(buckets.take('a', 5, 60_000)).toBe(true);
-    expect(buckets.take('b', 5, 60_000)).toBe(true);
-    // More than a full bucket: taken from a full one, which is then in debt.
-    expect(buckets.take('b', 6, 60_400)).toBe(false);
-    expect(buckets.take('b', 6, 120_000)).toBe(true);
-    expect(buckets.waitMs('b', 1, 120_000)).toBeCloseTo(200);
-  });
-
   test('agree with a bucket that is refilled step by step', () => {
     const requests = fc.array(
       fc.record({
@@ -253,29 +234,6 @@ describe('over HTTP', () => {
     expect((await api.delete(`${path}/${ids[0]}`, ada.token)).status).not.toBe(429);
     expectRefused(await api.delete(path, ada.token), 4);
     expect((await api.get(`/users/${ada.userId}/orders`, ada.token)).json.orders).toHaveLength(2);
-  });
-
-  test('counts the operations of a batch', async () => {
-    await start({ orders: { user: only(10), address: null } });
-    const ada = await server.register('ada');
-    const operation = {
-      op: 'buy',
-      marketId: MARKET,
-      outcome: 'UP',
-      shares: 1,
-      price: 0.1,
-      timeInForce: 'GTC',
-    };
-    const batch = (count: number) =>
-      api.post('/batch', { operations: Array.from({ length: count }, () => operation) }, ada.token);
-    const first = await batch(7);
-    expect([first.status, first.headers['ratelimit-remaining']]).toEqual([200, '3']);
-    const before = await server.state();
-    expectRefused(await batch(4), 10);
-    expect(await server.state()).toEqual(before);
-    // The refused one counted as none.
-    expect((await batch(3)).status).toBe(200);
-    expectRefused(await batch(1), 10);
   });
 
   test('says when all of a request can pass, also before it is read', async () => {

@@ -93,17 +93,6 @@ describe('turns', () => {
     expect(line.begun.at(-1)).toBe('d/0');
   });
 
-  test('delay an address by one task when another floods the queue', async () => {
-    const line = new Line();
-    line.flood('flood', 101);
-    await line.steps(3);
-    void line.ask('client', 'client');
-    const before = line.begun.length;
-    await line.steps(10);
-    expect(line.placeOf('client') - before).toBeLessThanOrEqual(1);
-    expect(line.queue.waitingCount).toBeGreaterThan(80);
-  });
-
   test('delay a known address by one task when 500 others flood the queue, and an unknown one by one task each', async () => {
     const line = new Line();
     line.queue.know('known');
@@ -120,18 +109,6 @@ describe('turns', () => {
     await line.steps(20);
     const served = line.begun.slice(from);
     expect(served.filter((name) => name.startsWith('known'))).toHaveLength(10);
-  });
-
-  test('are skipped for clients that have left', async () => {
-    const line = new Line();
-    line.flood('a', 1);
-    const gone = { isOver: false };
-    void line.ask('gone', 'b', gone);
-    void line.ask('there', 'b');
-    gone.isOver = true;
-    await line.step();
-    expect([line.begun, line.refused]).toEqual([['a/0', 'there'], ['gone']]);
-    expect(line.queue.refusedCount).toBe(0);
   });
 
   test('pass to the next task when one throws', async () => {
@@ -299,16 +276,6 @@ describe('over HTTP', () => {
       expect(checked).toBeGreaterThan(0);
     },
   );
-
-  test('a flood from 150 addresses delay a known one by only a few', async () => {
-    const baseUrl = await start();
-    const flood = Array.from({ length: 150 }, (_, i) => from(`198.51.100.${i}`));
-    const client = from('203.0.113.1');
-    const figures = await floodSignIns({ baseUrl, logins: LOGINS, flood, client });
-    expect(figures.clientStatus).toBe(200);
-    expect(figures.checkedMeanwhile).toBeLessThan(10);
-    expect(figures.floodStatuses[0]).toBe(undefined);
-  });
 
   test('one IPv6 network counts as one address', async () => {
     const baseUrl = await start();

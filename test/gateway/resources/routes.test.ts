@@ -97,17 +97,6 @@ test('shows the book from both sides, a quote, and prices from the middle of the
   expect((await api.get(`${quote}?outcome=UP&amount=4`, maker.token)).json.shares).toBe(0);
 });
 
-test('a VOID market pays half a dollar a share and refunds the fees', async () => {
-  const [, bob] = await twoTraders();
-  server.clock.set(WINDOW_START_MS + WINDOW_MS + 60_000);
-  await server.advance();
-  const market = (await api.read(`/markets/${MARKET}`)).json;
-  expect(market).toMatchObject({ resolution: 'VOID', endPrice: null });
-  const { json } = await api.post(`/markets/15m/${MARKET}/claim`, undefined, bob.token);
-  expect(json).toMatchObject({ resolution: 'VOID', shares: 100, payout: 50, refundedFees: 0.3 });
-  expect(json.balance).toEqual({ available: 9_990, held: 0 });
-});
-
 test('pages of orders have no gaps and no duplicates while orders come and go', async () => {
   const ada = await server.register('ada');
   const place = () =>
@@ -164,23 +153,6 @@ test("shows a referral's code, the referred users, and private details to the us
   expect(fays.json.referredBy).toBe(eve.userId);
 });
 
-test('splits dollars into complete sets, and merges them back', async () => {
-  const { userId, token } = await server.register('sam');
-  const send = (what: string, shares: unknown) =>
-    api.post(`/markets/15m/${MARKET}/${what}`, { shares }, token);
-  const split = await send('split', '10.5');
-  expect(split.status, split.text).toBe(200);
-  expect(split.json).toMatchObject({ spent: 10.5, fee: 0.0525, total: 10.5525 });
-  const merged = await send('merge', 4);
-  expect(merged.status, merged.text).toBe(200);
-  expect(merged.json).toMatchObject({ received: 4, position: { UP: 6.5, DOWN: 6.5 } });
-  const { code, details } = (await send('merge', 6.501)).json.error;
-  expect([code, details]).toEqual(['insufficient_shares', { required: 6.501, available: 6.5 }]);
-  const causes = (await api.get(`/users/${userId}/ledger`, token)).json.entries.map(
-    ({ cause }: { cause: string }) => cause,
-  );
-  expect([...new Set(causes)].slice(0, 3)).toEqual(['merge', 'fee', 'split']);
-});
 test('stakes, earns, claims yield and unstakes', async () => {
   const stan = await server.register('stan');
   expect((await api.get('/vaults')).json.vaults).toMatchObject([
@@ -231,28 +203,4 @@ test('stakes, earns, claims yield and unstakes', async () => {
   expect((await api.get(`/users/${stan.userId}/vaults`)).json.deposits).toEqual([]);
   const again = await api.post(`/vaults/deposits/${depositId}/unstake`, {}, stan.token);
   expect([again.status, again.json.error.code]).toEqual([409, 'deposit_closed']);
-});
-
-test('pages of trades continue where the last one ended while new trades come', async () => {
-  const ada = await server.register('pager');
-  const bob = await server.register('seller');
-  const swap = async () => {
-    await trade('buy', bob, { outcome: 'DOWN', shares: 1, price: 0.6, timeInForce: 'GTC' });
-    await trade('buy', ada, { outcome: 'UP', amount: 0.4 });
-  };
-  for (let i = 0; i < 5; i++) await swap();
-  const path = `/users/${ada.userId}/trades?limit=2`;
-  const first = (await api.read(path)).json;
-  await swap();
-  const second = (await api.read(`${path}&cursor=${first.nextCursor}`)).json;
-  const third = (await api.read(`${path}&cursor=${second.nextCursor}`)).json;
-  const ids = [...first.trades, ...second.trades, ...third.trades].map((entry) => entry.tradeId);
-  expect(ids).toHaveLength(5);
-  expect(new Set(ids).size).toBe(5);
-  expect(third.nextCursor).toBeNull();
-  const other = await api.read(`/users/${bob.userId}/trades?cursor=${first.nextCursor}`);
-  expect([other.status, other.json.error.details]).toEqual([
-    400,
-    { cursor: 'is not a cursor of this list' },
-  ]);
 });

@@ -80,16 +80,6 @@ test('keeps an order placed after the connection ended, and cancels the earlier 
   engine.checkInvariants();
 });
 
-test('sends no command for a user without orders', async () => {
-  const { engine, add } = setUp(0);
-  add(2);
-  await cancels.finish();
-  const { sequence } = engine;
-  add(2);
-  await cancels.finish();
-  expect(engine.sequence).toBe(sequence);
-});
-
 test('does not retry after stop; an error other than a refusal ends the process', async () => {
   const { seen, add } = setUp(Number.POSITIVE_INFINITY);
   add(1);

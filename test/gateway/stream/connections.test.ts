@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { Random } from '../../../bench/workload/random.js';
 import { ErrorBody } from '../../../gateway/http/errors.js';
 import type { Config } from '../../../gateway/start/config.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
@@ -145,41 +144,6 @@ describe('messages', () => {
       'delta',
       'snapshot',
     ]);
-  });
-
-  test('subscribing and unsubscribing at random under load leaves no gap', async () => {
-    const client = await connect();
-    const random = new Random('coming and going');
-    let cents = 0;
-    // Something is always not durable yet, so snapshots must wait, and may be cancelled while
-    // waiting.
-    const load = setInterval(() => {
-      for (let i = 0; i < 5; i++) server.feed.deliver('BTC', 100_000 + ++cents / 100);
-    }, 0);
-    const channels = ['prices:BTC'];
-    for (let i = 0; i < 400; i++) {
-      if (random.chance(0.3)) client.send({ op: 'unsubscribe', channels });
-      else if (random.chance(0.6)) client.send({ op: 'subscribe', channels });
-      else
-        client.send({
-          op: 'resume',
-          channel: 'prices:BTC',
-          after: client.numbers.get('prices:BTC') ?? 0,
-        });
-      if (random.chance(0.5))
-        await new Promise((resolve) => setTimeout(resolve, random.whole(0, 3)));
-    }
-    clearInterval(load);
-    await client.subscribe('prices:BTC');
-    server.feed.deliver('BTC', 99_999);
-    await server.durable();
-    await client.caughtUp();
-    expect(client.of('prices:BTC').at(-1).data.price).toBe(99_999);
-    const count = (type: string) =>
-      client.messages.filter((message) => message.type === type).length;
-    expect(count('delta')).toBeGreaterThan(50);
-    expect(count('snapshot')).toBeGreaterThan(5);
-    expect(count('unsubscribed')).toBeGreaterThan(20);
   });
 
   test('the channels of a market close with it', async () => {

@@ -11,8 +11,7 @@ import { archiveSegments } from '../../../persistence/tools/operations/archive.j
 import { eventually } from '../../support/eventually.js';
 import { MARKET, TestServer, type Trader } from '../../support/server.js';
 import { randomCommand, type Trading } from './commands.js';
-import { micros, RebuiltAccount } from './rebuilt-account.js';
-import { clientsOf, type Message, type StreamClient, streamLimits } from './support.js';
+import { clientsOf, type StreamClient, streamLimits } from './support.js';
 
 let server: TestServer;
 const { connectAs } = clientsOf(() => server);
@@ -100,49 +99,6 @@ test('the messages of a restarted exchange are the same, to the byte, and others
 /** The number before is that of the message before, or one between. */
 const withoutPrevious = (texts: readonly string[]) =>
   texts.map((text) => text.replace(/"previousSequence":\d+,/, ''));
-
-test('an account rebuilt across two restarts equals the routes', async () => {
-  server = await TestServer.withMarket(streamLimits({ ...LIMITS, keptMessages: 5 }));
-  const all = await traders();
-  const accounts = all.map(() => new RebuiltAccount());
-  const places: number[] = [];
-  const follow = async (i: number, start: object): Promise<StreamClient> => {
-    const client = await connectAs(all[i]!);
-    client.send(start);
-    await client.next(({ type }) => type === ('channels' in start ? 'snapshot' : 'replayed'));
-    return client;
-  };
-  const finish = async (i: number, client: StreamClient) => {
-    await client.caughtUp();
-    for (const message of client.of('user')) accounts[i]!.take(message);
-    places[i] = client.numbers.get('user')!;
-    expect(client.of('user').some(({ type }) => type === 'gap')).toBe(false);
-    await client.hangUp();
-  };
-  for (let round = 0; round < 2; round++) {
-    for (const i of all.keys()) {
-      const start =
-        round === 0
-          ? { op: 'subscribe', channels: ['user'] }
-          : { op: 'resume', channel: 'user', afterSequence: places[i] };
-      const client = await follow(i, start);
-      await trade(trading(`${round} ${i}`), 50);
-      await finish(i, client);
-      await trade(trading(`later ${round} ${i}`), 50);
-    }
-    await restarted({ keptMessages: 5 });
-  }
-  for (const [i, { userId, token }] of all.entries()) {
-    const client = await follow(i, { op: 'resume', channel: 'user', afterSequence: places[i] });
-    await finish(i, client);
-    const { available, held } = (await server.api.get(`/users/${userId}/balance`, token)).json;
-    expect([accounts[i]!.available, accounts[i]!.held]).toEqual([micros(available), micros(held)]);
-    const { orders } = (await server.api.get(`/users/${userId}/orders?limit=200`, token)).json;
-    expect([...accounts[i]!.orders.keys()].sort()).toEqual(
-      orders.map(({ orderId }: Message) => orderId).sort(),
-    );
-  }
-});
 
 describe('what cannot be given', () => {
   async function afterTrading(limits: object): Promise<{ ada: Trader; first: number }> {

@@ -343,19 +343,6 @@ describe('the thread', () => {
     expect(board.close()).toBe(false);
   });
 
-  it('can be closed while it waits for a restart', async () => {
-    const onFailure = vi.fn();
-    const { follower } = await openExchange(folders.make(), { onFailure });
-    const later = await openExchange(folders.make());
-    await endThread(follower);
-    await follower.close();
-    // The thread of a later follower is restarted.
-    await endThread(later.follower);
-    await eventually(() => expect(threadOf(later.follower).threadId).not.toBe(-1));
-    expect(threadOf(follower).threadId).toBe(-1);
-    expect(onFailure).not.toHaveBeenCalled();
-  });
-
   it('retries a folder that cannot be used, and trading continues', async () => {
     const folder = folders.make();
     writeFileSync(folder, 'a file where the folder must be');

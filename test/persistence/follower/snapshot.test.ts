@@ -258,15 +258,6 @@ async function recoverWhole(folder: string): Promise<{ engine: Engine; end: Jour
 }
 
 describe('the files', () => {
-  it('the newest three are kept', async () => {
-    const folder = folders.copy(original);
-    await addSnapshots(folder, [500, 6_900]);
-    expect(listSnapshots(folder).length).toBe(5);
-    const kept = listSnapshots(folder).slice(0, 3);
-    removeOldSnapshots(folder, { sequence: 7_000, vouchedSequence: kept[0]!.sequence });
-    expect(listSnapshots(folder)).toEqual(kept);
-  });
-
   it('the newest that the journal vouches for is kept, however old', async () => {
     const folder = folders.copy(original);
     await addSnapshots(folder, [6_600, 6_700, 6_900]);

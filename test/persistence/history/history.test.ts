@@ -237,16 +237,6 @@ describe('the history', () => {
     await journal.close();
   });
 
-  it('is rebuilt when it was deleted, even if only later snapshots are left', async () => {
-    const folder = folders.copy(original);
-    const first = start(folder, commands.length, 1_000);
-    await first.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
-    await first.close();
-    for (const suffix of ['', '-wal', '-shm'])
-      rmSync(historyPath(folder) + suffix, { force: true });
-    await expectEverything(start(folder));
-  });
-
   it("is on disk up to a snapshot's sequence before the snapshot is written", async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
@@ -521,7 +511,7 @@ describe('damage', () => {
     return rows;
   }
 
-  it.each(['userTrade', 'market', 'marketPrices', 'progress'])(
+  it.each(['userTrade', 'marketPrices', 'progress'])(
     'a row missing from %s is found when the history is opened',
     async (name) => {
       const folder = folders.copy(complete);

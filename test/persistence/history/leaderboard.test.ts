@@ -1,11 +1,9 @@
 /** Leaderboards against a plain sort: ranks, pages, ties, and the start of days and weeks. */
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
-import { dayOf, Metric, Period, weekOf } from '../../../engine/state/accounts.js';
-import { atOnce } from '../../../engine/storage/pieces.js';
+import { Metric, Period } from '../../../engine/state/accounts.js';
 import {
   Leaderboards,
   type MetricName,
@@ -39,48 +37,7 @@ function expectOrder(ranked: RankedUsers, values: Map<number, number>): void {
   }
 }
 
-/** Few values, so that there are ties, and the extremes. */
-const value = fc.oneof(
-  fc.integer({ min: -3, max: 3 }),
-  fc.maxSafeInteger(),
-  fc.constantFrom(
-    Number.MAX_SAFE_INTEGER,
-    Number.MIN_SAFE_INTEGER,
-    2 ** 32,
-    -(2 ** 32),
-    2 ** 48 + 1,
-  ),
-);
-
 describe('the sorted list of users', () => {
-  it('stays sorted through any sequence of moves', () => {
-    const move = fc.tuple(fc.integer({ min: 1, max: 40 }), fc.option(value));
-    fc.assert(
-      fc.property(fc.array(move, { maxLength: 200 }), (moves) => {
-        const ranked = new RankedUsers();
-        const values = new Map<number, number>();
-        for (const [userId, to] of moves) {
-          ranked.set(userId, to);
-          if (to === null) values.delete(userId);
-          else values.set(userId, to);
-        }
-        expectOrder(ranked, values);
-      }),
-    );
-  });
-
-  it('stays sorted through any rebuild', () => {
-    fc.assert(
-      fc.property(fc.array(value, { maxLength: 300 }), (list) => {
-        const ranked = new RankedUsers();
-        ranked.set(7, 12);
-        const userIds = Int32Array.from(list, (_, i) => i + 1);
-        atOnce(ranked.rebuild(userIds, Float64Array.from(list)));
-        expectOrder(ranked, new Map(list.map((each, i) => [i + 1, each])));
-      }),
-    );
-  });
-
   it('with many users, splits blocks and removes empty ones', () => {
     const ranked = new RankedUsers();
     const values = new Map<number, number>();
@@ -267,28 +224,5 @@ describe('the boards', () => {
     expect(ranks(monday - 1)).toEqual([1, 1]);
     expect(ranks(monday)).toEqual([null, null]);
     expect(boards.rankOf(2, 'volume', 'all')).toBe(1);
-  });
-
-  it('days and weeks follow the calendar', () => {
-    const times = fc.integer({ min: 0, max: Date.UTC(2200, 0) });
-    const mondayOf = (atMs: number) => {
-      const date = new Date(atMs);
-      return Date.UTC(
-        date.getUTCFullYear(),
-        date.getUTCMonth(),
-        date.getUTCDate() - ((date.getUTCDay() + 6) % 7),
-      );
-    };
-    const check = (atMs: number, laterMs: number) => {
-      const later = atMs + laterMs;
-      const utcDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-      expect(dayOf(atMs) === dayOf(later)).toBe(utcDay(atMs) === utcDay(later));
-      expect(weekOf(atMs) === weekOf(later)).toBe(mondayOf(atMs) === mondayOf(later));
-    };
-    fc.assert(fc.property(times, fc.integer({ min: 0, max: 9 * 86_400_000 }), check));
-    for (let day = Date.UTC(2025, 11, 20); day < Date.UTC(2026, 0, 20); day += 86_400_000) {
-      check(day - 1, 1);
-      check(day, 86_399_999);
-    }
   });
 });

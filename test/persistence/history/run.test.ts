@@ -13,7 +13,6 @@ import {
   USER_TRADE,
 } from '../../../persistence/history/runs/format.js';
 import { type RunRow, readRun } from '../../../persistence/history/runs/reader.js';
-import { ByteReader, ByteWriter, MalformedBytes } from '../../../persistence/storage/bytes.js';
 import { runOf, type Values } from './run-fixture.js';
 
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -50,76 +49,6 @@ function entriesOf({ columns, negatives }: ListLayout, maxLength: number): fc.Ar
   ) as fc.Arbitrary<Values>;
   return fc.array(entry, { minLength: 1, maxLength });
 }
-
-describe('a signed integer as bytes', () => {
-  const written = (value: number): Buffer => {
-    const bytes = new ByteWriter(1);
-    bytes.signed(value);
-    return Buffer.from(bytes.buffer.subarray(0, bytes.length));
-  };
-  const read = (bytes: Buffer): number => {
-    const reader = new ByteReader();
-    reader.open(bytes);
-    const value = reader.signed();
-    expect(reader.atEnd).toBe(true);
-    return value;
-  };
-
-  it('reads back unchanged, in at most eight bytes', () => {
-    fc.assert(
-      fc.property(integers(-MAX), (value) => {
-        const bytes = written(value);
-        expect(bytes.length).toBeLessThanOrEqual(8);
-        expect(read(bytes)).toBe(value);
-      }),
-      { numRuns: 2_000 },
-    );
-    for (const value of [0, 63, -63]) expect(written(value).length).toBe(1);
-    for (const value of [64, -64, 8_191, -8_191]) expect(written(value).length).toBe(2);
-    for (const value of [MAX, -MAX]) expect(read(written(value))).toBe(value);
-  });
-
-  it('is refused when it cannot be stored', () => {
-    for (const value of [
-      -0,
-      0.5,
-      -1.5,
-      2 ** 53,
-      -(2 ** 53),
-      Number.NaN,
-      Number.POSITIVE_INFINITY,
-      -Infinity,
-    ]) {
-      expect(() => written(value), `${value}`).toThrow(RangeError);
-    }
-  });
-
-  it('has one form only; other bytes are refused', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 1, maxLength: 10 }), (some) => {
-        const reader = new ByteReader();
-        reader.open(Buffer.from(some));
-        let value: number;
-        try {
-          value = reader.signed();
-        } catch (error) {
-          expect(error).toBeInstanceOf(MalformedBytes);
-          return;
-        }
-        expect(written(value)).toEqual(Buffer.from(some.subarray(0, reader.position)));
-      }),
-      { numRuns: 2_000 },
-    );
-    for (const bytes of [
-      [0x40],
-      [0x80, 0],
-      [0xc1],
-      [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x20],
-    ]) {
-      expect(() => read(Buffer.from(bytes))).toThrow(MalformedBytes);
-    }
-  });
-});
 
 describe('a run', () => {
   it.each(LISTS.map((layout) => [layout.name, layout as ListLayout] as const))(

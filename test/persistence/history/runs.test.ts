@@ -8,7 +8,6 @@ import { HistoryReads } from '../../../persistence/history/reads.js';
 import type { Page, PointsCredit } from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import {
-  LISTS,
   type ListLayout,
   POINTS_CREDIT,
   RUN_ENTRIES,
@@ -17,7 +16,6 @@ import { type RunRow, readRun, selectRuns } from '../../../persistence/history/r
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
-import { dayOfCommands } from '../../support/history-oracle.js';
 import { Folders } from '../../support/journal-fixture.js';
 import { runOf, type Values } from './run-fixture.js';
 
@@ -304,42 +302,4 @@ describe('entries waiting for a transaction', () => {
     for (const { records, entries } of pieces)
       expect(records.length + entries.length).toBeLessThan(1.1e6);
   });
-});
-
-it('are the same however the journal is split into transactions', async () => {
-  const commands = dayOfCommands();
-  const cut = async (commandsAtOnce: number): Promise<{ entries: object[][]; runs: number }> => {
-    const folder = folders.make();
-    await createPrivateFolder(folder);
-    const store = await HistoryStore.open(folder);
-    const engine = new Engine();
-    const projection = new Projection(engine, emptyHistoryState(), () => {});
-    for (const [i, { command, atMs }] of commands.entries()) {
-      projection.applying(atMs);
-      engine.apply(command, atMs);
-      projection.applied();
-      if ((i + 1) % commandsAtOnce !== 0 && i + 1 < commands.length) continue;
-      await store.commit(projection.drain(), {
-        sequence: engine.sequence,
-        hash: Buffer.alloc(32, 1),
-      });
-    }
-    await checkHistory(store.database, store.progress);
-    await store.close();
-    const entries: object[][] = [];
-    let runs = 0;
-    for (const layout of LISTS) {
-      const found = await runsIn(folder, layout);
-      runs += found.length;
-      entries.push(found.flatMap((run): object[] => readRun<ListLayout>(layout, run)));
-    }
-    return { entries, runs };
-  };
-  const whole = await cut(commands.length);
-  expect(whole.entries.every((list) => list.length > 50)).toBe(true);
-  for (const commandsAtOnce of [37, 500]) {
-    const { entries, runs } = await cut(commandsAtOnce);
-    expect(entries).toEqual(whole.entries);
-    expect(runs).toBeGreaterThan(whole.runs);
-  }
 });

@@ -187,12 +187,6 @@ it('a folder that others may change is noticed', async () => {
 });
 
 describe('a reader', () => {
-  it('reads more rows than fit in one page', async () => {
-    const folder = folders.make();
-    const { batches } = await writeJournal(folder, { batchCount: 600, batchSize: 1 });
-    expect(await readAll(folder)).toEqual(batches);
-  });
-
   it('reads rows that together exceed one page', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder, durability: 'off' });

@@ -472,18 +472,4 @@ describe('an archive', () => {
     expect(readFileSync(precious, 'utf8')).toBe('precious');
     expect(existsSync(join(folder, 'journal.db.tmp'))).toBe(false);
   });
-
-  it('that is damaged is not brought back', async () => {
-    const folder = folders.copy(original);
-    const to = folders.make();
-    await archive(folder, to);
-    const path = join(to, 'journal-000002.db.gz');
-    const bytes = readFileSync(path);
-    bytes[bytes.length >> 1]! ^= 8;
-    writeFileSync(path, bytes);
-    const run = await archive(folder, to, '--restore');
-    expect(run.status).not.toBe(0);
-    expect(run.err).toContain('journal-000002.db.gz');
-    expect(existsSync(segmentAt(folder, 2).path)).toBe(false);
-  });
 });

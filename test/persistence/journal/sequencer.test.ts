@@ -170,23 +170,6 @@ describe('group commit', () => {
     await held.let();
   });
 
-  it('waits no longer than commands come', async () => {
-    const { held, submit } = await setup({ hold: true });
-    submit(3);
-    await turns(2);
-    submit(1);
-    await held.let();
-    await turns(3);
-    expect(held.batches.slice(1)).toEqual([{ firstSequence: 4, lastSequence: 4 }]);
-    // Without a command that waits, the next one starts it.
-    await held.let();
-    await turns(5);
-    submit(1);
-    await turns(3);
-    expect(held.batches.slice(2)).toEqual([{ firstSequence: 5, lastSequence: 5 }]);
-    await held.let();
-  });
-
   it('ends batches at a command, each with the digest of its last command', async () => {
     const { sequencer, held, folder, engine, submit } = await setup({
       hold: true,
@@ -368,23 +351,6 @@ describe('failure', () => {
     await tamper(folder, 'DROP TRIGGER full');
     const recovered = await start(folder);
     expect([recovered.engine.sequence, recovered.engine.digest()]).toEqual([10, digest]);
-  });
-
-  it('of a commit also stops the next batch from being written', async () => {
-    const { sequencer, held, folder, fatal, submit } = await setup({ hold: true });
-    await tamper(
-      folder,
-      "CREATE TRIGGER bad BEFORE INSERT ON batch BEGIN SELECT RAISE(ABORT, 'bad disk'); END",
-    );
-    submit(3);
-    await turns(2);
-    submit(3);
-    await held.let();
-    await turns(10);
-    expect([held.batches.length, fatal.length, sequencer.backlog]).toEqual([1, 1, 6]);
-    await expect(sequencer.close()).rejects.toThrow('bad disk');
-    await tamper(folder, 'DROP TRIGGER bad');
-    expect((await start(folder)).engine.sequence).toBe(0);
   });
 
   it('of the journal to accept a batch stops it', async () => {

@@ -60,7 +60,7 @@ test('what a failed thread had done before is not answered twice', async () => {
 
 test('a stop answers what waits', async () => {
   coder = new AnswerCoder(createLog('silent'));
-  const body = bodyOf(2_000_000);
+  const body = bodyOf(400_000);
   const answers = Array.from({ length: 5 }, () => coded(body));
   await coder.stop();
   for (const answer of await Promise.all(answers)) expect(answer.bytes!.length).toBeGreaterThan(0);

@@ -73,15 +73,6 @@ test('in a batch: orders have ids, and a cancel names one', async () => {
   expect(other.json.results[0].error.code).toBe('order_not_found');
 });
 
-test.each([
-  [{}, 'orderId'],
-  [{ orderId: 'o1', clientOrderId: 'x' }, 'clientOrderId'],
-])('a cancel of %j is refused', async (ids, field) => {
-  const answer = await batch(ada, [{ op: 'cancel', marketId: MARKET, ...ids }]);
-  expect(answer.status).toBe(400);
-  expect(Object.keys(answer.json.error.details)).toEqual([`operations.0.${field}`]);
-});
-
 test('PATCH, DELETE and the amendment of a batch take the id in place of the orderId', async () => {
   const name = 'by-name';
   const path = `/markets/15m/${MARKET}/orders/by-client-id?clientOrderId=${name}`;

@@ -20,10 +20,6 @@ export class Desk {
     return this.server.api.post(`${PLACES}/buy`, body, token);
   }
 
-  sell({ token }: Trader, body: object): Promise<Answer> {
-    return this.server.api.post(`${PLACES}/sell`, body, token);
-  }
-
   cancel({ token }: Trader, orderId: string): Promise<Answer> {
     return this.server.api.delete(`${PLACES}/orders/${orderId}`, token);
   }
@@ -38,16 +34,6 @@ export class Desk {
 
   async orders({ userId, token }: Trader): Promise<Answer['json'][]> {
     return (await this.server.api.get(`/users/${userId}/orders`, token)).json.orders;
-  }
-
-  async balance({ userId, token }: Trader): Promise<{ available: number; held: number }> {
-    const { json } = await this.server.api.get(`/users/${userId}/balance`, token);
-    return { available: json.available, held: json.held };
-  }
-
-  /** Both sides of the book of UP. */
-  async book(): Promise<{ bids: unknown[]; asks: unknown[] }> {
-    return (await this.server.api.get(`${PLACES}/orderbook`)).json.UP;
   }
 }
 

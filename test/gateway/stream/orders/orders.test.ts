@@ -284,30 +284,6 @@ describe('the limit of', () => {
       await client.caughtUp();
     });
 
-    test('counts cancels apart, also for who has used up the limit of orders', async () => {
-      const ada = await server.register('eve');
-      const client = await connectAs(ada);
-      client.send({ op: 'batch', id: 'b', operations: [rest, rest, rest, rest, rest] });
-      const { results } = await client.next('receipt');
-      const cancel = (i: number) => ({
-        op: 'cancel',
-        marketId: MARKET,
-        orderId: results[i].orderId,
-      });
-      expect(await client.refusal(order('1'))).toMatchObject({ code: 'rate_limited' });
-      client.send({ op: 'order', id: '2', operation: cancel(0) });
-      await client.next(({ id }) => id === '2');
-      client.send({ op: 'batch', id: '3', operations: [cancel(1), cancel(2)] });
-      expect((await client.next(({ id }) => id === '3')).type).toBe('receipt');
-      expect(await restingOrders(ada)).toBe(2);
-      // A batch with anything else counts as orders; and cancels have a limit, too.
-      const mixed = { op: 'batch', id: '4', operations: [cancel(3), rest] };
-      expect(await client.refusal(mixed)).toMatchObject({ code: 'rate_limited' });
-      const fourth = { op: 'order', id: '5', operation: cancel(3) };
-      expect(await client.refusal(fourth)).toMatchObject({ code: 'rate_limited' });
-      expect(await restingOrders(ada)).toBe(2);
-    });
-
     test('closes a connection that goes on regardless', async () => {
       const client = await connectAs(await server.register('bob'));
       client.sendTogether(Array.from({ length: 200 }, (_, i) => order(`${i}`)));

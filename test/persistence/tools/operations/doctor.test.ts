@@ -2,7 +2,7 @@
  * What `doctor` says of a whole folder, a damaged one, and one whose start needs the archive.
  * What it says is done in fault-table.test.ts, for every file and damage.
  */
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openJournal } from '../../../../persistence/recovery/data-folder.js';
@@ -94,18 +94,6 @@ it('a backup into a damaged copy says nothing of the original', async () => {
   const { status, out, err } = await operate('backup', '--data', data, '--to', copy);
   expect([status, out]).toEqual([1, '']);
   expect(err).toContain(`error: ${copy}/journal.db: the batch at sequence 1 is not`);
-});
-
-it('the backup of another exchange is of no use', async () => {
-  const other = folders.make();
-  const exchange = await ReplayExchange.open(other, 'another');
-  await exchange.run(100);
-  await exchange.sequencer.close();
-  const folder = folders.copy(data);
-  rmSync(join(folder, 'journal.head'));
-  const { out } = await operate('doctor', '--data', folder, '--backup', other);
-  expect(out).toContain('It is of another exchange');
-  expect(out).not.toContain('npm run restore');
 });
 
 it('a folder that is gone is refused, and its backup can be brought there', async () => {

@@ -88,16 +88,6 @@ describe('state', () => {
     }
   });
 
-  it('is empty before the first command', async () => {
-    const state = await replayJson(folder, 'state', '--at', '0');
-    expect(state).toMatchObject({
-      sequence: 0,
-      users: [],
-      markets: [],
-      funds: { sum: 0, netDeposits: 0 },
-    });
-  });
-
   it('at a time is the one after the last command up to then', async () => {
     const { times } = exchange;
     const sames = times.findIndex((time, i) => i > 500 && time === times[i - 1]);
@@ -216,17 +206,6 @@ describe('events', () => {
       new Set(exchange.commandKinds.keys()),
     );
     expect(new Set(lines.map(({ answer }) => answer.code)).size).toBe(exchange.refusals.size);
-  });
-
-  it('name the partner that registered a user', async () => {
-    const lines = (await replayLines(folder, 'events')).filter(
-      ({ command }) => command.kind === 'register',
-    );
-    const partners = lines.map(({ command, events }) => [command.partner, events[0].partner]);
-    expect(partners).toEqual(end.accounts.map(({ partner }) => [partner, partner]));
-    expect(new Set(end.accounts.map(({ partner }) => partner))).toEqual(new Set(['acme', null]));
-    const { out } = await replayTool(folder, 'events');
-    expect(out).toMatch(/userRegistered userId u2.*, partner acme/);
   });
 
   it('never show credentials', async () => {
