@@ -4,7 +4,6 @@
  * what happens between two pages.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 
@@ -95,7 +94,7 @@ describe('markets', () => {
     expect(isKnown.indexOf(false)).toBeLessThan(isKnown.lastIndexOf(true));
   });
 
-  test.each([1, 3, 7, 50, 199, 200])('are all listed, once, in pages of %d', async (limit) => {
+  test.each([1, 7, 199])('are all listed, once, in pages of %d', async (limit) => {
     // With one market per page, only the end, where the two sources meet.
     if (limit > 1) expect(idsOf(await pages('', limit))).toEqual(expectedIds());
     else {
@@ -121,17 +120,6 @@ describe('markets', () => {
       expect(await pages(`&status=${status}`, limit)).toEqual(expected);
     const ofBoth = await pages(`&status=${status}&asset=BTC`, 40);
     expect(ofBoth).toEqual(expected.filter(({ asset }) => asset === 'BTC'));
-  });
-
-  test('are the same as when read one by one', async () => {
-    const all = await pages('', 200);
-    const random = new Random('markets');
-    for (let i = 0; i < 20; i++) {
-      const listed = random.pick(all);
-      const { priceHistory, sequence, ...alone } = (await server.api.read(`/markets/${listed.id}`))
-        .json;
-      expect({ ...listed, sequence }).toEqual({ ...alone, sequence });
-    }
   });
 
   test('are complete while some are forgotten and others start between two pages', async () => {

@@ -188,27 +188,6 @@ describe('the statement', () => {
       expect((await ledger(userId, limit)).reverse()).toEqual(statements.get(userId));
     }
   });
-
-  it('takes filters', async () => {
-    const userId = 3;
-    const lines = statements.get(userId)!.toReversed();
-    const marketIds = new Set(lines.map(({ marketId }) => marketId));
-    expect(marketIds.size).toBeGreaterThan(10);
-    for (const marketId of [...marketIds].slice(0, 4))
-      expect(await ledger(userId, 20, { marketId })).toEqual(
-        lines.filter((line) => line.marketId === marketId),
-      );
-    for (const cause of ['claim', 'grant', 'fee'] as const)
-      expect(await ledger(userId, 20, { cause })).toEqual(
-        lines.filter((line) => line.cause === cause),
-      );
-    const at = (share: number) => lines[Math.floor(lines.length * share)]!.atMs;
-    const [fromMs, toMs] = [at(0.7), at(0.3)];
-    expect(toMs).toBeGreaterThan(fromMs);
-    const isBetween = ({ atMs }: LedgerLine) => atMs >= fromMs && atMs <= toMs;
-    expect(await ledger(userId, 33, { fromMs, toMs })).toEqual(lines.filter(isBetween));
-    expect(await ledger(userId, 33, { fromMs: lines[0]!.atMs + 1 })).toEqual([]);
-  });
 });
 
 describe('the orders', () => {
@@ -287,50 +266,5 @@ describe('the orders', () => {
     const others = [...oracle.orders.values()].filter((order) => order.userId !== userId);
     for (const orderId of [...others.slice(0, 20).map((order) => order.orderId), 999_999_999])
       expect(await follower.read({ kind: 'userOrder', userId, orderId })).toBeNull();
-  });
-
-  it('are found by the id of the client, while the exchange remembers it', async () => {
-    const named = [...oracle.orders.values()].filter(({ clientOrderId }) => clientOrderId !== null);
-    let closed = 0;
-    for (const { orderId, userId, clientOrderId, closedAtMs, marketId } of named.slice(-60)) {
-      const isLast = !named.some(
-        (other) =>
-          other.userId === userId &&
-          other.clientOrderId === clientOrderId &&
-          other.orderId > orderId,
-      );
-      if (!isLast) continue;
-      const found = await read(userId, 5, { clientOrderId });
-      expect(found.map((order) => [order.orderId, order.clientOrderId])).toEqual([
-        [orderId, clientOrderId],
-      ]);
-      const isClosed = closedAtMs !== null;
-      const status = isClosed ? 'open' : 'closed';
-      expect(await read(userId, 5, { clientOrderId, status })).toEqual([]);
-      expect(await read(userId, 5, { clientOrderId, marketId: marketId + 1 })).toEqual([]);
-      expect(await read(userId, 5, { clientOrderId, marketId })).toHaveLength(1);
-      if (isClosed) closed++;
-    }
-    expect(closed).toBeGreaterThan(5);
-    expect(await read(users()[0]!, 5, { clientOrderId: 'never-used' })).toEqual([]);
-  });
-});
-
-describe('the trades', () => {
-  it('take filters', async () => {
-    const userId = 5;
-    const read = (filter: object) =>
-      all((cursor) => follower.read({ kind: 'userTrades', userId, limit: 9, cursor, ...filter }));
-    const trades = await read({});
-    const at = (share: number) => trades[Math.floor(trades.length * share)]!;
-    const { marketId } = at(0.5);
-    expect(await read({ marketId })).toEqual(trades.filter((t) => t.marketId === marketId));
-    const [fromMs, toMs] = [at(0.8).atMs, at(0.3).atMs];
-    expect(await read({ fromMs, toMs })).toEqual(
-      trades.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs),
-    );
-    expect(await read({ fromMs, marketId })).toEqual(
-      trades.filter((t) => t.atMs >= fromMs && t.marketId === marketId),
-    );
   });
 });

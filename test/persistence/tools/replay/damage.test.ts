@@ -85,19 +85,6 @@ describe('a flipped bit in the journal', () => {
     expect(told).toEqual(Array.from({ length: firstSequence - 1 }, (_, i) => i + 1));
     expect((await replayTool(folder, 'state', '--json')).out).toBe('');
   });
-
-  it('does not affect a command that does not read that far', async () => {
-    const folder = folders.copy(stopped);
-    const { firstSequence } = batches[17]!;
-    await flip(folder, firstSequence, 'records');
-    expect((await replayJson(folder, 'state', '--at', `${firstSequence - 1}`)).sequence).toBe(
-      firstSequence - 1,
-    );
-    expectDamage(
-      await replayTool(folder, 'state', '--at', `${firstSequence}`),
-      `sequence ${firstSequence}`,
-    );
-  });
 });
 
 describe('journal.head', () => {
