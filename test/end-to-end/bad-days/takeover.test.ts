@@ -72,20 +72,6 @@ async function standBy(leader: Node, variables: Record<string, string> = {}): Pr
 
 const listening = ({ server }: Node) => machines.listening(server);
 
-/** Milliseconds from the moment at which it led until it listened, by its own log. */
-function takeoverMs({ server }: Node): number {
-  const at = (words: string) => {
-    const line = server.stderr.split('\n').find((each) => each.includes(words));
-    return Date.parse(JSON.parse(line!).time);
-  };
-  return at('"listening"') - at('this exchange leads now');
-}
-
-/** For those who measure: MEASURE=on. */
-function report(text: string): void {
-  if (process.env['MEASURE'] === 'on') process.stdout.write(`${text}\n`);
-}
-
 const trade = (api: ApiClient, traders: Trader[], name: string) =>
   tradeOn(api, traders, { commands: COMMANDS, keys: name, random: new Random(name) });
 
@@ -151,7 +137,6 @@ test('a standby says what it is, and takes over from one that was killed', async
   expect(await healthCheck(base)).toBe(0);
   await first.server.stop('SIGKILL');
   const second = await listening(standby);
-  report(`warm: ${takeoverMs(standby)} ms`);
   // It no longer waits, so a takeover by plan must not choose it.
   expect(await machines.cluster.query(machines.cluster.primary, 'SELECT id FROM standby')).toEqual(
     [],
@@ -209,7 +194,6 @@ test('a planned takeover loses no command of clients that wait for the new leade
     expect([orders.status, orders.json.orders]).toEqual([200, []]);
     expect(await stream.closed).toMatchObject({ code: 1001 });
     expect(await asked).toMatchObject({ code: 0 });
-    report(`${(await asked).text.trim()} ${takeoverMs(standby)} ms of it to start serving`);
     expect(await leader.server.end()).toBe(0);
     expect(leader.server.stdout).toContain('A standby leads now, as it was asked to.');
     leader = standby;

@@ -12,12 +12,11 @@ import {
   POINTS_CREDIT,
   RUN_ENTRIES,
 } from '../../../persistence/history/runs/format.js';
-import { type RunRow, readRun, selectRuns } from '../../../persistence/history/runs/reader.js';
+import { type RunRow, selectRuns } from '../../../persistence/history/runs/reader.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import { Folders } from '../../support/journal-fixture.js';
-import { runOf, type Values } from './run-fixture.js';
 
 const folders = new Folders();
 const closers: (() => Promise<void>)[] = [];
@@ -121,52 +120,6 @@ async function change(
   await closeDatabase(database);
 }
 
-/** The entries of additions, as they are written to the database. */
-function entriesIn({ pieces }: ListAdditions): PointsCredit[] {
-  return pieces.flatMap(({ records, entries }) => {
-    const numbers = records.toString('latin1').match(/.{17}/g)!.map(Number);
-    const runs = Array.from({ length: numbers.length / 6 }, (_, i) =>
-      numbers.slice(i * 6, i * 6 + 6),
-    );
-    return runs.flatMap(([id, firstOrdinal, count, checksum, from, length]) => {
-      const bytes = entries.subarray(from! - 1, from! - 1 + length!);
-      const row = { id: id!, firstOrdinal: firstOrdinal!, count: count!, checksum: checksum! };
-      return readRun(POINTS_CREDIT, { ...row, entries: bytes }) as PointsCredit[];
-    });
-  });
-}
-
-describe('waiting entries', () => {
-  it.each([
-    ['of most of the users', Array.from({ length: 1_000 }, (_, i) => 1_000 - i)],
-    ['of few users among many', [3_000_000, 7, 3_999_999]],
-  ])('%s become runs in order of user and arrival, also in a second transaction', (_, users) => {
-    const pending = new PendingLists(POINTS_CREDIT);
-    const ordinals = new Map<number, number>();
-    // Several blocks, and less than one.
-    for (const count of [70_000, 1_000]) {
-      const added: PointsCredit[] = [];
-      for (let i = 0; i < count; i++) {
-        const userId = users[(i * i) % users.length]!;
-        const ordinal = (ordinals.get(userId) ?? 0) + 1;
-        ordinals.set(userId, ordinal);
-        const entry = { ...credit(i + 1), userId, ordinal };
-        added.push(entry);
-        const at = pending.add(userId, ordinal);
-        for (const [column, name] of POINTS_CREDIT.columns.entries())
-          pending.values[at + column] = entry[name];
-      }
-      const additions = pending.drain();
-      added.sort((a, b) => a.userId - b.userId || a.ordinal - b.ordinal);
-      expect(entriesIn(additions)).toEqual(added);
-      const ids = [...new Set(added.map(({ userId }) => userId))];
-      expect([additions.count, [...additions.ids], pending.count]).toEqual([count, ids, 0]);
-      const countOf = (id: number) => added.filter(({ userId }) => userId === id).length;
-      expect([...additions.counts]).toEqual(ids.map(countOf));
-    }
-  });
-});
-
 describe('pages', () => {
   const shapes = [[1], [2, 1, 5, 1, 1, 3, 4], [12, 7], [1, 1, 1, 1, 1, 1]];
 
@@ -242,19 +195,6 @@ describe('pages', () => {
       await close();
     }
   });
-
-  it('of runs that do not fit together are refused, although each run is valid', async () => {
-    const { folder, page } = await historyOf([2, 3, 2]);
-    const overlapping = runOf(POINTS_CREDIT, 5, 2, [2, 3, 4].map(credit) as unknown as Values[]);
-    await change(folder, 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 3');
-    await change(folder, 'INSERT INTO pointsCredit VALUES (5, 2, 3, ?, ?)', [
-      overlapping.checksum,
-      overlapping.entries,
-    ]);
-    expect(await page(2, null)).toEqual(expectedPage(7, 2, null));
-    const error = await page(7, null).catch((error: unknown) => error);
-    expect(error).toMatchObject({ table: 'pointsCredit', row: 'userId 5, ordinal 5' });
-  });
 });
 
 describe('a history that is opened', () => {
@@ -281,25 +221,5 @@ describe('a history that is opened', () => {
     );
     expect(error).toBeInstanceOf(HistoryDamage);
     expect(error).toMatchObject({ table: 'pointsCredit' });
-  });
-});
-
-describe('entries waiting for a transaction', () => {
-  it('are split, so that no statement takes long', () => {
-    const pending = new PendingLists(POINTS_CREDIT);
-    for (let i = 0; i < 200_000; i++) {
-      const at = pending.add(i, 1);
-      pending.values.set([i, 0, i, i, i], at);
-    }
-    let pauses = 0;
-    const work = pending.drainInPieces();
-    let step = work.next();
-    for (; step.done !== true; step = work.next()) pauses++;
-    // Whoever runs it may pause after a few thousand entries or a few hundred runs.
-    expect(pauses).toBeGreaterThan(200_000 / 8_192 + 200_000 / 300);
-    const { pieces } = step.value;
-    expect(pieces.length).toBeGreaterThan(10);
-    for (const { records, entries } of pieces)
-      expect(records.length + entries.length).toBeLessThan(1.1e6);
   });
 });
