@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { RingReader, ringMemory } from '../../../gateway/edge/link/ring.js';
+import { RingReader, RingWriter, ringMemory } from '../../../gateway/edge/link/ring.js';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import { eventually } from '../../support/eventually.js';
 
@@ -85,4 +85,14 @@ test(`${FRAMES} frames between two threads`, async () => {
   expect(reader.read(frame)).toBe(false);
   // The ring was full, so the writer had to wait for room.
   expect(wakes).toBeGreaterThan(0);
+});
+
+test('hands over no more than asked for in a turn, and the rest in the next', () => {
+  const memory = ringMemory();
+  const writer = new RingWriter(memory, () => {});
+  const reader = new RingReader(memory, () => {});
+  for (let i = 0; i < 100; i++) writer.write(Buffer.alloc(5), 5, Buffer.alloc(95));
+  const turns: number[] = [];
+  for (let count = 0; reader.read(() => count++, 1_000); count = 0) turns.push(count);
+  expect(turns).toEqual(new Array(10).fill(10));
 });
