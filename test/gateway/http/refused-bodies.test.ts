@@ -1,6 +1,6 @@
 /**
- * Request bodies that the gateway refuses over real HTTP. None of them reaches the journal. The fuzz
- * test spoils the bodies of every route.
+ * Request bodies that the gateway refuses over real HTTP. None of them reaches the journal. The
+ * fuzz test spoils the bodies of every route.
  */
 import { describe, expect, test } from 'vitest';
 import { PASSWORD, type RequestOptions } from '../../support/server.js';
