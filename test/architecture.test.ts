@@ -235,6 +235,21 @@ test('the documents name files that exist', () => {
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
+test('the tests that reports.md names exist, by file and title', () => {
+  const text = readFileSync(join(ROOT, 'test/trials/reports.md'), 'utf8');
+  const rows = [...text.matchAll(/\| `([\w./-]+\.ts)` "([^|]+)" \|$/gm)];
+  expect(rows.length).toBeGreaterThan(100);
+  // Each table has two lines before its rows.
+  const lines = text.match(/^\|/gm)!.length - 2 * text.match(/^\|---/gm)!.length;
+  expect(rows).toHaveLength(lines);
+  const missing = rows.filter(([, path, title]) => {
+    const file = join(ROOT, 'test', path!);
+    const starts = ["'", '"', '`', '} '].map((before) => before + title);
+    return !existsSync(file) || !starts.some((start) => readFileSync(file, 'utf8').includes(start));
+  });
+  expect(missing.map(([row]) => row)).toEqual([]);
+});
+
 describe('bundles', () => {
   const needs = new Map(everything.map((source) => [source.path, source.needs]));
   const appliesCommands = (path: string) =>
