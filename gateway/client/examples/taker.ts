@@ -32,6 +32,7 @@ const PASSWORD = 'an example, not a secret';
 /** What an order may be refused with when others are faster or the market ends. */
 const USUAL = [
   'market_not_active',
+  'market_paused',
   'market_not_found',
   'insufficient_liquidity',
   'price_not_met',

@@ -24,6 +24,7 @@ DEFAULTS = ["http://127.0.0.1:3000", "example-taker", "taker.json"]
 #: What an order may be refused with when others are faster or the market ends.
 USUAL = (
     "market_not_active",
+    "market_paused",
     "market_not_found",
     "insufficient_liquidity",
     "price_not_met",
