@@ -1,17 +1,17 @@
 /** The trial `soak` notices memory that grows, and nothing else. */
 import { expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
-import { judgeLevel, type MemorySample } from '../trials/soak/memory.js';
+import { judgeLevel, type Sample } from '../trials/soak/level.js';
 
 const MIB = 2 ** 20;
 /** Ten minutes, one sample a second: a noisy saw-tooth from garbage collection. */
-const series = (growthPerSecond: (second: number) => number): MemorySample[] => {
+const series = (growthPerSecond: (second: number) => number): Sample[] => {
   const random = new Random('memory');
   let base = 300 * MIB;
   return Array.from({ length: 600 }, (_, second) => {
     base += growthPerSecond(second);
     const garbage = (second % 17) * 4 * MIB;
-    return { atMs: second * 1_000, bytes: base + garbage + random.whole(0, 6 * MIB) };
+    return { atMs: second * 1_000, value: base + garbage + random.whole(0, 6 * MIB) };
   });
 };
 const level = (growthPerSecond: (second: number) => number, kind: 'heap' | 'resident' = 'heap') =>

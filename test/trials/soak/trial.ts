@@ -1,9 +1,17 @@
 /**
- * Minutes of mixed load over HTTP and the stream: what was acknowledged is in the journal with the
- * same bytes, and the memory of the exchange stays level.
+ * A day of exchange time, 60 times as fast, with everything on: mixed load over HTTP and the stream
+ * at edges in threads, bots that keep books of their own, the commands of operators, backups,
+ * and an archive that takes the journal's segments. What was acknowledged is in the journal with the
+ * same bytes, the bots' books are the exchange's, and memory, descriptors, the journal and the lag
+ * of the follower stay level.
  */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { Client } from '../../../bench/http/load/client.js';
@@ -11,27 +19,36 @@ import { HOST } from '../../../bench/http/load/messages.js';
 import { inFolder } from '../../../bench/measure/machine.js';
 import { replayProblems } from '../../../bench/measure/replay-tool.js';
 import { Random } from '../../../bench/workload/random.js';
+import { compiledFile } from '../../../persistence/storage/program-folder.js';
+import { Bot } from '../../support/bots.js';
 import { extent, SEED } from '../../support/extent.js';
 import { replayJournal } from '../../support/journal-fixture.js';
 import { Executions, judge, NO_PROBLEM } from '../../support/load/judge.js';
 import { Load } from '../../support/load/load.js';
+import { freePort } from '../../support/programs.js';
 import { errorsIn, metricOf, startExchange } from '../exchange.js';
-import { judgeLevel, KINDS, type Kind, type MemorySample } from './memory.js';
+import { judgeLevel, KINDS, type Kind, type Sample } from './level.js';
 
-const MINUTES = extent(10);
-/** In a shorter run a day of exchange time is longer than the warm-up. */
+const MINUTES = extent(24);
+/** In a shorter run the warm-up is longer than the rest. */
 const JUDGED_FROM_MINUTES = 10;
-/**
- * A market lasts three seconds, an idempotency key expires after twelve, and unclaimed winnings are
- * paid after nearly five minutes: what expires, even after a day, has in the first half.
- */
-const SPEED = 300;
-const CLIENTS = 48;
-const PAUSE_MS = 40;
+const SPEED = 60;
+const CLIENTS = 32;
+const PAUSE_MS = 100;
 const READS = 0.5;
 const STREAMS = 12;
 /** A stream of four reads nothing. */
 const SLOW_EVERY = 4;
+const OPERATOR_EVERY_MS = 5_000;
+const COPY_EVERY_MS = 60_000;
+const OPERATOR_KEY = 'operator-key-of-the-soak';
+const VARIABLES = {
+  EDGE_THREADS: '2',
+  ASSETS: 'BTC,ETH,SOL',
+  SEGMENT_MEGABYTES: '4',
+  SNAPSHOT_EVERY_SECONDS: '1800',
+  OPERATOR_KEYS: `olga:${createHash('sha256').update(OPERATOR_KEY).digest('hex')}`,
+};
 
 /** Follows channels, and hangs up at a random moment, again and again. */
 async function stream(port: number, load: Load, index: number, random: Random): Promise<number> {
@@ -52,54 +69,156 @@ async function stream(port: number, load: Load, index: number, random: Random): 
   return messages;
 }
 
+/** What an operator does, one thing after another, and takes back. Returns how often. */
+async function operate(operationsPort: number, load: Load, users: number): Promise<number> {
+  const ask = async (path: string, body: object) => {
+    const answer = await fetch(`http://${HOST}:${operationsPort}/api/operator/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${OPERATOR_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ reason: 'soak', ...body }),
+    });
+    const text = await answer.text();
+    // A market may have ended since it was read.
+    if (![200, 409].includes(answer.status)) throw new Error(`${path}: ${answer.status} ${text}`);
+  };
+  let count = 0;
+  const random = new Random(SEED);
+  for (; !load.isOver; count++) {
+    const user = `users/u${random.whole(users - CLIENTS + 1, users)}`;
+    const asset = random.pick(['BTC', 'ETH', 'SOL']);
+    const rules = { ruleSet: 2, feeRate: random.whole(20, 60) / 10_000 };
+    switch (count % 5) {
+      case 0:
+        await ask('pause', { asset });
+        await sleep(500);
+        await ask('resume', { asset });
+        break;
+      case 1:
+        await ask(`${user}/freeze`, {});
+        await sleep(500);
+        await ask(`${user}/unfreeze`, {});
+        break;
+      case 2:
+        await ask(`${user}/cancel-orders`, {});
+        break;
+      case 3:
+        await ask('rules', rules);
+        break;
+      default:
+        if (load.marketId !== '') await ask(`markets/${load.marketId}/void`, {});
+    }
+    await sleep(OPERATOR_EVERY_MS);
+  }
+  return count;
+}
+
+async function operations(command: string, ...args: string[]): Promise<string> {
+  const program = compiledFile('persistence/tools/operations/main.js');
+  return (await promisify(execFile)(process.execPath, [program, command, ...args])).stdout;
+}
+
+/** Again and again a backup, and older segments into an archive. Returns how many were moved. */
+async function copy(data: string, backup: string, archive: string, load: Load): Promise<number> {
+  let moved = 0;
+  while (!load.isOver) {
+    await operations('backup', '--data', data, '--to', backup);
+    const said = await operations('archive', '--data', data, '--to', archive);
+    moved += said.match(/journal[\w.-]*\.db/g)?.length ?? 0;
+    for (let waited = 0; waited < COPY_EVERY_MS && !load.isOver; waited += 500) await sleep(500);
+  }
+  return moved;
+}
+
+function bytesIn(folder: string, pattern: RegExp): number {
+  const files = readdirSync(folder).filter((name) => pattern.test(name));
+  // The exchange and the archive remove files.
+  const sizes = files.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size);
+  return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+}
+
+interface Watched {
+  load: Load;
+  operationsPort: number;
+  data: string;
+  pid: number;
+}
+
 /** Every second, until the load is over. */
-async function memoryOf(port: number, load: Load): Promise<Record<Kind, MemorySample[]>> {
-  const samples: Record<Kind, MemorySample[]> = { resident: [], heap: [], external: [] };
-  const names = { resident: 'rss', heap: 'heapUsed', external: 'external' };
-  const client = new Client({ port });
+async function watch({ load, operationsPort, data, pid }: Watched) {
+  const samples = Object.fromEntries(KINDS.map((kind) => [kind, [] as Sample[]]));
+  const client = new Client({ port: operationsPort });
   while (!load.isOver) {
     const { text } = await client.mustAsk({ path: '/metrics' });
-    for (const kind of KINDS) {
-      const bytes = metricOf(text, `exchange_memory_bytes{kind="${names[kind]}"}`);
-      samples[kind].push({ atMs: performance.now(), bytes });
-    }
+    const memory = (kind: string) => metricOf(text, `exchange_memory_bytes{kind="${kind}"}`);
+    const values: Record<Kind, number> = {
+      resident: memory('rss'),
+      heap: memory('heapUsed'),
+      external: memory('external'),
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      journal: bytesIn(data, /^journal.*\.db$/),
+      lagSeconds: metricOf(text, 'exchange_follower_lag_seconds'),
+    };
+    const atMs = performance.now();
+    for (const kind of KINDS) samples[kind]!.push({ atMs, value: values[kind] });
     await sleep(1_000);
   }
   client.close();
-  return samples;
+  return samples as Record<Kind, Sample[]>;
 }
 
-test('nothing acknowledged is lost or doubled, and memory stays level', ({ annotate }) =>
+test('nothing acknowledged is lost or doubled, books agree, and nothing grows', ({ annotate }) =>
   inFolder(tmpdir(), async (folder) => {
-    const { process, data, url } = await startExchange(folder, SPEED);
-    const { port } = process;
+    const operationsPort = await freePort();
+    const variables = { ...VARIABLES, OPERATIONS_PORT: `${operationsPort}` };
+    const { process: exchange, data, url } = await startExchange(folder, SPEED, variables);
+    const bots = (['market-maker', 'taker'] as const).map((name) => new Bot(name, folder, url));
     try {
+      for (const bot of bots) bot.start();
+      await expect.poll(() => Promise.all(bots.map((bot) => bot.books()))).toBeTruthy();
       const random = new Random(SEED);
       const options = { urls: () => [url], random, clients: CLIENTS, pauseMs: PAUSE_MS };
       const load = new Load({ ...options, reads: READS });
       await load.start();
-      const streams = Array.from({ length: STREAMS }, (_, i) => stream(port, load, i, random));
-      const watched = memoryOf(port, load);
-      await sleep(MINUTES * 60_000);
+      const [backup, archive] = [join(folder, 'backup'), join(folder, 'archive')];
+      const streams = Array.from({ length: STREAMS }, (_, i) =>
+        stream(exchange.port, load, i, random),
+      );
+      // The house and the bots came before them.
+      const operated = operate(operationsPort, load, CLIENTS + bots.length + 1);
+      const copied = copy(data, backup, archive, load);
+      const watched = watch({ load, operationsPort, data, pid: exchange.pid });
+      const others = Promise.all([operated, copied, watched, ...streams]);
+      await Promise.race([sleep(MINUTES * 60_000), others]);
       await load.stop();
-      const memory = await watched;
-      const messages = (await Promise.all(streams)).reduce((sum, each) => sum + each, 0);
-      await process.stop();
-      expect(errorsIn(process.log)).toEqual([]);
+      const [actions, archived, samples, ...heard] = await others;
+      for (const bot of bots) expect(await bot.stop('SIGTERM'), bot.errors).toBe(0);
+      const trades = (await Promise.all(bots.map((bot) => bot.reconciled()))).map(
+        ({ counts }) => (counts['fill as maker'] ?? 0) + (counts['fill as taker'] ?? 0),
+      );
+      await exchange.stop();
+      expect(errorsIn(exchange.log)).toEqual([]);
 
+      if (archived > 0) await operations('archive', '--data', data, '--to', archive, '--restore');
       const executions = new Executions();
-      await replayJournal(data, (engine, command) => executions.take(engine, command));
+      await replayJournal(data, (engine, command) => {
+        const isOfBot = 'userId' in command && command.userId <= bots.length + 1;
+        if (!isOfBot) executions.take(engine, command);
+      });
       expect(judge(executions, load)).toEqual(NO_PROBLEM);
-      expect(await replayProblems(data)).toEqual([]);
+      for (const each of [data, backup]) expect(await replayProblems(each)).toEqual([]);
       const { acknowledged, retries, refused } = load;
-      const counts = { acknowledged: acknowledged.length, retries, messages };
-      await annotate(JSON.stringify({ ...counts, ...Object.fromEntries(refused) }));
+      const messages = heard.reduce((sum, each) => sum + each, 0);
+      const work = { actions, archived, trades, messages, acknowledged: acknowledged.length };
+      await annotate(JSON.stringify({ ...work, retries, ...Object.fromEntries(refused) }));
+      const historyBytes = bytesIn(data, /^history\.db$/);
+      await annotate(JSON.stringify({ historyBytes, journalBytes: bytesIn(data, /^journal/) }));
       for (const kind of KINDS) {
-        const level = judgeLevel(kind, memory[kind]);
+        const level = judgeLevel(kind, samples[kind]);
         await annotate(JSON.stringify({ [kind]: level }));
         if (MINUTES >= JUDGED_FROM_MINUTES) expect(level, kind).toMatchObject({ isLevel: true });
       }
     } finally {
-      await process.kill();
+      for (const bot of bots) await bot.stop('SIGKILL');
+      await exchange.kill();
     }
   }));
