@@ -25,6 +25,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   sequencer: longer('persistence/journal/sequencer-random'),
   'order-reader': longer('gateway/resources/order-reader'),
   fuzz: longer('end-to-end/fuzz'),
+  fuzzing: { files: ['test/trials/fuzzing/fuzzing.test.ts'] },
   edges: {
     edgeThreads: 2,
     files: [

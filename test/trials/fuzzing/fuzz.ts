@@ -1,0 +1,88 @@
+/**
+ * Fuzzing of one target: inputs are mutated, and one that runs code that none has run before is
+ * mutated further. A fault ends it, with the input in a file and in the message.
+ */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Random } from '../../../bench/workload/random.js';
+import type { Coverage } from './coverage.js';
+import { Mutator } from './mutator.js';
+
+export interface Target {
+  name: string;
+  /** Real ones, which must be no faults. */
+  seeds: readonly Uint8Array[];
+  maxBytes?: number;
+  /** Throws if what becomes of the input is a fault. */
+  check(input: Buffer): unknown;
+}
+
+export interface Tally {
+  inputs: number;
+  /** Those that ran something new. */
+  kept: number;
+}
+
+/** Reading the counts takes as long as many inputs. A batch in which nothing is new is doubled. */
+const LEAST = 16;
+const MOST = 4_096;
+const BATCH_MS = 2_000;
+const MAX_BYTES = 4_096;
+/** No input may take so long, on a busy machine either. */
+const SLOW_MS = 10_000;
+
+/** For `forMs` after the seeds. `coverage` null: only the seeds are mutated. */
+export async function fuzz(
+  target: Target,
+  random: Random,
+  coverage: Coverage | null,
+  forMs: number,
+): Promise<Tally> {
+  const corpus: Buffer[] = target.seeds.map((seed) => Buffer.from(seed));
+  const mutator = new Mutator(random, corpus, target.maxBytes ?? MAX_BYTES);
+  for (const seed of corpus) await attempt(target, seed);
+  coverage?.grows();
+  const endsAt = performance.now() + forMs;
+  const isOver = () => performance.now() >= endsAt;
+  const tally = { inputs: corpus.length, kept: 0 };
+  for (let size = LEAST; !isOver(); ) {
+    const batch: Buffer[] = [];
+    const cutAt = performance.now() + BATCH_MS;
+    while (batch.length < size && performance.now() < cutAt && !isOver()) {
+      batch.push(mutator.from(corpus));
+      await attempt(target, batch.at(-1)!);
+    }
+    tally.inputs += batch.length;
+    const found = coverage?.grows(false) === true ? await sift(target, coverage, batch) : [];
+    corpus.push(...found);
+    tally.kept += found.length;
+    size = found.length > 0 ? Math.max(LEAST, size / 2) : Math.min(MOST, size * 2);
+  }
+  return tally;
+}
+
+/** Which of the inputs run something new: tried by halves. */
+async function sift(target: Target, coverage: Coverage, inputs: Buffer[]): Promise<Buffer[]> {
+  for (const input of inputs) await attempt(target, input);
+  if (!coverage.grows(inputs.length === 1)) return [];
+  if (inputs.length === 1) return inputs;
+  const middle = inputs.length >> 1;
+  const first = await sift(target, coverage, inputs.slice(0, middle));
+  return [...first, ...(await sift(target, coverage, inputs.slice(middle)))];
+}
+
+async function attempt({ name, check }: Target, input: Buffer): Promise<void> {
+  const began = performance.now();
+  try {
+    await check(Buffer.from(input));
+    const tookMs = performance.now() - began;
+    if (tookMs > SLOW_MS) throw new Error(`it took ${Math.round(tookMs)} ms`);
+  } catch (error) {
+    const path = join(mkdtempSync(join(tmpdir(), 'fuzzing-')), 'input');
+    writeFileSync(path, input);
+    const shown = JSON.stringify(input.toString('latin1').slice(0, 2_000));
+    const what = `${name}: ${(error as Error).message}\n${path} has the input: ${shown}`;
+    throw new Error(what, { cause: error });
+  }
+}
