@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
-import { Bot } from '../../support/bots.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
+import { Bot } from '../../support/load/bots.js';
 import { ChildServer, freePort } from '../../support/programs.js';
 
 const OPERATOR_KEY = 'operator-key-of-the-bots';

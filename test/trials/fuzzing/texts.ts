@@ -16,8 +16,8 @@ import { readTicks, type Tick, TickFileError } from '../../../gateway/inputs/fee
 import { inexactNumber } from '../../../gateway/json/decimal.js';
 import { colonCount, repeatedKey } from '../../../gateway/json/repeated-key.js';
 import { parsed, readJson } from '../../../gateway/stream/message-reader.js';
+import { type Kind, MARKET, quick, slow } from '../../gateway/resources/orders/order-twin.js';
 import { registration } from '../../support/engine-support.js';
-import { type Kind, MARKET, quick, slow } from '../../support/order-twin.js';
 import type { Target } from './fuzz.js';
 
 const SYMBOLS = new Set(['BTC', 'ETH']);

@@ -3,16 +3,16 @@
  * which take what clients usually send, and JSON.parse, the check for duplicate keys and zod, which
  * take everything that is valid.
  */
-import type { Command } from '../../engine/interface/commands.js';
-import type { Assets } from '../../engine/interface/notation.js';
-import { inexactNumber } from '../../gateway/json/decimal.js';
-import { colonCount, repeatedKey } from '../../gateway/json/repeated-key.js';
+import type { Command } from '../../../../engine/interface/commands.js';
+import type { Assets } from '../../../../engine/interface/notation.js';
+import { inexactNumber } from '../../../../gateway/json/decimal.js';
+import { colonCount, repeatedKey } from '../../../../gateway/json/repeated-key.js';
 import {
   BatchBody,
   BatchReader,
   operationNamesAnother,
   readOperations,
-} from '../../gateway/resources/batch/requests.js';
+} from '../../../../gateway/resources/batch/requests.js';
 import {
   AmendBody,
   BuyBody,
@@ -20,9 +20,9 @@ import {
   givenIn,
   OPERATIONS,
   SellBody,
-} from '../../gateway/resources/orders/operations.js';
-import { OperationReader } from '../../gateway/resources/orders/reader.js';
-import { parsed, readJson } from '../../gateway/stream/message-reader.js';
+} from '../../../../gateway/resources/orders/operations.js';
+import { OperationReader } from '../../../../gateway/resources/orders/reader.js';
+import { parsed, readJson } from '../../../../gateway/stream/message-reader.js';
 import {
   isOrderEntry,
   namesAnother,
@@ -30,7 +30,7 @@ import {
   type OrderRequest,
   OrderRequestReader,
   orderRequest,
-} from '../../gateway/stream/orders/order-messages.js';
+} from '../../../../gateway/stream/orders/order-messages.js';
 
 const USER = 12;
 export const MARKET = 'btc-15m-1763700300';

@@ -4,11 +4,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import type { Books } from '../../gateway/client/examples/saved.js';
-import * as client from '../../gateway/client/index.js';
+import type { Books } from '../../../gateway/client/examples/saved.js';
+import * as client from '../../../gateway/client/index.js';
 
 const PASSWORD = 'an example, not a secret';
-const EXAMPLES = fileURLToPath(new URL('../../dist/gateway/client/examples', import.meta.url));
+const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples', import.meta.url));
 
 export class Bot {
   errors = '';
