@@ -243,7 +243,7 @@ test('the tests that reports.md names exist, by file and title', () => {
   const lines = text.match(/^\|/gm)!.length - 2 * text.match(/^\|---/gm)!.length;
   expect(rows).toHaveLength(lines);
   const missing = rows.filter(([, path, title]) => {
-    const file = join(ROOT, 'test', path!);
+    const file = join(ROOT, path!);
     const starts = ["'", '"', '`', '} '].map((before) => before + title);
     return !existsSync(file) || !starts.some((start) => readFileSync(file, 'utf8').includes(start));
   });

@@ -25,7 +25,7 @@ export class Coverage {
     this.session.disconnect();
   }
 
-  /** Whether something has run since the last call that had not run before; `isKept`: it has now. */
+  /** Whether something has run since the last call that never had. `isKept`: from now on it has. */
   grows(isKept = true): boolean {
     let grown = false;
     // A session of the same thread calls back at once.

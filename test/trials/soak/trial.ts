@@ -1,7 +1,7 @@
 /**
  * A day of exchange time, 60 times as fast, with everything on: mixed load over HTTP and the stream
- * at edges in threads, bots that keep books of their own, the commands of operators, backups,
- * and an archive that takes the journal's segments. What was acknowledged is in the journal with the
+ * at edges in threads, bots that keep books of their own, the commands of operators, backups, and
+ * an archive that takes the journal's segments. What was acknowledged is in the journal with the
  * same bytes, the bots' books are the exchange's, and memory, descriptors, the journal and the lag
  * of the follower stay level.
  */
