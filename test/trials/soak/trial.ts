@@ -136,6 +136,14 @@ function bytesIn(folder: string, pattern: RegExp): number {
   return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
 }
 
+/** For the table, which breaks lines at spaces. */
+function shown(figures: Readonly<Record<string, unknown>>): string {
+  const rounded = (value: unknown) => (typeof value === 'number' ? Math.round(value) : value);
+  return Object.entries(figures)
+    .map(([name, value]) => `${name} ${rounded(value)}`)
+    .join(', ');
+}
+
 interface Watched {
   load: Load;
   operationsPort: number;
@@ -208,13 +216,15 @@ test('nothing acknowledged is lost or doubled, books agree, and nothing grows', 
       for (const each of [data, backup]) expect(await replayProblems(each)).toEqual([]);
       const { acknowledged, retries, refused } = load;
       const messages = heard.reduce((sum, each) => sum + each, 0);
-      const work = { actions, archived, trades, messages, acknowledged: acknowledged.length };
-      await annotate(JSON.stringify({ ...work, retries, ...Object.fromEntries(refused) }));
-      const historyBytes = bytesIn(data, /^history\.db$/);
-      await annotate(JSON.stringify({ historyBytes, journalBytes: bytesIn(data, /^journal/) }));
+      const kept = bytesIn(data, /^history\.db$/) + bytesIn(data, /^journal/);
+      const work = { acknowledged: acknowledged.length, retries, messages, actions, archived };
+      await annotate(shown({ ...work, ...Object.fromEntries(refused) }));
+      await annotate(
+        shown({ 'fills of the bots': trades.join(' and '), 'bytes of the folder': kept }),
+      );
       for (const kind of KINDS) {
         const level = judgeLevel(kind, samples[kind]);
-        await annotate(JSON.stringify({ [kind]: level }));
+        await annotate(`${kind}: ${level === null ? 'too few samples' : shown({ ...level })}`);
         if (MINUTES >= JUDGED_FROM_MINUTES) expect(level, kind).toMatchObject({ isLevel: true });
       }
     } finally {
