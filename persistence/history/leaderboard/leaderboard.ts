@@ -10,7 +10,7 @@
  * Always holds: a board is up to date when it answers. Before its first request it costs nothing;
  * then each user who changes is noted, and moved at the next request.
  *
- * To rank millions of users takes half a second. `prepare` does it in turns, in which the engine
+ * To rank a million users takes a second or two. `prepare` does it in turns, in which the engine
  * goes on: users who change meanwhile are noted and moved at the end.
  */
 import type { Engine } from '../../../engine/engine.js';
@@ -91,28 +91,20 @@ export class Leaderboards {
   }
 }
 
-/** If more than one user in this many has changed, sorting is faster than moving each. */
-const REBUILD_DIVISOR = 16;
-const REBUILD_AT_LEAST = 1_000;
 /** Fewer users are ranked, or moved, without a turn of their own. */
 const FEW_USERS = 2_000;
 const FEW_MOVES = 500;
-/** What is done without a pause. */
-const USERS_IN_PIECE = 512;
-const MOVES_IN_PIECE = 256;
+/** Users who are ranked or moved without a pause. */
+const USERS_IN_PIECE = 256;
 
 class Board {
-  private readonly ranked = new RankedUsers();
+  private ranked = new RankedUsers();
   private changedIds: number[] = [];
   private isNoted = new Uint8Array(0);
-  /** Whether the board must be rebuilt; then changes are not noted. */
-  private isStale = true;
-  /**
-   * It is being made ready: changes are noted, however many they are. If they made it stale, a load
-   * that changes enough users while all are ranked would have them ranked again and again.
-   */
+  /** Users from this one on are not ranked yet. */
+  private nextUserId = 1;
+  private periodNumber = -1;
   isPrepared = false;
-  private periodNumber = 0;
 
   constructor(
     private readonly engine: RankedEngine,
@@ -121,7 +113,7 @@ class Board {
   ) {}
 
   changed(userId: number): void {
-    if (this.isStale || this.isNoted[userId] === 1) return;
+    if (userId >= this.nextUserId || this.isNoted[userId] === 1) return;
     if (userId >= this.isNoted.length) {
       const isNoted = new Uint8Array(Math.max(userId + 1, this.isNoted.length * 2));
       isNoted.set(this.isNoted);
@@ -129,14 +121,13 @@ class Board {
     }
     this.isNoted[userId] = 1;
     this.changedIds.push(userId);
-    const most = REBUILD_AT_LEAST + this.ranked.size / REBUILD_DIVISOR;
-    if (this.changedIds.length > most && !this.isPrepared) this.becomeStale();
   }
 
   get isReady(): boolean {
     if (this.isPrepared) return false;
-    const isStale = this.isStale || this.periodNumber !== this.currentPeriod();
-    return isStale ? this.engine.userCount < FEW_USERS : this.changedIds.length < FEW_MOVES;
+    const isNew = this.periodNumber !== this.currentPeriod();
+    const unranked = this.engine.userCount + 1 - (isNew ? 1 : this.nextUserId);
+    return unranked < FEW_USERS && (isNew || this.changedIds.length < FEW_MOVES);
   }
 
   async prepare(): Promise<void> {
@@ -152,21 +143,29 @@ class Board {
   *refresh(): Work<void> {
     for (;;) {
       const periodNumber = this.currentPeriod();
-      if (periodNumber !== this.periodNumber) this.becomeStale();
-      this.periodNumber = periodNumber;
-      if (this.isStale) yield* this.rebuild();
-      else if (this.changedIds.length > 0) {
-        this.moveSome();
-        if (this.changedIds.length > 0) yield;
-      } else return;
+      if (periodNumber !== this.periodNumber) this.begin(periodNumber);
+      const end = Math.min(this.nextUserId + USERS_IN_PIECE, this.engine.userCount + 1);
+      if (this.nextUserId < end) while (this.nextUserId < end) this.rank(this.nextUserId++);
+      else if (this.changedIds.length > 0)
+        for (const userId of this.changedIds.splice(-USERS_IN_PIECE)) {
+          this.isNoted[userId] = 0;
+          this.rank(userId);
+        }
+      else return;
+      yield;
     }
   }
 
-  private moveSome(): void {
-    for (const userId of this.changedIds.splice(-MOVES_IN_PIECE)) {
-      this.isNoted[userId] = 0;
-      this.ranked.set(userId, this.engine.standing(userId, this.metric, this.period));
-    }
+  private begin(periodNumber: number): void {
+    this.periodNumber = periodNumber;
+    this.ranked = new RankedUsers();
+    this.changedIds = [];
+    this.isNoted.fill(0);
+    this.nextUserId = 1;
+  }
+
+  private rank(userId: number): void {
+    this.ranked.set(userId, this.engine.standing(userId, this.metric, this.period));
   }
 
   page(limit: number, after: LeaderboardCursor | null): RankedEntry[] {
@@ -198,27 +197,5 @@ class Board {
       case Period.week:
         return weekOf(this.engine.nowMs);
     }
-  }
-
-  private becomeStale(): void {
-    this.isStale = true;
-    this.changedIds = [];
-    this.isNoted.fill(0);
-  }
-
-  private *rebuild(): Work<void> {
-    const { engine, metric, period } = this;
-    this.isStale = false;
-    const userIds = new Int32Array(engine.userCount);
-    const values = new Float64Array(engine.userCount);
-    let count = 0;
-    for (let userId = 1; userId <= userIds.length; userId++) {
-      if (userId % USERS_IN_PIECE === 0) yield;
-      const value = engine.standing(userId, metric, period);
-      if (value === null) continue;
-      userIds[count] = userId;
-      values[count++] = value;
-    }
-    yield* this.ranked.rebuild(userIds.subarray(0, count), values.subarray(0, count));
   }
 }

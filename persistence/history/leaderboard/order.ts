@@ -7,14 +7,9 @@
  * order, not empty, and at most {@link BLOCK} long. Values are safe integers.
  */
 import { MAX_USERS } from '../../../engine/interface/limits.js';
-import type { Work } from '../../../engine/storage/pieces.js';
 
-/** The most users in a block, and in a rebuilt block, which leaves room for insertions. */
+/** The most users in a block. */
 const BLOCK = 1_024;
-const REBUILT = 768;
-/** What is done without a pause. */
-const BLOCKS_IN_PIECE = 32;
-const SORTED_IN_PIECE = 1 << 16;
 
 interface Block {
   userIds: Int32Array;
@@ -37,7 +32,6 @@ export class RankedUsers {
   private blocks: Block[] = [];
   /** By user: 1 more than the value, or a negative value as it is; 0: the user is not listed. */
   private shown = new Float64Array(0);
-  size = 0;
 
   valueOf(userId: number): number | null {
     const shown = this.shown[userId] ?? 0;
@@ -52,8 +46,7 @@ export class RankedUsers {
     if (old === value) return;
     if (old !== null) this.remove(userId, old);
     if (value !== null) this.insert(userId, value);
-    if (value === null) this.shown[userId] = 0;
-    else this.show(userId, value);
+    this.shown[userId] = value === null ? 0 : value < 0 ? value : value + 1;
   }
 
   /** 1 plus the number of users with a higher value. */
@@ -88,31 +81,6 @@ export class RankedUsers {
     return page;
   }
 
-  /**
-   * Replaces all users, in pieces. `values[i]` is the value of `userIds[i]`; the user ids ascend.
-   * Nobody may ask or set anything in between.
-   */
-  *rebuild(userIds: Int32Array, values: Float64Array): Work<void> {
-    const order = yield* orderDescending(values);
-    this.blocks = [];
-    this.size = userIds.length;
-    this.shown = new Float64Array(this.shown.length);
-    for (let from = 0; from < order.length; from += REBUILT) {
-      const block = newBlock();
-      block.count = Math.min(REBUILT, order.length - from);
-      for (let i = 0; i < block.count; i++) {
-        const at = order[from + i]!;
-        const userId = userIds[at]!;
-        block.userIds[i] = userId;
-        block.values[i] = values[at]!;
-        this.ensure(userId);
-        this.show(userId, values[at]!);
-      }
-      this.blocks.push(block);
-      if (this.blocks.length % BLOCKS_IN_PIECE === 0) yield;
-    }
-  }
-
   private ensure(userId: number): void {
     if (userId < this.shown.length) return;
     const few = Math.max(userId + 1, this.shown.length * 2);
@@ -121,12 +89,7 @@ export class RankedUsers {
     this.shown = shown;
   }
 
-  private show(userId: number, value: number): void {
-    this.shown[userId] = value < 0 ? value : value + 1;
-  }
-
   private insert(userId: number, value: number): void {
-    this.size++;
     const at = Math.min(this.blockFor(userId, value), Math.max(0, this.blocks.length - 1));
     let block = this.blocks[at];
     if (block === undefined) {
@@ -146,7 +109,6 @@ export class RankedUsers {
   }
 
   private remove(userId: number, value: number): void {
-    this.size--;
     const at = this.blockFor(userId, value);
     const block = this.blocks[at]!;
     const place = placeIn(block, userId, value);
@@ -201,62 +163,4 @@ function placeIn({ values, userIds, count }: Block, userId: number, value: numbe
     else high = middle;
   }
   return low;
-}
-
-const DIGIT_BITS = 16;
-const DIGITS = 1 << DIGIT_BITS;
-const HIGH = 2 ** 32;
-/** Makes the high half of any negated safe integer positive. */
-const HIGH_BIAS = 2 ** 21;
-
-/**
- * Indices by descending value, then ascending index: a radix sort, 16 bits at a time, which takes a
- * tenth of the time of a comparison sort on a million users.
- */
-function* orderDescending(values: Float64Array): Work<Uint32Array> {
-  const low = new Uint32Array(values.length);
-  const high = new Uint32Array(values.length);
-  for (let i = 0; i < values.length; i++) {
-    const negated = 0 - values[i]!;
-    const upper = Math.floor(negated / HIGH);
-    low[i] = negated - upper * HIGH;
-    high[i] = upper + HIGH_BIAS;
-    if (i % SORTED_IN_PIECE === 0) yield;
-  }
-  let order: Uint32Array = new Uint32Array(values.length);
-  for (let i = 0; i < order.length; i++) order[i] = i;
-  let spare: Uint32Array = new Uint32Array(values.length);
-  for (const half of [low, high]) {
-    for (const shift of [0, DIGIT_BITS])
-      if (yield* sortByDigit(half, shift, order, spare)) [order, spare] = [spare, order];
-  }
-  return order;
-}
-
-/** Sorts the order into `target` by one digit; false, with nothing moved, if all are equal. */
-function* sortByDigit(
-  keys: Uint32Array,
-  shift: number,
-  order: Uint32Array,
-  target: Uint32Array,
-): Work<boolean> {
-  const starts = new Uint32Array(DIGITS);
-  for (let i = 0; i < keys.length; i++) {
-    starts[(keys[i]! >>> shift) & (DIGITS - 1)]!++;
-    if (i % SORTED_IN_PIECE === 0) yield;
-  }
-  let start = 0;
-  for (let digit = 0; digit < DIGITS; digit++) {
-    const count = starts[digit]!;
-    if (count === keys.length) return false;
-    starts[digit] = start;
-    start += count;
-  }
-  for (let i = 0; i < order.length; i++) {
-    const index = order[i]!;
-    const digit = (keys[index]! >>> shift) & (DIGITS - 1);
-    target[starts[digit]!++] = index;
-    if (i % SORTED_IN_PIECE === 0) yield;
-  }
-  return true;
 }
