@@ -1,15 +1,14 @@
 /** The command line of the operator's program: its subcommands, their options, the exit status. */
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { JournalError, JournalUnavailable } from '../../journal/errors.js';
+import type { Command } from 'commander';
+import { JournalError } from '../../journal/errors.js';
 import { FORMAT_VERSION } from '../../journal/format.js';
-import { FolderDisturbed } from '../../journal/read-only.js';
 import { segmentName } from '../../journal/segments.js';
 import { noteBackup } from '../../recovery/last-backup.js';
 import { isPostgres, readAddress, readSecrets } from '../../replication/postgres/address.js';
 import type { JournalPlace } from '../../replication/source.js';
-import { programVersion } from '../../storage/program-folder.js';
 import { SECRET_FILE } from '../../storage/session-secret.js';
-import { parsePoint, UsageError } from '../replay/input/arguments.js';
+import { ExitStatus, programOf, refusing, statusOf } from '../program.js';
+import { parsePoint } from '../replay/input/arguments.js';
 import { archiveSegments, restoreSegments } from './archive.js';
 import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
@@ -19,57 +18,35 @@ import { move } from './move.js';
 import { takeover } from './takeover.js';
 import { upgrade } from './upgrade.js';
 
-interface Streams {
-  answers: Pick<NodeJS.WriteStream, 'write'>;
-  notices: Pick<NodeJS.WriteStream, 'write'>;
-}
-
-const Status = { GOOD: 0, DAMAGE: 1, REFUSED: 2 } as const;
-type Status = (typeof Status)[keyof typeof Status];
+type Stream = Pick<NodeJS.WriteStream, 'write'>;
 
 /** Runs the program. `argv` does not include the names of node and the script. */
-export async function run(argv: readonly string[], streams: Streams): Promise<Status> {
-  try {
-    await programOf(streams).parseAsync([...argv], { from: 'user' });
-    return Status.GOOD;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? Status.GOOD : Status.REFUSED;
-    if (!isExpected(error)) throw error;
-    streams.notices.write(`error: ${error.message}\n`);
-    return error instanceof JournalError ? Status.DAMAGE : Status.REFUSED;
-  }
-}
-
-const EXPECTED = [JournalError, JournalUnavailable, FolderDisturbed, UsageError];
-
-function isExpected(error: unknown): error is Error {
-  const isOurs = EXPECTED.some((kind) => error instanceof kind);
-  return isOurs || (error instanceof Error && 'syscall' in error);
+export function run(
+  argv: readonly string[],
+  streams: { answers: Stream; notices: Stream },
+): Promise<ExitStatus> {
+  const description = 'Copies and restores the data of an exchange, and changes its leader.';
+  const program = programOf('operations', description, streams);
+  const say: Say = (text) => void streams.answers.write(`${text}\n`);
+  for (const add of [
+    addBackup,
+    addRestore,
+    addArchive,
+    addUpgrade,
+    addCopy,
+    addTakeover,
+    addDoctor,
+  ])
+    add(program, say);
+  const work = async () => {
+    await program.parseAsync([...argv], { from: 'user' });
+    return ExitStatus.GOOD;
+  };
+  return statusOf(work, streams.notices);
 }
 
 /** Writes a line of the answer. */
 type Say = (text: string) => void;
-
-function programOf({ answers, notices }: Streams): Command {
-  const program = new Command('operations')
-    .version(programVersion())
-    .description('Copies and restores the data of an exchange, and changes its leader.')
-    .showHelpAfterError('(--help shows the usage)')
-    .configureOutput({
-      writeOut: (text) => void answers.write(text),
-      writeErr: (text) => void notices.write(text),
-    })
-    .exitOverride();
-  const say: Say = (text) => void answers.write(`${text}\n`);
-  addBackup(program, say);
-  addRestore(program, say);
-  addArchive(program, say);
-  addUpgrade(program, say);
-  addCopy(program, say);
-  addTakeover(program, say);
-  addDoctor(program, say);
-  return program;
-}
 
 function addBackup(program: Command, say: Say): void {
   program
@@ -105,7 +82,7 @@ function addRestore(program: Command, say: Say): void {
     .description('copy a backup, or the good beginning of a damaged folder, into a new one')
     .requiredOption('--data <folder>', 'the backup, or any data folder')
     .requiredOption('--to <folder>', 'a new folder')
-    .option('--at <point>', 'the last sequence, or time (default: the end)', pointOf)
+    .option('--at <point>', 'the last sequence, or time (default: the end)', refusing(parsePoint))
     .option('--or-earlier', 'if the journal ends before that, restore all of it', false)
     .action(async ({ data, to, at = null, orEarlier }: RestoreOptions) => {
       const report = await restore({ from: data, to, at, orEarlier });
@@ -177,27 +154,32 @@ function addUpgrade(program: Command, say: Say): void {
     });
 }
 
-interface CopyOptions {
+interface SecretFiles {
+  passwordFile?: string;
+  caFile?: string;
+}
+
+function withSecrets(command: Command): Command {
+  return command
+    .option('--password-file <path>', 'the password of the database, mode 0600')
+    .option('--ca-file <path>', 'the certificate of the authority of the database, PEM');
+}
+
+interface CopyOptions extends SecretFiles {
   from: string;
   to: string;
-  passwordFile?: string | undefined;
-  caFile?: string | undefined;
   unreplicated: boolean;
 }
 
 function addCopy(program: Command, say: Say): void {
-  program
-    .command('copy')
+  withSecrets(program.command('copy'))
     .description('copy a whole journal between a data folder and PostgreSQL, while it is stopped')
     .requiredOption('--from <place>', 'a data folder, or postgres://user@host:port/database')
     .requiredOption('--to <place>', 'a new folder, or an empty database')
-    .option('--password-file <path>', 'the password of the database, mode 0600')
-    .option('--ca-file <path>', 'the certificate of the authority of the database, PEM')
     .option('--unreplicated', 'accept a database without standbys', false)
-    .action(async ({ from, to, passwordFile, caFile, unreplicated }: CopyOptions) => {
-      const place = (text: string) => placeOf(text, { passwordFile, caFile });
-      const isUnreplicated = unreplicated;
-      const end = await move({ from: place(from), to: place(to), isUnreplicated });
+    .action(async ({ from, to, unreplicated: isUnreplicated, ...files }: CopyOptions) => {
+      const [source, target] = [from, to].map((text) => placeOf(text, files));
+      const end = await move({ from: source!, to: target!, isUnreplicated });
       say(`${to} has the journal of ${from} up to sequence ${end.sequence}, digest ${end.digest}.`);
     });
 }
@@ -205,21 +187,12 @@ function addCopy(program: Command, say: Say): void {
 /** How long a planned takeover may take. */
 const TAKEOVER_MS = 20_000;
 
-interface TakeoverCommand {
-  journal: string;
-  passwordFile?: string | undefined;
-  caFile?: string | undefined;
-}
-
 function addTakeover(program: Command, say: Say): void {
-  program
-    .command('takeover')
+  withSecrets(program.command('takeover'))
     .description('ask the leader of a journal on PostgreSQL to hand over to a standby that waits')
     .requiredOption('--journal <address>', 'postgres://user@host:port,host:port/database')
-    .option('--password-file <path>', 'the password of the database, mode 0600')
-    .option('--ca-file <path>', 'the certificate of the authority of the database, PEM')
-    .action(async ({ journal, passwordFile, caFile }: TakeoverCommand) => {
-      const place = placeOf(journal, { passwordFile, caFile });
+    .action(async ({ journal, ...secrets }: SecretFiles & { journal: string }) => {
+      const place = placeOf(journal, secrets);
       if (!('postgres' in place))
         throw new OperationRefused('--journal must begin with postgres://');
       const done = await takeover({ address: place.postgres, limitMs: TAKEOVER_MS });
@@ -227,10 +200,7 @@ function addTakeover(program: Command, say: Say): void {
     });
 }
 
-function placeOf(
-  text: string,
-  { passwordFile, caFile }: Pick<CopyOptions, 'passwordFile' | 'caFile'>,
-): JournalPlace {
+function placeOf(text: string, { passwordFile, caFile }: SecretFiles): JournalPlace {
   if (!isPostgres(text)) return { folder: text };
   const files = { passwordFile: passwordFile ?? null, authorityFile: caFile ?? null };
   readSecrets(files);
@@ -238,16 +208,6 @@ function placeOf(
     return { postgres: readAddress(text, files) };
   } catch (error) {
     throw new OperationRefused(`the address ${(error as Error).message}`);
-  }
-}
-
-/** Makes commander report an invalid value with its option. */
-function pointOf(text: string): CopyEnd {
-  try {
-    return parsePoint(text);
-  } catch (error) {
-    if (error instanceof UsageError) throw new InvalidArgumentError(`${error.message}.`);
-    throw error;
   }
 }
 

@@ -6,10 +6,9 @@
  * has the original's commands up to there; the digest of its last batch is computed by a replay.
  */
 import { timeOf } from '../../../engine/interface/command-record.js';
-import { checkRecord } from '../../../engine/interface/record-check.js';
-import { RecordBuffer, RecordError, WORD_BYTES } from '../../../engine/interface/records.js';
-import { JournalError } from '../../journal/errors.js';
+import { RecordBuffer, WORD_BYTES } from '../../../engine/interface/records.js';
 import type { BatchContent, JournalPosition } from '../../journal/format.js';
+import { recordsIn } from '../../journal/row.js';
 import type { CommitLog, JournalBatch, JournalSource } from '../../journal/store.js';
 import { Replay } from '../../recovery/recovery.js';
 import type { StartingPoint } from '../../recovery/snapshot/load.js';
@@ -62,7 +61,7 @@ export function append(target: CommitLog, batch: BatchContent): Promise<void> {
 
 /** The time of a batch's last command. */
 export function lastTimeOf(batch: JournalBatch): number {
-  return timeOf(scratch, recordsOf(batch).starts.at(-1)!);
+  return timeOf(scratch, [...recordsIn(batch, scratch)].at(-1)!);
 }
 
 /** How many of the batch's commands are not after the end. */
@@ -72,7 +71,7 @@ function countUpTo(batch: JournalBatch, upTo: CopyEnd): number {
   if (upTo === null) return all;
   if ('sequence' in upTo) return Math.max(0, Math.min(all, upTo.sequence - firstSequence + 1));
   let count = 0;
-  for (const at of recordsOf(batch).starts) {
+  for (const at of recordsIn(batch, scratch)) {
     if (timeOf(scratch, at) > upTo.atMs) break;
     count++;
   }
@@ -80,24 +79,6 @@ function countUpTo(batch: JournalBatch, upTo: CopyEnd): number {
 }
 
 const scratch = new RecordBuffer();
-
-/** Loads the batch's records, and finds where each starts and where the last one ends. */
-function recordsOf(batch: JournalBatch): { starts: number[]; end: number } {
-  const starts: number[] = [];
-  let at = 0;
-  try {
-    scratch.load(batch.records);
-    while (at < scratch.length) {
-      starts.push(at);
-      at = checkRecord(scratch, at);
-    }
-  } catch (error) {
-    if (!(error instanceof RecordError)) throw error;
-    const what = `the batch at sequence ${batch.firstSequence} cannot be decoded: ${error.message}`;
-    throw new JournalError(what, batch.firstSequence, error);
-  }
-  return { starts, end: at };
-}
 
 /** A batch of the first `count` commands of another, with the digest that a replay reaches. */
 async function beginningOf(
@@ -112,7 +93,7 @@ async function beginningOf(
     if (before.firstSequence === firstSequence) break;
     replay.apply(before);
   }
-  const { starts } = recordsOf(batch);
+  const starts = [...recordsIn(batch, scratch)];
   for (const at of starts.slice(0, count)) engine.applyRecord(scratch, at);
   return {
     firstSequence,

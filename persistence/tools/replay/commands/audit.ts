@@ -7,8 +7,8 @@ import type { Engine } from '../../../../engine/engine.js';
 import { type MarketStatus, Resolution } from '../../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../../engine/interface/events.js';
 import { resolutionName, statusName } from '../../../../engine/interface/notation.js';
+import { ExitStatus } from '../../program.js';
 import {
-  ExitStatus,
   type Invocation,
   noticeUnmarked,
   type Replayed,

@@ -5,9 +5,9 @@ import type { Command } from '../../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../../engine/interface/events.js';
 import { marketIdNumber } from '../../../../engine/interface/notation.js';
 import type { RecordBuffer } from '../../../../engine/interface/records.js';
+import { ExitStatus } from '../../program.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import {
-  ExitStatus,
   type Invocation,
   noticeUnmarked,
   replayJournal,

@@ -13,9 +13,9 @@ import {
   type Cause,
   changesOf,
 } from '../../../history/account/changes.js';
+import { ExitStatus } from '../../program.js';
 import { unknownUser } from '../input/arguments.js';
 import {
-  ExitStatus,
   type Invocation,
   noticeUnmarked,
   type Replayed,

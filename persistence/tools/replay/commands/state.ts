@@ -1,28 +1,30 @@
 /** `state`: the whole exchange after a command or at a time. */
 import type { Engine } from '../../../../engine/engine.js';
+import { marketIdNumber } from '../../../../engine/interface/notation.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
+import { ExitStatus } from '../../program.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import {
-  ExitStatus,
   type Invocation,
   noticeUnmarked,
   replayJournal,
   type Visitor,
 } from '../input/replay-journal.js';
-import { type StateView, type StateViewFilter, stateViewOf } from '../input/state-view.js';
-import { stateReport } from '../output/state.js';
+import type { Report } from '../output/report.js';
+import { type StateFilter, stateReport } from '../output/state.js';
 
-interface StateRequest extends StateViewFilter, Invocation {
+interface StateRequest extends StateFilter, Invocation {
   /** null: the end. */
   at: Point | null;
   limit: number;
 }
 
-/** Copies the state at the requested point, and reads on until its batch is verified. */
-export class StateVisitor implements Visitor {
-  view: StateView | null = null;
-  /** Where its batch ends. */
-  batch: JournalPosition = GENESIS;
+/** Takes the report at the requested point, and reads on until its batch is verified. */
+class StateVisitor implements Visitor {
+  private report: ((batch: JournalPosition) => Report) | null = null;
+  /** Whether the user or the market of the request does not exist at the point. */
+  private problem: UsageError | null = null;
+  private batch = GENESIS;
   private readonly targetSequence: number;
 
   constructor(
@@ -31,26 +33,43 @@ export class StateVisitor implements Visitor {
   ) {
     const { at } = request;
     this.targetSequence = at !== null && 'sequence' in at ? at.sequence : Number.POSITIVE_INFINITY;
-    if (this.targetSequence === 0) this.takeView();
+    if (this.targetSequence === 0) this.take();
   }
 
   applying(atMs: number): void {
     const { at } = this.request;
-    if (this.view === null && at !== null && 'atMs' in at && atMs > at.atMs) this.takeView();
+    if (at !== null && 'atMs' in at && atMs > at.atMs) this.take();
   }
 
   applied(): void {
-    if (this.view === null && this.engine.sequence === this.targetSequence) this.takeView();
+    if (this.engine.sequence === this.targetSequence) this.take();
   }
 
   proven(position: JournalPosition): boolean {
     this.batch = position;
-    return this.view === null;
+    return this.report === null;
   }
 
-  takeView(): StateView {
-    this.view = stateViewOf(this.engine, this.request);
-    return this.view;
+  /** @throws UsageError if the user or the market does not exist. */
+  conclude(): void {
+    const { json, limit, output } = this.request;
+    const report = this.take();
+    if (this.problem !== null) throw this.problem;
+    output.report(report(this.batch), json, limit);
+  }
+
+  private take(): (batch: JournalPosition) => Report {
+    if (this.report !== null) return this.report;
+    const { userId, market } = this.request;
+    const { sequence, userCount } = this.engine;
+    if (userId !== null && userId > userCount)
+      this.problem = unknownUser(userId, userCount, sequence);
+    else if (market !== null && !this.engine.hasMarket(marketIdNumber(this.engine, market)))
+      this.problem = new UsageError(
+        `there is no market ${market} at sequence ${sequence}: it has not opened yet or is fully paid out`,
+      );
+    this.report = stateReport(this.engine, this.request, this.request.json);
+    return this.report;
   }
 }
 
@@ -61,20 +80,7 @@ export async function state(request: StateRequest): Promise<ExitStatus> {
     return new StateVisitor(engine, request);
   };
   const replayed = await replayJournal({ folder, progress, visit });
-  const { engine, visitor } = replayed;
-  const view = visitor.view ?? visitor.takeView();
-  checkRequest(request, view);
+  replayed.visitor.conclude();
   if (replayed.atEnd) noticeUnmarked(replayed, output);
-  const { json, limit } = request;
-  output.report(stateReport(view, visitor.batch, engine, json), json, limit);
   return ExitStatus.GOOD;
-}
-
-function checkRequest({ userId, market }: StateRequest, view: StateView): void {
-  if (userId !== null && userId > view.userCount)
-    throw unknownUser(userId, view.userCount, view.sequence);
-  if (market !== null && !view.hasMarket)
-    throw new UsageError(
-      `there is no market ${market} at sequence ${view.sequence}: it has not opened yet or is fully paid out`,
-    );
 }

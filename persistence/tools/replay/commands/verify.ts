@@ -13,58 +13,27 @@ import { JournalError } from '../../../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { MissingSegments } from '../../../journal/reader.js';
 import { judgeFolder, UnmarkedJournal } from '../../../recovery/judgement.js';
-import {
-  ExitStatus,
-  type Invocation,
-  replayJournal,
-  type Visitor,
-} from '../input/replay-journal.js';
+import { ExitStatus } from '../../program.js';
+import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
 import { type Finding, findingOf, findingText } from '../output/findings.js';
 import { type Columns, type Report, tableOf } from '../output/report.js';
 import { timeText } from '../output/units.js';
 import { HistoryComparison } from '../proofs/history.js';
 import { SnapshotComparison, type SnapshotVerdict } from '../proofs/snapshots.js';
 
-/** The last verified batch of the journal, and whether there is damage after it. */
-type JournalVerdict = {
-  whole: boolean;
-  sequence: number;
-  atMs: number;
-  digest: string | null;
-  batches: number;
-};
-
-type HistoryVerdict = {
-  sequence: number;
-  good: boolean;
-  /** Compared list entries and rows; null: the journal is damaged before the history's end. */
-  entries: number | null;
-};
-
-interface Verified {
-  journal: JournalVerdict;
-  /** The snapshot with which the replay began, without archived segments; 0: all was replayed. */
-  beganAt: number;
-  snapshots: readonly SnapshotVerdict[];
-  history: HistoryVerdict | null;
-  findings: readonly Finding[];
-  engine: Engine;
-}
-
 export async function verify(request: Invocation): Promise<ExitStatus> {
-  const { output } = request;
-  const verified = await new Verification(request).run();
-  const { findings } = verified;
-  output.report(reportOf(verified), request.json);
+  const { output, json } = request;
+  const verification = new Verification(request);
+  output.report(await verification.run(), json);
+  const { findings } = verification;
   for (const finding of findings) output.notice(findingText(finding));
   return findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }
 
 class Verification implements Visitor {
+  readonly findings: Finding[] = [];
   private snapshots: SnapshotComparison | null = null;
   private history: HistoryComparison | null = null;
-  private historyFinding: Finding | null = null;
-  private readonly findings: Finding[] = [];
   /** Empty until the journal is read. */
   private engine = new Engine();
   private position: JournalPosition = GENESIS;
@@ -75,30 +44,18 @@ class Verification implements Visitor {
 
   constructor(private readonly request: Invocation) {}
 
-  async run(): Promise<Verified> {
+  async run(): Promise<Report> {
     try {
-      return await this.verifyAll();
+      const whole = await this.replay();
+      // Without a readable journal, snapshots are still checked by themselves.
+      const snapshots = this.snapshots ?? new SnapshotComparison(this.request.folder);
+      snapshots.finish();
+      this.history?.finish(this.position.sequence, whole);
+      this.findings.push(...(this.history?.findings ?? []), ...snapshots.findings());
+      return this.report(whole, snapshots.verdicts);
     } finally {
       await this.history?.close();
     }
-  }
-
-  private async verifyAll(): Promise<Verified> {
-    const whole = await this.replay();
-    // Without a readable journal, snapshots are still checked by themselves.
-    const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
-    comparison.finish();
-    const history = this.judgeHistory(whole);
-    const { atMs, batches } = this;
-    const { sequence, digest } = this.position;
-    return {
-      journal: { whole, sequence, atMs, digest, batches },
-      beganAt: this.beganAt,
-      snapshots: comparison.verdicts,
-      history,
-      findings: [...this.findings, ...comparison.findings()],
-      engine: this.engine,
-    };
   }
 
   applying(atMs: number): void {
@@ -123,7 +80,9 @@ class Verification implements Visitor {
 
   /** Whether an exchange would accept the journal and the replay reaches its digests. */
   private async replay(): Promise<boolean> {
-    const refusal = await journalErrorOf(this.judge());
+    const { folder } = this.request;
+    const judged = judgeFolder(folder, { acceptMissingMark: false, checkAll: true });
+    const refusal = await journalErrorOf(judged);
     const damage = await journalErrorOf(this.replayAll().catch(unlessMissing));
     if (refusal !== null) this.findings.push(findingOf(refusal));
     if (damage !== null && damage.message !== refusal?.message)
@@ -131,41 +90,58 @@ class Verification implements Visitor {
     return damage === null && (refusal === null || refusal instanceof UnmarkedJournal);
   }
 
-  private async judge(): Promise<void> {
-    const { folder } = this.request;
-    await judgeFolder(folder, { acceptMissingMark: false, checkAll: true });
-  }
-
   private async replayAll(): Promise<void> {
     const { folder, progress } = this.request;
     const visit = async (engine: Engine, _: number | null, start: JournalPosition) => {
       this.engine = engine;
       this.position = start;
+      this.beganAt = start.sequence;
       this.snapshots = new SnapshotComparison(folder, start.sequence);
-      if (start.sequence > 0) {
-        this.beganAt = start.sequence;
-        this.snapshots.compare(engine, start);
-        return this;
-      }
-      const history = await HistoryComparison.open(folder, engine);
-      if (history instanceof HistoryComparison) this.history = history;
-      else this.historyFinding = history;
+      if (start.sequence > 0) this.snapshots.compare(engine, start);
+      else this.history = await HistoryComparison.of(folder, engine);
+      await this.history?.open(folder);
       return this;
     };
     await replayJournal({ folder, progress, visit, mayBeginLater: true });
   }
 
-  private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {
-    const { history, historyFinding } = this;
-    if (historyFinding !== null) {
-      this.findings.push(historyFinding);
-      return { sequence: 0, good: false, entries: null };
+  private report(whole: boolean, snapshots: readonly SnapshotVerdict[]): Report {
+    const { position, atMs, batches, beganAt, history, findings, engine } = this;
+    const { sequence, digest } = position;
+    const good = findings.length === 0;
+    const upTo =
+      sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
+    const read = `${whole ? '' : 'good up to '}${upTo}, ${batches} batches`;
+    const rows: Row[] = [['journal', whole ? 'good' : 'DAMAGED', read]];
+    if (beganAt > 0) {
+      const what = `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}`;
+      rows.push(['archived', 'not read', `${what}: bring them back to prove them`]);
     }
-    if (history === null) return null;
-    history.finish(this.position.sequence, journalIsWhole);
-    this.findings.push(...history.findings);
-    const { sequence, entries } = history;
-    return { sequence, good: history.findings.length === 0, entries };
+    rows.push(...snapshots.map(snapshotRow));
+    if (history !== null) rows.push(historyRow(history));
+    const count = `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}`;
+    return {
+      fields: {
+        good,
+        journal: { whole, sequence, atMs, digest, batches },
+        beganAt,
+        snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
+          file: `snapshots/${snapshot.name}`,
+          sequence: snapshot.sequence,
+          good: problem === null,
+          compared,
+          vouched,
+        })),
+        history: history && {
+          sequence: history.sequence,
+          good: history.findings.length === 0,
+          entries: history.entries,
+        },
+        findings,
+      },
+      tables: [tableOf({ name: null, title: TITLE, columns: COLUMNS, rows, names: engine })],
+      foot: good ? 'No damage was found.\n' : `Damage was found: ${count}.\n`,
+    };
   }
 }
 
@@ -174,7 +150,7 @@ function unlessMissing(error: unknown): void {
   if (!(error instanceof MissingSegments)) throw error;
 }
 
-async function journalErrorOf(work: Promise<void>): Promise<JournalError | null> {
+async function journalErrorOf(work: Promise<unknown>): Promise<JournalError | null> {
   try {
     await work;
     return null;
@@ -186,46 +162,6 @@ async function journalErrorOf(work: Promise<void>): Promise<JournalError | null>
 
 /** A file, and what is said about it. */
 type Row = readonly [file: string, verdict: string, what: string];
-
-function reportOf(verified: Verified): Report {
-  const { journal, beganAt, snapshots, history, findings, engine } = verified;
-  const { whole, sequence, atMs, digest, batches } = journal;
-  const upTo =
-    sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
-  const rows: Row[] = [
-    [
-      'journal',
-      whole ? 'good' : 'DAMAGED',
-      `${whole ? '' : 'good up to '}${upTo}, ${batches} batches`,
-    ],
-  ];
-  if (beganAt > 0) {
-    const what = `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}`;
-    rows.push(['archived', 'not read', `${what}: bring them back to prove them`]);
-  }
-  rows.push(...snapshots.map(snapshotRow));
-  if (history !== null) rows.push(historyRow(history));
-  const count = `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}`;
-  return {
-    fields: {
-      good: findings.length === 0,
-      journal,
-      beganAt,
-      snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
-        file: `snapshots/${snapshot.name}`,
-        sequence: snapshot.sequence,
-        good: problem === null,
-        compared,
-        vouched,
-      })),
-      history,
-      findings,
-    },
-    tables: [tableOf({ name: null, title: TITLE, columns: COLUMNS, rows, names: engine })],
-    foot: findings.length === 0 ? 'No damage was found.\n' : `Damage was found: ${count}.\n`,
-  };
-}
-
 const TITLE = 'Verified by replaying the journal';
 const COLUMNS: Columns<Row> = [
   [null, 'file', ([file]) => file],
@@ -242,11 +178,11 @@ function snapshotRow({ snapshot, problem, compared, vouched }: SnapshotVerdict):
   return [`snapshots/${snapshot.name}`, verdict, what];
 }
 
-function historyRow({ sequence, good, entries }: HistoryVerdict): Row {
+function historyRow({ sequence, findings, entries }: HistoryComparison): Row {
+  if (findings.length > 0) return [HISTORY_FILE, 'DAMAGED', 'see below'];
   const compared =
     entries === null
       ? 'not compared: the journal is damaged before the end of the history'
       : `${entries} entries match the replay`;
-  if (!good) return [HISTORY_FILE, 'DAMAGED', 'see below'];
   return [HISTORY_FILE, 'good', `sequence ${sequence}, ${compared}`];
 }

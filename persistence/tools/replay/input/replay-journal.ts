@@ -32,9 +32,6 @@ export interface Progress {
   stop(): void;
 }
 
-export const ExitStatus = { GOOD: 0, DAMAGE: 1, USAGE: 2 } as const;
-export type ExitStatus = (typeof ExitStatus)[keyof typeof ExitStatus];
-
 /** The parameters of every subcommand. */
 export interface Invocation {
   folder: string;

@@ -1,5 +1,7 @@
 /** The state of the exchange as a report. */
+import type { Engine } from '../../../../engine/engine.js';
 import {
+  marketIdNumber,
   outcomeName,
   resolutionName,
   sideName,
@@ -8,19 +10,28 @@ import {
 import type {
   AccountView,
   FundsView,
+  MarketFundsView,
+  MarketView,
   OrderGroupView,
   OrderView,
+  PositionView,
   VaultDepositView,
 } from '../../../../engine/interface/views.js';
 import type { JournalPosition } from '../../../journal/format.js';
-import type { HeldPosition, KnownMarket, StateView } from '../input/state-view.js';
 import { marketName, type Names, symbolOf } from './fields.js';
 import { type Columns, type Report, type ReportTable, tableOf } from './report.js';
 import { COUNT, DOLLARS, dollars, type JsonValue, PRICE, SHARES, TIME, timeText } from './units.js';
 
-const ASSETS: Columns<StateView['assets'][number]> = [
-  ['asset', 'asset', ({ asset }, names) => symbolOf(asset, names)],
-  ['price', 'price', ({ priceMicros }) => priceMicros, DOLLARS],
+export interface StateFilter {
+  /** null: all users, all markets. */
+  userId: number | null;
+  /** A market id such as btc-15m-1763700300. */
+  market: string | null;
+}
+
+const ASSETS: Columns<readonly [asset: number, priceMicros: number | null]> = [
+  ['asset', 'asset', ([asset], names) => symbolOf(asset, names)],
+  ['price', 'price', ([, priceMicros]) => priceMicros, DOLLARS],
 ];
 
 const USERS: Columns<AccountView> = [
@@ -37,7 +48,7 @@ const USERS: Columns<AccountView> = [
   ['points', null, (user) => user.microPoints, DOLLARS],
 ];
 
-const MARKETS: Columns<KnownMarket> = [
+const MARKETS: Columns<MarketView & MarketFundsView> = [
   ['marketId', 'market', (market, names) => marketName(market.marketId, names)],
   ['status', 'status', (market) => statusName(market.status)],
   ['resolution', 'resolution', (market) => resolutionName(market.resolution)],
@@ -79,7 +90,7 @@ const ORDER_GROUPS: Columns<OrderGroupView> = [
   ['orders', 'orders', (group) => group.orderCount, COUNT],
 ];
 
-const POSITIONS: Columns<HeldPosition> = [
+const POSITIONS: Columns<PositionView & { userId: number }> = [
   ['userId', 'user', (position) => `u${position.userId}`],
   ['marketId', 'market', (position, names) => marketName(position.marketId, names)],
   ['UP', 'UP', (position) => position.upLots, SHARES],
@@ -117,44 +128,58 @@ const FUNDS: readonly Pot[] = [
   ['netDeposits', 'deposits less withdrawals', (funds) => funds.netDepositsMicros],
 ];
 
-/** @param inIdOrder otherwise the richest users come first. */
+/**
+ * The state as it is now, as a report that is finished when its batch is proven.
+ * @param inIdOrder otherwise the richest users come first.
+ */
 export function stateReport(
-  view: StateView,
-  batch: JournalPosition,
-  names: Names,
+  engine: Engine,
+  { userId, market }: StateFilter,
   inIdOrder: boolean,
-): Report {
-  const { sequence, atMs, digest, funds } = view;
-  const time = timeText(atMs);
-  const { sequence: lastSequence } = batch;
-  const hash = batch.hash.toString('hex');
-  const users = inIdOrder
-    ? view.users
-    : view.users.toSorted((a, b) => totalOf(b) - totalOf(a) || a.userId - b.userId);
+): (batch: JournalPosition) => Report {
+  const { sequence, nowMs: atMs, userCount, assetCount } = engine;
+  const [time, digest, funds] = [timeText(atMs), engine.digest(), engine.funds()];
+  const marketId = market === null ? null : marketIdNumber(engine, market);
+  const isWanted = (of: { marketId: number }) => marketId === null || of.marketId === marketId;
+  const all = Array.from({ length: userCount }, (_, i) => i + 1);
+  const userIds = all.filter((id) => userId === null || id === userId);
+  const users = userIds.map((id) => engine.account(id)!);
+  if (!inIdOrder) users.sort((a, b) => totalOf(b) - totalOf(a) || a.userId - b.userId);
   const table = <Row>(name: string, title: string, columns: Columns<Row>, rows: readonly Row[]) =>
-    tableOf({ name, title: `\n${title} (${rows.length})`, columns, rows, names });
-  return {
-    fields: {
-      sequence,
-      atMs,
-      time,
-      digest,
-      batch: { lastSequence, hash },
-      funds: fundsObject(funds),
-    },
-    head:
-      `The exchange at sequence ${sequence}, ${time}, digest ${digest}\n` +
-      `It is in the batch that ends at ${lastSequence}, with the SHA-256 ${hash}\n\n`,
-    tables: [
-      fundsTable(funds, names),
-      table('assets', 'Assets', ASSETS, view.assets),
-      table('users', 'Users', USERS, users),
-      table('markets', 'Markets', MARKETS, view.markets),
-      table('orders', 'Resting orders', ORDERS, view.orders),
-      table('orderGroups', 'Order groups', ORDER_GROUPS, view.orderGroups),
-      table('positions', 'Positions', POSITIONS, view.positions),
-      table('deposits', 'Vault deposits', DEPOSITS, view.deposits),
-    ],
+    tableOf({ name, title: `\n${title} (${rows.length})`, columns, rows, names: engine });
+  const assets = Array.from(
+    { length: assetCount },
+    (_, i) => [i, engine.assetPriceMicros(i)] as const,
+  );
+  const markets = engine
+    .marketIds()
+    .map((id) => ({ ...engine.market(id)!, ...engine.marketFunds(id)! }));
+  const orders = userIds.flatMap((id) => engine.orders(id)).filter(isWanted);
+  const groups = userIds.flatMap((id) => engine.orderGroups(id));
+  const positions = userIds
+    .flatMap((id) => engine.positions(id).map((position) => ({ ...position, userId: id })))
+    .filter(isWanted);
+  const deposits = userIds.flatMap((id) => engine.vaultDeposits(id));
+  const tables = [
+    fundsTable(funds, engine),
+    table('assets', 'Assets', ASSETS, assets),
+    table('users', 'Users', USERS, users),
+    table('markets', 'Markets', MARKETS, markets.filter(isWanted)),
+    table('orders', 'Resting orders', ORDERS, orders),
+    table('orderGroups', 'Order groups', ORDER_GROUPS, groups),
+    table('positions', 'Positions', POSITIONS, positions),
+    table('deposits', 'Vault deposits', DEPOSITS, deposits),
+  ];
+  return ({ sequence: lastSequence, hash: bytes }) => {
+    const hash = bytes.toString('hex');
+    const batch = { lastSequence, hash };
+    return {
+      fields: { sequence, atMs, time, digest, batch, funds: fundsObject(funds) },
+      head:
+        `The exchange at sequence ${sequence}, ${time}, digest ${digest}\n` +
+        `It is in the batch that ends at ${lastSequence}, with the SHA-256 ${hash}\n\n`,
+      tables,
+    };
   };
 }
 

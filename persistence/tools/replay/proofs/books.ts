@@ -133,32 +133,6 @@ export class Books {
       case 'marketClosed':
         this.market(event.marketId).closed = true;
         break;
-      case 'assetListed':
-      case 'priceObserved':
-      case 'priceHeld':
-      case 'userRegistered':
-      case 'credentialSet':
-      case 'orderPlaced':
-      case 'orderNamed':
-      case 'orderCancelled':
-      case 'orderAmended':
-      case 'positionSettled':
-      case 'pointsCredited':
-      case 'referralCodeSet':
-      case 'tokenCreated':
-      case 'tokenRevoked':
-      case 'tokenExpired':
-      case 'cancelAfterFired':
-      case 'marketPaused':
-      case 'userFrozen':
-      case 'privacyChanged':
-      case 'rulesChanged':
-      case 'orderGrouped':
-      case 'orderGroupCreated':
-      case 'orderGroupTripped':
-      case 'orderGroupReset':
-      case 'orderGroupRemoved':
-        break;
     }
   }
 

@@ -27,12 +27,15 @@ import { COMPARED, type ComparedTable, type Row } from './history-rows.js';
 
 /** Entries that the projection keeps in memory before it writes them. */
 const PENDING_ENTRIES = 100_000;
+
 export class HistoryComparison {
   readonly findings: Finding[] = [];
   entries: number | null = null;
   /** The sequence that the history has reached, by its own account. */
   sequence = 0;
   private readonly projection: Projection;
+  /** null: it cannot be opened. */
+  private history: ReadOnlyDatabase | null = null;
   /** Runs at the exit of the process, too. */
   private readonly removeTemporary = (): void =>
     rmSync(this.temporary, { recursive: true, force: true });
@@ -43,29 +46,27 @@ export class HistoryComparison {
     engine: Engine,
     private readonly temporary: string,
     private readonly store: HistoryStore,
-    private readonly history: ReadOnlyDatabase,
   ) {
     this.projection = new Projection(engine, emptyHistoryState(), () => {});
     process.once('exit', this.removeTemporary);
   }
 
-  /** null: there is no history, which is not damage. An unreadable history is a finding. */
-  static async open(folder: string, engine: Engine): Promise<HistoryComparison | Finding | null> {
-    const path = historyPath(folder);
-    if (!existsSync(path)) return null;
-    let history: ReadOnlyDatabase | undefined;
+  /** null: there is no history, which is not damage. */
+  static async of(folder: string, engine: Engine): Promise<HistoryComparison | null> {
+    if (!existsSync(historyPath(folder))) return null;
     const temporary = mkdtempSync(join(tmpdir(), 'replayed-history-'));
+    return new HistoryComparison(engine, temporary, await HistoryStore.open(temporary));
+  }
+
+  /** Before the first command. An unreadable history is a finding. */
+  async open(folder: string): Promise<void> {
     try {
-      const store = await HistoryStore.open(temporary);
-      history = await openReadOnly(path);
-      const comparison = new HistoryComparison(engine, temporary, store, history);
-      await comparison.readSequence();
-      if (comparison.sequence === 0) await comparison.compare(GENESIS);
-      return comparison;
+      this.history = await openReadOnly(historyPath(folder));
+      await this.readSequence();
+      if (this.sequence === 0) await this.compare(GENESIS);
     } catch (error) {
-      if (history !== undefined) await closeDatabase(history.database);
-      rmSync(temporary, { recursive: true, force: true });
-      return unreadable(error);
+      this.isDone = true;
+      this.findings.push(unreadable(error));
     }
   }
 
@@ -86,7 +87,7 @@ export class HistoryComparison {
       if (!this.inTransaction) await this.begin();
       if (position.sequence >= this.sequence) await this.compare(position);
     } catch (error) {
-      if (this.history.wasDisturbed())
+      if (this.history!.wasDisturbed())
         throw new FolderDisturbed('an exchange was started meanwhile: run the command again');
       this.isDone = true;
       this.findings.push(unreadable(error));
@@ -106,20 +107,24 @@ export class HistoryComparison {
 
   async close(): Promise<void> {
     await this.store.close();
-    await closeDatabase(this.history.database);
+    if (this.history !== null) await closeDatabase(this.database);
     process.off('exit', this.removeTemporary);
     this.removeTemporary();
   }
 
+  private get database(): sqlite3.Database {
+    return this.history!.database;
+  }
+
   private async begin(): Promise<void> {
-    await execute(this.history.database, 'BEGIN');
+    await execute(this.database, 'BEGIN');
     this.inTransaction = true;
     await this.readSequence();
   }
 
   private async readSequence(): Promise<void> {
     const sql = 'SELECT sequence FROM progress';
-    const rows = await query<{ sequence: number }>(this.history.database, sql);
+    const rows = await query<{ sequence: number }>(this.database, sql);
     if (rows.length !== 1)
       throw new Error(`the table progress has ${rows.length} rows instead of one`);
     this.sequence = rows[0]!.sequence;
@@ -155,14 +160,14 @@ export class HistoryComparison {
         await query(database, 'PRAGMA user_version'),
         await query(database, 'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL'),
       ]);
-    const found = await schemaOf(this.history.database);
+    const found = await schemaOf(this.database);
     if (found !== (await schemaOf(this.store.database)))
       this.find('sqlite_schema', 'its tables are not those of this version');
   }
 
   /** Up to the first difference: the remedy is the same for one and for many. */
   private async compareTable(table: ComparedTable): Promise<void> {
-    const found = table.rows(this.history.database);
+    const found = table.rows(this.database);
     const expected = table.rows(this.store.database);
     try {
       for (;;) {
@@ -184,7 +189,7 @@ export class HistoryComparison {
    */
   private async checkStructure(): Promise<void> {
     const sql = `PRAGMA integrity_check(1)`;
-    const problems = await query<{ integrity_check: string }>(this.history.database, sql);
+    const problems = await query<{ integrity_check: string }>(this.database, sql);
     for (const { integrity_check: problem } of problems) {
       if (problem !== 'ok') this.find('the structure of SQLite', problem);
     }

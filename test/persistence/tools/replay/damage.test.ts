@@ -200,7 +200,7 @@ describe('snapshots', () => {
     content.pieces[0] = new Uint8Array(piece);
     await write(folder, content);
     const run = await replayTool(folder, 'verify');
-    expectDamage(run, 'it is whole, but differs from the replay from byte');
+    expectDamage(run, 'it is whole, but differs from the replay');
   });
 
   it('that the journal vouches for are reported so, and other bytes at their place are found', async () => {
