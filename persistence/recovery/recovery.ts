@@ -8,8 +8,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
-import { kindAt, readCommand, timeOf } from '../../engine/interface/command-record.js';
-import type { Command } from '../../engine/interface/commands.js';
+import { kindAt, timeOf } from '../../engine/interface/command-record.js';
 import { checkRecord } from '../../engine/interface/record-check.js';
 import { KIND_NAMES, RecordBuffer, RecordError } from '../../engine/interface/records.js';
 import { JournalError } from '../journal/errors.js';
@@ -17,27 +16,7 @@ import { GENESIS, type JournalPosition } from '../journal/format.js';
 import { type JournalBatch, type JournalSource, positionAfter } from '../journal/store.js';
 import { loadNewestSnapshot } from './snapshot/load.js';
 
-interface RecoveryOptions {
-  reader: JournalSource;
-  /** Empty, or at `after`. */
-  engine: Engine;
-  /** The position of an engine that is not empty: the end of a batch. */
-  after?: JournalPosition;
-  /** Milliseconds on any clock that does not go back. */
-  elapsedMs: () => number;
-  /** Called every few seconds with the last sequence that was applied. */
-  onProgress?: (sequence: number) => void;
-}
-
 const PROGRESS_EVERY_MS = 5_000;
-
-export interface RecoveryReport {
-  batches: number;
-  commands: number;
-  durationMs: number;
-  /** The end of the journal, and the engine's position. */
-  end: JournalPosition;
-}
 
 /** Where recovery reports its progress; fields first, as pino has it. */
 export interface RecoveryLog {
@@ -54,78 +33,65 @@ export interface StartOptions {
   makeRoom?: (engine: Engine) => void;
 }
 
-export interface SnapshotRecovery extends Omit<RecoveryReport, 'durationMs'> {
+export interface SnapshotRecovery {
   engine: Engine;
+  /** The end of the journal, and the engine's position. */
+  end: JournalPosition;
   /** The snapshot that was used; 0: none. */
   snapshotSequence: number;
-  /** Time taken to read the snapshot, and to replay the rest. */
-  loadMs: number;
-  replayMs: number;
+  /** Replayed after it. */
+  batches: number;
+  commands: number;
 }
 
 /**
  * The engine at the end of the journal, from the newest usable snapshot or the first command.
- * @throws JournalError when the journal is damaged, or an undamaged snapshot is ahead of it.
+ * @throws JournalError naming the first sequence that is damaged or leads to another digest, or
+ *   when an undamaged snapshot is ahead of the journal.
  */
 export async function recoverFromSnapshot(
   options: StartOptions & { folder: string; reader: JournalSource },
 ): Promise<SnapshotRecovery> {
   const { folder, reader, log, elapsedMs, makeRoom } = options;
   const startedMs = elapsedMs();
-  const { engine, position: after } = await loadNewestSnapshot({ folder, reader, log });
+  const { engine, position } = await loadNewestSnapshot({ folder, reader, log });
+  const { sequence: snapshotSequence } = position;
   makeRoom?.(engine);
-  const loadMs = elapsedMs() - startedMs;
-  const onProgress = (sequence: number) => log.info({ sequence }, 'replaying the journal');
-  const report = await recover({ reader, engine, after, elapsedMs, onProgress });
-  const { batches, commands, durationMs: replayMs, end } = report;
-  const snapshotSequence = after.sequence;
-  const times = { loadMs: Math.round(loadMs), replayMs: Math.round(replayMs) };
-  log.info(
-    { sequence: engine.sequence, snapshotSequence, ...times, batches, commands },
-    snapshotSequence === 0
-      ? 'recovered from the whole journal'
-      : 'recovered from a snapshot and the rest of the journal',
-  );
-  return { engine, end, snapshotSequence, loadMs, replayMs, batches, commands };
-}
-
-/**
- * Applies every batch of the journal that the engine has not seen.
- * @throws JournalError naming the first sequence that is damaged or leads to another digest.
- */
-export async function recover(options: RecoveryOptions): Promise<RecoveryReport> {
-  const { reader, engine, after = GENESIS, elapsedMs, onProgress } = options;
-  const startedMs = elapsedMs();
+  const loadedMs = elapsedMs();
   let batches = 0;
-  let saidMs = startedMs;
-  const follower = new JournalFollower(engine, after, {
-    proven: ({ lastSequence }) => {
+  let saidMs = loadedMs;
+  const follower = new JournalFollower(engine, position, {
+    proven: ({ lastSequence: sequence }) => {
       batches++;
-      if (onProgress !== undefined && elapsedMs() - saidMs >= PROGRESS_EVERY_MS) {
-        saidMs = elapsedMs();
-        onProgress(lastSequence);
+      const nowMs = elapsedMs();
+      if (nowMs - saidMs >= PROGRESS_EVERY_MS) {
+        saidMs = nowMs;
+        log.info({ sequence }, 'replaying the journal');
       }
       return true;
     },
   });
   await follower.follow(reader);
-  const { position: end } = follower;
-  const commands = end.sequence - after.sequence;
-  return { batches, commands, durationMs: elapsedMs() - startedMs, end };
+  const { sequence } = engine;
+  const commands = sequence - snapshotSequence;
+  const loadMs = Math.round(loadedMs - startedMs);
+  const replayMs = Math.round(elapsedMs() - loadedMs);
+  log.info(
+    { sequence, snapshotSequence, loadMs, replayMs, batches, commands },
+    snapshotSequence === 0
+      ? 'recovered from the whole journal'
+      : 'recovered from a snapshot and the rest of the journal',
+  );
+  return { engine, end: follower.position, snapshotSequence, batches, commands };
 }
 
 /** Called before a command is applied. */
-export type Applying = (atMs: number) => void;
+type Applying = (atMs: number) => void;
 /** Called after a command was applied; the engine has its result and events. */
 export type Applied = (records: RecordBuffer, at: number) => void;
 
-/** An {@link Applied} for those who want the command as an object. */
-export function withCommand(applied: (command: Command, atMs: number) => void): Applied {
-  return (records, at) => applied(readCommand(records, at), timeOf(records, at));
-}
-
 /** What the owner of a {@link JournalFollower} is told. Nothing is applied before it answers. */
-export interface Watch {
+interface Watch {
   /** Before each batch. False: it is not applied, and `follow` ends. */
   mayApply?: () => boolean | Promise<boolean>;
   applying?: Applying;
@@ -159,12 +125,12 @@ export class JournalFollower {
   private work = 0;
 
   /**
-   * @param position where the engine is: the end of a batch.
+   * @param position where the engine is: the end of a batch. Default: empty.
    * @throws JournalError when it is not.
    */
   constructor(
     private readonly engine: Engine,
-    public position: JournalPosition,
+    public position = GENESIS,
     private readonly watch: Watch = {},
   ) {
     checkStart(engine, position);

@@ -7,22 +7,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { Engine } from '../../engine/engine.js';
+import { readCommand, timeOf } from '../../engine/interface/command-record.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdOf } from '../../engine/interface/domain.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import { JournalError } from '../../persistence/journal/errors.js';
-import type { BatchContent, JournalPosition } from '../../persistence/journal/format.js';
-import { bytesOf } from '../../persistence/journal/format.js';
+import {
+  type BatchContent,
+  bytesOf,
+  type JournalPosition,
+} from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../persistence/journal/store.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
-import {
-  type RecoveryReport,
-  Replay,
-  recover,
-  withCommand,
-} from '../../persistence/recovery/recovery.js';
+import { type Applied, JournalFollower, Replay } from '../../persistence/recovery/recovery.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
 
 export const START_MS = 1_763_700_300_000;
@@ -152,8 +151,8 @@ export async function start(folder: string, acceptMissingMark = false): Promise<
   const journal = await openJournal({ folder, acceptMissingMark });
   try {
     const engine = new Engine();
-    const report = await replay(folder, engine);
-    return { engine, report, notice: journal.notice, end: journal.end };
+    const batches = await replay(folder, engine);
+    return { engine, batches, notice: journal.notice, end: journal.end };
   } finally {
     await journal.close();
   }
@@ -161,28 +160,41 @@ export async function start(folder: string, acceptMissingMark = false): Promise<
 
 export interface Started {
   engine: Engine;
-  report: RecoveryReport;
+  /** The batches that were replayed. */
+  batches: number;
   notice: string | null;
   end: JournalPosition;
 }
 
-export async function replay(folder: string, engine: Engine): Promise<RecoveryReport> {
+/** Replays a whole journal into an empty engine. Returns the number of its batches. */
+export async function replay(folder: string, engine: Engine): Promise<number> {
+  let batches = 0;
+  const proven = () => ++batches > 0;
   const reader = await openJournalReader(folder);
   try {
-    return await recover({ reader, engine, elapsedMs: () => 0 });
+    await new JournalFollower(engine, undefined, { proven }).follow(reader);
+    return batches;
   } finally {
     await reader.close();
   }
 }
 
+/** For those who want each command as an object. */
+export function withCommand(applied: (command: Command, atMs: number) => void): Applied {
+  return (records, at) => applied(readCommand(records, at), timeOf(records, at));
+}
+
 /** Called after each command; `engine.result` and `engine.events` belong to that command. */
-export type Applied = (engine: Engine, command: Command, atMs: number) => void;
+export type CommandApplied = (engine: Engine, command: Command, atMs: number) => void;
 
 /**
  * Replays the journal of a stopped exchange. Returns the engine as it was when it stopped. Throws
  * if a batch does not give the recorded digest.
  */
-export async function replayJournal(folder: string, applied: Applied = () => {}): Promise<Engine> {
+export async function replayJournal(
+  folder: string,
+  applied: CommandApplied = () => {},
+): Promise<Engine> {
   const engine = new Engine();
   const replay = new Replay(
     engine,

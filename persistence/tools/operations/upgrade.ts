@@ -19,7 +19,7 @@ import type { Journal } from '../../journal/journal.js';
 import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
 import { judgeFolder } from '../../recovery/judgement.js';
-import { recover } from '../../recovery/recovery.js';
+import { JournalFollower } from '../../recovery/recovery.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
 import { append, copyJournal, neverWithinABatch } from './copy-journal.js';
 import {
@@ -56,7 +56,7 @@ async function upgradeInto(from: string, to: string): Promise<JournalPosition> {
   const judged = await judgeFolder(from, { acceptMissingMark: false, checkAll: true, version });
   const engine = new Engine();
   const copy = async (source: JournalReader) => {
-    await recover({ reader: source, engine, elapsedMs: () => 0 });
+    await new JournalFollower(engine).follow(source);
     const target = await openCopy(to);
     try {
       await copyJournal({ source, target, engineAt: neverWithinABatch });

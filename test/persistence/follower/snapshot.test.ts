@@ -21,7 +21,7 @@ import { StateWriter } from '../../../engine/storage/archive.js';
 import type { JournalPosition } from '../../../persistence/journal/format.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import {
-  recover,
+  JournalFollower,
   recoverFromSnapshot,
   type SnapshotRecovery,
 } from '../../../persistence/recovery/recovery.js';
@@ -252,9 +252,10 @@ describe('a snapshot that does not belong to the journal', () => {
 async function recoverWhole(folder: string): Promise<{ engine: Engine; end: JournalPosition }> {
   const reader = await openJournalReader(folder);
   const engine = new Engine();
-  const { end } = await recover({ reader, engine, elapsedMs: () => 0 });
+  const follower = new JournalFollower(engine);
+  await follower.follow(reader);
   await reader.close();
-  return { engine, end };
+  return { engine, end: follower.position };
 }
 
 describe('the files', () => {

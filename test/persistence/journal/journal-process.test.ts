@@ -22,13 +22,13 @@ const PROGRAM = `
   import { Engine } from '${pathToFileURL(`${DIST}/engine/engine.js`)}';
   import { openJournal } from '${pathToFileURL(`${DIST}/persistence/recovery/data-folder.js`)}';
   import { openJournalReader } from '${pathToFileURL(`${DIST}/persistence/journal/reader.js`)}';
-  import { recover } from '${pathToFileURL(`${DIST}/persistence/recovery/recovery.js`)}';
+  import { JournalFollower } from '${pathToFileURL(`${DIST}/persistence/recovery/recovery.js`)}';
   import { Sequencer } from '${pathToFileURL(`${DIST}/persistence/sequencer.js`)}';
   const [, folder, segmentBytes] = process.argv;
   const journal = await openJournal({ folder, segmentBytes: Number(segmentBytes) });
   const engine = new Engine();
   const reader = await openJournalReader(folder);
-  await recover({ reader, engine, elapsedMs: () => 0 });
+  await new JournalFollower(engine).follow(reader);
   await reader.close();
   const onFatal = (error) => { writeSync(1, 'fatal ' + error.message + '\\n'); setTimeout(() => process.exit(3), 50); };
   const sequencer = new Sequencer({ engine, journal, now: Date.now, onFatal });
@@ -109,9 +109,9 @@ describe('another process', () => {
       const released = exchange.lines.map(Number);
       expect(released.length).toBeGreaterThanOrEqual(300 * round);
       expect(released).toEqual(released.map((_, index) => recovered + index + 1));
-      const { engine, report } = await start(folder);
+      const { engine, end } = await start(folder);
       expect(engine.sequence).toBeGreaterThanOrEqual(released.at(-1)!);
-      expect(report.commands).toBe(engine.sequence);
+      expect(end.sequence).toBe(engine.sequence);
       engine.checkInvariants();
       recovered = engine.sequence;
     }

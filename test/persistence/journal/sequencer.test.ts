@@ -187,7 +187,7 @@ describe('group commit', () => {
     }
     // Recovery checks the digest after every batch.
     const recovered = await start(folder);
-    expect([recovered.report.batches, recovered.engine.digest()]).toEqual([
+    expect([recovered.batches, recovered.engine.digest()]).toEqual([
       batches.length,
       engine.digest(),
     ]);

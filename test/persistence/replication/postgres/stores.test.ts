@@ -14,7 +14,7 @@ import type { JournalError } from '../../../../persistence/journal/errors.js';
 import { GENESIS, MAX_ROW_BYTES } from '../../../../persistence/journal/format.js';
 import type { CommitLog, JournalBatch } from '../../../../persistence/journal/store.js';
 import { openJournal } from '../../../../persistence/recovery/data-folder.js';
-import { recover } from '../../../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../../../persistence/recovery/recovery.js';
 import { PostgresJournal } from '../../../../persistence/replication/postgres/postgres-journal.js';
 import { type JournalPlace, openSource } from '../../../../persistence/replication/source.js';
 import { Sequencer } from '../../../../persistence/sequencer.js';
@@ -87,9 +87,10 @@ describe.each(Object.entries(STORES))('a journal in %s', (_, store) => {
     }
     const source = await openSource(store.place());
     const rebuilt = new Engine();
-    const { end } = await recover({ reader: source, engine: rebuilt, elapsedMs: () => 0 });
+    const follower = new JournalFollower(rebuilt);
+    await follower.follow(source);
     expect(rebuilt.digest()).toBe(engine.digest());
-    expect(end).toEqual(await source.end());
+    expect(follower.position).toEqual(await source.end());
     await source.close();
     const all = await readAll(store.place());
     expect(all).toHaveLength(30);
