@@ -166,12 +166,10 @@ export class Sequencer {
     return this.backlog - this.inFlightCommands;
   }
 
-  /** Targets that wait for their release. */
   get waitingTargets(): number {
     return this.waiting.length;
   }
 
-  /** Batches committed since the start. */
   get batchesCommitted(): number {
     return this.batchCount;
   }

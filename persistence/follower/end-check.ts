@@ -53,7 +53,6 @@ export class EndCheck {
     return this.follower.position.sequence;
   }
 
-  /** Follows the journal until `isOver`. */
   async run(isOver: () => boolean): Promise<void> {
     this.isOver = isOver;
     const { board } = this.options;

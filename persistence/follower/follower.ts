@@ -28,9 +28,7 @@ const EXIT_WAIT_MS = 5_000;
 
 export interface FollowerOptions {
   folder: string;
-  /** Default: in the folder. */
   journal?: JournalPlace | undefined;
-  /** The sequence at the end of the journal. */
   durableSequence: number;
   /** The most commands and exchange time between snapshots. Defaults: 2,000,000; 5 minutes. */
   snapshotEveryCommands?: number;
@@ -40,7 +38,6 @@ export interface FollowerOptions {
   /** By how many commands the follower may fall behind. Default: 1,000,000. */
   lagCommandsMax?: number;
   log: FollowerLog;
-  /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
   /**
    * A snapshot was written: the exchange must journal its hash (`vouchForSnapshot`). Until then the
@@ -70,7 +67,6 @@ export interface FollowerStatus {
 }
 
 export class Follower {
-  /** Reads of history and leaderboards. */
   readonly history: HistoryClient;
   private readonly board = new ProgressBoard();
   private readonly marks = new CommitMarks();
@@ -79,7 +75,6 @@ export class Follower {
   private readonly workerData: Omit<FollowerData, 'problem'>;
   private thread: Worker;
   private threadEnd: Promise<void> = Promise.resolve();
-  /** Why the thread failed, if that is known. */
   private fault: Error | null = null;
   private restartedAtMs: number[] = [];
   private restart: NodeJS.Timeout | null = null;

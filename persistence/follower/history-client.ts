@@ -63,7 +63,6 @@ export class HistoryClient {
     read.done?.(reply);
   }
 
-  /** Answers all pending requests with `unavailable`. */
   end(reason: string): void {
     const reads = [...this.pending.values()];
     this.pending.clear();

@@ -66,7 +66,6 @@ export class JournalBatches {
     }
   }
 
-  /** @param reason for the reads that still wait. */
   async close(reason: string): Promise<void> {
     this.ended = reason;
     await this.last;

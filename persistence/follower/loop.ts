@@ -46,7 +46,6 @@ export class FollowerLoop {
   /** Failures since the follower last caught up, and the last of them (null: none). */
   private failures = 0;
   private problem: string | null;
-  /** Checks the journal's end while the history is behind. */
   private endCheck: EndCheck | null = null;
   private checking: Promise<void> | null = null;
 
@@ -173,7 +172,6 @@ export class FollowerLoop {
     }
   }
 
-  /** Longer after each failure in a row. */
   private pause(): Promise<void> {
     const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS);
     return delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => {});

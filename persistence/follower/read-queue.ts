@@ -31,7 +31,6 @@ const LONG: ReadonlySet<HistoryKind> = new Set([
 
 export type Answered = (reply: HistoryReply) => void;
 
-/** Reads of the engine and of the history. */
 type FollowerRequest = Exclude<HistoryRequest, { kind: 'journalBatch' }>;
 
 export interface WaitingRead<Request = HistoryRequest> {

@@ -24,6 +24,7 @@ import type { Work } from '../../engine/storage/pieces.js';
 import { type CheckedHistory, checkHistory } from '../history/check.js';
 import { DayFiles } from '../history/day-files.js';
 import { Leaderboards } from '../history/leaderboard/leaderboard.js';
+import { MEASURED } from '../history/lists.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads } from '../history/reads.js';
 import { HistoryDamage } from '../history/rows.js';
@@ -58,12 +59,10 @@ const TRANSACTION_COMMANDS = 500_000;
 const PENDING_ENTRIES_MAX = 1_200_000;
 /** When a node that is behind counts as unavailable; another one is tried then. */
 const LAG_MS_MAX = 2_000;
-/** Users whose counts are compared without a pause. */
 const USERS_IN_PIECE = 4_096;
 
 /** The folder is the data folder, for what is made from the journal. */
 export interface SessionOptions extends SnapshotsOptions {
-  /** Default: in the folder. */
   journal?: JournalPlace | undefined;
   readSnapshot: ReadSnapshot;
   /** How many days of each asset have a file; 0: none. */
@@ -105,7 +104,6 @@ export class FollowerSession {
   private projection: Projection | null = null;
   /** What the next transaction writes is being taken out of the projection: nothing is applied. */
   private draining: Promise<HistoryChanges> | null = null;
-  /** The transaction under way. */
   private committing: Promise<void> | null = null;
   /** Runs out when the next transaction may begin that nothing demands; null: it may begin now. */
   private pause: NodeJS.Timeout | null = null;
@@ -191,7 +189,6 @@ export class FollowerSession {
     }
   }
 
-  /** Up to which the engine has applied the journal. */
   get sequence(): number {
     return this.follower.position.sequence;
   }
@@ -233,7 +230,6 @@ export class FollowerSession {
     this.wake();
   }
 
-  /** @param reason for the reads that still wait. */
   async close(reason: string): Promise<void> {
     this.failure ??= new Error(reason);
     this.reads.end(reason);
@@ -297,11 +293,11 @@ export class FollowerSession {
 
   private *checkTradeCounts(): Work<void> {
     const { engine } = this;
-    const { userTrades } = this.opened.checked.state;
+    const { userTrade } = this.opened.checked.state.lengths;
     for (let userId = 1; userId <= engine.userCount; userId++) {
       if (userId % USERS_IN_PIECE === 0) yield;
       const count = engine.tradeCount(userId);
-      const found = userTrades.of(userId);
+      const found = userTrade.of(userId);
       if (found === count) continue;
       const problem = `the list has ${found} entries, not ${count}`;
       throw new HistoryDamage('userTrade', `userId ${userId}`, problem);
@@ -317,7 +313,6 @@ export class FollowerSession {
     if (this.pause === null) this.startCommit();
   }
 
-  /** Begins a transaction with all pending changes, unless one is under way. */
   private startCommit(): void {
     const { projection, follower } = this;
     if (this.committing !== null || projection === null || this.failure !== null) return;
@@ -351,12 +346,7 @@ export class FollowerSession {
   private afterCommit({ lists: added, openedIds, endedIds }: HistoryChanges): void {
     this.committing = null;
     const { lists } = this;
-    lists.userTrades.addAll(added.userTrade);
-    lists.pointsCredits.addAll(added.pointsCredit);
-    lists.closedPositions.addAll(added.closedPosition);
-    lists.userEvents.addAll(added.userEvent);
-    lists.userBalances.addAll(added.userBalance);
-    lists.assetPrices.addAll(added.assetPrice);
+    for (const { name } of MEASURED) lists.lengths[name].addAll(added[name]);
     for (const marketId of openedIds) lists.knownMarketIds.add(marketId);
     for (const marketId of endedIds) addPastMarket(lists.pastMarketIds, marketId);
     const { store } = this.opened;

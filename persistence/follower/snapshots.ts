@@ -173,7 +173,6 @@ export class FollowerSnapshots {
   }
 }
 
-/** Whether a number that grows has reached or passed a multiple. */
 function hasPassed(before: number, now: number, every: number): boolean {
   return Math.floor(now / every) > Math.floor(before / every);
 }

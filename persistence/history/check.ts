@@ -8,24 +8,18 @@
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
 import { query } from '../storage/sqlite.js';
-import { ListCounts } from './lists.js';
+import { ListCounts, lengthsOf, MEASURED } from './lists.js';
 import { MarketHistory } from './markets.js';
 import type { HistoryState } from './projection.js';
 import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
 import {
-  ASSET_PRICE,
-  CLOSED_POSITION,
   type CountedName,
   type ListLayout,
   type ListName,
   MARKET,
   MARKET_BOOK,
   MARKET_TRADE,
-  POINTS_CREDIT,
   type RowOf,
-  USER_BALANCE,
-  USER_EVENT,
-  USER_TRADE,
 } from './runs/format.js';
 import type { CommittedLists, Progress } from './store.js';
 
@@ -43,31 +37,17 @@ export async function checkHistory(
   progress: Progress,
 ): Promise<CheckedHistory> {
   try {
-    const counts = {
-      userTrades: await countLists(database, USER_TRADE, progress),
-      pointsCredits: await countLists(database, POINTS_CREDIT, progress),
-      closedPositions: await countLists(database, CLOSED_POSITION, progress),
-      userEvents: await countLists(database, USER_EVENT, progress),
-      userBalances: await countLists(database, USER_BALANCE, progress),
-      assetPrices: await countLists(database, ASSET_PRICE, progress),
-    };
+    const lengths = lengthsOf(() => new ListCounts());
+    for (const layout of MEASURED)
+      await countLists(database, layout, progress, lengths[layout.name]);
     const ofMarkets: MarketLists = { tradeCount: new Map(), bookCount: new Map() };
     await countLists(database, MARKET_TRADE, progress, ofMarkets.tradeCount);
     await countLists(database, MARKET_BOOK, progress, ofMarkets.bookCount);
-    const markets = await readMarkets(database, progress, ofMarkets);
-    const { open, lastIds } = markets;
+    const { open, lastIds, pastIds, knownIds } = await readMarkets(database, progress, ofMarkets);
+    const copies = lengthsOf(({ name }) => lengths[name].copy());
     return {
-      state: { ...counts, markets: open, lastMarketIds: lastIds },
-      lists: {
-        userTrades: counts.userTrades.copy(),
-        pointsCredits: counts.pointsCredits.copy(),
-        closedPositions: counts.closedPositions.copy(),
-        userEvents: counts.userEvents.copy(),
-        userBalances: counts.userBalances.copy(),
-        assetPrices: counts.assetPrices.copy(),
-        pastMarketIds: markets.pastIds,
-        knownMarketIds: markets.knownIds,
-      },
+      state: { lengths, markets: open, lastMarketIds: lastIds },
+      lists: { lengths: copies, pastMarketIds: pastIds, knownMarketIds: knownIds },
     };
   } catch (error) {
     throw asDamage(error);
@@ -85,7 +65,6 @@ interface List {
   last: number;
 }
 
-/** The rows of a query that returns a page of rows after a key. */
 async function* inPages<Row>(
   database: sqlite3.Database,
   sql: string,
@@ -101,12 +80,12 @@ async function* inPages<Row>(
 }
 
 /** The number of entries in each list of a table. Ordinals must begin at 1 and have no gap. */
-async function countLists<C extends Counts = ListCounts>(
+async function countLists(
   database: sqlite3.Database,
   { name, key }: ListLayout & { name: ListName },
   progress: Progress,
-  counts: C = new ListCounts() as Counts as C,
-): Promise<C> {
+  counts: Counts,
+): Promise<void> {
   const sql = `SELECT ${key} AS id, sum(count) AS count, min(firstOrdinal) AS first,
       max(firstOrdinal + count - 1) AS last
     FROM ${name} WHERE ${key} > ? GROUP BY ${key} ORDER BY ${key} LIMIT ${PAGE_ROWS}`;
@@ -120,7 +99,6 @@ async function countLists<C extends Counts = ListCounts>(
     total += count;
   }
   checkTotal(name, progress, total);
-  return counts;
 }
 
 function checkTotal(name: CountedName, progress: Progress, total: number): void {

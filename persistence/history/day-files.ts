@@ -43,7 +43,6 @@ const NAME = /^(\d{4}-\d\d-\d\d)\.jsonl\.gz$/;
 
 export interface DayFile {
   asset: string;
-  /** The UTC day, such as 2025-11-21. */
   date: string;
   bytes: number;
 }
@@ -58,7 +57,6 @@ export function dayFilePath(folder: string, asset: string, name: string): string
   return isName ? join(daysFolder(folder, asset), name) : null;
 }
 
-/** By asset, the newest first. */
 export async function listDayFiles(folder: string): Promise<DayFile[]> {
   const files: DayFile[] = [];
   for (const asset of (await namesIn(daysFolder(folder))).sort()) {
@@ -77,7 +75,6 @@ async function namesIn(path: string): Promise<string[]> {
   });
 }
 
-/** Oldest first. */
 async function datesIn(folder: string, asset: string): Promise<string[]> {
   const names = await namesIn(daysFolder(folder, asset));
   return names.flatMap((name) => NAME.exec(name)?.[1] ?? []).sort();
@@ -183,7 +180,6 @@ export class DayFiles {
   }
 }
 
-/** By asset and UTC day. */
 function countMarkets(marketIds: Iterable<number>): Map<number, Map<number, number>> {
   const counts = new Map<number, Map<number, number>>();
   for (const marketId of marketIds) {

@@ -10,7 +10,16 @@
 import { MAX_USERS } from '../../engine/interface/limits.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { ByteWriter } from '../storage/bytes.js';
-import { type ListLayout, RUN_ENTRIES } from './runs/format.js';
+import {
+  ASSET_PRICE,
+  CLOSED_POSITION,
+  type ListLayout,
+  POINTS_CREDIT,
+  RUN_ENTRIES,
+  USER_BALANCE,
+  USER_EVENT,
+  USER_TRADE,
+} from './runs/format.js';
 import { Pieces, type RunPiece, RunWriter } from './runs/writer.js';
 
 /** Entries are kept in blocks of so many, as a power of two: a larger array would be copied. */
@@ -69,7 +78,6 @@ export class ListCounts {
     for (let i = 0; i < ids.length; i++) this.set(ids[i]!, this.of(ids[i]!) + counts[i]!);
   }
 
-  /** Adds the counts of another list to this one's. */
   addCounts(other: ListCounts): void {
     for (let userId = 0; userId < other.counts.length; userId++) {
       const count = other.counts[userId]!;
@@ -96,6 +104,22 @@ export class ListCounts {
   }
 }
 
+/** The lists whose lengths are kept in memory. Those of markets are in their rows. */
+export const MEASURED = [
+  USER_TRADE,
+  POINTS_CREDIT,
+  CLOSED_POSITION,
+  USER_EVENT,
+  USER_BALANCE,
+  ASSET_PRICE,
+] as const;
+type Measured = (typeof MEASURED)[number];
+export type ListLengths = Record<Measured['name'], ListCounts>;
+
+export function lengthsOf(of: (layout: Measured) => ListCounts): ListLengths {
+  return Object.fromEntries(MEASURED.map((layout) => [layout.name, of(layout)])) as ListLengths;
+}
+
 const WAITING = 4_096;
 
 /** The lists that have waiting entries, by number from 0 in the order in which the first came. */
@@ -106,7 +130,6 @@ class WaitingLists {
   /** How many entries wait. */
   counts = new Uint32Array(WAITING);
 
-  /** Returns the list's number. */
   add(id: number, ordinal: number): number {
     if (this.count === this.ids.length) this.grow();
     const list = this.count++;
@@ -147,17 +170,22 @@ export class PendingLists {
   private readonly writer: RunWriter;
   private readonly pieces: Pieces;
 
-  constructor(layout: ListLayout) {
+  /** @param lengths how many entries each list has, those that wait included. */
+  constructor(
+    layout: ListLayout,
+    private readonly lengths: ListCounts,
+  ) {
     this.width = layout.columns.length;
     this.writer = new RunWriter(layout);
     this.pieces = new Pieces(layout.tag);
   }
 
   /**
-   * Adds an entry to a list; its ordinal follows the list's last. Returns the index in `values` at
-   * which the caller writes its columns, in the order of the layout.
+   * Adds an entry to a list. Returns the index in `values` at which the caller writes its columns,
+   * in the order of the layout.
    */
-  add(id: number, ordinal: number): number {
+  add(id: number): number {
+    const ordinal = this.lengths.next(id);
     const entry = this.count++;
     if (entry === this.listOf.length) this.listOf = doubled(this.listOf);
     if ((entry & IN_BLOCK) === 0) this.values = this.block(entry >>> BLOCK_BITS);

@@ -9,8 +9,15 @@
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
-import { type AccountCounts, AccountEntries, type AccountsEngine } from './account/entries.js';
-import { FewPendingLists, type ListAdditions, ListCounts, PendingLists } from './lists.js';
+import { AccountEntries, type AccountsEngine } from './account/entries.js';
+import {
+  FewPendingLists,
+  type ListAdditions,
+  ListCounts,
+  type ListLengths,
+  lengthsOf,
+  PendingLists,
+} from './lists.js';
 import { type MarketChanges, Markets, type MarketsEngine, type MarketsState } from './markets.js';
 import {
   ASSET_PRICE,
@@ -21,27 +28,15 @@ import {
   POINTS_CREDIT,
 } from './runs/format.js';
 
-/** What the projection reads of the engine that it follows. */
 export type ProjectedEngine = MarketsEngine & AccountsEngine;
 
 /** What new entries are numbered from, and the markets that may still change. */
-export interface HistoryState extends MarketsState, AccountCounts {
-  pointsCredits: ListCounts;
-  /** By asset. */
-  assetPrices: ListCounts;
+export interface HistoryState extends MarketsState {
+  lengths: ListLengths;
 }
 
 export function emptyHistoryState(): HistoryState {
-  return {
-    userTrades: new ListCounts(),
-    pointsCredits: new ListCounts(),
-    closedPositions: new ListCounts(),
-    userEvents: new ListCounts(),
-    userBalances: new ListCounts(),
-    assetPrices: new ListCounts(),
-    markets: [],
-    lastMarketIds: [],
-  };
+  return { lengths: lengthsOf(() => new ListCounts()), markets: [], lastMarketIds: [] };
 }
 
 /** What one transaction writes. */
@@ -72,7 +67,7 @@ export class Projection {
   private readonly marketTrades = new FewPendingLists(MARKET_TRADE);
   private readonly marketBooks = new FewPendingLists(MARKET_BOOK);
   private readonly assetPrices = new FewPendingLists(ASSET_PRICE);
-  private readonly pointsCredits = new PendingLists(POINTS_CREDIT);
+  private readonly pointsCredits: PendingLists;
   private readonly accounts: AccountEntries;
   private readonly markets: Markets;
 
@@ -85,7 +80,8 @@ export class Projection {
     private readonly state: HistoryState,
     private readonly changed: (userId: number) => void,
   ) {
-    this.accounts = new AccountEntries(engine, state, changed);
+    this.accounts = new AccountEntries(engine, state.lengths, changed);
+    this.pointsCredits = new PendingLists(POINTS_CREDIT, state.lengths.pointsCredit);
     this.markets = new Markets(engine, state);
   }
 
@@ -94,7 +90,6 @@ export class Projection {
     return this.accounts.pendingEntries + this.pointsCredits.count;
   }
 
-  /** Called before the engine applies a command. */
   applying(atMs: number): void {
     this.markets.advance(atMs);
   }
@@ -114,12 +109,9 @@ export class Projection {
   *drainInPieces(): Work<HistoryChanges> {
     const { accounts } = this;
     const lists = {
-      userTrade: yield* accounts.userTrades.drainInPieces(),
+      ...(yield* accounts.drainInPieces()),
       marketTrade: this.marketTrades.drain(),
       pointsCredit: yield* this.pointsCredits.drainInPieces(),
-      closedPosition: yield* accounts.closedPositions.drainInPieces(),
-      userEvent: yield* accounts.userEvents.drainInPieces(),
-      userBalance: yield* accounts.userBalances.drainInPieces(),
       marketBook: this.marketBooks.drain(),
       assetPrice: this.assetPrices.drain(),
     };
@@ -241,12 +233,12 @@ export class Projection {
     entries[Price.observedAtMs] = values[at + Observed.observedAtMs]!;
     entries[Price.atMs] = this.engine.nowMs;
     entries[Price.sequence] = this.engine.sequence;
-    this.assetPrices.add(asset, this.state.assetPrices.next(asset));
+    this.assetPrices.add(asset, this.state.lengths.assetPrice.next(asset));
   }
 
   private addPointsCredit(values: Float64Array, at: number): void {
     const userId = values[at + Credited.userId]!;
-    const to = this.pointsCredits.add(userId, this.state.pointsCredits.next(userId));
+    const to = this.pointsCredits.add(userId);
     const entries = this.pointsCredits.values;
     entries[to + Credit.marketId] = values[at + Credited.marketId]!;
     entries[to + Credit.reason] = values[at + Credited.reason]!;

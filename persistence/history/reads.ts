@@ -111,17 +111,17 @@ export class HistoryReads {
   userTrades(request: RequestOf<'userTrades'>): Read<Page<UserTrade>> {
     const { userId, fromMs = null, toMs = null, marketId = null } = request;
     const isFiltered = fromMs !== null || toMs !== null || marketId !== null;
-    if (!isFiltered) return this.listOfUser(USER_TRADE, request, this.lists.userTrades);
-    const count = this.lists.userTrades.of(userId);
+    if (!isFiltered) return this.listOfUser(USER_TRADE, request, this.lists.lengths.userTrade);
+    const count = this.lists.lengths.userTrade.of(userId);
     return () => this.filteredTrades(request, count);
   }
 
   pointsCredits(request: RequestOf<'pointsCredits'>): Read<Page<PointsCredit>> {
-    return this.listOfUser(POINTS_CREDIT, request, this.lists.pointsCredits);
+    return this.listOfUser(POINTS_CREDIT, request, this.lists.lengths.pointsCredit);
   }
 
   closedPositions(request: RequestOf<'closedPositions'>): Read<Page<ClosedPosition>> {
-    return this.listOfUser(CLOSED_POSITION, request, this.lists.closedPositions);
+    return this.listOfUser(CLOSED_POSITION, request, this.lists.lengths.closedPosition);
   }
 
   /** null: there never was such a market. */
@@ -156,7 +156,7 @@ export class HistoryReads {
     read: (market: MarketRecord, prices: number) => Promise<Answer>,
   ): Read<Answer | null> {
     const isKnown = this.lists.knownMarketIds.has(marketId);
-    const prices = this.lists.assetPrices.of(assetOfMarket(marketId));
+    const prices = this.lists.lengths.assetPrice.of(assetOfMarket(marketId));
     return async () => {
       const market = await this.marketRow(marketId, isKnown);
       return market === null ? null : read(withoutChecksum(market), prices);

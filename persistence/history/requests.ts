@@ -149,7 +149,6 @@ export interface LeaderboardEntry extends RankedEntry {
   username: string;
 }
 
-/** A batch of the journal without its records. */
 export interface BatchRecord {
   firstSequence: number;
   lastSequence: number;

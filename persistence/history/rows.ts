@@ -35,7 +35,6 @@ export function asDamage(error: unknown): unknown {
   return new HistoryDamage('(unknown)', '(unknown)', (error as Error).message, error);
 }
 
-/** A query of whole rows, without conditions. */
 export function selectRows(layout: TableLayout): string {
   return `SELECT ${columnNames(layout).join(', ')} FROM ${layout.name}`;
 }

@@ -20,7 +20,7 @@ import {
   query,
 } from '../storage/sqlite.js';
 import { takesWrites } from '../storage/write-version.js';
-import type { ListCounts } from './lists.js';
+import type { ListLengths } from './lists.js';
 import type { HistoryChanges } from './projection.js';
 import { asDamage, HistoryDamage } from './rows.js';
 import {
@@ -67,13 +67,7 @@ export function removeHistory(folder: string): void {
 
 /** The lists as of the last transaction: what a reader must find. */
 export interface CommittedLists {
-  userTrades: ListCounts;
-  pointsCredits: ListCounts;
-  closedPositions: ListCounts;
-  userEvents: ListCounts;
-  userBalances: ListCounts;
-  /** By asset. */
-  assetPrices: ListCounts;
+  lengths: ListLengths;
   /** Markets that have ended, in the order of their ids ({@link addPastMarket}). */
   pastMarketIds: number[];
   knownMarketIds: Set<number>;

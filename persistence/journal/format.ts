@@ -59,7 +59,6 @@ export const DIGEST_FORM = /^[0-9a-f]{16}$/;
 /** The longest `records` in a row: a full batch and one record of the largest size. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
 
-/** The first row's previous hash. */
 export const GENESIS_HASH: Buffer = createHash('sha256')
   .update('quarter-hour-exchange journal 1')
   .digest();

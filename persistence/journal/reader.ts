@@ -58,7 +58,6 @@ export async function openReader(
 
 export class JournalReader implements JournalSource {
   readonly mayLag = false;
-  /** The segments in the folder, oldest first. */
   private readonly segments: SegmentReader[] = [];
   /** Those that cannot be opened, by number. */
   private readonly broken = new Map<number, JournalError>();
@@ -92,7 +91,6 @@ export class JournalReader implements JournalSource {
       .map((segment) => ({ segment, error: this.broken.get(segment.number) ?? null }));
   }
 
-  /** The numbers of the segments in the folder, oldest first. */
   get numbers(): number[] {
     return this.segments.map(({ segment }) => segment.number);
   }

@@ -37,7 +37,6 @@ const PAGE_ROWS = 256;
 const PAGE_BYTES = 2 * 1024 * 1024;
 /** The most rows that are joined for the fast check (chain.ts): a power of four. */
 const JOINED_ROWS = 4096;
-/** The most bytes of these rows. */
 const JOINED_BYTES = 8 * 1024 * 1024;
 
 export class SegmentReader {
@@ -326,7 +325,6 @@ export class SegmentReader {
     );
   }
 
-  /** The batches of this segment after `sequence`. */
   async countAfter(sequence: number): Promise<number> {
     const sql = 'SELECT count(*) AS batches FROM batch WHERE firstSequence > ?';
     return (await this.query<{ batches: number }>(sql, [sequence]))[0]!.batches;

@@ -24,7 +24,6 @@ export interface RecoveryLog {
   warn(fields: object, message: string): void;
 }
 
-/** What a start asks of its recovery. */
 export interface StartOptions {
   log: RecoveryLog;
   /** Milliseconds on any clock that does not go back. */
@@ -85,7 +84,6 @@ export async function recoverFromSnapshot(
   return { engine, end: follower.position, snapshotSequence, batches, commands };
 }
 
-/** Called before a command is applied. */
 type Applying = (atMs: number) => void;
 /** Called after a command was applied; the engine has its result and events. */
 export type Applied = (records: RecordBuffer, at: number) => void;

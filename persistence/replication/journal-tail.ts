@@ -41,7 +41,6 @@ export interface TailOptions {
   folder: string;
   address: PostgresAddress;
   log: RecoveryLog;
-  /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
   /** The pause between two looks at the journal. Default: 5 ms. */
   pollEveryMs?: number;
@@ -125,7 +124,6 @@ export class JournalTail {
     return this.follower.position;
   }
 
-  /** What the last look at the journal found. */
   get head(): JournalHead {
     return this.lastHead;
   }

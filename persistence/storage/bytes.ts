@@ -56,7 +56,6 @@ export class ByteWriter {
     this.putSevens(Math.floor(magnitude / 64));
   }
 
-  /** The bytes of another buffer. */
   append(from: Uint8Array, start: number, end: number): void {
     this.reserve(end - start);
     this.buffer.set(from.subarray(start, end), this.length);

@@ -16,7 +16,6 @@ export function programFolder(): URL {
   return folder;
 }
 
-/** The version of this program. */
 export function programVersion(): string {
   return JSON.parse(readFileSync(new URL('package.json', programFolder()), 'utf8')).version;
 }

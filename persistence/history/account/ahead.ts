@@ -23,7 +23,6 @@ export class Ahead<Of> {
     return this.entries[this.taken];
   }
 
-  /** After `peek`. */
   take(): Of | undefined {
     return this.entries[this.taken++];
   }

@@ -17,7 +17,6 @@ import type { EventRecord } from '../../../engine/interface/events.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type EntryOf, TAKER, type USER_TRADE } from '../runs/format.js';
 
-/** Why money or shares changed. */
 export const CAUSES = [
   'grant',
   'deposit',

@@ -8,7 +8,7 @@
 import type { Engine } from '../../../engine/engine.js';
 import { ticksIn } from '../../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../../engine/interface/events.js';
-import { ListCounts, PendingLists } from '../lists.js';
+import { ListCounts, type ListLengths, PendingLists } from '../lists.js';
 import {
   BALANCE_ENTRIES,
   CLOSED_POSITION,
@@ -21,19 +21,10 @@ import {
   USER_TRADE,
 } from '../runs/format.js';
 
-/** What is read of the engine, after each command. */
 export type AccountsEngine = Pick<
   Engine,
   'sequence' | 'nowMs' | 'availableMicros' | 'heldMicros' | 'events'
 >;
-
-/** How many entries the lists have. */
-export interface AccountCounts {
-  userTrades: ListCounts;
-  userEvents: ListCounts;
-  closedPositions: ListCounts;
-  userBalances: ListCounts;
-}
 
 const Trade = EventSlot.trade;
 const Settled = EventSlot.positionSettled;
@@ -53,10 +44,10 @@ for (const [name, user] of Object.entries(USER_EVENTS)) {
 }
 
 export class AccountEntries {
-  readonly userTrades = new PendingLists(USER_TRADE);
-  readonly userEvents = new PendingLists(USER_EVENT);
-  readonly closedPositions = new PendingLists(CLOSED_POSITION);
-  readonly userBalances = new PendingLists(USER_BALANCE);
+  private readonly userTrades: PendingLists;
+  private readonly userEvents: PendingLists;
+  private readonly closedPositions: PendingLists;
+  private readonly userBalances: PendingLists;
   /** By user: the entries of trades, events and closed positions together. */
   private readonly numbers = new ListCounts();
   /** The users whose balance is due at the end of the command. */
@@ -65,11 +56,15 @@ export class AccountEntries {
   /** @param changed called for each user whose leaderboard values a trade may have changed. */
   constructor(
     private readonly engine: AccountsEngine,
-    private readonly counts: AccountCounts,
+    private readonly lengths: ListLengths,
     private readonly changed: (userId: number) => void,
   ) {
-    const { userTrades, userEvents, closedPositions } = counts;
-    for (const list of [userTrades, userEvents, closedPositions]) this.numbers.addCounts(list);
+    const { userTrade, userEvent, closedPosition, userBalance } = lengths;
+    this.userTrades = new PendingLists(USER_TRADE, userTrade);
+    this.userEvents = new PendingLists(USER_EVENT, userEvent);
+    this.closedPositions = new PendingLists(CLOSED_POSITION, closedPosition);
+    this.userBalances = new PendingLists(USER_BALANCE, userBalance);
+    for (const list of [userTrade, userEvent, closedPosition]) this.numbers.addCounts(list);
   }
 
   get pendingEntries(): number {
@@ -77,7 +72,15 @@ export class AccountEntries {
     return userTrades.count + userEvents.count + closedPositions.count + userBalances.count;
   }
 
-  /** Takes in an event of the command that was applied. */
+  *drainInPieces() {
+    return {
+      userTrade: yield* this.userTrades.drainInPieces(),
+      userEvent: yield* this.userEvents.drainInPieces(),
+      closedPosition: yield* this.closedPositions.drainInPieces(),
+      userBalance: yield* this.userBalances.drainInPieces(),
+    };
+  }
+
   add(values: Float64Array, at: number): void {
     const type = values[at]!;
     const userAt = USER_AT[type]!;
@@ -94,7 +97,7 @@ export class AccountEntries {
   }
 
   private addEvent(values: Float64Array, at: number, userId: number): void {
-    const to = this.userEvents.add(userId, this.counts.userEvents.next(userId));
+    const to = this.userEvents.add(userId);
     const entries = this.userEvents.values;
     entries[to + UserEvent.number] = this.nextNumber(userId);
     const type = to + UserEvent.type;
@@ -107,7 +110,7 @@ export class AccountEntries {
 
   private addPosition(values: Float64Array, at: number): void {
     const userId = values[at + Settled.userId]!;
-    const to = this.closedPositions.add(userId, this.counts.closedPositions.next(userId));
+    const to = this.closedPositions.add(userId);
     const entries = this.closedPositions.values;
     entries[to + Closed.number] = this.nextNumber(userId);
     const fields = EVENT_LENGTHS[EventType.positionSettled]! - Settled.marketId;
@@ -122,7 +125,7 @@ export class AccountEntries {
     const isTaker = role === TAKER;
     const userId = values[at + (isTaker ? Trade.takerId : Trade.makerId)]!;
     const outcome = values[at + (isTaker ? Trade.takerOutcome : Trade.makerOutcome)]!;
-    const to = this.userTrades.add(userId, this.counts.userTrades.next(userId));
+    const to = this.userTrades.add(userId);
     const entries = this.userTrades.values;
     entries[to + UserTrade.number] = this.nextNumber(userId);
     entries[to + UserTrade.tradeId] = values[at + Trade.tradeId]!;
@@ -150,13 +153,13 @@ export class AccountEntries {
   }
 
   private addBalances(): void {
-    const { engine, counts, due } = this;
+    const { engine, lengths, due } = this;
     for (const userId of due) {
-      const to = this.userBalances.add(userId, counts.userBalances.next(userId));
+      const to = this.userBalances.add(userId);
       const entries = this.userBalances.values;
-      entries[to + Balance.trades] = counts.userTrades.of(userId);
-      entries[to + Balance.events] = counts.userEvents.of(userId);
-      entries[to + Balance.positions] = counts.closedPositions.of(userId);
+      entries[to + Balance.trades] = lengths.userTrade.of(userId);
+      entries[to + Balance.events] = lengths.userEvent.of(userId);
+      entries[to + Balance.positions] = lengths.closedPosition.of(userId);
       entries[to + Balance.availableMicros] = engine.availableMicros(userId);
       entries[to + Balance.heldMicros] = engine.heldMicros(userId);
       entries[to + Balance.atMs] = engine.nowMs;

@@ -43,7 +43,6 @@ export interface LedgerLine extends AccountChange {
   atMs: number;
   /** Permanent, and higher than that of each older line. */
   position: number;
-  /** The balance after the line. */
   balance: { availableMicros: number; heldMicros: number };
 }
 
@@ -75,7 +74,6 @@ const ENTRIES_MAX = 30_000;
 
 /** What is captured when the read is prepared: all that the history has of the account. */
 export interface LedgerEnd extends Balance {
-  /** The number of stored balances. */
   balances: number;
 }
 
@@ -85,11 +83,12 @@ export function ledgerEnd(
   account: { availableMicros: number; heldMicros: number },
   atMs: number,
 ): LedgerEnd {
+  const { userTrade, userEvent, closedPosition, userBalance } = lists.lengths;
   return {
-    trades: lists.userTrades.of(userId),
-    events: lists.userEvents.of(userId),
-    positions: lists.closedPositions.of(userId),
-    balances: lists.userBalances.of(userId),
+    trades: userTrade.of(userId),
+    events: userEvent.of(userId),
+    positions: closedPosition.of(userId),
+    balances: userBalance.of(userId),
     availableMicros: account.availableMicros,
     heldMicros: account.heldMicros,
     atMs,
@@ -234,7 +233,6 @@ class LedgerRead {
   }
 }
 
-/** The entries of an account before a balance. */
 function entriesOf({ trades, events, positions }: Balance): number {
   return trades + events + positions;
 }

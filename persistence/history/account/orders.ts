@@ -122,8 +122,8 @@ export function ordersEnd(
   resting: readonly OrderView[],
 ): OrdersEnd {
   return {
-    events: lists.userEvents.of(userId),
-    trades: lists.userTrades.of(userId),
+    events: lists.lengths.userEvent.of(userId),
+    trades: lists.lengths.userTrade.of(userId),
     resting: new Map(resting.map((order) => [order.orderId, order])),
   };
 }

@@ -295,7 +295,6 @@ export function columnsOf<Layout extends ListLayout>({ columns }: Layout) {
   >;
 }
 
-/** For each column, whether it may be negative. */
 export function negativesOf({ columns, negatives }: ListLayout): boolean[] {
   return columns.map((column) => negatives.includes(column));
 }

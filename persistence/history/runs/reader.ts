@@ -100,7 +100,6 @@ function cutOut<Layout extends ListLayout>(
 }
 
 export interface RunRow {
-  /** The user or the market whose list it is. */
   id: number;
   firstOrdinal: number;
   count: number;
@@ -108,7 +107,6 @@ export interface RunRow {
   entries: Buffer;
 }
 
-/** A query of whole runs, without conditions. */
 export function selectRuns({ name, key }: ListLayout): string {
   return `SELECT ${key} AS id, firstOrdinal, count, checksum, entries FROM ${name}`;
 }

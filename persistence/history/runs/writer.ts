@@ -84,7 +84,6 @@ export class RunWriter {
   }
 }
 
-/** Collects runs into pieces. */
 export class Pieces {
   /** The bytes of the entries of the runs in the piece that is being filled. */
   readonly bytes = new ByteWriter(PIECE_BYTES);

@@ -68,7 +68,6 @@ export interface PostgresJournalOptions {
   signal?: AbortSignal;
 }
 
-/** Who leads. */
 export interface Leader {
   epoch: number;
   /** Where it takes commands of clients; empty until it does. */
@@ -155,7 +154,6 @@ export class PostgresJournal implements CommitLog {
     return this.position;
   }
 
-  /** How many standbys wait to take over, as of the last renewal. */
   get standbys(): number {
     return this.waiting;
   }
@@ -283,7 +281,6 @@ export class PostgresJournal implements CommitLog {
     clearTimeout(unanswered);
   }
 
-  /** Checks the row that an append or a renewal returns. */
   private checkRow(row: DurabilitySettings | undefined): void {
     if (row === undefined) {
       this.fail(takenOver(this.epoch));

@@ -52,7 +52,6 @@ import { mustBeApart, OperationRefused } from './folders.js';
 const SUFFIX = '.gz';
 
 interface ArchiveRequest {
-  /** The data folder. */
   folder: string;
   archive: string;
 }

@@ -45,7 +45,6 @@ export function run(
   return statusOf(work, streams.notices);
 }
 
-/** Writes a line of the answer. */
 type Say = (text: string) => void;
 
 function addBackup(program: Command, say: Say): void {

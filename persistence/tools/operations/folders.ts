@@ -169,7 +169,6 @@ export async function startAt(
   }
 }
 
-/** Whether a position is one of the journal's. */
 export async function contains(
   reader: JournalReader,
   { sequence, hash }: JournalPosition,

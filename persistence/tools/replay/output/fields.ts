@@ -252,7 +252,6 @@ export function eventText(event: EventRecord, names: Names): string {
   return `${event.type}${textOf(shownEvent(event, names))}`;
 }
 
-/** Who has sent a command. */
 export function senderText(command: Command): string {
   if ('operator' in command)
     return `operator ${JSON.stringify(command.operator)}, because ${JSON.stringify(command.reason)}`;
@@ -300,7 +299,6 @@ function operationCodes(values: Float64Array): string[] {
   return codes;
 }
 
-/** The code, with its details. */
 export function answerText(answer: Answer): string {
   const { code, replayed, operationCodes, required, available } = answer;
   const repeated = replayed ? ' (replayed answer to an earlier command)' : '';
