@@ -9,7 +9,7 @@ import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import { assetOfMarket, MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { checkHistory } from '../../../persistence/history/check.js';
-import { PendingLists } from '../../../persistence/history/lists.js';
+import { ListCounts, PendingLists } from '../../../persistence/history/lists.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
 import {
   emptyHistoryState,
@@ -338,10 +338,10 @@ describe('a full disk', () => {
   it('is not damage: the transaction is written once there is room', async () => {
     const folder = folders.make();
     await createPrivateFolder(folder);
-    const credits = new PendingLists(POINTS_CREDIT);
+    const credits = new PendingLists(POINTS_CREDIT, new ListCounts());
     const count = 5_000;
     for (let userId = 1; userId <= count; userId++) {
-      const at = credits.add(userId, 1);
+      const at = credits.add(userId);
       credits.values.set([64, 0, 1_000_000, START_MS, userId], at);
     }
     const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).drain();

@@ -2,7 +2,11 @@ import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { checkHistory } from '../../../persistence/history/check.js';
-import { type ListAdditions, PendingLists } from '../../../persistence/history/lists.js';
+import {
+  type ListAdditions,
+  ListCounts,
+  PendingLists,
+} from '../../../persistence/history/lists.js';
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
 import { HistoryReads } from '../../../persistence/history/reads.js';
 import type { Page, PointsCredit } from '../../../persistence/history/requests.js';
@@ -41,9 +45,11 @@ function credit(ordinal: number): PointsCredit {
 }
 
 function additionsOf(entries: readonly PointsCredit[]): ListAdditions {
-  const pending = new PendingLists(POINTS_CREDIT);
+  const lengths = new ListCounts();
+  const pending = new PendingLists(POINTS_CREDIT, lengths);
   for (const entry of entries) {
-    const at = pending.add(entry.userId, entry.ordinal);
+    lengths.set(entry.userId, entry.ordinal - 1);
+    const at = pending.add(entry.userId);
     for (const [i, column] of POINTS_CREDIT.columns.entries())
       pending.values[at + i] = entry[column];
   }
