@@ -1,7 +1,7 @@
 /**
- * Reads of single batches of the journal, for those who want to check it, and for what only the
- * commands say. They have a reader of their own, opened when the first one comes, and take turns,
- * so the follower's own reading goes on beside them.
+ * Reads of single batches of the journal, for those who want to check it. They have a reader of
+ * their own, opened when the first one comes, and take turns, so the follower's own reading goes on
+ * beside them.
  *
  * Always holds: every read is answered once. What cannot be read is `unavailable`: damage is for
  * the follower to find, which reads the whole journal. A node of PostgreSQL that is lost is
@@ -19,43 +19,29 @@ const LOOK_MS = 10;
 export class JournalBatches {
   private reader: JournalSource | null = null;
   /** Settles when the last read that came is over. */
-  private last: Promise<unknown> = Promise.resolve();
+  private last: Promise<void> = Promise.resolve();
   private ended: string | null = null;
 
   constructor(private readonly place: JournalPlace) {}
 
   read(sequence: number, { done, isGivenUp }: Pick<WaitingRead, 'done' | 'isGivenUp'>): void {
-    const unavailable = ({ message: reason }: Error) => done({ status: 'unavailable', reason });
-    this.inTurn(async () => {
-      if (isGivenUp()) throw new JournalUnavailable(GIVEN_UP.reason);
-      return this.findNow(sequence);
-    }).then((batch) => {
-      if (batch === null) {
-        unavailable(new Error(`the journal has no sequence ${sequence} yet`));
-        return;
+    this.last = this.last.then(async () => {
+      try {
+        if (isGivenUp()) throw new JournalUnavailable(GIVEN_UP.reason);
+        const batch = await this.find(sequence);
+        if (batch === null)
+          throw new JournalUnavailable(`the journal has no sequence ${sequence} yet`);
+        const { firstSequence, lastSequence, digest, hash } = batch;
+        const answer = { firstSequence, lastSequence, digest, hash: hash.toString('hex') };
+        // It shows no state, so its time is nobody's.
+        done({ status: 'ok', sequence: lastSequence, atMs: 0, answer });
+      } catch (error) {
+        done({ status: 'unavailable', reason: (error as Error).message });
       }
-      const { firstSequence, lastSequence, digest, hash } = batch;
-      const answer = { firstSequence, lastSequence, digest, hash: hash.toString('hex') };
-      // It shows no state, so its time is nobody's.
-      done({ status: 'ok', sequence: lastSequence, atMs: 0, answer });
-    }, unavailable);
+    });
   }
 
-  /**
-   * The batch that holds a sequence; null: the journal ends before it.
-   * @throws JournalError or JournalUnavailable if it cannot be read.
-   */
-  find(sequence: number): Promise<JournalBatch | null> {
-    return this.inTurn(() => this.findNow(sequence));
-  }
-
-  private inTurn<Found>(find: () => Promise<Found>): Promise<Found> {
-    const found = this.last.then(find);
-    this.last = found.catch(() => {});
-    return found;
-  }
-
-  private async findNow(sequence: number): Promise<JournalBatch | null> {
+  private async find(sequence: number): Promise<JournalBatch | null> {
     const isNew = this.reader === null;
     try {
       return await this.batchWith(sequence);
