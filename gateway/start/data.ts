@@ -25,8 +25,6 @@ export interface Data {
   readonly remark: string | null;
   recover(options: StartOptions): Promise<Engine>;
   openJournal(): Promise<CommitLog>;
-  /** Says where replicas reach this exchange; absent where the journal cannot. */
-  advertise?(address: string): void;
   release(): Promise<void>;
 }
 

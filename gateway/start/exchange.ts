@@ -332,7 +332,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     stopping = true;
   };
   const ending = new Ending({ ...parts, sources, gateway, servers, replicas, onStopping });
-  parts.replicated?.whenAskedToHandOver((standbyId) => {
+  parts.replicated?.leader.whenAskedToHandOver((standbyId) => {
     ending.handOver(standbyId).catch(fail);
   });
 
@@ -342,8 +342,9 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const operationsPort = await servers.listenToOperators();
   if (replicas !== null) await listenToReplicas(replicas, parts);
   const { address, port } = await servers.listen();
+  const leader = parts.replicated?.leader;
   const serves = ([signing]: readonly Buffer[]) =>
-    parts.replicated?.serves(serving(config, port), fingerprint(signing!, parts.replicated.epoch));
+    leader?.serves(serving(config, port), fingerprint(signing!, leader.epoch));
   serves(parts.secrets);
   const stop = () => ending.stop();
   const reload = async (again: Config) => {
@@ -359,12 +360,13 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
 }
 
 async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promise<void> {
-  const { config, log, data } = parts;
+  const { config, log, replicated } = parts;
   const { host, port } = config.replicas!;
   const { advertiseAddress: address } = config;
   const replicasPort = await replicas.listen(host, port);
   log.info({ host, port: replicasPort }, 'open to replicas');
-  data.advertise?.(address === '' ? hostAndPort(host, replicasPort) : address);
+  const at = address === '' ? hostAndPort(host, replicasPort) : address;
+  replicated?.leader.advertise(at);
 }
 
 /** As other machines name it: one that listens on all its addresses is where replicas reach it. */
@@ -400,9 +402,9 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     clock,
     leading: () => ({
       role: 'leader',
-      epoch: parts.replicated?.epoch ?? null,
-      leader: parts.replicated?.serving ?? null,
-      standbys: parts.replicated?.standbys ?? null,
+      epoch: parts.replicated?.leader.epoch ?? null,
+      leader: parts.replicated?.leader.serving || null,
+      standbys: parts.replicated?.leader.standbys ?? null,
     }),
   });
   return {

@@ -10,19 +10,13 @@ import { join } from 'node:path';
 import { closeDatabase, finalize } from '../storage/sqlite.js';
 import { JournalError, JournalNotWritten } from './errors.js';
 import type { FolderLock } from './folder-lock.js';
-import {
-  type BatchContent,
-  HEAD_FILE,
-  hashOf,
-  type JournalPosition,
-  MAX_ROW_BYTES,
-} from './format.js';
+import { type BatchContent, HEAD_FILE, hashOf, type JournalPosition } from './format.js';
 import { HeadMark, type Mark } from './head-mark.js';
 import { type Durability, type OpenSegment, openSegment } from './open-segment.js';
 import { OwnFiles } from './own-files.js';
 import { seal, sealLeft } from './seal.js';
 import { listSegments, SEGMENT_BYTES, segmentAt } from './segments.js';
-import type { CommitDone, CommitLog } from './store.js';
+import { type CommitDone, type CommitLog, mustBeNext } from './store.js';
 
 /** About what a row takes in the file besides its records. */
 const ROW_BYTES = 100;
@@ -99,7 +93,9 @@ export class Journal implements CommitLog {
    * `records` may be changed when this returns. `done` is always called later, never from within.
    */
   append(batch: BatchContent, done: CommitDone): void {
-    this.checkNext(batch);
+    if (this.failure !== null) throw this.failure;
+    if (this.writing) throw new Error('a batch is still being written');
+    mustBeNext(batch, this.position);
     const { firstSequence, lastSequence, records, digest } = batch;
     const hash = hashOf(batch, this.position.hash);
     const settle = (error: Error | null) => {
@@ -155,19 +151,6 @@ export class Journal implements CommitLog {
     } finally {
       await this.lock.release();
     }
-  }
-
-  private checkNext(batch: BatchContent): void {
-    if (this.failure !== null) throw this.failure;
-    if (this.writing) throw new Error('a batch is still being written');
-    const { firstSequence, lastSequence, records } = batch;
-    const isNext = firstSequence === this.position.sequence + 1 && lastSequence >= firstSequence;
-    if (!isNext || !Number.isSafeInteger(lastSequence)) {
-      throw new RangeError(
-        `${firstSequence} to ${lastSequence} does not follow ${this.position.sequence}`,
-      );
-    }
-    if (records.length > MAX_ROW_BYTES) throw new RangeError(`a batch of ${records.length} bytes`);
   }
 
   private committed(end: JournalPosition): JournalError | null {

@@ -9,7 +9,7 @@
  *   (format.ts has the rules); what cannot be read now is a JournalUnavailable.
  */
 import type { JournalError } from './errors.js';
-import type { BatchContent, JournalPosition } from './format.js';
+import { type BatchContent, type JournalPosition, MAX_ROW_BYTES } from './format.js';
 
 export interface JournalBatch extends BatchContent {
   /** The hash over the batch and all before it. */
@@ -18,6 +18,15 @@ export interface JournalBatch extends BatchContent {
 
 export function positionAfter({ lastSequence, hash, digest }: JournalBatch): JournalPosition {
   return { sequence: lastSequence, hash, digest };
+}
+
+/** @throws RangeError for a batch that cannot be appended after `end`. */
+export function mustBeNext(batch: BatchContent, end: JournalPosition): void {
+  const { firstSequence, lastSequence, records } = batch;
+  const isNext = firstSequence === end.sequence + 1 && lastSequence >= firstSequence;
+  if (!isNext || !Number.isSafeInteger(lastSequence))
+    throw new RangeError(`${firstSequence} to ${lastSequence} does not follow ${end.sequence}`);
+  if (records.length > MAX_ROW_BYTES) throw new RangeError(`a batch of ${records.length} bytes`);
 }
 
 export type CommitDone = (error: JournalError | null) => void;

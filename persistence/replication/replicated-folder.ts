@@ -49,7 +49,8 @@ export class ReplicatedFolder {
   private constructor(
     private readonly options: ReplicatedFolderOptions,
     private readonly folderLock: FolderLock,
-    private readonly journal: PostgresJournal,
+    /** What this process says in the journal, and hears. */
+    readonly leader: PostgresJournal,
     /** The tail that a standby has followed; null: the engine is rebuilt. */
     private readonly tail: JournalTail | null,
   ) {}
@@ -94,38 +95,9 @@ export class ReplicatedFolder {
     }
   }
 
-  get epoch(): number {
-    return this.journal.epoch;
-  }
-
-  /** Where this leader serves clients, as it says in the journal; null until it does. */
-  get serving(): string | null {
-    return this.journal.serving || null;
-  }
-
-  /** Those that wait to take over, as of the last renewal of the lease. */
-  get standbys(): number {
-    return this.journal.standbys;
-  }
-
-  /** Says in the journal where this leader takes the requests of replicas, as `host:port`. */
-  advertise(address: string): void {
-    this.journal.advertise(address);
-  }
-
-  /** Says in the journal where this leader serves clients, and with which secret. */
-  serves(address: string, secret: string): void {
-    this.journal.serves(address, secret);
-  }
-
-  /** `asked` is called once, when a standby is to take over: the journal must then be closed. */
-  whenAskedToHandOver(asked: (standbyId: string) => void): void {
-    this.journal.whenAskedToHandOver(asked);
-  }
-
   /** Called once. The folder's lock is released when the journal is closed. */
   openJournal(): Promise<CommitLog> {
-    const { journal } = this;
+    const { leader: journal } = this;
     const release = () => this.release();
     return Promise.resolve({
       get end() {
@@ -140,7 +112,7 @@ export class ReplicatedFolder {
     if (!this.isHeld) return;
     this.isHeld = false;
     try {
-      await this.journal.close();
+      await this.leader.close();
     } finally {
       await this.folderLock.release();
     }

@@ -12,7 +12,7 @@ import { dirname } from 'node:path';
 import { Engine } from '../../../engine/engine.js';
 import { StateWriter } from '../../../engine/storage/archive.js';
 import { atOnce, type Work } from '../../../engine/storage/pieces.js';
-import { FORMAT_VERSION, type JournalPosition } from '../../journal/format.js';
+import type { JournalPosition } from '../../journal/format.js';
 import { withFile } from '../../storage/files.js';
 import { sharedBytes } from '../../storage/shared-bytes.js';
 import {
@@ -28,8 +28,6 @@ import {
 const COPIED_BYTES = 256 * 1024;
 /** The state is hashed, written and read in pieces of this size. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** It is collected in pieces that double up to that size: a small state takes little memory. */
-const FIRST_PIECE_BYTES = 256 * 1024;
 
 /** The engine's state at one moment, in memory: quick to copy, and written by another thread. */
 export interface SnapshotContent {
@@ -64,7 +62,6 @@ export function* copyState(engine: Engine, position: JournalPosition): Work<Snap
   writer.finish();
   yield* collector.copyLater();
   const header = {
-    version: FORMAT_VERSION,
     sequence: engine.sequence,
     atMs: engine.nowMs,
     digest: engine.digest(),
@@ -76,7 +73,7 @@ export function* copyState(engine: Engine, position: JournalPosition): Work<Snap
       `the engine is at sequence ${header.sequence}, the journal at ${position.sequence}`,
     );
   }
-  return { header, pieces: collector.finish() };
+  return { header, pieces: collector.pieces };
 }
 
 /**
@@ -183,82 +180,42 @@ function hashInPieces(hash: Hash, bytes: Buffer): Hash {
   return hash;
 }
 
-/** Bytes that have their place, in a piece from `at` on, and are not copied yet. */
-interface Later {
-  source: Uint8Array;
-  piece: number;
-  at: number;
-}
-
 /**
- * Copies the bytes of an archive into large pieces, in memory that the thread that writes them
- * shares (storage/shared-bytes.ts). A piece gets its memory when the first bytes are copied to it:
- * clean memory for a large table takes longer than to copy it.
+ * Copies the bytes of an archive into memory that the thread that writes them shares
+ * (storage/shared-bytes.ts). Long runs of bytes get theirs in pieces, when they are copied: clean
+ * memory for a large table takes longer than to copy it.
  */
 class PieceCollector {
   totalBytes = 0;
-  private readonly pieces: (Uint8Array<SharedArrayBuffer> | null)[] = [null];
-  /** The length of the last piece, and how much of it has been given away. */
-  private length = FIRST_PIECE_BYTES;
-  private used = 0;
-  private later: Later[] = [];
+  readonly pieces: Uint8Array[] = [];
+  /** The places of pieces that are not copied yet. */
+  private later: number[] = [];
 
   /** For bytes that are valid only during the call. */
   add(bytes: Uint8Array): void {
-    this.place(bytes, (source, piece, at) => this.memoryOf(piece).set(source, at));
+    const copy = sharedBytes(bytes.length);
+    copy.set(bytes);
+    this.pieces.push(copy);
+    this.totalBytes += bytes.length;
   }
 
   /** For bytes that stay valid until {@link copyLater} is done. */
   addLater(bytes: Uint8Array): void {
-    this.place(bytes, (source, piece, at) => this.later.push({ source, piece, at }));
+    this.totalBytes += bytes.length;
+    for (let from = 0; from < bytes.length; from += PIECE_BYTES)
+      this.later.push(this.pieces.push(bytes.subarray(from, from + PIECE_BYTES)) - 1);
   }
 
   *copyLater(): Work<void> {
-    for (const { source, piece, at } of this.later) {
-      const target = this.memoryOf(piece);
+    for (const place of this.later) {
+      const source = this.pieces[place]!;
+      const copy = sharedBytes(source.length);
       for (let from = 0; from < source.length; from += COPIED_BYTES) {
-        target.set(source.subarray(from, from + COPIED_BYTES), at + from);
+        copy.set(source.subarray(from, from + COPIED_BYTES), from);
         yield;
       }
+      this.pieces[place] = copy;
     }
     this.later = [];
   }
-
-  /** All pieces, once nothing is left to copy. */
-  finish(): Uint8Array<SharedArrayBuffer>[] {
-    const whole = this.pieces.slice(0, -1).map((_, piece) => this.memoryOf(piece));
-    if (this.used === 0) return whole;
-    return [...whole, this.memoryOf(whole.length).subarray(0, this.used)];
-  }
-
-  private place(
-    bytes: Uint8Array,
-    take: (source: Uint8Array, piece: number, at: number) => void,
-  ): void {
-    this.totalBytes += bytes.length;
-    for (let from = 0; from < bytes.length; ) {
-      const count = Math.min(this.length - this.used, bytes.length - from);
-      take(bytes.subarray(from, from + count), this.pieces.length - 1, this.used);
-      this.used += count;
-      from += count;
-      if (this.used === this.length) this.next();
-    }
-  }
-
-  private next(): void {
-    this.pieces.push(null);
-    this.length = pieceBytes(this.pieces.length - 1);
-    this.used = 0;
-  }
-
-  private memoryOf(piece: number): Uint8Array<SharedArrayBuffer> {
-    const memory = this.pieces[piece] ?? sharedBytes(pieceBytes(piece));
-    this.pieces[piece] = memory;
-    return memory;
-  }
-}
-
-/** Pieces double up to the full size. */
-function pieceBytes(piece: number): number {
-  return Math.min(PIECE_BYTES, FIRST_PIECE_BYTES * 2 ** piece);
 }

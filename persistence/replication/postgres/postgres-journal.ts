@@ -14,15 +14,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { JournalError, noJournal } from '../../journal/errors.js';
-import {
-  type BatchContent,
-  hashOf,
-  type JournalPosition,
-  MAX_ROW_BYTES,
-} from '../../journal/format.js';
-import type { CommitDone, CommitLog } from '../../journal/store.js';
+import { type BatchContent, hashOf, type JournalPosition } from '../../journal/format.js';
+import { type CommitDone, type CommitLog, mustBeNext } from '../../journal/store.js';
 import { describeAddress, type PostgresAddress } from './address.js';
-import { endOf, PostgresSource } from './postgres-source.js';
+import { PostgresSource } from './postgres-source.js';
 import {
   APPEND_SQL,
   LEADER_SQL,
@@ -134,7 +129,7 @@ export class PostgresJournal implements CommitLog {
       });
       const writer = await leadership(client, leader, options);
       if (warning !== null) throw notReplicated(warning);
-      const end = await endOf(client, describeAddress(address));
+      const end = await new PostgresSource(client, describeAddress(address), false).end();
       const { epoch, lastSequence, hash } = writer;
       if (end.sequence !== lastSequence || !end.hash.equals(hash)) {
         throw new JournalError(
@@ -187,7 +182,9 @@ export class PostgresJournal implements CommitLog {
   }
 
   append(batch: BatchContent, done: CommitDone): void {
-    this.checkNext(batch);
+    if (this.failure !== null) throw this.failure;
+    if (this.writing) throw new Error('a batch is still being written');
+    mustBeNext(batch, this.position);
     const { firstSequence, lastSequence, records, digest } = batch;
     const hash = hashOf(batch, this.position.hash);
     this.writing = true;
@@ -228,18 +225,6 @@ export class PostgresJournal implements CommitLog {
     waited.abort();
     await late.catch(() => {});
     await this.client.end().catch(() => {});
-  }
-
-  private checkNext({ firstSequence, lastSequence, records }: BatchContent): void {
-    if (this.failure !== null) throw this.failure;
-    if (this.writing) throw new Error('a batch is still being written');
-    const isNext = firstSequence === this.position.sequence + 1 && lastSequence >= firstSequence;
-    if (!isNext || !Number.isSafeInteger(lastSequence)) {
-      throw new RangeError(
-        `${firstSequence} to ${lastSequence} does not follow ${this.position.sequence}`,
-      );
-    }
-    if (records.length > MAX_ROW_BYTES) throw new RangeError(`a batch of ${records.length} bytes`);
   }
 
   private renewLater(): void {

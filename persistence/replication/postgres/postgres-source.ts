@@ -9,7 +9,7 @@ import type pg from 'pg';
 import { JournalError, JournalUnavailable } from '../../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../../journal/format.js';
 import { rowProblem } from '../../journal/row.js';
-import type { JournalBatch, JournalSource } from '../../journal/store.js';
+import { type JournalBatch, type JournalSource, positionAfter } from '../../journal/store.js';
 import { describeAddress, type PostgresAddress } from './address.js';
 import { BEFORE_SQL, HEAD_SQL, PAGE_SQL } from './schema.js';
 import { connect, hasTables, type NodeKind } from './server.js';
@@ -32,7 +32,7 @@ export interface JournalHead {
 }
 
 export class PostgresSource implements JournalSource {
-  private constructor(
+  constructor(
     private readonly client: pg.Client,
     private readonly name: string,
     readonly mayLag: boolean,
@@ -53,7 +53,7 @@ export class PostgresSource implements JournalSource {
 
   /** One row, so it may be asked hundreds of times a second. @throws JournalUnavailable */
   async head(): Promise<JournalHead> {
-    const [row] = await queryOf(this.client, this.name, HEAD_SQL, []);
+    const [row] = await this.query(HEAD_SQL, []);
     if (row === undefined)
       throw new JournalUnavailable(`the journal at ${this.name} has no row in writer`, null);
     const { epoch, lastSequence, address, serving, ageMs, leaseLeftMs } = row;
@@ -68,17 +68,17 @@ export class PostgresSource implements JournalSource {
   }
 
   end(): Promise<JournalPosition> {
-    return endOf(this.client, this.name);
+    return this.positionBefore(Number.MAX_SAFE_INTEGER);
   }
 
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     if (sequence === 0) return GENESIS;
-    const position = await positionBefore(this.client, this.name, sequence);
+    const position = await this.positionBefore(sequence);
     return position.sequence === sequence ? position : null;
   }
 
   async batchWith(sequence: number): Promise<JournalBatch | null> {
-    const batch = await batchBefore(this.client, this.name, sequence);
+    const batch = await this.batchBefore(sequence);
     return batch === null || batch.lastSequence < sequence ? null : batch;
   }
 
@@ -92,7 +92,7 @@ export class PostgresSource implements JournalSource {
         next = this.page(page.at(-1)!.lastSequence + 1);
         next.catch(() => {});
         for (const batch of page) {
-          check(batch, { sequence, hash }, this.name);
+          this.check(batch, { sequence, hash });
           ({ lastSequence: sequence, hash } = batch);
           yield batch;
         }
@@ -108,80 +108,50 @@ export class PostgresSource implements JournalSource {
   }
 
   private page(from: number): Promise<JournalBatch[]> {
-    return rowsOf(this.client, this.name, PAGE_SQL, [from, PAGE_ROWS, PAGE_BYTES]);
+    return this.rows(PAGE_SQL, [from, PAGE_ROWS, PAGE_BYTES]);
   }
-}
 
-/** The journal's end, from its last two rows. @throws JournalError if they are not chained. */
-export function endOf(client: pg.Client, name: string): Promise<JournalPosition> {
-  return positionBefore(client, name, Number.MAX_SAFE_INTEGER);
-}
+  /** The position after the last row that begins at or before a sequence. */
+  private async positionBefore(sequence: number): Promise<JournalPosition> {
+    const row = await this.batchBefore(sequence);
+    return row === null ? GENESIS : positionAfter(row);
+  }
 
-/** The position after the last row that begins at or before a sequence. Reads two rows. */
-async function positionBefore(
-  client: pg.Client,
-  name: string,
-  sequence: number,
-): Promise<JournalPosition> {
-  const row = await batchBefore(client, name, sequence);
-  if (row === null) return GENESIS;
-  return { sequence: row.lastSequence, hash: row.hash, digest: row.digest };
-}
+  /** The last row that begins at or before a sequence, checked with the one before it. */
+  private async batchBefore(sequence: number): Promise<JournalBatch | null> {
+    const [row, previous] = await this.rows(BEFORE_SQL, [sequence, 2]);
+    if (row === undefined) return null;
+    this.check(row, previous === undefined ? GENESIS : positionAfter(previous));
+    return row;
+  }
 
-/** The last row that begins at or before a sequence, checked; null: there is none. */
-async function batchBefore(
-  client: pg.Client,
-  name: string,
-  sequence: number,
-): Promise<JournalBatch | null> {
-  const [row, previous] = await rowsOf(client, name, BEFORE_SQL, [sequence, 2]);
-  if (row === undefined) return null;
-  const before =
-    previous === undefined ? GENESIS : { sequence: previous.lastSequence, hash: previous.hash };
-  check(row, before, name);
-  return row;
-}
+  private check(batch: JournalBatch, after: Pick<JournalPosition, 'sequence' | 'hash'>): void {
+    const problem = rowProblem(batch, after);
+    if (problem === null) return;
+    const first = after.sequence + 1;
+    throw new JournalError(
+      `the journal at ${this.name}: the batch at sequence ${first} ${problem}. Nothing was changed. ` +
+        'Take a copy of the cluster, and restore the database from a backup or a standby.',
+      first,
+    );
+  }
 
-function check(
-  batch: JournalBatch,
-  after: Pick<JournalPosition, 'sequence' | 'hash'>,
-  name: string,
-): void {
-  const problem = rowProblem(batch, after);
-  if (problem === null) return;
-  const first = after.sequence + 1;
-  throw new JournalError(
-    `the journal at ${name}: the batch at sequence ${first} ${problem}. Nothing was changed. ` +
-      'Take a copy of the cluster, and restore the database from a backup or a standby.',
-    first,
-  );
-}
+  private async rows(sql: string, values: readonly number[]): Promise<JournalBatch[]> {
+    const rows = (await this.query(sql, values)) as unknown as JournalBatch[];
+    // int8 comes as text.
+    return rows.map((row) => ({
+      ...row,
+      firstSequence: Number(row.firstSequence),
+      lastSequence: Number(row.lastSequence),
+    }));
+  }
 
-async function rowsOf(
-  client: pg.Client,
-  name: string,
-  sql: string,
-  values: readonly number[],
-): Promise<JournalBatch[]> {
-  const rows = (await queryOf(client, name, sql, values)) as unknown as JournalBatch[];
-  // int8 comes as text.
-  return rows.map((row) => ({
-    ...row,
-    firstSequence: Number(row.firstSequence),
-    lastSequence: Number(row.lastSequence),
-  }));
-}
-
-async function queryOf(
-  client: pg.Client,
-  name: string,
-  sql: string,
-  values: readonly number[],
-): Promise<Record<string, unknown>[]> {
-  try {
-    return (await client.query(sql, [...values])).rows;
-  } catch (error) {
-    throw unavailable(name, error);
+  private async query(sql: string, values: readonly number[]): Promise<Record<string, unknown>[]> {
+    try {
+      return (await this.client.query(sql, [...values])).rows;
+    } catch (error) {
+      throw unavailable(this.name, error);
+    }
   }
 }
 
