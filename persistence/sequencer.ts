@@ -83,10 +83,6 @@ interface ClosedBatch extends BatchContent {
 
 export class Sequencer {
   readonly engine: Engine;
-  private readonly journal: SequencerLog;
-  private readonly now: () => number;
-  private readonly onFatal: (error: Error) => void;
-  private readonly onCommit: ((durableSequence: number) => void) | null;
   private readonly batchBytes: number;
   private readonly backlogLimitBytes: number;
 
@@ -123,7 +119,7 @@ export class Sequencer {
   };
   private readonly onCommitted = (error: JournalError | null): void => this.committed(error);
 
-  constructor(options: SequencerOptions) {
+  constructor(private readonly options: SequencerOptions) {
     const { engine, journal } = options;
     const { sequence, digest } = journal.end;
     if (engine.sequence !== sequence || (digest !== null && engine.digest() !== digest)) {
@@ -132,10 +128,6 @@ export class Sequencer {
       );
     }
     this.engine = engine;
-    this.journal = journal;
-    this.now = options.now;
-    this.onFatal = options.onFatal;
-    this.onCommit = options.onCommit ?? null;
     this.batchBytes = options.batchBytes ?? BATCH_BYTES;
     this.backlogLimitBytes = options.backlogBytes ?? BACKLOG_BYTES;
     this.durable = sequence;
@@ -205,7 +197,7 @@ export class Sequencer {
   }
 
   private timeOfNext(): number {
-    return Math.max(this.engine.nowMs, this.now());
+    return Math.max(this.engine.nowMs, this.options.now());
   }
 
   private run(batch: RecordBuffer, at: number): NumberBuffer {
@@ -245,7 +237,7 @@ export class Sequencer {
     if (this.closing) throw new Error('the sequencer is already closing');
     this.closing = true;
     if (!this.isSettled()) await new Promise<void>((resolve) => (this.settled = resolve));
-    await this.journal.close();
+    await this.options.journal.close();
     if (this.fatal !== null) throw this.fatal;
   }
 
@@ -291,7 +283,7 @@ export class Sequencer {
     this.inFlight = batch;
     this.expected = 0;
     try {
-      this.journal.append(batch, this.onCommitted);
+      this.options.journal.append(batch, this.onCommitted);
     } catch (error) {
       this.inFlight = null;
       this.fail(error as Error);
@@ -312,7 +304,7 @@ export class Sequencer {
       // First the next commit: the disk works while the replies are written.
       if (isFew) this.gather(commands);
       else this.startCommit();
-      this.onCommit?.(this.durable);
+      this.options.onCommit?.(this.durable);
       this.release();
     }
     this.settle();
@@ -356,7 +348,7 @@ export class Sequencer {
     if (this.fatal !== null) return;
     this.fatal = error;
     this.waiting.clear();
-    this.onFatal(error);
+    this.options.onFatal(error);
     this.settle();
   }
 }

@@ -19,7 +19,6 @@ import { HistoryDamage } from '../rows.js';
 import { type EntryOf, RUN_ENTRIES, TAKER, USER_EVENT, USER_TRADE } from '../runs/format.js';
 import type { ListReader } from '../runs/reader.js';
 import type { CommittedLists } from '../store.js';
-import { Ahead } from './ahead.js';
 import { eventOf, type UserEventEntry } from './user-event.js';
 
 /**
@@ -360,8 +359,7 @@ class Completion {
   private readonly unfinished = new Set<number>();
   private readonly oldestSequence: number;
   private readonly newestSequence: number;
-  private readonly trades: Ahead<TradeEntry>;
-  private readonly events: Ahead<UserEventEntry>;
+  private readonly firstEvent: number;
 
   constructor(
     private readonly lists: ListReader,
@@ -375,30 +373,25 @@ class Completion {
     }
     this.newestSequence = Math.max(...orders.map(({ sequence }) => sequence));
     this.oldestSequence = Math.min(...orders.map(({ sequence }) => sequence));
-    const read = (first: number, last: number) => ({ id, first, last });
-    this.trades = new Ahead(end.trades, (first, last) =>
-      lists.oldestFirst(USER_TRADE, read(first, last)),
-    );
-    this.events = new Ahead(end.events, (first, last) =>
-      lists.oldestFirst(USER_EVENT, read(first, last)),
-    );
-    this.events.next = Math.min(...orders.map(({ ordinal }) => ordinal)) + 1;
+    this.firstEvent = Math.min(...orders.map(({ ordinal }) => ordinal)) + 1;
   }
 
   async run(): Promise<void> {
-    const { end, id, lists, unfinished, trades, events } = this;
-    const value = this.oldestSequence;
-    const at = { id, count: end.trades, column: 'sequence', value } as const;
-    trades.next = await lists.firstFrom(USER_TRADE, at);
-    for (;;) {
-      const trade = await trades.peek();
-      const entry = unfinished.size > 0 ? await events.peek() : undefined;
-      const isTrade = trade !== undefined && (entry?.number ?? trade.number) >= trade.number;
-      const isLate = trade !== undefined && trade.sequence > this.newestSequence;
-      if (unfinished.size === 0 && (trade === undefined || isLate)) break;
-      if (isTrade) this.readTrade(trades.take()!);
-      else if (entry !== undefined) this.readEvent(events.take()!);
-      else break;
+    const { end, id, lists, unfinished, firstEvent } = this;
+    const at = { id, count: end.trades, column: 'sequence', value: this.oldestSequence } as const;
+    const firstTrade = await lists.firstFrom(USER_TRADE, at);
+    const trades = lists.from(USER_TRADE, { id, first: firstTrade, last: end.trades });
+    const events = lists.from(USER_EVENT, { id, first: firstEvent, last: end.events });
+    let trade = (await trades.next()).value ?? null;
+    let event = (await events.next()).value ?? null;
+    while (unfinished.size > 0 || (trade !== null && trade.sequence <= this.newestSequence)) {
+      if (trade !== null && trade.number < (event?.number ?? Number.POSITIVE_INFINITY)) {
+        this.readTrade(trade);
+        trade = (await trades.next()).value ?? null;
+      } else if (event !== null) {
+        this.readEvent(event);
+        event = (await events.next()).value ?? null;
+      } else break;
     }
     const [lost] = unfinished;
     if (lost === undefined) return;

@@ -53,6 +53,17 @@ export class ListReader {
     return (await this.newestFirst(layout, place)).reverse();
   }
 
+  /** Oldest first, read in pieces. */
+  async *from<Layout extends ListLayout>(
+    layout: Layout,
+    { id, first, last }: Place,
+  ): AsyncGenerator<EntryOf<Layout>, void, void> {
+    for (let from = first; from <= last; from += RUN_ENTRIES) {
+      const to = Math.min(last, from + RUN_ENTRIES - 1);
+      yield* await this.oldestFirst(layout, { id, first: from, last: to });
+    }
+  }
+
   async at<Layout extends ListLayout>(
     layout: Layout,
     id: number,
