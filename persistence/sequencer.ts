@@ -86,7 +86,11 @@ export class Sequencer {
   private readonly batchBytes: number;
   private readonly backlogLimitBytes: number;
 
-  private durable: number;
+  /** Every command up to this sequence is on disk. */
+  durableSequence: number;
+  /** The failure that has stopped the sequencer; null: there was none. */
+  failure: Error | null = null;
+  batchesCommitted = 0;
   private open = new RecordBuffer();
   /** Closed batches that wait for the disk; more than one only when the disk is far behind. */
   private readonly closed: ClosedBatch[] = [];
@@ -102,10 +106,8 @@ export class Sequencer {
   private gathered = -1;
   private releasing = false;
   private closing = false;
-  private fatal: Error | null = null;
   /** Called when everything is durable, or after a failure. */
   private settled: (() => void) | null = null;
-  private batchCount = 0;
 
   private readonly startWhenIdle = (): void => {
     const { count } = this.open;
@@ -130,17 +132,12 @@ export class Sequencer {
     this.engine = engine;
     this.batchBytes = options.batchBytes ?? BATCH_BYTES;
     this.backlogLimitBytes = options.backlogBytes ?? BACKLOG_BYTES;
-    this.durable = sequence;
-  }
-
-  /** Every command up to this sequence is on disk. */
-  get durableSequence(): number {
-    return this.durable;
+    this.durableSequence = sequence;
   }
 
   /** Commands that are applied but not yet durable. */
   get backlog(): number {
-    return this.engine.sequence - this.durable;
+    return this.engine.sequence - this.durableSequence;
   }
 
   /** Bytes of the records of those commands. */
@@ -162,15 +159,6 @@ export class Sequencer {
     return this.waiting.length;
   }
 
-  get batchesCommitted(): number {
-    return this.batchCount;
-  }
-
-  /** The failure that has stopped the sequencer; null: there was none. */
-  get failure(): Error | null {
-    return this.fatal;
-  }
-
   /**
    * Executes a command and returns the engine's result, which is valid until the next submit. The
    * result may leave the process when `engine.sequence` is durable ({@link releaseAt}).
@@ -190,7 +178,7 @@ export class Sequencer {
   }
 
   private batchForNext(): RecordBuffer {
-    if (this.fatal !== null || this.closing || this.backlogBytes >= this.backlogLimitBytes)
+    if (this.failure !== null || this.closing || this.backlogBytes >= this.backlogLimitBytes)
       throw this.refusal();
     if (this.open.byteLength >= this.batchBytes) this.closeBatch();
     return this.open;
@@ -227,9 +215,9 @@ export class Sequencer {
     if (!(sequence >= 0 && sequence <= this.engine.sequence)) {
       throw new RangeError(`no command has the sequence ${sequence} yet`);
     }
-    if (this.fatal !== null) return;
+    if (this.failure !== null) return;
     this.waiting.add(sequence, target);
-    if (sequence <= this.durable) this.release();
+    if (sequence <= this.durableSequence) this.release();
   }
 
   /** Refuses new commands, commits and releases the rest, and closes. Rejects after a failure. */
@@ -238,11 +226,11 @@ export class Sequencer {
     this.closing = true;
     if (!this.isSettled()) await new Promise<void>((resolve) => (this.settled = resolve));
     await this.options.journal.close();
-    if (this.fatal !== null) throw this.fatal;
+    if (this.failure !== null) throw this.failure;
   }
 
   private isSettled(): boolean {
-    return this.inFlight === null && (this.fatal !== null || this.backlog === 0);
+    return this.inFlight === null && (this.failure !== null || this.backlog === 0);
   }
 
   private settle(): void {
@@ -250,9 +238,9 @@ export class Sequencer {
   }
 
   private refusal(): SubmitRefused {
-    if (this.fatal !== null) {
-      return new SubmitRefused(`the exchange has stopped: ${this.fatal.message}`, {
-        cause: this.fatal,
+    if (this.failure !== null) {
+      return new SubmitRefused(`the exchange has stopped: ${this.failure.message}`, {
+        cause: this.failure,
       });
     }
     return new SubmitRefused(
@@ -276,7 +264,7 @@ export class Sequencer {
   }
 
   private startCommit(): void {
-    if (this.fatal !== null || this.inFlight !== null) return;
+    if (this.failure !== null || this.inFlight !== null) return;
     if (this.closed.length === 0 && this.open.count > 0) this.closeBatch();
     const batch = this.closed.shift();
     if (batch === undefined) return;
@@ -294,9 +282,9 @@ export class Sequencer {
     const batch = this.inFlight!;
     this.inFlight = null;
     if (error !== null) this.fail(error);
-    if (this.fatal === null) {
-      this.durable = batch.lastSequence;
-      this.batchCount++;
+    if (this.failure === null) {
+      this.durableSequence = batch.lastSequence;
+      this.batchesCommitted++;
       // Before the batch is recycled: its bytes count, too.
       const { isFew } = this;
       const commands = batch.buffer.count + this.open.count;
@@ -304,7 +292,7 @@ export class Sequencer {
       // First the next commit: the disk works while the replies are written.
       if (isFew) this.gather(commands);
       else this.startCommit();
-      this.options.onCommit?.(this.durable);
+      this.options.onCommit?.(this.durableSequence);
       this.release();
     }
     this.settle();
@@ -332,8 +320,8 @@ export class Sequencer {
     if (this.releasing) return;
     this.releasing = true;
     try {
-      while (this.fatal === null) {
-        const target = this.waiting.take(this.durable);
+      while (this.failure === null) {
+        const target = this.waiting.take(this.durableSequence);
         if (target === null) break;
         target.release();
       }
@@ -345,8 +333,8 @@ export class Sequencer {
   }
 
   private fail(error: Error): void {
-    if (this.fatal !== null) return;
-    this.fatal = error;
+    if (this.failure !== null) return;
+    this.failure = error;
     this.waiting.clear();
     this.options.onFatal(error);
     this.settle();

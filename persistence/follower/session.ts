@@ -270,7 +270,9 @@ export class FollowerSession {
     if (pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS)
       this.startCommit();
     if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
-    if (this.isSnapshotDue()) await this.takeSnapshot();
+    // Asked after every batch, also where none can be taken.
+    const isDue = this.snapshots.isDue(this.engine);
+    if (isDue && this.projection !== null && this.endCheck() === null) await this.takeSnapshot();
     await this.serveDueReads();
     return true;
   }
@@ -355,15 +357,9 @@ export class FollowerSession {
     this.serve();
     this.startCommitInTurn();
     this.hasOpened ||= openedIds.length > 0;
-    if (this.hasOpened && !this.isFarBehindCommits()) this.makeDayFiles();
-  }
-
-  /** While the history is made from the beginning, its last day is not the last one. */
-  private isFarBehindCommits(): boolean {
-    return this.board.get('durable') - this.opened.store.progress.sequence > TRANSACTION_COMMANDS;
-  }
-
-  private makeDayFiles(): void {
+    // While the history is made from the beginning, its last day is not the last one.
+    const behind = this.board.get('durable') - store.progress.sequence;
+    if (!this.hasOpened || behind > TRANSACTION_COMMANDS) return;
     this.hasOpened = false;
     this.dayFiles.update((error) => {
       if (error instanceof HistoryDamage) this.fail(error);
@@ -374,12 +370,6 @@ export class FollowerSession {
   /** Settles when everything that was applied is in the history, or after a failure. */
   private async committed(): Promise<void> {
     for (this.startCommit(); this.committing !== null; this.startCommit()) await this.committing;
-  }
-
-  /** Called after every batch. */
-  private isSnapshotDue(): boolean {
-    const isDue = this.snapshots.isDue(this.engine);
-    return isDue && this.projection !== null && this.endCheck() === null;
   }
 
   private async takeSnapshot(): Promise<void> {

@@ -11,6 +11,7 @@ import { ordersEnd, readNamedOrder, readOrder, readOrders } from './account/orde
 import { bytesOf, contentHashOf, marketListBytes, marketParts } from './market-json/market.js';
 import type { HistoryReads, StoredKind, StoredRequest } from './reads.js';
 import { type HistoryAnswers, PAGE_END_BYTES, type RequestOf, viewOfPast } from './requests.js';
+import { CLOSED_POSITION, POINTS_CREDIT } from './runs/format.js';
 
 export type PreparedAnswer = () => Promise<HistoryAnswers[StoredKind]>;
 
@@ -28,7 +29,7 @@ export function prepareAnswer(
     case 'userOrder':
       return prepareOrders(engine, database, request);
     case 'closedPositions':
-      return database.closedPositions(request);
+      return database.listOfUser(CLOSED_POSITION, request);
     case 'marketTrades':
       return database.marketTrades(request);
     case 'marketEvents':
@@ -76,7 +77,7 @@ function preparePoints(
   request: RequestOf<'pointsCredits'>,
 ): () => Promise<HistoryAnswers['pointsCredits']> {
   const microPoints = engine.account(request.userId)?.microPoints ?? 0;
-  const read = database.pointsCredits(request);
+  const read = database.listOfUser(POINTS_CREDIT, request);
   return async () => ({ ...(await read()), microPoints });
 }
 

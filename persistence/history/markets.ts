@@ -27,15 +27,9 @@ const MARK_MS = 5_000;
 /** The values of a row under its checksum. */
 const ROW = [MARKET.key, ...MARKET.columns, 'sequence'] as const;
 
+const Trade = EventSlot.trade;
 const Shared = EventSlot.feesShared;
 const Resolved = EventSlot.marketResolved;
-
-export interface MarketTrade {
-  matchType: number;
-  upTicks: number;
-  sizeLots: number;
-  takerOutcome: number;
-}
 
 export class MarketHistory {
   previousId = 0;
@@ -64,15 +58,6 @@ export class MarketHistory {
 
   get endsAtMs(): number {
     return startOfMarketMs(this.marketId) + WINDOW_MS;
-  }
-
-  addTrade({ matchType, upTicks, sizeLots, takerOutcome }: MarketTrade): void {
-    const takerTicks = ticksIn(takerOutcome, upTicks);
-    this.tradeCount++;
-    this.lastTradeTicks = upTicks;
-    this.volumeMicros = addSaturating(this.volumeMicros, sizeLots * takerTicks);
-    if (matchType === MatchType.MINT) this.openInterestLots += sizeLots;
-    else if (matchType === MatchType.MERGE) this.openInterestLots -= sizeLots;
   }
 
   writeRow(records: RecordBuffer): void {
@@ -156,15 +141,10 @@ export class Markets {
     this.nextMarkMs = markAfter(atMs);
   }
 
-  of(marketId: number): MarketHistory {
-    const market = this.known.get(marketId);
-    if (market === undefined) throw new Error(`the history does not know market ${marketId}`);
-    return market;
-  }
-
   /** The market, whose row the caller changes. */
   change(marketId: number): MarketHistory {
-    const market = this.of(marketId);
+    const market = this.known.get(marketId);
+    if (market === undefined) throw new Error(`the history does not know market ${marketId}`);
     market.sequence = this.engine.sequence;
     this.changed.add(market);
     return market;
@@ -194,6 +174,20 @@ export class Markets {
     market.status = MarketStatus.ENDED;
     this.active.delete(market);
     this.endedIds.push(marketId);
+  }
+
+  addTrade(values: Float64Array, at: number): MarketHistory {
+    const market = this.change(values[at + Trade.marketId]!);
+    const upTicks = values[at + Trade.upTicks]!;
+    const sizeLots = values[at + Trade.sizeLots]!;
+    const takerTicks = ticksIn(values[at + Trade.takerOutcome]!, upTicks);
+    const matchType = values[at + Trade.matchType]!;
+    market.tradeCount++;
+    market.lastTradeTicks = upTicks;
+    market.volumeMicros = addSaturating(market.volumeMicros, sizeLots * takerTicks);
+    if (matchType === MatchType.MINT) market.openInterestLots += sizeLots;
+    else if (matchType === MatchType.MERGE) market.openInterestLots -= sizeLots;
+    return market;
   }
 
   resolve(values: Float64Array, at: number): void {

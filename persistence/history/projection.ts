@@ -175,20 +175,14 @@ export class Projection {
   }
 
   private addMarketTrade(values: Float64Array, at: number): void {
-    const market = this.markets.change(values[at + Trade.marketId]!);
-    const upTicks = values[at + Trade.upTicks]!;
-    const sizeLots = values[at + Trade.sizeLots]!;
-    const takerOutcome = values[at + Trade.takerOutcome]!;
-    const matchType = values[at + Trade.matchType]!;
-    market.addTrade({ matchType, upTicks, sizeLots, takerOutcome });
-
+    const market = this.markets.addTrade(values, at);
     const { values: entries } = this.marketTrades;
     entries[MarketTrade.tradeId] = values[at + Trade.tradeId]!;
-    entries[MarketTrade.matchType] = matchType;
-    entries[MarketTrade.upTicks] = upTicks;
-    entries[MarketTrade.sizeLots] = sizeLots;
+    entries[MarketTrade.matchType] = values[at + Trade.matchType]!;
+    entries[MarketTrade.upTicks] = values[at + Trade.upTicks]!;
+    entries[MarketTrade.sizeLots] = values[at + Trade.sizeLots]!;
     entries[MarketTrade.takerSide] = values[at + Trade.takerSide]!;
-    entries[MarketTrade.takerOutcome] = takerOutcome;
+    entries[MarketTrade.takerOutcome] = values[at + Trade.takerOutcome]!;
     entries[MarketTrade.atMs] = this.engine.nowMs;
     entries[MarketTrade.sequence] = this.engine.sequence;
     this.marketTrades.add(market.marketId, market.tradeCount);

@@ -16,29 +16,25 @@ import {
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { closeDatabase, execute, openDatabase, query } from '../storage/sqlite.js';
-import type { ListCounts } from './lists.js';
+import type { MEASURED } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
 import { MarketJsonCache } from './market-json/cache.js';
 import { bytesOf, type HashedParts, marketParts } from './market-json/market.js';
 import {
-  type ClosedPosition,
   type HistoryAnswers,
   type HistoryRequest,
   type MarketRecord,
   type Page,
-  type PointsCredit,
   type RequestOf,
   type UserTrade,
   viewOfPast,
 } from './requests.js';
 import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
 import {
-  CLOSED_POSITION,
   type EntryOf,
   type ListLayout,
   MARKET,
   MARKET_TRADE,
-  POINTS_CREDIT,
   type RowOf,
   RUN_ENTRIES,
   USER_TRADE,
@@ -111,17 +107,17 @@ export class HistoryReads {
   userTrades(request: RequestOf<'userTrades'>): Read<Page<UserTrade>> {
     const { userId, fromMs = null, toMs = null, marketId = null } = request;
     const isFiltered = fromMs !== null || toMs !== null || marketId !== null;
-    if (!isFiltered) return this.listOfUser(USER_TRADE, request, this.lists.lengths.userTrade);
+    if (!isFiltered) return this.listOfUser(USER_TRADE, request);
     const count = this.lists.lengths.userTrade.of(userId);
     return () => this.filteredTrades(request, count);
   }
 
-  pointsCredits(request: RequestOf<'pointsCredits'>): Read<Page<PointsCredit>> {
-    return this.listOfUser(POINTS_CREDIT, request, this.lists.lengths.pointsCredit);
-  }
-
-  closedPositions(request: RequestOf<'closedPositions'>): Read<Page<ClosedPosition>> {
-    return this.listOfUser(CLOSED_POSITION, request, this.lists.lengths.closedPosition);
+  listOfUser<Layout extends (typeof MEASURED)[number]>(
+    layout: Layout,
+    { userId, limit, cursor }: { userId: number; limit: number; cursor: number | null },
+  ): Read<Page<EntryOf<Layout>>> {
+    const newest = this.lists.lengths[layout.name].of(userId);
+    return () => this.list(layout, { id: userId, limit, cursor, newest });
   }
 
   /** null: there never was such a market. */
@@ -197,15 +193,6 @@ export class HistoryReads {
       }
       return { entries: ids.map((marketId) => found.get(marketId)!), nextCursor };
     };
-  }
-
-  private listOfUser<Layout extends ListLayout>(
-    layout: Layout,
-    { userId, limit, cursor }: { userId: number; limit: number; cursor: number | null },
-    counts: ListCounts,
-  ): Read<Page<EntryOf<Layout>>> {
-    const newest = counts.of(userId);
-    return () => this.list(layout, { id: userId, limit, cursor, newest });
   }
 
   /** The trades of a market are in its window, so every filter is a range of time. */

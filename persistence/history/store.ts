@@ -85,7 +85,7 @@ export class HistoryStore {
     readonly database: sqlite3.Database,
     private readonly inserts: Record<ListName, sqlite3.Statement>,
     private readonly replaceMarkets: sqlite3.Statement,
-    private progressNow: Progress,
+    public progress: Progress,
   ) {}
 
   /**
@@ -115,12 +115,8 @@ export class HistoryStore {
     }
   }
 
-  get progress(): Progress {
-    return this.progressNow;
-  }
-
   get entryCount(): number {
-    return Object.values(this.progressNow.counts).reduce((sum, count) => sum + count, 0);
+    return Object.values(this.progress.counts).reduce((sum, count) => sum + count, 0);
   }
 
   async commit(changes: HistoryChanges, end: { sequence: number; hash: Buffer }): Promise<void> {
@@ -145,7 +141,7 @@ export class HistoryStore {
       // Closing the connection rolls back a failed transaction.
       throw asDamage(error);
     }
-    this.progressNow = progress;
+    this.progress = progress;
   }
 
   /**
@@ -167,7 +163,7 @@ export class HistoryStore {
   }
 
   private countsAfter({ lists, openedIds }: HistoryChanges): Progress['counts'] {
-    const old = this.progressNow.counts;
+    const old = this.progress.counts;
     const added = (name: CountedName) => (name === 'market' ? openedIds.length : lists[name].count);
     return countsOf((name) => old[name] + added(name));
   }

@@ -42,7 +42,6 @@ export interface JournalOptions {
 }
 
 export class Journal implements CommitLog {
-  private position: JournalPosition;
   private failure: JournalError | null = null;
   private writing = false;
   private ownFiles: OwnFiles;
@@ -52,12 +51,11 @@ export class Journal implements CommitLog {
   private constructor(
     private readonly options: JournalOptions,
     readonly notice: string | null,
-    end: JournalPosition,
+    public end: JournalPosition,
     private segment: OpenSegment,
     private readonly mark: HeadMark,
     private readonly lock: FolderLock,
   ) {
-    this.position = end;
     this.ownFiles = this.filesOf(segment);
   }
 
@@ -84,10 +82,6 @@ export class Journal implements CommitLog {
     }
   }
 
-  get end(): JournalPosition {
-    return this.position;
-  }
-
   /**
    * Commits the next batch, which must follow the journal's end, after the previous one is done.
    * `records` may be changed when this returns. `done` is always called later, never from within.
@@ -95,9 +89,9 @@ export class Journal implements CommitLog {
   append(batch: BatchContent, done: CommitDone): void {
     if (this.failure !== null) throw this.failure;
     if (this.writing) throw new Error('a batch is still being written');
-    mustBeNext(batch, this.position);
+    mustBeNext(batch, this.end);
     const { firstSequence, lastSequence, records, digest } = batch;
-    const hash = hashOf(batch, this.position.hash);
+    const hash = hashOf(batch, this.end.hash);
     const settle = (error: Error | null) => {
       this.writing = false;
       const failure =
@@ -126,7 +120,7 @@ export class Journal implements CommitLog {
     const full = this.segment;
     // So the mark is never older than the beginning of the last segment.
     await this.mark.sync();
-    this.segment = await openSegment(this.options, full.number + 1, this.position);
+    this.segment = await openSegment(this.options, full.number + 1, this.end);
     this.ownFiles.close();
     this.ownFiles = this.filesOf(this.segment);
     await finalize(full.insert);
@@ -159,7 +153,7 @@ export class Journal implements CommitLog {
     } catch (error) {
       return failed(error as Error);
     }
-    this.position = end;
+    this.end = end;
     return null;
   }
 

@@ -58,7 +58,8 @@ export async function openReader(
 
 export class JournalReader implements JournalSource {
   readonly mayLag = false;
-  private readonly segments: SegmentReader[] = [];
+  /** Oldest first. */
+  readonly segments: SegmentReader[] = [];
   /** Those that cannot be opened, by number. */
   private readonly broken = new Map<number, JournalError>();
   private readonly mark: Mark | null;
@@ -85,24 +86,15 @@ export class JournalReader implements JournalSource {
 
   /** The segments before the last one that are not there, or cannot be opened, and why not. */
   lacking(): { segment: Segment; error: JournalError | null }[] {
-    const { numbers } = this;
+    const numbers = this.segments.map(({ segment }) => segment.number);
     return Array.from({ length: numbers.at(-1)! }, (_, i) => segmentAt(this.folder, i + 1))
       .filter(({ number }) => !numbers.includes(number))
       .map((segment) => ({ segment, error: this.broken.get(segment.number) ?? null }));
   }
 
-  get numbers(): number[] {
-    return this.segments.map(({ segment }) => segment.number);
-  }
-
   /** The first sequence that the folder has. */
   get firstSequence(): number {
     return this.segments[0]!.start.sequence + 1;
-  }
-
-  /** The segments, oldest first, and where each begins. */
-  outline(): { segment: Segment; start: JournalPosition }[] {
-    return this.segments.map(({ segment, start }) => ({ segment, start }));
   }
 
   async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {

@@ -65,10 +65,12 @@ export class JournalTail {
   private isProven = true;
   private readonly follower: JournalFollower;
   private watcher: TailWatcher | null = null;
-  private lastHead: JournalHead;
+  /** What the last look at the journal found. */
+  head: JournalHead;
   /** When the last head was asked for. */
   private headAtMs: number;
-  private lastTrouble: string | null = null;
+  /** Why it cannot read now (it retries), null: it can. */
+  trouble: string | null = null;
   private stopping = false;
   private readonly stopped = new AbortController();
   private running: Promise<void> = Promise.resolve();
@@ -87,7 +89,7 @@ export class JournalTail {
         return !this.stopping;
       },
     });
-    this.lastHead = start.head;
+    this.head = start.head;
     this.headAtMs = options.elapsedMs();
   }
 
@@ -124,22 +126,13 @@ export class JournalTail {
     return this.follower.position;
   }
 
-  get head(): JournalHead {
-    return this.lastHead;
-  }
-
   /**
    * How old the engine's state can be: everything acknowledged that long ago, or earlier, is in it.
    * It grows while no leader writes or renews its lease, and while no node answers. The clocks of
    * the nodes are compared, so they must be synchronized.
    */
   get ageMs(): number {
-    return this.lastHead.ageMs + this.options.elapsedMs() - this.headAtMs;
-  }
-
-  /** Why it cannot read now (it retries), null: it can. */
-  get trouble(): string | null {
-    return this.lastTrouble;
+    return this.head.ageMs + this.options.elapsedMs() - this.headAtMs;
   }
 
   /** Ends, at the end of a batch. */
@@ -203,7 +196,7 @@ export class JournalTail {
       if (!this.stopping) await this.mustBeAt(head.lastSequence, source);
     }
     if (this.stopping) return;
-    this.lastHead = head;
+    this.head = head;
     this.headAtMs = askedMs;
     watcher.seen?.(head);
     if (head.ageMs > STALE_MS) await this.lookElsewhere(head);
@@ -271,14 +264,14 @@ export class JournalTail {
   }
 
   private failed({ message }: JournalUnavailable): void {
-    if (this.lastTrouble === null)
+    if (this.trouble === null)
       this.options.log.warn({ problem: message }, 'the journal cannot be followed now; retrying');
-    this.lastTrouble = message;
+    this.trouble = message;
   }
 
   private worksAgain(): void {
-    if (this.lastTrouble === null) return;
-    this.lastTrouble = null;
+    if (this.trouble === null) return;
+    this.trouble = null;
     this.options.log.info({ sequence: this.sequence }, 'the journal is followed again');
   }
 

@@ -87,7 +87,8 @@ export class PostgresJournal implements CommitLog {
   private renewal: NodeJS.Timeout | null = null;
   /** The renewal that has been sent; null: none. */
   private renewing: Promise<void> | null = null;
-  private waiting = 0;
+  /** How many standbys wait to take over, as of the last renewal. */
+  standbys = 0;
   /** What each renewal says. */
   private said = { address: '', serving: '', secret: '' };
   private isWatching = false;
@@ -96,7 +97,7 @@ export class PostgresJournal implements CommitLog {
     private readonly options: PostgresJournalOptions,
     private readonly client: pg.Client,
     readonly epoch: number,
-    private position: JournalPosition,
+    public end: JournalPosition,
   ) {
     client.on('error', (error) => this.fail(connectionLost(error)));
     client.on('end', () => this.fail(connectionLost(new Error('the connection has ended'))));
@@ -145,14 +146,6 @@ export class PostgresJournal implements CommitLog {
     }
   }
 
-  get end(): JournalPosition {
-    return this.position;
-  }
-
-  get standbys(): number {
-    return this.waiting;
-  }
-
   /** Where it serves clients; empty until it does. */
   get serving(): string {
     return this.said.serving;
@@ -184,9 +177,9 @@ export class PostgresJournal implements CommitLog {
   append(batch: BatchContent, done: CommitDone): void {
     if (this.failure !== null) throw this.failure;
     if (this.writing) throw new Error('a batch is still being written');
-    mustBeNext(batch, this.position);
+    mustBeNext(batch, this.end);
     const { firstSequence, lastSequence, records, digest } = batch;
-    const hash = hashOf(batch, this.position.hash);
+    const hash = hashOf(batch, this.end.hash);
     this.writing = true;
     const values = [this.epoch, firstSequence, lastSequence, records, digest, hash, LEASE_MS];
     const unanswered = this.watch();
@@ -197,7 +190,7 @@ export class PostgresJournal implements CommitLog {
         // Sent after the batch, so its answer shows the settings after the commit.
         if (this.failure === null && this.renewing !== null) await this.renewing;
         this.writing = false;
-        if (this.failure === null) this.position = { sequence: lastSequence, hash, digest };
+        if (this.failure === null) this.end = { sequence: lastSequence, hash, digest };
         done(this.failure);
       },
       (error: Error) => {
@@ -254,7 +247,7 @@ export class PostgresJournal implements CommitLog {
       const values = [this.epoch, LEASE_MS, address, serving, secret];
       const { rows } = await this.client.query({ name: 'renew', text: RENEW_SQL, values });
       this.checkRow(rows[0]);
-      this.waiting = Number(rows[0]?.standbys ?? 0);
+      this.standbys = Number(rows[0]?.standbys ?? 0);
       const successor = rows[0]?.successor ?? '';
       if (successor !== '' && this.failure === null) {
         this.asked?.(successor);

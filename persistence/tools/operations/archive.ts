@@ -128,10 +128,10 @@ async function movableSegments(
   reader: JournalReader,
 ): Promise<{ movable: MovableSegment[]; oldestSnapshot: number }> {
   const oldestSnapshot = await oldestVouched(folder, reader);
-  const outline = reader.outline();
+  const { segments } = reader;
   const movable: MovableSegment[] = [];
-  for (const [i, { segment }] of outline.entries()) {
-    const end = outline[i + 1]?.start;
+  for (const [i, { segment }] of segments.entries()) {
+    const end = segments[i + 1]?.start;
     if (end === undefined || end.sequence > oldestSnapshot || !isSealed(segment.path)) break;
     const packed = packedIn(archive, segment.number);
     movable.push({ segment, packed, end, hash: fileHash(segment.path) });
@@ -184,7 +184,7 @@ export async function restoreSegments({ folder, archive }: ArchiveRequest): Prom
 }
 
 function startOf(reader: JournalReader, number: number): JournalPosition | null {
-  return reader.outline().find(({ segment }) => segment.number === number)?.start ?? null;
+  return reader.segments.find(({ segment }) => segment.number === number)?.start ?? null;
 }
 
 /** Whether a file has the segment of that number, whole, up to where the next one begins. */

@@ -91,7 +91,7 @@ async function historyOf(transactions: readonly number[]): Promise<Credits> {
   const page = async (limit: number, cursor: number | null) => {
     await reads.begin(transactions.length);
     try {
-      return await reads.pointsCredits({ kind: 'pointsCredits', userId: 5, limit, cursor })();
+      return await reads.listOfUser(POINTS_CREDIT, { userId: 5, limit, cursor })();
     } finally {
       await reads.end();
     }
