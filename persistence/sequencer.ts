@@ -86,8 +86,7 @@ export class Sequencer {
   private readonly batchBytes: number;
   private readonly backlogLimitBytes: number;
 
-  /** Every command up to this sequence is on disk. */
-  durableSequence: number;
+  private durable: number;
   /** The failure that has stopped the sequencer; null: there was none. */
   failure: Error | null = null;
   batchesCommitted = 0;
@@ -132,12 +131,17 @@ export class Sequencer {
     this.engine = engine;
     this.batchBytes = options.batchBytes ?? BATCH_BYTES;
     this.backlogLimitBytes = options.backlogBytes ?? BACKLOG_BYTES;
-    this.durableSequence = sequence;
+    this.durable = sequence;
+  }
+
+  /** Every command up to this sequence is on disk. */
+  get durableSequence(): number {
+    return this.durable;
   }
 
   /** Commands that are applied but not yet durable. */
   get backlog(): number {
-    return this.engine.sequence - this.durableSequence;
+    return this.engine.sequence - this.durable;
   }
 
   /** Bytes of the records of those commands. */
@@ -217,7 +221,7 @@ export class Sequencer {
     }
     if (this.failure !== null) return;
     this.waiting.add(sequence, target);
-    if (sequence <= this.durableSequence) this.release();
+    if (sequence <= this.durable) this.release();
   }
 
   /** Refuses new commands, commits and releases the rest, and closes. Rejects after a failure. */
@@ -283,7 +287,7 @@ export class Sequencer {
     this.inFlight = null;
     if (error !== null) this.fail(error);
     if (this.failure === null) {
-      this.durableSequence = batch.lastSequence;
+      this.durable = batch.lastSequence;
       this.batchesCommitted++;
       // Before the batch is recycled: its bytes count, too.
       const { isFew } = this;
@@ -292,7 +296,7 @@ export class Sequencer {
       // First the next commit: the disk works while the replies are written.
       if (isFew) this.gather(commands);
       else this.startCommit();
-      this.options.onCommit?.(this.durableSequence);
+      this.options.onCommit?.(this.durable);
       this.release();
     }
     this.settle();
@@ -321,7 +325,7 @@ export class Sequencer {
     this.releasing = true;
     try {
       while (this.failure === null) {
-        const target = this.waiting.take(this.durableSequence);
+        const target = this.waiting.take(this.durable);
         if (target === null) break;
         target.release();
       }
