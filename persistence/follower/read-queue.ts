@@ -154,9 +154,9 @@ export class FollowerReads {
   /** Whether the board of a request can answer; if not, it is prepared. */
   private isReady({ metric, period }: RequestOf<'leaderboard' | 'rank'>): boolean {
     const { boards, failed, groupEnded } = this.options;
-    const isReady = boards.isReady(metric, period);
-    if (!isReady) boards.prepare(metric, period, groupEnded, failed);
-    return isReady;
+    const board = boards.of(metric, period);
+    if (!board.isReady) board.prepare(groupEnded, failed);
+    return board.isReady;
   }
 
   private fromEngine(
@@ -165,13 +165,13 @@ export class FollowerReads {
     const { boards, engine } = this.options;
     if (request.kind === 'leaderboard') return this.leaderboard(request);
     const { userId, metric, period } = request;
-    return { account: engine.account(userId), rank: boards.rankOf(userId, metric, period) };
+    return { account: engine.account(userId), rank: boards.of(metric, period).rankOf(userId) };
   }
 
   private leaderboard(request: RequestOf<'leaderboard'>): LeaderboardPage {
     const { metric, period, limit, cursor } = request;
     const { boards, engine } = this.options;
-    const page = boards.page(metric, period, limit + 1, cursor);
+    const page = boards.of(metric, period).page(limit + 1, cursor);
     const entries = page
       .slice(0, limit)
       .map((entry) => ({ ...entry, username: engine.account(entry.userId)!.username }));

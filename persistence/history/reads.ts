@@ -120,51 +120,49 @@ export class HistoryReads {
     return () => this.list(layout, { id: userId, limit, cursor, newest });
   }
 
-  /** null: there never was such a market. */
   marketTrades(request: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
-    const { marketId, limit, cursor } = request;
-    const isKnown = this.lists.knownMarketIds.has(marketId);
-    return async () => {
-      const market = await this.marketRow(marketId, isKnown);
-      if (market === null) return null;
-      return this.list(MARKET_TRADE, { id: marketId, limit, cursor, newest: market.tradeCount });
-    };
-  }
-
-  /** null: there never was such a market. */
-  marketEvents(request: RequestOf<'marketEvents'>): Read<HistoryAnswers['marketEvents']> {
-    return this.ofMarket(request.marketId, async (market, prices) => ({
-      market,
-      ...(await readMarketEvents(this.entries, market, prices, request)),
-    }));
-  }
-
-  /** null: there never was such a market. */
-  marketTicks({ marketId }: RequestOf<'marketTicks'>): Read<HistoryAnswers['marketTicks']> {
-    return this.ofMarket(marketId, (market, prices) =>
-      readMarketTicks(this.entries, market, prices),
+    const { marketId: id, limit, cursor } = request;
+    return this.ofMarket(id, ({ tradeCount: newest }) =>
+      this.list(MARKET_TRADE, { id, limit, cursor, newest }),
     );
   }
 
-  /** Reads something about a market, given the number of its asset's prices. */
+  marketEvents(request: RequestOf<'marketEvents'>): Read<HistoryAnswers['marketEvents']> {
+    return this.ofMarket(request.marketId, async (row, prices) => {
+      const market = withoutChecksum(row);
+      return { market, ...(await readMarketEvents(this.entries, market, prices, request)) };
+    });
+  }
+
+  marketTicks({ marketId }: RequestOf<'marketTicks'>): Read<HistoryAnswers['marketTicks']> {
+    return this.ofMarket(marketId, (row, prices) =>
+      readMarketTicks(this.entries, withoutChecksum(row), prices),
+    );
+  }
+
+  market(marketId: number): Read<StoredMarket | null> {
+    return this.ofMarket(marketId, async (row) => (await this.withPoints([row]))[0]!);
+  }
+
+  /**
+   * Reads something about a market, given its row and the number of its asset's prices; null: there
+   * never was such a market.
+   */
   private ofMarket<Answer>(
     marketId: number,
-    read: (market: MarketRecord, prices: number) => Promise<Answer>,
+    read: (row: MarketRow, prices: number) => Promise<Answer>,
   ): Read<Answer | null> {
     const isKnown = this.lists.knownMarketIds.has(marketId);
     const prices = this.lists.lengths.assetPrice.of(assetOfMarket(marketId));
     return async () => {
-      const market = await this.marketRow(marketId, isKnown);
-      return market === null ? null : read(withoutChecksum(market), prices);
-    };
-  }
-
-  /** null: there never was such a market. */
-  market(marketId: number): Read<StoredMarket | null> {
-    const isKnown = this.lists.knownMarketIds.has(marketId);
-    return async () => {
-      const row = await this.marketRow(marketId, isKnown);
-      return row === null ? null : (await this.withPoints([row]))[0]!;
+      const sql = `${selectRows(MARKET)} WHERE marketId = ?`;
+      const [row] = await this.query<MarketRow>(sql, [marketId]);
+      if (row !== undefined) {
+        checkRow(MARKET, row);
+        return read(row, prices);
+      }
+      if (isKnown) throw new HistoryDamage('market', `marketId ${marketId}`, 'it is missing');
+      return null;
     };
   }
 
@@ -229,14 +227,6 @@ export class HistoryReads {
     if (last < first) return { entries: [], nextCursor: null };
     const entries = await this.entries.newestFirst(layout, { id, first, last });
     return { entries, nextCursor: first > 1 ? first : null };
-  }
-
-  private async marketRow(marketId: number, isKnown: boolean): Promise<MarketRow | null> {
-    const sql = `${selectRows(MARKET)} WHERE marketId = ?`;
-    const [row] = await this.query<MarketRow>(sql, [marketId]);
-    if (row !== undefined) checkRow(MARKET, row);
-    else if (isKnown) throw new HistoryDamage('market', `marketId ${marketId}`, 'it is missing');
-    return row ?? null;
   }
 
   private pastPage(request: RequestOf<'pastMarkets' | 'pastMarketTexts'>): Page<number> {

@@ -42,44 +42,7 @@ export class Leaderboards {
     for (let i = 0; i < this.inUse.length; i++) this.inUse[i]!.changed(userId);
   }
 
-  /** Whether the board can answer in a moment. */
-  isReady(metric: MetricName, period: PeriodName): boolean {
-    return this.board(metric, period).isReady;
-  }
-
-  /** Makes a board ready, in turns, unless that is under way. `done` is called when it is. */
-  prepare(
-    metric: MetricName,
-    period: PeriodName,
-    done: () => void,
-    failed: (error: unknown) => void,
-  ): void {
-    const board = this.board(metric, period);
-    if (!board.isPrepared) board.prepare().then(done).catch(failed);
-  }
-
-  /** Up to `limit` entries after the cursor; null: from the top. The board is ready, or small. */
-  page(
-    metric: MetricName,
-    period: PeriodName,
-    limit: number,
-    after: LeaderboardCursor | null,
-  ): RankedEntry[] {
-    return this.upToDate(metric, period).page(limit, after);
-  }
-
-  /** null: not listed. */
-  rankOf(userId: number, metric: MetricName, period: PeriodName): number | null {
-    return this.upToDate(metric, period).rankOf(userId);
-  }
-
-  private upToDate(metric: MetricName, period: PeriodName): Board {
-    const board = this.board(metric, period);
-    atOnce(board.refresh());
-    return board;
-  }
-
-  private board(metric: MetricName, period: PeriodName): Board {
+  of(metric: MetricName, period: PeriodName): Board {
     const key = `${metric} ${period}`;
     let board = this.boards.get(key);
     if (board === undefined) {
@@ -104,7 +67,7 @@ class Board {
   /** Users from this one on are not ranked yet. */
   private nextUserId = 1;
   private periodNumber = -1;
-  isPrepared = false;
+  private isPrepared = false;
 
   constructor(
     private readonly engine: RankedEngine,
@@ -123,6 +86,7 @@ class Board {
     this.changedIds.push(userId);
   }
 
+  /** Whether the board can answer in a moment. */
   get isReady(): boolean {
     if (this.isPrepared) return false;
     const isNew = this.periodNumber !== this.currentPeriod();
@@ -130,17 +94,20 @@ class Board {
     return unranked < FEW_USERS && (isNew || this.changedIds.length < FEW_MOVES);
   }
 
-  async prepare(): Promise<void> {
+  /** Makes it ready, in turns, unless that is under way. `done` is called when it is. */
+  prepare(done: () => void, failed: (error: unknown) => void): void {
+    if (this.isPrepared) return;
     this.isPrepared = true;
-    try {
-      await inTurns(this.refresh());
-    } finally {
-      this.isPrepared = false;
-    }
+    inTurns(this.refresh())
+      .finally(() => {
+        this.isPrepared = false;
+      })
+      .then(done)
+      .catch(failed);
   }
 
   /** Brings the board up to date in pieces, in between which the engine may go on. */
-  *refresh(): Work<void> {
+  private *refresh(): Work<void> {
     for (;;) {
       const periodNumber = this.currentPeriod();
       if (periodNumber !== this.periodNumber) this.begin(periodNumber);
@@ -168,7 +135,9 @@ class Board {
     this.ranked.set(userId, this.engine.standing(userId, this.metric, this.period));
   }
 
+  /** Up to `limit` entries after the cursor; null: from the top. The board is ready, or small. */
   page(limit: number, after: LeaderboardCursor | null): RankedEntry[] {
+    atOnce(this.refresh());
     const skipped = after === null ? 0 : this.countUpTo(after);
     let before = { rank: 0, value: Number.NaN };
     return this.ranked.slice(skipped, limit).map(({ userId, value }, i) => {
@@ -178,7 +147,9 @@ class Board {
     });
   }
 
+  /** null: not listed. */
   rankOf(userId: number): number | null {
+    atOnce(this.refresh());
     return this.ranked.rankOf(userId);
   }
 

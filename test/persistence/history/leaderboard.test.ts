@@ -94,12 +94,12 @@ function expectBoards(engine: Engine, boards: Leaderboards): number {
       const list = naive(engine, metric, period);
       listed += list.length;
       const ranks = list.map((entry) => ({ rank: rankIn(list, entry.value), ...entry }));
-      expect(boards.page(metric, period, 1_000, null), `${metric} ${period}`).toEqual(ranks);
+      expect(boards.of(metric, period).page(1_000, null), `${metric} ${period}`).toEqual(ranks);
       const after = list[1];
       if (after !== undefined)
-        expect(boards.page(metric, period, 3, after)).toEqual(ranks.slice(2, 5));
+        expect(boards.of(metric, period).page(3, after)).toEqual(ranks.slice(2, 5));
       for (const { userId, rank } of ranks.slice(0, 5)) {
-        expect(boards.rankOf(userId, metric, period)).toBe(rank);
+        expect(boards.of(metric, period).rankOf(userId)).toBe(rank);
       }
     }
   }
@@ -116,14 +116,14 @@ describe('the boards', () => {
       engine.apply(command, atMs);
       noteChanges(engine, boards);
       if (i % 200 === 0) most = Math.max(most, expectBoards(engine, boards));
-      if (boards.page('volume', 'day', 1, null).length === 0) empty++;
+      if (boards.of('volume', 'day').page(1, null).length === 0) empty++;
     }
     expectBoards(engine, boards);
     expect(most).toBeGreaterThan(200);
     // After a day without trades the daily board is empty; that of all time is not.
     expect(empty).toBeGreaterThan(10);
-    expect(boards.page('volume', 'day', 1, null)).toEqual([]);
-    expect(boards.page('volume', 'all', 1, null).length).toBe(1);
+    expect(boards.of('volume', 'day').page(1, null)).toEqual([]);
+    expect(boards.of('volume', 'all').page(1, null).length).toBe(1);
   });
 
   it('are made ready in turns while the engine goes on', async () => {
@@ -138,26 +138,24 @@ describe('the boards', () => {
       noteChanges(engine, boards);
     };
     for (let maker = 1; maker < users; maker += 200) trade(maker);
-    expect(boards.isReady('volume', 'day')).toBe(false);
+    expect(boards.of('volume', 'day').isReady).toBe(false);
     let calls = 0;
     const prepare = () =>
-      boards.prepare(
-        'volume',
-        'day',
+      boards.of('volume', 'day').prepare(
         () => calls++,
         (error) => expect.unreachable(String(error)),
       );
     let turns = 0;
     for (prepare(); calls === 0; turns++) {
-      expect(boards.isReady('volume', 'day')).toBe(false);
+      expect(boards.of('volume', 'day').isReady).toBe(false);
       // Users who were read already, and users who come.
       for (let maker = 2 + turns; maker < users; maker += 100) trade(maker);
       prepare();
       await new Promise((resolve) => setImmediate(resolve));
     }
-    expect([turns > 1, calls, boards.isReady('volume', 'day')]).toEqual([true, 1, true]);
+    expect([turns > 1, calls, boards.of('volume', 'day').isReady]).toEqual([true, 1, true]);
     const listed = naive(engine, 'volume', 'day');
-    const page = boards.page('volume', 'day', listed.length + 1, null);
+    const page = boards.of('volume', 'day').page(listed.length + 1, null);
     expect(page.map(({ userId, value }) => ({ userId, value }))).toEqual(listed);
   });
 
@@ -176,26 +174,26 @@ describe('the boards', () => {
     };
     trade(1, 2, 1_000);
     trade(3, 4, 2_000);
-    const first = boards.page('volume', 'all', 2, null);
+    const first = boards.of('volume', 'all').page(2, null);
     expect(first.map(({ userId, rank }) => [userId, rank])).toEqual([
       [3, 1],
       [4, 1],
     ]);
-    const second = boards.page('volume', 'all', 2, first[1]!);
+    const second = boards.of('volume', 'all').page(2, first[1]!);
     expect(second.map(({ userId, rank }) => [userId, rank])).toEqual([
       [1, 3],
       [2, 3],
     ]);
     trade(4, 5, 5_000);
     // User 4 has moved up and user 5 is new; the users after user 4 still come once.
-    expect(boards.page('volume', 'all', 2, first[1]!)).toEqual(
+    expect(boards.of('volume', 'all').page(2, first[1]!)).toEqual(
       second.map((entry) => ({ ...entry, rank: entry.rank + 1 })),
     );
     // Resting orders pay no fee: their trades rank by profit only.
-    expect(boards.rankOf(maker, 'volume', 'all')).toBeNull();
-    expect(boards.rankOf(maker, 'points', 'all')).toBeNull();
-    expect(boards.rankOf(maker, 'profit', 'all')).toBe(1);
-    expect(boards.page('volume', 'all', 10, { userId: 99, value: -1 })).toEqual([]);
+    expect(boards.of('volume', 'all').rankOf(maker)).toBeNull();
+    expect(boards.of('points', 'all').rankOf(maker)).toBeNull();
+    expect(boards.of('profit', 'all').rankOf(maker)).toBe(1);
+    expect(boards.of('volume', 'all').page(10, { userId: 99, value: -1 })).toEqual([]);
   });
 
   it('the day ends at midnight UTC, and the week on Sunday, to the millisecond', () => {
@@ -212,7 +210,7 @@ describe('the boards', () => {
     const ranks = (atMs: number) => {
       engine.apply({ kind: 'advanceTime' }, atMs);
       noteChanges(engine, boards);
-      return [boards.rankOf(2, 'volume', 'day'), boards.rankOf(2, 'volume', 'week')];
+      return [boards.of('volume', 'day').rankOf(2), boards.of('volume', 'week').rankOf(2)];
     };
     // A market is open until Sunday midnight, and nothing but its end happens then.
     const monday = Date.UTC(2025, 10, 24);
@@ -221,6 +219,6 @@ describe('the boards', () => {
     trade(monday - 1);
     expect(ranks(monday - 1)).toEqual([1, 1]);
     expect(ranks(monday)).toEqual([null, null]);
-    expect(boards.rankOf(2, 'volume', 'all')).toBe(1);
+    expect(boards.of('volume', 'all').rankOf(2)).toBe(1);
   });
 });
