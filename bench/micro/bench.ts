@@ -92,7 +92,7 @@ function quote({ engine, marketId }: Market): Work {
 
 function leaderboard(engine: Engine): Work {
   const boards = new Leaderboards(engine);
-  const page = () => boards.page('volume', 'all', PAGE, null);
+  const page = () => boards.of('volume', 'all').page(PAGE, null);
   const name = `the first ${PAGE} of ${textOf(engine.userCount)} users by volume`;
   return { name, figure: 'leaderboard', ways: { follower: page } };
 }
