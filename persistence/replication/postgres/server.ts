@@ -17,10 +17,10 @@ const GRACE_MS = 250;
 const READ_MS = 3_000;
 
 /**
- * Which node: the one that takes writes; any that answers; or, of the standbys, the one that has
- * most, and only without any the primary.
+ * Which node: the one that takes writes; or, of the standbys, the one that has most, and only
+ * without any the primary.
  */
-export type NodeKind = 'primary' | 'standby' | 'any';
+export type NodeKind = 'primary' | 'standby';
 
 /** A node that has answered. */
 interface Answering {
@@ -49,7 +49,7 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
   let isOver = false;
   let enough = () => {};
   const isEnough = new Promise<void>((resolve) => (enough = resolve));
-  const suits = ({ isStandby }: Answering) => kind === 'any' || isStandby === (kind === 'standby');
+  const suits = ({ isStandby }: Answering) => isStandby === (kind === 'standby');
   const asked = address.nodes.map(async (node) => {
     const name = `${node.host}:${node.port}`;
     try {
@@ -57,7 +57,6 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
       if (isOver) return await end(answering);
       found.push(answering);
       if (!suits(answering)) problems.push(`${name} is a standby`);
-      else if (kind === 'any') enough();
       else setTimeout(enough, GRACE_MS);
     } catch (error) {
       problems.push(`${name}: ${(error as Error).message}`);
