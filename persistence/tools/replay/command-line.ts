@@ -120,8 +120,7 @@ function commands(streams: Streams, output: Output, end: (status: ExitStatus) =>
         end(await work({ ...options, userId, limit, folder, output, progress }));
       });
   const json = ['--json', 'print JSON', false] as const;
-  const jsonLines = (of: string) =>
-    ['--json', `print one JSON object per ${of} and line`, false] as const;
+  const jsonLines = (of: string) => ['--json', `print one JSON object per ${of}`, false] as const;
 
   add('verify', 'check that everything in the folder is what the exchange wrote', verify).option(
     ...json,
@@ -137,7 +136,7 @@ function commands(streams: Streams, output: Output, end: (status: ExitStatus) =>
     .option('--to <point>', 'the last command (default: the end)', point)
     .option('--user <id>', 'only commands and events of this user', user)
     .option('--market <id>', 'only commands and events in this market', market)
-    .option(...jsonLines('command'));
+    .option(...jsonLines('command and line'));
   add(
     'explain',
     "list every change of an account's money, and check that they add up to the balance",
@@ -146,7 +145,7 @@ function commands(streams: Streams, output: Output, end: (status: ExitStatus) =>
     true,
   )
     .requiredOption('--user <id>', 'the account', user)
-    .option(...jsonLines('change'));
+    .option(...jsonLines('change and line, and a summary in the last line'));
   add('audit', 'check that money is conserved and every market is covered after every batch', audit)
     .option('--limit <rows>', LIMIT_HELP, limit)
     .option(...json);
