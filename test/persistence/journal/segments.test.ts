@@ -63,7 +63,7 @@ afterAll(() => originals.removeAll());
 /** The first sequence of a segment. */
 async function firstOf(folder: string, number: number): Promise<number> {
   const reader = await openJournalReader(folder);
-  const found = reader.outline().find(({ segment }) => segment.number === number)!;
+  const found = reader.segments.find(({ segment }) => segment.number === number)!;
   await reader.close();
   return found.start.sequence + 1;
 }
