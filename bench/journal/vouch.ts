@@ -4,7 +4,7 @@ import { RecordBuffer } from '../../engine/interface/records.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
-import { recover } from '../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../persistence/recovery/recovery.js';
 import { readSnapshot } from '../../persistence/recovery/snapshot/file.js';
 import { listSnapshots } from '../../persistence/recovery/snapshot/folder.js';
 
@@ -12,7 +12,7 @@ import { listSnapshots } from '../../persistence/recovery/snapshot/folder.js';
 export async function vouchForSnapshots(folder: string): Promise<number> {
   const engine = new Engine();
   const reader = await openJournalReader(folder);
-  await recover({ reader, engine, elapsedMs: () => 0 });
+  await new JournalFollower(engine).follow(reader);
   await reader.close();
   const records = new RecordBuffer();
   const firstSequence = engine.sequence + 1;

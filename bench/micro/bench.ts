@@ -10,7 +10,7 @@ import {
 import { Sessions } from '../../gateway/access/sessions.js';
 import { quoteText } from '../../gateway/resources/markets/views.js';
 import { Leaderboards } from '../../persistence/history/leaderboard/leaderboard.js';
-import { recover } from '../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../persistence/recovery/recovery.js';
 import {
   readSnapshot,
   takeSnapshot,
@@ -117,7 +117,7 @@ async function recovery(
   const { digest } = await runClosedLoop({ ...loop, seconds: Number.POSITIVE_INFINITY });
   const replay = async () => {
     const engine = new Engine();
-    await readJournal(folder, (reader) => recover({ reader, engine, elapsedMs: () => 0 }));
+    await readJournal(folder, (reader) => new JournalFollower(engine).follow(reader));
     if (engine.digest() !== digest) throw new Error('the recovered engine has another digest');
   };
   return {

@@ -41,6 +41,9 @@ export interface SnapshotRecovery {
   /** Replayed after it. */
   batches: number;
   commands: number;
+  /** Time taken to read the snapshot, and to replay the rest. */
+  loadMs: number;
+  replayMs: number;
 }
 
 /**
@@ -73,15 +76,16 @@ export async function recoverFromSnapshot(
   await follower.follow(reader);
   const { sequence } = engine;
   const commands = sequence - snapshotSequence;
-  const loadMs = Math.round(loadedMs - startedMs);
-  const replayMs = Math.round(elapsedMs() - loadedMs);
+  const [loadMs, replayMs] = [loadedMs - startedMs, elapsedMs() - loadedMs];
+  const times = { loadMs: Math.round(loadMs), replayMs: Math.round(replayMs) };
   log.info(
-    { sequence, snapshotSequence, loadMs, replayMs, batches, commands },
+    { sequence, snapshotSequence, ...times, batches, commands },
     snapshotSequence === 0
       ? 'recovered from the whole journal'
       : 'recovered from a snapshot and the rest of the journal',
   );
-  return { engine, end: follower.position, snapshotSequence, batches, commands };
+  const counts = { batches, commands, loadMs, replayMs };
+  return { engine, end: follower.position, snapshotSequence, ...counts };
 }
 
 type Applying = (atMs: number) => void;
