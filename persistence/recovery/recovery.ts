@@ -88,7 +88,6 @@ export async function recoverFromSnapshot(
   return { engine, end: follower.position, snapshotSequence, ...counts };
 }
 
-type Applying = (atMs: number) => void;
 /** Called after a command was applied; the engine has its result and events. */
 export type Applied = (records: RecordBuffer, at: number) => void;
 
@@ -96,7 +95,8 @@ export type Applied = (records: RecordBuffer, at: number) => void;
 interface Watch {
   /** Before each batch. False: it is not applied, and `follow` ends. */
   mayApply?: () => boolean | Promise<boolean>;
-  applying?: Applying;
+  /** Before each command. */
+  applying?: (atMs: number) => void;
   applied?: Applied;
   /** After each batch, whose digest is right. False: `follow` ends. */
   proven?: (batch: JournalBatch) => boolean | Promise<boolean>;
@@ -104,8 +104,6 @@ interface Watch {
 
 /** An engine that has executed fewer commands is small: to reserve its tables takes 20 ms. */
 const SMALL_COMMANDS = 20_000;
-/** Commands that are applied without a look at the time of the turn. */
-const PIECE_COMMANDS = 16;
 /**
  * The work between two turns of the event loop, a few milliseconds: numbers in the events, which
  * tell how much a command has done, and as much as a small event for each command. A command that
@@ -119,9 +117,11 @@ const COMMAND_WORK = 8;
  * batch: what is read then is durable and chained, but its digest is compared at the batch's end.
  */
 export class JournalFollower {
-  /** Within a batch: its end is not proven. */
+  /** Its end is not proven. */
   isWithinBatch = false;
-  private readonly replay: Replay;
+  private readonly records = new RecordBuffer();
+  /** Where the next record is. */
+  private at = 0;
   private hasRoom = false;
   /** Since the turn began. */
   private work = 0;
@@ -136,15 +136,6 @@ export class JournalFollower {
     private readonly watch: Watch = {},
   ) {
     checkStart(engine, position);
-    const { applied, applying } = watch;
-    this.replay = new Replay(
-      engine,
-      (records, at) => {
-        this.work += COMMAND_WORK + engine.events.length;
-        applied?.(records, at);
-      },
-      applying,
-    );
   }
 
   /**
@@ -156,18 +147,17 @@ export class JournalFollower {
     for await (const batch of source.batches(this.position)) {
       if (!this.hasRoom && this.engine.sequence >= SMALL_COMMANDS) await this.makeRoom();
       if (mayApply !== undefined && !(await mayApply())) return;
-      await this.apply(batch);
+      this.begin(batch);
+      while (!this.applySome(batch, TURN_WORK)) await this.turn();
+      if (this.work >= TURN_WORK) await this.turn();
       if (proven !== undefined && !(await proven(batch))) return;
     }
   }
 
-  private async apply(batch: JournalBatch): Promise<void> {
-    this.isWithinBatch = true;
-    this.replay.begin(batch);
-    while (!this.replay.applyNext(PIECE_COMMANDS)) if (this.work >= TURN_WORK) await this.turn();
-    this.isWithinBatch = false;
-    this.position = positionAfter(batch);
-    if (this.work >= TURN_WORK) await this.turn();
+  /** Applies the next batch without a pause. @throws JournalError as {@link follow} does. */
+  apply(batch: JournalBatch): void {
+    this.begin(batch);
+    this.applySome(batch, Number.POSITIVE_INFINITY);
   }
 
   private async turn(): Promise<void> {
@@ -180,6 +170,62 @@ export class JournalFollower {
     this.hasRoom = true;
     for (const _ of this.engine.reserveInPieces()) await nextTurn();
   }
+
+  private begin(batch: JournalBatch): void {
+    const { engine } = this;
+    const { firstSequence } = batch;
+    if (firstSequence !== engine.sequence + 1) {
+      const what = `the batch at ${firstSequence} does not follow ${engine.sequence}`;
+      throw new JournalError(what, engine.sequence + 1);
+    }
+    try {
+      this.records.load(batch.records);
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error;
+      throw mismatch(firstSequence, `cannot be decoded: ${error.message}`, error);
+    }
+    this.at = 0;
+    this.isWithinBatch = true;
+  }
+
+  /** Applies commands until the turn has done that much work; true: the batch is done and proven. */
+  private applySome(batch: JournalBatch, turnWork: number): boolean {
+    const { engine, records } = this;
+    const { lastSequence } = batch;
+    while (engine.sequence < lastSequence) {
+      if (this.work >= turnWork) return false;
+      const sequence = engine.sequence + 1;
+      if (this.at === records.length)
+        throw mismatch(sequence, `is missing from its row, which should end at ${lastSequence}`);
+      this.at = this.applyOne(this.at, sequence);
+      this.work += COMMAND_WORK + engine.events.length;
+    }
+    if (this.at !== records.length)
+      throw mismatch(lastSequence + 1, `is in a row that should end before it`);
+    const digest = engine.digest();
+    if (digest !== batch.digest) throw otherDigest(batch, digest);
+    this.isWithinBatch = false;
+    this.position = positionAfter(batch);
+    return true;
+  }
+
+  /** Checks and applies the command at `at`, and returns where the next one starts. */
+  private applyOne(at: number, sequence: number): number {
+    const { engine, records, watch } = this;
+    try {
+      const next = checkRecord(records, at);
+      watch.applying?.(timeOf(records, at));
+      engine.applyRecord(records, at);
+      watch.applied?.(records, at);
+      return next;
+    } catch (error) {
+      const { message } = error as Error;
+      if (error instanceof RecordError)
+        throw mismatch(sequence, `cannot be decoded: ${message}`, error);
+      const kind = KIND_NAMES[kindAt(records, at)];
+      throw mismatch(sequence, `(${kind}) cannot be applied: ${message}`, error);
+    }
+  }
 }
 
 function checkStart(engine: Engine, after: JournalPosition): void {
@@ -191,90 +237,6 @@ function checkStart(engine: Engine, after: JournalPosition): void {
       'belong to this journal',
     after.sequence + 1,
   );
-}
-
-export class Replay {
-  private readonly records = new RecordBuffer();
-  /** The batch that is being applied, and where its next record is. */
-  private batch: JournalBatch | null = null;
-  private at = 0;
-
-  constructor(
-    private readonly engine: Engine,
-    private readonly applied: Applied = () => {},
-    private readonly applying: Applying = () => {},
-  ) {}
-
-  /** @throws JournalError at the first command that cannot be applied, or at another digest. */
-  apply(batch: JournalBatch): void {
-    this.begin(batch);
-    this.applyNext(Number.POSITIVE_INFINITY);
-  }
-
-  /** Begins a batch that is applied in pieces. @throws JournalError if it is not the next one. */
-  begin(batch: JournalBatch): void {
-    const { engine } = this;
-    const { firstSequence } = batch;
-    if (this.batch !== null) throw new Error('a batch is still being applied');
-    if (firstSequence !== engine.sequence + 1) {
-      const what = `the batch at ${firstSequence} does not follow ${engine.sequence}`;
-      throw new JournalError(what, engine.sequence + 1);
-    }
-    this.load(batch);
-    this.batch = batch;
-    this.at = 0;
-  }
-
-  /**
-   * Applies at most that many commands of the batch that has begun, and checks the digest after its
-   * last. Returns whether the batch is done.
-   * @throws JournalError at the first command that cannot be applied, or at another digest.
-   */
-  applyNext(commands: number): boolean {
-    const { engine, records } = this;
-    const batch = this.batch!;
-    const { lastSequence } = batch;
-    const until = Math.min(lastSequence, engine.sequence + commands);
-    for (let sequence = engine.sequence + 1; sequence <= until; sequence++) {
-      if (this.at === records.length)
-        throw mismatch(sequence, `is missing from its row, which should end at ${lastSequence}`);
-      this.at = this.applyOne(this.at, sequence);
-    }
-    if (until < lastSequence) return false;
-    if (this.at !== records.length)
-      throw mismatch(lastSequence + 1, `is in a row that should end before it`);
-    const digest = engine.digest();
-    if (digest !== batch.digest) throw otherDigest(batch, digest);
-    this.batch = null;
-    return true;
-  }
-
-  private load(batch: JournalBatch): void {
-    try {
-      this.records.load(batch.records);
-    } catch (error) {
-      if (!(error instanceof RecordError)) throw error;
-      throw mismatch(batch.firstSequence, `cannot be decoded: ${error.message}`, error);
-    }
-  }
-
-  /** Checks and applies the command at `at`, and returns where the next one starts. */
-  private applyOne(at: number, sequence: number): number {
-    const { engine, records } = this;
-    try {
-      const next = checkRecord(records, at);
-      this.applying(timeOf(records, at));
-      engine.applyRecord(records, at);
-      this.applied(records, at);
-      return next;
-    } catch (error) {
-      const { message } = error as Error;
-      if (error instanceof RecordError)
-        throw mismatch(sequence, `cannot be decoded: ${message}`, error);
-      const kind = KIND_NAMES[kindAt(records, at)];
-      throw mismatch(sequence, `(${kind}) cannot be applied: ${message}`, error);
-    }
-  }
 }
 
 function mismatch(sequence: number, what: string, cause?: unknown): JournalError {

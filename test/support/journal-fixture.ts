@@ -21,7 +21,7 @@ import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../persistence/journal/store.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
-import { type Applied, JournalFollower, Replay } from '../../persistence/recovery/recovery.js';
+import { type Applied, JournalFollower } from '../../persistence/recovery/recovery.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
 
 export const START_MS = 1_763_700_300_000;
@@ -196,13 +196,10 @@ export async function replayJournal(
   applied: CommandApplied = () => {},
 ): Promise<Engine> {
   const engine = new Engine();
-  const replay = new Replay(
-    engine,
-    withCommand((command, atMs) => applied(engine, command, atMs)),
-  );
+  const watch = { applied: withCommand((command, atMs) => applied(engine, command, atMs)) };
   const reader = await openJournalReader(folder);
   try {
-    for await (const batch of reader.batches()) replay.apply(batch);
+    await new JournalFollower(engine, undefined, watch).follow(reader);
   } finally {
     await reader.close();
   }

@@ -10,7 +10,7 @@ import { RecordBuffer, WORD_BYTES } from '../../../engine/interface/records.js';
 import type { BatchContent, JournalPosition } from '../../journal/format.js';
 import { recordsIn } from '../../journal/row.js';
 import type { CommitLog, JournalBatch, JournalSource } from '../../journal/store.js';
-import { Replay } from '../../recovery/recovery.js';
+import { JournalFollower } from '../../recovery/recovery.js';
 import type { StartingPoint } from '../../recovery/snapshot/load.js';
 
 /** The last command of a copy: a sequence, or the last one not after a time. null: all. */
@@ -85,10 +85,10 @@ async function beginningOf(
 ): Promise<BatchContent> {
   const { firstSequence } = batch;
   const { engine, position } = await engineAt(firstSequence - 1);
-  const replay = new Replay(engine);
+  const follower = new JournalFollower(engine, position);
   for await (const before of source.batches(position)) {
     if (before.firstSequence === firstSequence) break;
-    replay.apply(before);
+    follower.apply(before);
   }
   const starts = [...recordsIn(batch, scratch)];
   for (const at of starts.slice(0, count)) engine.applyRecord(scratch, at);

@@ -6,7 +6,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { Replay } from '../../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 
 let server: TestServer;
@@ -80,13 +80,13 @@ async function expectTrue(answers: readonly Shown[]): Promise<void> {
     bySequence.set(sequence, [...(bySequence.get(sequence) ?? []), shown]);
   }
   let held = 0;
-  const replay = new Replay(engine, () => {
+  const applied = () => {
     for (const shown of bySequence.get(engine.sequence) ?? []) {
       expectTrueNow(engine, shown);
       held++;
     }
-  });
-  for await (const batch of reader.batches()) replay.apply(batch);
+  };
+  await new JournalFollower(engine, undefined, { applied }).follow(reader);
   await reader.close();
   expect(held).toBe(answers.length);
   expect(bySequence.size).toBeGreaterThan(20);

@@ -25,7 +25,7 @@ import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { listSegments, segmentAt } from '../../../persistence/journal/segments.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { DataFolder, openJournal } from '../../../persistence/recovery/data-folder.js';
-import { Replay } from '../../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { takeSnapshot, writeSnapshot } from '../../../persistence/recovery/snapshot/file.js';
 import {
   prepareSnapshotFolder,
@@ -71,9 +71,9 @@ async function firstOf(folder: string, number: number): Promise<number> {
 /** At the first batch that ends at the sequence or later. */
 async function addSnapshot(folder: string, sequence: number): Promise<void> {
   const engine = new Engine();
-  const replay = new Replay(engine);
+  const follower = new JournalFollower(engine);
   for (const batch of await readAll(folder)) {
-    replay.apply(batch);
+    follower.apply(batch);
     const { lastSequence, hash, digest } = batch;
     if (lastSequence < sequence) continue;
     await prepareSnapshotFolder(folder);

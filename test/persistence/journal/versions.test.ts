@@ -11,7 +11,7 @@ import { emptyHistoryState, Projection } from '../../../persistence/history/proj
 import { HISTORY_VERSION, LISTS, SCHEMA } from '../../../persistence/history/runs/format.js';
 import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
-import { Replay } from '../../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { takeSnapshot } from '../../../persistence/recovery/snapshot/file.js';
 import { SNAPSHOT_VERSION } from '../../../persistence/recovery/snapshot/format.js';
 import { Folders, readAll } from '../../support/journal-fixture.js';
@@ -69,12 +69,11 @@ it('the same commands give the bytes of version 1', async () => {
 function runsOf(batches: readonly JournalBatch[]): Buffer[] {
   const engine = new Engine();
   const projection = new Projection(engine, emptyHistoryState(), () => {});
-  const replay = new Replay(
-    engine,
-    () => projection.applied(),
-    (atMs) => projection.applying(atMs),
-  );
-  for (const batch of batches) replay.apply(batch);
+  const follower = new JournalFollower(engine, undefined, {
+    applied: () => projection.applied(),
+    applying: (atMs) => projection.applying(atMs),
+  });
+  for (const batch of batches) follower.apply(batch);
   const { lists } = projection.drain();
   return LISTS.flatMap(({ name }) => lists[name].pieces).flatMap(({ records, entries }) => [
     records,

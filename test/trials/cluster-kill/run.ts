@@ -9,7 +9,7 @@ import type { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { until } from '../../../bench/cluster/until.js';
 import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
-import { Replay } from '../../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { openSource } from '../../../persistence/replication/source.js';
 import { withCommand } from '../../support/journal-fixture.js';
 import { Executions, type Judgement, judge } from '../../support/load/judge.js';
@@ -98,13 +98,10 @@ export async function killRounds(options: {
 async function readJournal(postgres: PostgresCluster) {
   const executions = new Executions();
   const engine = new Engine();
-  const replay = new Replay(
-    engine,
-    withCommand((command) => executions.take(engine, command)),
-  );
+  const applied = withCommand((command) => executions.take(engine, command));
   const source = await openSource({ postgres: postgres.address });
   try {
-    for await (const batch of source.batches()) replay.apply(batch);
+    await new JournalFollower(engine, undefined, { applied }).follow(source);
   } finally {
     await source.close();
   }

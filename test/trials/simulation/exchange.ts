@@ -8,7 +8,8 @@
  */
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
-import { Replay } from '../../../persistence/recovery/recovery.js';
+import { GENESIS } from '../../../persistence/journal/format.js';
+import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { Sequencer, SubmitRefused } from '../../../persistence/sequencer.js';
 import type { SimulatedDisk } from './disk.js';
 import type { World } from './world.js';
@@ -28,7 +29,7 @@ export class Broken extends Error {
 export class SimulatedExchange {
   readonly sequencer: Sequencer;
   private readonly follower: Engine;
-  private readonly followed: Replay;
+  private readonly followed: JournalFollower;
   private followedBatches: number;
   private readonly disk: SimulatedDisk;
 
@@ -51,7 +52,7 @@ export class SimulatedExchange {
       throw new Broken(`a snapshot and the whole journal lead to different states at ${sequence}`);
     engine.checkInvariants();
     this.followedBatches = disk.batches.length;
-    this.followed = new Replay(this.follower);
+    this.followed = followerOf(this.follower);
     this.digests = digests;
     const { now, onFatal } = options;
     this.sequencer = new Sequencer({ engine, journal: disk.open(), now, onFatal });
@@ -95,7 +96,12 @@ function recovered(disk: SimulatedDisk, isFromSnapshot: boolean): Engine {
   const snapshot = isFromSnapshot ? disk.snapshots.at(-1) : undefined;
   const engine =
     snapshot === undefined ? new Engine() : Engine.restore(Buffer.concat(snapshot.pieces));
-  const replay = new Replay(engine);
-  for (const batch of disk.batches) if (batch.firstSequence > engine.sequence) replay.apply(batch);
+  const follower = followerOf(engine);
+  for (const batch of disk.batches)
+    if (batch.firstSequence > engine.sequence) follower.apply(batch);
   return engine;
+}
+
+function followerOf(engine: Engine): JournalFollower {
+  return new JournalFollower(engine, { ...GENESIS, sequence: engine.sequence });
 }

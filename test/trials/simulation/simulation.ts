@@ -17,7 +17,7 @@ import { MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
-import { Replay } from '../../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { withCommand } from '../../support/journal-fixture.js';
 import { Client, type Deliver } from './client.js';
 import { SimulatedDisk } from './disk.js';
@@ -240,14 +240,14 @@ class Simulation {
     const executed = new Map<string, number>();
     const results = new Map<number, string>();
     const engine = new Engine();
-    const count = withCommand((command) => {
+    const applied = withCommand((command) => {
       results.set(engine.sequence, String(valuesOf(engine)));
       this.judgeEvents(engine);
       const key = executedKey(engine, command);
       if (key !== null) executed.set(key, (executed.get(key) ?? 0) + 1);
     });
-    const replay = new Replay(engine, count);
-    for (const batch of this.disk.batches) replay.apply(batch);
+    const follower = new JournalFollower(engine, undefined, { applied });
+    for (const batch of this.disk.batches) follower.apply(batch);
     engine.checkInvariants();
     for (const [key, times] of executed)
       if (times > 1) throw new Broken(`the key ${key} was executed ${times} times`);

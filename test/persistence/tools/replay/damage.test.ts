@@ -14,9 +14,9 @@ import {
   type JournalPosition,
   bytesOf as recordBytes,
 } from '../../../../persistence/journal/format.js';
-import { type JournalBatch, positionAfter } from '../../../../persistence/journal/store.js';
+import type { JournalBatch } from '../../../../persistence/journal/store.js';
 import { openJournal } from '../../../../persistence/recovery/data-folder.js';
-import { Replay } from '../../../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../../../persistence/recovery/recovery.js';
 import {
   type SnapshotContent,
   takeSnapshot,
@@ -135,12 +135,12 @@ describe('snapshots', () => {
   ) {
     const engine = from?.engine ?? new Engine();
     let position = from?.position ?? GENESIS;
-    const replay = new Replay(engine);
+    const follower = new JournalFollower(engine, position);
     for (const batch of batches) {
       if (batch.lastSequence <= position.sequence) continue;
       if (batch.lastSequence > batches[batchCount - 1]!.lastSequence) break;
-      replay.apply(batch);
-      position = positionAfter(batch);
+      follower.apply(batch);
+      position = follower.position;
     }
     return { engine, position };
   }

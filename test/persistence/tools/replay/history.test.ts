@@ -18,7 +18,7 @@ import { type RunRow, readRun, selectRuns } from '../../../../persistence/histor
 import { RunWriter } from '../../../../persistence/history/runs/writer.js';
 import { HistoryStore } from '../../../../persistence/history/store.js';
 import type { JournalBatch } from '../../../../persistence/journal/store.js';
-import { Replay } from '../../../../persistence/recovery/recovery.js';
+import { JournalFollower } from '../../../../persistence/recovery/recovery.js';
 import { ByteWriter } from '../../../../persistence/storage/bytes.js';
 import {
   closeDatabase,
@@ -55,14 +55,13 @@ afterAll(() => folders.removeAll());
 async function writeHistory(folder: string, batchCount: number, batchesAtOnce = 7): Promise<void> {
   const engine = new Engine();
   const projection = new Projection(engine, emptyHistoryState(), () => {});
-  const replay = new Replay(
-    engine,
-    () => projection.applied(),
-    (atMs) => projection.applying(atMs),
-  );
+  const follower = new JournalFollower(engine, undefined, {
+    applied: () => projection.applied(),
+    applying: (atMs) => projection.applying(atMs),
+  });
   const store = await HistoryStore.open(folder);
   for (const [i, batch] of batches.slice(0, batchCount).entries()) {
-    replay.apply(batch);
+    follower.apply(batch);
     const isLast = i === batchCount - 1;
     if (i % batchesAtOnce === 0 || isLast) {
       await store.commit(projection.drain(), { sequence: batch.lastSequence, hash: batch.hash });
