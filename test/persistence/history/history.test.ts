@@ -360,7 +360,7 @@ describe('a full disk', () => {
 
     const again = await HistoryStore.open(folder);
     const checked = await checkHistory(again.database, again.progress);
-    expect([again.progress.sequence, checked.state.pointsCredits.of(1)]).toEqual([0, 0]);
+    expect([again.progress.sequence, checked.state.lengths.pointsCredit.of(1)]).toEqual([0, 0]);
     await again.commit(changes, end);
     await again.close();
     const last = await HistoryStore.open(folder);
