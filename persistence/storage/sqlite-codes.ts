@@ -1,5 +1,6 @@
 /**
- * What an error of SQLite means for a file that is being read (https://www.sqlite.org/rescode.html).
+ * What an error of SQLite means for a file that is being read
+ * (https://www.sqlite.org/rescode.html).
  *
  * - `unavailable`: the file cannot be read now. Its contents may be fine, so the read is retried.
  * - `wrong`: the contents are not what was written, or not what this program expects.
@@ -8,8 +9,8 @@
 export type FileProblem = 'unavailable' | 'wrong' | 'misuse';
 
 export const PROBLEMS: Readonly<Record<Exclude<FileProblem, 'misuse'>, readonly string[]>> = {
-  // READONLY is also returned to a reader that must rebuild the index of the write-ahead log and may
-  // not; PROTOCOL after too many races for its locks.
+  // READONLY is also returned to a reader that must rebuild the index of the write-ahead log and
+  // may not; PROTOCOL after too many races for its locks.
   unavailable: [
     ...['PERM', 'ABORT', 'BUSY', 'LOCKED', 'NOMEM', 'READONLY', 'INTERRUPT', 'IOERR', 'FULL'],
     ...['CANTOPEN', 'PROTOCOL', 'NOLFS', 'AUTH'],
