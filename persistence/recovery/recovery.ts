@@ -188,7 +188,7 @@ export class JournalFollower {
     this.isWithinBatch = true;
   }
 
-  /** Applies commands until the turn has done that much work; true: the batch is done and proven. */
+  /** Applies commands until the turn has done so much work; true: the batch is done and proven. */
   private applySome(batch: JournalBatch, turnWork: number): boolean {
     const { engine, records } = this;
     const { lastSequence } = batch;
