@@ -9,7 +9,7 @@
 import { type Amount, toNumber } from './amounts.js';
 import { ConnectionError, ExchangeError, type Failure } from './errors.js';
 import { DEFAULT_RETRIES, type Retries, waitBefore, waitFor } from './retries.js';
-import type { ApiError } from './types.js';
+import type { ApiError, Paging } from './terms.js';
 
 export interface ApiOptions {
   /** The address of the API. Default: /api of the page's own origin. */
@@ -199,4 +199,21 @@ function retryAfterOf(response: Response): number | null {
 export function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The entries of all pages: pages((paging) => userTrades(api, userId, paging), 'trades'). */
+export async function* pages<Field extends string, Entry>(
+  read: (paging: Paging) => Promise<Record<Field, Entry[]> & { nextCursor: string | null }>,
+  field: Field,
+  limit = 200,
+): AsyncGenerator<Entry, void, void> {
+  let cursor: string | null = null;
+  do {
+    const page: Record<Field, Entry[]> & { nextCursor: string | null } = await read({
+      limit,
+      cursor,
+    });
+    yield* page[field];
+    cursor = page.nextCursor;
+  } while (cursor !== null);
 }

@@ -1,5 +1,5 @@
 /** What a call can fail with: an answer of the exchange, or no answer. */
-import type { ErrorCode } from './types.js';
+import type { ErrorCode } from './terms.js';
 
 /** The exchange answered with an error; nothing was executed. */
 export class ExchangeError extends Error {

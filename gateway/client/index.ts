@@ -3,9 +3,8 @@
  * bundle contains only those that are used. It needs no package.
  */
 export * from './amounts.js';
-export { Api, type ApiOptions, type CallOptions, type CsvPage, randomKey } from './api.js';
+export { Api, type ApiOptions, type CallOptions, type CsvPage, pages, randomKey } from './api.js';
 export { ConnectionError, ExchangeError, isRefusal } from './errors.js';
-export { pages } from './paging.js';
 export type { Retries } from './retries.js';
 export * from './routes/accounts.js';
 export * from './routes/markets.js';
@@ -20,4 +19,4 @@ export * from './stream/markets.js';
 export type * from './stream/messages.js';
 export * from './stream/order-entry.js';
 export { type Socket, Stream, type StreamOptions, type Subscriber } from './stream/stream.js';
-export type * from './types.js';
+export type * from './terms.js';

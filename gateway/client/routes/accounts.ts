@@ -2,23 +2,29 @@
  * Accounts and the leaderboard. Balance, points and changes need a token; the rest is public. A
  * user's id may be `me`: the owner of the token.
  */
+import type * as accountHistory from '../../resources/account-history/schemas.js';
+import type * as accounts from '../../resources/accounts/schemas.js';
+import type * as history from '../../resources/history/schemas.js';
+import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, type CsvPage, path } from '../api.js';
-import type {
-  AccountFilter,
-  Balance,
-  Leaderboard,
-  Ledger,
-  LedgerFilter,
-  OwnReferral,
-  Paging,
-  Points,
-  Position,
-  Positions,
-  Privacy,
-  Profile,
-  Referral,
-  UserTrades,
-} from '../types.js';
+import type { AccountFilter, Paging } from '../terms.js';
+
+export type UserTrade = Answer<typeof history.UserTrade>;
+export type UserTrades = Answer<typeof history.UserTrades>;
+export type Points = Answer<typeof history.Points>;
+export type Leaderboard = Answer<typeof history.Leaderboard>;
+export type Ledger = Answer<typeof accountHistory.Ledger>;
+export type Profile = Answer<typeof accounts.Profile>;
+export type Balance = Answer<typeof accounts.Balance>;
+export type Position = Answer<typeof accounts.Position>;
+export type Positions = Answer<typeof accounts.Positions>;
+export type Privacy = Answer<typeof accounts.Privacy>;
+export type Referral = Answer<typeof accounts.Referral>;
+export type OwnReferral = Answer<typeof accounts.OwnReferral>;
+
+export interface LedgerFilter extends AccountFilter {
+  cause?: Ledger['entries'][number]['cause'] | undefined;
+}
 
 export function profile(api: Api, userId: string, options?: CallOptions): Promise<Profile> {
   return api.call({ method: 'GET', path: path`/users/${userId}`, options });

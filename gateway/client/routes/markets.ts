@@ -1,22 +1,28 @@
 /** Markets, their books and trades. Public. */
+import type * as dayFileSchemas from '../../resources/day-files/schemas.js';
+import type * as history from '../../resources/history/schemas.js';
+import type * as eventSchemas from '../../resources/market-events/schemas.js';
+import type * as marketSchemas from '../../resources/markets/schemas.js';
 import type { Amount } from '../amounts.js';
+import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
-import type {
-  ActiveMarkets,
-  BuyQuote,
-  DayFiles,
-  MarketDetail,
-  MarketEvents,
-  MarketStatus,
-  Markets,
-  MarketTicks,
-  MarketTrades,
-  Orderbook,
-  OutcomeName,
-  Paging,
-  PastMarkets,
-  SellQuote,
-} from '../types.js';
+import type { OutcomeName, Paging } from '../terms.js';
+
+export type MarketStatus = 'active' | 'ended' | 'resolved';
+export type Market = Answer<typeof marketSchemas.Market>;
+export type MarketWithHistory = Answer<typeof marketSchemas.MarketWithHistory>;
+export type MarketDetail = Answer<typeof marketSchemas.MarketDetail>;
+export type Markets = Answer<typeof marketSchemas.Markets>;
+export type ActiveMarkets = Answer<typeof marketSchemas.ActiveMarkets>;
+export type DayFiles = Answer<typeof dayFileSchemas.DayFiles>;
+export type Orderbook = Answer<typeof marketSchemas.Orderbook>;
+export type BuyQuote = Answer<typeof marketSchemas.BuyQuote>;
+export type SellQuote = Answer<typeof marketSchemas.SellQuote>;
+export type PastMarkets = Answer<typeof history.PastMarkets>;
+export type MarketTrades = Answer<typeof history.MarketTrades>;
+export type MarketEvents = Answer<typeof eventSchemas.MarketEvents>;
+export type MarketEvent = MarketEvents['events'][number];
+export type MarketTicks = Answer<typeof eventSchemas.MarketTicks>;
 
 /** Newest first. */
 export function markets(

@@ -2,32 +2,75 @@
  * Orders, complete sets, claims and batches. All need a token, and every change has an idempotency
  * key.
  */
+import type * as accountHistory from '../../resources/account-history/schemas.js';
+import type * as batches from '../../resources/batch/schemas.js';
+import type * as cancelAfters from '../../resources/cancel-after/schemas.js';
+import type * as groupSchemas from '../../resources/order-groups/schemas.js';
+import type * as orderSchemas from '../../resources/orders/schemas.js';
 import type { Amount } from '../amounts.js';
+import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
-import type {
-  AccountFilter,
-  Amendment,
-  AmendReceipt,
-  BatchReceipt,
-  BuyOrder,
-  BuyReceipt,
-  CancelAfter,
-  CancelAllReceipt,
-  CancelOrdersReceipt,
-  CancelReceipt,
-  ClaimReceipt,
-  MergeReceipt,
-  Operation,
-  OrderGroups,
-  OrderGroupTerms,
-  OrderRecord,
-  Orders,
-  Paging,
-  RemovedOrderGroup,
-  SellOrder,
-  SellReceipt,
-  SplitReceipt,
-} from '../types.js';
+import type { AccountFilter, OutcomeName, Paging } from '../terms.js';
+
+export type TimeInForce = 'IOC' | 'FOK' | 'GTC';
+export type SelfTradeName = 'cancel_resting' | 'cancel_taker' | 'cancel_both';
+export type BuyReceipt = Answer<typeof orderSchemas.BuyReceipt>;
+export type SellReceipt = Answer<typeof orderSchemas.SellReceipt>;
+export type CancelReceipt = Answer<typeof orderSchemas.CancelReceipt>;
+export type CancelAfter = Answer<typeof cancelAfters.CancelAfter>;
+export type CancelAllReceipt = Answer<typeof orderSchemas.CancelAllReceipt>;
+export type CancelOrdersReceipt = Answer<typeof orderSchemas.CancelOrdersReceipt>;
+export type AmendReceipt = Answer<typeof orderSchemas.AmendReceipt>;
+export type ClaimReceipt = Answer<typeof orderSchemas.ClaimReceipt>;
+export type SplitReceipt = Answer<typeof orderSchemas.SplitReceipt>;
+export type MergeReceipt = Answer<typeof orderSchemas.MergeReceipt>;
+export type OrderGroupTerms = Answer<typeof groupSchemas.OrderGroupTerms>;
+export type OrderGroups = Answer<typeof groupSchemas.OrderGroups>;
+export type RemovedOrderGroup = Answer<typeof groupSchemas.RemovedOrderGroup>;
+export type Order = Answer<typeof orderSchemas.Order>;
+export type OrderRecord = Answer<typeof accountHistory.OrderRecord>;
+export type Orders = Answer<typeof accountHistory.Orders>;
+export type BatchReceipt = Answer<typeof batches.BatchReceipt>;
+
+/** What every order may say. */
+export interface OrderTerms {
+  outcome: OutcomeName;
+  /** Default: IOC. */
+  timeInForce?: TimeInForce | undefined;
+  /** With GTC: the order is refused if it would trade at once. */
+  postOnly?: boolean | undefined;
+  /** The order is refused if it is executed later. */
+  validUntilMs?: number | undefined;
+  /** With GTC: what rests is cancelled then. */
+  expiresAtMs?: number | undefined;
+  /** What happens where it would trade with an order of yours. Default: cancel_resting. */
+  selfTrade?: SelfTradeName | undefined;
+  /** With GTC: the order group that it is in. */
+  groupId?: string | undefined;
+  /** Your own name for the order: 1 to 64 of A-Z a-z 0-9 _ - : . */
+  clientOrderId?: string | undefined;
+}
+
+/** Dollars to spend, at `price` or better if given; or shares, at `price` or better. */
+export type BuyOrder = OrderTerms &
+  ({ amount: Amount; price?: Amount | undefined } | { shares: Amount; price: Amount });
+export type SellOrder = OrderTerms & { shares: Amount; price?: Amount | undefined };
+
+/** What to change of a resting order; `shares` includes what is filled. */
+export interface Amendment {
+  shares?: Amount | undefined;
+  price?: Amount | undefined;
+}
+
+export type Operation =
+  | ({ op: 'buy'; marketId: string } & BuyOrder)
+  | ({ op: 'sell'; marketId: string } & SellOrder)
+  | { op: 'cancel'; marketId: string; orderId: string }
+  | { op: 'cancel'; marketId: string; clientOrderId: string }
+  | ({ op: 'amend'; marketId: string; orderId: string } & Amendment)
+  | { op: 'cancelAll'; marketId?: string | undefined }
+  | { op: 'claim'; marketId: string }
+  | { op: 'split' | 'merge'; marketId: string; shares: Amount };
 
 export function buy(
   api: Api,

@@ -1,7 +1,11 @@
 /** The partners' routes, with `partnerKey`. A transfer is executed once per reference. */
+import type * as partners from '../../resources/partners/schemas.js';
 import type { Amount } from '../amounts.js';
+import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
-import type { PartnerUser, TransferReceipt } from '../types.js';
+
+export type TransferReceipt = Answer<typeof partners.TransferReceipt>;
+export type PartnerUser = Answer<typeof partners.PartnerUser>;
 
 export interface Transfer {
   userId: string;

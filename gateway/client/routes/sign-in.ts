@@ -3,15 +3,17 @@
  * `api.token` elsewhere. These routes have no idempotency keys: a registration or a new password is
  * not sent again if it is unknown whether it was executed.
  */
+import type { z } from 'zod';
+import type * as signIn from '../../resources/sign-in/schemas.js';
+import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
-import type {
-  CreatedToken,
-  NewToken,
-  SessionOwner,
-  SignedIn,
-  Tokens,
-  TokenTerms,
-} from '../types.js';
+
+export type SignedIn = Answer<typeof signIn.SignedIn>;
+export type NewToken = Answer<typeof signIn.NewToken>;
+export type TokenTerms = Omit<z.input<typeof signIn.TokenBody>, 'userId'>;
+export type CreatedToken = Answer<typeof signIn.CreatedToken>;
+export type Tokens = Answer<typeof signIn.Tokens>;
+export type SessionOwner = Answer<typeof signIn.SessionOwner>;
 
 export interface Credentials {
   username: string;

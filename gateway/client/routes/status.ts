@@ -1,6 +1,13 @@
 /** The time, the limits, and the state of the exchange. Public. */
+import type * as marketEvents from '../../resources/market-events/schemas.js';
+import type * as statuses from '../../resources/status/schemas.js';
+import type { Answer } from '../answer.js';
 import type { Api, CallOptions } from '../api.js';
-import type { Digest, Limits, Status, Time } from '../types.js';
+
+export type Digest = Answer<typeof marketEvents.Digest>;
+export type Status = Answer<typeof statuses.Status>;
+export type Time = Answer<typeof statuses.Time>;
+export type Limits = Answer<typeof statuses.Limits>;
 
 export function time(api: Api, options?: CallOptions): Promise<Time> {
   return api.call({ method: 'GET', path: '/time', options });

@@ -1,14 +1,16 @@
 /** The flex vault. Changes need a token. */
+import type * as vault from '../../resources/vault/schemas.js';
 import type { Amount } from '../amounts.js';
+import type { Answer, Plain } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
-import type {
-  ClaimYieldReceipt,
-  Deposits,
-  Paging,
-  StakeReceipt,
-  UnstakeReceipt,
-  Vaults,
-} from '../types.js';
+import type { Paging } from '../terms.js';
+
+export type Vaults = Answer<typeof vault.Vaults>;
+export type Deposit = Plain<vault.Deposit>;
+export type Deposits = Answer<typeof vault.Deposits>;
+export type StakeReceipt = Answer<typeof vault.StakeReceipt>;
+export type UnstakeReceipt = Answer<typeof vault.UnstakeReceipt>;
+export type ClaimYieldReceipt = Answer<typeof vault.ClaimYieldReceipt>;
 
 export function vaults(api: Api, options?: CallOptions): Promise<Vaults> {
   return api.call({ method: 'GET', path: '/vaults', options });

@@ -5,7 +5,7 @@
  * DOWN at q is an ask for UP at 1 − q.
  */
 import { toLots, toTicks } from '../amounts.js';
-import type { OutcomeName } from '../types.js';
+import type { OutcomeName } from '../terms.js';
 import type { ChannelMessage } from './messages.js';
 import type { Stream } from './stream.js';
 

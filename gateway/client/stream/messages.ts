@@ -20,7 +20,7 @@ export type UserEvent = ChannelData['user']['delta']['events'][number];
 export type Fill = Extract<UserEvent, { type: 'fill' }>;
 
 export type Kind = keyof ChannelData;
-/** "markets", "book:<marketId>", "tops:<asset>", "trades:<marketId>", "prices:<asset>", "user" */
+/** The names in PROTOCOL.md, such as "book:<marketId>". */
 export type ChannelName = {
   [Of in Kind]: (typeof CHANNELS)[Of]['of'] extends 'market' | 'asset' ? `${Of}:${string}` : Of;
 }[Kind];

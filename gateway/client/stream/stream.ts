@@ -8,7 +8,7 @@
 import type { Api } from '../api.js';
 import { ConnectionError, ExchangeError } from '../errors.js';
 import { backoffMs } from '../retries.js';
-import type { ErrorCode } from '../types.js';
+import type { ErrorCode } from '../terms.js';
 import type { ChannelMessage, ChannelName, Kind, KindOf, Place } from './messages.js';
 
 /** The part of a WebSocket that is used: of a browser, of Node.js from 22, or of `ws`. */
