@@ -11,9 +11,10 @@ import {
   MAX_ORDER_MICROS,
   MAX_PRICE_TICKS,
   MAX_TIME_MS,
+  MICROS_PER_SET,
   MIN_PRICE_TICKS,
 } from '../../../engine/interface/limits.js';
-import type { Assets } from '../../../engine/interface/notation.js';
+import { type Assets, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import { bodySchema } from '../../json/components.js';
 import { own, RULES } from '../../json/fields.js';
 import type { Field, Value } from './fields.js';
@@ -261,7 +262,10 @@ function ofSets(kind: 'split' | 'merge'): Operation {
     required: ['shares'],
     meta: {},
     missing() {},
-    check() {},
+    check({ shares }, problem) {
+      if (kind === 'split' && shares! * MICROS_PER_SET > MAX_ORDER_MICROS)
+        problem('shares', `must be at most ${MAX_ORDER_MICROS / MICRO_SCALE}`);
+    },
     command: (place, { shares }) => ({ kind, ...place, sizeLots: shares! }),
   };
 }
@@ -320,7 +324,7 @@ function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []
   const entries = Object.entries(fields).filter(([name]) => !inPath.includes(name));
   const schemaOf = (name: string, { schema, description }: Field) => {
     if (required.includes(name)) return schema;
-    return description === undefined ? schema.optional() : schema.optional().meta({ description });
+    return description === undefined ? schema.optional() : schema.optional().describe(description);
   };
   return Object.fromEntries(entries.map(([name, field]) => [name, schemaOf(name, field)]));
 }

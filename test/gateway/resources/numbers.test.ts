@@ -22,7 +22,7 @@ const NUMBERS: [
   [buy, { outcome: 'UP', amount: 1 }, 'price', 3, 1],
   [sell, { outcome: 'UP' }, 'shares', 3, 10_000_001],
   [sell, { outcome: 'UP', shares: 1 }, 'price', 3, 1],
-  [`/markets/15m/${ACTIVE}/split`, {}, 'shares', 3, 10_000_001],
+  [`/markets/15m/${ACTIVE}/split`, {}, 'shares', 3, 1_000_001],
   [`/markets/15m/${ACTIVE}/merge`, {}, 'shares', 3, 10_000_001],
   ['/vaults/flex/stake', {}, 'amount', 6, 100_000_001],
   ['/partner/deposits', { userId: 'u1', reference: 'r' }, 'amount', 6, 100_000_001, asPartner],
