@@ -27,13 +27,11 @@ export class ReceivedBody {
     readonly tooLarge = false,
     /** Whether the client is still sending. */
     readonly unread = false,
-    /** Whether it did not arrive in time. */
-    readonly isLate = false,
   ) {}
 
   /** A copy that has bytes of its own, which stay valid. */
   kept(): ReceivedBody {
-    return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread, this.isLate);
+    return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread);
   }
 
   /** undefined: it is not UTF-8. */

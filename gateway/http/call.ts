@@ -4,6 +4,7 @@
  * of the trading thread.
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import type { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
 import type { CodeName } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -19,10 +20,17 @@ import {
   type Submission,
 } from '../commands/execution.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
+import { jsonText, type Writable } from '../json/serializer.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { Answer, type AnsweredRoute } from './answers/answer.js';
 import type { Asking } from './asking.js';
-import { type ErrorAnswer, rateLimited, refusalAnswer } from './errors.js';
+import {
+  type ErrorAnswer,
+  type ErrorCode,
+  errorAnswer,
+  rateLimited,
+  refusalAnswer,
+} from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { Request } from './request.js';
 
@@ -145,6 +153,17 @@ export class Call<Body = unknown, Query = unknown>
   ): void {
     this.prepare(status, text);
     this.gateway.sequencer.releaseAt(sequence, this);
+  }
+
+  /** {@link answerWhenDurable}: 200 and a value of the schema. */
+  answerJson<Schema extends z.ZodType>(value: Writable<Schema>, sequence?: number): void {
+    this.answerWhenDurable(200, jsonText<Schema>(value), sequence);
+  }
+
+  /** Whether what was asked for exists. If not, the request has been refused. */
+  finds<Found>(found: Found, code: ErrorCode): found is NonNullable<Found> {
+    if (found !== null && found !== undefined) return true;
+    return this.refuseWhenDurable(errorAnswer(code));
   }
 
   /** Refuses because of the current state. */

@@ -8,7 +8,7 @@ import type { CodeName } from '../../engine/interface/codes.js';
 import { type CancelReason, Deadline, OrderEnd } from '../../engine/interface/domain.js';
 import type { Refusal } from '../commands/execution.js';
 import { CANCEL_REASONS, DROP_REASONS } from '../json/cancel-reasons.js';
-import { responseSchema } from '../json/components.js';
+import { responseObject } from '../json/components.js';
 import { lotsText, microsText } from '../json/decimal.js';
 import { cut, type FieldProblems } from '../json/problems.js';
 
@@ -350,19 +350,16 @@ function isErrorCode(code: string): code is ErrorCode {
 }
 
 /** The form of all errors. */
-export const ErrorBody = responseSchema(
-  'ErrorBody',
-  'An error',
-  z.strictObject({
-    error: z
-      .strictObject({
-        code: z.enum(ERROR_CODES).describe('What went wrong, for programs; the list is closed'),
-        message: z.string().meta({ description: 'For people' }),
-        details: z.record(z.string(), z.unknown()).meta({
-          description:
-            'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for unavailable: executed, which is false',
-        }),
-      })
-      .describe('What went wrong'),
-  }),
-);
+export const ErrorBody = responseObject('ErrorBody', 'An error', {
+  error: z
+    .strictObject({
+      code: z.enum(ERROR_CODES).describe('What went wrong, for programs; the list is closed'),
+      message: z.string().describe('For people'),
+      details: z
+        .record(z.string(), z.unknown())
+        .describe(
+          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for unavailable: executed, which is false',
+        ),
+    })
+    .describe('What went wrong'),
+});

@@ -163,9 +163,7 @@ export class HttpServer<A extends Answer = Answer> {
     this.receiving.add(call);
     const received = (body: ReceivedBody) => {
       this.receiving.delete(call);
-      if (call.isOver) return;
-      if (body.isLate) this.refuseSlow(call);
-      else this.answer(call, route, body);
+      if (!call.isOver) this.answer(call, route, body);
     };
     this.router.receive(response, (body) => {
       // While this request is unanswered, uWebSockets.js accepts no request behind it.

@@ -15,79 +15,25 @@ import { isPostgres } from '../../persistence/replication/postgres/address.js';
 import type { AccessKey } from '../access/access-keys.js';
 import type { ConnectionLimits } from '../access/fair-use/connections.js';
 import type { FairUseRates } from '../access/fair-use/fair-use.js';
-import { OVERLOAD_LIMITS, type OverloadLimits } from '../access/fair-use/overload.js';
+import { OVERLOAD_LIMITS } from '../access/fair-use/overload.js';
 import type { Rate } from '../access/fair-use/token-buckets.js';
 import type { TlsFiles } from '../http/acceptor.js';
-import type { UnsentLimits } from '../http/answers/unsent-answers.js';
-import type { GatewayConfig } from '../http/gateway.js';
 import { isAnyAddress } from '../http/listen-addresses.js';
 import { ConfigError } from '../inputs/config-error.js';
-import {
-  type InputConfig,
-  type PriceFeedConfig,
-  VENUES,
-  type VenueName,
-} from '../inputs/prices.js';
+import { type PriceFeedConfig, VENUES, type VenueName } from '../inputs/prices.js';
 import { MICRO_SCALE, scaledInteger } from '../json/decimal.js';
 import { PAGE_ENTRIES_MAX } from '../json/fields.js';
-import { LOG_LEVELS, type LogLevel } from '../observe/log.js';
-import { STREAM_LIMITS, type StreamLimits } from '../stream/limits.js';
+import { LOG_LEVELS } from '../observe/log.js';
+import { STREAM_LIMITS } from '../stream/limits.js';
 
-export interface Config extends GatewayConfig, InputConfig {
-  role: Role;
-  host: string;
-  /** 0: any free port. */
-  port: number;
-  /** Edges in threads of this process, which have all connections; 0: the trading thread has. */
-  edgeThreads: number;
-  /** Where operators and metrics are served; `operationsPort` null: nowhere. */
-  operationsHost: string;
-  operationsPort: number | null;
-  /** Where replicas reach this exchange; null: nowhere. */
-  replicas: ReplicasConfig | null;
-  /** Where replicas reach this exchange, as host:port; empty: where it listens for them. */
-  advertiseAddress: string;
-  /** The file with the keys of replicas; empty: none. */
-  replicasKeyFile: string;
-  /** The file with the secrets of sessions; empty: in the data folder. */
-  sessionSecretFile: string;
-  partnerKeys: AccessKey[];
-  operatorKeys: AccessKey[];
-  dataFolder: string;
-  /** Where the journal is, if not in the data folder. */
-  journal: ReplicatedJournal | null;
-  passwordCostLog2: number;
-  /** Whether a start makes no journal where there is none. */
-  requireJournal: boolean;
-  /** Whether a journal without its journal.head is accepted. */
-  acceptMissingMark: boolean;
-  /** Whether a demonstration is accepted in a journal of a market. */
-  acceptDemo: boolean;
-  /** Whether a follower checks the journal, writes snapshots and keeps the history. */
-  follower: boolean;
-  /** Commands between two snapshots. */
-  snapshotEveryCommands: number;
-  /** In the exchange's time. */
-  snapshotEveryMs: number;
-  /** How many days of each asset have a file of their events; 0: none. */
-  dayFiles: number;
-  /** The size at which a segment of the journal is full. */
-  segmentBytes: number;
-  /** Commands by which the follower may fall behind before changes are refused. */
-  followerLagCommands: number;
-  fairUse: FairUseRates;
-  overload: OverloadLimits;
-  unsent: UnsentLimits;
-  stream: StreamLimits;
-  logLevel: LogLevel;
-}
+/** Everything that the variables say; GatewayConfig and InputConfig are parts of it. */
+export type Config = ReturnType<typeof readConfig>;
 
 /** An answer must be read within this time. */
 const UNSENT_MS = 60_000;
 
 /** Whether a process writes the journal, waits to write it, or follows it and answers clients. */
 const ROLES = ['leader', 'standby', 'replica'] as const;
-export type Role = (typeof ROLES)[number];
 
 const SYMBOL = /^[A-Z0-9]{2,10}$/;
 const ACCESS_KEY = /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/;
@@ -259,7 +205,7 @@ type Variables = z.output<typeof Variables>;
 /** The names of all variables. */
 export const VARIABLE_NAMES = Object.keys(Variables.shape);
 
-export function readConfig(environment: Record<string, string | undefined>): Config {
+export function readConfig(environment: Record<string, string | undefined>) {
   const { PARTNER_KEYS: keys = '', STARTING_BALANCE: asked } = environment;
   // Where partners deposit real money, accounts get play money only if the operator asks for it.
   const STARTING_BALANCE = asked ?? (keys === '' ? undefined : '0');
@@ -276,17 +222,24 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     settings: settingsIn(environment, variables),
     role: variables.ROLE,
     host: variables.HOST,
+    /** 0: any free port. */
     port: variables.PORT,
     tls: tlsOf(variables),
+    /** Edges in threads of this process, which have all connections; 0: the trading thread has. */
     edgeThreads: edgeThreadsOf(variables),
     operationsHost: variables.OPERATIONS_HOST,
+    /** null: operators and metrics have no address of their own. */
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
+    /** Where replicas reach this exchange; null: nowhere. */
     replicas: replicasOf(variables),
+    /** As host:port; empty: where it listens for replicas. */
     advertiseAddress: variables.ADVERTISE_ADDRESS,
     replicasKeyFile: variables.REPLICAS_KEY_FILE,
+    /** Empty: in the data folder. */
     sessionSecretFile: variables.SESSION_SECRET_FILE,
     dataFolder: variables.DATA_FOLDER,
+    /** null: in the data folder. */
     journal: journalOf(variables),
     assets: variables.ASSETS,
     feed,
@@ -299,14 +252,20 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     siteOrigins: variables.SITE_ORIGINS,
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
     requireJournal: variables.REQUIRE_JOURNAL,
+    /** Whether a journal without its journal.head is accepted. */
     acceptMissingMark: variables.ACCEPT_MISSING_MARK,
     acceptClock: variables.ACCEPT_CLOCK,
+    /** Whether a demonstration is accepted in a journal of a market. */
     acceptDemo: variables.ACCEPT_DEMO,
     follower: variables.FOLLOWER,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
+    /** In the exchange's time. */
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
+    /** How many days of each asset have a file of their events; 0: none. */
     dayFiles: variables.DAY_FILES,
+    /** The size at which a segment of the journal is full. */
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
+    /** Commands by which the follower may fall behind before changes are refused. */
     followerLagCommands: FOLLOWER_LAG_COMMANDS,
     fairUse: fairUseRates(variables),
     overload: { ...OVERLOAD_LIMITS, backlogCommands: variables.OVERLOAD_COMMANDS },

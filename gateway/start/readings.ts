@@ -26,7 +26,8 @@ export interface ConnectionReadings {
   };
 }
 
-interface Observed extends ConnectionReadings {
+interface Observed {
+  open(): ConnectionReadings;
   sequencer: Sequencing & Pick<WatchedSequencer, 'halted'>;
   /** null: the journal is not in a folder. */
   journalFolder: string | null;
@@ -150,9 +151,9 @@ export function registerVenues(metrics: Metrics, venues: readonly ConnectedVenue
 }
 
 function registerClients(metrics: Metrics, observed: Observed): void {
-  const { connections, signIns, http, stream, unsent } = observed;
+  const { open, signIns, stream } = observed;
   metrics.gauges('exchange_connections', 'Open connections', 'kind', () =>
-    Object.entries({ http: connections.httpCount, stream: stream.connectionCount }),
+    Object.entries({ http: open().connections.httpCount, stream: stream.connectionCount }),
   );
   metrics.gauges('exchange_stream_subscriptions', 'Stream subscriptions', 'channel', () =>
     Object.entries(stream.subscriberCounts()),
@@ -173,25 +174,27 @@ function registerClients(metrics: Metrics, observed: Observed): void {
   metrics.gauge('exchange_sign_ins_waiting', 'Passwords waiting to be hashed', () => {
     return signIns.waitingCount;
   });
-  metrics.gauge('exchange_calls_under_way', 'Requests in flight', () => http.requestsInFlight);
+  metrics.gauge('exchange_calls_under_way', 'Requests in flight', () => {
+    return open().http.requestsInFlight;
+  });
   metrics.gauge('exchange_unsent_answers', 'Answers that their clients have not fully read', () => {
-    return unsent.count;
+    return open().unsent.count;
   });
   metrics.gauge(
     'exchange_unsent_answer_bytes',
     'Bytes of these answers, as counted against the limits',
-    () => unsent.bytes,
+    () => open().unsent.bytes,
   );
   metrics.counters(
     'exchange_unsent_answers_dropped_total',
     'Answers dropped, with their connections, because clients did not read them',
     'limit',
-    () => Object.entries(unsent.dropCounts),
+    () => Object.entries(open().unsent.dropCounts),
   );
 }
 
 function registerRefusals(metrics: Metrics, observed: Observed): void {
-  const { fairUse, overload, connections, signIns, http } = observed;
+  const { fairUse, overload, open, signIns } = observed;
   metrics.counts(
     'exchange_rate_limited_total',
     'Requests refused by rate limits',
@@ -208,7 +211,7 @@ function registerRefusals(metrics: Metrics, observed: Observed): void {
     () => Object.entries(overload.refusedCounts),
   );
   metrics.counters('exchange_connections_refused_total', 'Connections refused', 'limit', () =>
-    Object.entries(connections.refusedCounts),
+    Object.entries(open().connections.refusedCounts),
   );
   metrics.counter(
     'exchange_sign_ins_refused_total',
@@ -218,6 +221,6 @@ function registerRefusals(metrics: Metrics, observed: Observed): void {
   metrics.counter(
     'exchange_slow_bodies_total',
     'Requests whose body did not arrive in time',
-    () => http.slowBodies,
+    () => open().http.slowBodies,
   );
 }

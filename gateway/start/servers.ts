@@ -30,7 +30,7 @@ import { RationedLog } from '../observe/rationed-log.js';
 import { registerStanding } from '../observe/standing.js';
 import { routesOf } from '../resources/routes.js';
 import { serveSite } from '../site/serve.js';
-import type { OrdersElsewhere } from '../stream/orders/elsewhere.js';
+import type { OrdersElsewhere } from '../stream/orders/order-entry.js';
 import { StreamServer } from '../stream/stream.js';
 import type { Config } from './config.js';
 import { type ConnectionReadings, registerReadings } from './readings.js';
@@ -64,7 +64,8 @@ interface ServersOptions {
 
 /** Where the connections of the public address are. */
 interface PublicServer {
-  readonly readings: ConnectionReadings;
+  /** What the metrics show of it now. */
+  readings(): ConnectionReadings;
   /** Resolves to the port. */
   listen(host: string, port: number): Promise<number>;
   /** As Router.renewCertificate. */
@@ -122,7 +123,7 @@ export class Servers {
       serveSite(router, gateway);
     });
     return {
-      readings: { http, connections, unsent },
+      readings: () => ({ http, connections, unsent }),
       listen: (host, port) => http.listen(host, port),
       renewCertificate: async () => void http.renewCertificate(),
       drain: () => http.drain(),
@@ -137,14 +138,9 @@ export class Servers {
     const hasOperations = config.operationsPort !== null;
     const { streamsOf, routes } = this;
     const task = { hasOperations, connections, unsent, fairUse, stream, logLevel };
-    const threads = new EdgeThreads({
-      gateway,
-      routes,
-      threads: config.edgeThreads,
-      streamsOf,
-      task,
-    });
-    this.stream.addBacklogs(threads.readings.streams);
+    const { edgeThreads } = config;
+    const threads = new EdgeThreads({ gateway, routes, threads: edgeThreads, streamsOf, task });
+    this.stream.addBacklogs(() => threads.readings().streams);
     return threads;
   }
 
@@ -155,7 +151,7 @@ export class Servers {
     const journalFolder = config.journal === null ? config.dataFolder : null;
     const parts = { sequencer, follower, journalFolder, priceTicks, clock };
     registerStanding(metrics, gateway.standing, gateway.version);
-    registerReadings(metrics, { ...parts, ...this.open.readings, ...clients });
+    registerReadings(metrics, { ...parts, open: () => this.open.readings(), ...clients });
   }
 
   /** Resolves to the base URL, such as http://127.0.0.1:3000, and the port. */

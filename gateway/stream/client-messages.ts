@@ -50,9 +50,9 @@ export const CLIENT_MESSAGES = {
       after: messageNumber
         .optional()
         .describe('The number of the last message that the client has'),
-      afterSequence: messageNumber.optional().meta({
-        description: 'Another name of `after`, for the channel `user`',
-      }),
+      afterSequence: messageNumber
+        .optional()
+        .describe('Another name of `after`, for the channel `user`'),
     })
     .describe('Subscribes, and sends what was missed instead of a snapshot, if it is available'),
   ping: z.strictObject({ op: op('ping'), id }).describe('Asks for a `pong`'),

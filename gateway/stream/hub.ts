@@ -72,14 +72,9 @@ interface HubOptions {
 export class Hub {
   private readonly engine: Engine;
   /** By the id of the market, asset or user; 0: of all. */
-  private readonly channels: Channels = {
-    markets: new Map(),
-    book: new Map(),
-    tops: new Map(),
-    trades: new Map(),
-    prices: new Map(),
-    user: new Map(),
-  };
+  private readonly channels = Object.fromEntries(
+    Object.keys(MAKERS).map((kind) => [kind, new Map()]),
+  ) as unknown as Channels;
   /** Channels that the current command changed. */
   private readonly touched: Channel[] = [];
   private readonly kept: KeptTotal = { characters: 0 };

@@ -71,17 +71,36 @@ export const STREAM_LIMITS: StreamLimits = {
  * waiting messages, and the code after them, within about ten seconds.
  */
 export const CLOSE = {
-  /** The exchange is stopping. Connect again and resume. */
-  goingAway: { code: 1001, reason: 'going_away' },
-  /** The token was revoked, or the credentials have changed. Sign in again. */
-  tokenRevoked: { code: 4001, reason: 'token_revoked' },
-  /** The named token has expired. Use another one. */
-  tokenExpired: { code: 4002, reason: 'token_expired' },
-  /** The client was too far behind. Connect again and resume. */
-  slowReader: { code: 4008, reason: 'slow_reader' },
-  /** Pings were not answered. */
-  notAnswering: { code: 4010, reason: 'not_answering' },
-  /** The client sent too much. */
-  rateLimited: { code: 4029, reason: 'rate_limited' },
+  goingAway: {
+    code: 1001,
+    reason: 'going_away',
+    description:
+      'The exchange is stopping, and has sent everything durable. Connect again and resume.',
+  },
+  tokenRevoked: {
+    code: 4001,
+    reason: 'token_revoked',
+    description: 'The token was revoked, or the password was changed. Sign in again.',
+  },
+  tokenExpired: {
+    code: 4002,
+    reason: 'token_expired',
+    description: 'The token has expired. Sign in again, or use another token.',
+  },
+  slowReader: {
+    code: 4008,
+    reason: 'slow_reader',
+    description: 'Too much was waiting for you. Read faster or subscribe to less, and resume.',
+  },
+  notAnswering: {
+    code: 4010,
+    reason: 'not_answering',
+    description: 'Pings were not answered. Connect again and resume.',
+  },
+  rateLimited: {
+    code: 4029,
+    reason: 'rate_limited',
+    description: 'The connection sent too many messages. Send less.',
+  },
 } as const;
 export type CloseReason = (typeof CLOSE)[keyof typeof CLOSE];

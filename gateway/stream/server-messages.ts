@@ -35,6 +35,9 @@ import { Order } from '../resources/orders/schemas.js';
 import { requestId } from './orders/order-messages.js';
 
 const type = <Name extends string>(name: Name) => z.literal(name).describe('What it is');
+/** A message or an event of this type. */
+const typed = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) =>
+  z.strictObject({ type: type(name), ...shape });
 const atMs = count.describe('The time of the exchange then, in milliseconds since the epoch');
 const stamp = { sequence: count.describe('The journal sequence at which this is true'), atMs };
 
@@ -81,22 +84,19 @@ const assetPrice = z
 
 const order = { orderId, clientOrderId, marketId, side, outcome, price, shares };
 const UserEvent = z.discriminatedUnion('type', [
-  z.strictObject({ type: type('order_rested'), ...order }),
-  z.strictObject({
-    type: type('order_cancelled'),
+  typed('order_rested', order),
+  typed('order_cancelled', {
     ...order,
     reason: z.enum(Object.values(CANCEL_REASONS)).describe('Why it happened'),
   }),
-  z.strictObject({
-    type: type('order_amended'),
+  typed('order_amended', {
     ...order,
     oldPrice: price,
     oldShares: shares,
     originalShares: shares,
     keptPriority: z.boolean().describe('Whether the order kept its place in the queue'),
   }),
-  z.strictObject({
-    type: type('fill'),
+  typed('fill', {
     tradeId,
     orderId,
     clientOrderId,
@@ -112,8 +112,7 @@ const UserEvent = z.discriminatedUnion('type', [
     fee: money,
     matchType,
   }),
-  z.strictObject({
-    type: type('position_settled'),
+  typed('position_settled', {
     marketId,
     UP: shares,
     DOWN: shares,
@@ -124,44 +123,37 @@ const UserEvent = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('sets_split'), marketId, shares, fee: money }),
   z.strictObject({ type: z.literal('sets_merged'), marketId, shares, profit: money }),
-  z.strictObject({
-    type: type('claimed'),
+  typed('claimed', {
     marketId,
     shares,
     payout: money,
     refundedFees: money,
     automatic: z.boolean().describe('Whether the exchange paid without a request'),
   }),
-  z.strictObject({
-    type: type('deposited'),
+  typed('deposited', {
     amount: money,
     source: z.enum(['grant', 'partner']).describe('Where it came from'),
   }),
-  z.strictObject({
-    type: type('user_frozen'),
-    frozen: z.boolean().meta({ description: 'Whether an operator has frozen the account' }),
+  typed('user_frozen', {
+    frozen: z.boolean().describe('Whether an operator has frozen the account'),
   }),
-  z.strictObject({
-    type: type('cancel_after_fired'),
-    cancelAtMs: count.meta({ description: 'The time for which the cancellation was set' }),
+  typed('cancel_after_fired', {
+    cancelAtMs: count.describe('The time for which the cancellation was set'),
   }),
-  z.strictObject({
-    type: type('order_group_tripped'),
+  typed('order_group_tripped', {
     groupId,
-    filledShares: shares.meta({ description: 'What its orders filled in the window' }),
+    filledShares: shares.describe('What its orders filled in the window'),
   }),
-  z.strictObject({ type: type('withdrawn'), amount: money }),
-  z.strictObject({
-    type: type('staked'),
+  typed('withdrawn', { amount: money }),
+  typed('staked', {
     depositId,
     amount: money,
     earnsFromMs: count.describe('When the deposit starts to earn, in milliseconds since the epoch'),
   }),
-  z.strictObject({ type: type('unstaked'), depositId, amount: money, yield: money }),
-  z.strictObject({ type: type('yield_claimed'), depositId, yield: money }),
-  z.strictObject({ type: type('referral_earned'), marketId, amount: money }),
-  z.strictObject({
-    type: type('points_credited'),
+  typed('unstaked', { depositId, amount: money, yield: money }),
+  typed('yield_claimed', { depositId, yield: money }),
+  typed('referral_earned', { marketId, amount: money }),
+  typed('points_credited', {
     marketId,
     points: z.number().describe('Points, at most 6 decimal places'),
     reason: z.enum(['fees', 'referral']).describe('Why it happened'),
@@ -259,22 +251,17 @@ const CHANNEL_MESSAGES = Object.fromEntries(
     return [
       [
         `${kind}Snapshot`,
-        z
-          .strictObject({ type: type('snapshot'), id, ...common, data: snapshot })
-          .describe(ofSnapshot),
+        typed('snapshot', { id, ...common, data: snapshot }).describe(ofSnapshot),
       ],
       [
         `${kind}Delta`,
-        z
-          .strictObject({
-            type: type('delta'),
-            previousSequence: count.describe(
-              'No message of the channel has a number between this one and its own',
-            ),
-            ...common,
-            data: delta,
-          })
-          .describe(ofDelta),
+        typed('delta', {
+          previousSequence: count.describe(
+            'No message of the channel has a number between this one and its own',
+          ),
+          ...common,
+          data: delta,
+        }).describe(ofDelta),
       ],
     ];
   }),
@@ -292,45 +279,32 @@ const envelope = {
 /** All messages of the server, by name. */
 export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   ...CHANNEL_MESSAGES,
-  closed: z
-    .strictObject({ type: type('closed'), ...channel })
-    .describe('The market is closed, and so is the channel'),
-  resumed: z
-    .strictObject({ type: type('resumed'), id, ...channel, after })
-    .describe('The messages after `after` follow, then new ones'),
-  replayed: z
-    .strictObject({ type: type('replayed'), id, ...channel })
-    .describe('The messages from the journal have been sent, all up to number `channelSequence`'),
-  gap: z
-    .strictObject({ type: type('gap'), id, ...channel, after })
-    .describe('The messages after `after` are not available; a snapshot follows'),
-  unsubscribed: z
-    .strictObject({
-      type: type('unsubscribed'),
-      id,
-      channels: z.array(z.string()).describe('The names of channels'),
-    })
-    .describe('No further messages of these channels follow'),
-  authenticated: z
-    .strictObject({
-      type: type('authenticated'),
-      id,
-      userId,
-      cancelOnDisconnect: z
-        .boolean()
-        .describe('Whether the orders of the user are cancelled when the connection ends'),
-    })
-    .describe('The connection is signed in'),
-  heartbeat: z
-    .strictObject({
-      type: type('heartbeat'),
-      ...stamp,
-      channels: z.record(z.string(), count).describe('The number of the last message by channel'),
-    })
-    .describe('Sent every 10 s'),
-  pong: z
-    .strictObject({ type: type('pong'), id, ...stamp })
-    .describe('Everything up to `sequence` was sent before'),
+  closed: typed('closed', channel).describe('The market is closed, and so is the channel'),
+  resumed: typed('resumed', { id, ...channel, after }).describe(
+    'The messages after `after` follow, then new ones',
+  ),
+  replayed: typed('replayed', { id, ...channel }).describe(
+    'The messages from the journal have been sent, all up to number `channelSequence`',
+  ),
+  gap: typed('gap', { id, ...channel, after }).describe(
+    'The messages after `after` are not available; a snapshot follows',
+  ),
+  unsubscribed: typed('unsubscribed', {
+    id,
+    channels: z.array(z.string()).describe('The names of channels'),
+  }).describe('No further messages of these channels follow'),
+  authenticated: typed('authenticated', {
+    id,
+    userId,
+    cancelOnDisconnect: z
+      .boolean()
+      .describe('Whether the orders of the user are cancelled when the connection ends'),
+  }).describe('The connection is signed in'),
+  heartbeat: typed('heartbeat', {
+    ...stamp,
+    channels: z.record(z.string(), count).describe('The number of the last message by channel'),
+  }).describe('Sent every 10 s'),
+  pong: typed('pong', { id, ...stamp }).describe('Everything up to `sequence` was sent before'),
   orderReceipt: z
     .union(
       Object.values(OPERATION_RECEIPTS).map(({ shape }) =>
@@ -339,19 +313,16 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
     )
     .describe('What an operation did'),
   batchReceipt: z.strictObject({ ...envelope, ...BatchReceipt.shape }).describe('What a batch did'),
-  error: z
-    .strictObject({
-      type: type('error'),
-      id,
-      channel: z
-        .string()
-        .optional()
-        .describe('The channel that the error is about, of a request that names channels'),
-      code: z.enum(ERROR_CODES).describe('The code'),
-      message: z.string().describe('For people'),
-      details: z.record(z.string(), z.unknown()).describe('As over HTTP'),
-    })
-    .describe('The request was refused and changed nothing, or the operation was rejected'),
+  error: typed('error', {
+    id,
+    channel: z
+      .string()
+      .optional()
+      .describe('The channel that the error is about, of a request that names channels'),
+    code: z.enum(ERROR_CODES).describe('The code'),
+    message: z.string().describe('For people'),
+    details: z.record(z.string(), z.unknown()).describe('As over HTTP'),
+  }).describe('The request was refused and changed nothing, or the operation was rejected'),
 };
 
 export const ServerMessage = z.union(Object.values(SERVER_MESSAGES));

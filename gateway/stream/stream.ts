@@ -29,8 +29,7 @@ import {
 } from './handshake.js';
 import { Hub } from './hub.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
-import type { OrdersElsewhere } from './orders/elsewhere.js';
-import type { RecordEntry } from './orders/order-entry.js';
+import type { OrdersElsewhere, RecordEntry } from './orders/order-entry.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 import type { ChannelKind } from './server-messages.js';
 
@@ -49,7 +48,7 @@ export class StreamServer {
   private readonly backlogs: Backlogs;
   /** Connections closed by the exchange, by reason. */
   private readonly endings = new Map<string, number>();
-  private atEdges: BacklogReadings = { backlogBytes: 0, cutOffCount: 0 };
+  private atEdges = (): BacklogReadings => ({ backlogBytes: 0, cutOffCount: 0 });
   private readonly protocol: Protocol;
   private readonly cancels: CancelOnDisconnect;
   /** Where the connections are: in this thread, or at edges. */
@@ -104,17 +103,17 @@ export class StreamServer {
 
   /** Bytes waiting to be read by clients. */
   get backlogBytes(): number {
-    return this.backlogs.bytes(this.connections) + this.atEdges.backlogBytes;
+    return this.backlogs.bytes(this.connections) + this.atEdges().backlogBytes;
   }
 
   /** Connections closed by the exchange since the start, by reason. */
   *endingCounts(): Generator<readonly [reason: string, count: number]> {
     yield* this.endings;
-    yield ['cut_off', this.backlogs.cutOffCount + this.atEdges.cutOffCount];
+    yield ['cut_off', this.backlogs.cutOffCount + this.atEdges().cutOffCount];
   }
 
   /** The sockets of this process are at edges, which limit what waits there. */
-  addBacklogs(atEdges: BacklogReadings): void {
+  addBacklogs(atEdges: () => BacklogReadings): void {
     this.atEdges = atEdges;
   }
 

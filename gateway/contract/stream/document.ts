@@ -1,16 +1,15 @@
 /**
- * The AsyncAPI 3.0 document of the stream, generated from the schemas that check clients' messages
- * and describe the exchange's.
+ * The AsyncAPI 3.0 document of the stream
+ * (https://www.asyncapi.com/docs/reference/specification/v3.0.0), generated from the schemas that
+ * check clients' messages and describe the exchange's.
  */
 import { BODIES, RESPONSES, withMore } from '../../json/components.js';
 import { CLIENT_MESSAGES } from '../../stream/client-messages.js';
-import type { StreamLimits } from '../../stream/limits.js';
+import { CLOSE, type StreamLimits } from '../../stream/limits.js';
 import { SERVER_MESSAGES } from '../../stream/server-messages.js';
 import type { JsonSchema, Reference } from '../openapi.js';
 import { TITLE } from '../prose.js';
 import { jsonSchemasOf, REFERENCE } from '../schemas.js';
-import type { AsyncApiDocument, Channel, Message, Operation } from './asyncapi.js';
-import { CLOSE_CODES } from './close-codes.js';
 
 const ADDRESS = '/api/stream';
 const CHANNEL: Reference = { $ref: '#/channels/stream' };
@@ -23,6 +22,28 @@ const DESCRIPTION = `Market data, your account, and order entry over one WebSock
 - Numbers, ids, names and errors are those of the HTTP API.`;
 
 type ClientName = keyof typeof CLIENT_MESSAGES;
+
+export interface Message {
+  name: string;
+  title: string;
+  summary: string;
+  contentType: 'application/json';
+  payload: Reference;
+  /** Where the request and its answers have the same value. */
+  correlationId?: { location: string; description: string };
+}
+
+/** Seen from the exchange: it receives requests and sends everything else. */
+interface Operation {
+  action: 'send' | 'receive';
+  channel: Reference;
+  title: string;
+  summary: string;
+  messages: Reference[];
+  reply?: { channel: Reference; messages: Reference[] };
+}
+
+export type AsyncApiDocument = ReturnType<typeof buildStreamDocument>;
 
 const isSnapshot = (name: string) => name.endsWith('Snapshot');
 const isDelta = (name: string) => name.endsWith('Delta');
@@ -48,7 +69,7 @@ const REPLIES: Record<ClientName, string[]> = {
 
 const MATTER_OF_COURSE = ['closed', 'heartbeat', ...NAMES.filter(isDelta)];
 
-export function buildStreamDocument(version: string, limits: StreamLimits): AsyncApiDocument {
+export function buildStreamDocument(version: string, limits: StreamLimits) {
   const clientNames = Object.keys(CLIENT_MESSAGES) as ClientName[];
   return {
     asyncapi: '3.0.0',
@@ -90,14 +111,14 @@ export function buildStreamDocument(version: string, limits: StreamLimits): Asyn
   };
 }
 
-function channelOf(names: readonly string[], limits: StreamLimits): Channel {
+function channelOf(names: readonly string[], limits: StreamLimits) {
   const refs = names.map((name) => [name, { $ref: `#/components/messages/${name}` }]);
-  const token = { type: 'string', description: 'A session token. Optional' } as const;
+  const token = { type: 'string', description: 'A session token. Optional' };
   return {
     address: ADDRESS,
     title: 'The stream',
     description: 'One WebSocket for all channels and requests',
-    messages: Object.fromEntries(refs),
+    messages: Object.fromEntries(refs) as Record<string, Reference>,
     bindings: {
       ws: {
         method: 'GET',
@@ -105,10 +126,18 @@ function channelOf(names: readonly string[], limits: StreamLimits): Channel {
         bindingVersion: '0.1.0',
       },
     },
-    'x-close-codes': CLOSE_CODES,
+    /** Why the exchange closes connections. */
+    'x-close-codes': [...Object.values(CLOSE), WITHOUT_CODE],
     'x-limits': { ...limits },
   };
 }
+
+const WITHOUT_CODE = {
+  code: 1006,
+  reason: '',
+  description:
+    'No code was sent: a frame was not UTF-8 or too large, too much was waiting for all clients, or the exchange was killed. Connect again and resume.',
+};
 
 const inChannel = (name: string): Reference => ({ $ref: `#/channels/stream/messages/${name}` });
 

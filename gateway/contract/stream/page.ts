@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { JsonSchema, Reference } from '../openapi.js';
 import { REFERENCE } from '../schemas.js';
 import type { StaticFile } from '../static-file.js';
-import type { AsyncApiDocument, Message } from './asyncapi.js';
+import type { AsyncApiDocument, Message } from './document.js';
 
 /** Fields of fields of fields are the HTTP API's objects, described there. */
 const DEPTH_MAX = 4;

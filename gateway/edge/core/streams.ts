@@ -54,40 +54,27 @@ export class CoreStreams {
 
   /** Handles a frame; false: it is not about a stream. @throws FrameError */
   receive(frame: FrameReader): boolean {
-    const { stream } = this.options;
-    const found = this.streams.get(frame.id);
-    switch (frame.kind) {
-      case ToCore.streamAsked:
-        this.asked(frame);
-        return true;
-      case ToCore.streamJoined:
-        this.joined(frame);
-        return true;
-      case ToCore.streamMessage:
-        // One that was ended here is unknown, and the edge has not heard of it yet.
-        if (found !== undefined) {
-          const bytes = frame.rest().slice().buffer as ArrayBuffer;
-          stream.receive(found.connection, bytes, (frame.flags & StreamFlag.binary) !== 0);
-        }
-        return true;
-      case ToCore.streamCommand:
-        if (found !== undefined) this.command(found, frame);
-        return true;
-      case ToCore.streamPing:
-        if (found !== undefined) stream.pinged(found.connection);
-        return true;
-      case ToCore.streamPong:
-        if (found !== undefined) stream.ponged(found.connection);
-        return true;
-      case ToCore.streamClosed: {
-        const isSlow = frame.own === CLOSE.slowReader.code;
-        this.closed(frame.id, isSlow ? CLOSE.slowReader : null);
-        return true;
-      }
-      default:
-        return false;
-    }
+    const read = this.readers[frame.kind];
+    // A stream that was ended here is unknown, and the edge has not heard of it yet.
+    read?.(frame, this.streams.get(frame.id));
+    return read !== undefined;
   }
+
+  private readonly readers: Record<number, (frame: FrameReader, found?: Stream) => void> = {
+    [ToCore.streamAsked]: (frame) => this.asked(frame),
+    [ToCore.streamJoined]: (frame) => this.joined(frame),
+    [ToCore.streamMessage]: (frame, found) => {
+      if (found === undefined) return;
+      const bytes = frame.rest().slice().buffer as ArrayBuffer;
+      const isBinary = (frame.flags & StreamFlag.binary) !== 0;
+      this.options.stream.receive(found.connection, bytes, isBinary);
+    },
+    [ToCore.streamCommand]: (frame, found) => found && this.command(found, frame),
+    [ToCore.streamPing]: (_, found) => found && this.options.stream.pinged(found.connection),
+    [ToCore.streamPong]: (_, found) => found && this.options.stream.ponged(found.connection),
+    [ToCore.streamClosed]: ({ id, own }) =>
+      this.closed(id, own === CLOSE.slowReader.code ? CLOSE.slowReader : null),
+  };
 
   /** The edge is gone, and so are its clients. */
   allClosed(): void {

@@ -15,7 +15,7 @@ import type { Gateway } from '../../http/gateway.js';
 import { cannotListen } from '../../http/listen-addresses.js';
 import type { Route } from '../../http/route.js';
 import { atMost, elapsedMs } from '../../observe/clock.js';
-import { EdgeCounts } from '../link/counts.js';
+import { EdgeCounts, type Reading } from '../link/counts.js';
 import { FrameReader, type FrameSink } from '../link/frames.js';
 import { RING_BYTES, ringMemory } from '../link/ring.js';
 import { RingLink } from '../link/ring-link.js';
@@ -63,43 +63,23 @@ export class EdgeThreads {
   }
 
   /** What the metrics show of all threads. */
-  get readings() {
+  readings() {
     const { counts } = this;
+    const sum = (reading: Reading) => counts.sum(reading);
     return {
       connections: {
-        get httpCount() {
-          return counts.connectionCount(() => true);
-        },
-        get refusedCounts() {
-          return { total: counts.sum('refusedTotal'), address: counts.sum('refusedAddress') };
-        },
+        httpCount: counts.connectionCount(() => true),
+        refusedCounts: { total: sum('refusedTotal'), address: sum('refusedAddress') },
       },
-      http: {
-        get requestsInFlight() {
-          return counts.sum('requestsInFlight');
-        },
-        get slowBodies() {
-          return counts.sum('slowBodies');
-        },
-      },
-      streams: {
-        get backlogBytes() {
-          return counts.sum('streamBacklogBytes');
-        },
-        get cutOffCount() {
-          return counts.sum('streamsCutOff');
-        },
-      },
+      http: { requestsInFlight: sum('requestsInFlight'), slowBodies: sum('slowBodies') },
+      streams: { backlogBytes: sum('streamBacklogBytes'), cutOffCount: sum('streamsCutOff') },
       unsent: {
-        get bytes() {
-          return counts.sum('unsentBytes');
-        },
-        get count() {
-          return counts.sum('unsentAnswers');
-        },
-        get dropCounts() {
-          const [address, time] = [counts.sum('droppedAddress'), counts.sum('droppedTime')];
-          return { total: counts.sum('droppedTotal'), address, time };
+        bytes: sum('unsentBytes'),
+        count: sum('unsentAnswers'),
+        dropCounts: {
+          total: sum('droppedTotal'),
+          address: sum('droppedAddress'),
+          time: sum('droppedTime'),
         },
       },
     };

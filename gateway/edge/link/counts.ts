@@ -59,8 +59,10 @@ export class EdgeCounts {
     return sum;
   }
 
-  set(row: number, reading: Reading, value: number): void {
-    this.readings[row * ROW + READINGS.indexOf(reading)] = value;
+  write(row: number, values: Record<Reading, number>): void {
+    READINGS.forEach((reading, i) => {
+      this.readings[row * ROW + i] = values[reading];
+    });
   }
 
   /** The reading of all threads together. */

@@ -18,7 +18,7 @@ import type { SequenceWaits } from '../../http/sequence-waits.js';
 import { errorText } from '../../stream/channels/message-text.js';
 import type { Connection } from '../../stream/connection.js';
 import type { CloseReason } from '../../stream/limits.js';
-import type { OrdersElsewhere } from '../../stream/orders/elsewhere.js';
+import type { OrdersElsewhere } from '../../stream/orders/order-entry.js';
 import type { OrderRequest } from '../../stream/orders/order-messages.js';
 import { BYTES_MAX, CHANGE_MS, type CoreLink, OWN_BYTES, SWEEP_MS } from '../forwarder.js';
 import { type FrameReader, FrameWriter, StreamFlag, ToCore, ToEdge } from '../link/frames.js';

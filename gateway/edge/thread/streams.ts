@@ -103,48 +103,24 @@ export class ThreadStreams {
     serveNoUpgrade(router, this.serving);
   }
 
-  /** Handles a frame; false: it is not about a stream. */
-  receive(frame: FrameReader): boolean {
-    const { kind, id } = frame;
-    const stream = this.sockets.get(id);
-    switch (kind) {
-      case ToEdge.streamAccepted:
-        this.accepted(id);
-        return true;
-      case ToEdge.streamRefused:
-        this.refused(id, frame);
-        return true;
-      case ToEdge.streamText:
-        stream?.send(frame.rest());
-        return true;
-      case ToEdge.published:
-        this.publish(frame.text(), frame.rest());
-        return true;
-      case ToEdge.streamSubscribe:
-        stream?.socket.subscribe(frame.text());
-        return true;
-      case ToEdge.streamUnsubscribe:
-        stream?.socket.unsubscribe(frame.text());
-        return true;
-      case ToEdge.streamPing:
-        stream?.socket.ping();
-        return true;
-      case ToEdge.streamEnd:
-        stream?.end({ code: frame.own, reason: frame.text() });
-        return true;
-      case ToEdge.streamSession:
-        stream?.signedIn(frame.integer(), frame.number());
-        return true;
-      case ToEdge.streamResult:
-        if (stream !== undefined) this.result(stream, frame);
-        return true;
-      case ToEdge.streamCut:
-        stream?.cutOff();
-        return true;
-      default:
-        return false;
-    }
+  /** Handles a frame that is about a stream, if it is one. */
+  receive(frame: FrameReader): void {
+    this.readers[frame.kind]?.(frame, this.sockets.get(frame.id));
   }
+
+  private readonly readers: Record<number, (frame: FrameReader, stream?: Stream) => void> = {
+    [ToEdge.streamAccepted]: ({ id }) => this.accepted(id),
+    [ToEdge.streamRefused]: (frame) => this.refused(frame.id, frame),
+    [ToEdge.streamText]: (frame, stream) => stream?.send(frame.rest()),
+    [ToEdge.published]: (frame) => this.publish(frame.text(), frame.rest()),
+    [ToEdge.streamSubscribe]: (frame, stream) => stream?.socket.subscribe(frame.text()),
+    [ToEdge.streamUnsubscribe]: (frame, stream) => stream?.socket.unsubscribe(frame.text()),
+    [ToEdge.streamPing]: (_, stream) => stream?.socket.ping(),
+    [ToEdge.streamEnd]: (frame, stream) => stream?.end({ code: frame.own, reason: frame.text() }),
+    [ToEdge.streamSession]: (frame, stream) => stream?.signedIn(frame.integer(), frame.number()),
+    [ToEdge.streamResult]: (frame, stream) => stream && this.result(stream, frame),
+    [ToEdge.streamCut]: (_, stream) => stream?.cutOff(),
+  };
 
   /** To be called regularly. */
   check(): void {

@@ -12,25 +12,76 @@ import { serveDayFiles } from '../../contract/downloads/days.js';
 import { serveDownloads } from '../../contract/downloads/serve.js';
 import { serveContract } from '../../contract/serve.js';
 import { Acceptor, handingOut } from '../../http/acceptor.js';
+import { Answer } from '../../http/answers/answer.js';
 import { UnsentAnswers } from '../../http/answers/unsent-answers.js';
 import type { Serving } from '../../http/gateway.js';
 import { HttpServer } from '../../http/server.js';
 import { elapsedMs } from '../../observe/clock.js';
 import { createLog } from '../../observe/log.js';
+import {
+  AnswerCounts,
+  type AnswerMetrics,
+  type RouteName,
+  routeName,
+} from '../../observe/metrics.js';
 import { routesOf } from '../../resources/routes.js';
 import { serveSite } from '../../site/serve.js';
 import { Forwarder } from '../forwarder.js';
 import { EdgeCounts } from '../link/counts.js';
 import { FrameReader } from '../link/frames.js';
 import { RingLink } from '../link/ring-link.js';
-import type { EdgeTask, FromEdgeThread, ToEdgeThread } from '../link/thread-messages.js';
-import { EdgeCall } from './edge-call.js';
-import { OwnAnswerCounts } from './own-answers.js';
+import {
+  type EdgeTask,
+  type FromEdgeThread,
+  NO_ROUTE,
+  type OwnAnswers,
+  type ToEdgeThread,
+} from '../link/thread-messages.js';
 import { ThreadStreams } from './streams.js';
 
 const TELL_MS = 500;
 /** Addresses that have signed in, which have a reserve of connections. */
 const KNOWN_ADDRESSES_MAX = 10_000;
+
+const NOT_MEASURED = { observe: () => {} };
+
+/** A request, which nearly always the core answers. */
+class EdgeCall extends Answer {
+  /** Whose it is, only the core knows. */
+  readonly userId = 0;
+  private isAnsweredHere = false;
+
+  override answerNow(status: number, text: string): void {
+    this.isAnsweredHere = true;
+    super.answerNow(status, text);
+  }
+
+  /** The core measures and counts what it answers. */
+  protected override measure(): void {
+    if (this.isAnsweredHere) super.measure();
+  }
+}
+
+/** The answers that this thread gives without the core, until the core counts them. */
+class OwnAnswerCounts implements AnswerMetrics {
+  readonly commitMs = NOT_MEASURED;
+  readonly requestMs = NOT_MEASURED;
+  private readonly counts = new Map<RouteName | null, AnswerCounts>();
+
+  answersOf(route: RouteName | null): AnswerCounts {
+    const counts = this.counts.get(route) ?? new AnswerCounts();
+    this.counts.set(route, counts);
+    return counts;
+  }
+
+  /** What has not been taken yet. */
+  take(): OwnAnswers {
+    return [...this.counts].flatMap(([route, counts]) => {
+      const name = route === null ? NO_ROUTE : routeName(route);
+      return counts.take().map(([status, count]) => [name, status, count] as const);
+    });
+  }
+}
 
 class EdgeThread {
   private readonly server: HttpServer<EdgeCall>;
@@ -183,17 +234,19 @@ class EdgeThread {
     const { index } = this.task;
     streams.check();
     this.cap.tellOthers();
-    counts.set(index, 'unsentAnswers', unsent.count);
-    counts.set(index, 'unsentBytes', unsent.bytes);
-    counts.set(index, 'droppedTotal', unsent.dropCounts.total);
-    counts.set(index, 'droppedAddress', unsent.dropCounts.address);
-    counts.set(index, 'droppedTime', unsent.dropCounts.time);
-    counts.set(index, 'refusedTotal', cap.refusedCounts.total);
-    counts.set(index, 'refusedAddress', cap.refusedCounts.address);
-    counts.set(index, 'requestsInFlight', server.requestsInFlight);
-    counts.set(index, 'slowBodies', server.slowBodies);
-    counts.set(index, 'streamBacklogBytes', streams.backlogBytes);
-    counts.set(index, 'streamsCutOff', streams.cutOffCount);
+    counts.write(index, {
+      unsentAnswers: unsent.count,
+      unsentBytes: unsent.bytes,
+      droppedTotal: unsent.dropCounts.total,
+      droppedAddress: unsent.dropCounts.address,
+      droppedTime: unsent.dropCounts.time,
+      refusedTotal: cap.refusedCounts.total,
+      refusedAddress: cap.refusedCounts.address,
+      requestsInFlight: server.requestsInFlight,
+      slowBodies: server.slowBodies,
+      streamBacklogBytes: streams.backlogBytes,
+      streamsCutOff: streams.cutOffCount,
+    });
     const answers = this.answers.take();
     if (answers.length > 0) send({ answers });
   }

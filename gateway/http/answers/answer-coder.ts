@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import type { Log } from '../../observe/log.js';
 import type { Coding } from './accept-encoding.js';
-import type { CodingAnswer, CodingTask } from './coding-messages.js';
+import type { CodingAnswer, CodingTask } from './coding-worker.js';
 
 /** What waits for the thread at most: about a second of its work. */
 export const WAITING_BYTES_MAX = 64 * 1024 * 1024;

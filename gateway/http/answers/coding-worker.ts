@@ -2,9 +2,25 @@
 import { parentPort } from 'node:worker_threads';
 import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';
 import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
-import type { CodingAnswer, CodingTask } from './coding-messages.js';
+import type { Coding } from './accept-encoding.js';
 import { compress } from './compress.js';
 import { bodyTag, namesTag } from './entity-tags.js';
+
+export interface CodingTask {
+  id: number;
+  body: Uint8Array;
+  /** null: to be made of the body. */
+  tag: string | null;
+  ifNoneMatch: string;
+  coding: Coding;
+}
+
+export interface CodingAnswer {
+  id: number;
+  tag: string;
+  /** null: the client has the content already. */
+  bytes: Uint8Array | null;
+}
 
 const PRIORITY_STEPS = 10;
 

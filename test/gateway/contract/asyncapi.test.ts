@@ -6,7 +6,7 @@ import specs from '@asyncapi/specs';
 import { Ajv } from 'ajv';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AsyncApiDocument } from '../../../gateway/contract/stream/asyncapi.js';
+import type { AsyncApiDocument } from '../../../gateway/contract/stream/document.js';
 import { CLIENT_MESSAGES } from '../../../gateway/stream/client-messages.js';
 import { CLOSE, STREAM_LIMITS } from '../../../gateway/stream/limits.js';
 import { SERVER_MESSAGES } from '../../../gateway/stream/server-messages.js';

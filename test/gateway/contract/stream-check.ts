@@ -1,6 +1,6 @@
 /** Checks messages of the stream against the AsyncAPI document. */
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { AsyncApiDocument } from '../../../gateway/contract/stream/asyncapi.js';
+import type { AsyncApiDocument } from '../../../gateway/contract/stream/document.js';
 import { buildStreamDocument } from '../../../gateway/contract/stream/document.js';
 import { STREAM_LIMITS } from '../../../gateway/stream/limits.js';
 import { programVersion } from '../../../persistence/storage/program-folder.js';
