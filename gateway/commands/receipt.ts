@@ -46,6 +46,12 @@ interface AccountMoney {
   heldMicros: number;
 }
 
+/** How most receipts end. */
+export function stateAfter(fields: AccountMoney & { sequence: number; atMs: number }) {
+  const { sequence, atMs } = fields;
+  return { balance: balanceOf(fields), sequence, atMs };
+}
+
 /** The balance in a receipt. */
 export function balanceOf({ availableMicros, heldMicros }: AccountMoney): {
   available: Decimal;

@@ -11,36 +11,29 @@ export const BODIES: Components = z.registry();
 /** What each of them is, by name. */
 export const TEXTS = new Map<string, string>();
 
-export function responseSchema<Schema extends z.ZodType>(
-  name: string,
-  text: string,
-  schema: Schema,
-): Schema {
-  return named(RESPONSES, name, text, schema);
-}
-
-export function bodySchema<Schema extends z.ZodType>(
-  name: string,
-  text: string,
-  schema: Schema,
-): Schema {
-  return named(BODIES, name, text, schema);
-}
-
-function named<Schema extends z.ZodType>(
-  components: Components,
-  name: string,
-  text: string,
-  schema: Schema,
-): Schema {
-  if (TEXTS.has(name)) throw new Error(`two schemas are named ${name}`);
-  TEXTS.set(name, text);
-  components.add(schema, { id: name });
-  known.set(components, [...(known.get(components) ?? []), schema]);
-  return schema;
-}
-
 const known = new Map<Components, z.ZodType[]>();
+
+export const responseSchema = naming(RESPONSES);
+export const bodySchema = naming(BODIES);
+export const responseObject = namingObject(responseSchema);
+export const bodyObject = namingObject(bodySchema);
+
+/** Gives a schema its name, and says what it is. */
+function naming(components: Components) {
+  return <Schema extends z.ZodType>(name: string, text: string, schema: Schema): Schema => {
+    if (TEXTS.has(name)) throw new Error(`two schemas are named ${name}`);
+    TEXTS.set(name, text);
+    components.add(schema, { id: name });
+    known.set(components, [...(known.get(components) ?? []), schema]);
+    return schema;
+  };
+}
+
+/** The same for an object with these fields and no others. */
+function namingObject(named: typeof responseSchema) {
+  return <Shape extends z.ZodRawShape>(name: string, text: string, shape: Shape) =>
+    named(name, text, z.strictObject(shape));
+}
 
 /** The components and more schemas, by name. */
 export function withMore(components: Components, more: Record<string, z.ZodType>): Components {

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MAX_TIME_MS, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
-import { bodySchema } from './components.js';
+import { bodyObject } from './components.js';
 import { inexactNumber, LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 
 interface Range {
@@ -94,12 +94,12 @@ export const outcome = z
 export const side = z.enum(['BUY', 'SELL']).transform((name) => Side[name]);
 
 /** The id of a user, such as "u12". Admission checks that it is the right one. */
-export const userId = z.string().meta({ description: 'The id of a user, such as u12' });
+export const userId = z.string().describe('The id of a user, such as u12');
 
 export const username = z
   .string()
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -')
-  .meta({ description: 'Shown in this case; no two names differ only in case' });
+  .describe('Shown in this case; no two names differ only in case');
 const PASSWORD_LENGTH = { min: 8, max: 128 };
 const atMostLong = (value: string) => characterCount(value) <= PASSWORD_LENGTH.max;
 const TOO_LONG = `must have at most ${PASSWORD_LENGTH.max} characters`;
@@ -133,7 +133,7 @@ export const NO_CLIENT_ID = 'must be 1 to 64 of the characters _ - : . A-Z a-z 0
 export const partnerReference = z
   .string()
   .regex(CLIENT_ID, NO_CLIENT_ID)
-  .meta({ description: 'Identifies the transfer; each reference of a partner is executed once' });
+  .describe('Identifies the transfer; each reference of a partner is executed once');
 
 /** A query parameter that is a decimal number, checked and described like a body's field. */
 export function queryNumber<Field extends z.ZodType<number, number>>(field: Field) {
@@ -166,7 +166,7 @@ function queryTime(description: string) {
 
 /** Filters of lists of an account. */
 export const accountFilters = {
-  marketId: z.string().optional().meta({ description: 'Only of this market' }),
+  marketId: z.string().optional().describe('Only of this market'),
   fromMs: queryTime('Only from this time on, in milliseconds since the epoch; not after toMs'),
   toMs: queryTime('Only up to this time, included'),
 };
@@ -194,22 +194,18 @@ export function queryInteger({ min, max, standard, description }: WholeNumber) {
 
 /** Every body and every query of a user may name the user. */
 export const own = {
-  userId: userId.optional().meta({ description: 'Your user id; any other is refused' }),
+  userId: userId.optional().describe('Your user id; any other is refused'),
 };
 
 /** The body of a change that needs only its path. */
-export const EmptyBody = bodySchema(
-  'EmptyBody',
-  'A body that needs no fields',
-  z.strictObject(own),
-);
+export const EmptyBody = bodyObject('EmptyBody', 'A body that needs no fields', own);
 export const NoQuery = z.strictObject(own);
 
 /** The query of a partner, who names a user in the path or in the body. */
 export const PartnerQuery = z.strictObject({
   userId: userId
     .optional()
-    .meta({ description: 'The user that the path or the body names; any other is refused' }),
+    .describe('The user that the path or the body names; any other is refused'),
 });
 
 /** Entries in one page of a list. */
@@ -222,10 +218,12 @@ export const paging = {
     standard: PAGE_ENTRIES,
     description: 'Entries in one page',
   }),
-  cursor: z.string().optional().meta({
-    description:
+  cursor: z
+    .string()
+    .optional()
+    .describe(
       'The `nextCursor` of the previous page, with the same filters; without it, the first page',
-  }),
+    ),
 };
 export const PagedQuery = z.strictObject({ ...own, ...paging });
 

@@ -4,18 +4,18 @@ import { z } from 'zod';
 /** A number that is written from its exact text. */
 export const decimal = z.number().brand<'Decimal'>();
 
-export const money = decimal.meta({ description: 'US dollars, at most 6 decimal places' });
-export const shares = decimal.min(0).meta({ description: 'Shares, at most 3 decimal places' });
-export const price = decimal.min(0).max(1).meta({ description: 'US dollars per share' });
-export const timeMs = z.int().min(0).meta({ description: 'Milliseconds since the epoch' });
+export const money = decimal.describe('US dollars, at most 6 decimal places');
+export const shares = decimal.min(0).describe('Shares, at most 3 decimal places');
+export const price = decimal.min(0).max(1).describe('US dollars per share');
+export const timeMs = z.int().min(0).describe('Milliseconds since the epoch');
 export const sequence = z
   .int()
   .min(0)
-  .meta({ description: 'The journal sequence at which the response is true' });
+  .describe('The journal sequence at which the response is true');
 /** What shows state ends with this. */
 export const state = {
   sequence,
-  atMs: timeMs.meta({ description: 'The time of the exchange at that sequence' }),
+  atMs: timeMs.describe('The time of the exchange at that sequence'),
 };
 export const username = z.string().describe('The name of the user');
 export const asset = z.string().describe('The symbol of the asset, such as BTC');
@@ -32,7 +32,7 @@ export const orderId = z
 export const clientOrderId = z
   .string()
   .nullable()
-  .meta({ description: 'The clientOrderId that the order was sent with; null: none' });
+  .describe('The clientOrderId that the order was sent with; null: none');
 export const tradeId = z
   .string()
   .regex(/^t[1-9]\d*$/)
@@ -72,14 +72,12 @@ export const resolution = z
 export const nextCursor = z
   .string()
   .nullable()
-  .meta({ description: 'The `cursor` of the next page; null on the last page' });
+  .describe('The `cursor` of the next page; null on the last page');
 
 export const currency = z.literal('USD').describe('The currency of all amounts');
-const available = money.meta({ description: 'US dollars that are free to use' });
-const held = money.meta({ description: 'US dollars that resting orders hold' });
+const available = money.describe('US dollars that are free to use');
+const held = money.describe('US dollars that resting orders hold');
 /** The balance of an account, as fields. */
 export const balanceFields = { currency, available, held, total: money };
 /** The balance in a receipt. */
-export const balance = z
-  .strictObject({ available, held })
-  .meta({ description: 'The balance after the change' });
+export const balance = z.strictObject({ available, held }).describe('The balance after the change');

@@ -8,8 +8,7 @@ import { errorAnswer, invalidRequest } from '../http/errors.js';
 /** The account whose id is the path parameter; null: refused. */
 export function findAccount(call: Call, parameter: string): AccountView | null {
   const account = call.engine.account(idNumber('u', call.parameter(parameter)));
-  if (account === null) call.refuseWhenDurable(errorAnswer('user_not_found'));
-  return account;
+  return call.finds(account, 'user_not_found') ? account : null;
 }
 
 /** {@link findAccount}, which refuses a private account when nobody is signed in. */

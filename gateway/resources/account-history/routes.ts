@@ -5,15 +5,13 @@
  */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { OrdersRequest } from '../../../persistence/history/account/orders.js';
-import type { TrueAt } from '../../../persistence/history/true-at.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { answerList, type Columns, columnsOf, LIST_TYPES } from '../csv.js';
 import { type Filter, filterOf } from '../filters.js';
-import { readHistory } from '../history/read.js';
-import { cursorOf, type PageRequest, pageOf, refuseCursor, startOf } from '../paging.js';
+import { answerPage, type PageEnd, readHistory } from '../history/read.js';
+import { type PageRequest, pageOf, refuseCursor } from '../paging.js';
 import { Ledger, LedgerQuery, ListedOrder, OrderRecord, Orders, OrdersQuery } from './schemas.js';
 import { ledgerEntryOf, orderRecordOf, restingOrderOf, type WritableOrder } from './views.js';
 
@@ -52,20 +50,12 @@ export const accountHistoryRoutes: Route[] = [
       const filter = filterOf(call);
       if (filter === null) return;
       const list = `ledger/u${userId}/${query.cause ?? ''}${filter.name}`;
-      const cursor = startOf(call, list);
-      if (cursor === undefined) return;
-      const { limit, cause = null } = query;
-      const request = { kind: 'ledger', userId, limit, cursor, cause, ...filter.bounds } as const;
-      readHistory(call, request, (page, at) => {
-        const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
+      const { cause = null } = query;
+      const request = { kind: 'ledger', userId, cause, ...filter.bounds } as const;
+      answerPage(call, list, request, (page, end) => {
         const entries = page.entries.map((line) => ledgerEntryOf(engine, line));
-        const end = { nextCursor, ...at };
-        const listed = {
-          path: `/users/u${userId}/ledger`,
-          columns: LEDGER_COLUMNS,
-          entries,
-          ...end,
-        };
+        const path = `/users/u${userId}/ledger`;
+        const listed = { path, columns: LEDGER_COLUMNS, entries, ...end };
         answerList(call, listed, () => jsonText<typeof Ledger>({ entries, ...end }));
       });
     },
@@ -104,18 +94,11 @@ export const accountHistoryRoutes: Route[] = [
     handle(call) {
       const { userId, engine } = call;
       const orderId = idNumber('o', call.parameter('orderId'));
-      if (orderId === 0) {
-        call.refuseWhenDurable(errorAnswer('order_not_found'));
-        return;
-      }
+      if (!call.finds(orderId || null, 'order_not_found')) return;
       readHistory(call, { kind: 'userOrder', userId, orderId }, (order, at) => {
-        if (order === null) call.refuseWhenDurable(errorAnswer('order_not_found'));
-        else
-          call.answerWhenDurable(
-            200,
-            jsonText<typeof OrderRecord>({ ...orderRecordOf(engine, order), ...at }),
-            at.sequence,
-          );
+        if (!call.finds(order, 'order_not_found')) return;
+        const record = { ...orderRecordOf(engine, order), ...at };
+        call.answerJson<typeof OrderRecord>(record, at.sequence);
       });
     },
   }),
@@ -132,7 +115,7 @@ function answerResting(call: OrdersCall): void {
   });
   if (page === null) return;
   const orders = page.entries.map((order) => restingOrderOf(engine, order));
-  answerOrders(call, orders, page.nextCursor, call.trueAt);
+  answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.trueAt });
 }
 
 /** One order or none, so no cursor belongs to this list. */
@@ -154,27 +137,16 @@ function answerHistory(
   clientOrderId: string | null = null,
 ): void {
   const { engine, userId } = call;
-  const { limit } = call.query;
   const list = `orders/u${userId}/${status}${filter.name}`;
-  const cursor = startOf(call, list);
-  if (cursor === undefined) return;
-  const { bounds } = filter;
-  const wanted = { userId, limit, cursor, status, clientOrderId, ...bounds };
-  const request = { kind: 'userOrders', ...wanted } as const;
-  readHistory(call, request, (page, at) => {
-    const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
+  const wanted = { userId, status, clientOrderId, ...filter.bounds };
+  answerPage(call, list, { kind: 'userOrders', ...wanted }, (page, end) => {
     const orders = page.entries.map((order) => orderRecordOf(engine, order));
-    answerOrders(call, orders, nextCursor, at);
+    answerOrders(call, orders, end);
   });
 }
 
-function answerOrders(
-  call: OrdersCall,
-  orders: WritableOrder[],
-  nextCursor: string | null,
-  at: TrueAt,
-): void {
+function answerOrders(call: OrdersCall, orders: WritableOrder[], end: PageEnd): void {
   const path = `/users/u${call.userId}/orders`;
-  const listed = { path, columns: ORDER_COLUMNS, entries: orders, nextCursor, ...at };
-  answerList(call, listed, () => jsonText<typeof Orders>({ orders, nextCursor, ...at }));
+  const listed = { path, columns: ORDER_COLUMNS, entries: orders, ...end };
+  answerList(call, listed, () => jsonText<typeof Orders>({ orders, ...end }));
 }

@@ -2,7 +2,6 @@
 
 import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { filterOf } from '../filters.js';
@@ -46,13 +45,8 @@ export const userRoutes: Route[] = [
       const request = { kind: 'rank', userId, metric: 'profit', period: 'all' } as const;
       readHistory(call, request, ({ account: shown, rank }, at) => {
         // The registration of a new account may not be durable yet.
-        if (shown !== null)
-          call.answerWhenDurable(
-            200,
-            jsonText<typeof Profile>({ ...profileOf(shown), rank, ...at }),
-            at.sequence,
-          );
-        else call.refuseWhenDurable(errorAnswer('user_not_found'));
+        if (call.finds(shown, 'user_not_found'))
+          call.answerJson<typeof Profile>({ ...profileOf(shown), rank, ...at }, at.sequence);
       });
     },
   }),
@@ -66,10 +60,7 @@ export const userRoutes: Route[] = [
     responses: { 200: Balance },
     handle(call) {
       const balance = balanceFieldsOf(call.engine.account(call.userId)!);
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof Balance>({ userId: `u${call.userId}`, ...balance, ...call.trueAt }),
-      );
+      call.answerJson<typeof Balance>({ userId: `u${call.userId}`, ...balance, ...call.trueAt });
     },
   }),
 
@@ -102,10 +93,7 @@ export const userRoutes: Route[] = [
       if (page === null) return;
       const positions = page.entries.map((position) => positionOf(engine, position));
       const { nextCursor } = page;
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof Positions>({ positions, nextCursor, ...call.trueAt }),
-      );
+      call.answerJson<typeof Positions>({ positions, nextCursor, ...call.trueAt });
     },
   }),
 
@@ -117,10 +105,8 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     responses: { 200: Privacy },
     handle(call) {
-      const { engine, userId } = call;
-      const { isPrivate } = engine.account(userId)!;
-      const { sequence, nowMs: atMs } = engine;
-      call.answerWhenDurable(200, jsonText<typeof Privacy>({ private: isPrivate, sequence, atMs }));
+      const { isPrivate } = call.engine.account(call.userId)!;
+      call.answerJson<typeof Privacy>({ private: isPrivate, ...call.trueAt });
     },
   }),
 
@@ -164,7 +150,7 @@ export const userRoutes: Route[] = [
       const { userId, code, referredUsers } = referral;
       const isOwn = call.userId === account.userId;
       const shown = isOwn ? referral : { userId, code, referredUsers };
-      call.answerWhenDurable(200, jsonText<typeof Referral>({ ...shown, ...call.trueAt }));
+      call.answerJson<typeof Referral>({ ...shown, ...call.trueAt });
     },
   }),
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
 import type { Assets } from '../../../engine/interface/notation.js';
-import { bodySchema } from '../../json/components.js';
+import { bodyObject, bodySchema } from '../../json/components.js';
 import { own } from '../../json/fields.js';
 import { type FieldProblems, Problems } from '../../json/problems.js';
 import { FAILED, JsonScanner, namesOf } from '../../json/scanner.js';
@@ -36,22 +36,18 @@ export type Operation = z.output<typeof Operation>;
 
 const COUNT = `must hold 1 to ${MAX_BATCH_OPERATIONS} operations`;
 
-export const BatchBody = bodySchema(
-  'BatchBody',
-  'Operations to execute in order',
-  z.strictObject({
-    ...own,
-    operations: z
-      .array(Operation)
-      .min(1, COUNT)
-      .max(MAX_BATCH_OPERATIONS, COUNT)
-      .describe('The operations, executed in this order'),
-    atomic: z
-      .boolean()
-      .optional()
-      .meta({ description: 'Execute all operations or none; default: each on its own' }),
-  }),
-);
+export const BatchBody = bodyObject('BatchBody', 'Operations to execute in order', {
+  ...own,
+  operations: z
+    .array(Operation)
+    .min(1, COUNT)
+    .max(MAX_BATCH_OPERATIONS, COUNT)
+    .describe('The operations, executed in this order'),
+  atomic: z
+    .boolean()
+    .optional()
+    .describe('Execute all operations or none; default: each on its own'),
+});
 
 /** An operation as it was sent, which may be anything. */
 type Unread = Record<string, unknown> & { op?: unknown };

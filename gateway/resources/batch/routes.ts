@@ -15,7 +15,6 @@ import { beginsWithCancel, onlyCancels } from '../../commands/cancels.js';
 import type { Call } from '../../http/call.js';
 import { invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { NoQuery } from '../../json/fields.js';
 import { batchReceipt } from './receipts.js';
 import {
   BatchBody,
@@ -35,7 +34,6 @@ export const batchRoutes: Route[] = [
     access: 'session',
     summary:
       'Up to 100 orders, amendments, cancels, splits, merges and claims, executed in order without interruption; each on its own, or all or none',
-    query: NoQuery,
     body: BatchBody,
     missing: missingOfOperations,
     namesAnother: operationNamesAnother,

@@ -1,7 +1,7 @@
 /** The response body of a batch. */
 import { z } from 'zod';
 import { ErrorBody } from '../../http/errors.js';
-import { responseSchema } from '../../json/components.js';
+import { responseObject, responseSchema } from '../../json/components.js';
 import { state } from '../../json/response-fields.js';
 import {
   AmendReceipt,
@@ -33,10 +33,8 @@ function resultOf<Type extends string, Shape extends z.ZodRawShape>(
   { shape }: z.ZodObject<Shape>,
 ) {
   const name = `${type[0]!.toUpperCase()}${type.slice(1)}Result`;
-  const named = z
-    .literal(type)
-    .meta({ description: 'The `op` of the operation; `error` if it was refused' });
-  return responseSchema(name, text, z.strictObject({ type: named, ...shape }));
+  const named = z.literal(type).describe('The `op` of the operation; `error` if it was refused');
+  return responseObject(name, text, { type: named, ...shape });
 }
 
 export const BatchResult = responseSchema(
@@ -55,13 +53,7 @@ export const BatchResult = responseSchema(
   ]),
 );
 
-export const BatchReceipt = responseSchema(
-  'BatchReceipt',
-  'What a batch did',
-  z.strictObject({
-    results: z
-      .array(BatchResult)
-      .meta({ description: 'The receipt or the error of each operation, in order' }),
-    ...state,
-  }),
-);
+export const BatchReceipt = responseObject('BatchReceipt', 'What a batch did', {
+  results: z.array(BatchResult).describe('The receipt or the error of each operation, in order'),
+  ...state,
+});

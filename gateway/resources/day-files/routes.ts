@@ -2,7 +2,6 @@
 import { type DayFile, listDayFiles } from '../../../persistence/history/day-files.js';
 import type { GatewayConfig } from '../../http/gateway.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { jsonText } from '../../json/serializer.js';
 import { elapsedMs } from '../../observe/clock.js';
 import { isListed } from '../find.js';
 import { DayFiles, DayFilesQuery } from './schemas.js';
@@ -28,7 +27,7 @@ export const dayFileRoutes: Route[] = [
       const files = all
         .filter(({ asset }) => wanted === undefined || asset === wanted)
         .map((file) => ({ ...file, path: `/api/history/${file.asset}/${file.date}.jsonl.gz` }));
-      call.answerWhenDurable(200, jsonText<typeof DayFiles>({ files }));
+      call.answerJson<typeof DayFiles>({ files });
     },
   }),
 ];

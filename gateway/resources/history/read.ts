@@ -1,4 +1,4 @@
-/** Reads the history for a request. */
+/** Reads the history for a request, and its pages of lists. */
 import type {
   HistoryAnswers,
   HistoryKind,
@@ -6,6 +6,7 @@ import type {
 } from '../../../persistence/history/requests.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
 import type { Call } from '../../http/call.js';
+import { cursorOf, type PageRequest, startOf } from '../paging.js';
 
 /**
  * Reads the history. An answer is consistent at its sequence, which is not before the sequence that
@@ -54,5 +55,36 @@ export function readHistory<Kind extends HistoryKind>(
         if (isReached) answerNow();
         else refuseFor(`the history is at ${sequence}, which this process has not reached`);
       });
+  });
+}
+
+/** Those whose answer is a page that one number places. */
+type PagedKind =
+  | 'ledger'
+  | 'marketTrades'
+  | 'pastMarketTexts'
+  | 'pointsCredits'
+  | 'userOrders'
+  | 'userTrades';
+
+export interface PageEnd extends TrueAt {
+  nextCursor: string | null;
+}
+
+/** Reads a page of a list. `answer` answers with it and `end`, its last fields. */
+export function answerPage<Kind extends PagedKind>(
+  call: Call<unknown, PageRequest>,
+  list: string,
+  request: { kind: Kind } & Omit<RequestOf<Kind>, 'kind' | keyof PageRequest>,
+  answer: (page: NonNullable<HistoryAnswers[Kind]>, end: PageEnd) => void,
+): void {
+  const cursor = startOf(call, list);
+  if (cursor === undefined) return;
+  const { limit } = call.query;
+  const wanted = { ...request, limit, cursor } as unknown as RequestOf<Kind>;
+  readHistory(call, wanted, (page, at) => {
+    if (!call.finds(page, 'market_not_found')) return;
+    const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
+    answer(page, { nextCursor, ...at });
   });
 }

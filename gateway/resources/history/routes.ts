@@ -5,16 +5,11 @@
  */
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import type { LeaderboardCursor } from '../../../persistence/history/leaderboard/leaderboard.js';
-import {
-  type HistoryAnswers,
-  PAGE_END_BYTES,
-  type RequestOf,
-} from '../../../persistence/history/requests.js';
-import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
+import { PAGE_END_BYTES } from '../../../persistence/history/requests.js';
+import { stateText } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
@@ -23,7 +18,7 @@ import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
 import { filterOf } from '../filters.js';
 import { findShownAccount, isListed } from '../find.js';
 import { cursorOf, type PageRequest, startOf, startPosition } from '../paging.js';
-import { readHistory } from './read.js';
+import { answerPage, type PageEnd, readHistory } from './read.js';
 import {
   Leaderboard,
   LeaderboardQuery,
@@ -58,18 +53,14 @@ export const historyRoutes: Route[] = [
       const filter = filterOf(call);
       if (filter === null) return;
       const list = `history?asset=${query.asset ?? ''}${filter.name}`;
-      const cursor = startOf(call, list);
-      if (cursor === undefined) return;
       const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
-      const { limit } = query;
-      if (!call.affords(limit)) return;
       const { fromMs, toMs } = filter.bounds;
       const withPrices = query.priceHistory === 'on';
       const wanted = { kind: 'pastMarketTexts', asset, fromMs, toMs, withPrices } as const;
-      readHistory(call, { ...wanted, limit, cursor }, (page, at) => {
-        const nextCursor = nextCursorOf(list, page.nextCursor);
-        const bytes = withPageEnd(page.bytes, { nextCursor, ...at });
-        answerCoded(call, at.sequence, bytes, hashTag(page.contentHash));
+      if (startOf(call, list) === undefined || !call.affords(query.limit)) return;
+      answerPage(call, list, wanted, (page, end) => {
+        const bytes = withPageEnd(page.bytes, end);
+        answerCoded(call, end.sequence, bytes, hashTag(page.contentHash));
       });
     },
   }),
@@ -167,36 +158,11 @@ export const historyRoutes: Route[] = [
         const nextCursor =
           page.nextCursor === null ? null : leaderboardCursor(list, page.nextCursor);
         const fields = { metric, period, entries, nextCursor, ...at };
-        call.answerWhenDurable(200, jsonText<typeof Leaderboard>(fields), at.sequence);
+        call.answerJson<typeof Leaderboard>(fields, at.sequence);
       });
     },
   }),
 ];
-
-/** Reads a page of a list. `answer` answers with it and `end`, its last fields. */
-function answerPage<Kind extends 'marketTrades' | 'userTrades' | 'pointsCredits'>(
-  call: Call<unknown, PageRequest>,
-  list: string,
-  request: { kind: Kind } & Omit<RequestOf<Kind>, 'kind' | keyof PageRequest>,
-  answer: (page: NonNullable<HistoryAnswers[Kind]>, end: PageEnd) => void,
-): void {
-  const cursor = startOf(call, list);
-  if (cursor === undefined) return;
-  const { limit } = call.query;
-  const wanted = { ...request, limit, cursor } as unknown as RequestOf<Kind>;
-  readHistory(call, wanted, (page, at) => {
-    if (page === null) {
-      call.refuseWhenDurable(errorAnswer('market_not_found'));
-      return;
-    }
-    const nextCursor = nextCursorOf(list, page.nextCursor);
-    answer(page, { nextCursor, ...at });
-  });
-}
-
-interface PageEnd extends TrueAt {
-  nextCursor: string | null;
-}
 
 /** A user and a value, which may be negative. */
 const LEADERBOARD_POSITION = [/^\d{1,9}$/, /^-?\d{1,16}$/];
@@ -213,10 +179,6 @@ function leaderboardStart(
 
 function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): string {
   return cursorOf(list, userId, value);
-}
-
-function nextCursorOf(list: string, position: number | null): string | null {
-  return position === null ? null : cursorOf(list, position);
 }
 
 /** The bytes with the end of the page written into the space reserved for it. */

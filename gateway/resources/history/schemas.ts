@@ -1,6 +1,6 @@
 /** The queries and the response bodies of the routes that read the history. */
 import { z } from 'zod';
-import { responseSchema } from '../../json/components.js';
+import { responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import {
   decimal,
@@ -24,12 +24,10 @@ import { asset, MarketWithHistory } from '../markets/schemas.js';
 export const PastMarketsQuery = z.strictObject({
   ...request.own,
   asset,
-  fromMs: request.timeFilters.fromMs.meta({
-    description: 'Only markets that start at this time or later, in milliseconds since the epoch',
-  }),
-  toMs: request.timeFilters.toMs.meta({
-    description: 'Only markets that start at this time or earlier',
-  }),
+  fromMs: request.timeFilters.fromMs.describe(
+    'Only markets that start at this time or later, in milliseconds since the epoch',
+  ),
+  toMs: request.timeFilters.toMs.describe('Only markets that start at this time or earlier'),
   priceHistory: z.enum(['on', 'off']).default('on').meta({
     description: 'off: `priceHistory` of each market is null, which makes pages short',
     default: 'on',
@@ -55,46 +53,38 @@ export const LeaderboardQuery = z.strictObject({
   ...request.paging,
 });
 
-export const PastMarkets = responseSchema(
-  'PastMarkets',
-  'Markets that have ended',
-  z.strictObject({
-    markets: z.array(MarketWithHistory).describe('The markets'),
-    nextCursor,
-    ...state,
-  }),
-);
+export const PastMarkets = responseObject('PastMarkets', 'Markets that have ended', {
+  markets: z.array(MarketWithHistory).describe('The markets'),
+  nextCursor,
+  ...state,
+});
 
-export const UserTrade = responseSchema(
-  'UserTrade',
-  'A trade of a user',
-  z.strictObject({
-    tradeId,
-    orderId,
-    marketId,
-    outcome,
-    side,
-    price,
-    shares,
-    value: money,
-    fee: money,
-    role: z
-      .enum(['taker', 'maker'])
-      .describe('Whether the order arrived (taker) or rested in the book (maker)'),
-    atMs: timeMs,
-  }),
-);
-export const UserTrades = responseSchema(
-  'UserTrades',
-  'The trades of a user',
-  z.strictObject({ trades: z.array(UserTrade).describe('The trades'), nextCursor, ...state }),
-);
+export const UserTrade = responseObject('UserTrade', 'A trade of a user', {
+  tradeId,
+  orderId,
+  marketId,
+  outcome,
+  side,
+  price,
+  shares,
+  value: money,
+  fee: money,
+  role: z
+    .enum(['taker', 'maker'])
+    .describe('Whether the order arrived (taker) or rested in the book (maker)'),
+  atMs: timeMs,
+});
+export const UserTrades = responseObject('UserTrades', 'The trades of a user', {
+  trades: z.array(UserTrade).describe('The trades'),
+  nextCursor,
+  ...state,
+});
 
 /** Outcome, side and price are the taker's. */
-export const MarketTrade = responseSchema(
+export const MarketTrade = responseObject(
   'MarketTrade',
   'A trade; outcome, side and price are the taker’s',
-  z.strictObject({
+  {
     tradeId,
     outcome,
     side,
@@ -103,54 +93,38 @@ export const MarketTrade = responseSchema(
     value: money,
     matchType,
     atMs: timeMs,
-  }),
+  },
 );
-export const MarketTrades = responseSchema(
-  'MarketTrades',
-  'The public trades of a market',
-  z.strictObject({ trades: z.array(MarketTrade).describe('The trades'), nextCursor, ...state }),
-);
+export const MarketTrades = responseObject('MarketTrades', 'The public trades of a market', {
+  trades: z.array(MarketTrade).describe('The trades'),
+  nextCursor,
+  ...state,
+});
 
-export const PointsCredit = responseSchema(
-  'PointsCredit',
-  'Points that were credited',
-  z.strictObject({
-    atMs: timeMs,
-    points: decimal.min(0).describe('Points, at most 6 decimal places'),
-    reason: z.enum(['fees', 'referral']).describe('What the points were credited for'),
-    marketId,
-  }),
-);
-export const Points = responseSchema(
-  'Points',
-  'The points of a user',
-  z.strictObject({
-    userId,
-    balance: decimal.min(0).meta({ description: 'Points, at most 6 decimal places' }),
-    history: z.array(PointsCredit).describe('The credits, newest first'),
-    nextCursor,
-    ...state,
-  }),
-);
+export const PointsCredit = responseObject('PointsCredit', 'Points that were credited', {
+  atMs: timeMs,
+  points: decimal.min(0).describe('Points, at most 6 decimal places'),
+  reason: z.enum(['fees', 'referral']).describe('What the points were credited for'),
+  marketId,
+});
+export const Points = responseObject('Points', 'The points of a user', {
+  userId,
+  balance: decimal.min(0).describe('Points, at most 6 decimal places'),
+  history: z.array(PointsCredit).describe('The credits, newest first'),
+  nextCursor,
+  ...state,
+});
 
-export const LeaderboardEntry = responseSchema(
-  'LeaderboardEntry',
-  'A ranked user',
-  z.strictObject({
-    rank: z.int().min(1).describe('The rank, from 1; null if the user is not ranked'),
-    userId,
-    username,
-    value: decimal.describe('US dollars, or points'),
-  }),
-);
-export const Leaderboard = responseSchema(
-  'Leaderboard',
-  'Ranked users',
-  z.strictObject({
-    metric: z.enum(['profit', 'volume', 'points']).describe('What the users are ranked by'),
-    period: z.enum(['all', 'day', 'week']).describe('The time that counts'),
-    entries: z.array(LeaderboardEntry).describe('The entries, the highest value first'),
-    nextCursor,
-    ...state,
-  }),
-);
+export const LeaderboardEntry = responseObject('LeaderboardEntry', 'A ranked user', {
+  rank: z.int().min(1).describe('The rank, from 1; null if the user is not ranked'),
+  userId,
+  username,
+  value: decimal.describe('US dollars, or points'),
+});
+export const Leaderboard = responseObject('Leaderboard', 'Ranked users', {
+  metric: z.enum(['profit', 'volume', 'points']).describe('What the users are ranked by'),
+  period: z.enum(['all', 'day', 'week']).describe('The time that counts'),
+  entries: z.array(LeaderboardEntry).describe('The entries, the highest value first'),
+  nextCursor,
+  ...state,
+});

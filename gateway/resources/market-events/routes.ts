@@ -4,7 +4,10 @@
  */
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
-import type { EventCursor } from '../../../persistence/history/market-events.js';
+import type {
+  EventCursor,
+  MarketTicks as Ticks,
+} from '../../../persistence/history/market-events.js';
 import { eventText } from '../../../persistence/history/market-json/event-text.js';
 import { stateText } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
@@ -17,7 +20,6 @@ import { jsonText } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest, startPosition } from '../paging.js';
 import { Digest, DigestQuery, MarketEvents, MarketTicks } from './schemas.js';
-import { ticksOf } from './views.js';
 
 export const marketEventRoutes: Route[] = [
   defineRoute({
@@ -38,10 +40,7 @@ export const marketEventRoutes: Route[] = [
       if (cursor === undefined) return;
       const request = { kind: 'marketEvents', marketId, limit: query.limit, cursor } as const;
       readHistory(call, request, (page, at) => {
-        if (page === null) {
-          call.refuseWhenDurable(errorAnswer('market_not_found'));
-          return;
-        }
+        if (!call.finds(page, 'market_not_found')) return;
         if (page.market.status !== MarketStatus.RESOLVED) {
           call.refuseWhenDurable(errorAnswer('market_not_resolved'));
           return;
@@ -67,10 +66,7 @@ export const marketEventRoutes: Route[] = [
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
       readHistory(call, { kind: 'marketTicks', marketId }, (found, at) => {
-        if (found === null) {
-          call.refuseWhenDurable(errorAnswer('market_not_found'));
-          return;
-        }
+        if (!call.finds(found, 'market_not_found')) return;
         const { startPriceMicros, endPriceMicros } = found.market;
         const fields = {
           marketId: marketIdText(engine, marketId),
@@ -104,7 +100,7 @@ export const marketEventRoutes: Route[] = [
       readHistory(call, { kind: 'journalBatch', sequence }, (batch) => {
         const { digest, firstSequence, lastSequence, hash } = batch;
         const fields = { sequence, digest, batch: { firstSequence, lastSequence, hash } };
-        call.answerWhenDurable(200, jsonText<typeof Digest>(fields), lastSequence);
+        call.answerJson<typeof Digest>(fields, lastSequence);
       });
     },
   }),
@@ -126,4 +122,11 @@ function eventsStart(
 
 function eventsCursor(list: string, { sequence, events }: EventCursor): string {
   return cursorOf(list, sequence, events);
+}
+
+function ticksOf(prices: Ticks['start']) {
+  return prices.map(({ observedAtMs, priceMicros }) => ({
+    observedAtMs,
+    price: micros(priceMicros),
+  }));
 }

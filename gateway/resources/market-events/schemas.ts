@@ -1,6 +1,6 @@
 /** The response bodies of the routes about a market's past, and the query of the digest. */
 import { z } from 'zod';
-import { responseSchema } from '../../json/components.js';
+import { responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import {
   decimal,
@@ -19,92 +19,65 @@ import {
 } from '../../json/response-fields.js';
 
 const at = {
-  sequence: sequence.meta({ description: 'The journal sequence of the event' }),
+  sequence: sequence.describe('The journal sequence of the event'),
   atMs: timeMs,
 };
 
-export const BookEvent = responseSchema(
-  'BookEvent',
-  'A change of a level of a book',
-  z.strictObject({
-    ...at,
-    type: z.literal('book').meta({ description: 'A level of the order book of UP changed' }),
-    side: side.meta({ description: 'BUY: a bid for UP; SELL: an ask' }),
-    price: price.meta({ description: 'US dollars per share of UP' }),
-    change: decimal.meta({ description: 'Shares; negative if the level has fewer than before' }),
-  }),
-);
+export const BookEvent = responseObject('BookEvent', 'A change of a level of a book', {
+  ...at,
+  type: z.literal('book').describe('A level of the order book of UP changed'),
+  side: side.describe('BUY: a bid for UP; SELL: an ask'),
+  price: price.describe('US dollars per share of UP'),
+  change: decimal.describe('Shares; negative if the level has fewer than before'),
+});
 
-export const TradeEvent = responseSchema(
-  'TradeEvent',
-  'A trade of a market',
-  z.strictObject({
-    ...at,
-    type: z.literal('trade').meta({
-      description: 'A trade; outcome, side and price are the taker’s',
-    }),
-    tradeId,
-    outcome,
-    side,
-    price,
-    shares,
-    value: money,
-    matchType,
-  }),
-);
+export const TradeEvent = responseObject('TradeEvent', 'A trade of a market', {
+  ...at,
+  type: z.literal('trade').describe('A trade; outcome, side and price are the taker’s'),
+  tradeId,
+  outcome,
+  side,
+  price,
+  shares,
+  value: money,
+  matchType,
+});
 
-export const PriceEvent = responseSchema(
-  'PriceEvent',
-  'A price of the asset of a market',
-  z.strictObject({
-    ...at,
-    type: z.literal('price').meta({ description: 'A price of the asset arrived' }),
-    observedAtMs: timeMs,
-    price: money.meta({ description: 'US dollars' }),
-  }),
-);
+export const PriceEvent = responseObject('PriceEvent', 'A price of the asset of a market', {
+  ...at,
+  type: z.literal('price').describe('A price of the asset arrived'),
+  observedAtMs: timeMs,
+  price: money.describe('US dollars'),
+});
 
-export const MarketEvents = responseSchema(
-  'MarketEvents',
-  'The events of a market',
-  z.strictObject({
-    marketId,
-    events: z
-      .array(z.discriminatedUnion('type', [BookEvent, TradeEvent, PriceEvent]))
-      .describe('The events, oldest first'),
-    nextCursor,
-    ...state,
-  }),
-);
+export const MarketEvents = responseObject('MarketEvents', 'The events of a market', {
+  marketId,
+  events: z
+    .array(z.discriminatedUnion('type', [BookEvent, TradeEvent, PriceEvent]))
+    .describe('The events, oldest first'),
+  nextCursor,
+  ...state,
+});
 
-const tick = responseSchema(
-  'Tick',
-  'A price of the asset',
-  z.strictObject({
-    observedAtMs: timeMs,
-    price: money.meta({ description: 'US dollars' }),
-  }),
-);
+const tick = responseObject('Tick', 'A price of the asset', {
+  observedAtMs: timeMs,
+  price: money.describe('US dollars'),
+});
 
-export const MarketTicks = responseSchema(
-  'MarketTicks',
-  'The prices that settle a market',
-  z.strictObject({
-    marketId,
-    startPrice: money.meta({ description: 'US dollars: the average of `start`' }),
-    endPrice: money.nullable().meta({
-      description: 'US dollars: the average of `end`; null until resolved, and if VOID',
-    }),
-    start: z.array(tick).meta({
-      description:
-        'The prices of the minute before the start, by observedAtMs, the one in force when it began first; without any, the first price after it',
-    }),
-    end: z.array(tick).meta({
-      description: 'The same of the minute before the end; empty until resolved',
-    }),
-    ...state,
-  }),
-);
+export const MarketTicks = responseObject('MarketTicks', 'The prices that settle a market', {
+  marketId,
+  startPrice: money.describe('US dollars: the average of `start`'),
+  endPrice: money
+    .nullable()
+    .describe('US dollars: the average of `end`; null until resolved, and if VOID'),
+  start: z
+    .array(tick)
+    .describe(
+      'The prices of the minute before the start, by observedAtMs, the one in force when it began first; without any, the first price after it',
+    ),
+  end: z.array(tick).describe('The same of the minute before the end; empty until resolved'),
+  ...state,
+});
 
 export const DigestQuery = z.strictObject({
   ...request.own,
@@ -119,24 +92,20 @@ export const DigestQuery = z.strictObject({
     }),
 });
 
-export const Digest = responseSchema(
-  'Digest',
-  'A batch of the journal',
-  z.strictObject({
-    sequence: sequence.meta({ description: 'The sequence that was asked for' }),
-    digest: z
-      .string()
-      .regex(/^[0-9a-f]{16}$/)
-      .meta({ description: 'The digest after the batch, as 16 hex digits' }),
-    batch: z
-      .strictObject({
-        firstSequence: sequence.meta({ description: 'The first sequence of the batch' }),
-        lastSequence: sequence.meta({ description: 'The last sequence of the batch' }),
-        hash: z
-          .string()
-          .regex(/^[0-9a-f]{64}$/)
-          .meta({ description: 'SHA-256 over the batch and all before it, in hex' }),
-      })
-      .meta({ description: 'The batch of the journal that holds the sequence' }),
-  }),
-);
+export const Digest = responseObject('Digest', 'A batch of the journal', {
+  sequence: sequence.describe('The sequence that was asked for'),
+  digest: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .describe('The digest after the batch, as 16 hex digits'),
+  batch: z
+    .strictObject({
+      firstSequence: sequence.describe('The first sequence of the batch'),
+      lastSequence: sequence.describe('The last sequence of the batch'),
+      hash: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/)
+        .describe('SHA-256 over the batch and all before it, in hex'),
+    })
+    .describe('The batch of the journal that holds the sequence'),
+});

@@ -6,7 +6,6 @@ import {
   MAX_PRICE_TICKS,
   MIN_PRICE_TICKS,
 } from '../../../engine/interface/limits.js';
-import type { MarketView } from '../../../engine/interface/views.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
 import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
@@ -89,8 +88,8 @@ export const marketRoutes: Route[] = [
       const marketId = marketNumber(engine, call.parameter('id'));
       const request = { kind: 'marketText', marketId } as const;
       const respond = (text: HashedText | null, { sequence }: TrueAt) => {
-        if (text !== null) answerCoded(call, sequence, text.bytes, hashTag(text.contentHash));
-        else call.refuseWhenDurable(errorAnswer('market_not_found'));
+        if (call.finds(text, 'market_not_found'))
+          answerCoded(call, sequence, text.bytes, hashTag(text.contentHash));
       };
       readHistory(call, request, respond, () => answerWithoutHistory(call, marketId));
     },
@@ -129,8 +128,8 @@ export const marketRoutes: Route[] = [
     responses: { 200: Quote },
     errors: ['market_not_found', 'market_not_active'],
     handle(call) {
-      const market = findMarket(call, call.parameter('marketId'));
-      if (market === null) return;
+      const market = call.engine.market(marketNumber(call.engine, call.parameter('marketId')));
+      if (!call.finds(market, 'market_not_found')) return;
       if (market.status !== MarketStatus.ACTIVE) {
         call.refuseWhenDurable(errorAnswer('market_not_active'));
         return;
@@ -152,13 +151,6 @@ function answerWithoutHistory(call: Call, marketId: number): void {
   const market = engine.market(marketId);
   if (market?.status !== MarketStatus.ACTIVE) call.refuseUnavailable();
   else call.answerWhenDurable(200, marketText(engine, market, null));
-}
-
-/** The market; null: there is none, and the request has been refused. */
-function findMarket(call: Call, id: string): MarketView | null {
-  const market = call.engine.market(marketNumber(call.engine, id));
-  if (market === null) call.refuseWhenDurable(errorAnswer('market_not_found'));
-  return market;
 }
 
 /** The active markets as JSON, without the brackets around them. */

@@ -1,7 +1,7 @@
 /** The queries and the response bodies of markets. */
 import { z } from 'zod';
 import { Side } from '../../../engine/interface/domain.js';
-import { responseSchema } from '../../json/components.js';
+import { responseObject, responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import {
   asset as assetSymbol,
@@ -26,16 +26,14 @@ export const asset = z
   .regex(/^[A-Za-z0-9]{2,10}$/, 'must be the symbol of an asset, such as BTC')
   .transform((symbol) => symbol.toUpperCase())
   .optional()
-  .meta({
-    description: 'The symbol of a listed asset, in any case, such as BTC; without it, all assets',
-  });
+  .describe('The symbol of a listed asset, in any case, such as BTC; without it, all assets');
 
 export const MarketsQuery = z.strictObject({
   ...request.own,
   status: z
     .enum(['active', 'ended', 'resolved'])
     .optional()
-    .meta({ description: 'Only markets of this status' }),
+    .describe('Only markets of this status'),
   asset,
   ...request.paging,
 });
@@ -52,10 +50,8 @@ export const DepthQuery = z.strictObject({
   }),
 });
 
-const amountToSpend = request
-  .dollars({ max: MAX_ORDER_DOLLARS })
-  .meta({ description: TEXTS.amount });
-const sharesToTrade = request.shares({ max: MAX_ORDER_SHARES }).meta({ description: TEXTS.shares });
+const amountToSpend = request.dollars({ max: MAX_ORDER_DOLLARS }).describe(TEXTS.amount);
+const sharesToTrade = request.shares({ max: MAX_ORDER_SHARES }).describe(TEXTS.shares);
 
 export const QuoteQuery = z
   .strictObject({
@@ -66,7 +62,7 @@ export const QuoteQuery = z
     outcome: request.outcome,
     amount: request.queryNumber(amountToSpend).optional(),
     shares: request.queryNumber(sharesToTrade).optional(),
-    price: request.queryNumber(request.price).optional().meta({ description: TEXTS.price }),
+    price: request.queryNumber(request.price).optional().describe(TEXTS.price),
   })
   .superRefine((quote, context) => {
     const problem = (name: string, message: string) =>
@@ -98,138 +94,116 @@ const marketFields = {
   asset: assetSymbol,
   title: z.string().describe('The market in words'),
   status: z.enum(['active', 'ended', 'resolved']).describe('The state'),
-  paused: z.boolean().meta({
-    description:
-      'Whether the market is active and, by decision of an operator, takes no new orders',
-  }),
+  paused: z
+    .boolean()
+    .describe('Whether the market is active and, by decision of an operator, takes no new orders'),
   resolution: resolution.nullable(),
   startsAtMs: timeMs,
   endsAtMs: timeMs,
-  startPrice: money.meta({ description: 'US dollars: the price of the asset at the start' }),
-  startPriceFinal: z
-    .boolean()
-    .meta({ description: 'Whether late prices no longer change `startPrice`' }),
-  endPrice: money.nullable().meta({ description: 'US dollars: the price of the asset at the end' }),
-  resolvedAtMs: timeMs
+  startPrice: money.describe('US dollars: the price of the asset at the start'),
+  startPriceFinal: z.boolean().describe('Whether late prices no longer change `startPrice`'),
+  endPrice: money.nullable().describe('US dollars: the price of the asset at the end'),
+  resolvedAtMs: timeMs.nullable().describe('When the market was resolved; null until then'),
+  averageSoFar: money
     .nullable()
-    .meta({ description: 'When the market was resolved; null until then' }),
-  averageSoFar: money.nullable().meta({
-    description:
+    .describe(
       'US dollars: in the last minute, the average so far of the price that becomes `endPrice`; otherwise null',
-  }),
-  assetPrice: money.nullable().meta({ description: 'US dollars: the price of the asset now' }),
-  prices: z.strictObject({ UP: price, DOWN: price }).meta({
-    description:
+    ),
+  assetPrice: money.nullable().describe('US dollars: the price of the asset now'),
+  prices: z
+    .strictObject({ UP: price, DOWN: price })
+    .describe(
       'The middle of the book, else the last trade, else 0.5; of a resolved market what a share pays: 1 and 0, or 0.5 each if VOID',
-  }),
-  volume: money.meta({ description: 'US dollars traded' }),
-  openInterest: shares.meta({ description: 'Shares of each outcome that users own' }),
+    ),
+  volume: money.describe('US dollars traded'),
+  openInterest: shares.describe('Shares of each outcome that users own'),
   feeRate: decimal
     .nullable()
-    .meta({ description: 'The fee on what a buy spends; null: the market is not active' }),
+    .describe('The fee on what a buy spends; null: the market is not active'),
   tickSize: z.literal(0.001).describe('US dollars; prices are multiples of it'),
   lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),
 };
-export const Market = responseSchema(
-  'Market',
-  'A market',
-  z.strictObject({ ...marketFields, ...state }),
-);
+export const Market = responseObject('Market', 'A market', { ...marketFields, ...state });
 /** Prices of the outcomes and of the asset, every 5 s and at both ends of the market's window. */
-const PricePoint = responseSchema(
-  'PricePoint',
-  'The prices of a market at a time',
-  z.strictObject({
-    atMs: timeMs,
-    UP: price,
-    DOWN: price,
-    assetPrice: money
-      .nullable()
-      .describe('US dollars: the price of the asset; null before the first one'),
-  }),
-);
-export const MarketWithHistory = responseSchema(
+const PricePoint = responseObject('PricePoint', 'The prices of a market at a time', {
+  atMs: timeMs,
+  UP: price,
+  DOWN: price,
+  assetPrice: money
+    .nullable()
+    .describe('US dollars: the price of the asset; null before the first one'),
+});
+export const MarketWithHistory = responseObject(
   'MarketWithHistory',
   'A market that has ended, with its price history',
-  z.strictObject({
+  {
     ...marketFields,
-    priceHistory: z
-      .array(PricePoint)
-      .nullable()
-      .meta({ description: 'null with `priceHistory=off`' }),
+    priceHistory: z.array(PricePoint).nullable().describe('null with `priceHistory=off`'),
     ...state,
-  }),
+  },
 );
-export const MarketDetail = responseSchema(
-  'MarketDetail',
-  'A market with its price history',
-  z.strictObject({
-    ...marketFields,
-    priceHistory: z.array(PricePoint).nullable().meta({
-      description: 'null while the history of an active market is unavailable; the rest is current',
-    }),
-    ...state,
-  }),
-);
-export const Markets = responseSchema(
-  'Markets',
-  'Markets',
-  z.strictObject({ markets: z.array(Market).describe('The markets'), nextCursor, ...state }),
-);
-export const ActiveMarkets = responseSchema(
-  'ActiveMarkets',
-  'The active markets',
-  z.strictObject({
-    markets: z.array(Market).describe('The markets'),
-    serverTimeMs: timeMs.meta({ description: 'The same as `atMs`' }),
-    ...state,
-  }),
-);
+export const MarketDetail = responseObject('MarketDetail', 'A market with its price history', {
+  ...marketFields,
+  priceHistory: z
+    .array(PricePoint)
+    .nullable()
+    .describe('null while the history of an active market is unavailable; the rest is current'),
+  ...state,
+});
+export const Markets = responseObject('Markets', 'Markets', {
+  markets: z.array(Market).describe('The markets'),
+  nextCursor,
+  ...state,
+});
+export const ActiveMarkets = responseObject('ActiveMarkets', 'The active markets', {
+  markets: z.array(Market).describe('The markets'),
+  serverTimeMs: timeMs.describe('The same as `atMs`'),
+  ...state,
+});
 
-const level = responseSchema(
-  'PriceLevel',
-  'What rests at a price',
-  z.strictObject({ price, shares }),
-);
+const level = responseObject('PriceLevel', 'What rests at a price', { price, shares });
 const bookSide = z
   .strictObject({
     bids: z.array(level).describe('Price levels of buyers, the highest price first'),
     asks: z.array(level).describe('Price levels of sellers, the lowest price first'),
   })
-  .meta({ description: 'Best prices first' });
-export const Orderbook = responseSchema(
+  .describe('Best prices first');
+export const Orderbook = responseObject(
   'Orderbook',
   'The order book of a market, as each outcome sees it',
-  z.strictObject({ marketId, ...state, UP: bookSide, DOWN: bookSide }),
+  { marketId, ...state, UP: bookSide, DOWN: bookSide },
 );
 
 const quoted = {
   outcome,
   shares,
-  filled: shares.meta({
-    description:
-      'Shares that the order would fill at once, as in `shares`; 0: an order that does not rest would be refused with `insufficient_liquidity`',
-  }),
+  filled: shares.describe(
+    'Shares that the order would fill at once, as in `shares`; 0: an order that does not rest would be refused with `insufficient_liquidity`',
+  ),
   averagePrice: price.nullable().describe('US dollars per share; null if there are no shares'),
   worstPrice: price
     .nullable()
     .describe('US dollars per share of the last trade; null if there is none'),
 };
 const charged = {
-  fee: money.meta({ description: 'US dollars, as the order would be charged' }),
+  fee: money.describe('US dollars, as the order would be charged'),
   unspent: money,
   ...state,
 };
-export const BuyQuote = responseSchema(
-  'BuyQuote',
-  'What a buy would do now',
-  z.strictObject({ marketId, side: sideOf('BUY'), ...quoted, spent: money, ...charged }),
-);
-export const SellQuote = responseSchema(
-  'SellQuote',
-  'What a sale would do now',
-  z.strictObject({ marketId, side: sideOf('SELL'), ...quoted, received: money, ...charged }),
-);
+export const BuyQuote = responseObject('BuyQuote', 'What a buy would do now', {
+  marketId,
+  side: sideOf('BUY'),
+  ...quoted,
+  spent: money,
+  ...charged,
+});
+export const SellQuote = responseObject('SellQuote', 'What a sale would do now', {
+  marketId,
+  side: sideOf('SELL'),
+  ...quoted,
+  received: money,
+  ...charged,
+});
 export const Quote = responseSchema(
   'Quote',
   'What an order would do now',

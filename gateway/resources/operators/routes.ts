@@ -47,6 +47,8 @@ const USER_SUMMARIES = {
   'cancel-orders': 'Cancel all resting orders of a user',
 };
 
+const OF_OPERATORS = { access: 'operator', quota: null } as const;
+
 type ActionName = (typeof ACTION_NAMES)[number];
 type PauseFields = { reason: string; marketId?: string | undefined; asset?: string | undefined };
 
@@ -55,12 +57,11 @@ export const operatorRoutes: Route[] = [
     defineRoute({
       method: 'POST',
       path: `/operator/${verb}`,
-      access: 'operator',
+      ...OF_OPERATORS,
       summary:
         verb === 'pause'
           ? 'Refuse new orders in a market, in the markets of an asset, or everywhere'
           : 'End the pause of a market, of an asset, or of everything',
-      quota: null,
       body: PauseBody,
       responses: { 200: Paused },
       errors: ['market_not_found', 'market_not_active'],
@@ -71,9 +72,8 @@ export const operatorRoutes: Route[] = [
     defineRoute({
       method: 'POST',
       path: `/operator/users/:id/${verb}`,
-      access: 'operator',
+      ...OF_OPERATORS,
       summary: USER_SUMMARIES[verb],
-      quota: null,
       body: ReasonBody,
       responses: { 200: CancelledOrders },
       errors: ['user_not_found'],
@@ -90,9 +90,8 @@ export const operatorRoutes: Route[] = [
   defineRoute({
     method: 'POST',
     path: '/operator/markets/:id/void',
-    access: 'operator',
+    ...OF_OPERATORS,
     summary: 'Declare a market VOID that is not resolved yet; an active one ends with it',
-    quota: null,
     body: ReasonBody,
     responses: { 200: Done },
     errors: ['market_not_found', 'market_not_active'],
@@ -105,9 +104,8 @@ export const operatorRoutes: Route[] = [
   defineRoute({
     method: 'POST',
     path: '/operator/rules',
-    access: 'operator',
+    ...OF_OPERATORS,
     summary: 'Put rules in force from now on: the fee, the share of the vault, limits of orders',
-    quota: null,
     body: RulesBody,
     responses: { 200: Done },
     handle: setRules,
@@ -115,18 +113,16 @@ export const operatorRoutes: Route[] = [
   defineRoute({
     method: 'GET',
     path: '/operator/status',
-    access: 'operator',
+    ...OF_OPERATORS,
     summary: 'How the exchange stands: who leads, copies, room, pauses, configuration',
-    quota: null,
     responses: { 200: OperatorStatus },
-    handle: (call) => call.answerWhenDurable(200, jsonText<typeof OperatorStatus>(statusOf(call))),
+    handle: (call) => call.answerJson<typeof OperatorStatus>(statusOf(call)),
   }),
   defineRoute({
     method: 'GET',
     path: '/operator/users',
-    access: 'operator',
+    ...OF_OPERATORS,
     summary: 'The id of the user with a name',
-    quota: null,
     query: UserQuery,
     responses: { 200: FoundUser },
     errors: ['user_not_found'],
@@ -138,15 +134,14 @@ export const operatorRoutes: Route[] = [
         return;
       }
       const { userId, username } = account;
-      call.answerWhenDurable(200, jsonText<typeof FoundUser>({ userId: `u${userId}`, username }));
+      call.answerJson<typeof FoundUser>({ userId: `u${userId}`, username });
     },
   }),
   defineRoute({
     method: 'GET',
     path: '/operator/users/:id',
-    access: 'operator',
+    ...OF_OPERATORS,
     summary: 'The account of a user, with its orders and positions',
-    quota: null,
     responses: { 200: OperatorUser },
     errors: ['user_not_found'],
     handle(call) {
@@ -175,9 +170,8 @@ export const operatorRoutes: Route[] = [
   defineRoute({
     method: 'GET',
     path: '/operator/actions',
-    access: 'operator',
+    ...OF_OPERATORS,
     summary: 'What operators did, newest first: the last 10,000 actions; the journal has all',
-    quota: null,
     query: ActionsQuery,
     responses: { 200: Actions },
     handle(call) {
@@ -190,10 +184,7 @@ export const operatorRoutes: Route[] = [
       if (page === null) return;
       const actions = page.entries.map((action) => actionOf(call, action));
       const { nextCursor } = page;
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof Actions>({ actions, nextCursor, ...call.trueAt }),
-      );
+      call.answerJson<typeof Actions>({ actions, nextCursor, ...call.trueAt });
     },
   }),
   ...operationRoutes.filter(({ path }) => path === '/metrics' || path === '/status'),
@@ -300,13 +291,10 @@ function run(call: Call<{ reason: string }>, command: Command): void {
       sequencer.releaseAt(done.sequence, { release: () => log.warn(fields, 'an operator acted') });
     }
     if (command.kind === 'setPaused')
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof Paused>({ paused: pausesIn(call.engine), ...done }),
-      );
+      call.answerJson<typeof Paused>({ paused: pausesIn(call.engine), ...done });
     else if (command.kind === 'setFrozen' || command.kind === 'operatorCancel')
-      call.answerWhenDurable(200, jsonText<typeof CancelledOrders>({ cancelledOrders, ...done }));
-    else call.answerWhenDurable(200, jsonText<typeof Done>(done));
+      call.answerJson<typeof CancelledOrders>({ cancelledOrders, ...done });
+    else call.answerJson<typeof Done>(done);
   }
 }
 

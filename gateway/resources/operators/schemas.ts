@@ -35,7 +35,7 @@ const reason = z
   .string()
   .min(1, 'must not be empty')
   .max(MAX_REASON_LENGTH, `must have at most ${MAX_REASON_LENGTH} characters`)
-  .meta({ description: 'Why; it is kept in the journal' });
+  .describe('Why; it is kept in the journal');
 
 export const ReasonBody = z.strictObject({ reason });
 export const PauseBody = z
@@ -52,43 +52,43 @@ export const RulesBody = z.strictObject({
     .int()
     .min(1)
     .max(RULE_SETS.length)
-    .meta({ description: 'The set of rules: 1 has fixed values, 2 those of the other fields' }),
+    .describe('The set of rules: 1 has fixed values, 2 those of the other fields'),
   feeRate: z
     .number()
     .min(0)
     .max(MAX_FEE_BASIS_POINTS / BASIS_POINTS)
     .optional()
-    .meta({ description: 'The fee on what a buy spends; in steps of 0.0001' }),
+    .describe('The fee on what a buy spends; in steps of 0.0001'),
   vaultShare: z
     .number()
     .min(0)
     .max(0.9)
     .optional()
-    .meta({ description: "The vault's part of a market's fees; in steps of 0.01" }),
+    .describe("The vault's part of a market's fees; in steps of 0.01"),
   orderAmount: z
     .number()
     .min(1)
     .max(MAX_ORDER_DOLLARS)
     .optional()
-    .meta({ description: 'US dollars that one buy may spend' }),
+    .describe('US dollars that one buy may spend'),
   openOrders: z
     .int()
     .min(1)
     .max(MAX_OPEN_ORDERS_PER_USER)
     .optional()
-    .meta({ description: 'Resting orders of one user in all markets' }),
+    .describe('Resting orders of one user in all markets'),
   restingOrderValue: z
     .number()
     .min(0)
     .max(MAX_MIN_RESTING_MICROS / MICROS_PER_DOLLAR)
     .optional()
-    .meta({ description: 'US dollars that an order must be worth to rest; 0: no least' }),
+    .describe('US dollars that an order must be worth to rest; 0: no least'),
 });
 
 export const Done = z.strictObject(state);
 const paused = z
   .array(z.string())
-  .meta({ description: 'What is paused now: everything, or assets, or active markets' });
+  .describe('What is paused now: everything, or assets, or active markets');
 export const Paused = z.strictObject({ paused, ...state });
 export const CancelledOrders = z.strictObject({ cancelledOrders: count, ...state });
 
@@ -121,23 +121,24 @@ export const OperatorStatus = z.strictObject({
   clockAheadMs: z.number().int().nullable(),
   ...state,
   durableSequence: state.sequence,
-  problem: z.string().nullable().meta({ description: 'Why it is not ready; null: it is' }),
+  problem: z.string().nullable().describe('Why it is not ready; null: it is'),
   warning: z.string().nullable(),
   snapshot: at,
   backup: at,
   segments: z.strictObject({ here: count, archived: count }).nullable(),
   disk: z.strictObject({
     freeBytes: count.nullable(),
-    daysLeft: count.nullable().meta({
-      description:
+    daysLeft: count
+      .nullable()
+      .describe(
         'At the rate since the start; null: that was less than ten minutes ago, or the disk does not fill',
-    }),
+      ),
   }),
   paused,
-  frozenUsers: z.array(z.string()).meta({ description: 'The names of the first 100' }),
+  frozenUsers: z.array(z.string()).describe('The names of the first 100'),
   configuration: z
     .record(z.string(), z.string())
-    .meta({ description: 'The variables that are not at their default, without secrets' }),
+    .describe('The variables that are not at their default, without secrets'),
 });
 
 export const ACTION_NAMES = [
@@ -172,7 +173,7 @@ export const Actions = z.strictObject({
           restingOrderValue: money,
         })
         .nullable()
-        .meta({ description: 'What set_rules has put in force; null: another action' }),
+        .describe('What set_rules has put in force; null: another action'),
     }),
   ),
   nextCursor,

@@ -99,7 +99,7 @@ function id(letter: IdLetter, schema: z.ZodType): Field {
 const lastMarket = { assets: null as Assets | null, quoted: new Uint8Array(0), marketId: 0 };
 
 export const marketId: Field = {
-  schema: z.string().meta({ description: 'The id of a market, such as btc-15m-1763700300' }),
+  schema: z.string().describe('The id of a market, such as btc-15m-1763700300'),
   scan(scanner, assets) {
     if (lastMarket.assets === assets && scanner.skipText(lastMarket.quoted))
       return lastMarket.marketId;
@@ -116,12 +116,14 @@ export const marketId: Field = {
 };
 
 export const userId = id('u', request.own.userId);
-export const orderId = id('o', z.string().meta({ description: 'The id of an order, such as o12' }));
+export const orderId = id('o', z.string().describe('The id of an order, such as o12'));
 export const clientOrderId = {
-  schema: z.string().regex(request.CLIENT_ID, request.NO_CLIENT_ID).meta({
-    description:
+  schema: z
+    .string()
+    .regex(request.CLIENT_ID, request.NO_CLIENT_ID)
+    .describe(
       'Your own name for the order. It must differ from those of your resting orders and of your last 10,000 orders that had one',
-  }),
+    ),
   scan(scanner: JsonScanner): string {
     scanner.text();
     const length = scanner.textTo - scanner.textFrom;
@@ -136,7 +138,7 @@ export const clientOrderId = {
 /** A field that may be required. */
 const described = (field: Field, description: string): Field => ({
   ...field,
-  schema: field.schema.meta({ description }),
+  schema: field.schema.describe(description),
 });
 
 export const outcome = described(

@@ -6,7 +6,7 @@ import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdText, resolutionName } from '../../../engine/interface/notation.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
+import { type ReceiptWriter, resultFields, stateAfter } from '../../commands/receipt.js';
 import { lots, lotsText, micros, microsText } from '../../json/decimal.js';
 import { jsonText } from '../../json/serializer.js';
 import type {
@@ -52,57 +52,44 @@ function allCancelled(
   { values }: NumberBuffer,
   idsAt: number,
 ) {
-  const { userId, cancelledOrders, sequence, atMs } = cancels;
+  const { userId, cancelledOrders } = cancels;
   const ids = values.subarray(idsAt, idsAt + cancelledOrders);
   return {
     userId: `u${userId}`,
     cancelled: Array.from(ids, (orderId) => `o${orderId}`),
     cancelledOrders,
-    balance: balanceOf(cancels),
-    sequence,
-    atMs,
+    ...stateAfter(cancels),
   };
 }
 
 export const splitReceipt: ReceiptWriter = (assets, result, at) => {
   const split = resultFields('split', result, at);
   const spentMicros = split.sizeLots * MICROS_PER_SET;
-  return jsonText<typeof SplitReceipt>({
-    ...setsOf(assets, split),
-    spent: micros(spentMicros),
-    fee: micros(split.feeMicros),
-    total: micros(spentMicros + split.feeMicros),
-    ...stateAfter(split),
-  });
+  const total = micros(spentMicros + split.feeMicros);
+  const money = { spent: micros(spentMicros), fee: micros(split.feeMicros), total };
+  return jsonText<typeof SplitReceipt>(setsOf(assets, split, money));
 };
 
 export const mergeReceipt: ReceiptWriter = (assets, result, at) => {
   const merge = resultFields('merge', result, at);
   const receivedMicros = merge.sizeLots * MICROS_PER_SET;
-  return jsonText<typeof MergeReceipt>({
-    ...setsOf(assets, merge),
-    received: micros(receivedMicros),
-    profit: micros(receivedMicros - merge.costMicros),
-    ...stateAfter(merge),
-  });
+  const profit = micros(receivedMicros - merge.costMicros);
+  const money = { received: micros(receivedMicros), profit };
+  return jsonText<typeof MergeReceipt>(setsOf(assets, merge, money));
 };
 
 type SetsFields = Omit<ReturnType<typeof resultFields<'split'>>, 'feeMicros'>;
 
-function setsOf(assets: Assets, { marketId, userId, sizeLots }: SetsFields) {
+function setsOf<Money>(assets: Assets, fields: SetsFields, money: Money) {
+  const { balance, ...at } = stateAfter(fields);
   return {
-    marketId: marketIdText(assets, marketId),
-    userId: `u${userId}` as const,
-    shares: lots(sizeLots),
-  };
-}
-
-function stateAfter(fields: SetsFields) {
-  return {
-    balance: balanceOf(fields),
+    marketId: marketIdText(assets, fields.marketId),
+    userId: `u${fields.userId}`,
+    shares: lots(fields.sizeLots),
+    ...money,
+    balance,
     position: { UP: lots(fields.upLots), DOWN: lots(fields.downLots) },
-    sequence: fields.sequence,
-    atMs: fields.atMs,
+    ...at,
   };
 }
 
@@ -115,8 +102,6 @@ export const claimReceipt: ReceiptWriter = (assets, result, at) => {
     shares: lots(claim.lots),
     payout: micros(claim.payoutMicros),
     ...(resolution === 'VOID' ? { refundedFees: micros(claim.refundMicros) } : {}),
-    balance: balanceOf(claim),
-    sequence: claim.sequence,
-    atMs: claim.atMs,
+    ...stateAfter(claim),
   });
 };

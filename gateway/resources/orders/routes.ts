@@ -6,7 +6,7 @@ import type { Asking } from '../../http/asking.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, NoQuery, own } from '../../json/fields.js';
+import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, own } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
 import { marketNumber } from '../find.js';
 import {
@@ -47,15 +47,12 @@ import {
 /** Only one market's orders. */
 const CancelQuery = z.strictObject({
   ...own,
-  marketId: z.string().optional().meta({ description: 'Only the orders in this market' }),
+  marketId: z.string().optional().describe('Only the orders in this market'),
 });
 
 const NamedOrderQuery = z.strictObject({
   ...own,
-  clientOrderId: z
-    .string()
-    .regex(CLIENT_ID, NO_CLIENT_ID)
-    .meta({ description: 'Your own name for the order' }),
+  clientOrderId: z.string().regex(CLIENT_ID, NO_CLIENT_ID).describe('Your own name for the order'),
 });
 
 const CANCEL_ERRORS = ['market_not_found', 'order_not_found', 'order_closed'] as const;
@@ -69,17 +66,15 @@ const AMEND_ERRORS = [
   'too_small_to_rest',
 ] as const;
 
+const CHANGE = { access: 'session', idempotent: true } as const;
 const reader = new OperationReader();
 
 export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'POST',
     path: '/markets/15m/:marketId/buy',
-    access: 'session',
     summary: 'Buy shares of an outcome, at the market or with a limit',
-    query: NoQuery,
     body: BuyBody,
-    idempotent: true,
     responses: { 200: BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
     missing: OPERATIONS.buy.missing,
@@ -89,11 +84,8 @@ export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'POST',
     path: '/markets/15m/:marketId/sell',
-    access: 'session',
     summary: 'Sell shares back before the market ends',
-    query: NoQuery,
     body: SellBody,
-    idempotent: true,
     responses: { 200: SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
     missing: OPERATIONS.sell.missing,
@@ -103,11 +95,8 @@ export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'POST',
     path: '/markets/15m/:marketId/split',
-    access: 'session',
     summary: 'Turn dollars into pairs, one UP and one DOWN share for a dollar and the fee on it',
-    query: NoQuery,
     body: SetsBody,
-    idempotent: true,
     responses: { 200: SplitReceipt },
     errors: [...SETS_ERRORS, 'limit_reached', 'insufficient_balance'],
     ...single('split', splitReceipt),
@@ -116,11 +105,8 @@ export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'POST',
     path: '/markets/15m/:marketId/merge',
-    access: 'session',
     summary: 'Turn pairs of an UP and a DOWN share back into a dollar each, without a fee',
-    query: NoQuery,
     body: SetsBody,
-    idempotent: true,
     responses: { 200: MergeReceipt },
     errors: [...SETS_ERRORS, 'insufficient_shares'],
     ...single('merge', mergeReceipt),
@@ -129,11 +115,8 @@ export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'POST',
     path: '/markets/15m/:marketId/claim',
-    access: 'session',
     summary: 'Claim the winnings in a resolved market',
-    query: NoQuery,
     body: EmptyBody,
-    idempotent: true,
     responses: { 200: ClaimReceipt },
     errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
     ...single('claim', claimReceipt),
@@ -143,11 +126,8 @@ export const tradingRoutes: Route[] = [
     method: 'DELETE',
     path: '/markets/15m/:marketId/orders/:orderId',
     quota: 'cancels',
-    access: 'session',
     summary: 'Cancel a resting order',
-    query: NoQuery,
     body: EmptyBody,
-    idempotent: true,
     responses: { 200: CancelReceipt },
     errors: CANCEL_ERRORS,
     ...single('cancel', cancelReceipt),
@@ -156,10 +136,8 @@ export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'PATCH',
     path: '/markets/15m/:marketId/orders/:orderId',
-    access: 'session',
     summary: 'Change the size or the price of a resting order',
     body: AmendBody,
-    idempotent: true,
     responses: { 200: AmendReceipt },
     errors: AMEND_ERRORS,
     ...single('amend', amendReceipt),
@@ -169,11 +147,9 @@ export const tradingRoutes: Route[] = [
     method: 'DELETE',
     path: '/markets/15m/:marketId/orders/by-client-id',
     quota: 'cancels',
-    access: 'session',
     summary: 'Cancel the resting order with a clientOrderId',
     query: NamedOrderQuery,
     body: EmptyBody,
-    idempotent: true,
     responses: { 200: CancelReceipt },
     errors: CANCEL_ERRORS,
     ...named('cancel', cancelReceipt),
@@ -182,11 +158,9 @@ export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'PATCH',
     path: '/markets/15m/:marketId/orders/by-client-id',
-    access: 'session',
     summary: 'Change the size or the price of the resting order with a clientOrderId',
     query: NamedOrderQuery,
     body: AmendBody,
-    idempotent: true,
     responses: { 200: AmendReceipt },
     errors: AMEND_ERRORS,
     ...named('amend', amendReceipt),
@@ -196,11 +170,8 @@ export const tradingRoutes: Route[] = [
     method: 'DELETE',
     path: '/markets/15m/:marketId/orders',
     quota: 'cancels',
-    access: 'session',
     summary: 'Cancel all your resting orders in a market',
-    query: NoQuery,
     body: EmptyBody,
-    idempotent: true,
     responses: { 200: CancelAllReceipt },
     errors: ['market_not_found'],
     ...single('cancelAll', cancelAllReceipt),
@@ -274,6 +245,7 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
   const orderOf = ({ request }: Asking) =>
     hasOrder(OPERATIONS[name]) ? idNumber('o', request.parameter('orderId')) : undefined;
   return {
+    ...CHANGE,
     command: {
       kind: name,
       receipt,
@@ -294,6 +266,7 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
 /** How a route executes an operation whose order the query names by its clientOrderId. */
 function named(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
   return {
+    ...CHANGE,
     handle(call: Call<unknown, z.output<typeof NamedOrderQuery>>) {
       execute(call, name, { clientOrderId: call.query.clientOrderId }, receipt);
     },

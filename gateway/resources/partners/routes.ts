@@ -70,7 +70,7 @@ export const partnerRoutes: Route[] = [
       const isOwn = account.partner === call.partner;
       const balance = isOwn ? balanceFieldsOf(account) : UNKNOWN_BALANCE;
       const fields = { userId, username, createdAtMs, ...balance, ...call.trueAt };
-      call.answerWhenDurable(200, jsonText<typeof PartnerUser>(fields));
+      call.answerJson<typeof PartnerUser>(fields);
     },
   }),
 ];

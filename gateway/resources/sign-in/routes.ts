@@ -105,7 +105,7 @@ export const signInRoutes: Route[] = [
       const { version, sequence, atMs } = resultFields('setCredential', result);
       const token = await gateway.sessions.issue(userId, version, engine.nowMs);
       call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
-      call.answerWhenDurable(200, jsonText<typeof NewToken>({ token, sequence, atMs }), sequence);
+      call.answerJson<typeof NewToken>({ token, sequence, atMs }, sequence);
     },
   }),
 
@@ -117,10 +117,7 @@ export const signInRoutes: Route[] = [
     responses: { 200: SessionOwner },
     handle(call) {
       const { userId, username } = call.engine.account(call.userId)!;
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof SessionOwner>({ userId: `u${userId}`, username, ...call.trueAt }),
-      );
+      call.answerJson<typeof SessionOwner>({ userId: `u${userId}`, username, ...call.trueAt });
     },
   }),
 ];

@@ -62,7 +62,7 @@ export const tokenRoutes: Route[] = [
         lastUsedAtMs: gateway.sessions.lastUsedAtMs(token.tokenId),
         ...addressesOf(token),
       }));
-      call.answerWhenDurable(200, jsonText<typeof Tokens>({ tokens, ...call.trueAt }));
+      call.answerJson<typeof Tokens>({ tokens, ...call.trueAt });
     },
   }),
 

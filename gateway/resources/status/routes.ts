@@ -2,36 +2,39 @@
  * For operators and load balancers: health, readiness, status, metrics. For client authors: the
  * time and the limits.
  */
+import { SOURCE_FRESH_MS } from '../../../engine/interface/parameters.js';
+import type { Reads } from '../../../engine/reads.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { jsonText } from '../../json/serializer.js';
+import { micros } from '../../json/decimal.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
+import type { PriceTicks } from '../../observe/price-ticks.js';
 import { limitsOf } from './limits.js';
 import { pausesIn } from './pauses.js';
-import { pricesOf } from './prices.js';
 import { Health, Limits, MetricsText, Ready, Status, Time } from './schemas.js';
+
+/** They are about the process that answers, for everyone. */
+const OF_PROCESS = { access: 'open', answeredBy: 'process' } as const;
 
 export const operationRoutes: Route[] = [
   defineRoute({
     method: 'GET',
     path: '/health',
-    access: 'open',
-    answeredBy: 'process',
+    ...OF_PROCESS,
     quota: null,
     summary: 'Alive',
     responses: { 200: Health },
     handle(call) {
       // Without state, so it is answered even while the disk stands still.
       const { durableSequence } = call.gateway.sequencer;
-      call.answerWhenDurable(200, jsonText<typeof Health>({ status: 'ok' }), durableSequence);
+      call.answerJson<typeof Health>({ status: 'ok' }, durableSequence);
     },
   }),
 
   defineRoute({
     method: 'GET',
     path: '/ready',
-    access: 'open',
-    answeredBy: 'process',
+    ...OF_PROCESS,
     quota: null,
     summary: 'Ready for traffic, or 503',
     responses: { 200: Ready },
@@ -42,15 +45,14 @@ export const operationRoutes: Route[] = [
       const unavailable = { executed: false, reason };
       const ready = { status: 'ready', ...(warning === null ? {} : { warning }) } as const;
       if (reason !== null) call.refuseWhenDurable(errorAnswer('unavailable', unavailable));
-      else call.answerWhenDurable(200, jsonText<typeof Ready>(ready));
+      else call.answerJson<typeof Ready>(ready);
     },
   }),
 
   defineRoute({
     method: 'GET',
     path: '/status',
-    access: 'open',
-    answeredBy: 'process',
+    ...OF_PROCESS,
     summary: 'Version, sequence and digest',
     responses: { 200: Status },
     handle(call) {
@@ -62,61 +64,51 @@ export const operationRoutes: Route[] = [
       const journal = journalKind(config.journal);
       const nowMs = clock.nowMs();
       const prices = pricesOf(call.engine, priceTicks, nowMs);
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof Status>({
-          ...progress,
-          journal,
-          role,
-          epoch,
-          paused: pausesIn(call.engine),
-          startedAtMs,
-          prices,
-          nowMs,
-        }),
-      );
+      call.answerJson<typeof Status>({
+        ...progress,
+        journal,
+        role,
+        epoch,
+        paused: pausesIn(call.engine),
+        startedAtMs,
+        prices,
+        nowMs,
+      });
     },
   }),
 
   defineRoute({
     method: 'GET',
     path: '/time',
-    access: 'open',
-    answeredBy: 'process',
+    ...OF_PROCESS,
     summary: 'The time of the exchange, which decides when markets start and end',
     responses: { 200: Time },
     handle(call) {
       const { clock, sequencer } = call.gateway;
       // Already durable, so the answer does not wait for the disk and its time is not old.
       const sequence = sequencer.durableSequence;
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof Time>({ nowMs: clock.nowMs(), sequence }),
-        sequence,
-      );
+      call.answerJson<typeof Time>({ nowMs: clock.nowMs(), sequence }, sequence);
     },
   }),
 
   defineRoute({
     method: 'GET',
     path: '/limits',
-    access: 'open',
-    answeredBy: 'process',
+    ...OF_PROCESS,
     summary: 'The fee, sizes, maxima and rate limits',
     responses: { 200: Limits },
     handle(call) {
       // Shows the engine's state, so the answer waits until that is durable.
       const { config, fairUse } = call.gateway;
       const limits = limitsOf(fairUse.rates, call.engine.rules(), config);
-      call.answerWhenDurable(200, jsonText<typeof Limits>(limits));
+      call.answerJson<typeof Limits>(limits);
     },
   }),
 
   defineRoute({
     method: 'GET',
     path: '/metrics',
-    access: 'open',
-    answeredBy: 'process',
+    ...OF_PROCESS,
     quota: null,
     summary: 'Metrics in the Prometheus text format',
     produces: [METRICS_TYPE],
@@ -131,4 +123,23 @@ export const operationRoutes: Route[] = [
 function journalKind(journal: { isUnreplicated: boolean } | null) {
   if (journal === null) return 'local';
   return journal.isUnreplicated ? 'unreplicated' : 'replicated';
+}
+
+/** The prices of the assets and of their sources. */
+function pricesOf(engine: Reads, ticks: PriceTicks, nowMs: number) {
+  return Array.from({ length: engine.assetCount }, (_, asset) => {
+    const symbol = engine.assetSymbol(asset);
+    const priceMicros = engine.assetPriceMicros(asset);
+    const held = engine.heldPrice(asset);
+    return {
+      asset: symbol,
+      price: priceMicros === null ? null : micros(priceMicros),
+      observedAtMs: engine.assetPriceObservedAtMs(asset),
+      held: held === null ? null : { price: micros(held.priceMicros), sinceMs: held.sinceMs },
+      sources: ticks.of(symbol).map(({ source, priceMicros, observedAtMs }) => {
+        const isFresh = observedAtMs >= nowMs - SOURCE_FRESH_MS;
+        return { source, price: micros(priceMicros), observedAtMs, isFresh };
+      }),
+    };
+  });
 }

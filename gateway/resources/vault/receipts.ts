@@ -1,7 +1,7 @@
 /**
  * Vault deposits as responses show them, and the receipts of staking, unstaking and claiming yield.
  */
-import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
+import { type ReceiptWriter, resultFields, stateAfter } from '../../commands/receipt.js';
 import { micros } from '../../json/decimal.js';
 import { jsonText, type Unwritten } from '../../json/serializer.js';
 import type { ClaimYieldReceipt, Deposit, StakeReceipt, UnstakeReceipt } from './schemas.js';
@@ -38,9 +38,7 @@ export const stakeReceipt: ReceiptWriter = (_assets, result, at) => {
   const deposit = depositOf({ ...fields, ...state });
   return jsonText<typeof StakeReceipt>({
     ...deposit,
-    balance: balanceOf(fields),
-    sequence: fields.sequence,
-    atMs: fields.atMs,
+    ...stateAfter(fields),
   });
 };
 
@@ -51,9 +49,7 @@ export const unstakeReceipt: ReceiptWriter = (_assets, result, at) => {
     ...depositOf({ ...fields, accruedYieldMicros: 0, closed: true }),
     returned: micros(fields.amountMicros),
     yieldPaid: micros(fields.yieldMicros),
-    balance: balanceOf(fields),
-    sequence: fields.sequence,
-    atMs: fields.atMs,
+    ...stateAfter(fields),
   });
 };
 
@@ -62,8 +58,6 @@ export const claimYieldReceipt: ReceiptWriter = (_assets, result, at) => {
   return jsonText<typeof ClaimYieldReceipt>({
     ...depositOf({ ...fields, accruedYieldMicros: 0, closed: false }),
     claimed: micros(fields.yieldMicros),
-    balance: balanceOf(fields),
-    sequence: fields.sequence,
-    atMs: fields.atMs,
+    ...stateAfter(fields),
   });
 };

@@ -9,7 +9,6 @@ import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { type Decimal, micros } from '../../json/decimal.js';
 import { EmptyBody, PagedQuery } from '../../json/fields.js';
-import { jsonText } from '../../json/serializer.js';
 import { findShownAccount } from '../find.js';
 import { pageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
@@ -44,7 +43,7 @@ export const vaultRoutes: Route[] = [
         apr: aprOf(engine),
         minimumStake: micros(MIN_STAKE_MICROS),
       } as const;
-      call.answerWhenDurable(200, jsonText<typeof Vaults>({ vaults: [flex], ...call.trueAt }));
+      call.answerJson<typeof Vaults>({ vaults: [flex], ...call.trueAt });
     },
   }),
 
@@ -120,10 +119,7 @@ export const vaultRoutes: Route[] = [
       if (page === null) return;
       const deposits = page.entries.map((depositId) => depositOf(engine.vaultDeposit(depositId)!));
       const { nextCursor } = page;
-      call.answerWhenDurable(
-        200,
-        jsonText<typeof Deposits>({ deposits, nextCursor, ...call.trueAt }),
-      );
+      call.answerJson<typeof Deposits>({ deposits, nextCursor, ...call.trueAt });
     },
   }),
 ];

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
 import { MICRO_SCALE } from '../../../engine/interface/notation.js';
-import { bodySchema, responseSchema } from '../../json/components.js';
+import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import {
   balance,
@@ -17,50 +17,40 @@ import {
   userId,
 } from '../../json/response-fields.js';
 
-export const StakeBody = bodySchema(
-  'StakeBody',
-  'Money to stake',
-  z.strictObject({
-    ...request.own,
-    amount: request
-      .dollars({ min: MIN_STAKE_MICROS / MICRO_SCALE, max: MAX_TRANSFER_MICROS / MICRO_SCALE })
-      .meta({ description: 'US dollars, at most 6 decimal places' }),
-  }),
-);
+export const StakeBody = bodyObject('StakeBody', 'Money to stake', {
+  ...request.own,
+  amount: request
+    .dollars({ min: MIN_STAKE_MICROS / MICRO_SCALE, max: MAX_TRANSFER_MICROS / MICRO_SCALE })
+    .describe('US dollars, at most 6 decimal places'),
+});
 
 const vaultId = z.literal('flex').describe('The id of the vault');
 
-export const Vaults = responseSchema(
-  'Vaults',
-  'The vaults',
-  z.strictObject({
-    vaults: z
-      .array(
-        responseSchema(
-          'Vault',
-          'A vault',
-          z.strictObject({
-            id: vaultId.describe('The id'),
-            name: z.string().describe('The name'),
-            currency,
-            staked: money,
-            deposits: count.describe('The number of deposits'),
-            feeShare: decimal.describe(
-              'The part of the fees of markets that goes to the vault; a market pays a stake 1/1,000 of it at most',
-            ),
-            yieldPaid: money,
-            apr: decimal.min(0).nullable().meta({
-              description:
-                'Yield of the last 24 hours, times 365, per dollar that is staked now: 0.05 is 5% a year; null when nothing is staked',
-            }),
-            minimumStake: money,
-          }),
+export const Vaults = responseObject('Vaults', 'The vaults', {
+  vaults: z
+    .array(
+      responseObject('Vault', 'A vault', {
+        id: vaultId.describe('The id'),
+        name: z.string().describe('The name'),
+        currency,
+        staked: money,
+        deposits: count.describe('The number of deposits'),
+        feeShare: decimal.describe(
+          'The part of the fees of markets that goes to the vault; a market pays a stake 1/1,000 of it at most',
         ),
-      )
-      .describe('The vaults'),
-    ...state,
-  }),
-);
+        yieldPaid: money,
+        apr: decimal
+          .min(0)
+          .nullable()
+          .describe(
+            'Yield of the last 24 hours, times 365, per dollar that is staked now: 0.05 is 5% a year; null when nothing is staked',
+          ),
+        minimumStake: money,
+      }),
+    )
+    .describe('The vaults'),
+  ...state,
+});
 
 const deposit = {
   depositId,
@@ -73,31 +63,27 @@ const deposit = {
   stakedAtMs: timeMs,
   earnsFromMs: timeMs,
 };
-const Deposit = responseSchema('Deposit', 'A vault deposit', z.strictObject(deposit));
+const Deposit = responseObject('Deposit', 'A vault deposit', deposit);
 export type Deposit = z.output<typeof Deposit>;
 const change = { balance, ...state };
 
-export const Deposits = responseSchema(
-  'Deposits',
-  'Vault deposits of a user',
-  z.strictObject({
-    deposits: z.array(Deposit).describe('The vault deposits'),
-    nextCursor,
-    ...state,
-  }),
-);
-export const StakeReceipt = responseSchema(
-  'StakeReceipt',
-  'A new vault deposit',
-  z.strictObject({ ...deposit, ...change }),
-);
-export const UnstakeReceipt = responseSchema(
-  'UnstakeReceipt',
-  'A closed vault deposit',
-  z.strictObject({ ...deposit, returned: money, yieldPaid: money, ...change }),
-);
-export const ClaimYieldReceipt = responseSchema(
+export const Deposits = responseObject('Deposits', 'Vault deposits of a user', {
+  deposits: z.array(Deposit).describe('The vault deposits'),
+  nextCursor,
+  ...state,
+});
+export const StakeReceipt = responseObject('StakeReceipt', 'A new vault deposit', {
+  ...deposit,
+  ...change,
+});
+export const UnstakeReceipt = responseObject('UnstakeReceipt', 'A closed vault deposit', {
+  ...deposit,
+  returned: money,
+  yieldPaid: money,
+  ...change,
+});
+export const ClaimYieldReceipt = responseObject(
   'ClaimYieldReceipt',
   'A deposit whose yield was claimed',
-  z.strictObject({ ...deposit, claimed: money, ...change }),
+  { ...deposit, claimed: money, ...change },
 );
