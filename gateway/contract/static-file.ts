@@ -18,7 +18,7 @@ import { writeError } from '../http/answers/write-error.js';
 import { errorAnswer, rateLimited } from '../http/errors.js';
 import type { Serving } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
-import type { Router } from '../http/router.js';
+import type { Handler, Router } from '../http/router.js';
 
 export interface StaticFile {
   contentType: string;
@@ -98,6 +98,11 @@ export function serveChoice(
       else unsent.sendShared(response, form.bytes, { address });
     });
   };
+  onRead(router, path, serve, server);
+}
+
+/** Registers a handler of GET and HEAD; other methods are 405. */
+export function onRead(router: Router, path: string, serve: Handler, { unsent }: Serving): void {
   router.on('get', path, serve);
   router.on('head', path, serve);
   router.on('any', path, (response) => {

@@ -58,7 +58,6 @@ export class ReceivedBody {
     return this.parsed;
   }
 
-  /** Number of colons in the text. */
   get colons(): number {
     return colonCount(this.bytes);
   }

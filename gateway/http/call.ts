@@ -172,7 +172,6 @@ export class Call<Body = unknown, Query = unknown>
     return false;
   }
 
-  /** Executes a command and answers with its receipt or its error. */
   execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
     const result = this.submit(command);
     if (result !== null) this.answerWhenDurable(status, receipt(this.engine, result, 0, command));

@@ -35,7 +35,6 @@ export const IDEMPOTENCY_KEY = /^(?:[A-Za-z0-9_:.-]{1,64}|"[A-Za-z0-9_:.-]{1,64}
 /** The header Client-Sequence; at most 2^53 - 1. */
 export const CLIENT_SEQUENCE = /^[1-9]\d{0,15}$/;
 
-/** The key in a valid header. */
 export function keyOf(header: string): string {
   return header.startsWith('"') ? header.slice(1, -1) : header;
 }

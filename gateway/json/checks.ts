@@ -11,7 +11,6 @@ import { repeatedKey } from './repeated-key.js';
 export interface ReceivedJson {
   json: unknown;
   text: string;
-  /** Number of colons in the text. */
   colons: number;
 }
 

@@ -152,7 +152,6 @@ function formOf(field: z.ZodType) {
   return form;
 }
 
-/** A time in a query. */
 function queryTime(description: string) {
   const message = 'must be milliseconds since the epoch, a whole number';
   return z
@@ -164,7 +163,6 @@ function queryTime(description: string) {
     .meta({ type: 'integer', minimum: 0, maximum: MAX_TIME_MS, description });
 }
 
-/** Filters of lists of an account. */
 export const accountFilters = {
   marketId: z.string().optional().describe('Only of this market'),
   fromMs: queryTime('Only from this time on, in milliseconds since the epoch; not after toMs'),
@@ -180,7 +178,6 @@ interface WholeNumber {
   description: string;
 }
 
-/** A query parameter that is a whole number. */
 export function queryInteger({ min, max, standard, description }: WholeNumber) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z

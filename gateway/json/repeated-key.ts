@@ -10,7 +10,6 @@ const COLON = 58;
 /** More deeply nested values are read key by key instead of counted. */
 const DEPTH_MAX = 8;
 
-/** The number of colons among the bytes. */
 export function colonCount(bytes: Uint8Array): number {
   let count = 0;
   for (let at = 0; at < bytes.length; at++) if (bytes[at] === COLON) count++;

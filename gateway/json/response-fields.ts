@@ -66,6 +66,8 @@ export const matchType = z
   .describe(
     'transfer: shares changed hands; mint: two buyers paid for a new set; merge: two sellers gave one up',
   );
+/** A trade, from the taker's point of view. */
+export const tradeFields = { tradeId, outcome, side, price, shares, value: money, matchType };
 export const resolution = z
   .enum(['UP', 'DOWN', 'VOID'])
   .describe('The winning outcome; VOID if there was no price to decide by; null until resolved');
@@ -77,7 +79,6 @@ export const nextCursor = z
 export const currency = z.literal('USD').describe('The currency of all amounts');
 const available = money.describe('US dollars that are free to use');
 const held = money.describe('US dollars that resting orders hold');
-/** The balance of an account, as fields. */
 export const balanceFields = { currency, available, held, total: money };
 /** The balance in a receipt. */
 export const balance = z.strictObject({ available, held }).describe('The balance after the change');

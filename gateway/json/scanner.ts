@@ -61,7 +61,6 @@ const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => {
   return isPrintable && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0;
 });
 const DIGITS_MAX = 15;
-/** By byte, its character. */
 const CHARACTERS = Array.from({ length: 128 }, (_, byte) => String.fromCharCode(byte));
 const TRUE = bytesOfText('true');
 const FALSE = bytesOfText('false');

@@ -16,7 +16,6 @@ export type Unwritten<Value> = Value extends DecimalBrand
 /** What a response of the schema is written from. */
 export type Writable<Schema extends z.ZodType> = Unwritten<z.output<Schema>>;
 
-/** The text of a response of the schema. */
 export function jsonText<Schema extends z.ZodType>(value: Writable<Schema>): string {
   return JSON.stringify(value);
 }

@@ -17,7 +17,6 @@ const SIZE = { smallest: 1, bounds: 17, scale: 1 };
 /** Generating the text costs as much as hundreds of orders. Above this rate, the last is sent. */
 const TEXTS = { perSecond: 10, burst: 20 };
 
-/** The content type of {@link Metrics.text}. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /** How a route is labelled. */

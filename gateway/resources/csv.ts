@@ -57,12 +57,9 @@ function csvText({ columns, entries }: Page): string {
 function valuesOf(columns: Columns, entry: object): string[] {
   return columns.map(([, field, inner]) => {
     const outer = (entry as Record<string, unknown>)[field];
-    return valueText(inner === undefined ? outer : fieldOf(outer, inner));
+    if (inner === undefined || outer === null) return valueText(outer);
+    return valueText((outer as Record<string, unknown>)[inner]);
   });
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return value === null ? null : (value as Record<string, unknown>)[name];
 }
 
 /** Numbers are as exact as in JSON; null is empty. */

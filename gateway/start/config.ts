@@ -17,7 +17,6 @@ import type { ConnectionLimits } from '../access/fair-use/connections.js';
 import type { FairUseRates } from '../access/fair-use/fair-use.js';
 import { OVERLOAD_LIMITS } from '../access/fair-use/overload.js';
 import type { Rate } from '../access/fair-use/token-buckets.js';
-import type { TlsFiles } from '../http/acceptor.js';
 import { isAnyAddress } from '../http/listen-addresses.js';
 import { ConfigError } from '../inputs/config-error.js';
 import { type PriceFeedConfig, VENUES, type VenueName } from '../inputs/prices.js';
@@ -202,7 +201,6 @@ const Variables = z.object({
 });
 type Variables = z.output<typeof Variables>;
 
-/** The names of all variables. */
 export const VARIABLE_NAMES = Object.keys(Variables.shape);
 
 export function readConfig(environment: Record<string, string | undefined>) {
@@ -218,13 +216,14 @@ export function readConfig(environment: Record<string, string | undefined>) {
   checkRole(variables);
   checkEffect(variables);
   const feed = priceFeed(variables);
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = variables;
   return {
     settings: settingsIn(environment, variables),
     role: variables.ROLE,
     host: variables.HOST,
     /** 0: any free port. */
     port: variables.PORT,
-    tls: tlsOf(variables),
+    tls: certFile === '' ? null : { certFile, keyFile },
     /** Edges in threads of this process, which have all connections; 0: the trading thread has. */
     edgeThreads: edgeThreadsOf(variables),
     operationsHost: variables.OPERATIONS_HOST,
@@ -248,7 +247,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     houseFundsMicros: variables.HOUSE ? variables.HOUSE_FUNDS : 0,
     partnerKeys: keysOf('PARTNER_KEYS', variables.PARTNER_KEYS),
     trustProxy: variables.TRUST_PROXY,
-    cookieSecure: variables.COOKIE_SECURE || variables.TLS_CERT_FILE !== '',
+    cookieSecure: variables.COOKIE_SECURE || certFile !== '',
     siteOrigins: variables.SITE_ORIGINS,
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
     requireJournal: variables.REQUIRE_JOURNAL,
@@ -332,10 +331,6 @@ function checkEffect(variables: Variables): void {
   for (const name of Object.keys(NEEDED) as Needing[])
     if (isSet(name) && !isSet(NEEDED[name]))
       throw new ConfigError(`${name} is set, but ${NEEDED[name]} is not`);
-}
-
-function tlsOf({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }: Variables): TlsFiles | null {
-  return certFile === '' ? null : { certFile, keyFile };
 }
 
 function edgeThreadsOf({ EDGE_THREADS: threads, ROLE }: Variables): number {

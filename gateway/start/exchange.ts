@@ -238,6 +238,28 @@ function makeRoom(engine: Engine): void {
   }
 }
 
+/** What the followers of an exchange and of a replica have in common; null: it is turned off. */
+export function followerOf(
+  config: Config,
+  log: Log,
+  own: Pick<
+    ConstructorParameters<typeof Follower>[0],
+    'journal' | 'durableSequence' | 'onSnapshot' | 'onDisagreement' | 'onFailure'
+  >,
+): Follower | null {
+  if (!config.follower) return null;
+  return new Follower({
+    folder: config.dataFolder,
+    snapshotEveryCommands: config.snapshotEveryCommands,
+    snapshotEveryMs: config.snapshotEveryMs,
+    dayFiles: config.dayFiles,
+    lagCommandsMax: config.followerLagCommands,
+    log,
+    elapsedMs,
+    ...own,
+  });
+}
+
 /**
  * Trading is halted if the follower disagrees with the engine or fails for good: the engine's state
  * may be wrong. The process stays up for inspection.
@@ -248,17 +270,9 @@ function startFollower(
   journal: JournalPlace,
   durableSequence: number,
 ): Follower | null {
-  if (!config.follower) return null;
-  return new Follower({
-    folder: config.dataFolder,
+  return followerOf(config, log, {
     journal,
     durableSequence,
-    snapshotEveryCommands: config.snapshotEveryCommands,
-    snapshotEveryMs: config.snapshotEveryMs,
-    dayFiles: config.dayFiles,
-    lagCommandsMax: config.followerLagCommands,
-    log,
-    elapsedMs,
     onSnapshot: (snapshotSequence, snapshotHash) => {
       // The leader vouches for the snapshots of its standbys, which are the same bytes.
       const leading = sequencer();

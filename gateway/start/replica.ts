@@ -7,7 +7,7 @@
  * journal; the follower; and then the HTTP server, whether there is a leader or not. Stop: new work
  * is refused, and what was forwarded is answered.
  */
-import { Follower } from '../../persistence/follower/follower.js';
+import type { Follower } from '../../persistence/follower/follower.js';
 import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';
 import { JournalTail } from '../../persistence/replication/journal-tail.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
@@ -35,7 +35,7 @@ import { Standing } from '../observe/standing.js';
 import { operatorRoutes } from '../resources/operators/routes.js';
 import type { Config } from './config.js';
 import { addressOf } from './data.js';
-import { fatalOnce, type Running, Started } from './exchange.js';
+import { fatalOnce, followerOf, type Running, Started } from './exchange.js';
 import { existingSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
@@ -76,24 +76,15 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
   let follower: Follower | null = null;
   const fail = fatalOnce({ log, onFatal }, async () => await follower?.close());
   const sequencer = new FollowedSequencer(tail.engine);
-  if (config.follower) {
-    follower = new Follower({
-      folder,
-      journal: place,
-      durableSequence: sequencer.durableSequence,
-      snapshotEveryCommands: config.snapshotEveryCommands,
-      snapshotEveryMs: config.snapshotEveryMs,
-      dayFiles: config.dayFiles,
-      lagCommandsMax: config.followerLagCommands,
-      log,
-      elapsedMs,
-      // The leader has the same snapshot, and vouches for it.
-      onSnapshot: () => {},
-      onDisagreement: (sequence, message) =>
-        fail(new Error(`the follower disagrees from sequence ${sequence} on: ${message}`)),
-      onFailure: fail,
-    });
-  }
+  follower = followerOf(config, log, {
+    journal: place,
+    durableSequence: sequencer.durableSequence,
+    // The leader has the same snapshot, and vouches for it.
+    onSnapshot: () => {},
+    onDisagreement: (sequence, message) =>
+      fail(new Error(`the follower disagrees from sequence ${sequence} on: ${message}`)),
+    onFailure: fail,
+  });
   started.add(async () => await follower?.close());
   const parts = { config, log, fail, key, sessions, tail, sequencer, follower, place, lock };
   return open(parts, started);

@@ -95,7 +95,6 @@ export class Servers {
     this.observe();
   }
 
-  /** The streams of an edge, for the core. */
   readonly streamsOf = (sink: FrameSink): CoreStreams => {
     const { isStopping } = this.options.gateway;
     return new CoreStreams({ stream: this.stream, sink, isStopping });

@@ -73,7 +73,8 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
         : await operations.listen(config.operationsHost, config.operationsPort);
     const listening = { host: config.host, port, operationsPort };
     log.info(listening, 'a standby: it follows the leader and waits');
-    tail = await retried(() => JournalTail.open(tailOptions(options)), options);
+    const source = { folder, address, log, elapsedMs, pollEveryMs: POLL_EVERY_MS };
+    tail = await retried(() => JournalTail.open(source), options);
     tail.engine.reserve();
     options.warmUp();
     follower = startFollower({ postgres: address, prefersStandby: true }, tail.end.sequence);
@@ -125,10 +126,6 @@ function metricsOf(tail: JournalTail | null, folder: string): string {
   };
   const known = Object.entries(readings).filter(([, value]) => (value ?? null) !== null);
   return known.map(([name, value]) => `${name} ${value}\n`).join('');
-}
-
-function tailOptions({ config, address, log }: StandbyOptions) {
-  return { folder: config.dataFolder, address, log, elapsedMs, pollEveryMs: POLL_EVERY_MS };
 }
 
 async function leadership(

@@ -23,7 +23,6 @@ const messageNumber = z
   .refine(Number.isSafeInteger, 'must be a whole number')
   .min(0, 'must not be negative');
 
-/** The messages of clients, by `op`. */
 export const CLIENT_MESSAGES = {
   auth: z
     .strictObject({

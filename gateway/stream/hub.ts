@@ -88,7 +88,6 @@ export class Hub {
     return { sequence: this.engine.sequence, atMs: this.engine.nowMs };
   }
 
-  /** The channel with this id. */
   channel({ kind, of }: ChannelId): Channel {
     const channels: Map<number, Channel> = this.channels[kind];
     let channel = channels.get(of);

@@ -25,6 +25,7 @@ import {
   price,
   shares,
   side,
+  tradeFields,
   tradeId,
   userId,
 } from '../json/response-fields.js';
@@ -48,16 +49,7 @@ const marketChange = z.strictObject({
   marketId,
   market: Market.nullable().describe('The market afterwards; null once it is closed'),
 });
-const trade = z.strictObject({
-  tradeId,
-  outcome,
-  side,
-  price,
-  shares,
-  value: money,
-  matchType,
-  atMs,
-});
+const trade = z.strictObject({ ...tradeFields, atMs });
 const DATA = 'The state of the channel, or its changes';
 const trades = z
   .strictObject({ marketId, trades: z.array(trade).describe('The trades') })
@@ -276,7 +268,6 @@ const envelope = {
     .describe('Whether the receipt is that of an earlier request with the same key'),
 };
 
-/** All messages of the server, by name. */
 export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   ...CHANNEL_MESSAGES,
   closed: typed('closed', channel).describe('The market is closed, and so is the channel'),

@@ -41,7 +41,9 @@ const CHECK_AFTER_CHARACTERS = 256 * 1024;
 const LAST_READS_MS = 500;
 
 export class StreamServer {
-  private readonly connections = new Connections((userId) => this.isNewcomer(userId));
+  private readonly connections = new Connections(
+    (userId) => !this.gateway.sequencer.engine.isEstablished(userId),
+  );
   /** The connections of replicas' clients, for their orders; their replica counts them. */
   private readonly forwarded = new Connections(() => false);
   private readonly hub: Hub;
@@ -96,7 +98,6 @@ export class StreamServer {
     return this.connections.count;
   }
 
-  /** Current subscriptions, by kind of channel. */
   subscriberCounts(): Record<ChannelKind, number> {
     return this.hub.subscriberCounts();
   }
@@ -195,7 +196,8 @@ export class StreamServer {
     await this.cancelOrders(limitMs);
     // After a failure, nothing is sent.
     if (this.gateway.sequencer.failure === null) {
-      await atMost(untilMs - elapsedMs(), this.allReleased());
+      const released = new Promise<void>((resolve) => this.whenDurable(resolve));
+      await atMost(untilMs - elapsedMs(), released);
       // On a replica, the leader may still have to answer.
       await this.until((connection) => connection.outstanding === 0, untilMs);
     }
@@ -235,7 +237,6 @@ export class StreamServer {
     return connection;
   }
 
-  /** A connection has its socket. */
   opened(connection: Connection, socket: Socket): void {
     this.upgraded++;
     connection.open(socket);
@@ -313,10 +314,6 @@ export class StreamServer {
 
   private cancelOrdersOf({ cancelOnDisconnect, userId }: Connection): void {
     if (cancelOnDisconnect && !this.stopping) this.cancels.add(userId);
-  }
-
-  private isNewcomer(userId: number): boolean {
-    return !this.gateway.sequencer.engine.isEstablished(userId);
   }
 
   private connectionOf(
@@ -398,11 +395,6 @@ export class StreamServer {
     const atMs = Math.max(appliedAtMs, this.gateway.clock.nowMs());
     const text = heartbeatText(connection.channels(), { sequence, atMs });
     this.gateway.sequencer.releaseAt(sequence, { release: () => connection.send(text) });
-  }
-
-  /** Resolves when everything made so far has been sent. */
-  private allReleased(): Promise<void> {
-    return new Promise((resolve) => this.whenDurable(resolve));
   }
 
   private async until(isDone: (connection: Connection) => boolean, limitMs: number): Promise<void> {

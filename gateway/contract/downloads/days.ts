@@ -16,6 +16,7 @@ import { type ErrorAnswer, errorAnswer, rateLimited } from '../../http/errors.js
 import type { Serving } from '../../http/gateway.js';
 import type { Request } from '../../http/request.js';
 import type { Router } from '../../http/router.js';
+import { onRead } from '../static-file.js';
 
 const PATH = '/api/history/:asset/:file';
 const PIECE_BYTES = 64 * 1024;
@@ -58,16 +59,7 @@ export function serveDayFiles(router: Router, server: Serving): void {
       origin: request.origin,
       address: request.addressFrom(response),
     });
-  router.on('get', PATH, serve);
-  router.on('head', PATH, serve);
-  router.on('any', PATH, (response) => {
-    const options = {
-      unsent: server.unsent,
-      isHead: false,
-      header: ['Allow', 'GET, HEAD'],
-    } as const;
-    writeError(response, errorAnswer('method_not_allowed'), options);
-  });
+  onRead(router, PATH, serve, server);
 }
 
 class DayFileServer {

@@ -67,9 +67,7 @@ export const ToEdge = {
   streamResult: 18,
 } as const;
 
-/** Flags of a result. */
 export const ResultFlag = { replayed: 1, limited: 2, refused: 4 } as const;
-/** Flags of a request. */
 export const RequestFlag = { tooLarge: 1 } as const;
 /** Flags of a stream that begins, or of its message. */
 export const StreamFlag = { cancelOnDisconnect: 1, crossSite: 2, binary: 4 } as const;

@@ -1,6 +1,11 @@
 import { MarketStatus, Outcome } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
-import type { AccountView, MarketView, PositionView } from '../../../engine/interface/views.js';
+import type {
+  AccountView,
+  MarketView,
+  PositionView,
+  ReferralView,
+} from '../../../engine/interface/views.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
 import {
   HALVES_PER_SET,
@@ -101,18 +106,9 @@ export function profileOf(
   };
 }
 
-interface ReferralFields {
-  userId: number;
-  code: string;
-  referredUsers: number;
-  earnedMicros: number;
-  pendingMicros: number;
-  referrerId: number;
-}
-
 /** What the user sees of their referral data. Others see less. */
 export function ownReferralOf(
-  referral: ReferralFields,
+  referral: ReferralView,
 ): Omit<Writable<typeof OwnReferral>, keyof TrueAt> {
   const { userId, code, referredUsers, earnedMicros, pendingMicros, referrerId } = referral;
   return {

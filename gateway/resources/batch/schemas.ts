@@ -14,7 +14,6 @@ import {
   SplitReceipt,
 } from '../orders/schemas.js';
 
-/** Receipts by the `op` of the operation. */
 export const OPERATION_RECEIPTS = {
   buy: BuyReceipt,
   sell: SellReceipt,

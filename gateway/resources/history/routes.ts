@@ -4,12 +4,10 @@
  * If that takes too long, the response is `unavailable`, never an old list.
  */
 import { marketIdNumber } from '../../../engine/interface/notation.js';
-import type { LeaderboardCursor } from '../../../persistence/history/leaderboard/leaderboard.js';
 import { PAGE_END_BYTES } from '../../../persistence/history/requests.js';
 import { stateText } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
-import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
@@ -17,7 +15,7 @@ import { jsonText } from '../../json/serializer.js';
 import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
 import { filterOf } from '../filters.js';
 import { findShownAccount, isListed } from '../find.js';
-import { cursorOf, type PageRequest, startOf, startPosition } from '../paging.js';
+import { cursorOf, startOf, startPosition } from '../paging.js';
 import { answerPage, type PageEnd, readHistory } from './read.js';
 import {
   Leaderboard,
@@ -150,13 +148,14 @@ export const historyRoutes: Route[] = [
     handle(call) {
       const { metric, period, limit } = call.query;
       const list = `leaderboard/${metric}/${period}`;
-      const cursor = leaderboardStart(call, list);
-      if (cursor === undefined) return;
+      const after = startPosition(call, list, LEADERBOARD_POSITION);
+      if (after === undefined) return;
+      const cursor = after && { userId: after[0]!, value: after[1]! };
       const request = { kind: 'leaderboard', metric, period, limit, cursor } as const;
       readHistory(call, request, (page, at) => {
         const entries = page.entries.map(leaderboardEntryOf);
-        const nextCursor =
-          page.nextCursor === null ? null : leaderboardCursor(list, page.nextCursor);
+        const { nextCursor: next } = page;
+        const nextCursor = next && cursorOf(list, next.userId, next.value);
         const fields = { metric, period, entries, nextCursor, ...at };
         call.answerJson<typeof Leaderboard>(fields, at.sequence);
       });
@@ -166,20 +165,6 @@ export const historyRoutes: Route[] = [
 
 /** A user and a value, which may be negative. */
 const LEADERBOARD_POSITION = [/^\d{1,9}$/, /^-?\d{1,16}$/];
-
-function leaderboardStart(
-  call: Call<unknown, PageRequest>,
-  list: string,
-): LeaderboardCursor | null | undefined {
-  const position = startPosition(call, list, LEADERBOARD_POSITION);
-  if (!position) return position;
-  const [userId, value] = position as [number, number];
-  return { userId, value };
-}
-
-function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): string {
-  return cursorOf(list, userId, value);
-}
 
 /** The bytes with the end of the page written into the space reserved for it. */
 function withPageEnd(bytes: Uint8Array, { nextCursor, ...trueAt }: PageEnd): Uint8Array {

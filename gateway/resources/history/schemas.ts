@@ -5,7 +5,6 @@ import * as request from '../../json/fields.js';
 import {
   decimal,
   marketId,
-  matchType,
   money,
   nextCursor,
   orderId,
@@ -15,6 +14,7 @@ import {
   side,
   state,
   timeMs,
+  tradeFields,
   tradeId,
   userId,
   username,
@@ -85,13 +85,7 @@ export const MarketTrade = responseObject(
   'MarketTrade',
   'A trade; outcome, side and price are the taker’s',
   {
-    tradeId,
-    outcome,
-    side,
-    price,
-    shares,
-    value: money,
-    matchType,
+    ...tradeFields,
     atMs: timeMs,
   },
 );

@@ -4,21 +4,17 @@
  */
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
-import type {
-  EventCursor,
-  MarketTicks as Ticks,
-} from '../../../persistence/history/market-events.js';
+import type { MarketTicks as Ticks } from '../../../persistence/history/market-events.js';
 import { eventText } from '../../../persistence/history/market-json/event-text.js';
 import { stateText } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
-import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
-import { cursorOf, type PageRequest, startPosition } from '../paging.js';
+import { cursorOf, startPosition } from '../paging.js';
 import { Digest, DigestQuery, MarketEvents, MarketTicks } from './schemas.js';
 
 export const marketEventRoutes: Route[] = [
@@ -36,8 +32,9 @@ export const marketEventRoutes: Route[] = [
       const { engine, query } = call;
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
       const list = `events/${marketId}`;
-      const cursor = eventsStart(call, list);
-      if (cursor === undefined) return;
+      const after = startPosition(call, list, EVENT_POSITION);
+      if (after === undefined) return;
+      const cursor = after && { sequence: after[0]!, events: after[1]! };
       const request = { kind: 'marketEvents', marketId, limit: query.limit, cursor } as const;
       readHistory(call, request, (page, at) => {
         if (!call.finds(page, 'market_not_found')) return;
@@ -46,7 +43,8 @@ export const marketEventRoutes: Route[] = [
           return;
         }
         const events = page.entries.map(eventText).join(',');
-        const next = page.nextCursor === null ? null : eventsCursor(list, page.nextCursor);
+        const { nextCursor } = page;
+        const next = nextCursor && cursorOf(list, nextCursor.sequence, nextCursor.events);
         const end = `"nextCursor":${JSON.stringify(next)},${stateText(at)}`;
         const name = marketIdText(engine, marketId);
         answerCoded(call, at.sequence, `{"marketId":"${name}","events":[${events}],${end}`);
@@ -108,21 +106,6 @@ export const marketEventRoutes: Route[] = [
 
 /** A sequence and a number of its events. */
 const EVENT_POSITION = [/^\d{1,15}$/, /^\d{1,9}$/];
-
-/** Where the page starts; null: at the first event; undefined: refused, the cursor is invalid. */
-function eventsStart(
-  call: Call<unknown, PageRequest>,
-  list: string,
-): EventCursor | null | undefined {
-  const position = startPosition(call, list, EVENT_POSITION);
-  if (!position) return position;
-  const [sequence, events] = position as [number, number];
-  return { sequence, events };
-}
-
-function eventsCursor(list: string, { sequence, events }: EventCursor): string {
-  return cursorOf(list, sequence, events);
-}
 
 function ticksOf(prices: Ticks['start']) {
   return prices.map(({ observedAtMs, priceMicros }) => ({

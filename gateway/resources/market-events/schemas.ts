@@ -5,17 +5,14 @@ import * as request from '../../json/fields.js';
 import {
   decimal,
   marketId,
-  matchType,
   money,
   nextCursor,
-  outcome,
   price,
   sequence,
-  shares,
   side,
   state,
   timeMs,
-  tradeId,
+  tradeFields,
 } from '../../json/response-fields.js';
 
 const at = {
@@ -34,13 +31,7 @@ export const BookEvent = responseObject('BookEvent', 'A change of a level of a b
 export const TradeEvent = responseObject('TradeEvent', 'A trade of a market', {
   ...at,
   type: z.literal('trade').describe('A trade; outcome, side and price are the taker’s'),
-  tradeId,
-  outcome,
-  side,
-  price,
-  shares,
-  value: money,
-  matchType,
+  ...tradeFields,
 });
 
 export const PriceEvent = responseObject('PriceEvent', 'A price of the asset of a market', {

@@ -350,7 +350,6 @@ export const SetsBody = bodyOf(
 export const op = <Name extends string>(name: Name) =>
   z.literal(name).describe('What the operation does');
 
-/** The schema of an operation in a batch. */
 export function operationSchema(name: OperationName, text: string) {
   const { schema } = field.marketId;
   const place =

@@ -206,14 +206,12 @@ function marketName(assets: Assets, marketId: number): string {
 
 const single = new AsciiWriter();
 
-/** The receipt of a single buy or sell. */
 export const orderReceipt: ReceiptWriter<Uint8Array> = (assets, result, at, command) => {
   single.clear();
   writeOrderReceipt(single, assets, result, at, clientOrderIdOf(command));
   return single.take();
 };
 
-/** The receipt of an amendment. */
 export const amendReceipt: ReceiptWriter<Uint8Array> = (assets, result, at) => {
   single.clear();
   writeAmendReceipt(single, assets, result, at);

@@ -1,23 +1,13 @@
 /**
  * Vault deposits as responses show them, and the receipts of staking, unstaking and claiming yield.
  */
+import type { VaultDepositView } from '../../../engine/interface/views.js';
 import { type ReceiptWriter, resultFields, stateAfter } from '../../commands/receipt.js';
 import { micros } from '../../json/decimal.js';
 import { jsonText, type Unwritten } from '../../json/serializer.js';
 import type { ClaimYieldReceipt, Deposit, StakeReceipt, UnstakeReceipt } from './schemas.js';
 
-interface DepositFields {
-  depositId: number;
-  userId: number;
-  amountMicros: number;
-  accruedYieldMicros: number;
-  claimedYieldMicros: number;
-  closed: boolean;
-  stakedAtMs: number;
-  earnsFromMs: number;
-}
-
-export function depositOf(fields: DepositFields): Unwritten<Deposit> {
+export function depositOf(fields: VaultDepositView): Unwritten<Deposit> {
   return {
     depositId: `d${fields.depositId}`,
     vaultId: 'flex',

@@ -197,7 +197,6 @@ export function positionMarketAt(type: number): number {
   return type === EventType.claimed ? EventSlot.claimed.marketId : 0;
 }
 
-/** The text of an event of the user. */
 export function userEventText(
   names: Names,
   userId: number,

@@ -90,7 +90,6 @@ function end(receiptAt: number): Uint8Array {
 const PLAIN = /^[\w .:-]*$/;
 const BEYOND_ASCII = /[\u007f-\uffff]/g;
 
-/** A text as JSON in ASCII. */
 function asciiJson(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
   return JSON.stringify(text).replace(

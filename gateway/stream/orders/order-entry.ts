@@ -87,7 +87,8 @@ export class OrderEntry {
     { id, command, clientSequence }: OrderRequest,
     receivedMs: number,
   ): ErrorAnswer | null {
-    const refused = this.admit(connection, onlyCancels(command), operationsOf(command));
+    const operations = command.kind === 'batch' ? command.operations.length : 1;
+    const refused = this.admit(connection, onlyCancels(command), operations);
     if (refused !== null) return refused;
     const { gateway } = this;
     const { engine } = gateway.sequencer;
@@ -173,10 +174,6 @@ export class OrderEntry {
     const result = this.gateway.fairUse.charge(quota, bill, operations);
     return result === null || result.granted ? null : rateLimited(result.waitMs).error;
   }
-}
-
-function operationsOf(command: OrderRequest['command']): number {
-  return command.kind === 'batch' ? command.operations.length : 1;
 }
 
 interface Executed {
