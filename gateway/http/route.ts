@@ -65,13 +65,17 @@ export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
   handle(call: Call<Body, Query>): void | Promise<void>;
 }
 
-type Definition<Body, Query> = Omit<Route<Body, Query>, 'query'> & { query?: z.ZodType<Query> };
+type Definition<Body, Query> = Omit<Route<Body, Query>, 'method' | 'path' | 'query'> & {
+  query?: z.ZodType<Query>;
+};
 
 /** Checks a route's handler against its own schemas. `query`: by default, only the user's id. */
 export function defineRoute<Body = undefined, Query = unknown>(
+  method: Method,
+  path: string,
   definition: Definition<Body, Query>,
 ): Route {
-  return { query: NoQuery, ...definition } as Route;
+  return { method, path, query: NoQuery, ...definition } as Route;
 }
 
 /** ["marketId", "orderId"] of "/markets/15m/:marketId/orders/:orderId". */

@@ -71,10 +71,13 @@ export const tradeFields = { tradeId, outcome, side, price, shares, value: money
 export const resolution = z
   .enum(['UP', 'DOWN', 'VOID'])
   .describe('The winning outcome; VOID if there was no price to decide by; null until resolved');
-export const nextCursor = z
+const nextCursor = z
   .string()
   .nullable()
   .describe('The `cursor` of the next page; null on the last page');
+
+/** How every page of a list ends. */
+export const pageEnd = { nextCursor, ...state };
 
 export const currency = z.literal('USD').describe('The currency of all amounts');
 const available = money.describe('US dollars that are free to use');

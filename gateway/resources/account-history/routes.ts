@@ -33,9 +33,7 @@ const LEDGER_COLUMNS: Columns = [
 const ORDER_COLUMNS = columnsOf(ListedOrder);
 
 export const accountHistoryRoutes: Route[] = [
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/ledger',
+  defineRoute('GET', '/users/:id/ledger', {
     access: 'session',
     summary:
       'Your statement: every change of your money and shares, newest first; as CSV with `Accept: text/csv`',
@@ -61,9 +59,7 @@ export const accountHistoryRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/orders',
+  defineRoute('GET', '/users/:id/orders', {
     access: 'session',
     summary:
       'Your orders, newest first; without a filter, those that rest, oldest first and at once; as CSV with `Accept: text/csv`',
@@ -83,9 +79,7 @@ export const accountHistoryRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/orders/:orderId',
+  defineRoute('GET', '/users/:id/orders/:orderId', {
     access: 'session',
     summary: 'One of your orders, open or closed',
     userParameter: 'id',

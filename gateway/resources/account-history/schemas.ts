@@ -10,9 +10,9 @@ import {
   groupId,
   marketId,
   money,
-  nextCursor,
   orderId,
   outcome,
+  pageEnd,
   price,
   shares,
   side,
@@ -74,8 +74,7 @@ export const LedgerEntry = responseObject('LedgerEntry', 'A change of money or s
 });
 export const Ledger = responseObject('Ledger', 'The statement of a user', {
   entries: z.array(LedgerEntry).describe('The entries, newest first'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });
 
 export const OrderRecord = responseObject('OrderRecord', 'An order, open or closed', {
@@ -125,6 +124,5 @@ export const ListedOrder = responseSchema(
 );
 export const Orders = responseObject('Orders', 'The orders of a user', {
   orders: z.array(ListedOrder).describe('The orders'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });

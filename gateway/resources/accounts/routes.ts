@@ -30,9 +30,7 @@ import {
 } from './views.js';
 
 export const userRoutes: Route[] = [
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id',
+  defineRoute('GET', '/users/:id', {
     access: 'public',
     summary: 'The profile of a user',
     userParameter: 'id',
@@ -51,9 +49,7 @@ export const userRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/balance',
+  defineRoute('GET', '/users/:id/balance', {
     access: 'session',
     summary: 'Your balance',
     userParameter: 'id',
@@ -64,9 +60,7 @@ export const userRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/positions',
+  defineRoute('GET', '/users/:id/positions', {
     access: 'public',
     summary: 'The open and claimable positions of a user, newest market first',
     userParameter: 'id',
@@ -97,9 +91,7 @@ export const userRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/privacy',
+  defineRoute('GET', '/users/:id/privacy', {
     access: 'session',
     summary: 'Whether your account is private',
     userParameter: 'id',
@@ -110,9 +102,7 @@ export const userRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'PUT',
-    path: '/users/:id/privacy',
+  defineRoute('PUT', '/users/:id/privacy', {
     access: 'session',
     summary: 'Choose whether anybody may read your positions, trades and vault deposits',
     userParameter: 'id',
@@ -134,9 +124,7 @@ export const userRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/referral',
+  defineRoute('GET', '/users/:id/referral', {
     access: 'public',
     summary: 'The referral data of a user; earnings are shown only to that user',
     userParameter: 'id',
@@ -154,9 +142,7 @@ export const userRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'PUT',
-    path: '/users/:id/referral/code',
+  defineRoute('PUT', '/users/:id/referral/code', {
     access: 'session',
     summary: 'Change your referral code; the old code still refers to you',
     userParameter: 'id',

@@ -8,8 +8,8 @@ import {
   count,
   marketId,
   money,
-  nextCursor,
   outcome,
+  pageEnd,
   price,
   shares,
   state,
@@ -74,8 +74,7 @@ export const Position = responseObject('Position', 'Shares of one outcome of a m
 });
 export const Positions = responseObject('Positions', 'The positions of a user', {
   positions: z.array(Position).describe('The positions'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });
 
 const referral = {

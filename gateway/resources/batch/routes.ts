@@ -28,9 +28,7 @@ import { BatchReceipt } from './schemas.js';
 const reader = new BatchReader();
 
 export const batchRoutes: Route[] = [
-  defineRoute({
-    method: 'POST',
-    path: '/batch',
+  defineRoute('POST', '/batch', {
     access: 'session',
     summary:
       'Up to 100 orders, amendments, cancels, splits, merges and claims, executed in order without interruption; each on its own, or all or none',

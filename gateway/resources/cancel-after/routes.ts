@@ -17,9 +17,7 @@ const receipt: ReceiptWriter = (_assets, result, at) => {
 };
 
 export const cancelAfterRoutes: Route[] = [
-  defineRoute({
-    method: 'PUT',
-    path: '/users/:id/cancel-after',
+  defineRoute('PUT', '/users/:id/cancel-after', {
     quota: 'cancels',
     access: 'session',
     summary:

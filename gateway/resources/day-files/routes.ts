@@ -11,9 +11,7 @@ const LISTED_MS = 1_000;
 const listed = new WeakMap<GatewayConfig, { files: Promise<DayFile[]>; atMs: number }>();
 
 export const dayFileRoutes: Route[] = [
-  defineRoute({
-    method: 'GET',
-    path: '/history',
+  defineRoute('GET', '/history', {
     access: 'public',
     answeredBy: 'process',
     summary: 'The files that have all events of an asset on a UTC day',

@@ -35,9 +35,7 @@ const MARKET_TRADE_COLUMNS = columnsOf(MarketTrade);
 const USER_TRADE_COLUMNS = columnsOf(UserTrade);
 
 export const historyRoutes: Route[] = [
-  defineRoute({
-    method: 'GET',
-    path: '/markets/15m/history',
+  defineRoute('GET', '/markets/15m/history', {
     access: 'public',
     summary: 'Markets that have ended, newest first, each with its price history',
     caching: 'public',
@@ -63,9 +61,7 @@ export const historyRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/markets/15m/:marketId/trades',
+  defineRoute('GET', '/markets/15m/:marketId/trades', {
     access: 'public',
     summary:
       'The public trades of a market, newest first; outcome, side and price are the taker’s; as CSV with `Accept: text/csv`',
@@ -86,9 +82,7 @@ export const historyRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/trades',
+  defineRoute('GET', '/users/:id/trades', {
     access: 'public',
     summary: 'The trades of a user, newest first; as CSV with `Accept: text/csv`',
     userParameter: 'id',
@@ -113,9 +107,7 @@ export const historyRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/points',
+  defineRoute('GET', '/users/:id/points', {
     access: 'session',
     summary: 'Your points and how you earned them, newest first',
     userParameter: 'id',
@@ -137,9 +129,7 @@ export const historyRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/leaderboard',
+  defineRoute('GET', '/leaderboard', {
     access: 'public',
     summary: 'The users with the highest profit, volume or points',
     query: LeaderboardQuery,

@@ -6,13 +6,12 @@ import {
   decimal,
   marketId,
   money,
-  nextCursor,
   orderId,
   outcome,
+  pageEnd,
   price,
   shares,
   side,
-  state,
   timeMs,
   tradeFields,
   tradeId,
@@ -55,8 +54,7 @@ export const LeaderboardQuery = z.strictObject({
 
 export const PastMarkets = responseObject('PastMarkets', 'Markets that have ended', {
   markets: z.array(MarketWithHistory).describe('The markets'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });
 
 export const UserTrade = responseObject('UserTrade', 'A trade of a user', {
@@ -76,8 +74,7 @@ export const UserTrade = responseObject('UserTrade', 'A trade of a user', {
 });
 export const UserTrades = responseObject('UserTrades', 'The trades of a user', {
   trades: z.array(UserTrade).describe('The trades'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });
 
 /** Outcome, side and price are the taker's. */
@@ -91,8 +88,7 @@ export const MarketTrade = responseObject(
 );
 export const MarketTrades = responseObject('MarketTrades', 'The public trades of a market', {
   trades: z.array(MarketTrade).describe('The trades'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });
 
 export const PointsCredit = responseObject('PointsCredit', 'Points that were credited', {
@@ -105,8 +101,7 @@ export const Points = responseObject('Points', 'The points of a user', {
   userId,
   balance: decimal.min(0).describe('Points, at most 6 decimal places'),
   history: z.array(PointsCredit).describe('The credits, newest first'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });
 
 export const LeaderboardEntry = responseObject('LeaderboardEntry', 'A ranked user', {
@@ -119,6 +114,5 @@ export const Leaderboard = responseObject('Leaderboard', 'Ranked users', {
   metric: z.enum(['profit', 'volume', 'points']).describe('What the users are ranked by'),
   period: z.enum(['all', 'day', 'week']).describe('The time that counts'),
   entries: z.array(LeaderboardEntry).describe('The entries, the highest value first'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });

@@ -18,9 +18,7 @@ import { cursorOf, startPosition } from '../paging.js';
 import { Digest, DigestQuery, MarketEvents, MarketTicks } from './schemas.js';
 
 export const marketEventRoutes: Route[] = [
-  defineRoute({
-    method: 'GET',
-    path: '/markets/15m/:marketId/events',
+  defineRoute('GET', '/markets/15m/:marketId/events', {
     access: 'public',
     summary:
       'What happened in a resolved market, oldest first: changes of its book, trades, prices',
@@ -52,9 +50,7 @@ export const marketEventRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/markets/15m/:marketId/ticks',
+  defineRoute('GET', '/markets/15m/:marketId/ticks', {
     access: 'public',
     summary: 'The prices that the start price and the end price of a market are averages of',
     caching: 'public',
@@ -79,9 +75,7 @@ export const marketEventRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/digest',
+  defineRoute('GET', '/digest', {
     access: 'public',
     summary: 'The hash of the batch of the journal that holds a sequence',
     query: DigestQuery,

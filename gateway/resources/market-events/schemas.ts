@@ -6,7 +6,7 @@ import {
   decimal,
   marketId,
   money,
-  nextCursor,
+  pageEnd,
   price,
   sequence,
   side,
@@ -46,8 +46,7 @@ export const MarketEvents = responseObject('MarketEvents', 'The events of a mark
   events: z
     .array(z.discriminatedUnion('type', [BookEvent, TradeEvent, PriceEvent]))
     .describe('The events, oldest first'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });
 
 const tick = responseObject('Tick', 'A price of the asset', {

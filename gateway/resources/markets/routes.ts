@@ -41,9 +41,7 @@ const bookTexts = new SharedTexts<number, Uint8Array>();
 const activeTexts = new SharedTexts<string, string>();
 
 export const marketRoutes: Route[] = [
-  defineRoute({
-    method: 'GET',
-    path: '/markets',
+  defineRoute('GET', '/markets', {
     access: 'public',
     summary: 'All markets, past ones included, newest first',
     query: MarketsQuery,
@@ -57,9 +55,7 @@ export const marketRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/markets/15m',
+  defineRoute('GET', '/markets/15m', {
     access: 'public',
     summary: 'The active 15-minute markets',
     query: ActiveMarketsQuery,
@@ -75,9 +71,7 @@ export const marketRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/markets/:id',
+  defineRoute('GET', '/markets/:id', {
     access: 'public',
     summary: 'One market, active or past, with its price history',
     caching: 'public',
@@ -95,9 +89,7 @@ export const marketRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/markets/15m/:marketId/orderbook',
+  defineRoute('GET', '/markets/15m/:marketId/orderbook', {
     access: 'public',
     summary: 'The order book of a market, best prices first',
     query: DepthQuery,
@@ -118,9 +110,7 @@ export const marketRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/markets/15m/:marketId/quote',
+  defineRoute('GET', '/markets/15m/:marketId/quote', {
     access: 'public',
     summary: 'What an order would do now; your own resting orders are left out',
     query: QuoteQuery,

@@ -8,8 +8,8 @@ import {
   decimal,
   marketId,
   money,
-  nextCursor,
   outcome,
+  pageEnd,
   price,
   resolution,
   shares,
@@ -152,8 +152,7 @@ export const MarketDetail = responseObject('MarketDetail', 'A market with its pr
 });
 export const Markets = responseObject('Markets', 'Markets', {
   markets: z.array(Market).describe('The markets'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });
 export const ActiveMarkets = responseObject('ActiveMarkets', 'The active markets', {
   markets: z.array(Market).describe('The markets'),

@@ -54,9 +54,7 @@ type PauseFields = { reason: string; marketId?: string | undefined; asset?: stri
 
 export const operatorRoutes: Route[] = [
   ...(['pause', 'resume'] as const).map((verb) =>
-    defineRoute({
-      method: 'POST',
-      path: `/operator/${verb}`,
+    defineRoute('POST', `/operator/${verb}`, {
       ...OF_OPERATORS,
       summary:
         verb === 'pause'
@@ -69,9 +67,7 @@ export const operatorRoutes: Route[] = [
     }),
   ),
   ...(['freeze', 'unfreeze', 'cancel-orders'] as const).map((verb) =>
-    defineRoute({
-      method: 'POST',
-      path: `/operator/users/:id/${verb}`,
+    defineRoute('POST', `/operator/users/:id/${verb}`, {
       ...OF_OPERATORS,
       summary: USER_SUMMARIES[verb],
       body: ReasonBody,
@@ -87,9 +83,7 @@ export const operatorRoutes: Route[] = [
       },
     }),
   ),
-  defineRoute({
-    method: 'POST',
-    path: '/operator/markets/:id/void',
+  defineRoute('POST', '/operator/markets/:id/void', {
     ...OF_OPERATORS,
     summary: 'Declare a market VOID that is not resolved yet; an active one ends with it',
     body: ReasonBody,
@@ -101,26 +95,20 @@ export const operatorRoutes: Route[] = [
       run(call, { kind: 'voidMarket', marketId, operator: call.operator!, reason });
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/operator/rules',
+  defineRoute('POST', '/operator/rules', {
     ...OF_OPERATORS,
     summary: 'Put rules in force from now on: the fee, the share of the vault, limits of orders',
     body: RulesBody,
     responses: { 200: Done },
     handle: setRules,
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/operator/status',
+  defineRoute('GET', '/operator/status', {
     ...OF_OPERATORS,
     summary: 'How the exchange stands: who leads, copies, room, pauses, configuration',
     responses: { 200: OperatorStatus },
     handle: (call) => call.answerJson<typeof OperatorStatus>(statusOf(call)),
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/operator/users',
+  defineRoute('GET', '/operator/users', {
     ...OF_OPERATORS,
     summary: 'The id of the user with a name',
     query: UserQuery,
@@ -137,9 +125,7 @@ export const operatorRoutes: Route[] = [
       call.answerJson<typeof FoundUser>({ userId: `u${userId}`, username });
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/operator/users/:id',
+  defineRoute('GET', '/operator/users/:id', {
     ...OF_OPERATORS,
     summary: 'The account of a user, with its orders and positions',
     responses: { 200: OperatorUser },
@@ -167,9 +153,7 @@ export const operatorRoutes: Route[] = [
       call.answerWhenDurable(200, text);
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/operator/actions',
+  defineRoute('GET', '/operator/actions', {
     ...OF_OPERATORS,
     summary: 'What operators did, newest first: the last 10,000 actions; the journal has all',
     query: ActionsQuery,

@@ -20,7 +20,7 @@ import {
   decimal,
   marketId,
   money,
-  nextCursor,
+  pageEnd,
   state,
   timeMs,
   userId,
@@ -176,6 +176,5 @@ export const Actions = z.strictObject({
         .describe('What set_rules has put in force; null: another action'),
     }),
   ),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });

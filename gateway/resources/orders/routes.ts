@@ -70,9 +70,7 @@ const CHANGE = { access: 'session', idempotent: true } as const;
 const reader = new OperationReader();
 
 export const tradingRoutes: Route[] = [
-  defineRoute({
-    method: 'POST',
-    path: '/markets/15m/:marketId/buy',
+  defineRoute('POST', '/markets/15m/:marketId/buy', {
     summary: 'Buy shares of an outcome, at the market or with a limit',
     body: BuyBody,
     responses: { 200: BuyReceipt },
@@ -81,9 +79,7 @@ export const tradingRoutes: Route[] = [
     ...single('buy', orderReceipt),
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/markets/15m/:marketId/sell',
+  defineRoute('POST', '/markets/15m/:marketId/sell', {
     summary: 'Sell shares back before the market ends',
     body: SellBody,
     responses: { 200: SellReceipt },
@@ -92,9 +88,7 @@ export const tradingRoutes: Route[] = [
     ...single('sell', orderReceipt),
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/markets/15m/:marketId/split',
+  defineRoute('POST', '/markets/15m/:marketId/split', {
     summary: 'Turn dollars into pairs, one UP and one DOWN share for a dollar and the fee on it',
     body: SetsBody,
     responses: { 200: SplitReceipt },
@@ -102,9 +96,7 @@ export const tradingRoutes: Route[] = [
     ...single('split', splitReceipt),
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/markets/15m/:marketId/merge',
+  defineRoute('POST', '/markets/15m/:marketId/merge', {
     summary: 'Turn pairs of an UP and a DOWN share back into a dollar each, without a fee',
     body: SetsBody,
     responses: { 200: MergeReceipt },
@@ -112,9 +104,7 @@ export const tradingRoutes: Route[] = [
     ...single('merge', mergeReceipt),
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/markets/15m/:marketId/claim',
+  defineRoute('POST', '/markets/15m/:marketId/claim', {
     summary: 'Claim the winnings in a resolved market',
     body: EmptyBody,
     responses: { 200: ClaimReceipt },
@@ -122,9 +112,7 @@ export const tradingRoutes: Route[] = [
     ...single('claim', claimReceipt),
   }),
 
-  defineRoute({
-    method: 'DELETE',
-    path: '/markets/15m/:marketId/orders/:orderId',
+  defineRoute('DELETE', '/markets/15m/:marketId/orders/:orderId', {
     quota: 'cancels',
     summary: 'Cancel a resting order',
     body: EmptyBody,
@@ -133,9 +121,7 @@ export const tradingRoutes: Route[] = [
     ...single('cancel', cancelReceipt),
   }),
 
-  defineRoute({
-    method: 'PATCH',
-    path: '/markets/15m/:marketId/orders/:orderId',
+  defineRoute('PATCH', '/markets/15m/:marketId/orders/:orderId', {
     summary: 'Change the size or the price of a resting order',
     body: AmendBody,
     responses: { 200: AmendReceipt },
@@ -143,9 +129,7 @@ export const tradingRoutes: Route[] = [
     ...single('amend', amendReceipt),
   }),
 
-  defineRoute({
-    method: 'DELETE',
-    path: '/markets/15m/:marketId/orders/by-client-id',
+  defineRoute('DELETE', '/markets/15m/:marketId/orders/by-client-id', {
     quota: 'cancels',
     summary: 'Cancel the resting order with a clientOrderId',
     query: NamedOrderQuery,
@@ -155,9 +139,7 @@ export const tradingRoutes: Route[] = [
     ...named('cancel', cancelReceipt),
   }),
 
-  defineRoute({
-    method: 'PATCH',
-    path: '/markets/15m/:marketId/orders/by-client-id',
+  defineRoute('PATCH', '/markets/15m/:marketId/orders/by-client-id', {
     summary: 'Change the size or the price of the resting order with a clientOrderId',
     query: NamedOrderQuery,
     body: AmendBody,
@@ -166,9 +148,7 @@ export const tradingRoutes: Route[] = [
     ...named('amend', amendReceipt),
   }),
 
-  defineRoute({
-    method: 'DELETE',
-    path: '/markets/15m/:marketId/orders',
+  defineRoute('DELETE', '/markets/15m/:marketId/orders', {
     quota: 'cancels',
     summary: 'Cancel all your resting orders in a market',
     body: EmptyBody,
@@ -177,9 +157,7 @@ export const tradingRoutes: Route[] = [
     ...single('cancelAll', cancelAllReceipt),
   }),
 
-  defineRoute({
-    method: 'DELETE',
-    path: '/users/:id/orders',
+  defineRoute('DELETE', '/users/:id/orders', {
     quota: 'cancels',
     access: 'session',
     summary: 'Cancel all your resting orders, in all markets or in one',

@@ -18,9 +18,7 @@ import { findAccount } from '../find.js';
 import { PartnerUser, TransferBody, TransferReceipt } from './schemas.js';
 
 export const partnerRoutes: Route[] = [
-  defineRoute({
-    method: 'POST',
-    path: '/partner/deposits',
+  defineRoute('POST', '/partner/deposits', {
     access: 'partner',
     summary:
       'Deposit money for any user; the same reference again gets the first response. Accounts of the exchange take no deposits',
@@ -33,9 +31,7 @@ export const partnerRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/partner/withdrawals',
+  defineRoute('POST', '/partner/withdrawals', {
     access: 'partner',
     summary:
       'Withdraw money of a user who was registered with this key; the same reference again gets the first response',
@@ -54,9 +50,7 @@ export const partnerRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/partner/users/:id',
+  defineRoute('GET', '/partner/users/:id', {
     access: 'partner',
     summary: 'A user, with the balance if the user was registered with this key',
     query: PartnerQuery,

@@ -16,9 +16,7 @@ import {
 } from './schemas.js';
 
 export const signInRoutes: Route[] = [
-  defineRoute({
-    method: 'POST',
-    path: '/auth/register',
+  defineRoute('POST', '/auth/register', {
     access: 'openOrPartner',
     summary:
       'Create an account and sign in; with a partner’s key, the account permanently belongs to that partner',
@@ -44,9 +42,7 @@ export const signInRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/auth/login',
+  defineRoute('POST', '/auth/login', {
     access: 'open',
     summary: 'Sign in',
     quota: 'signIns',
@@ -62,9 +58,7 @@ export const signInRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/auth/logout',
+  defineRoute('POST', '/auth/logout', {
     access: 'open',
     summary: 'Clear the session cookie; the token itself stays valid until the password changes',
     quota: null,
@@ -77,9 +71,7 @@ export const signInRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'PUT',
-    path: '/auth/password',
+  defineRoute('PUT', '/auth/password', {
     access: 'session',
     handlesCredentials: true,
     summary: 'Change your password; all older tokens are revoked at once',
@@ -109,9 +101,7 @@ export const signInRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/auth/session',
+  defineRoute('GET', '/auth/session', {
     access: 'session',
     summary: 'Who is signed in',
     responses: { 200: SessionOwner },

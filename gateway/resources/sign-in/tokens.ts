@@ -12,9 +12,7 @@ import { CreatedToken, TokenBody, Tokens } from './schemas.js';
 const SCOPES = { read: TokenScope.READ, trade: TokenScope.TRADE } as const;
 
 export const tokenRoutes: Route[] = [
-  defineRoute({
-    method: 'POST',
-    path: '/auth/tokens',
+  defineRoute('POST', '/auth/tokens', {
     access: 'session',
     handlesCredentials: true,
     summary: 'Create a named token for a program; the token is shown only in this answer',
@@ -47,9 +45,7 @@ export const tokenRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/auth/tokens',
+  defineRoute('GET', '/auth/tokens', {
     access: 'session',
     answeredBy: 'leader',
     summary: 'Your named tokens, oldest first, with those that have expired in the last week',
@@ -66,9 +62,7 @@ export const tokenRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'DELETE',
-    path: '/auth/tokens/:tokenId',
+  defineRoute('DELETE', '/auth/tokens/:tokenId', {
     access: 'session',
     handlesCredentials: true,
     summary: 'Revoke a named token: it is refused at once, and its streams are closed',

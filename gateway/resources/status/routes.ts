@@ -17,9 +17,7 @@ import { Health, Limits, MetricsText, Ready, Status, Time } from './schemas.js';
 const OF_PROCESS = { access: 'open', answeredBy: 'process' } as const;
 
 export const operationRoutes: Route[] = [
-  defineRoute({
-    method: 'GET',
-    path: '/health',
+  defineRoute('GET', '/health', {
     ...OF_PROCESS,
     quota: null,
     summary: 'Alive',
@@ -31,9 +29,7 @@ export const operationRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/ready',
+  defineRoute('GET', '/ready', {
     ...OF_PROCESS,
     quota: null,
     summary: 'Ready for traffic, or 503',
@@ -49,9 +45,7 @@ export const operationRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/status',
+  defineRoute('GET', '/status', {
     ...OF_PROCESS,
     summary: 'Version, sequence and digest',
     responses: { 200: Status },
@@ -77,9 +71,7 @@ export const operationRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/time',
+  defineRoute('GET', '/time', {
     ...OF_PROCESS,
     summary: 'The time of the exchange, which decides when markets start and end',
     responses: { 200: Time },
@@ -91,9 +83,7 @@ export const operationRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/limits',
+  defineRoute('GET', '/limits', {
     ...OF_PROCESS,
     summary: 'The fee, sizes, maxima and rate limits',
     responses: { 200: Limits },
@@ -105,9 +95,7 @@ export const operationRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/metrics',
+  defineRoute('GET', '/metrics', {
     ...OF_PROCESS,
     quota: null,
     summary: 'Metrics in the Prometheus text format',

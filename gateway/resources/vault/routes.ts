@@ -23,9 +23,7 @@ import {
 } from './schemas.js';
 
 export const vaultRoutes: Route[] = [
-  defineRoute({
-    method: 'GET',
-    path: '/vaults',
+  defineRoute('GET', '/vaults', {
     access: 'public',
     summary: 'The vaults',
     responses: { 200: Vaults },
@@ -47,9 +45,7 @@ export const vaultRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/vaults/flex/stake',
+  defineRoute('POST', '/vaults/flex/stake', {
     access: 'session',
     summary: 'Stake dollars in the flex vault',
     body: StakeBody,
@@ -63,9 +59,7 @@ export const vaultRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/vaults/deposits/:depositId/unstake',
+  defineRoute('POST', '/vaults/deposits/:depositId/unstake', {
     access: 'session',
     summary: 'Close a vault deposit; principal and yield return to the balance',
     body: EmptyBody,
@@ -80,9 +74,7 @@ export const vaultRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/vaults/deposits/:depositId/claim',
+  defineRoute('POST', '/vaults/deposits/:depositId/claim', {
     access: 'session',
     summary: 'Claim the yield that a vault deposit has accrued',
     body: EmptyBody,
@@ -98,9 +90,7 @@ export const vaultRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:userId/vaults',
+  defineRoute('GET', '/users/:userId/vaults', {
     access: 'public',
     summary: 'The active vault deposits of a user, oldest first',
     userParameter: 'userId',

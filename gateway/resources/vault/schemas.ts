@@ -11,7 +11,7 @@ import {
   decimal,
   depositId,
   money,
-  nextCursor,
+  pageEnd,
   state,
   timeMs,
   userId,
@@ -69,8 +69,7 @@ const change = { balance, ...state };
 
 export const Deposits = responseObject('Deposits', 'Vault deposits of a user', {
   deposits: z.array(Deposit).describe('The vault deposits'),
-  nextCursor,
-  ...state,
+  ...pageEnd,
 });
 export const StakeReceipt = responseObject('StakeReceipt', 'A new vault deposit', {
   ...deposit,
