@@ -196,7 +196,10 @@ export const own = {
 
 /** The body of a change that needs only its path. */
 export const EmptyBody = bodyObject('EmptyBody', 'A body that needs no fields', own);
-export const NoQuery = z.strictObject(own);
+/** A query with these fields, which may name the user. */
+export const ownQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject({ ...own, ...shape });
+export const NoQuery = ownQuery({});
 
 /** The query of a partner, who names a user in the path or in the body. */
 export const PartnerQuery = z.strictObject({
@@ -222,7 +225,7 @@ export const paging = {
       'The `nextCursor` of the previous page, with the same filters; without it, the first page',
     ),
 };
-export const PagedQuery = z.strictObject({ ...own, ...paging });
+export const PagedQuery = ownQuery(paging);
 
 /** The most entries that an unread query may ask for. */
 export function entriesAskedFor(query: string): number {

@@ -23,15 +23,13 @@ import {
 } from '../../json/response-fields.js';
 import * as operation from '../orders/fields.js';
 
-export const LedgerQuery = z.strictObject({
-  ...request.own,
+export const LedgerQuery = request.ownQuery({
   cause: z.enum(CAUSES).optional().describe('Only entries of this cause'),
   ...request.accountFilters,
   ...request.paging,
 });
 
-export const OrdersQuery = z.strictObject({
-  ...request.own,
+export const OrdersQuery = request.ownQuery({
   status: z
     .enum(['open', 'closed', 'all'])
     .optional()

@@ -51,8 +51,7 @@ export const Balance = responseObject('Balance', 'The money of a user', {
 });
 
 const positionStatus = z.enum(['open', 'claimable']);
-export const PositionsQuery = z.strictObject({
-  ...request.own,
+export const PositionsQuery = request.ownQuery({
   marketId: request.accountFilters.marketId,
   status: positionStatus
     .optional()

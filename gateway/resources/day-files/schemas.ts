@@ -5,7 +5,7 @@ import * as request from '../../json/fields.js';
 import { asset, count } from '../../json/response-fields.js';
 import { asset as assetFilter } from '../markets/schemas.js';
 
-export const DayFilesQuery = z.strictObject({ ...request.own, asset: assetFilter });
+export const DayFilesQuery = request.ownQuery({ asset: assetFilter });
 
 export const DayFile = responseObject('DayFile', 'A file with the events of a day', {
   asset,

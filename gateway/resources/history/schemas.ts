@@ -20,8 +20,7 @@ import {
 } from '../../json/response-fields.js';
 import { asset, MarketWithHistory } from '../markets/schemas.js';
 
-export const PastMarketsQuery = z.strictObject({
-  ...request.own,
+export const PastMarketsQuery = request.ownQuery({
   asset,
   fromMs: request.timeFilters.fromMs.describe(
     'Only markets that start at this time or later, in milliseconds since the epoch',
@@ -33,13 +32,8 @@ export const PastMarketsQuery = z.strictObject({
   }),
   ...request.paging,
 });
-export const UserTradesQuery = z.strictObject({
-  ...request.own,
-  ...request.accountFilters,
-  ...request.paging,
-});
-export const LeaderboardQuery = z.strictObject({
-  ...request.own,
+export const UserTradesQuery = request.ownQuery({ ...request.accountFilters, ...request.paging });
+export const LeaderboardQuery = request.ownQuery({
   metric: z.enum(['profit', 'volume', 'points']).default('profit').meta({
     description:
       'Realised profit net of fees, dollars spent on purchases that paid a fee, or points',

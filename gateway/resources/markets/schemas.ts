@@ -28,8 +28,7 @@ export const asset = z
   .optional()
   .describe('The symbol of a listed asset, in any case, such as BTC; without it, all assets');
 
-export const MarketsQuery = z.strictObject({
-  ...request.own,
+export const MarketsQuery = request.ownQuery({
   status: z
     .enum(['active', 'ended', 'resolved'])
     .optional()
@@ -37,11 +36,10 @@ export const MarketsQuery = z.strictObject({
   asset,
   ...request.paging,
 });
-export const ActiveMarketsQuery = z.strictObject({ ...request.own, asset });
+export const ActiveMarketsQuery = request.ownQuery({ asset });
 /** Every price level. */
 export const BOOK_LEVELS_MAX = 999;
-export const DepthQuery = z.strictObject({
-  ...request.own,
+export const DepthQuery = request.ownQuery({
   depth: request.queryInteger({
     min: 1,
     max: BOOK_LEVELS_MAX,

@@ -6,7 +6,7 @@ import type { Asking } from '../../http/asking.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, own } from '../../json/fields.js';
+import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
 import { marketNumber } from '../find.js';
 import {
@@ -45,13 +45,11 @@ import {
 } from './schemas.js';
 
 /** Only one market's orders. */
-const CancelQuery = z.strictObject({
-  ...own,
+const CancelQuery = ownQuery({
   marketId: z.string().optional().describe('Only the orders in this market'),
 });
 
-const NamedOrderQuery = z.strictObject({
-  ...own,
+const NamedOrderQuery = ownQuery({
   clientOrderId: z.string().regex(CLIENT_ID, NO_CLIENT_ID).describe('Your own name for the order'),
 });
 
