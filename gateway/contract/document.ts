@@ -27,7 +27,7 @@ export function buildDocument(routes: readonly Route[], version: string): OpenAp
   const paths: Record<string, PathItem> = {};
   for (const route of routes) {
     const path = pathTemplate(route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, schemas) };
+    paths[path] = { ...paths[path], [lowerCase(route.method)]: operationOf(route, schemas) };
   }
   paths['/openapi.json'] = { get: documentOperation(schemas.errorBody) };
   const shared = new SharedResponses();
@@ -53,6 +53,10 @@ export function buildDocument(routes: readonly Route[], version: string): OpenAp
       responses: shared.components,
     },
   };
+}
+
+function lowerCase(method: Route['method']): keyof PathItem {
+  return method.toLowerCase() as Lowercase<Route['method']>;
 }
 
 /** The answers to paths and methods that are not in the document, by status. */
