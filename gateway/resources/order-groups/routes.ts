@@ -41,9 +41,7 @@ const removedReceipt: ReceiptWriter = (_assets, result, at) => {
 };
 
 export const orderGroupRoutes: Route[] = [
-  defineRoute({
-    method: 'POST',
-    path: '/users/:id/order-groups',
+  defineRoute('POST', '/users/:id/order-groups', {
     access: 'session',
     summary: 'Make an order group: once enough of its orders is filled, the rest is cancelled',
     userParameter: 'id',
@@ -59,9 +57,7 @@ export const orderGroupRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/order-groups',
+  defineRoute('GET', '/users/:id/order-groups', {
     access: 'session',
     summary: 'Your order groups, oldest first',
     userParameter: 'id',
@@ -76,14 +72,11 @@ export const orderGroupRoutes: Route[] = [
         tripped: group.tripped,
         openOrders: group.orderCount,
       }));
-      const text = jsonText<typeof OrderGroups>({ orderGroups, ...call.trueAt });
-      call.answerWhenDurable(200, text);
+      call.answerJson<typeof OrderGroups>({ orderGroups, ...call.trueAt });
     },
   }),
 
-  defineRoute({
-    method: 'POST',
-    path: '/users/:id/order-groups/:groupId/reset',
+  defineRoute('POST', '/users/:id/order-groups/:groupId/reset', {
     access: 'session',
     summary: 'Let an order group take orders again, with nothing filled',
     userParameter: 'id',
@@ -98,9 +91,7 @@ export const orderGroupRoutes: Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'DELETE',
-    path: '/users/:id/order-groups/:groupId',
+  defineRoute('DELETE', '/users/:id/order-groups/:groupId', {
     quota: 'cancels',
     access: 'session',
     summary: 'Remove an order group, and cancel its resting orders',
