@@ -1,4 +1,4 @@
-/** The session cookie, which scripts cannot read (HttpOnly). */
+/** The session cookie, which scripts cannot read (HttpOnly), and whose pages may send it. */
 
 const SESSION_COOKIE = 'service-session';
 
@@ -38,4 +38,30 @@ export function clearedSessionCookie(secure: boolean): string {
 function cookie(value: string, maxAgeSeconds: number, secure: boolean): string {
   const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax`;
   return `${SESSION_COOKIE}=${value}; ${attributes}${secure ? '; Secure' : ''}`;
+}
+
+interface RequestOrigin {
+  /** Headers; empty if absent. */
+  origin: string;
+  secFetchSite: string;
+  /** The host and port that the client requested. */
+  host: string;
+}
+
+/**
+ * Whether a request authenticated by a cookie comes from the site itself. Browsers send `Origin`
+ * with all changes, and `Sec-Fetch-Site`. Without an Origin, only `same-origin` is accepted:
+ * `same-site` is another host of the domain, and `none` (an address typed by the user) makes no
+ * changes. A client that sends neither is not a browser, so it cannot be tricked into sending a
+ * cookie.
+ *
+ * `siteOrigins`: further origins of the site, for a proxy in front that changes the host.
+ */
+export function isSameSite(request: RequestOrigin, siteOrigins: readonly string[]): boolean {
+  const { origin, secFetchSite } = request;
+  if (secFetchSite === 'cross-site') return false;
+  if (origin === '') return secFetchSite === '' || secFetchSite === 'same-origin';
+  if (siteOrigins.includes(origin)) return true;
+  const scheme = /^https?:\/\//.exec(origin);
+  return scheme !== null && origin.slice(scheme[0].length) === request.host;
 }

@@ -2,9 +2,11 @@
  * Whether a command, or a request, only cancels: it then counts as cancels for fair use, and has a
  * reserve under overload.
  */
-import type { Command } from '../../engine/interface/commands.js';
+import { CommandRecord } from '../../engine/interface/command-record.js';
+import { type Command, CommandKind } from '../../engine/interface/commands.js';
+import { type RecordBuffer, wordsOf } from '../../engine/interface/records.js';
 
-export const CANCEL_KINDS = ['cancel', 'cancelAll', 'cancelEverywhere'] as const;
+const CANCEL_KINDS = ['cancel', 'cancelAll', 'cancelEverywhere'] as const;
 const CANCELS: ReadonlySet<string> = new Set(CANCEL_KINDS);
 
 export function onlyCancels(command: Command): boolean {
@@ -36,4 +38,32 @@ function afterSpace(bytes: Uint8Array, from: number): number {
   for (let code = bytes[at]; code === 0x20 || (code! >= 0x09 && code! <= 0x0d); code = bytes[at])
     at++;
   return at;
+}
+
+/** What fair use and the limits ask of a command that is a record. */
+export interface RecordSummary {
+  /** A batch has several; any other command is one. */
+  operations: number;
+  onlyCancels: boolean;
+}
+
+const CANCEL_NUMBERS: ReadonlySet<number> = new Set(CANCEL_KINDS.map((kind) => CommandKind[kind]));
+const command = new CommandRecord();
+const operation = new CommandRecord();
+
+/** Sums up the first record, which was checked; null: some of it is not the user's. */
+export function summaryOf(records: RecordBuffer, userId: number): RecordSummary | null {
+  command.open(records, 0);
+  if (command.userId !== userId) return null;
+  if (command.kind !== CommandKind.batch)
+    return { operations: 1, onlyCancels: CANCEL_NUMBERS.has(command.kind) };
+  const operations = command.operationCount;
+  let onlyCancels = true;
+  let at = command.afterKey;
+  for (let i = 0; i < operations; i++, at += wordsOf(records, at)) {
+    operation.openOperation(records, at);
+    if (operation.userId !== userId) return null;
+    onlyCancels &&= CANCEL_NUMBERS.has(operation.kind);
+  }
+  return { operations, onlyCancels };
 }

@@ -4,10 +4,9 @@
  * for. Each returns false if the request has been refused.
  */
 import { isAllowed } from '../access/allowed-addresses.js';
-import { readSessionCookie, tokenIn } from '../access/cookie.js';
-import { isSameSite } from '../access/same-site.js';
+import { isSameSite, readSessionCookie, tokenIn } from '../access/cookie.js';
 import { SCOPE_NAMES, Scope, type Session } from '../access/sessions.js';
-import type { RecordSummary } from '../commands/record-summary.js';
+import type { RecordSummary } from '../commands/cancels.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import { errorAnswer, scopeInsufficient, UNKNOWN_PARTNER_KEY } from './errors.js';

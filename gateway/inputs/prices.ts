@@ -17,7 +17,6 @@ import { openFileFeed } from './feeds/file.js';
 import { KRAKEN } from './feeds/kraken-messages.js';
 import { LiveFeed, type LiveFeedStatus } from './feeds/live.js';
 import type { PriceFeed, PriceSink } from './feeds/price-feed.js';
-import { SeveralFeeds } from './feeds/several.js';
 import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/simulated.js';
 import { checkTickFile, TickFileError, type TickFileSummary } from './feeds/tick-file.js';
 import type { ObservedPrice } from './house/prices.js';
@@ -222,4 +221,21 @@ function tellGuard(
   if (held !== null && !wasHeld)
     log.error({ symbol, ...held, lastMicros }, 'prices are held back: far from the last one');
   if (held === null && wasHeld) log.warn({ symbol, lastMicros }, 'prices are no longer held back');
+}
+
+/** Several feeds at once, each a source with a name: the engine takes the median. */
+class SeveralFeeds implements PriceFeed {
+  constructor(private readonly feeds: readonly { source: string; feed: PriceFeed }[]) {}
+
+  start(sink: PriceSink): void {
+    for (const { source, feed } of this.feeds) {
+      feed.start((symbol, priceMicros, observedAtMs) =>
+        sink(symbol, priceMicros, observedAtMs, source),
+      );
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.feeds.map(({ feed }) => feed.stop()));
+  }
 }

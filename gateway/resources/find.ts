@@ -51,3 +51,34 @@ export function assetsText(engine: Engine): string {
   );
   return `the assets are ${symbols.join(', ')}`;
 }
+
+interface FilterQuery {
+  marketId?: string | undefined;
+  fromMs?: number | undefined;
+  toMs?: number | undefined;
+}
+
+export interface Filter {
+  /** Part of the name of the filtered list, so that a cursor belongs to its filters. */
+  name: string;
+  bounds: { marketId: number | null; fromMs: number | null; toMs: number | null };
+  /** Whether there is one. */
+  isSet: boolean;
+}
+
+/** The filters of a list of an account: a market and a range of time; null: refused. */
+export function filterOf(call: Call<unknown, FilterQuery>): Filter | null {
+  const { marketId: marketName, fromMs = null, toMs = null } = call.query;
+  const marketId = marketName === undefined ? null : marketIdNumber(call.engine, marketName);
+  if (marketId === 0) {
+    call.refuseNow(invalidRequest({ marketId: 'must be the id of a market' }));
+    return null;
+  }
+  if (fromMs !== null && toMs !== null && fromMs > toMs) {
+    call.refuseNow(invalidRequest({ fromMs: 'must not be after toMs' }));
+    return null;
+  }
+  const isSet = marketId !== null || fromMs !== null || toMs !== null;
+  const name = isSet ? `?${marketId ?? ''}/${fromMs ?? ''}/${toMs ?? ''}` : '';
+  return { name, bounds: { marketId, fromMs, toMs }, isSet };
+}

@@ -7,7 +7,7 @@ import { op } from '../resources/orders/operations.js';
 import { BatchMessage, OrderMessage, requestId } from './orders/order-messages.js';
 
 /** Maximum number of channels in one message. */
-export const CHANNELS_PER_MESSAGE = 50;
+const CHANNELS_PER_MESSAGE = 50;
 
 const id = requestId.optional();
 const channel = z.string().max(64, 'must have at most 64 characters');

@@ -8,10 +8,9 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isAllowed } from '../access/allowed-addresses.js';
-import { readSessionCookie } from '../access/cookie.js';
+import { isSameSite, readSessionCookie } from '../access/cookie.js';
 import type { AddressKey } from '../access/fair-use/addresses.js';
 import { Bill } from '../access/fair-use/fair-use.js';
-import { isSameSite } from '../access/same-site.js';
 import type { Session } from '../access/sessions.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';

@@ -315,5 +315,3 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
     details: z.record(z.string(), z.unknown()).describe('As over HTTP'),
   }).describe('The request was refused and changed nothing, or the operation was rejected'),
 };
-
-export const ServerMessage = z.union(Object.values(SERVER_MESSAGES));

@@ -3,7 +3,7 @@ import { kindAt } from '../../../engine/interface/command-record.js';
 import { BATCH_KINDS, CommandKind } from '../../../engine/interface/commands.js';
 import { checkRecord } from '../../../engine/interface/record-check.js';
 import { type RecordBuffer, RecordError } from '../../../engine/interface/records.js';
-import { type RecordSummary, summaryOf } from '../../commands/record-summary.js';
+import { type RecordSummary, summaryOf } from '../../commands/cancels.js';
 import { FrameError } from '../link/frames.js';
 
 /** By the number of its kind: whether a client may send the command. */

@@ -12,7 +12,7 @@ import type { Coding } from './accept-encoding.js';
 import type { CodingAnswer, CodingTask } from './coding-worker.js';
 
 /** What waits for the thread at most: about a second of its work. */
-export const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface Coded {
   /** null: the answer has none. */

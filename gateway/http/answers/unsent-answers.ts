@@ -42,7 +42,7 @@ type DropReason = 'total' | 'address' | 'time';
 /** Counted per unread answer besides its bytes: the buffer of uWebSockets.js, and objects. */
 export const WAITING_BYTES = 20 * 1024;
 /** Fits the buffer of uWebSockets.js, so that head and body are sent together. */
-export const SMALL_LENGTH = 14 * 1024;
+const SMALL_LENGTH = 14 * 1024;
 /** Written at once: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
 /**

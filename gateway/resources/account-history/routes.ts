@@ -9,7 +9,7 @@ import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { answerList, type Columns, columnsOf, LIST_TYPES } from '../csv.js';
-import { type Filter, filterOf } from '../filters.js';
+import { type Filter, filterOf } from '../find.js';
 import { answerPage, type PageEnd, readHistory } from '../history/read.js';
 import { type PageRequest, pageOf, refuseCursor } from '../paging.js';
 import { Ledger, LedgerQuery, ListedOrder, OrderRecord, Orders, OrdersQuery } from './schemas.js';

@@ -4,8 +4,7 @@ import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
-import { filterOf } from '../filters.js';
-import { findAccount, findShownAccount } from '../find.js';
+import { filterOf, findAccount, findShownAccount } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
 import {

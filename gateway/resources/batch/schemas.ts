@@ -36,7 +36,7 @@ function resultOf<Type extends string, Shape extends z.ZodRawShape>(
   return responseObject(name, text, { type: named, ...shape });
 }
 
-export const BatchResult = responseSchema(
+const BatchResult = responseSchema(
   'BatchResult',
   'The receipt or the error of an operation of a batch',
   z.discriminatedUnion('type', [

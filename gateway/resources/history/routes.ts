@@ -13,8 +13,7 @@ import { micros } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
-import { filterOf } from '../filters.js';
-import { findShownAccount, isListed } from '../find.js';
+import { filterOf, findShownAccount, isListed } from '../find.js';
 import { cursorOf, startOf, startPosition } from '../paging.js';
 import { answerPage, type PageEnd, readHistory } from './read.js';
 import {

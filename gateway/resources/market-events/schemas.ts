@@ -20,7 +20,7 @@ const at = {
   atMs: timeMs,
 };
 
-export const BookEvent = responseObject('BookEvent', 'A change of a level of a book', {
+const BookEvent = responseObject('BookEvent', 'A change of a level of a book', {
   ...at,
   type: z.literal('book').describe('A level of the order book of UP changed'),
   side: side.describe('BUY: a bid for UP; SELL: an ask'),
@@ -28,13 +28,13 @@ export const BookEvent = responseObject('BookEvent', 'A change of a level of a b
   change: decimal.describe('Shares; negative if the level has fewer than before'),
 });
 
-export const TradeEvent = responseObject('TradeEvent', 'A trade of a market', {
+const TradeEvent = responseObject('TradeEvent', 'A trade of a market', {
   ...at,
   type: z.literal('trade').describe('A trade; outcome, side and price are the taker’s'),
   ...tradeFields,
 });
 
-export const PriceEvent = responseObject('PriceEvent', 'A price of the asset of a market', {
+const PriceEvent = responseObject('PriceEvent', 'A price of the asset of a market', {
   ...at,
   type: z.literal('price').describe('A price of the asset arrived'),
   observedAtMs: timeMs,

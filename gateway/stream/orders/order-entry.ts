@@ -11,9 +11,9 @@
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
 import { Scope } from '../../access/sessions.js';
+import type { RecordSummary } from '../../commands/cancels.js';
 import { onlyCancels } from '../../commands/cancels.js';
 import { execute, numbersOf, type StoredCommand } from '../../commands/execution.js';
-import type { RecordSummary } from '../../commands/record-summary.js';
 import {
   type ErrorAnswer,
   errorAnswer,

@@ -29,7 +29,7 @@ export interface OrderRequest {
 }
 
 /** The most characters of a request's id. */
-export const REQUEST_ID_MAX = 64;
+const REQUEST_ID_MAX = 64;
 
 const ID_LENGTH = `must have 1 to ${REQUEST_ID_MAX} characters`;
 export const requestId = z

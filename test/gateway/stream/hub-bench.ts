@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { z } from 'zod';
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { TimeInForce } from '../../../engine/interface/domain.js';
@@ -7,7 +8,7 @@ import type { Channel, Subscriber } from '../../../gateway/stream/channels/chann
 import { type ChannelId, channelNamed } from '../../../gateway/stream/channels/names.js';
 import { Hub } from '../../../gateway/stream/hub.js';
 import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
-import { ServerMessage } from '../../../gateway/stream/server-messages.js';
+import { SERVER_MESSAGES } from '../../../gateway/stream/server-messages.js';
 import type { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import type { CommitDone } from '../../../persistence/journal/store.js';
@@ -21,6 +22,7 @@ import {
 } from '../../support/engine-support.js';
 import type { Message } from './support.js';
 
+const ServerMessage = z.union(Object.values(SERVER_MESSAGES));
 export const MARKET = 'btc-15m-1763700300';
 export const WINDOW_MS = 900_000;
 export const DAY_MS = 86_400_000;
