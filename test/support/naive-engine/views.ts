@@ -104,6 +104,8 @@ function bestTicks(market: NaiveMarket, bids: boolean): number | null {
 export function depthView(state: NaiveState, marketId: number, levels: number): DepthView | null {
   const market = marketOf(state, marketId);
   if (market === undefined) return null;
+  // Of one that the last command has ended, the cancellation of its orders is pending.
+  if (market.status !== MarketStatus.ACTIVE) return { bids: [], asks: [] };
   return {
     bids: depthOf(market, true).slice(0, levels),
     asks: depthOf(market, false).slice(0, levels),
