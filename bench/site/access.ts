@@ -12,7 +12,7 @@ const FORMS: Record<string, BrowserContextOptions> = {
   light: { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
   phone: { colorScheme: 'light', viewport: { width: 320, height: 700 } },
 };
-const ACCOUNT = ['orders', 'trades', 'statement', 'vault', 'points', 'referral', 'security'];
+const ACCOUNT = ['orders', 'trades', 'statement', 'vault', 'points', 'referral', 'settings'];
 const VIEWS = ['past', 'leaderboard', 'status', 'account', ...ACCOUNT.map((of) => `account/${of}`)];
 
 export interface Findings {

@@ -96,6 +96,16 @@ const FLAGS = [
   '--disable-sync',
 ];
 
+/** Runs `work` with a browser, and closes it, also if `work` fails. */
+export async function withBrowser(work: (browser: Browser) => Promise<void>): Promise<void> {
+  const browser = await launchBrowser();
+  try {
+    await work(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
 export function launchBrowser(): Promise<Browser> {
   const { path, variables } = findChromium();
   const env = { ...process.env, ...variables } as Record<string, string>;

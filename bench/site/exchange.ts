@@ -5,20 +5,19 @@ import { join } from 'node:path';
 import { ExchangeProcess } from '../measure/exchange-process.js';
 import { writePrices } from './prices.js';
 
-export interface RunningExchange {
-  url: string;
-  stop: () => Promise<void>;
+export interface ExchangeOptions {
+  /** Prices from a file, from the second minute of a window on, or simulated ones. */
+  feed: 'file' | 'simulated';
+  speed: number;
+  /** Set besides. */
+  variables?: Record<string, string>;
 }
 
-/**
- * With prices from a file, from the second minute of a window on, or with simulated ones.
- * `variables` are set besides.
- */
-export async function startExchange(
-  feed: 'file' | 'simulated',
-  speed: number,
-  variables: Record<string, string> = {},
-): Promise<RunningExchange> {
+/** Runs `work` with the address of an exchange, and stops the exchange, also if `work` fails. */
+export async function withExchange(
+  { feed, speed, variables = {} }: ExchangeOptions,
+  work: (url: string) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'site-'));
   const prices = join(folder, 'prices.csv');
   await writePrices(prices);
@@ -33,12 +32,12 @@ export async function startExchange(
     PRICE_FEED: feed === 'file' ? `file:${prices}` : feed,
     ...variables,
   };
-  const exchange = await ExchangeProcess.start({ environment });
-  return {
-    url: `http://127.0.0.1:${exchange.port}`,
-    stop: async () => {
-      await exchange.stop();
-      await rm(folder, { recursive: true });
-    },
-  };
+  let exchange: ExchangeProcess | null = null;
+  try {
+    exchange = await ExchangeProcess.start({ environment });
+    await work(`http://127.0.0.1:${exchange.port}`);
+  } finally {
+    await exchange?.stop();
+    await rm(folder, { recursive: true });
+  }
 }

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
 import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import { findViolations } from './access.js';
-import { launchBrowser } from './browser.js';
-import { startExchange } from './exchange.js';
+import { withBrowser } from './browser.js';
+import { type ExchangeOptions, withExchange } from './exchange.js';
 import { PROBE_SCRIPT, type Probe } from './probe.js';
 import { prepareTraffic } from './traffic.js';
 
@@ -84,9 +84,7 @@ async function slowed(devtools: CDPSession): Promise<void> {
   await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 });
 }
 
-async function measureLoading(browser: Browser): Promise<void> {
-  const exchange = await startExchange('file', 1);
-  const { url } = exchange;
+async function measureLoading(browser: Browser, url: string): Promise<void> {
   const fast = await visit(browser, url);
   await sleep(1_500);
   const local = await fast.probe();
@@ -105,7 +103,6 @@ async function measureLoading(browser: Browser): Promise<void> {
   const method = 'CPU 4 times slower, 1.6 Mbit/s, 150 ms';
   report('largest paint, slowed', largestPaintMs / 1_000, 1.5, ' s', method);
   await slow.page.context().close();
-  await exchange.stop();
 }
 
 async function useEverything(page: Page): Promise<void> {
@@ -125,11 +122,9 @@ async function useEverything(page: Page): Promise<void> {
   await sleep(500);
 }
 
-/** The clients are the only ones that change the book: there is no house. */
-async function measureTraffic(browser: Browser): Promise<void> {
-  const exchange = await startExchange('file', 1, { HOUSE: 'off' });
-  const traffic = await prepareTraffic(exchange.url);
-  const { page, devtools, probe } = await visit(browser, exchange.url);
+async function measureTraffic(browser: Browser, url: string): Promise<void> {
+  const traffic = await prepareTraffic(url);
+  const { page, devtools, probe } = await visit(browser, url);
   // What opening the page does is not traffic.
   await sleep(3_000);
   // The time that the page's thread had a core, not that in which others had it.
@@ -153,12 +148,10 @@ async function measureTraffic(browser: Browser): Promise<void> {
   const longest = Math.max(0, ...longTasksMs.slice(before.longTasksMs.length));
   report('longest task', longest, 50, ' ms', `longtask entries (none below 50 ms), ${rate}`);
   await page.context().close();
-  await exchange.stop();
 }
 
-async function measureMemory(browser: Browser): Promise<void> {
-  const exchange = await startExchange('simulated', 60);
-  const { page, devtools } = await visit(browser, exchange.url);
+async function measureMemory(browser: Browser, url: string): Promise<void> {
+  const { page, devtools } = await visit(browser, url);
   await devtools.send('HeapProfiler.enable');
   const heapMegabytes = async () => {
     await devtools.send('HeapProfiler.collectGarbage');
@@ -181,23 +174,29 @@ async function measureMemory(browser: Browser): Promise<void> {
   const method = `heap after a collection, ${after.toFixed(2)} MB at the end, at 60 times`;
   report('memory over three rollovers', after - before, 1, ' MB', method);
   await page.context().close();
-  await exchange.stop();
 }
 
-async function measureAccess(browser: Browser): Promise<void> {
-  const exchange = await startExchange('simulated', 20);
-  const { states, violations } = await findViolations(browser, exchange.url);
+async function measureAccess(browser: Browser, url: string): Promise<void> {
+  const { states, violations } = await findViolations(browser, url);
   const method = `axe, WCAG 2.2 AA: ${states} states, in dark, light and at 320 px`;
   report('accessibility violations', violations, 0, '', method);
-  await exchange.stop();
 }
 
-/** Each starts an exchange of its own. */
-const SECTIONS: Record<string, (browser: Browser) => Promise<void>> = {
-  loading: measureLoading,
-  traffic: measureTraffic,
-  access: measureAccess,
-  memory: measureMemory,
+interface Section {
+  /** Of the section's own exchange. */
+  options: ExchangeOptions;
+  measure: (browser: Browser, url: string) => Promise<void>;
+}
+
+const SECTIONS: Record<string, Section> = {
+  loading: { options: { feed: 'file', speed: 1 }, measure: measureLoading },
+  // Without a house, the clients are the only ones that change the book.
+  traffic: {
+    options: { feed: 'file', speed: 1, variables: { HOUSE: 'off' } },
+    measure: measureTraffic,
+  },
+  access: { options: { feed: 'simulated', speed: 20 }, measure: measureAccess },
+  memory: { options: { feed: 'simulated', speed: 60 }, measure: measureMemory },
 };
 
 export const SECTION_NAMES = Object.keys(SECTIONS);
@@ -205,17 +204,17 @@ export const SECTION_NAMES = Object.keys(SECTIONS);
 /** The exit status is 1 if a budget is not kept. No section's name: all of them. */
 export async function measureSite(asked: readonly string[]): Promise<void> {
   measureFiles();
-  const browser = await launchBrowser();
-  for (const [name, measure] of Object.entries(SECTIONS)) {
-    if (asked.length > 0 && !asked.includes(name)) continue;
-    try {
-      await measure(browser);
-    } catch (error) {
-      // What the other sections measured is shown all the same.
-      rows.push({ what: name, measured: 'failed', goal: '', isKept: false, method: `${error}` });
+  await withBrowser(async (browser) => {
+    for (const [name, { options, measure }] of Object.entries(SECTIONS)) {
+      if (asked.length > 0 && !asked.includes(name)) continue;
+      try {
+        await withExchange(options, (url) => measure(browser, url));
+      } catch (error) {
+        // What the other sections measured is shown all the same.
+        rows.push({ what: name, measured: 'failed', goal: '', isKept: false, method: `${error}` });
+      }
     }
-  }
-  await browser.close();
+  });
   const table = new Table({
     head: ['what', 'measured', 'goal', '', 'method'],
     style: { head: [] },

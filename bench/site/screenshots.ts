@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { launchBrowser } from './browser.js';
-import { startExchange } from './exchange.js';
+import { withBrowser } from './browser.js';
+import { withExchange } from './exchange.js';
 
 const FOLDER = fileURLToPath(new URL('../../../gateway/site/screenshots/', import.meta.url));
 const SHOTS: readonly { name: string; options: BrowserContextOptions }[] = [
@@ -49,9 +49,7 @@ async function shoot(browser: Browser, url: string): Promise<void> {
 }
 
 export async function takeScreenshots(): Promise<void> {
-  const browser = await launchBrowser();
-  const exchange = await startExchange('file', SPEED);
-  await shoot(browser, exchange.url);
-  await browser.close();
-  await exchange.stop();
+  await withBrowser((browser) =>
+    withExchange({ feed: 'file', speed: SPEED }, (url) => shoot(browser, url)),
+  );
 }

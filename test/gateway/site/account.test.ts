@@ -1,4 +1,4 @@
-/** The statement and its file, named tokens, and the dead man's switch, in a real browser. */
+/** The statement and its file, privacy, named tokens, and the dead man's switch, in a real browser. */
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { MARKET } from '../../support/server.js';
@@ -61,10 +61,42 @@ test('the statement, its filters, and its file', async () => {
   await visitor.isAccessible('the statement, refused');
 });
 
+test('an account is made private, is so for others, and is public again', async () => {
+  const { server, visitor } = site;
+  const { page } = visitor;
+  const privateTo = async () => (await server.api.get(`/users/${userId}/privacy`, token)).json;
+  const positionsForAll = async () => (await server.api.read(`/users/${userId}/positions`)).status;
+  const toggle = page.getByLabel('Private account');
+  const hidden = page.getByText('This account is private.');
+  for (const isPrivate of [true, false]) {
+    await visitor.view('account/settings');
+    expect(await toggle.isChecked()).toBe(!isPrivate);
+    await toggle.press('Space');
+    await expect.poll(privateTo).toMatchObject({ private: isPrivate });
+    expect(await positionsForAll()).toBe(isPrivate ? 401 : 200);
+    expect(await toggle.isChecked()).toBe(isPrivate);
+    await visitor.isAccessibleInEveryForm(`an account, private: ${isPrivate}`);
+    // Its own user, too, sees there what everyone sees.
+    await visitor.view(`user/${userId}`);
+    await page.getByText('Rank by profit').waitFor();
+    expect(await hidden.count()).toBe(isPrivate ? 1 : 0);
+    expect(await page.getByRole('heading', { name: 'Trades' }).count()).toBe(isPrivate ? 0 : 1);
+    await visitor.isAccessible(`a profile, private: ${isPrivate}`);
+  }
+
+  // What was not changed is not shown as changed.
+  await visitor.view('account/settings');
+  await page.route('**/privacy', (route) => route.fulfill({ status: 500, body: '{}' }));
+  await toggle.press('Space');
+  await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor();
+  expect(await toggle.isChecked()).toBe(false);
+  await page.unroute('**/privacy');
+});
+
 test('a token is made, shown once, works, and is revoked', async () => {
   const { server, visitor } = site;
   const { page } = visitor;
-  await visitor.view('account/security');
+  await visitor.view('account/settings');
   const make = page.getByRole('button', { name: 'Create API key' });
   await make.click();
   await page.getByText('The name must be 1 to 64 printable characters').waitFor();
@@ -93,7 +125,7 @@ test("the dead man's switch is started, and cancels the orders", async () => {
   const { server, visitor } = site;
   const { page } = visitor;
   await rest(0.25);
-  await visitor.view('account/security');
+  await visitor.view('account/settings');
   await page.getByLabel('Cancel all orders after').selectOption('1 minute');
   await page.getByLabel('Restart while this page is open').uncheck();
   await page.getByRole('button', { name: 'Start', exact: true }).click();

@@ -230,7 +230,7 @@ test('staking, the referral code and the password', async () => {
   await page.getByRole('button', { name: 'Change code' }).click();
   expect(await problem('code')).toMatch(/^The code must/);
 
-  await visitor.view('account/security');
+  await visitor.view('account/settings');
   await page.getByLabel('Current password').fill('wrong');
   await page.getByLabel('New password').fill('another horse battery');
   await page.getByRole('button', { name: 'Change password' }).click();

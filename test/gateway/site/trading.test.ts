@@ -132,7 +132,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
     ['account/vault', 'ada'],
     ['account/points', 'ada'],
     ['account/referral', 'ada'],
-    ['account/security', 'ada'],
+    ['account/settings', 'ada'],
   ] as const) {
     await visitor.view(address);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();

@@ -8,6 +8,7 @@ import { CancelAfterPanel } from './cancel-after.js';
 import { OrdersList } from './orders.js';
 import { PasswordForm } from './password.js';
 import { PointsList } from './points.js';
+import { PrivacyPanel } from './privacy.js';
 import { ReferralPanel } from './referral.js';
 import { StatementPanel } from './statement.js';
 import { TokensPanel } from './tokens.js';
@@ -22,7 +23,7 @@ const PARTS: readonly { name: string; label: string; Part: () => JSX.Element }[]
   { name: 'vault', label: 'Vault', Part: VaultPanel },
   { name: 'points', label: 'Points', Part: PointsList },
   { name: 'referral', label: 'Referral', Part: ReferralPanel },
-  { name: 'security', label: 'Security and API keys', Part: Security },
+  { name: 'settings', label: 'Settings and API keys', Part: Settings },
 ];
 
 export function AccountView() {
@@ -66,10 +67,11 @@ export function AccountView() {
   );
 }
 
-function Security() {
+function Settings() {
   return (
     <div class="columns">
       <PasswordForm />
+      <PrivacyPanel />
       <CancelAfterPanel />
       <TokensPanel />
     </div>

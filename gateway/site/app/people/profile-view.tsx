@@ -1,6 +1,6 @@
 /** The public side of an account: what it traded, and what it holds. */
 import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
-import { positions, profile, userTrades } from '../../../client/index.js';
+import { isRefusal, positions, profile, userTrades } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
 import { route } from '../model/route.js';
 import { Figure } from '../parts/figure.js';
@@ -12,9 +12,24 @@ import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 import { Table } from '../parts/table.js';
 
+/** As everyone sees it, also its own user. */
+async function readProfile(userId: string) {
+  const [of, isPrivate] = await Promise.all([
+    profile(publicApi, userId),
+    positions(publicApi, userId, { limit: 1 }).then(
+      () => false,
+      (error) => {
+        if (isRefusal(error, 'missing_token')) return true;
+        throw error;
+      },
+    ),
+  ]);
+  return { ...of, isPrivate };
+}
+
 export function ProfileView() {
   const userId = route.value.subject;
-  const reading = useReading(() => profile(publicApi, userId), userId);
+  const reading = useReading(() => readProfile(userId), userId);
   return (
     <Read of={reading}>
       {(of) => (
@@ -32,8 +47,16 @@ export function ProfileView() {
                 <Figure label="Trades" value={whole(of.trades)} />
               </dl>
             </Panel>
-            <OpenPositions userId={userId} />
-            <PublicTrades userId={userId} />
+            {of.isPrivate ? (
+              <Panel title="Positions and trades">
+                <p class="nothing">This account is private.</p>
+              </Panel>
+            ) : (
+              <>
+                <OpenPositions userId={userId} />
+                <PublicTrades userId={userId} />
+              </>
+            )}
           </div>
         </>
       )}
