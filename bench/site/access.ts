@@ -13,7 +13,14 @@ const FORMS: Record<string, BrowserContextOptions> = {
   phone: { colorScheme: 'light', viewport: { width: 320, height: 700 } },
 };
 const ACCOUNT = ['orders', 'trades', 'statement', 'vault', 'points', 'referral', 'settings'];
-const VIEWS = ['past', 'leaderboard', 'status', 'account', ...ACCOUNT.map((of) => `account/${of}`)];
+const VIEWS = [
+  'past',
+  'leaderboard',
+  'status',
+  'rules',
+  'account',
+  ...ACCOUNT.map((of) => `account/${of}`),
+];
 
 export interface Findings {
   states: number;
@@ -54,11 +61,11 @@ async function walk(page: Page, url: string, form: string, check: Check): Promis
   await check('signing in');
   await page.keyboard.press('Escape');
   await button('Sign up').click();
-  await button('Create the account').click();
+  await button('Create account').click();
   await check('registration, refused');
-  await page.getByLabel('Name', { exact: true }).fill(`ada-${form}`);
+  await page.getByLabel('Username').fill(`ada-${form}`);
   await page.getByLabel('Password', { exact: true }).fill('correct horse battery');
-  await button('Create the account').click();
+  await button('Create account').click();
   await page.locator('.money').waitFor();
   if (form === 'phone') await page.locator('.answers button').first().click();
   await trade(page, check);

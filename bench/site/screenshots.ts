@@ -25,9 +25,9 @@ async function shoot(browser: Browser, url: string): Promise<void> {
       const page = await context.newPage();
       await page.goto(url);
       await page.getByRole('button', { name: 'Sign up', exact: true }).click();
-      await page.getByLabel('Name', { exact: true }).fill(`ada-${name}`);
+      await page.getByLabel('Username').fill(`ada-${name}`);
       await page.getByLabel('Password', { exact: true }).fill('correct horse battery');
-      await page.getByRole('button', { name: 'Create the account' }).click();
+      await page.getByRole('button', { name: 'Create account' }).click();
       await page.locator('.money').waitFor();
       return { name, page };
     }),

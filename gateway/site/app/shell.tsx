@@ -1,8 +1,6 @@
 /** The frame of every view: assets, navigation, the connection, and who is signed in. */
 import { computed, effect, signal } from '@preact/signals';
-import { Entrance } from './account/entrance.js';
 import { chances } from './chart/odds.js';
-import { Keys } from './keys.js';
 import { MarketView } from './market/market-view.js';
 import { balance } from './model/account.js';
 import { dialog, openDialog } from './model/dialog.js';
@@ -47,8 +45,9 @@ export function Shell() {
         Skip to the content
       </button>
       <header class="top">
-        <a class="brand" href={`#/${asset.value}`}>
-          Quarter-Hour
+        <a class="brand" href={`#/${asset.value}`} aria-label="Quarter-Hour">
+          <span class="mark" aria-hidden="true" />
+          <span class="on-desk">Quarter-Hour</span>
         </a>
         <Assets />
         <nav class={`views ${isMenuOpen.value ? 'open' : ''}`} aria-label="Views" id="views">
@@ -82,15 +81,12 @@ export function Shell() {
         <Shown of={shown} />
       </main>
       <footer class="bottom">
-        <a href="/api/docs">API</a> <a href="#/status">Status</a>{' '}
+        <a href="#/rules">Rules</a> <a href="/api/docs">API</a> <a href="#/status">Status</a>{' '}
         <button type="button" class="link on-desk" onClick={() => openDialog('keys')}>
           Shortcuts
         </button>
       </footer>
-      {dialog.value === 'register' && <Entrance key="register" isNew={true} />}
-      {dialog.value === 'signIn' && <Entrance key="signIn" isNew={false} />}
-      {dialog.value === 'keys' && <Keys />}
-      {dialog.value === 'amend' && <Later load={loadViews} name="amend" />}
+      {dialog.value !== null && <Later key={dialog.value} load={loadViews} name={dialog.value} />}
       <Notice />
     </>
   );
@@ -171,8 +167,8 @@ function ConnectionBar() {
     <div class="connection" role="status">
       {isLost.value && (
         <p>
-          The connection to the exchange is lost. What you see is not up to date, and nothing can be
-          sent; it will catch up by itself.
+          The connection to the exchange is lost. Prices and balances may be out of date, and
+          nothing can be sent until it is back.
         </p>
       )}
     </div>
@@ -208,6 +204,7 @@ const TITLES: Record<Exclude<View, 'market' | 'replay'>, string> = {
   user: 'Trader',
   account: 'Portfolio',
   status: 'Status',
+  rules: 'Rules',
   unknown: 'Page not found',
 };
 

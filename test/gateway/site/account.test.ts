@@ -47,7 +47,7 @@ test('the statement, its filters, and its file', async () => {
   expect(lines.filter((line) => line.startsWith('sequence,'))).toHaveLength(1);
   expect(lines.at(-1)).toContain(',grant,');
 
-  await page.getByLabel('Cause').selectOption('Play money at the start');
+  await page.getByLabel('Type').selectOption('Play money at the start');
   await page.getByRole('button', { name: 'Show' }).click();
   await expect.poll(() => rows.count()).toBe(2);
   await page.getByLabel('Market ID').fill('no market');
@@ -116,7 +116,7 @@ test('a token is made, shown once, works, and is revoked', async () => {
   expect(await page.content()).not.toContain(made);
   await page.getByRole('cell', { name: '127.0.0.1, 10.0.0.0/8' }).waitFor();
   await page.getByRole('button', { name: 'Revoke my bot' }).click();
-  await page.getByText(/^No API key\./).waitFor();
+  await page.getByText(/^No API keys yet\./).waitFor();
   const after = await server.api.get(`/users/${userId}/balance`, made);
   expect(after.json.error.code).toBe('token_revoked');
 });

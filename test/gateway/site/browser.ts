@@ -56,9 +56,9 @@ export class Visitor {
   async register(username: string): Promise<void> {
     const { page } = this;
     await page.getByRole('button', { name: 'Sign up', exact: true }).click();
-    await page.getByLabel('Name', { exact: true }).fill(username);
+    await page.getByLabel('Username').fill(username);
     await page.getByLabel('Password', { exact: true }).fill('correct horse battery');
-    await page.getByRole('button', { name: 'Create the account' }).click();
+    await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
   }
 

@@ -100,7 +100,7 @@ test('a lost connection is announced, what is shown is marked, and it catches up
   line.cut();
   await page.getByText(LOST).waitFor();
   expect(await page.locator('main.stale').count()).toBe(1);
-  await page.getByText('Not up to date', { exact: true }).waitFor();
+  await page.getByText('Out of date', { exact: true }).waitFor();
   expect(await page.getByText('Nobody is on the other side').count()).toBe(0);
   await visitor.isAccessible('without a connection');
   // However far one has scrolled, it is said, and nothing can be sent.

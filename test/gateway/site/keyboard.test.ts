@@ -32,7 +32,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await page.locator('.book .offer:enabled').waitFor();
   await tabTo(page, /^Sign up$/);
   await keyboard.press('Enter');
-  await page.getByLabel('Name', { exact: true }).waitFor();
+  await page.getByLabel('Username').waitFor();
   await tabTo(page, /^username$/);
   await keyboard.type('ada');
   await keyboard.press('Tab');
@@ -69,7 +69,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await page.getByText('Open order: buy UP').waitFor();
   await keyboard.press('Escape');
   await keyboard.press('x');
-  await page.getByText('No open order.').waitFor();
+  await page.getByText('No open orders.').waitFor();
 
   // Nobody buys, so a sale of all rests at its price.
   await keyboard.press('s');

@@ -127,9 +127,19 @@ test('cancel all is one request, by the button and by its key', async () => {
   expect(await resting()).toEqual([]);
   await page.locator('h1').click();
   await page.keyboard.press('x');
-  await expect.poll(() => notice().textContent()).toContain('There was no open order.');
+  await expect.poll(() => notice().textContent()).toContain('There were no open orders.');
   await page.keyboard.press('e');
-  await expect.poll(() => notice().textContent()).toContain('There is no open order.');
+  await expect.poll(() => notice().textContent()).toContain('There are no open orders.');
+
+  // Among the closed orders, what is cancelled appears by itself.
+  await visitor.view('account/orders');
+  const closed = page.getByRole('region', { name: 'Closed orders' }).last().getByRole('row');
+  await expect.poll(() => closed.count()).toBeGreaterThan(1);
+  const before = await closed.count();
+  await rest(token, 'DOWN', 10, 0.1);
+  await button('Cancel all').click();
+  await expect.poll(() => closed.count()).toBe(before + 1);
+  await visitor.view('');
 });
 
 test('pairs are turned into dollars', async () => {
@@ -142,7 +152,7 @@ test('pairs are turned into dollars', async () => {
     const { json } = await server.api.post(BUY, { outcome, shares: 3, price: 0.6 }, token);
     expect(json.shares).toBe(3);
   }
-  const turn = button('Both sides: turn 3 pairs into $3.00');
+  const turn = button('Turn 3 UP and 3 DOWN into $3.00');
   await turn.click();
   await expect.poll(() => notice().textContent()).toContain('3 pairs turned into $3.00.');
   await expect.poll(() => turn.count()).toBe(0);
@@ -219,7 +229,7 @@ test('sell all and claim, by their keys', async () => {
   await button(/^Claim UP/).waitFor();
   await page.locator('h1').click();
   await keyboard.press('c');
-  await expect.poll(() => notice().textContent()).toContain('$2.00 claimed of 1 market.');
+  await expect.poll(() => notice().textContent()).toContain('$2.00 claimed from 1 market.');
   const { json } = await server.api.get(`/users/${userId}/positions`, token);
   expect(json.positions).toEqual([]);
 });

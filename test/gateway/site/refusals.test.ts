@@ -31,16 +31,18 @@ test('registration', async () => {
   const { visitor } = site;
   const { page } = visitor;
   await page.getByRole('button', { name: 'Sign up', exact: true }).click();
-  const submit = page.getByRole('button', { name: 'Create the account' });
+  const submit = page.getByRole('button', { name: 'Create account' });
   await submit.click();
-  expect(await problem('username')).toBe('The name must be 3 to 20 characters of A-Z a-z 0-9 _ -.');
+  expect(await problem('username')).toBe(
+    'The username must be 3 to 20 characters of A-Z a-z 0-9 _ -.',
+  );
   expect(await problem('password')).toBe('The password must have at least 8 characters.');
   await visitor.isAccessible('registration, refused');
-  await page.getByLabel('Name', { exact: true }).fill('MAKER');
+  await page.getByLabel('Username').fill('MAKER');
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await submit.click();
   expect(await problem('username')).toBe('The username is taken. Choose another.');
-  await page.getByLabel('Name', { exact: true }).fill('ada');
+  await page.getByLabel('Username').fill('ada');
   await page.getByLabel(/Referral code/).fill('NOBODY-HAS-IT');
   await submit.click();
   expect(await problem('referralCode')).toContain('is not the referral code of a user');
@@ -54,7 +56,7 @@ test('signing in', async () => {
   const { page } = visitor;
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('button', { name: 'Sign in' }).first().click();
-  await page.getByLabel('Name', { exact: true }).fill('ada');
+  await page.getByLabel('Username').fill('ada');
   await page.getByLabel('Password', { exact: true }).fill('not the password');
   const submit = page.locator('dialog').getByRole('button', { name: 'Sign in' });
   await submit.click();
@@ -97,7 +99,7 @@ test('what cannot be done', async () => {
   await page.locator('.book .offer:enabled').waitFor();
   await size.fill('0.0001');
   await buy.click();
-  expect(await problem('size')).toBe('This is less than 0.001 share costs.');
+  expect(await problem('size')).toBe('This does not buy the smallest part of a share, 0.001.');
   await size.fill('5000');
   await buy.click();
   expect(await problem('size')).toContain('needs $5,025.00 with the fee, but $1,000.00');
@@ -237,7 +239,7 @@ test('staking, the referral code and the password', async () => {
   expect(await problem('currentPassword')).toBe('The current password is wrong.');
   await page.getByLabel('Current password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Change password' }).click();
-  await page.getByText('The password is changed.').waitFor();
+  await page.getByText('Password changed.').waitFor();
   // The page goes on with its new session.
   await visitor.view('account');
   const available = page.locator('[data-figure=available]');

@@ -50,7 +50,7 @@ test('the averages agree, and the replay shows the book at every moment', async 
   );
   await slider.fill('1');
   const last = page.getByRole('region', { name: 'Last trades' });
-  await page.getByText('No trade yet.').waitFor();
+  await page.getByText('No trades yet.').waitFor();
   await page.getByRole('button', { name: '120×' }).click();
   await page.getByRole('button', { name: 'Play' }).click();
   await last.getByText('20').first().waitFor();
@@ -62,7 +62,7 @@ test('the averages agree, and the replay shows the book at every moment', async 
   await slider.fill(`${rested}`);
   const offers = page.getByRole('region', { name: 'Offers of UP' }).getByRole('row');
   await expect.poll(() => offers.allTextContents()).toEqual(['PriceShares', '60¢100']);
-  await page.getByText('No trade yet.').waitFor();
+  await page.getByText('No trades yet.').waitFor();
   const at = await page.locator('[data-moment-sequence]').textContent();
   expect(at).toBe(`${json.events[rested - 1].sequence}`);
   // By keyboard: the event before.

@@ -30,12 +30,18 @@ test('a position that lost is told on every page until it is read, with the same
   await button('Buy DOWN').click();
   await page.getByText('Open order: buy DOWN').waitFor();
 
+  const past = await visitor.newTab();
+  await past.evaluate("location.hash = '#/past'");
+  await past.getByText('No BTC market has been decided yet.').waitFor();
   for (let n = 1; server.clock.nowMs() < WINDOW_START_MS + WINDOW_MS + 2_000; n++)
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
   await server.advance();
   await page.getByText('Ended with the market: buy DOWN').waitFor();
   const result = page.getByText(/: UP won. You had 20 DOWN, which pays nothing. Loss: −\$10\.05\./);
   await result.waitFor();
+  // Its list of past markets was open, and has it.
+  await past.getByRole('cell', { name: '−$10.05' }).waitFor();
+  await past.close();
 
   await visitor.view('account');
   const figure = (name: string) => page.locator(`[data-figure=${name}]`);

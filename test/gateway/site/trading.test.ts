@@ -113,7 +113,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   await expect.poll(() => target.textContent()).not.toContain('being fixed');
   const claim = page.getByRole('button', { name: /^Claim / }).first();
   await claim.click();
-  await page.getByText(/\$[\d.]+ claimed of BTC /).waitFor();
+  await page.getByText(/\$[\d.]+ claimed from BTC /).waitFor();
   await expect.poll(() => claim.count()).toBe(0);
 
   const { entries } = (await api.read('/leaderboard?metric=volume')).json;
@@ -126,6 +126,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
     [`user/${entries[0].userId}`, 'ada'],
     ['account', 'ada'],
     ['status', 'Status'],
+    ['rules', 'Rules'],
     ['account/orders', 'ada'],
     ['account/trades', 'ada'],
     ['account/statement', 'ada'],

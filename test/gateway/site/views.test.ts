@@ -21,7 +21,7 @@ test('no market is open, and none has been', async () => {
   const { page } = visitor;
   await page.getByRole('heading', { level: 1, name: 'BTC is between two markets' }).waitFor();
   await page.getByRole('link', { name: 'BTC', exact: true }).waitFor();
-  await page.getByText('The book is not known yet').waitFor();
+  await page.getByText('Loading the book').waitFor();
   await visitor.isAccessibleInEveryForm('without a market');
   // A dialog has the focus in its first field, and gives it back.
   const signUp = page.getByRole('button', { name: 'Sign up', exact: true });
@@ -42,9 +42,9 @@ test('no market is open, and none has been', async () => {
   await visitor.register('ada');
   expect(await page.getByRole('button', { name: 'Buy UP' }).isDisabled()).toBe(true);
   await visitor.view('past');
-  await page.getByText('No market of this asset has been decided yet.').waitFor();
+  await page.getByText('No BTC market has been decided yet.').waitFor();
   await visitor.view('leaderboard');
-  await page.getByText('Nobody is ranked for this time.').waitFor();
+  await page.getByText('Nobody is ranked for this period yet.').waitFor();
   await visitor.close();
   await server.stop();
 });
@@ -54,7 +54,7 @@ test('nobody has ordered in the market', async () => {
   const visitor = await Visitor.open(browser, server.exchange.address);
   const { page } = visitor;
   await page.getByText('The book is empty').waitFor();
-  await page.getByText('No trade in this market yet.').waitFor();
+  await page.getByText('No trades in this market yet.').waitFor();
   await page.locator('#size').fill('10');
   await page.getByText('Nobody is on the other side').waitFor();
   await visitor.isAccessibleInEveryForm('an empty book');
@@ -103,15 +103,15 @@ test('rates, latencies, commits, follower and connections, from the metrics', as
   const shown = (label: string) =>
     page.locator('dt', { hasText: new RegExp(`^${label}$`) }).locator('+ dd');
   await shown('Stream').waitFor();
-  expect(await shown('Commits a second').textContent()).toBe('0.0');
+  expect(await shown('Commits per second').textContent()).toBe('0.0');
   const order = { outcome: 'UP', shares: 1, price: 0.25, timeInForce: 'GTC' };
   for (let count = 0; count < 20; count++)
     await server.api.post(`/markets/15m/${MARKET}/buy`, order, trader.token);
   await expect.poll(() => shown('Commands').textContent()).not.toBe('0.0');
-  await expect.poll(() => shown('Commits a second').textContent()).not.toBe('0.0');
+  await expect.poll(() => shown('Commits per second').textContent()).not.toBe('0.0');
   expect(await shown('Stream').textContent()).toBe('1');
-  expect(await shown('State').textContent()).toBe('well');
-  const latency = page.getByRole('row', { name: /^The whole request/ }).locator('td');
+  expect(await shown('State').textContent()).toBe('healthy');
+  const latency = page.getByRole('row', { name: /^Whole request/ }).locator('td');
   await expect.poll(() => latency.nth(2).textContent()).toMatch(/^\d+(\.\d)? (µs|ms|s)$/);
   await visitor.isAccessibleInEveryForm('the status');
   await visitor.close();

@@ -33,7 +33,7 @@ export function AccountView() {
     return (
       <div class="starting">
         <h1>Portfolio</h1>
-        <p>You are not signed in.</p>
+        <p>Sign in to see your portfolio.</p>
         <p>
           <button type="button" class="plain strong" onClick={() => openDialog('signIn')}>
             Sign in

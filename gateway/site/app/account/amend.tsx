@@ -93,7 +93,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
           {of.clientOrderId !== null && <>, your id {of.clientOrderId}</>}
         </p>
         <TextField
-          label="Shares, including filled ones"
+          label="Shares, including those filled"
           name="amend-size"
           autocomplete="off"
           inputMode="decimal"
@@ -108,7 +108,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
           inputMode="decimal"
           value={price}
           problem={wrongPrice}
-          hint="More shares or another price move it to the end of the queue, and it may trade at once."
+          hint="More shares or another price put the order at the end of its queue, and it may trade at once."
         />
         <p class="problem" id="amend-problem" role="alert">
           {wrong ?? ''}
@@ -126,7 +126,7 @@ function outcomeOf(receipt: AmendReceipt, ticks: number): string {
     traded > 0 && receipt.averagePrice !== null
       ? `${shares(traded)} traded at ${averageCents(toMicros(receipt.averagePrice))}`
       : '',
-    resting > 0 ? `${shares(resting)} open at ${cents(ticks)}` : 'nothing is open any more',
+    resting > 0 ? `${shares(resting)} open at ${cents(ticks)}` : 'nothing is left open',
     receipt.keptPriority ? 'it kept its place in the queue' : '',
   ];
   return `Amended: ${parts.filter((part) => part !== '').join(', ')}.`;

@@ -68,8 +68,8 @@ export function CancelAfterPanel() {
     <Panel title="Auto-cancel">
       <div class="entrance panel-body">
         <p class="soft">
-          Cancels all your open orders in every market when the time is up, unless you start it
-          again. It also works while this page is closed.
+          Cancels your open orders in every market when the time is up, unless you restart it. It
+          also works while this page is closed.
         </p>
         <div class="field">
           <label for="cancel-after">Cancel all orders after</label>
@@ -97,9 +97,7 @@ export function CancelAfterPanel() {
           />
           Restart while this page is open
         </label>
-        <p class="soft small">
-          Browsers slow down pages in the background: choose at least 5 minutes.
-        </p>
+        <p class="soft small">Browsers slow down background pages, so choose at least 5 minutes.</p>
         <p class="actions">
           <Action class="plain strong" run={() => set(minutes.peek() * MINUTE_MS)}>
             Start

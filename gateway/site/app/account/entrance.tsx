@@ -12,7 +12,7 @@ type Field = 'username' | 'password' | 'referralCode' | 'form';
 type Problems = Partial<Record<Field, string>>;
 
 const LABELS: Record<string, string> = {
-  username: 'The name',
+  username: 'The username',
   password: 'The password',
   referralCode: 'The code',
 };
@@ -34,8 +34,11 @@ function problemsOf(error: unknown): Problems {
   );
 }
 
+export const SignIn = () => <Entrance isNew={false} />;
+export const SignUp = () => <Entrance isNew={true} />;
+
 /** A referral code may be in the address that led here: /?ref=CODE. */
-export function Entrance({ isNew }: { isNew: boolean }) {
+function Entrance({ isNew }: { isNew: boolean }) {
   const username = useSignal('');
   const password = useSignal('');
   const referralCode = useSignal(new URLSearchParams(location.search).get('ref') ?? '');
@@ -61,7 +64,7 @@ export function Entrance({ isNew }: { isNew: boolean }) {
     <Dialog title={isNew ? 'Create an account' : 'Sign in'}>
       <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
         <TextField
-          label="Name"
+          label="Username"
           name="username"
           autocomplete="username"
           value={username}
@@ -89,7 +92,7 @@ export function Entrance({ isNew }: { isNew: boolean }) {
         <p class="problem" role="alert">
           {found.form ?? ''}
         </p>
-        <Submit disabled={isSending.value}>{isNew ? 'Create the account' : 'Sign in'}</Submit>
+        <Submit disabled={isSending.value}>{isNew ? 'Create account' : 'Sign in'}</Submit>
         <p class="soft">
           {isNew ? 'Already have an account? ' : 'New here? '}
           <button

@@ -21,7 +21,7 @@ export async function cancelEvery(): Promise<string> {
   if (signedIn === null) return 'Sign in first.';
   const { cancelledOrders } = await cancelEverywhere(api, signedIn.userId);
   return cancelledOrders === 0
-    ? 'There was no open order.'
+    ? 'There were no open orders.'
     : `${counted(cancelledOrders, 'order')} cancelled.`;
 }
 
@@ -33,7 +33,7 @@ export async function mergePairs(marketId: string, lots: number): Promise<string
 
 /** Both outcomes of a market. */
 export async function claimOne(marketId: string): Promise<string> {
-  return `${dollars(paidBy(await claim(api, marketId)))} claimed of ${slotName(marketId)}.`;
+  return `${dollars(paidBy(await claim(api, marketId)))} claimed from ${slotName(marketId)}.`;
 }
 
 function paidBy({ payout, refundedFees = 0 }: ClaimReceipt): number {
@@ -53,7 +53,7 @@ export async function claimEvery(): Promise<string> {
     );
     for (const each of results) if (each.type === 'claim') paidMicros += paidBy(each);
   }
-  return `${dollars(paidMicros)} claimed of ${counted(markets.length, 'market')}.`;
+  return `${dollars(paidMicros)} claimed from ${counted(markets.length, 'market')}.`;
 }
 
 /** The order that was placed last; null: none rests. */

@@ -10,9 +10,9 @@ import { market } from '../model/markets.js';
 import { tell } from '../model/notice.js';
 import { isExpected } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { averageCents, cents, dollars, exactDollars, gain, shares } from '../parts/format.js';
+import { averageCents, cents, dollars, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
-import { Money } from '../parts/money.js';
+import { Gain, Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
@@ -20,7 +20,7 @@ import { sellAll } from '../ticket/sell-all.js';
 import { cancelEvery, claimEvery, claimOne, mergePairs } from './everything.js';
 import { paidMicros } from './fees.js';
 
-const UNKNOWN = 'Not known yet.';
+const UNKNOWN = 'Loading';
 
 export function Holdings() {
   if (!isExpected.value) return null;
@@ -49,7 +49,7 @@ function PositionsPanel() {
       <Table
         label="Positions"
         heads={['Market', 'Shares', 'Average', 'Value', 'Profit', '']}
-        nothing={balance.value === null ? UNKNOWN : 'No position yet.'}
+        nothing={balance.value === null ? UNKNOWN : 'No positions yet.'}
         rows={rows.map((each) => ({
           key: `${each.marketId} ${each.outcome}`,
           cells: positionCells(each),
@@ -68,7 +68,7 @@ function Pairs() {
   return (
     <p class="more">
       <Action run={() => tell(() => mergePairs(marketId, lots))}>
-        Both sides: turn {shares(lots)} pairs into {dollars(lots * 1_000)}
+        Turn {shares(lots)} UP and {shares(lots)} DOWN into {dollars(lots * 1_000)}
       </Action>
     </p>
   );
@@ -85,13 +85,7 @@ function positionCells(of: Position) {
     shares(toLots(of.shares)),
     averageCents(toMicros(of.averagePrice)),
     <Money key="value" micros={worth} />,
-    profit === null ? (
-      '\u2013'
-    ) : (
-      <span key="profit" class={profit < 0 ? 'is-down' : 'is-up'} title={exactDollars(profit)}>
-        {gain(profit)}
-      </span>
-    ),
+    profit === null ? '\u2013' : <Gain key="profit" micros={profit} />,
     of.status === 'claimable' ? (
       <Action
         key="claim"
@@ -126,7 +120,7 @@ export function OrdersPanel() {
       <Table
         label="Open orders"
         heads={['Order', 'Price', 'Shares', 'Value', '']}
-        nothing={balance.value === null ? UNKNOWN : 'No open order.'}
+        nothing={balance.value === null ? UNKNOWN : 'No open orders.'}
         rows={rows.map((each) => ({ key: each.orderId, cells: orderCells(each) }))}
       />
     </Panel>

@@ -2,6 +2,7 @@
 import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import { orders } from '../../../client/index.js';
 import type { OrderRecord } from '../../../client/types.js';
+import { balance } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { averageCents, cents, dayAndTime, shares } from '../parts/format.js';
@@ -23,14 +24,14 @@ function limitOf({ side, price }: OrderRecord): string {
 const ENDS: Record<NonNullable<OrderRecord['reason']> | 'filled', string> = {
   filled: 'Filled',
   requested: 'Cancelled',
-  self_trade: 'Met your own order',
+  self_trade: 'Would have met your own order',
   market_ended: 'Market ended',
   expired: 'Expired',
   cancel_after: 'Auto-cancel',
   operator: 'Cancelled by the operator',
   disconnected: 'Connection lost',
   order_group: 'Order group full',
-  unfilled: 'No more could be filled',
+  unfilled: 'No more could fill',
   trade_limit: 'Too many trades at once',
   too_small_to_rest: 'Rest too small for the book',
 };
@@ -43,6 +44,7 @@ export function OrdersList() {
       <Panel title="Closed orders">
         <Paged
           about={userId}
+          news={balance.value}
           read={async (cursor) => {
             const page = await orders(api, userId, { status: 'closed', cursor });
             return { entries: page.orders, nextCursor: page.nextCursor };
@@ -52,7 +54,7 @@ export function OrdersList() {
             <Table
               label="Closed orders"
               heads={['Order', 'Placed', 'Price', 'Filled', 'Average', 'Ended']}
-              nothing="No order has ended yet."
+              nothing="No closed orders yet."
               rows={closed.map((each) => ({
                 key: each.orderId,
                 cells: [

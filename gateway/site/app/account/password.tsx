@@ -30,7 +30,7 @@ export function PasswordForm() {
       await newPasswordOf(currentPassword.peek(), newPassword.peek());
       currentPassword.value = '';
       newPassword.value = '';
-      said.value = 'The password is changed. All other sessions and API keys have ended.';
+      said.value = 'Password changed. All other sessions and API keys have ended.';
     } catch (error) {
       problems.value = problemsOf(error);
     }

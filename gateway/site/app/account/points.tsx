@@ -20,8 +20,8 @@ export function PointsList() {
         <div class="panel-body">
           <Read of={total}>{({ balance }) => <p class="figure-value">{`${balance}`}</p>}</Read>
           <p class="soft">
-            Each dollar of fees earns 100 points on trades from 3¢ to 97¢, credited when the market
-            is decided. Whoever referred you gets 10% on top.
+            Each dollar of fees on trades from 3¢ to 97¢ earns 100 points, credited when the market
+            is decided. Whoever referred you gets another 10%.
           </p>
         </div>
       </Panel>

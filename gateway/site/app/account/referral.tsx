@@ -63,7 +63,7 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
           <dd>{dollars(toMicros(earned))}</dd>
         </div>
         <div>
-          <dt>Pending until their markets are decided</dt>
+          <dt>Pending, until their markets are decided</dt>
           <dd>{dollars(toMicros(pending))}</dd>
         </div>
       </dl>

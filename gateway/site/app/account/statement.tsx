@@ -3,6 +3,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { isRefusal, ledger } from '../../../client/index.js';
 import type { Ledger, LedgerFilter } from '../../../client/types.js';
+import { balance } from '../model/account.js';
 import { api, problemOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
@@ -50,6 +51,7 @@ export function StatementPanel() {
       <Panel title="Statement" extra={<Download userId={userId} filter={filter} />}>
         <Paged
           about={about}
+          news={balance.value}
           read={async (cursor) => {
             try {
               const page = await ledger(api, userId, { ...filter.peek(), cursor });
@@ -92,7 +94,7 @@ function FilterForm(props: { filter: Signal<LedgerFilter>; problem: Signal<strin
   return (
     <form class="filters panel-body" onSubmit={submit} noValidate>
       <div class="field">
-        <label for="cause">Cause</label>
+        <label for="cause">Type</label>
         <select
           id="cause"
           value={cause.value}
@@ -163,8 +165,8 @@ function Entries({ of }: { of: readonly Entry[] }) {
   return (
     <Table
       label="Statement"
-      heads={['For', 'Time', 'Available', 'Held', 'Shares', 'Available after', 'No.']}
-      nothing="No entry."
+      heads={['Entry', 'Time', 'Available', 'Held', 'Shares', 'Available after', 'No.']}
+      nothing="No entries."
       rows={groupsOf(of).map((group) => ({
         key: `${group[0]!.sequence} ${group.at(-1)!.sequence} ${group[0]!.cause}`,
         cells: cellsOf(group),

@@ -174,7 +174,7 @@ function List({ of, reading }: { of: Tokens; reading: Reading<Tokens> }) {
     <Table
       label="API keys"
       heads={['Name', 'Permissions', 'Created', 'Expires', 'Last used', 'IP addresses', '']}
-      nothing="No API key. A program sends one in the header x-user-token."
+      nothing="No API keys yet. A program sends its key in the header x-user-token."
       rows={of.tokens.map((each) => ({
         key: each.tokenId,
         cells: [

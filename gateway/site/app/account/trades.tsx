@@ -1,6 +1,7 @@
 /** One's own trades, newest first. */
 import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import { userTrades } from '../../../client/index.js';
+import { balance } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { cents, dayAndTime, shares } from '../parts/format.js';
@@ -17,6 +18,7 @@ export function TradesList() {
     <Panel title="Trades">
       <Paged
         about={userId}
+        news={balance.value}
         read={async (cursor) => {
           const { trades, nextCursor } = await userTrades(api, userId, { cursor });
           return { entries: trades, nextCursor };
@@ -26,7 +28,7 @@ export function TradesList() {
           <Table
             label="Trades"
             heads={['Trade', 'Time', 'Role', 'Price', 'Shares', 'Value', 'Fee']}
-            nothing="No trade yet."
+            nothing="No trades yet."
             rows={trades.map((each) => ({
               key: `${each.tradeId} ${each.orderId}`,
               cells: [

@@ -184,7 +184,8 @@ export class Plot {
     }
     // Multiples of the step that leave room for each text.
     let timeStep = timeStepMs;
-    while (((toMs - fromMs) / timeStep) * 72 > right) timeStep *= 2;
+    const room = context.measureText(timeText(toMs)).width + 32;
+    while (((toMs - fromMs) / timeStep) * room > right) timeStep *= 2;
     context.textAlign = 'center';
     for (let atMs = Math.ceil(fromMs / timeStep) * timeStep; atMs <= toMs; atMs += timeStep) {
       const at = x(atMs);

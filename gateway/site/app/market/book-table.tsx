@@ -18,10 +18,10 @@ import { type BookRow, bids, followBook, offers } from './book-rows.js';
 const farthestFirst = [...offers].reverse();
 
 const spread = computed(() => {
-  if (isLost.value) return 'Not up to date';
+  if (isLost.value) return 'Out of date';
   const { bid, ask } = best[outcome.value];
   if (bid.value !== null && ask.value !== null) return `Spread ${cents(ask.value - bid.value)}`;
-  if (book.value === null) return 'The book is not known yet';
+  if (book.value === null) return 'Loading the book';
   return bid.value === ask.value ? 'The book is empty' : 'One side is empty';
 });
 

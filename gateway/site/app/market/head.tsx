@@ -49,7 +49,7 @@ function questionText(): string {
 
 const SOURCES = {
   live: 'Prices come from several exchanges.',
-  file: 'Prices are recorded ones, not live.',
+  file: 'Prices are recorded, not live.',
   simulated: 'Prices are simulated.',
 } as const;
 
@@ -65,8 +65,8 @@ function Question() {
           'The next market starts with its first price.'
         ) : (
           <>
-            <span data-window>{window(shown.startsAtMs, shown.endsAtMs)}</span>. A share of the
-            right answer pays $1.00.
+            <span data-window>{window(shown.startsAtMs, shown.endsAtMs)}</span>. Each share of the
+            right answer pays $1.00 (<a href="#/rules">rules</a>).
           </>
         )}{' '}
         {source !== null && SOURCES[source]}
@@ -172,7 +172,7 @@ function Average() {
       class={difference === null ? 'unknown' : difference < 0 ? 'is-down' : 'is-up'}
       label="Last-minute average"
       value={value === null ? UNKNOWN : assetPrice(value)}
-      note={leads ?? 'Decides the market'}
+      note={leads ?? 'Decides who wins'}
     />
   );
 }

@@ -32,7 +32,7 @@ export function TapeList() {
             ))}
           </tbody>
         </table>
-        {trades.length === 0 && <p class="nothing">No trade in this market yet.</p>}
+        {trades.length === 0 && <p class="nothing">No trades in this market yet.</p>}
       </section>
     </Panel>
   );

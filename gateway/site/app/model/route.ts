@@ -9,6 +9,7 @@ export type View =
   | 'user'
   | 'account'
   | 'status'
+  | 'rules'
   | 'unknown';
 
 interface Route {
@@ -25,6 +26,7 @@ const PREFIXES: Record<string, View> = {
   user: 'user',
   account: 'account',
   status: 'status',
+  rules: 'rules',
 };
 
 const address = signal(location.hash);

@@ -38,7 +38,7 @@ export const sizeMicros = computed(() => (isInShares.value ? null : readMicros(s
 export const priceTicks = computed(() => readTicks(price.value));
 
 /** The levels that the order would meet, without one's own. */
-const opposing = computed<readonly Level[] | null>(() => {
+export const opposing = computed<readonly Level[] | null>(() => {
   const known = book.value;
   if (known === null) return null;
   const buys = side.value === 'BUY';
@@ -84,8 +84,33 @@ export const written = computed<PlannedOrder | null>(() => {
 /** Of the market that is shown; rules may change from one market to the next, or within one. */
 export const feeBasisPoints = computed(() => Math.round((market.value?.feeRate ?? 0) * 10_000));
 
+/** What the first of two clicks was about. */
+interface Asked {
+  order: PlannedOrder;
+  plan: Plan | null;
+  written: PlannedOrder | null;
+  tolerance: string;
+  outcome: OutcomeName;
+  marketId: string | undefined;
+}
+
+export const firstClick = signal<Asked | null>(null);
+
+/** The first click, while what is written is still the same. */
+export const asked = computed(() => {
+  const of = firstClick.value;
+  const isSame =
+    of !== null &&
+    of.written === written.value &&
+    of.tolerance === tolerance.value &&
+    of.outcome === outcome.value &&
+    of.marketId === market.value?.id;
+  return isSame ? of : null;
+});
+
 /** What would be sent now: a market order, too, has a limit, which stays while it is confirmed. */
 export const order = computed<PlannedOrder | null>(() => {
+  if (asked.value !== null) return asked.value.order;
   const bare = written.value;
   // While nothing is written, it does not follow the book.
   const levels = bare === null || isLimit.value ? null : opposing.value;

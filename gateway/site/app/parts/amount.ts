@@ -5,12 +5,10 @@
  */
 import { toLots, toMicros } from '../../../client/amounts.js';
 
-export const WRONG_MONEY =
-  'Enter an amount of dollars such as 1,250.50: a point, then at most 6 decimals.';
-export const WRONG_SHARES =
-  'Enter a number of shares such as 1,250.5: a point, then at most 3 decimals.';
+export const WRONG_MONEY = 'Enter an amount of dollars such as 1,250.50, with at most 6 decimals.';
+export const WRONG_SHARES = 'Enter a number of shares such as 1,250.5, with at most 3 decimals.';
 export const WRONG_PRICE =
-  'Enter a price in cents from 0.1¢ to 99.9¢, such as 54.3, with at most one decimal.';
+  'Enter a price in cents from 0.1¢ to 99.9¢ such as 54.3, with at most one decimal.';
 
 const BY_POINT = /^(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?$/;
 /** One point alone is before decimals, also here. */

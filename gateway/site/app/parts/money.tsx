@@ -1,6 +1,18 @@
 /** Dollars in cents; what it is to the micro-dollar is under the pointer. */
-import { dollars, exactDollars } from './format.js';
+import type { ComponentChildren } from 'preact';
+import { dollars, exactDollars, gain } from './format.js';
 
 export function Money({ micros, as = dollars }: { micros: number; as?: typeof dollars }) {
   return <span title={exactDollars(micros)}>{as(micros)}</span>;
+}
+
+/** A gain or a loss, in its colour. `children` follow it. */
+export function Gain({ micros, children }: { micros: number; children?: ComponentChildren }) {
+  const kind = micros === 0 ? '' : micros < 0 ? 'is-down' : 'is-up';
+  return (
+    <span class={kind} title={exactDollars(micros)}>
+      {gain(micros)}
+      {children}
+    </span>
+  );
 }

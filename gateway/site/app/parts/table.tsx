@@ -29,7 +29,7 @@ export function Table(props: {
           <tr>
             {heads.map((head) => (
               <th key={head} scope="col">
-                {head === '' ? <span class="unseen">What you can do</span> : head}
+                {head === '' ? <span class="unseen">Actions</span> : head}
               </th>
             ))}
           </tr>

@@ -15,8 +15,8 @@ export function CheckPanel({ of }: { of: MarketDetail }) {
     <Panel title="Check it yourself">
       <div class="panel-body stack">
         <p class="soft">
-          Each price counts for the seconds for which it was the last one known in the minute. Your
-          browser computes these averages from the prices below, and compares them.
+          Each price counts for as long as it was the latest in the minute. Your browser computes
+          the averages from the prices below and compares them with the exchange's.
         </p>
         <Read of={reading}>
           {({ start, end, startPrice, endPrice }) => (

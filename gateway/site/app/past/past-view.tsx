@@ -3,12 +3,12 @@
 import { toMicros } from '../../../client/amounts.js';
 import { markets } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
-import { asset, assets, remember } from '../model/markets.js';
+import { asset, assets, ended, remember } from '../model/markets.js';
 import { go, route } from '../model/route.js';
 import { user } from '../model/session.js';
 import { Choice } from '../parts/choice.js';
-import { assetPrice, dayAndTime, gain, priceDifference } from '../parts/format.js';
-import { Money } from '../parts/money.js';
+import { assetPrice, dayAndTime, priceDifference } from '../parts/format.js';
+import { Gain, Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
@@ -22,6 +22,7 @@ export function PastView() {
   const named = route.value.subject.toUpperCase();
   const of = assets.value.includes(named) ? named : asset.value;
   const userId = user.value?.userId;
+  const decided = ended.value.get(of);
   const options = assets.value.map((each) => ({ value: each, label: each }));
   return (
     <>
@@ -37,9 +38,10 @@ export function PastView() {
           }}
         />
       </div>
-      <Panel title={`${of}, decided`}>
+      <Panel title={`Decided ${of} markets`}>
         <Paged
           about={`${of} ${userId}`}
+          news={decided?.resolution && decided.id}
           read={async (cursor) => {
             const query = { asset: of, status: 'resolved', limit: 50, cursor } as const;
             const page = await markets(publicApi, query);
@@ -67,7 +69,7 @@ export function PastView() {
                 'Volume',
                 ...(userId === undefined ? [] : ['Your result']),
               ]}
-              nothing="No market of this asset has been decided yet."
+              nothing={`No ${of} market has been decided yet.`}
               rows={entries.map(({ market: each, flows }) => ({
                 key: each.id,
                 cells: [
@@ -96,9 +98,5 @@ function Own(props: { of: string; in: Flows }) {
   if (props.in === null) return <span class="soft">Too many trades</span>;
   const micros = profitOf(props.in, props.of);
   if (micros === null) return <>{'\u2013'}</>;
-  return (
-    <span class={micros < 0 ? 'is-down' : 'is-up'}>
-      <Money micros={micros} as={gain} />
-    </span>
-  );
+  return <Gain micros={micros} />;
 }

@@ -2,10 +2,10 @@
  * A finished market as a still chart, and its replay: from the start, by a button or a slider, with
  * its price, book and trades at every event.
  */
-import { useComputed, useSignal } from '@preact/signals';
+import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { toLots, toTicks } from '../../../client/amounts.js';
-import { marketEvents, pages } from '../../../client/index.js';
+import { marketEvents } from '../../../client/index.js';
 import type { MarketDetail, MarketEvent } from '../../../client/types.js';
 import { pricePicture } from '../chart/pictures.js';
 import { PlotView } from '../chart/plot-view.js';
@@ -32,37 +32,36 @@ const STEP_MS = 100;
 const SPEEDS = ['10', '30', '120'].map((value) => ({ value, label: `${value}×` }));
 
 export function ReplayPanel({ of }: { of: MarketDetail }) {
-  const events = useSignal<readonly MarketEvent[] | null>(null);
-  const read = useSignal(0);
+  const events = useSignal<readonly MarketEvent[]>([]);
+  const isWhole = useSignal(false);
+  // It plays from the first page on, while the others are read.
   const load = async () => {
-    const found: MarketEvent[] = [];
-    const all = pages((paging) => marketEvents(publicApi, of.id, paging), 'events');
-    for await (const event of all) {
-      found.push(event);
-      if (found.length % 200 === 0) read.value = found.length;
-    }
-    events.value = found;
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof marketEvents>> = await marketEvents(publicApi, of.id, {
+        cursor,
+      });
+      events.value = [...events.peek(), ...page.events];
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    isWhole.value = true;
   };
   const still = useComputed(() => pricePicture(of, pricesOf(of.priceHistory), of.endsAtMs));
-  const loaded = events.value;
   return (
     <Panel title={`${of.asset} against the price to beat`}>
-      {loaded !== null && loaded.length > 0 ? (
-        <Player of={of} events={loaded} />
+      {events.value.length > 0 ? (
+        <Player of={of} events={events} isWhole={isWhole} />
       ) : (
         <>
           <PlotView of={still} />
           <p class="panel-body actions">
-            {loaded === null && (
+            {isWhole.value ? (
+              <span class="soft">Nothing happened in this market.</span>
+            ) : (
               <Action class="plain strong" run={load}>
                 Replay this market
               </Action>
             )}
-            <span class="soft" role="status">
-              {loaded !== null
-                ? 'Nothing happened in this market.'
-                : read.value > 0 && `${whole(read.value)} events`}
-            </span>
           </p>
         </>
       )}
@@ -70,13 +69,19 @@ export function ReplayPanel({ of }: { of: MarketDetail }) {
   );
 }
 
-function Player({ of, events }: { of: MarketDetail; events: readonly MarketEvent[] }) {
+function Player(props: {
+  of: MarketDetail;
+  /** Those that have been read; at least one. */
+  events: ReadonlySignal<readonly MarketEvent[]>;
+  isWhole: ReadonlySignal<boolean>;
+}) {
+  const { of, events, isWhole } = props;
   const count = useSignal(1);
   const isPlaying = useSignal(true);
   const speed = useSignal('30');
-  const moment = useComputed(() => momentAfter(events, count.value));
+  const moment = useComputed(() => momentAfter(events.value, count.value));
   const prices = useComputed(() =>
-    events.flatMap((each) =>
+    events.value.flatMap((each) =>
       each.type === 'price' ? [{ atMs: each.atMs, value: each.price }] : [],
     ),
   );
@@ -91,7 +96,7 @@ function Player({ of, events }: { of: MarketDetail; events: readonly MarketEvent
   const isRunning = isPlaying.value;
   useEffect(() => {
     if (!isRunning) return;
-    let reachedMs = events[count.peek() - 1]!.atMs;
+    let reachedMs = events.peek()[count.peek() - 1]!.atMs;
     let beforeMs = elapsedMs();
     const timer = setInterval(() => {
       // The interval ends only after the next paint, and must not undo a move of the slider.
@@ -99,19 +104,22 @@ function Player({ of, events }: { of: MarketDetail; events: readonly MarketEvent
       const nowMs = elapsedMs();
       reachedMs += (nowMs - beforeMs) * Number(speed.peek());
       beforeMs = nowMs;
+      const read = events.peek();
       let next = count.peek();
-      while (next < events.length && events[next]!.atMs <= reachedMs) next++;
+      while (next < read.length && read[next]!.atMs <= reachedMs) next++;
       count.value = next;
-      if (next === events.length) isPlaying.value = false;
+      if (next < read.length) return;
+      if (isWhole.peek()) isPlaying.value = false;
+      else reachedMs = read[next - 1]!.atMs;
     }, STEP_MS);
     return () => clearInterval(timer);
-  }, [isRunning, events, count, isPlaying, speed]);
+  }, [isRunning, events, isWhole, count, isPlaying, speed]);
   const play = () => {
-    if (!isPlaying.peek() && count.peek() === events.length) count.value = 1;
+    if (!isPlaying.peek() && count.peek() === events.peek().length) count.value = 1;
     isPlaying.value = !isPlaying.peek();
   };
   const shown = moment.value;
-  const text = `${clockSeconds(shown.atMs)}, event ${whole(count.value)} of ${whole(events.length)}`;
+  const text = `${clockSeconds(shown.atMs)}, event ${whole(count.value)} of ${whole(events.value.length)}`;
   return (
     <>
       <PlotView of={picture} />
@@ -136,7 +144,7 @@ function Player({ of, events }: { of: MarketDetail; events: readonly MarketEvent
             id="moment"
             type="range"
             min={1}
-            max={events.length}
+            max={events.value.length}
             value={count.value}
             aria-valuetext={text}
             onInput={({ currentTarget }) => {
@@ -153,7 +161,7 @@ function Player({ of, events }: { of: MarketDetail; events: readonly MarketEvent
               {priceDifference(shown.price - of.startPrice)} against the price to beat
             </span>
           )}
-          , no. <span data-moment-sequence>{whole(shown.sequence)}</span> of the journal
+          , journal entry <span data-moment-sequence>{whole(shown.sequence)}</span>
         </p>
         <div class="columns">
           <Levels title="Bids for UP" levels={shown.bids} />
@@ -189,7 +197,7 @@ function Tape({ of }: { of: Moment }) {
       <Table
         label="Last trades"
         heads={['Taker', 'Time', 'Price', 'Shares']}
-        nothing="No trade yet."
+        nothing="No trades yet."
         rows={of.trades.map((each) => ({
           key: each.tradeId,
           cells: [

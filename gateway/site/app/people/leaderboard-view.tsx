@@ -69,7 +69,7 @@ export function LeaderboardView() {
             <Table
               label="Leaderboard"
               heads={['Rank, name', METRICS.find(({ value }) => value === by)!.label]}
-              nothing="Nobody is ranked for this time."
+              nothing="Nobody is ranked for this period yet."
               rows={entries.map((each) => ({
                 key: each.userId,
                 cells: [

@@ -4,8 +4,9 @@ import { isRefusal, positions, profile, userTrades } from '../../../client/index
 import { publicApi } from '../model/exchange.js';
 import { route } from '../model/route.js';
 import { Figure } from '../parts/figure.js';
-import { averageCents, cents, dayAndTime, dollars, gain, shares, whole } from '../parts/format.js';
+import { averageCents, cents, dayAndTime, dollars, shares, whole } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
+import { Gain } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
@@ -42,7 +43,10 @@ export function ProfileView() {
             <Panel title="Record">
               <dl class="figures panel-body">
                 <Figure label="Rank by profit" value={of.rank === null ? '\u2013' : `${of.rank}`} />
-                <Figure label="Realised profit" value={gain(toMicros(of.realizedProfit))} />
+                <Figure
+                  label="Realised profit"
+                  value={<Gain micros={toMicros(of.realizedProfit)} />}
+                />
                 <Figure label="Volume" value={dollars(toMicros(of.volume))} />
                 <Figure label="Trades" value={whole(of.trades)} />
               </dl>
@@ -78,7 +82,7 @@ function OpenPositions({ userId }: { userId: string }) {
           <Table
             label="Positions"
             heads={['Market', 'Shares', 'Average', 'Value']}
-            nothing="No position."
+            nothing="No positions."
             rows={entries.map((each) => ({
               key: `${each.marketId} ${each.outcome}`,
               cells: [
@@ -112,7 +116,7 @@ function PublicTrades({ userId }: { userId: string }) {
           <Table
             label="Trades"
             heads={['Trade', 'Time', 'Price', 'Shares', 'Value']}
-            nothing="No trade yet."
+            nothing="No trades yet."
             rows={entries.map((each) => ({
               key: `${each.tradeId} ${each.orderId}`,
               cells: [

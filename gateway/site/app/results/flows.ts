@@ -29,8 +29,9 @@ export async function readFlows(userId: string, filter: AccountFilter): Promise<
     }
     const flows = new Map<string, number>();
     for (const { marketId, available, held } of entries) {
-      if (marketId === null) continue;
       const change = toMicros(available) + toMicros(held);
+      // An order that only waits moves money, but neither in nor out.
+      if (marketId === null || change === 0) continue;
       flows.set(marketId, (flows.get(marketId) ?? 0) + change);
     }
     return flows;

@@ -20,7 +20,7 @@ import {
   whole,
 } from '../parts/format.js';
 import { slotNameWithDay, startOf } from '../parts/market-name.js';
-import { Money } from '../parts/money.js';
+import { Gain, Money } from '../parts/money.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 import { Table } from '../parts/table.js';
@@ -60,7 +60,7 @@ export function Portfolio() {
           <Figure label="Positions" value={shown(money && worth.value)} />
         </dl>
         <p class="soft small panel-note">
-          As of entry <span data-figure="sequence">{whole(trueAt.value)}</span> of the journal
+          As of journal entry <span data-figure="sequence">{whole(trueAt.value)}</span>
         </p>
       </Panel>
       {total !== null && <Results totalMicros={total} />}
@@ -109,7 +109,7 @@ function Results({ totalMicros }: { totalMicros: number }) {
           if (flows === null)
             return (
               <p class="nothing">
-                There are too many trades to add up here. Choose a shorter time, or download the
+                There are too many trades to add up here. Choose a shorter period, or download your
                 statement.
               </p>
             );
@@ -154,15 +154,7 @@ function Shown(props: ShownProps) {
   return (
     <>
       <dl class="figures panel-body">
-        <Figure
-          label="Profit, fees included"
-          name="profit"
-          value={
-            <span class={profit < 0 ? 'is-down' : 'is-up'}>
-              <Money micros={profit} as={gain} />
-            </span>
-          }
-        />
+        <Figure label="Profit, fees included" name="profit" value={<Gain micros={profit} />} />
         <Figure
           label="Win rate"
           name="win-rate"
@@ -174,7 +166,7 @@ function Shown(props: ShownProps) {
       <Table
         label="Results"
         heads={['Market', 'Ended', 'Profit']}
-        nothing="You had no shares in a market of this time."
+        nothing="You held no shares in this period."
         rows={[...of].reverse().map(({ marketId, endsAtMs, profitMicros }) => ({
           key: marketId,
           cells: [
@@ -182,9 +174,7 @@ function Shown(props: ShownProps) {
               {slotNameWithDay(marketId)}
             </a>,
             endsAtMs <= nowMs ? clockTime(endsAtMs) : 'open',
-            <span key="profit" class={profitMicros < 0 ? 'is-down' : 'is-up'}>
-              <Money micros={profitMicros} as={gain} />
-            </span>,
+            <Gain key="profit" micros={profitMicros} />,
           ],
         }))}
       />
@@ -219,7 +209,7 @@ function Line({ of, all, fromMs, toMs, totalMicros, nowMs }: ShownProps & { nowM
     },
     valueText: dollars,
     timeText: endMs - fromMs > 25 * HOUR_MS ? dayAndTime : clockTime,
-    timeStepMs: HOUR_MS,
+    timeStepMs: SLOT_MS,
   };
   const picture = useSignal(next);
   useEffect(() => {

@@ -83,7 +83,7 @@ function Rates({ from, to }: Between) {
     perSecond(from, to, 'exchange_commands_total', { code: 'ok' });
   return (
     <Figures
-      title="Rates, a second"
+      title="Rates per second"
       rows={[
         ['Commands', rate('exchange_commands_total')],
         ['Commands refused by a rule', Math.max(refused, 0).toFixed(1)],
@@ -99,7 +99,7 @@ const STAGES = [
   ['Receiving and checking', 'exchange_receive_seconds'],
   ['Applying', 'exchange_apply_seconds'],
   ['Until it is durable', 'exchange_commit_seconds'],
-  ['The whole request', 'exchange_request_seconds'],
+  ['Whole request', 'exchange_request_seconds'],
 ] as const;
 
 function Latencies({ from, to }: Between) {
@@ -108,7 +108,7 @@ function Latencies({ from, to }: Between) {
     <Panel title="Latencies">
       <Table
         label="Latencies of changes"
-        heads={['Of changes, at most', 'p50', 'p99', 'p99.9']}
+        heads={['At most', 'p50', 'p99', 'p99.9']}
         nothing=""
         rows={STAGES.map(([label, name]) => ({
           key: name,
@@ -125,8 +125,8 @@ function Commits({ from, to }: Between) {
     <Figures
       title="Commits"
       rows={[
-        ['Commits a second', perSecond(from, to, 'exchange_commit_commands_count').toFixed(1)],
-        ['Commands in a commit', size === null ? UNKNOWN : size.toFixed(1)],
+        ['Commits per second', perSecond(from, to, 'exchange_commit_commands_count').toFixed(1)],
+        ['Commands per commit', size === null ? UNKNOWN : size.toFixed(1)],
         ['Not durable yet', known(to.sum('exchange_backlog_commands'))],
         ['Answers waiting for the disk', known(to.sum('exchange_waiting_answers'))],
         ['Trading', to.sum('exchange_halted') === 1 ? 'halted' : 'open'],
@@ -143,7 +143,7 @@ function Follower({ to }: { to: Metrics }) {
     <Figures
       title="Follower"
       rows={[
-        ['State', lag === null ? 'off' : isRetrying ? 'failing, and retrying' : 'well'],
+        ['State', lag === null ? 'off' : isRetrying ? 'failing, and retrying' : 'healthy'],
         ['Behind, commands', known(lag)],
         ['Behind, seconds', seconds === null ? UNKNOWN : seconds.toFixed(2)],
         ['Failures since the start', known(to.sum('exchange_follower_failures_total'))],
@@ -163,7 +163,10 @@ function Connections({ from, to }: Between) {
         ['Requests in flight', known(to.sum('exchange_calls_under_way'))],
         ...channels.map(({ value, sum }) => [`Subscribed to ${value}`, whole(sum)] as const),
         ['Bytes that stream clients have not read', known(to.sum('exchange_stream_backlog_bytes'))],
-        ['Refused a second', perSecond(from, to, 'exchange_connections_refused_total').toFixed(1)],
+        [
+          'Refused per second',
+          perSecond(from, to, 'exchange_connections_refused_total').toFixed(1),
+        ],
       ]}
     />
   );

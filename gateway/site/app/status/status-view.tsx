@@ -14,7 +14,7 @@ const READ_EVERY_MS = 2_000;
 const JOURNALS = {
   local: 'on the disk of its machine',
   replicated: 'on two machines',
-  unreplicated: 'in a database that replicates nothing',
+  unreplicated: 'in a database without replication',
 } as const;
 
 export function StatusView() {
@@ -66,9 +66,9 @@ function sentenceOf({ prices, paused }: Pick<Status, 'prices' | 'paused'>): stri
     listed.format(prices.filter(wrong).map(({ asset }) => asset));
   const held = named((price) => price.held !== null);
   const silent = named((price) => !price.sources.some(({ isFresh }) => isFresh));
-  if (held !== '') return `The price of ${held} is held back, because it is far from the last one.`;
+  if (held !== '') return `The price of ${held} is held back because it is far from the last one.`;
   if (silent !== '') return `No fresh price: ${silent}. Markets of these assets wait for one.`;
-  return 'The exchange answers, and every asset has a fresh price.';
+  return 'The exchange is up, and every asset has a fresh price.';
 }
 
 function Prices({ of }: { of: Status['prices'] }) {

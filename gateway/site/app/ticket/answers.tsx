@@ -22,7 +22,7 @@ function open(of: OutcomeName, button: HTMLElement): void {
     outcome.value = of;
     isOpen.value = true;
   });
-  requestAnimationFrame(() => document.getElementById('size')?.focus());
+  requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#size')?.select());
 }
 
 /** The focus goes back to what opened it. */

@@ -2,41 +2,25 @@
  * The second click. It is about what the first one showed: the order with its limit, and what it
  * would do. If the market has moved past that limit meanwhile, it has to be asked again.
  */
-import { batch, computed, effect, signal } from '@preact/signals';
-import type { OutcomeName } from '../model/book.js';
+import { batch, effect } from '@preact/signals';
 import { market } from '../model/markets.js';
-import { order, outcome, plan, tolerance, written } from '../model/ticket.js';
+import {
+  asked,
+  firstClick,
+  opposing,
+  order,
+  outcome,
+  plan,
+  tolerance,
+  written,
+} from '../model/ticket.js';
 import { cents, dollars, shares } from '../parts/format.js';
-import type { Plan, PlannedOrder } from './plan.js';
+import { withLimit } from './plan.js';
 import { refusal } from './refusal.js';
-
-/** What the first click was about. */
-export interface Asked {
-  order: PlannedOrder;
-  plan: Plan | null;
-  written: PlannedOrder | null;
-  tolerance: string;
-  outcome: OutcomeName;
-  marketId: string | undefined;
-}
-
-const first = signal<Asked | null>(null);
-
-/** The first click, while what is written is still the same. */
-export const asked = computed(() => {
-  const of = first.value;
-  const isSame =
-    of !== null &&
-    of.written === written.value &&
-    of.tolerance === tolerance.value &&
-    of.outcome === outcome.value &&
-    of.marketId === market.value?.id;
-  return isSame ? of : null;
-});
 
 export function ask(): void {
   const now = order.peek();
-  first.value = now && {
+  firstClick.value = now && {
     order: now,
     plan: plan.peek(),
     written: written.peek(),
@@ -47,11 +31,13 @@ export function ask(): void {
 }
 
 export function takeBack(): void {
-  first.value = null;
+  firstClick.value = null;
 }
 
-/** What the second click would do, with the whole amount: "$30.15 for 37.4 UP". */
-export function summary({ order: of, plan: expected, outcome: name }: Asked): string {
+/** What the second click would do now, with the whole amount: "$30.15 for 37.4 UP". */
+export function summary(): string {
+  const [of, expected, name] = [order.value, plan.value, outcome.value];
+  if (of === null) return '';
   const lots = (expected?.lots ?? 0) + (expected?.restingLots ?? 0);
   const verb = of.side === 'BUY' ? 'buy' : 'sell';
   if (expected === null || lots === 0) return `${verb} ${name}`;
@@ -65,14 +51,26 @@ export function summary({ order: of, plan: expected, outcome: name }: Asked): st
   return of.side === 'BUY' ? `${money} for ${what}` : `sell ${what} for ${money}`;
 }
 
+/** The worst price that the order would meet; undefined: it would meet none. */
+function worstTicks(): number | undefined {
+  const bare = written.value;
+  // A limit order is at the price that one wrote: only its own part of the book counts.
+  if (bare === null || bare.limitTicks !== null) return plan.value?.taken.at(-1)?.priceTicks;
+  return withLimit(bare, opposing.value ?? [], 0).limitTicks ?? undefined;
+}
+
 /** Why the first click does not hold any more; empty: it does. */
-function change(of: Asked, expected: Plan | null): string {
-  const before = of.plan?.taken.at(-1)?.priceTicks;
-  const now = expected?.taken.at(-1)?.priceTicks;
-  const limit = of.order.limitTicks;
-  if (before === undefined || limit === null || expected === null) return '';
-  if (now === undefined) return 'What you were about to trade with is gone. Nothing was sent.';
-  if (of.order.side === 'BUY' ? now > limit : now < limit)
+function change(): string {
+  const of = asked.value;
+  const expected = plan.value;
+  const before = of?.plan?.taken.at(-1)?.priceTicks;
+  const limit = of?.order.limitTicks;
+  if (of == null || before === undefined || limit == null || expected === null) return '';
+  const buys = of.order.side === 'BUY';
+  const now = worstTicks();
+  if (now === undefined)
+    return `The ${buys ? 'offers' : 'bids'} that you wanted are gone. Nothing was sent.`;
+  if (buys ? now > limit : now < limit)
     return `The price moved from ${cents(before)} to ${cents(now)}. Nothing was sent.`;
   return expected.isShort && of.plan?.isShort === false
     ? 'Less can fill now than before. Nothing was sent.'
@@ -80,8 +78,7 @@ function change(of: Asked, expected: Plan | null): string {
 }
 
 effect(() => {
-  const of = asked.value;
-  const sentence = of === null ? '' : change(of, plan.value);
+  const sentence = change();
   if (sentence === '') return;
   batch(() => {
     takeBack();

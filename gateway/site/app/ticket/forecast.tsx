@@ -6,16 +6,8 @@ import { positions } from '../model/account.js';
 import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { feeBasisPoints, isLimit, order, outcome, plan, shortage, side } from '../model/ticket.js';
-import {
-  averageCents,
-  cents,
-  dollars,
-  exactDollars,
-  gain,
-  perCent,
-  shares,
-} from '../parts/format.js';
-import { Money } from '../parts/money.js';
+import { averageCents, cents, dollars, exactDollars, perCent, shares } from '../parts/format.js';
+import { Gain, Money } from '../parts/money.js';
 import { averageMicros, type Plan, type PlannedOrder } from './plan.js';
 import { FORETOLD } from './refusal.js';
 
@@ -54,14 +46,14 @@ function limitRow({ side: of, limitTicks }: PlannedOrder): Row[] {
   return [[of === 'BUY' ? 'Highest price' : 'Lowest price', cents(limitTicks)]];
 }
 
-type Row = readonly [label: string, value: ComponentChildren, kind?: string];
+type Row = readonly [label: string, value: ComponentChildren, kind?: 'strong'];
 
 const DASH = '\u2013';
 const feeLabel = () => (market.value === null ? 'Fee' : `Fee, ${feeBasisPoints.value / 100}%`);
 
 const emptyRows = (): Row[] => [
   ['Shares', DASH],
-  ['Avg / worst', DASH],
+  ['Average / worst price', DASH],
   [feeLabel(), DASH],
   ['Total', DASH],
 ];
@@ -94,51 +86,46 @@ function buyRows(expected: Plan): Row[] {
   const other = of === 'UP' ? 'DOWN' : 'UP';
   // A share of the winner pays a dollar, a lot of it 1,000 micro-dollars.
   const payout = lots * 1_000;
-  const rows: Row[] = [
+  const profit = payout - total;
+  const filled: Row[] = [
     ['Shares', shares(lots)],
-    ['Avg / worst', pricesOf(expected)],
+    ['Average / worst price', pricesOf(expected)],
     [feeLabel(), <Money key="fee" micros={feeMicros} />],
     ['Total', <Money key="total" micros={total} />, 'strong'],
-  ];
-  if (restingLots > 0) {
-    rows.push(['Waits in the book', `${shares(restingLots)} shares`]);
-    rows.push(['Held until it fills, no fee', <Money key="held" micros={heldMicros} />]);
-  }
-  if (lots > 0) {
-    const profit = payout - total;
-    const rate = total === 0 ? '' : ` (${perCent(profit / total)})`;
-    rows.push([`Payout if ${of} wins`, <Money key="payout" micros={payout} />]);
-    rows.push([
+    [`Payout if ${of} wins`, <Money key="payout" micros={payout} />],
+    [
       `Profit if ${of} wins`,
-      <>
-        <Money micros={profit} as={gain} />
-        {rate}
-      </>,
-      profit >= 0 ? 'is-up' : 'is-down',
-    ]);
-    rows.push([`Loss if ${other} wins`, <Money key="loss" micros={-total} as={gain} />, 'is-down']);
-    rows.push(['Back if VOID', <Money key="void" micros={lots * 500 + feeMicros} />]);
-  }
-  return rows;
+      <Gain key="profit" micros={profit}>
+        {total === 0 ? '' : ` (${perCent(profit / total)})`}
+      </Gain>,
+    ],
+    [`Loss if ${other} wins`, <Gain key="loss" micros={-total} />],
+    ['Refund if VOID', <Money key="void" micros={lots * 500 + feeMicros} />],
+  ];
+  const resting: Row[] = [
+    ['Waits in the book', `${shares(restingLots)} shares`],
+    ['Held until it fills, no fee', <Money key="held" micros={heldMicros} />, 'strong'],
+    [`Payout if it fills and ${of} wins`, <Money key="then" micros={restingLots * 1_000} />],
+  ];
+  return [...(lots > 0 ? filled : []), ...(restingLots > 0 ? resting : [])];
 }
 
 function sellRows(expected: Plan): Row[] {
   const { lots, valueMicros, restingLots } = expected;
-  const rows: Row[] = [
-    ['Shares', shares(lots)],
-    ['Avg / worst', pricesOf(expected)],
-    ['Fee', 'none on sales'],
-    ['You get', <Money key="get" micros={valueMicros} />, 'strong'],
-  ];
-  if (restingLots > 0) rows.push(['Waits in the book', `${shares(restingLots)} shares`]);
   const cost = costOf(lots);
-  if (cost !== null)
-    rows.push([
-      'Profit on these',
-      <Money key="profit" micros={valueMicros - cost} as={gain} />,
-      valueMicros < cost ? 'is-down' : 'is-up',
-    ]);
-  return rows;
+  const filled: Row[] = [
+    ['Shares', shares(lots)],
+    ['Average / worst price', pricesOf(expected)],
+    ['Fee', 'None on sales'],
+    ['You get', <Money key="get" micros={valueMicros} />, 'strong'],
+    ['Profit on these', cost === null ? DASH : <Gain key="profit" micros={valueMicros - cost} />],
+  ];
+  const restingMicros = restingLots * (order.value?.limitTicks ?? 0);
+  const resting: Row[] = [
+    ['Waits in the book', `${shares(restingLots)} shares`],
+    ['You get when it fills', <Money key="then" micros={restingMicros} />, 'strong'],
+  ];
+  return [...(lots > 0 ? filled : []), ...(restingLots > 0 ? resting : [])];
 }
 
 /** What the lots cost, with their part of the fee; null: not known, or not so many are owned. */
@@ -157,7 +144,7 @@ function Levels({ of: { taken } }: { of: Plan }) {
   return (
     <details class="levels">
       <summary>
-        {taken.length === 1 ? 'Takes from one level' : `Takes from ${taken.length} levels`}
+        {taken.length === 1 ? 'Fills at one price' : `Fills at ${taken.length} prices`}
       </summary>
       <ul>
         {taken.map(({ priceTicks, lots }) => (

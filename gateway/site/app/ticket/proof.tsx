@@ -16,7 +16,7 @@ export function Proof({ sequence }: { sequence: number }) {
   return (
     <div class="stack small">
       <p>
-        SHA-256 of the journal's batch with sequences {batch.firstSequence} to {batch.lastSequence}:
+        SHA-256 of the journal's batch of entries {batch.firstSequence} to {batch.lastSequence}:
       </p>
       <p>
         <code class="address" data-hash>
@@ -24,8 +24,8 @@ export function Proof({ sequence }: { sequence: number }) {
         </code>
       </p>
       <p class="soft">
-        The hash covers this batch and everything before it. Note it down: if the journal no longer
-        leads to it, something up to your order was changed.
+        The hash covers this batch and everything before it. Keep it: if the journal ever gives
+        another one, something up to your order was changed.
       </p>
     </div>
   );

@@ -4,6 +4,7 @@ import { toLots, toMicros } from '../../../client/amounts.js';
 import { active } from '../model/markets.js';
 import {
   averageCents,
+  cents,
   clockSeconds,
   dollars,
   exactDollars,
@@ -59,6 +60,7 @@ function missing(of: Receipt): string {
 function Details({ of }: { of: Receipt }) {
   const resting = toLots(of.restingShares);
   const unfilled = missing(of);
+  const isTraded = toLots(of.shares) > 0;
   return (
     <>
       <p class="receipt-head">
@@ -67,13 +69,15 @@ function Details({ of }: { of: Receipt }) {
       </p>
       {unfilled !== '' && <p class="hint">{unfilled}</p>}
       <dl class="forecast">
-        <div>
-          <dt>{of.side === 'BUY' ? 'Paid, with the fee' : 'Received'}</dt>
-          <dd>
-            <Money micros={toMicros(of.total)} />
-          </dd>
-        </div>
-        {of.side === 'BUY' && (
+        {isTraded && (
+          <div>
+            <dt>{of.side === 'BUY' ? 'Paid, including the fee' : 'Received'}</dt>
+            <dd>
+              <Money micros={toMicros(of.total)} />
+            </dd>
+          </div>
+        )}
+        {isTraded && of.side === 'BUY' && (
           <div>
             <dt>Fee</dt>
             <dd>
@@ -84,17 +88,21 @@ function Details({ of }: { of: Receipt }) {
         {resting > 0 && (
           <div>
             <dt>{isOver(of) ? 'Waited in the book' : 'Waits in the book'}</dt>
-            <dd>{shares(resting)} shares</dd>
+            <dd>
+              {shares(resting)} shares at {cents(of.sent.limitTicks!)}
+            </dd>
           </div>
         )}
       </dl>
       <details class="levels">
         <summary>Details</summary>
         <ul>
-          <li>
-            {of.side === 'BUY' ? 'Paid' : 'Received'} exactly {exactDollars(toMicros(of.total))}
-          </li>
-          {of.side === 'BUY' && <li>of it the fee, {exactDollars(toMicros(of.fee))}</li>}
+          {isTraded && (
+            <li>
+              {of.side === 'BUY' ? 'Paid' : 'Received'} exactly {exactDollars(toMicros(of.total))}
+              {of.side === 'BUY' && <>, including a fee of {exactDollars(toMicros(of.fee))}</>}
+            </li>
+          )}
           <li>Order {of.orderId}</li>
         </ul>
       </details>
@@ -102,7 +110,7 @@ function Details({ of }: { of: Receipt }) {
         <strong>Confirmed</strong>
         <span class="soft">
           {' '}
-          on disk, no. <span data-sequence>{whole(of.sequence)}</span>, {clockSeconds(of.atMs)}
+          on disk as no. <span data-sequence>{whole(of.sequence)}</span> at {clockSeconds(of.atMs)}
         </span>
       </p>
       <Proof key={of.sequence} sequence={of.sequence} />

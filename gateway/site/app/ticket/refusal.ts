@@ -28,10 +28,10 @@ export const refusal = signal<Refusal | null>(null);
 
 /** By what the plan foretells. */
 export const FORETOLD: Record<NonNullable<Plan['refusal']>, string> = {
-  empty: 'Nobody is on the other side of this now: it would find nothing and cost nothing.',
-  too_small: 'This is less than 0.001 share costs.',
-  not_filled: 'The book cannot fill all of it at this price now.',
-  would_trade: 'It would trade at once, so a post-only order would be refused.',
+  empty: 'Nobody is on the other side of this order now, so it would trade nothing.',
+  too_small: 'This does not buy the smallest part of a share, 0.001.',
+  not_filled: 'The book cannot fill the whole order at this price now.',
+  would_trade: 'This would trade at once, so a post-only order is refused.',
 };
 
 /** The field to change; a code that is not here is about the order as a whole. */
@@ -83,6 +83,6 @@ export function firstProblem(): Refusal | null {
   if (isLimit.peek()) return null;
   // Without a quote it would have no limit.
   const expected = plan.peek();
-  if (expected === null) return refused('order', 'The book is not known yet.');
+  if (expected === null) return refused('order', 'The order book has not loaded yet.');
   return expected.refusal === null ? null : refused('size', FORETOLD[expected.refusal]);
 }

@@ -11,7 +11,7 @@ import { api } from '../model/exchange.js';
 import { asset, market } from '../model/markets.js';
 import { isLimit, order, outcome, price, size } from '../model/ticket.js';
 import { cents } from '../parts/format.js';
-import { asked, takeBack } from './confirm.js';
+import { takeBack } from './confirm.js';
 import type { PlannedOrder } from './plan.js';
 import { firstProblem, refusal, refusalOf } from './refusal.js';
 
@@ -29,7 +29,7 @@ export function clear(): void {
 let written = '';
 effect(() => {
   const of = asset.value;
-  // An amount that was meant for one asset is none for another.
+  // An amount for one asset is not meant for another.
   if (written !== '' && of !== written)
     batch(() => {
       size.value = '';
@@ -39,9 +39,8 @@ effect(() => {
   written = of;
 });
 
-/** What the first click showed; without one, the order as it is now. */
 export async function send(): Promise<void> {
-  const sent = asked.peek()?.order ?? order.peek();
+  const sent = order.peek();
   const shown = market.peek();
   refusal.value = firstProblem();
   if (refusal.value !== null || sent === null || shown === null || isSending.peek()) return;

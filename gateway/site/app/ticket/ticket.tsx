@@ -12,6 +12,7 @@ import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { user } from '../model/session.js';
 import {
+  asked,
   feeBasisPoints,
   isInShares,
   isLimit,
@@ -35,7 +36,7 @@ import { Choice } from '../parts/choice.js';
 import { dollars, shares, typedCents } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { AnswerText, closeTicket } from './answers.js';
-import { ask, asked, summary } from './confirm.js';
+import { ask, summary } from './confirm.js';
 import { Forecast } from './forecast.js';
 import { Problem } from './problem.js';
 import { ReceiptView } from './receipt.js';
@@ -60,6 +61,12 @@ const TERMS: readonly { value: Terms; label: string }[] = [
   { value: 'FOK', label: 'Fill completely or not at all' },
 ];
 
+/** So that the sentence beside it is in sight, and the next key corrects it. */
+function focusRefused(): void {
+  const field = refusal.peek()?.field;
+  if (field === 'size' || field === 'price') document.getElementById(field)?.focus();
+}
+
 /** A click that comes sooner after another belongs to a double click. */
 const DOUBLE_CLICK_MS = 400;
 let done = { atMs: Number.NEGATIVE_INFINITY, written: written.peek(), outcome: outcome.peek() };
@@ -71,9 +78,10 @@ function submit(event: Event): void {
     return;
   }
   refusal.value = firstProblem();
+  focusRefused();
   if (refusal.value !== null) return;
   done = { atMs: elapsedMs(), written: written.peek(), outcome: outcome.peek() };
-  if (oneClick.peek() === 'on' || asked.peek() !== null) void send();
+  if (oneClick.peek() === 'on' || asked.peek() !== null) void send().then(focusRefused);
   else {
     receipt.value = null;
     ask();
@@ -129,8 +137,10 @@ export function Ticket() {
         <SizeField />
         {isLimit.value ? <LimitFields /> : <Tolerance />}
         <Forecast />
-        <Problem of="order" />
-        <SendButton />
+        <div class="send-line">
+          <Problem of="order" />
+          <SendButton />
+        </div>
         <label class="check small">
           <input
             type="checkbox"
@@ -278,7 +288,7 @@ function Available() {
   const sells = side.value === 'SELL';
   const text =
     user.value === null
-      ? 'Sign in to trade.'
+      ? 'Sign in or sign up to trade.'
       : money === null
         ? '\u00a0'
         : sells
@@ -405,20 +415,20 @@ function SendButton() {
   const of = outcome.value;
   const verb = side.value === 'BUY' ? 'Buy' : 'Sell';
   const isOut = user.value === null;
-  const first = asked.value;
+  const isAsked = asked.value !== null;
   const label = isOut
     ? 'Create an account to trade'
     : isSending.value
       ? 'Sending'
       : isLost.value
         ? 'No connection'
-        : first !== null
-          ? `Confirm: ${summary(first)}`
+        : isAsked
+          ? `Confirm: ${summary()}`
           : `${verb} ${of}`;
   return (
     <button
       type="submit"
-      class={`send ${isOut ? 'neutral' : of.toLowerCase()} ${first === null ? '' : 'asked'}`}
+      class={`send ${isOut ? 'neutral' : of.toLowerCase()} ${isAsked ? 'asked' : ''}`}
       onClick={ignoreDoubleClick}
       disabled={isSending.value || isLost.value || (market.value === null && !isOut)}
     >

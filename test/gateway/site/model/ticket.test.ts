@@ -14,7 +14,7 @@ const account = await import('../../../../gateway/site/app/model/account.js');
 const { received } = await import('../../../../gateway/site/app/model/book.js');
 const { remember, setActive } = await import('../../../../gateway/site/app/model/markets.js');
 const ticket = await import('../../../../gateway/site/app/model/ticket.js');
-const { ask, asked, summary } = await import('../../../../gateway/site/app/ticket/confirm.js');
+const { ask, summary } = await import('../../../../gateway/site/app/ticket/confirm.js');
 const { firstProblem, refusal } = await import('../../../../gateway/site/app/ticket/refusal.js');
 const { send } = await import('../../../../gateway/site/app/ticket/send.js');
 const MARKET = 'btc-15m-1763700300';
@@ -63,11 +63,12 @@ test('a confirmation names the amount, keeps its limit, and is asked for again p
   setBook([{ priceTicks: 787, lots: 90_000 }]);
   ticket.size.value = '30';
   ask();
-  expect(summary(asked.value!)).toBe('$30.15 for 38.119 UP');
+  expect(summary()).toBe('$30.15 for 38.119 UP');
   setBook([{ priceTicks: 800, lots: 90_000 }]);
-  expect(asked.value?.order.limitTicks).toBe(807);
+  expect(ticket.order.value?.limitTicks).toBe(807);
+  expect(summary()).toBe('$30.15 for 37.5 UP');
   setBook([{ priceTicks: 839, lots: 90_000 }]);
-  expect(asked.value).toBe(null);
+  expect(ticket.asked.value).toBe(null);
   expect(refusal.value?.sentence).toBe('The price moved from 78.7¢ to 83.9¢. Nothing was sent.');
   ask();
   setBook([{ priceTicks: 830, lots: 90_000 }]);
@@ -80,7 +81,7 @@ test('a confirmation is asked for again when less can fill', () => {
   ticket.size.value = '30';
   ask();
   setBook([{ priceTicks: 500, lots: 9_000 }]);
-  expect(asked.value).toBe(null);
+  expect(ticket.asked.value).toBe(null);
   expect(refusal.value?.sentence).toBe('Less can fill now than before. Nothing was sent.');
 });
 
@@ -113,6 +114,6 @@ test('without an offer, a market order has no limit and is not sent', async () =
   expect(refusal.value?.sentence).toContain('Nobody is on the other side');
   received.value = null;
   await send();
-  expect(refusal.value?.sentence).toBe('The book is not known yet.');
+  expect(refusal.value?.sentence).toBe('Loading the book.');
   expect(bodies).toEqual([]);
 });

@@ -1,11 +1,10 @@
-/** The keys: each does what a button does, and none works while text is being typed. */
+/** The keys: each does what a button does, and none works while text is typed. */
 import { cancelEvery, claimEvery, newestOrder } from './account/everything.js';
-import { closeDialog, dialog, openAmend, openDialog } from './model/dialog.js';
+import { dialog, openAmend, openDialog } from './model/dialog.js';
 import { asset, assets, remember } from './model/markets.js';
 import { notice, tell } from './model/notice.js';
 import { go, route } from './model/route.js';
 import { isLimit, isOpen, outcome, side } from './model/ticket.js';
-import { Dialog } from './parts/dialog.js';
 import { closeTicket } from './ticket/answers.js';
 import { takeBack } from './ticket/confirm.js';
 import { sellAll } from './ticket/sell-all.js';
@@ -16,10 +15,10 @@ interface Key {
   run: () => void;
 }
 
-/** Once it is drawn. */
+/** What is typed next takes the place of what is in the field. */
 function focus(id: string): void {
   isOpen.value = true;
-  document.getElementById(id)?.focus();
+  document.querySelector<HTMLInputElement>(`#${id}`)?.select();
 }
 
 function choose(chosen: 'UP' | 'DOWN'): void {
@@ -35,14 +34,14 @@ function step(by: number): void {
   go(`#/${next}`);
 }
 
-const KEYS: readonly Key[] = [
-  { key: 'u', does: 'UP, and to the amount', run: () => choose('UP') },
-  { key: 'd', does: 'DOWN, and to the amount', run: () => choose('DOWN') },
+export const KEYS: readonly Key[] = [
+  { key: 'u', does: 'Choose UP and go to the amount', run: () => choose('UP') },
+  { key: 'd', does: 'Choose DOWN and go to the amount', run: () => choose('DOWN') },
   { key: 'b', does: 'Buy', run: () => setSide('BUY') },
   { key: 's', does: 'Sell', run: () => setSide('SELL') },
   {
     key: 'l',
-    does: 'Limit order, and to the price',
+    does: 'Limit order: go to the price',
     run: () => {
       isLimit.value = true;
       requestAnimationFrame(() => focus('price'));
@@ -50,16 +49,16 @@ const KEYS: readonly Key[] = [
   },
   {
     key: 'm',
-    does: 'Market order, and to the amount',
+    does: 'Market order: go to the amount',
     run: () => {
       isLimit.value = false;
       focus('size');
     },
   },
-  { key: 'a', does: 'The amount', run: () => focus('size') },
+  { key: 'a', does: 'Go to the amount', run: () => focus('size') },
   {
     key: 'w',
-    does: 'Sell all: into the ticket, Enter sends it',
+    does: 'Write a sale of all your shares; Enter sends it',
     run: () => sellAll(outcome.peek()),
   },
   { key: 'e', does: 'Amend the newest open order', run: amendNewest },
@@ -67,12 +66,12 @@ const KEYS: readonly Key[] = [
   { key: 'c', does: 'Claim all winnings', run: () => void tell(claimEvery) },
   { key: ']', does: 'Next asset', run: () => step(1) },
   { key: '[', does: 'Previous asset', run: () => step(-1) },
-  { key: 'g', does: 'To the market', run: () => go(`#/${asset.peek()}`) },
-  { key: 'p', does: 'To past markets', run: () => go('#/past') },
-  { key: 'k', does: 'To the leaderboard', run: () => go('#/leaderboard') },
-  { key: 'o', does: 'To the account', run: () => go('#/account') },
-  { key: 't', does: 'To the status of the exchange', run: () => go('#/status') },
-  { key: '?', does: 'This list', run: () => openDialog('keys') },
+  { key: 'g', does: 'Go to the market', run: () => go(`#/${asset.peek()}`) },
+  { key: 'p', does: 'Go to past markets', run: () => go('#/past') },
+  { key: 'k', does: 'Go to the leaderboard', run: () => go('#/leaderboard') },
+  { key: 'o', does: 'Go to your portfolio', run: () => go('#/account') },
+  { key: 't', does: 'Go to the status', run: () => go('#/status') },
+  { key: '?', does: 'Show this list', run: () => openDialog('keys') },
 ];
 
 function setSide(chosen: 'BUY' | 'SELL'): void {
@@ -81,7 +80,7 @@ function setSide(chosen: 'BUY' | 'SELL'): void {
 
 function amendNewest(): void {
   const newest = newestOrder();
-  if (newest === null) notice.value = 'There is no open order.';
+  if (newest === null) notice.value = 'There are no open orders.';
   else openAmend(newest);
 }
 
@@ -110,36 +109,4 @@ function onKeyDown(event: KeyboardEvent): void {
 
 export function startKeys(): void {
   addEventListener('keydown', onKeyDown);
-}
-
-export function Keys() {
-  return (
-    <Dialog title="Shortcuts">
-      <dl class="keys">
-        {KEYS.map(({ key, does }) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{does}</dd>
-          </div>
-        ))}
-        <div>
-          <dt>
-            <kbd>↑ ↓</kbd>
-          </dt>
-          <dd>In the price: 0.1¢ up or down, 1¢ with Shift</dd>
-        </div>
-        <div>
-          <dt>
-            <kbd>Esc</kbd>
-          </dt>
-          <dd>Take back the confirmation; leave a field</dd>
-        </div>
-      </dl>
-      <button type="button" class="send neutral" onClick={closeDialog}>
-        Close
-      </button>
-    </Dialog>
-  );
 }
