@@ -53,6 +53,11 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await page.getByRole('button', { name: 'Confirm: $11.06 for 20 UP' }).waitFor();
   await keyboard.press('Enter');
   await page.getByText(/Bought 20 UP/).waitFor();
+  // What is typed for the next one takes the place of the amount.
+  await keyboard.press('Escape');
+  await keyboard.press('u');
+  await keyboard.type('7');
+  expect(await page.locator('#size').inputValue()).toBe('7');
 
   // An offer in the book is taken over by Enter, and the price moves by ticks.
   await keyboard.press('Escape');

@@ -60,7 +60,7 @@ export function pricePicture(
       { points: during, colour: 'up', width: 2 },
     ],
     target: { value: startPrice, label: `Price to beat ${assetPrice(startPrice)}` },
-    shade: { fromMs: endsAtMs - SETTLEMENT_MS, toMs: endsAtMs, label: 'Last minute' },
+    shade: { fromMs: endsAtMs - SETTLEMENT_MS, toMs: endsAtMs, label: 'Last-minute average' },
     marks: trades.flatMap((each) => {
       const value = pointAt(during, each.atMs)?.value;
       return value === undefined ? [] : [{ atMs: each.atMs, value, colour: colourOf(each) }];

@@ -133,7 +133,8 @@ export class Plot {
     context.beginPath();
     context.rect(0, 0, this.right, bottom);
     context.clip();
-    for (const line of picture.lines) this.drawLine(line, x, y, picture.target?.value);
+    const level = picture.target?.value;
+    for (const line of picture.lines) this.drawLine(line, x, y, line === main ? level : undefined);
     context.restore();
     this.drawTarget(picture, y);
     for (const { atMs, value, colour } of picture.marks ?? [])
@@ -210,7 +211,6 @@ export class Plot {
     context.fillStyle = this.colour('accent');
     context.fillRect(from, TOP, to - from, bottom - TOP);
     context.globalAlpha = 1;
-    context.fillStyle = this.colour('soft');
     context.textAlign = 'right';
     if (context.measureText(shade.label).width < to - 8)
       context.fillText(shade.label, to - 6, bottom - 10);
@@ -243,7 +243,7 @@ export class Plot {
       path.lineTo(at, y(point.value));
     }
     context.lineWidth = width;
-    if (target === undefined || width === 1) {
+    if (target === undefined) {
       context.strokeStyle = this.colour(colour);
       context.stroke(path);
       return;

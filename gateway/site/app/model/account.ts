@@ -9,7 +9,7 @@ import type { Position } from '../../../client/types.js';
 import { best, type OutcomeName } from './book.js';
 import { market } from './markets.js';
 
-export interface Balance {
+interface Balance {
   availableMicros: number;
   heldMicros: number;
 }

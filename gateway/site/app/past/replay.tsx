@@ -10,7 +10,7 @@ import type { MarketDetail, MarketEvent } from '../../../client/types.js';
 import { pricePicture } from '../chart/pictures.js';
 import { PlotView } from '../chart/plot-view.js';
 import { elapsedMs } from '../model/clock.js';
-import { publicApi } from '../model/exchange.js';
+import { publicApi, sentenceOf } from '../model/exchange.js';
 import { pricesOf } from '../model/prices.js';
 import { Action } from '../parts/action.js';
 import { Choice } from '../parts/choice.js';
@@ -34,23 +34,36 @@ const SPEEDS = ['10', '30', '120'].map((value) => ({ value, label: `${value}×` 
 export function ReplayPanel({ of }: { of: MarketDetail }) {
   const events = useSignal<readonly MarketEvent[]>([]);
   const isWhole = useSignal(false);
+  const problem = useSignal('');
   // It plays from the first page on, while the others are read.
   const load = async () => {
     let cursor: string | null = null;
-    do {
-      const page: Awaited<ReturnType<typeof marketEvents>> = await marketEvents(publicApi, of.id, {
-        cursor,
-      });
-      events.value = [...events.peek(), ...page.events];
-      cursor = page.nextCursor;
-    } while (cursor !== null);
-    isWhole.value = true;
+    try {
+      do {
+        const page: Awaited<ReturnType<typeof marketEvents>> = await marketEvents(
+          publicApi,
+          of.id,
+          { cursor },
+        );
+        events.value = [...events.peek(), ...page.events];
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      isWhole.value = true;
+    } catch (error) {
+      if (events.peek().length === 0) throw error;
+      problem.value = `The rest of the replay could not be read. ${sentenceOf(error)}`;
+    }
   };
   const still = useComputed(() => pricePicture(of, pricesOf(of.priceHistory), of.endsAtMs));
   return (
     <Panel title={`${of.asset} against the price to beat`}>
       {events.value.length > 0 ? (
-        <Player of={of} events={events} isWhole={isWhole} />
+        <>
+          <Player of={of} events={events} isWhole={isWhole} />
+          <p class="problem panel-note" role="alert">
+            {problem.value}
+          </p>
+        </>
       ) : (
         <>
           <PlotView of={still} />
