@@ -80,7 +80,9 @@ test('an account is made private, is so for others, and is public again', async 
     await visitor.view(`user/${userId}`);
     await page.getByText('Rank by profit').waitFor();
     expect(await hidden.count()).toBe(isPrivate ? 1 : 0);
-    expect(await page.getByRole('heading', { name: 'Trades' }).count()).toBe(isPrivate ? 0 : 1);
+    expect(await page.getByRole('heading', { name: 'Trades', exact: true }).count()).toBe(
+      isPrivate ? 0 : 1,
+    );
     await visitor.isAccessible(`a profile, private: ${isPrivate}`);
   }
 

@@ -114,6 +114,6 @@ test('without an offer, a market order has no limit and is not sent', async () =
   expect(refusal.value?.sentence).toContain('Nobody is on the other side');
   received.value = null;
   await send();
-  expect(refusal.value?.sentence).toBe('Loading the book.');
+  expect(refusal.value?.sentence).toBe('The order book has not loaded yet.');
   expect(bodies).toEqual([]);
 });
