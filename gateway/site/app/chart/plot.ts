@@ -49,6 +49,7 @@ export interface Picture {
 const BOTTOM = 24;
 const TOP = 10;
 const TEXT_HEIGHT = 16;
+const NARROW = 480;
 
 /** The point that was the last one at that time. */
 export function pointAt(points: readonly Point[], atMs: number): Point | undefined {
@@ -136,7 +137,7 @@ export class Plot {
     const level = picture.target?.value;
     for (const line of picture.lines) this.drawLine(line, x, y, line === main ? level : undefined);
     context.restore();
-    this.drawTarget(picture, y);
+    this.drawTarget(picture, x, y);
     for (const { atMs, value, colour } of picture.marks ?? [])
       if (atMs >= picture.fromMs) this.dot(x(atMs), y(value), colour, 4, true);
     if (last !== undefined) {
@@ -268,7 +269,11 @@ export class Plot {
     }
   }
 
-  private drawTarget({ target, lines }: Picture, y: (value: number) => number): void {
+  private drawTarget(
+    { target, lines, valueText }: Picture,
+    x: (atMs: number) => number,
+    y: (value: number) => number,
+  ): void {
     if (target === undefined) return;
     const { context, right } = this;
     const at = Math.round(y(target.value)) + 0.5;
@@ -285,14 +290,18 @@ export class Plot {
     const isAbove =
       (last !== undefined && last.value < target.value) || at > this.height - BOTTOM - 24;
     const middle = at + (isAbove ? -12 : 12);
-    const width = context.measureText(target.label).width + 8;
+    // On a phone it would hide the line where there is no room beside it: there, it is the value.
+    const room = right - (last === undefined ? 0 : x(last.atMs)) - 16;
+    const isShort = right < NARROW && context.measureText(target.label).width > room;
+    const label = isShort ? valueText(target.value) : target.label;
+    const width = context.measureText(label).width + 8;
     context.globalAlpha = 0.8;
     context.fillStyle = this.colour('panel');
     context.fillRect(right - 2 - width, middle - 9, width, 18);
     context.globalAlpha = 1;
     context.fillStyle = this.colour('text');
     context.textAlign = 'right';
-    context.fillText(target.label, right - 6, middle);
+    context.fillText(label, right - 6, middle);
   }
 
   private drawPointer(x: number, y: number, bottom: number, text: string): void {
