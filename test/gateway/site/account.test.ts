@@ -1,4 +1,4 @@
-/** The statement and its file, privacy, named tokens, and the dead man's switch, in a real browser. */
+/** The statement and its file, privacy, named tokens, the dead man's switch, in a real browser. */
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { MARKET } from '../../support/server.js';

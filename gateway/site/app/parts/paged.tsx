@@ -17,7 +17,7 @@ export function Paged<Entry>(props: {
   /** What is listed: another list starts from its beginning. */
   about: string;
   read: (cursor: string | null) => Promise<Page<Entry>>;
-  /** When it changes, there may be new entries: the list is read again unless more was asked for. */
+  /** When it changes, there may be new entries: the list is read again unless more was asked. */
   news?: unknown;
   children: (entries: readonly Entry[]) => ComponentChildren;
 }) {
