@@ -16,9 +16,9 @@ import { Gain, Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
+import { paidMicros } from '../results/fees.js';
 import { sellAll } from '../ticket/sell-all.js';
 import { cancelEvery, claimEvery, claimOne, mergePairs } from './everything.js';
-import { paidMicros } from './fees.js';
 
 const UNKNOWN = 'Loading';
 

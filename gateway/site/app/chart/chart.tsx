@@ -3,12 +3,12 @@
  * with a price for every minute, for those who cannot see it.
  */
 import { useComputed, useSignal } from '@preact/signals';
-import { ownTrades } from '../account/fees.js';
 import { exchangeNowMs } from '../model/clock.js';
 import { asset, lastEnded, market } from '../model/markets.js';
 import { chartPoints, pointsVersion } from '../model/prices.js';
 import { Choice } from '../parts/choice.js';
 import { assetPrice, clockTime, priceDifference } from '../parts/format.js';
+import { ownTrades } from '../results/fees.js';
 import { odds } from './odds.js';
 import { oddsPicture, pricePicture } from './pictures.js';
 import type { Picture } from './plot.js';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openPage } from './page.js';
 
 openPage(() => ({}));
-const { feesOf } = await import('../../../../gateway/site/app/account/fees.js');
+const { feesOf } = await import('../../../../gateway/site/app/results/fees.js');
 
 const trade = (side: 'BUY' | 'SELL', outcome: 'UP' | 'DOWN', shares: number, fee: number) => {
   return { side, outcome, shares, fee };

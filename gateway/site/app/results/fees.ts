@@ -9,7 +9,7 @@ import type { Paging, Position, UserTrade } from '../../../client/types.js';
 import { positions, trueAt } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { everyEntry } from '../results/history.js';
+import { everyEntry } from './history.js';
 
 type Trade = Pick<UserTrade, 'outcome' | 'side' | 'shares' | 'fee'>;
 
