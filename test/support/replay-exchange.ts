@@ -124,6 +124,7 @@ export class ReplayExchange {
       validUntilMs: MAX_TIME_MS,
       clientOrderId: `rest-${userId}`,
     });
+    this.tripGroup();
     const expiresAtMs = this.nowMs + 1_000;
     this.submit({ ...token, userId: 1, expiresAtMs: MAX_TIME_MS, name: 'for good' });
     this.submit({ ...token, userId: 2, expiresAtMs, name: 'for a second' });
@@ -152,6 +153,25 @@ export class ReplayExchange {
     const tenfold = { asset: 0, priceMicros: 900_000_000_000, observedAtMs: this.nowMs };
     this.submit({ kind: 'observePrice', ...tenfold });
     this.submit({ kind: 'voidMarket', ...byOperator, marketId: this.engine.activeMarket(1) });
+  }
+
+  /** An order group of one share: its order trades at once, or with the one after it. */
+  private tripGroup(): void {
+    const user = { userId: 3, idempotencyKey: null };
+    this.submit({ kind: 'createOrderGroup', ...user, maxFilledLots: 1, windowMs: 60_000 });
+    const terms = {
+      kind: 'buy',
+      idempotencyKey: null,
+      marketId: this.engine.activeMarket(0),
+      postOnly: false,
+      validUntilMs: MAX_TIME_MS,
+    } as const;
+    const dear = { outcome: Outcome.UP, priceTicks: 998, sizeLots: 2_000, budgetMicros: 1_996_000 };
+    this.submit({ ...terms, ...dear, userId: 3, timeInForce: TimeInForce.GTC, groupId: 1 });
+    const cheap = { outcome: Outcome.DOWN, priceTicks: 2, sizeLots: 10, budgetMicros: 20 };
+    this.submit({ ...terms, ...cheap, userId: 1, timeInForce: TimeInForce.IOC });
+    this.submit({ kind: 'resetOrderGroup', ...user, groupId: 1 });
+    this.submit({ kind: 'removeOrderGroup', ...user, groupId: 1 });
   }
 
   submit(command: Command): void {

@@ -152,6 +152,12 @@ describe('routes', () => {
     expect((await client.leaderboard(api, { metric: 'volume' })).entries.length).toBe(1);
     expect((await client.points(api, userId)).history).toEqual([]);
 
+    const limits = { maxFilledShares: '50', windowMs: 1_000 };
+    const { groupId } = await client.createOrderGroup(api, userId, limits);
+    expect((await client.resetOrderGroup(api, userId, groupId)).maxFilledShares).toBe(50);
+    expect((await client.orderGroups(api, userId)).orderGroups).toMatchObject([{ groupId }]);
+    expect((await client.removeOrderGroup(api, userId, groupId)).cancelled).toEqual([]);
+
     const deposit = await client.stake(api, '100.25');
     expect((await client.vaults(api)).vaults[0]!.staked).toBe(100.25);
     expect((await client.deposits(api, userId)).deposits).toHaveLength(1);

@@ -56,6 +56,7 @@ test('the limits are those that the exchange enforces', async () => {
       pageEntries: 200,
       bookLevels: 999,
       stake: 100_000_000,
+      orderGroups: 20,
       vaultDeposits: 10_000,
       referralCodes: 20,
       idempotencyKeys: 600_000,
