@@ -1,7 +1,4 @@
-/**
- * The reference price against its definition in exact decimals: random prices, some of them late,
- * up to the greatest possible price, checked again after each.
- */
+/** The reference price at its maximum. Random prices are in the differential test. */
 import { describe, expect, test } from 'vitest';
 import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from '../../engine/interface/limits.js';
 import { Prices } from '../../engine/state/prices/prices.js';

@@ -3,13 +3,48 @@
  * compared by the differential test.
  */
 import { expect, test } from 'vitest';
+import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
-import { OrderEnd, Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
+import {
+  OrderEnd,
+  Outcome,
+  TimeInForce,
+  TokenState,
+  WINDOW_MS,
+} from '../../engine/interface/domain.js';
 import { ORDERS_REMEMBERED } from '../../engine/interface/limits.js';
+import {
+  idNumber,
+  isMarketName,
+  marketIdNumber,
+  marketIdText,
+  microsText,
+} from '../../engine/interface/notation.js';
+import { clientOrderIdInAmendment, FIRST_OPERATION } from '../../engine/interface/results.js';
 import { Metric, Period } from '../../engine/state/accounts.js';
 import { RecentOrders } from '../../engine/state/book/recent-orders.js';
 import { UndoLog } from '../../engine/storage/undo.js';
-import { at, buy, openMarket, price, registration, run } from '../support/engine-support.js';
+import { at, batch, buy, openMarket, price, registration, run } from '../support/engine-support.js';
+
+test('numbers and ids as texts, and back', () => {
+  expect(microsText(-Number.MAX_SAFE_INTEGER)).toBe('-9007199254.740991');
+  expect(microsText(9_007_199_254_000_000)).toBe('9007199254');
+  expect(['u12', 'o12', 'u012'].map((text) => idNumber('u', text))).toEqual([12, 0, 0]);
+  const { engine, marketId } = openMarket(1);
+  const name = marketIdText(engine, marketId);
+  const names = [name, 'btc', 'btc-15m-7', name.replace('btc', 'eth')];
+  expect(names.map(isMarketName)).toEqual([true, false, false, true]);
+  expect(names.map((text) => marketIdNumber(engine, text))).toEqual([marketId, 0, 0, 0]);
+});
+
+test('what does not exist yet, and an account of the exchange', () => {
+  const engine = new Engine();
+  expect(engine.orderNamed(1, 'mine')).toBe(0);
+  engine.apply({ kind: 'listAsset', symbol: 'BTC' }, at(0));
+  expect(engine.assetPriceObservedAtMs(0)).toBeNull();
+  expect([0, -1].map((asset) => engine.heldPrice(asset))).toEqual([null, null]);
+  expect([engine.token(1), engine.tokenState(1)]).toEqual([null, TokenState.REVOKED]);
+});
 
 test('the exchange itself has no standing, and what markets shared with the vault is counted', () => {
   const { engine, marketId } = openMarket(2);
@@ -31,6 +66,38 @@ test('the exchange itself has no standing, and what markets shared with the vaul
     0,
     false,
   ]);
+});
+
+test("a client's name for an order while it rests, when it ends, and in amendments", () => {
+  const { engine, marketId } = openMarket(2);
+  const order = (fields = {}) =>
+    buy({
+      userId: 1,
+      marketId,
+      sizeLots: 1_000,
+      priceTicks: 400,
+      timeInForce: TimeInForce.GTC,
+      ...fields,
+    });
+  for (const fields of [{ clientOrderId: 'mine' }, {}]) run(engine, order(fields));
+  const nameOf = () => [1, 2, 3].map((orderId) => engine.clientOrderId(orderId));
+  expect(nameOf()).toEqual(['mine', null, null]);
+  const amend = (orderId: number, sizeLots: number) =>
+    ({ kind: 'amend', userId: 1, marketId, orderId, sizeLots, priceTicks: 0 }) as const;
+  const key = { idempotencyKey: null };
+  for (const [orderId, name] of [
+    [1, 'mine'],
+    [2, null],
+  ] as const) {
+    run(engine, { ...amend(orderId, 900), ...key });
+    expect(clientOrderIdInAmendment(engine.result, 0)).toBe(name);
+    run(engine, batch(1, [{ ...amend(orderId, 800), ...key }]));
+    expect(clientOrderIdInAmendment(engine.result, FIRST_OPERATION)).toBe(name);
+  }
+  run(engine, { kind: 'cancel', userId: 1, marketId, orderId: 1, ...key });
+  expect(nameOf()).toEqual(['mine', null, null]);
+  run(engine, { kind: 'advanceTime' });
+  expect(nameOf()).toEqual([null, null, null]);
 });
 
 test('how an order ended is not kept when its place has been given to a later one', () => {

@@ -1,8 +1,4 @@
-/**
- * The vault against exact fractions: after any stakes, unstakes, claims and shares, it pays out
- * exactly what it received, and no deposit gets more than its share.
- */
-import Big from 'big.js';
+/** When a deposit in the vault begins to earn, and how long a closed one is remembered. */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
@@ -12,11 +8,6 @@ import { Vault } from '../../engine/state/vault.js';
 import { archiveOf, at, DOLLAR, openMarket } from '../support/engine-support.js';
 
 const WINDOW = 900_000;
-/** Far more digits than any quotient here needs. */
-const Exact = Big();
-Exact.DP = 60;
-Exact.RM = Big.roundDown;
-
 test.each([
   ['on a quarter hour', 0, WINDOW],
   ['just after it', 1, 2 * WINDOW],

@@ -15,7 +15,6 @@ import { ANY_SIZE_RESTS } from '../../support/engine-support.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 
 export const START_MS = 1_763_700_300_000;
-export const END_MS = START_MS + 900_000;
 export const MARKET = marketIdOf(0, START_MS);
 export const [ALICE, BOB, CAROL, DAVE, HOUSE] = [1, 2, 3, 4, 5] as const;
 export const { UP, DOWN } = Outcome;
@@ -37,8 +36,6 @@ interface Exchange {
   money(userId: number): { available: number; held: number };
   shares(userId: number): { up: number; down: number };
   openInterest(): number;
-  /** Realized, in micros. */
-  profit(userId: number): number;
 }
 
 type AnyEngine = Pick<Engine, 'apply' | 'account' | 'position' | 'market' | 'checkInvariants'>;
@@ -59,7 +56,6 @@ function exchangeOn(engine: AnyEngine, answers: Pick<Exchange, 'result' | 'event
       return { up: (position?.upLots ?? 0) / 1000, down: (position?.downLots ?? 0) / 1000 };
     },
     openInterest: () => engine.market(MARKET)!.openInterestLots / 1000,
-    profit: (userId) => engine.account(userId)!.realizedProfitMicros,
   };
 }
 

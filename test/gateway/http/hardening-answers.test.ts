@@ -1,7 +1,4 @@
-/**
- * What holds for every route: the headers that protect browsers, the request id, and that a page of
- * another site cannot change anything with a visitor's cookie.
- */
+/** What holds for every route: the headers that protect browsers, and the request id. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../../gateway/http/route.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';

@@ -1,7 +1,4 @@
-/**
- * The simulated feed and its random numbers: repeatable, with the stated volatility, continuing
- * from the last price.
- */
+/** The simulated feed: repeatable, with the stated volatility, continuing from the last price. */
 import { expect, test } from 'vitest';
 import {
   SIMULATED_ASSETS,

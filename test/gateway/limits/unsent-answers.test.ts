@@ -19,6 +19,7 @@ import {
   WAITING_BYTES,
 } from '../../../gateway/http/answers/unsent-answers.js';
 import { AsciiWriter } from '../../../gateway/json/ascii-writer.js';
+import { textBuffers } from '../../../gateway/json/text-buffers.js';
 import { eventually } from '../../support/eventually.js';
 import { ChildServer } from '../../support/programs.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
@@ -201,6 +202,24 @@ describe('what is kept', () => {
     expect([unsent.count, unsent.bytes, sum(unsent.dropCounts)]).toEqual([0, 0, 0]);
     // Of the first round, and the writer's.
     expect(memory.size).toBeLessThanOrEqual(COUNT + 2);
+  });
+
+  test('a buffer that is given back twice, or is not one of them, is not lent twice', () => {
+    const out = new AsciiWriter();
+    const write = (word: string) => {
+      out.clear();
+      while (out.byteLength < 20_000) out.text(word);
+      return out.handOver();
+    };
+    write('first');
+    const text = write('second');
+    textBuffers.give(text);
+    textBuffers.give(text);
+    textBuffers.give(BODY);
+    const later = Array.from({ length: 4 }, (_, i) => write(`text ${i} `));
+    expect(new Set(later.map(({ buffer }) => buffer)).size).toBe(4);
+    for (const [i, bytes] of later.entries())
+      expect(Buffer.from(bytes).toString('latin1').replaceAll(`text ${i} `, '')).toBe('');
   });
 
   test('the last answer of a connection is complete, however late it is read, and no later request is answered', async () => {
