@@ -166,6 +166,8 @@ export class Drafting {
         return this.order?.orderId ?? made;
       case 'tokens':
         return this.own(world.tokens)?.tokenId ?? made;
+      case 'order-groups':
+        return this.own(world.groups)?.groupId ?? made;
       case 'deposits':
         return this.own(world.deposits)?.depositId ?? made;
       default:

@@ -29,6 +29,11 @@ export interface NamedToken {
   token: string;
 }
 
+export interface OrderGroup {
+  userId: string;
+  groupId: string;
+}
+
 export interface Holding {
   userId: string;
   marketId: string;
@@ -67,6 +72,7 @@ export class World {
   readonly orders: Order[] = [];
   readonly deposits: Deposit[] = [];
   readonly tokens: NamedToken[] = [];
+  readonly groups: OrderGroup[] = [];
   readonly holdings: Holding[] = [];
   /** The greatest Client-Sequence that was executed, by user or named token. */
   readonly numbers = new Map<string, number>();
@@ -97,6 +103,8 @@ export class World {
     if (request.path === '/auth/register') this.meet(request, answer);
     if (request.path === '/auth/tokens' && answer.token !== undefined)
       remember(this.tokens, { userId: request.person.userId, ...answer });
+    if (request.path.endsWith('/order-groups') && answer.groupId !== undefined)
+      remember(this.groups, { userId: request.person.userId, groupId: answer.groupId });
     if (request.path === '/auth/password') this.changeToken(request, answer.token);
   }
 
