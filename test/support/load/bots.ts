@@ -49,7 +49,9 @@ export class Bot {
 
   /** Its books, when it has ended, which must be what the exchange says. */
   async reconciled(): Promise<Books> {
-    const api = new client.Api({ url: this.url });
+    // The history may be behind on a busy machine.
+    const retries = { attempts: 30, longestWaitMs: 500 };
+    const api = new client.Api({ url: this.url, retries });
     const signedIn = await client.login(api, { username: this.name, password: PASSWORD });
     api.token = signedIn.token;
     const { userId } = signedIn;
