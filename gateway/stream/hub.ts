@@ -13,6 +13,7 @@ import { assetOfMarket, type Outcome, type Side, ticksIn } from '../../engine/in
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import type { ReleaseTarget } from '../../persistence/sequencer.js';
 import { BookChannel } from './channels/book.js';
+import { BooksChannel } from './channels/books.js';
 import type { Channel, KeptTotal } from './channels/channel.js';
 import { type MarketChange, MarketsChannel } from './channels/markets.js';
 import { closedText, type Stamp } from './channels/message-text.js';
@@ -29,6 +30,7 @@ import type { ChannelKind } from './server-messages.js';
 const MAKERS = {
   markets: (engine: Engine) => new MarketsChannel(engine),
   book: (engine: Engine, marketId: number) => new BookChannel(engine, marketId),
+  books: (engine: Engine, asset: number) => new BooksChannel(engine, asset),
   tops: (engine: Engine, asset: number) => new TopsChannel(engine, asset),
   trades: (engine: Engine, marketId: number) => new TradesChannel(engine, marketId),
   prices: (engine: Engine, asset: number) => new PricesChannel(engine, asset),
@@ -200,11 +202,20 @@ export class Hub {
   }
 
   private touchLevel(marketId: number, side: Side, outcome: Outcome, priceTicks: number): void {
-    this.touch(this.channels.tops.get(assetOfMarket(marketId)));
+    const asset = assetOfMarket(marketId);
+    this.touch(this.channels.tops.get(asset));
     const book = this.channels.book.get(marketId);
-    if (book === undefined || !book.isOpen) return;
-    book.touchLevel(side, outcome, priceTicks);
-    this.touch(book);
+    const books = this.channels.books.get(asset);
+    if (book?.isOpen) this.addLevel(book, side, outcome, priceTicks);
+    if (books?.shownId === marketId) this.addLevel(books, side, outcome, priceTicks);
+  }
+
+  private addLevel(
+    channel: BookChannel | BooksChannel,
+    ...level: [side: Side, outcome: Outcome, priceTicks: number]
+  ): void {
+    channel.levels.add(...level);
+    this.touch(channel);
   }
 
   /** All market events start with the market. */
@@ -212,7 +223,9 @@ export class Hub {
     const markets = this.channels.markets.get(0);
     markets?.addChange(change, marketId);
     this.touch(markets);
-    this.touch(this.channels.tops.get(assetOfMarket(marketId)));
+    const asset = assetOfMarket(marketId);
+    this.touch(this.channels.tops.get(asset));
+    this.touch(this.channels.books.get(asset));
     if (change === 'ended') this.endBook(marketId);
     if (change === 'closed') this.close(marketId);
   }

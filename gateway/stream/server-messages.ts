@@ -64,6 +64,12 @@ const tops = z
     ),
   })
   .describe(DATA);
+const books = z
+  .strictObject({
+    asset,
+    book: Book.nullable().describe('The book, or its changes; null: no market is active'),
+  })
+  .describe(DATA);
 const assetPrice = z
   .strictObject({
     asset,
@@ -185,6 +191,15 @@ export const CHANNELS = {
     snapshot: Book,
     delta: Book,
     texts: ['The order book at full depth', 'The price levels that changed; 0 shares: none left'],
+  },
+  books: {
+    of: 'asset',
+    snapshot: books,
+    delta: books,
+    texts: [
+      'The order book of the active market at full depth',
+      'The price levels that changed; 0 shares: none left',
+    ],
   },
   tops: {
     of: 'asset',

@@ -9,7 +9,7 @@
 import {
   Api,
   type Book,
-  followBook,
+  followBooks,
   followMarkets,
   fromLots,
   fromTicks,
@@ -51,16 +51,15 @@ const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
 const userId = await signIn(api, username, PASSWORD);
 const stream = new Stream(api, { longestWaitMs: 500 });
 const { account, books, save } = keepBooks(stream, file);
-const followed = new Map<string, { book: Book; stop: () => void }>();
+/** By asset: that of the active market. */
+const latest = new Map<string, Book | null>();
 const fairPrice = new FairPrice(stream, 250_000);
 const { markets } = followMarkets(stream, {
-  onOpened({ id, asset }) {
+  onOpened({ asset }) {
     fairPrice.follow(asset);
-    followed.set(id, followBook(stream, id));
-  },
-  onEnded({ id }) {
-    followed.get(id)?.stop();
-    followed.delete(id);
+    if (latest.has(asset)) return;
+    latest.set(asset, null);
+    followBooks(stream, asset, (book) => latest.set(asset, book));
   },
 });
 
@@ -85,8 +84,8 @@ function decide(market: Market, book: Book): Operation | null {
 
 async function trade(): Promise<void> {
   for (const market of markets.active.values()) {
-    const book = followed.get(market.id)?.book;
-    const operation = book === undefined ? null : decide(market, book);
+    const book = latest.get(market.asset);
+    const operation = book?.marketId === market.id ? decide(market, book) : null;
     if (operation === null) continue;
     await submit(stream, operation).catch((error) => {
       if (!isRefusal(error, ...USUAL)) throw error;

@@ -772,6 +772,8 @@ class Live:
         self.gaps = 0
         self._prices: Dict[str, Optional[Decimal]] = {}
         self._books: Dict[str, Book] = {}
+        #: By asset: that of the active market.
+        self._latest: Dict[str, Optional[Book]] = {}
         self._changes: List[Change] = []
         self._channels: Dict[str, _Channel] = {}
         self._socket: Optional[_Socket] = None
@@ -816,6 +818,18 @@ class Live:
                 self._follow(f"book:{market_id}")
                 self._wait_for(self._is_complete)
         return book
+
+    def book_of(self, asset: str) -> Optional[Book]:
+        """The book of the asset's active market, and then of the next; None while there is none."""
+        if self._socket is None:
+            ids = (each["id"] for each in self.markets.values() if each["asset"] == asset)
+            market_id = next(ids, None)
+            return None if market_id is None else self.book(market_id)
+        if asset not in self._latest:
+            self._latest[asset] = None
+            self._follow(f"books:{asset}")
+            self._wait_for(self._is_complete)
+        return self._latest[asset]
 
     def price(self, asset: str) -> Optional[Decimal]:
         """The price of an asset, in dollars; None before the first."""
@@ -950,6 +964,13 @@ class Live:
         kind, _, of = channel.name.partition(":")
         if kind == "book":
             self._books[of]._apply(data, is_whole, sequence)
+        elif kind == "books":
+            book = data["book"]
+            if is_whole:
+                self._latest[of] = None if book is None else Book(book["marketId"])
+            latest = self._latest[of]
+            if latest is not None:
+                latest._apply(book, is_whole, sequence)
         elif kind == "prices":
             self._prices[of] = data["price"]
         elif kind == "user":

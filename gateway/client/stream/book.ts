@@ -1,5 +1,5 @@
 /**
- * A local order book of one market.
+ * A local order book of one market, and of an asset's active one.
  *
  * Always holds: it is the exchange's book at `sequence`. Only the levels of UP are kept: a bid for
  * DOWN at q is an ask for UP at 1 − q.
@@ -26,15 +26,15 @@ export class Book {
 
   constructor(readonly marketId: string) {}
 
-  apply(message: ChannelMessage<'book'>): void {
-    if (message.type === 'snapshot') {
+  apply(type: 'snapshot' | 'delta', data: ChannelMessage<'book'>['data']): void {
+    if (type === 'snapshot') {
       this.bids.fill(0);
       this.asks.fill(0);
     }
-    const { bids, asks } = message.data.UP;
+    const { bids, asks } = data.UP;
     for (const { price, shares } of bids) this.bids[toTicks(price)] = toLots(shares);
     for (const { price, shares } of asks) this.asks[toTicks(price)] = toLots(shares);
-    this.sequence = message.sequence;
+    this.sequence = data.sequence;
   }
 
   /** Best first. */
@@ -68,9 +68,29 @@ export function followBook(
   onChange?: (book: Book) => void,
 ): { book: Book; stop: () => void } {
   const book = new Book(marketId);
-  const stop = stream.subscribe(`book:${marketId}`, (message) => {
-    book.apply(message);
+  const stop = stream.subscribe(`book:${marketId}`, ({ type, data }) => {
+    book.apply(type, data);
     onChange?.(book);
   });
   return { book, stop };
+}
+
+/**
+ * Follows an asset from market to market: `onChange` gets the book of its active one, null while
+ * there is none. Returns the function that ends that.
+ */
+export function followBooks(
+  stream: Stream,
+  asset: string,
+  onChange: (book: Book | null) => void,
+): () => void {
+  let book: Book | null = null;
+  return stream.subscribe(`books:${asset}`, ({ type, data }) => {
+    if (data.book === null) book = null;
+    else {
+      if (book?.marketId !== data.book.marketId) book = new Book(data.book.marketId);
+      book.apply(type, data.book);
+    }
+    onChange(book);
+  });
 }

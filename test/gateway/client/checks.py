@@ -38,14 +38,17 @@ def compare(live, exchange):
         for each in outcomes
     }
     assert local == owned, (local, owned)
-    answer, book = exchange.orderbook(MARKET, depth=999), live.book(MARKET)
+    answer = exchange.orderbook(MARKET, depth=999)
     sides = [(outcome, side) for outcome in ("UP", "DOWN") for side in ("bids", "asks")]
     theirs = [[(at["price"], at["shares"]) for at in answer[of][side]] for of, side in sides]
-    for _ in range(600):
-        if [book.levels(*side) for side in sides] == theirs:
-            return
-        live.update(0.05)
-    raise AssertionError((sides, theirs, [book.levels(*side) for side in sides]))
+    for book in (live.book(MARKET), live.book_of("BTC")):
+        assert book.market_id == MARKET
+        for _ in range(600):
+            if [book.levels(*side) for side in sides] == theirs:
+                break
+            live.update(0.05)
+        else:
+            raise AssertionError((sides, theirs, [book.levels(*side) for side in sides]))
 
 
 def check_live():

@@ -11,6 +11,7 @@ import {
   type Book,
   followAccount,
   followBook,
+  followBooks,
   followMarkets,
   Stream,
   submit,
@@ -115,7 +116,11 @@ test(`book and account equal the exchange's through cuts and losses, SEED=${SEED
   const traders = [await signedUp('one'), await signedUp('two')];
   const followed = traders.map(({ api }) => {
     const stream = streamOf(api, { WebSocket: sockets.WebSocket });
-    return { ...followBook(stream, MARKET), ...followAccount(stream) };
+    const latest: { book: Book | null } = { book: null };
+    followBooks(stream, 'BTC', (book) => {
+      latest.book = book;
+    });
+    return { ...followBook(stream, MARKET), ...followAccount(stream), latest };
   });
   let lost = 0;
   for (let round = 0; round < 12; round++) {
@@ -129,8 +134,9 @@ test(`book and account equal the exchange's through cuts and losses, SEED=${SEED
       await Promise.all(traders.map((trader) => trade(trader, random, MARKET)));
     }
     sockets.loses = () => false;
-    for (const [i, { book, account }] of followed.entries()) {
+    for (const [i, { book, account, latest }] of followed.entries()) {
       await expectBook(book);
+      await expectBook(latest.book!);
       await expectAccount(traders[i]!, account);
     }
   }

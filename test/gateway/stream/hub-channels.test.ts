@@ -140,6 +140,35 @@ describe('tops', () => {
   });
 });
 
+describe('books', () => {
+  test('have the deltas of the active market, and a snapshot of the next one or of none', async () => {
+    const bench = new Bench();
+    const { channel } = bench.follow('books:BTC');
+    const own = bench.follow(`book:${MARKET}`).channel;
+    bench.do(bench.rest(1, 400, 3_000));
+    bench.do(bench.rest(2, 300, 4_000));
+    bench.do(buy({ userId: 3, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 1_500 }));
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
+    bench.do(price(100_000, bench.nowMs));
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
+    bench.do({ kind: 'advanceTime' });
+    bench.do(bench.rest(1, 200, 5_000));
+    bench.nowMs = WINDOW_START_MS + 2 * WINDOW_MS + 300_000;
+    bench.do({ kind: 'advanceTime' });
+    await bench.flush();
+    const messages = bench.messagesOf(channel).map(({ type, data: { book } }) => [type, book]);
+    const deltas = bench.messagesOf(own).filter(({ type }) => type === 'delta');
+    expect(deltas.length).toBe(3);
+    expect(messages.slice(0, 3)).toEqual(deltas.map(({ data }) => ['delta', data]));
+    const next = 'btc-15m-1763701200';
+    expect(messages.slice(3)).toMatchObject([
+      ['snapshot', { marketId: next, UP: { bids: [], asks: [] } }],
+      ['delta', { marketId: next, UP: { bids: [{ price: 0.2, shares: 5 }] } }],
+      ['snapshot', null],
+    ]);
+  });
+});
+
 describe('prices', () => {
   test('show the price observed last, even if an earlier one arrives late', async () => {
     const bench = new Bench();

@@ -43,7 +43,9 @@ def fair_price(live: Live, market: dict) -> Decimal:
 
 def trade(exchange: Client, live: Live, market: dict) -> None:
     """Sells what is dear or buys what is cheap, once."""
-    book, up = live.book(market["id"]), fair_price(live, market)
+    book, up = live.book_of(market["asset"]), fair_price(live, market)
+    if book is None or book.market_id != market["id"]:
+        return
     for outcome, fair in (("UP", up), ("DOWN", 1 - up)):
         bid, ask = book.best_bid(outcome), book.best_ask(outcome)
         shares = live.account.shares(market["id"], outcome)

@@ -101,7 +101,7 @@ function followMarket(from: Stream | null, marketId: string | null): (() => void
   const stops = [
     from.subscribe(`book:${marketId}`, (message) => {
       heard(message.atMs);
-      book.apply(message);
+      book.apply(message.type, message.data);
       beforePaint(show);
     }),
     // A snapshot has no trades: those before it are read.

@@ -1,0 +1,51 @@
+/**
+ * `books:<asset>`: the order book of the asset's active market at full depth. It follows the asset
+ * from market to market: the first message about another one, or about none, is a snapshot. Deltas
+ * are those of `book:<marketId>`.
+ */
+import type { Engine } from '../../../engine/engine.js';
+import { wholeBook } from './book.js';
+import { ChangedLevels } from './changed-levels.js';
+import { Channel } from './channel.js';
+
+export class BooksChannel extends Channel {
+  readonly levels: ChangedLevels;
+  /** The market of the last message; 0: none was active. */
+  shownId: number;
+  private isAnother = false;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly asset: number,
+  ) {
+    const name = `books:${engine.assetSymbol(asset)}`;
+    super(name, name, engine.sequence);
+    this.levels = new ChangedLevels(engine);
+    this.shownId = engine.activeMarket(asset);
+  }
+
+  override takeWhetherChanged(): boolean {
+    const marketId = this.engine.activeMarket(this.asset);
+    this.isAnother = marketId !== this.shownId;
+    this.shownId = marketId;
+    if (this.isAnother) this.levels.clear();
+    return this.isAnother || !this.levels.isEmpty;
+  }
+
+  snapshotData(): string {
+    const { engine, shownId } = this;
+    return this.dataText(shownId === 0 ? 'null' : wholeBook(engine, shownId));
+  }
+
+  protected override get sendsSnapshot(): boolean {
+    return this.isAnother;
+  }
+
+  protected takeChanges(): string {
+    return this.dataText(this.levels.take(this.shownId));
+  }
+
+  private dataText(book: string): string {
+    return `{"asset":"${this.engine.assetSymbol(this.asset)}","book":${book}}`;
+  }
+}
