@@ -39,6 +39,7 @@ import type {
   VaultDepositView,
   VaultView,
 } from './interface/views.js';
+import { nextMarkets } from './rules/markets/market-life.js';
 import { orderNamed } from './rules/orders/find-order.js';
 import { walk } from './rules/orders/place-order.js';
 import { placedAtMs } from './rules/orders/rest-order.js';
@@ -263,6 +264,18 @@ export class Reads {
     return slot === 0 ? 0 : this.state.markets.id(slot);
   }
 
+  /** The upcoming markets of an asset, the next one first. */
+  upcomingMarkets(asset: number): number[] {
+    const isUpcoming = (marketId: number) =>
+      this.market(marketId)?.status === MarketStatus.UPCOMING;
+    return nextMarkets(this.state, asset).filter(isUpcoming);
+  }
+
+  /** Whether the markets of an asset are listed ahead of their windows. */
+  listsAhead(asset: number): boolean {
+    return this.state.schedule.assets[asset]!.listsAhead === 1;
+  }
+
   hasMarket(marketId: number): boolean {
     return this.state.markets.find(marketId) !== 0;
   }
@@ -274,23 +287,25 @@ export class Reads {
     const startsAtMs = startOfMarketMs(marketId);
     const resolution = markets.resolution(slot) as Resolution;
     const isPriced = resolution === Resolution.UP || resolution === Resolution.DOWN;
-    const isActive = markets.status(slot) === MarketStatus.ACTIVE;
-    const bestBid = isActive ? levels.best(markets.ladder(slot, 0)) : 0;
-    const bestAsk = isActive ? levels.best(markets.ladder(slot, 1)) : 0;
+    const status = markets.status(slot) as MarketStatus;
+    const isActive = status === MarketStatus.ACTIVE;
+    const takesOrders = markets.takesOrders(slot);
+    const bestBid = takesOrders ? levels.best(markets.ladder(slot, 0)) : 0;
+    const bestAsk = takesOrders ? levels.best(markets.ladder(slot, 1)) : 0;
     return {
       marketId,
       asset: markets.asset(slot),
-      status: markets.status(slot) as MarketStatus,
+      status,
       resolution,
       startsAtMs,
       endsAtMs: startsAtMs + WINDOW_MS,
-      startPriceMicros: markets.startPriceMicros(slot),
-      startPriceFinal: markets.startPriceOpen(slot) === 0,
+      startPriceMicros: markets.startPriceMicros(slot) || null,
+      startPriceFinal: status !== MarketStatus.UPCOMING && markets.startPriceOpen(slot) === 0,
       endPriceMicros: isPriced ? markets.endPriceMicros(slot) : null,
       resolvedAtMs: resolution === Resolution.NONE ? null : markets.resolvedAtMs(slot),
       averageSoFarMicros: isActive ? this.averageSoFarMicros(slot, startsAtMs + WINDOW_MS) : null,
-      paused: isActive && markets.pausedBy(slot) !== 0,
-      feeBasisPoints: isActive ? this.state.rules.takerFeeBasisPoints : null,
+      paused: takesOrders && markets.pausedBy(slot) !== 0,
+      feeBasisPoints: takesOrders ? this.state.rules.takerFeeBasisPoints : null,
       volumeMicros: markets.volumeMicros(slot),
       openInterestLots: markets.setLots(slot),
       bestBidTicks: bestBid === 0 ? null : bestBid,
@@ -310,17 +325,17 @@ export class Reads {
     const { markets } = this.state;
     const slot = markets.find(marketId);
     if (slot === 0) return null;
-    if (markets.status(slot) !== MarketStatus.ACTIVE) return { bids: [], asks: [] };
+    if (!markets.takesOrders(slot)) return { bids: [], asks: [] };
     const asks = levelsOf(this.state.levels, markets.ladder(slot, 1), levels);
     for (const ask of asks) ask.priceTicks = MICROS_PER_SET - ask.priceTicks;
     return { bids: levelsOf(this.state.levels, markets.ladder(slot, 0), levels), asks };
   }
 
-  /** Lots resting at a price of UP, as bids (BUY) or asks (SELL); 0 if the market is not active. */
+  /** Lots resting at a price of UP, as bids (BUY) or asks (SELL); 0 if the market has ended. */
   levelLots(marketId: number, side: Side, upTicks: number): number {
     const { markets, levels } = this.state;
     const slot = markets.find(marketId);
-    if (slot === 0 || markets.status(slot) !== MarketStatus.ACTIVE) return 0;
+    if (slot === 0 || !markets.takesOrders(slot)) return 0;
     const level = side === Side.BUY ? upTicks : MICROS_PER_SET - upTicks;
     return levels.lots(levelRow(markets.ladder(slot, side === Side.BUY ? 0 : 1), level));
   }

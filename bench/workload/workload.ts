@@ -328,7 +328,7 @@ class Planner {
   /** The value of the outcome, from the asset's distance to its start price. */
   private fairTicks(marketId: number, outcome: Outcome): number {
     const { asset, startPriceMicros } = this.engine.market(marketId)!;
-    const moved = this.pricesMicros[asset]! / startPriceMicros - 1;
+    const moved = this.pricesMicros[asset]! / startPriceMicros! - 1;
     const up = Math.min(950, Math.max(50, 500 + Math.round((moved / CERTAIN_AT) * 450)));
     return outcome === Outcome.UP ? up : 1_000 - up;
   }

@@ -289,6 +289,11 @@ export const COMMANDS = {
   resetOrderGroup: { number: 48, fields: GROUP },
   /** Cancels the group's orders, and ends it. */
   removeOrderGroup: { number: 49, fields: GROUP },
+  /**
+   * Whether the markets of an asset are listed ahead of their windows, so that orders may rest in
+   * them. Sent by the exchange when it starts.
+   */
+  listMarkets: { number: 50, fields: { asset: 'number', ahead: 'set' } },
 } as const satisfies Record<string, CommandEntry>;
 
 type Commands = typeof COMMANDS;

@@ -19,8 +19,14 @@ export type Side = (typeof Side)[keyof typeof Side];
 export const TimeInForce = { IOC: 0, FOK: 1, GTC: 2 } as const;
 export type TimeInForce = (typeof TimeInForce)[keyof typeof TimeInForce];
 
-export const MarketStatus = { ACTIVE: 0, ENDED: 1, RESOLVED: 2 } as const;
+/** UPCOMING: orders rest in it, and nothing trades. */
+export const MarketStatus = { ACTIVE: 0, ENDED: 1, RESOLVED: 2, UPCOMING: 3 } as const;
 export type MarketStatus = (typeof MarketStatus)[keyof typeof MarketStatus];
+
+/** It takes no more orders. */
+export function hasEnded(status: number): boolean {
+  return status === MarketStatus.ENDED || status === MarketStatus.RESOLVED;
+}
 
 /** NONE until the market is resolved. */
 export const Resolution = { NONE: 0, UP: 1, DOWN: 2, VOID: 3 } as const;

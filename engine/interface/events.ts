@@ -144,7 +144,7 @@ export const EVENT_FIELDS = {
   tokenExpired: ['tokenId', 'userId'],
   /** The user's resting orders have been cancelled, because their time had come. */
   cancelAfterFired: ['userId', 'dueAtMs'],
-  /** An active market begins (1) or ceases (0) to be paused. */
+  /** An active or upcoming market begins (1) or ceases (0) to be paused. */
   marketPaused: ['marketId', 'paused'],
   userFrozen: ['userId', 'frozen'],
   privacyChanged: ['userId', 'isPrivate'],
@@ -190,6 +190,8 @@ export const EVENT_FIELDS = {
   orderGroupTripped: ['groupId', 'userId', 'filledLots'],
   orderGroupReset: ['groupId', 'userId'],
   orderGroupRemoved: ['groupId', 'userId'],
+  /** A market is upcoming. One that opens without it was not listed before. */
+  marketListed: ['marketId'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

@@ -101,6 +101,7 @@ const STATUS_NAMES = {
   [MarketStatus.ACTIVE]: 'active',
   [MarketStatus.ENDED]: 'ended',
   [MarketStatus.RESOLVED]: 'resolved',
+  [MarketStatus.UPCOMING]: 'upcoming',
 } as const;
 const MATCH_TYPE_NAMES = {
   [MatchType.TRANSFER]: 'transfer',

@@ -84,6 +84,8 @@ export const RESOLVE_DELAY_MS = 2_000;
 export const VOID_DELAY_MS = 60_000;
 /** From resolution to the automatic payout, in ms: users have a day to claim. */
 export const PAYOUT_DELAY_MS = 86_400_000;
+/** How many windows ahead markets are listed: an hour is as far as makers quote. */
+export const UPCOMING_WINDOWS = 4;
 /** A market opens late only if this much of its window is left, in ms: less is no time to trade. */
 export const LATE_OPENING_LEFT_MIN_MS = 60_000;
 

@@ -25,7 +25,7 @@
  *
  *   1        KEYED
  *   2        BOUNDED
- *   4        SET    postOnly, atomic, paused, frozen, or: the partner of a
+ *   4        SET    postOnly, atomic, paused, frozen, ahead, or: the partner of a
  *            registration is not null
  *   8, 16    the outcome; 3: the command named none that exists
  *   32, 64   timeInForce; 3: the command named none that exists

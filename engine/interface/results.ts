@@ -54,6 +54,8 @@ const SETS_FIELDS = ['marketId', 'userId', 'sizeLots'] as const;
 export const RESULT_FIELDS = {
   advanceTime: [],
   listAsset: ['asset'],
+  /** How many were added. */
+  listMarkets: ['listedMarkets'],
   observePrice: [],
   observeSourcePrice: [],
   register: ['userId'],

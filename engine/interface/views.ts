@@ -74,7 +74,8 @@ export interface MarketView {
   resolution: Resolution;
   startsAtMs: number;
   endsAtMs: number;
-  startPriceMicros: number;
+  /** null: the market has not opened. */
+  startPriceMicros: number | null;
   /** Whether late prices no longer change the start price. */
   startPriceFinal: boolean;
   /** null until the market is resolved, and on VOID. */
@@ -86,9 +87,9 @@ export interface MarketView {
    * were over; null outside, and while no price counts.
    */
   averageSoFarMicros: number | null;
-  /** The market is active, and an operator has paused it, its asset or everything. */
+  /** The market takes orders, but an operator has paused it, its asset or everything. */
   paused: boolean;
-  /** The fee on what a buy spends as taker, in basis points; null: the market is not active. */
+  /** The fee on what a buy spends as taker, in basis points; null: the market has ended. */
   feeBasisPoints: number | null;
   volumeMicros: number;
   /** Complete sets outstanding, in lots. */

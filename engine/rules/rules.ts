@@ -14,7 +14,7 @@ import { createToken, revokeToken } from './access/tokens.js';
 import { checkCollateral } from './invariants.js';
 import { claim } from './markets/claim.js';
 import { merge, split } from './markets/complete-sets.js';
-import { listAsset } from './markets/market-life.js';
+import { listAsset, listMarkets } from './markets/market-life.js';
 import { observePrice, observeSourcePrice } from './markets/observe-price.js';
 import { amendOrder } from './orders/amend-order.js';
 import { cancel, cancelAll, cancelDisconnected, cancelEverywhere } from './orders/cancel-orders.js';
@@ -58,6 +58,7 @@ const FREQUENT = {
 type RareKind = Exclude<CommandName, keyof typeof FREQUENT | 'batch'>;
 const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number } = {
   listAsset,
+  listMarkets,
   observeSourcePrice,
   register,
   setCredential,

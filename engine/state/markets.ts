@@ -1,12 +1,12 @@
 /**
- * The markets that the engine knows, from opening until all winnings are paid. A market has a slot,
+ * The markets that the engine knows, from listing or opening until all winnings are paid. A market has a slot,
  * a row that later markets reuse. It has a book while orders can rest in it.
  *
  * Until a market is resolved, its outstanding UP shares equal its DOWN shares (`setLots`), and its
  * collateral is 1,000 micros per set.
  */
 
-import { assetOfMarket } from '../interface/domain.js';
+import { assetOfMarket, hasEnded, MarketStatus } from '../interface/domain.js';
 import type { Archive } from '../storage/archive.js';
 import { IdIndex } from '../storage/indexes/id-index.js';
 import { pooledTableOf } from '../storage/table.js';
@@ -18,6 +18,7 @@ const MarketTable = pooledTableOf(
   {
     /** 0: the slot is free. */
     id: 'f64',
+    /** 0: the market has not opened. */
     startPriceMicros: 'f64',
     endPriceMicros: 'f64',
     /** The time of the command that resolved the market. */
@@ -79,14 +80,21 @@ export class Markets extends MarketTable {
     return assetOfMarket(this.id(slot));
   }
 
-  open(marketId: number, startPriceMicros: number): number {
+  /** Adds an upcoming market. */
+  add(marketId: number, pausedBy: number): number {
     const slot = this.take();
     this.clear(slot);
     this.setId(slot, marketId);
-    this.setStartPriceMicros(slot, startPriceMicros);
+    this.setStatus(slot, MarketStatus.UPCOMING);
+    this.setPausedBy(slot, pausedBy);
     this.setBookPlusOne(slot, this.levels.takeBook() + 1);
     this.index.add(marketId, slot);
     return slot;
+  }
+
+  /** Whether orders may rest in it: it has not ended. */
+  takesOrders(slot: number): boolean {
+    return !hasEnded(this.status(slot));
   }
 
   /** The ladder of a market's bids (0) or asks (1); see levels.ts. */

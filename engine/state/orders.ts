@@ -54,7 +54,7 @@ const OrderTable = pooledTableOf(
     /** All that it shall have: what it filled, and what rests. */
     originalLots: 'f64',
     id: 'f64',
-    /** When it came to rest, counted from the start of its market. */
+    /** When it came to rest, counted from the start of its market; negative before it. */
     placedAfterMs: 'i32',
     userId: 'i32',
     /**

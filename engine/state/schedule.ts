@@ -23,8 +23,10 @@ export interface AssetSchedule {
   activeSlot: number;
   /** Ended, not yet resolved. */
   endedSlot: number;
-  /** 1: the current window has no market, because no price has arrived. */
+  /** 1: the market of the current window has not opened, because no price has arrived. */
   waitsForPrice: number;
+  /** 1: its markets are listed ahead of their windows. */
+  listsAhead: number;
 }
 
 export const DeadlineKind = {
@@ -80,6 +82,7 @@ export class Schedule {
       activeSlot: 0,
       endedSlot: 0,
       waitsForPrice: 1,
+      listsAhead: 0,
     });
     this.findNext();
   }
@@ -155,6 +158,7 @@ export class Schedule {
       schedule.activeSlot = archive.number(schedule.activeSlot);
       schedule.endedSlot = archive.number(schedule.endedSlot);
       schedule.waitsForPrice = archive.number(schedule.waitsForPrice);
+      schedule.listsAhead = archive.number(schedule.listsAhead);
     }
     this.payoutAtMs = archiveNumbers(archive, this.payoutAtMs);
     this.payoutSlots = archiveNumbers(archive, this.payoutSlots);

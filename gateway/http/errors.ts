@@ -63,6 +63,8 @@ export const ERRORS = {
   }),
   ...entries(409, {
     market_not_active: 'The market has ended and accepts no more orders.',
+    market_not_open:
+      'The market has not opened: until its window begins, only GTC orders are accepted, and they rest.',
     market_paused:
       'An operator has paused the market. Orders can be cancelled, but no new ones are accepted.',
     user_frozen: 'An operator has frozen the account. It cannot trade, stake or be withdrawn from.',
@@ -73,7 +75,7 @@ export const ERRORS = {
     insufficient_liquidity:
       'Not enough orders match at an acceptable price. Nothing was traded or charged.',
     post_only_would_trade:
-      'The order is postOnly and would trade at once at its price. Nothing was traded.',
+      'The order would trade at once at its price, and is postOnly or in a market that has not opened. Nothing was traded.',
     price_not_met: 'The FOK order cannot be filled completely at its price. Nothing was traded.',
     deadline_passed:
       'The order arrived after its validUntilMs, or not before its expiresAtMs. Nothing was traded.',
@@ -124,6 +126,7 @@ export const ORDER_ERRORS = [
   'order_group_not_found',
   'user_frozen',
   'market_not_active',
+  'market_not_open',
   'market_paused',
   'order_group_tripped',
   'deadline_passed',

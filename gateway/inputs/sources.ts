@@ -34,6 +34,7 @@ export class Sources {
   start(): void {
     const { config, log, sequencer, inputs } = this.options;
     listAssets(sequencer, config.assets, log);
+    listMarkets(sequencer, config.assets);
     sequencer.watch(() => this.scheduler.afterSubmit());
     this.house = openHouse(this.options);
     this.scheduler.start();
@@ -69,6 +70,15 @@ function listAssets(sequencer: WatchedSequencer, symbols: readonly string[], log
     const symbol = engine.assetSymbol(asset);
     if (!symbols.includes(symbol))
       log.warn({ symbol }, 'an asset in this journal is not configured and gets no prices');
+  }
+}
+
+/** The markets of configured assets are listed ahead of their windows, and no others. */
+function listMarkets(sequencer: WatchedSequencer, symbols: readonly string[]): void {
+  const { engine } = sequencer;
+  for (let asset = 0; asset < engine.assetCount; asset++) {
+    const ahead = symbols.includes(engine.assetSymbol(asset));
+    if (engine.listsAhead(asset) !== ahead) sequencer.submit({ kind: 'listMarkets', asset, ahead });
   }
 }
 

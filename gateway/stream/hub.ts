@@ -51,6 +51,7 @@ const {
 } = EventSlot;
 
 const MARKET_CHANGES = new Map<number, MarketChange>([
+  [EventType.marketListed, 'upcoming'],
   [EventType.marketOpened, 'opened'],
   [EventType.startPriceFixed, 'start_price_fixed'],
   [EventType.marketEnded, 'ended'],
@@ -146,6 +147,7 @@ export class Hub {
       case EventType.orderAmended:
         this.readAmendment(values, at);
         return;
+      case EventType.marketListed:
       case EventType.marketOpened:
       case EventType.startPriceFixed:
       case EventType.marketEnded:

@@ -44,7 +44,16 @@ const stamp = { sequence: count.describe('The journal sequence at which this is 
 
 const marketChange = z.strictObject({
   change: z
-    .enum(['opened', 'start_price_fixed', 'paused', 'resumed', 'ended', 'resolved', 'closed'])
+    .enum([
+      'upcoming',
+      'opened',
+      'start_price_fixed',
+      'paused',
+      'resumed',
+      'ended',
+      'resolved',
+      'closed',
+    ])
     .describe('What happened to the market'),
   marketId,
   market: Market.nullable().describe('The market afterwards; null once it is closed'),
@@ -184,7 +193,10 @@ export const CHANNELS = {
         changes: z.array(marketChange).describe('What happened to markets, in order'),
       })
       .describe(DATA),
-    texts: ['The active markets', 'Markets that opened, ended, were resolved or were closed'],
+    texts: [
+      'The active and the upcoming markets',
+      'Markets that were listed, opened, ended, were resolved or were closed',
+    ],
   },
   book: {
     of: 'market',

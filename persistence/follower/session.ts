@@ -345,18 +345,18 @@ export class FollowerSession {
     }, TRANSACTION_EVERY_MS);
   }
 
-  private afterCommit({ lists: added, openedIds, endedIds }: HistoryChanges): void {
+  private afterCommit({ lists: added, addedIds, endedIds }: HistoryChanges): void {
     this.committing = null;
     const { lists } = this;
     for (const { name } of MEASURED) lists.lengths[name].addAll(added[name]);
-    for (const marketId of openedIds) lists.knownMarketIds.add(marketId);
+    for (const marketId of addedIds) lists.knownMarketIds.add(marketId);
     for (const marketId of endedIds) addPastMarket(lists.pastMarketIds, marketId);
     const { store } = this.opened;
     this.board.set('projected', store.progress.sequence);
     this.board.set('entryCount', store.entryCount);
     this.serve();
     this.startCommitInTurn();
-    this.hasOpened ||= openedIds.length > 0;
+    this.hasOpened ||= addedIds.length > 0;
     // While the history is made from the beginning, its last day is not the last one.
     const behind = this.board.get('durable') - store.progress.sequence;
     if (!this.hasOpened || behind > TRANSACTION_COMMANDS) return;

@@ -6,7 +6,7 @@
  * {@link HistoryDamage}. Tables are read in pages, so memory is bounded.
  */
 import type sqlite3 from 'sqlite3';
-import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
+import { assetOfMarket, hasEnded } from '../../engine/interface/domain.js';
 import { query } from '../storage/sqlite.js';
 import { ListCounts, lengthsOf, MEASURED } from './lists.js';
 import { MarketHistory } from './markets.js';
@@ -160,7 +160,7 @@ function checkMarket(row: MarketRow, markets: Markets, lists: MarketLists): void
   }
   markets.lastIds[asset] = marketId;
   markets.knownIds.add(marketId);
-  if (status !== MarketStatus.ACTIVE) markets.pastIds.push(marketId);
+  if (hasEnded(status)) markets.pastIds.push(marketId);
 }
 
 async function withPoints(database: sqlite3.Database, row: MarketRow): Promise<MarketHistory> {

@@ -97,7 +97,7 @@ export class DayFiles {
 
   constructor(private readonly options: DayFilesOptions) {}
 
-  /** Called when a market has opened. @param failed told why a file could not be made. */
+  /** Called when a market was added. @param failed told why a file could not be made. */
   update(failed: (error: unknown) => void): void {
     if (this.making !== null || this.isClosed || this.options.days === 0) return;
     this.making = this.make()
@@ -207,14 +207,18 @@ function dateOf(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** 0: there is none. */
+function priceText(micros: number): string {
+  return micros === 0 ? 'null' : microsText(micros);
+}
+
 function marketLine(assets: Assets, market: MarketRecord): string {
-  const { marketId, endPriceMicros } = market;
+  const { marketId, startPriceMicros, endPriceMicros } = market;
   const startsAtMs = startOfMarketMs(marketId);
   return (
     `{"type":"market","marketId":"${marketIdText(assets, marketId)}"` +
     `,"startsAtMs":${startsAtMs},"endsAtMs":${startsAtMs + WINDOW_MS}` +
-    `,"startPrice":${microsText(market.startPriceMicros)}` +
-    `,"endPrice":${endPriceMicros === 0 ? 'null' : microsText(endPriceMicros)}` +
+    `,"startPrice":${priceText(startPriceMicros)},"endPrice":${priceText(endPriceMicros)}` +
     `,"resolution":"${resolutionName(market.resolution)}","resolvedAtMs":${market.resolvedAtMs}` +
     `,"volume":${microsText(market.volumeMicros)}}`
   );

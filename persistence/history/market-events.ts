@@ -157,9 +157,10 @@ export async function readMarketTicks(
   const isForStart = ({ atMs, sequence }: Price) =>
     atMs < finalAtMs || sequence <= (opening?.sequence ?? 0);
   const start = countingAt(startsAtMs, prices.filter(isForStart));
+  const startTicks = start.length === 0 && opening !== undefined ? [opening] : start;
   return {
     market,
-    start: start.length === 0 && opening !== undefined ? [opening] : start,
+    start: market.startPriceMicros === 0 ? [] : startTicks,
     end: market.resolvedAtMs === 0 ? [] : countingAt(endsAtMs, prices),
   };
 }

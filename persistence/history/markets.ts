@@ -2,9 +2,9 @@
  * Markets of the history, made from their events alone: a row each, and a price history.
  *
  * A price history has a point at every 5 s mark from the market's opening to its end, both
- * included. A point shows the state after the last command before the mark; the first shows a
- * market without a book or a trade. A market that opens late, with the first price to arrive, has
- * its first point then.
+ * included. A point shows the state after the last command before the mark; before a market was
+ * listed it had no book. A market that opens late, with the first price to arrive, has its first
+ * point then, which shows the state after that command.
  */
 import type { Engine } from '../../engine/engine.js';
 import {
@@ -33,7 +33,7 @@ const Resolved = EventSlot.marketResolved;
 
 export class MarketHistory {
   previousId = 0;
-  status: number = MarketStatus.ACTIVE;
+  status: number = MarketStatus.UPCOMING;
   resolution: number = Resolution.NONE;
   openedAtMs = 0;
   startPriceMicros = 0;
@@ -51,6 +51,8 @@ export class MarketHistory {
   /** The command that last changed the row, and the one that made the last point. */
   sequence = 0;
   pointsSequence = 0;
+  /** UP's price before the last command that crossed a mark, while the market is upcoming. */
+  halfTicksBefore = EVEN_HALF_TICKS;
   /** In triples: time, UP's price in half ticks, the asset's price in micros (0: none). */
   readonly points: number[] = [];
 
@@ -100,20 +102,21 @@ export interface MarketPoints {
 export interface MarketChanges {
   markets: Buffer;
   prices: MarketPoints[];
-  openedIds: number[];
+  addedIds: number[];
   endedIds: number[];
 }
 
 /** The markets that the engine still has, kept up to date from its events. */
 export class Markets {
   private readonly records = new RecordBuffer();
-  private openedIds: number[] = [];
+  private addedIds: number[] = [];
   private endedIds: number[] = [];
   private readonly changed = new Set<MarketHistory>();
   private readonly changedPoints = new Set<MarketHistory>();
 
   private readonly known = new Map<number, MarketHistory>();
   private readonly active = new Set<MarketHistory>();
+  private readonly upcoming = new Set<MarketHistory>();
   /** Asset prices before the last command that crossed a mark. */
   private pricesBefore: number[] = [];
   private nextMarkMs: number;
@@ -125,6 +128,7 @@ export class Markets {
     for (const market of state.markets) {
       this.known.set(market.marketId, market);
       if (market.status === MarketStatus.ACTIVE) this.active.add(market);
+      if (market.status === MarketStatus.UPCOMING) this.upcoming.add(market);
     }
     this.nextMarkMs = markAfter(engine.nowMs);
   }
@@ -138,6 +142,8 @@ export class Markets {
     for (const market of this.active) {
       this.addPoints(market, this.nextMarkMs, atMs, upHalfTicks(engine.market(market.marketId)!));
     }
+    for (const market of this.upcoming)
+      market.halfTicksBefore = upHalfTicks(engine.market(market.marketId)!);
     this.nextMarkMs = markAfter(atMs);
   }
 
@@ -150,29 +156,44 @@ export class Markets {
     return market;
   }
 
-  /** @param isLate opened by a price that arrived after the market's start. */
-  open(marketId: number, startPriceMicros: number, isLate: boolean): void {
-    const { engine, state } = this;
+  /** Adds an upcoming market, newer than all others of its asset. Its price history is empty. */
+  list(marketId: number): void {
+    const { lastMarketIds } = this.state;
     const market = new MarketHistory(marketId);
     const asset = assetOfMarket(marketId);
+    market.previousId = lastMarketIds[asset] ?? 0;
+    market.pointsSequence = this.engine.sequence;
+    lastMarketIds[asset] = marketId;
+    this.known.set(marketId, market);
+    this.upcoming.add(market);
+    this.addedIds.push(marketId);
+    this.changedPoints.add(market);
+    this.change(marketId);
+  }
+
+  /** @param isLate opened by a price that arrived after the market's start. */
+  open(marketId: number, startPriceMicros: number, isLate: boolean): void {
+    const { engine } = this;
+    if (!this.known.has(marketId)) this.list(marketId);
+    const market = this.change(marketId);
     const startsAtMs = startOfMarketMs(marketId);
-    market.previousId = state.lastMarketIds[asset] ?? 0;
+    market.status = MarketStatus.ACTIVE;
     market.startPriceMicros = startPriceMicros;
     market.openedAtMs = isLate ? engine.nowMs : startsAtMs;
-    state.lastMarketIds[asset] = marketId;
-    this.known.set(marketId, market);
+    this.upcoming.delete(market);
     this.active.add(market);
-    this.openedIds.push(marketId);
-    this.change(marketId);
-    const priceMicros = engine.assetPriceMicros(asset) ?? 0;
-    if (isLate) this.addPoint(market, market.openedAtMs, EVEN_HALF_TICKS, priceMicros);
-    else this.addPoints(market, startsAtMs, engine.nowMs, EVEN_HALF_TICKS);
+    if (isLate) {
+      const priceMicros = engine.assetPriceMicros(assetOfMarket(marketId)) ?? 0;
+      const halfTicks = upHalfTicks(engine.market(marketId)!);
+      this.addPoint(market, market.openedAtMs, halfTicks, priceMicros);
+    } else this.addPoints(market, startsAtMs, engine.nowMs, market.halfTicksBefore);
   }
 
   end(marketId: number): void {
     const market = this.change(marketId);
     market.status = MarketStatus.ENDED;
     this.active.delete(market);
+    this.upcoming.delete(market);
     this.endedIds.push(marketId);
   }
 
@@ -217,12 +238,12 @@ export class Markets {
       points: Float64Array.from(points),
       sequence: pointsSequence,
     }));
-    const { openedIds, endedIds } = this;
+    const { addedIds, endedIds } = this;
     this.changed.clear();
     this.changedPoints.clear();
-    this.openedIds = [];
+    this.addedIds = [];
     this.endedIds = [];
-    return { markets: this.records.drain(), prices, openedIds, endedIds };
+    return { markets: this.records.drain(), prices, addedIds, endedIds };
   }
 
   /** At the marks from `fromMs` to `toMs`, both included, but not after the market's end. */

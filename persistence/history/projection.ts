@@ -45,7 +45,8 @@ export interface HistoryChanges extends MarketChanges {
 }
 
 const { trade, orderPlaced, orderCancelled, orderAmended, pointsCredited } = EventType;
-const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolved } = EventType;
+const { priceObserved, marketListed, marketOpened, startPriceFixed, marketEnded, marketResolved } =
+  EventType;
 const { feesShared, marketClosed, setsSplit, setsMerged } = EventType;
 
 /** The offset of each field from the start of its event. */
@@ -149,6 +150,9 @@ export class Projection {
         case priceObserved:
           hasPrice = true;
           this.addPrice(values, at);
+          break;
+        case marketListed:
+          markets.list(values[at + 1]!);
           break;
         case marketOpened:
           // What is due comes before the command itself: a market that opens after a price was

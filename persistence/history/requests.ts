@@ -105,7 +105,7 @@ export function viewOfPast(market: MarketRecord): MarketView {
     resolution: market.resolution as Resolution,
     startsAtMs,
     endsAtMs: startsAtMs + WINDOW_MS,
-    startPriceMicros: market.startPriceMicros,
+    startPriceMicros: market.startPriceMicros === 0 ? null : market.startPriceMicros,
     startPriceFinal: true,
     endPriceMicros: market.endPriceMicros === 0 ? null : market.endPriceMicros,
     resolvedAtMs: market.resolvedAtMs === 0 ? null : market.resolvedAtMs,

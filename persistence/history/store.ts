@@ -162,9 +162,9 @@ export class HistoryStore {
     await closeDatabase(this.database);
   }
 
-  private countsAfter({ lists, openedIds }: HistoryChanges): Progress['counts'] {
+  private countsAfter({ lists, addedIds }: HistoryChanges): Progress['counts'] {
     const old = this.progress.counts;
-    const added = (name: CountedName) => (name === 'market' ? openedIds.length : lists[name].count);
+    const added = (name: CountedName) => (name === 'market' ? addedIds.length : lists[name].count);
     return countsOf((name) => old[name] + added(name));
   }
 }

@@ -128,6 +128,7 @@ const price = { asset: number, priceMicros: number, observedAtMs: number };
 const FIELDS: { [K in Exclude<CommandName, BatchOperation['kind']>]: Fields<K> } = {
   advanceTime: {},
   listAsset: { symbol: text },
+  listMarkets: { asset: number, ahead: fc.boolean() },
   observePrice: price,
   observeSourcePrice: { ...price, source: text },
   register: {

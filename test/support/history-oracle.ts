@@ -104,9 +104,9 @@ export function shownMarket(market: MarketRow, points: readonly number[]): objec
   return {
     startsAtMs: startOfMarketMs(market.marketId),
     endsAtMs: startOfMarketMs(market.marketId) + WINDOW_MS,
-    status: ['active', 'ended', 'resolved'][market.status],
+    status: ['active', 'ended', 'resolved', 'upcoming'][market.status],
     resolution: [null, 'UP', 'DOWN', 'VOID'][market.resolution],
-    startPrice: market.startPriceMicros / 1e6,
+    startPrice: market.startPriceMicros === 0 ? null : market.startPriceMicros / 1e6,
     endPrice: market.endPriceMicros === 0 ? null : market.endPriceMicros / 1e6,
     volume: market.volumeMicros / 1e6,
     priceHistory,
@@ -134,7 +134,7 @@ class Oracle {
   private readonly marketTrades = new Map<number, Entry[]>();
   private readonly numbers = new Map<number, number>();
   private readonly markets = new Map<number, MarketRow>();
-  private readonly lateAtMs = new Map<number, { atMs: number; price: number }>();
+  private readonly lateAtMs = new Map<number, { atMs: number; up: number; price: number }>();
   private readonly endedAtMs = new Map<number, number>();
 
   apply(command: Command, atMs: number): void {
@@ -144,7 +144,7 @@ class Oracle {
     events.forEach((event, i) => {
       this.note(event, events.slice(0, i));
     });
-    const ids = engine.marketIds().filter((id) => engine.market(id)!.status === 0);
+    const ids = engine.marketIds().filter((id) => [0, 3].includes(engine.market(id)!.status));
     const upHalfTicks = new Map(ids.map((id) => [id, upHalfTicksOf(engine, id)]));
     const assetPrices = Array.from(
       { length: engine.assetCount },
@@ -232,6 +232,9 @@ class Oracle {
         add(this.pointsCredits, event.userId, { ...fields, ...stamp });
         break;
       }
+      case 'marketListed':
+        this.addMarket(event.marketId);
+        break;
       case 'marketOpened': {
         const { marketId, startPriceMicros } = event;
         const isLate = before.some(({ type }) => type === 'priceObserved');
@@ -240,29 +243,11 @@ class Oracle {
         if (isLate)
           this.lateAtMs.set(marketId, {
             atMs: openedAtMs,
+            up: upHalfTicksOf(this.engine, marketId),
             price: this.engine.assetPriceMicros(asset)!,
           });
-        const older = [...this.markets.keys()].filter((id) => assetOfMarket(id) === asset);
-        this.markets.set(marketId, {
-          marketId,
-          previousId: Math.max(0, ...older),
-          status: 0,
-          resolution: 0,
-          openedAtMs,
-          startPriceMicros,
-          endPriceMicros: 0,
-          resolvedAtMs: 0,
-          volumeMicros: 0,
-          openInterestLots: 0,
-          lastTradeTicks: 0,
-          tradeCount: 0,
-          bookCount: 0,
-          vaultMicros: 0,
-          referrersMicros: 0,
-          treasuryMicros: 0,
-          isClosed: 0,
-          sequence: stamp.sequence,
-        });
+        if (!this.markets.has(marketId)) this.addMarket(marketId);
+        this.change(marketId, { status: 0, openedAtMs, startPriceMicros });
         break;
       }
       case 'orderPlaced':
@@ -301,6 +286,31 @@ class Oracle {
     return number;
   }
 
+  private addMarket(marketId: number): void {
+    const asset = assetOfMarket(marketId);
+    const older = [...this.markets.keys()].filter((id) => assetOfMarket(id) === asset);
+    this.markets.set(marketId, {
+      marketId,
+      previousId: Math.max(0, ...older),
+      status: 3,
+      resolution: 0,
+      openedAtMs: 0,
+      startPriceMicros: 0,
+      endPriceMicros: 0,
+      resolvedAtMs: 0,
+      volumeMicros: 0,
+      openInterestLots: 0,
+      lastTradeTicks: 0,
+      tradeCount: 0,
+      bookCount: 0,
+      vaultMicros: 0,
+      referrersMicros: 0,
+      treasuryMicros: 0,
+      isClosed: 0,
+      sequence: this.engine.sequence,
+    });
+  }
+
   private countBook(marketId: number): void {
     this.change(marketId, { bookCount: this.markets.get(marketId)!.bookCount + 1 });
   }
@@ -313,7 +323,8 @@ class Oracle {
   private pointsOf({ marketId, openedAtMs }: MarketRow): number[] {
     const points: number[] = [];
     const late = this.lateAtMs.get(marketId);
-    if (late !== undefined) points.push(late.atMs, 1_000, late.price);
+    if (openedAtMs === 0) return points;
+    if (late !== undefined) points.push(late.atMs, late.up, late.price);
     const endsAtMs = startOfMarketMs(marketId) + WINDOW_MS;
     const lastMs = Math.min(endsAtMs, this.endedAtMs.get(marketId) ?? this.engine.nowMs);
     const firstMs =

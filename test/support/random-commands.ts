@@ -32,7 +32,7 @@ import { FIRST_RULES } from '../../engine/interface/rule-sets.js';
 import { ANY_SIZE_RESTS } from './engine-support.js';
 import type { KeyedCommand } from './naive-engine/memory.js';
 import type { NaiveEngine } from './naive-engine/naive-engine.js';
-import { lotsOf, marketOf, type NaiveMarket } from './naive-engine/state.js';
+import { lotsOf, marketOf, type NaiveMarket, takesOrders } from './naive-engine/state.js';
 
 /** The parameters of one random exchange. */
 export interface Scenario {
@@ -92,6 +92,7 @@ export interface TimedCommand {
 const WEIGHTS = {
   advanceTime: 1,
   listAsset: 0.1,
+  listMarkets: 0.4,
   register: 0.7,
   setCredential: 0.5,
   deposit: 1.5,
@@ -198,6 +199,7 @@ export class RandomCommands {
     return [
       ANY_SIZE_RESTS,
       ...listed.map((symbol): Command => ({ kind: 'listAsset', symbol })),
+      { kind: 'listMarkets', asset: 0, ahead: true },
       ...Array.from({ length: users }, (_, index): Command => {
         const referralCode = index % 3 === 2 ? `q00000${(index - 1).toString(36)}` : '';
         return {
@@ -400,6 +402,8 @@ export class RandomCommands {
         return { kind };
       case 'listAsset':
         return { kind, symbol: random.pick(['BTC', 'ETH', 'btc', 'X', 'TOOLONGSYMBOL']) };
+      case 'listMarkets':
+        return { kind, asset: random.whole(0, this.scenario.assets), ahead: random.chance(0.8) };
       case 'register':
         return this.registration();
       case 'setCredential':
@@ -613,7 +617,14 @@ export class RandomCommands {
 
   private marketId(): number {
     const { random, naive } = this;
-    const id = naive.activeMarket(random.whole(0, this.scenario.assets - 1));
+    const asset = random.whole(0, this.scenario.assets - 1);
+    const upcoming = naive.state.markets.filter(
+      (market) => market.asset === asset && market.status === MarketStatus.UPCOMING,
+    );
+    // Mostly the next one, which soon opens with what rests in it.
+    if (upcoming.length > 0 && random.chance(0.2))
+      return (random.chance(0.8) ? upcoming[0]! : random.pick(upcoming)).marketId;
+    const id = naive.activeMarket(asset);
     if (id !== 0 && random.chance(0.97)) return id;
     const known = naive.marketIds();
     if (known.length > 0 && random.chance(0.7)) return random.pick(known);
@@ -843,7 +854,7 @@ export class RandomCommands {
   private merging(): CommandOf<'merge'> {
     const { random } = this;
     const owned = this.naive.state.markets
-      .filter(({ status }) => status === MarketStatus.ACTIVE)
+      .filter(takesOrders)
       .flatMap(({ marketId, positions }) => positions.map((position) => ({ marketId, position })));
     if (owned.length === 0 || random.chance(0.2))
       return { kind: 'merge', userId: this.user(), marketId: this.marketId(), ...this.sets() };

@@ -18,7 +18,7 @@ import type { OperatorActionView } from '../../interface/views.js';
 import { PausedBy } from '../../state/access/pauses.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
-import { voidByOperator } from '../markets/market-life.js';
+import { nextMarkets, voidByOperator } from '../markets/market-life.js';
 import { isOverdue } from '../orders/find-order.js';
 import { cancelOrder } from '../orders/rest-order.js';
 
@@ -29,24 +29,29 @@ export function setPaused(state: State, command: CommandOf<'setPaused'>): number
   if (marketId !== 0) {
     const slot = state.markets.find(marketId);
     if (slot === 0) return Code.market_not_found;
-    if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
+    if (!state.markets.takesOrders(slot)) return Code.market_not_active;
     setBit(state, slot, PausedBy.MARKET, paused);
   } else if (asset !== -1) {
     if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;
     state.pauses.setAsset(asset, paused);
-    setBit(state, state.schedule.assets[asset]!.activeSlot, PausedBy.ASSET, paused);
+    setBits(state, asset, PausedBy.ASSET, paused);
   } else {
     state.pauses.setEverything(paused);
-    for (const { activeSlot } of state.schedule.assets)
-      setBit(state, activeSlot, PausedBy.EVERYTHING, paused);
+    for (const of of state.schedule.assets.keys()) setBits(state, of, PausedBy.EVERYTHING, paused);
   }
   state.result.write(remember(state, command, { isSet: paused, marketId, asset }));
   return Code.ok;
 }
 
-/** `slot` 0: the asset has no active market. */
+/** Of all markets of an asset that take orders, in the order of their windows. */
+function setBits(state: State, asset: number, bit: number, paused: boolean): void {
+  for (const marketId of nextMarkets(state, asset)) {
+    const slot = state.markets.find(marketId);
+    if (slot !== 0 && state.markets.takesOrders(slot)) setBit(state, slot, bit, paused);
+  }
+}
+
 function setBit({ markets, events }: State, slot: number, bit: number, paused: boolean): void {
-  if (slot === 0) return;
   const before = markets.pausedBy(slot);
   const after = paused ? before | bit : before & ~bit;
   markets.setPausedBy(slot, after);

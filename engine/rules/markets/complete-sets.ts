@@ -5,7 +5,7 @@
 
 import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
-import { MarketStatus, Outcome } from '../../interface/domain.js';
+import { Outcome } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { MAX_ORDER_LOTS, MICROS_PER_SET } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
@@ -74,7 +74,7 @@ function checkSets(state: State, userId: number, slot: number, sizeLots: number)
   if (!state.users.exists(userId)) return Code.user_not_found;
   if (slot === 0) return Code.market_not_found;
   if (state.accounts.isFrozen(userId)) return Code.user_frozen;
-  if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
+  if (!state.markets.takesOrders(slot)) return Code.market_not_active;
   return state.markets.pausedBy(slot) === 0 ? Code.ok : Code.market_paused;
 }
 

@@ -1,12 +1,18 @@
 /**
- * The life of a market: windows begin and end; markets open, resolve and are paid out, at a
- * deadline or when the price they wait for arrives. Steps that touch many orders or positions
+ * The life of a market: it is listed ahead of its window, opens with it, resolves and is paid out, at
+ * a deadline or when the price it waits for arrives. Steps that touch many orders or positions
  * become pending work (pending-work.ts).
  */
 
 import { Code } from '../../interface/codes.js';
 import type { CommandOf } from '../../interface/commands.js';
-import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../../interface/domain.js';
+import {
+  MarketStatus,
+  marketIdOf,
+  Resolution,
+  startOfMarketMs,
+  WINDOW_MS,
+} from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { isAssetSymbol } from '../../interface/fields.js';
 import { MAX_ASSETS } from '../../interface/limits.js';
@@ -14,11 +20,12 @@ import {
   LATE_OPENING_LEFT_MIN_MS,
   PAYOUT_DELAY_MS,
   RESOLVE_DELAY_MS,
+  UPCOMING_WINDOWS,
   VOID_DELAY_MS,
 } from '../../interface/parameters.js';
 import { type AssetSchedule, DeadlineKind, WorkKind } from '../../state/schedule.js';
 import type { State } from '../../state/state.js';
-import { mulDivFloor } from '../../storage/arithmetic.js';
+import { isIntegerBetween, mulDivFloor } from '../../storage/arithmetic.js';
 
 /** Applies every deadline up to `atMs`, in order. */
 export function applyDeadlines(state: State, atMs: number): void {
@@ -74,6 +81,39 @@ export function listAsset(state: State, command: CommandOf<'listAsset'>): number
   return Code.ok;
 }
 
+export function listMarkets(state: State, { asset, ahead }: CommandOf<'listMarkets'>): number {
+  if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;
+  state.schedule.assets[asset]!.listsAhead = Number(ahead);
+  state.result.push(ahead ? listAhead(state, asset) : 0);
+  return Code.ok;
+}
+
+/**
+ * Lists the markets of the current window and of those ahead that are not known yet. After a
+ * standstill, windows that are over by the time of the command stay without one. So a market is
+ * always later than those of its asset that were added before. Returns how many were added.
+ */
+function listAhead(state: State, asset: number): number {
+  let listed = 0;
+  for (const marketId of nextMarkets(state, asset)) {
+    const leftMs = startOfMarketMs(marketId) + WINDOW_MS - state.nowMs;
+    if (leftMs < LATE_OPENING_LEFT_MIN_MS || state.markets.find(marketId) !== 0) continue;
+    const slot = state.markets.add(marketId, state.pauses.bitsOf(asset));
+    state.events.write(EventType.marketListed, marketId);
+    writePaused(state, slot);
+    listed++;
+  }
+  return listed;
+}
+
+/** The markets of the current window and of those ahead, whether they are known or not. */
+export function nextMarkets({ schedule }: State, asset: number): number[] {
+  const { boundaryAtMs } = schedule.assets[asset]!;
+  return Array.from({ length: UPCOMING_WINDOWS + 1 }, (_, window) =>
+    marketIdOf(asset, boundaryAtMs + (window - 1) * WINDOW_MS),
+  );
+}
+
 /** A new price opens the market that waits for one, and resolves the one that waits for its end. */
 export function priceArrived(state: State, asset: number, priceMicros: number): void {
   const schedule = state.schedule.assets[asset]!;
@@ -93,10 +133,29 @@ export function priceArrived(state: State, asset: number, priceMicros: number): 
 
 /** One window ends and the next begins. */
 function passBoundary(state: State, asset: number, boundaryAtMs: number): void {
+  endWindow(state, asset, boundaryAtMs);
+  beginWindow(state, asset, boundaryAtMs);
+  if (state.schedule.assets[asset]!.listsAhead === 1) listAhead(state, asset);
+}
+
+function endWindow(state: State, asset: number, boundaryAtMs: number): void {
   const schedule = state.schedule.assets[asset]!;
   if (schedule.activeSlot !== 0) endMarket(state, schedule, boundaryAtMs);
+  else {
+    const slot = state.markets.find(marketIdOf(asset, boundaryAtMs - WINDOW_MS));
+    // Its window has passed without a price.
+    if (state.markets.status(slot) === MarketStatus.UPCOMING) voidAtOnce(state, slot, boundaryAtMs);
+  }
+}
+
+function beginWindow(state: State, asset: number, boundaryAtMs: number): void {
+  const schedule = state.schedule.assets[asset]!;
   schedule.boundaryAtMs = boundaryAtMs + WINDOW_MS;
   schedule.fixAtMs = boundaryAtMs + RESOLVE_DELAY_MS;
+  schedule.waitsForPrice = 0;
+  const next = state.markets.find(marketIdOf(asset, boundaryAtMs));
+  // An operator may have declared it VOID.
+  if (next !== 0 && !state.markets.takesOrders(next)) return;
   const reference = state.prices.reference(asset, boundaryAtMs);
   if (reference === null) {
     schedule.waitsForPrice = 1;
@@ -111,16 +170,23 @@ function openMarket(
   startsAtMs: number,
   startPriceMicros: number,
 ): void {
+  const { markets } = state;
   const marketId = marketIdOf(asset, startsAtMs);
-  const slot = state.markets.open(marketId, startPriceMicros);
+  const known = markets.find(marketId);
+  const slot = known || markets.add(marketId, state.pauses.bitsOf(asset));
+  state.events.write(EventType.marketOpened, marketId, startPriceMicros);
+  if (known === 0) writePaused(state, slot);
   const schedule = state.schedule.assets[asset]!;
   schedule.activeSlot = slot;
   schedule.waitsForPrice = 0;
-  state.markets.setStartPriceOpen(slot, Number(schedule.fixAtMs !== Number.POSITIVE_INFINITY));
-  state.events.write(EventType.marketOpened, marketId, startPriceMicros);
-  const pausedBy = state.pauses.bitsOf(asset);
-  state.markets.setPausedBy(slot, pausedBy);
-  if (pausedBy !== 0) state.events.write(EventType.marketPaused, marketId, 1);
+  markets.setStatus(slot, MarketStatus.ACTIVE);
+  markets.setStartPriceMicros(slot, startPriceMicros);
+  markets.setStartPriceOpen(slot, Number(schedule.fixAtMs !== Number.POSITIVE_INFINITY));
+}
+
+/** The event of a new market that is paused from the start. */
+function writePaused({ markets, events }: State, slot: number): void {
+  if (markets.pausedBy(slot) !== 0) events.write(EventType.marketPaused, markets.id(slot), 1);
 }
 
 function endMarket(state: State, schedule: AssetSchedule, endsAtMs: number): void {
@@ -167,24 +233,30 @@ function voidMarket(state: State, asset: number, dueAtMs: number): void {
 }
 
 /**
- * Resolves a market as VOID that is active or has ended. The window of an active one stays without
- * a market. An earlier market of the asset may still wait for its price.
+ * Resolves a market as VOID that is not resolved. The window of an active or upcoming one stays
+ * without a market. An earlier market of the asset may still wait for its price.
  */
 export function voidByOperator(state: State, slot: number): void {
   const { markets, schedule } = state;
   const ofAsset = schedule.assets[markets.asset(slot)]!;
-  if (ofAsset.activeSlot !== slot) {
-    resolve(state, ofAsset, Resolution.VOID, 0, state.nowMs);
-    schedule.findNext();
-    return;
-  }
-  ofAsset.activeSlot = 0;
+  if (markets.takesOrders(slot)) {
+    if (startOfMarketMs(markets.id(slot)) < ofAsset.boundaryAtMs) {
+      ofAsset.activeSlot = 0;
+      ofAsset.waitsForPrice = 0;
+    }
+    voidAtOnce(state, slot, state.nowMs);
+  } else resolve(state, ofAsset, Resolution.VOID, 0, state.nowMs);
+  schedule.findNext();
+}
+
+/** Ends a market that takes orders, and resolves it as VOID. */
+function voidAtOnce(state: State, slot: number, atMs: number): void {
+  const { markets } = state;
   markets.setStatus(slot, MarketStatus.ENDED);
   markets.setStartPriceOpen(slot, 0);
-  schedule.addWork(WorkKind.CANCEL, slot);
+  state.schedule.addWork(WorkKind.CANCEL, slot);
   state.events.write(EventType.marketEnded, markets.id(slot));
-  resolveSlot(state, slot, Resolution.VOID, 0, state.nowMs);
-  schedule.findNext();
+  resolveSlot(state, slot, Resolution.VOID, 0, atMs);
 }
 
 function resolve(

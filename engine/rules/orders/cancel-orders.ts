@@ -6,7 +6,7 @@
 import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
 import type { CommandOf } from '../../interface/commands.js';
-import { CancelReason, MarketStatus } from '../../interface/domain.js';
+import { CancelReason } from '../../interface/domain.js';
 import { CancelAllField, CancelField } from '../../interface/records.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
@@ -102,7 +102,7 @@ function cancelAndList(
     const next = orders.userAfter(row);
     const of = orders.slot(row);
     const isIn = (slot === 0 || of === slot) && orders.id(row) <= lastOrderId;
-    if (isIn && markets.status(of) === MarketStatus.ACTIVE && !isOverdue(state, row)) {
+    if (isIn && markets.takesOrders(of) && !isOverdue(state, row)) {
       result.push(orders.id(row));
       cancelOrder(state, row, reason);
       cancelled++;

@@ -2,7 +2,7 @@
 
 import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
-import { CancelReason, MarketStatus } from '../../interface/domain.js';
+import { CancelReason } from '../../interface/domain.js';
 import { isClientOrderId } from '../../interface/fields.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import type { State } from '../../state/state.js';
@@ -43,7 +43,7 @@ export function orderOf(state: State, command: CommandRecord, idField: number): 
  */
 export function findResting(state: State, userId: number, slot: number, orderId: number): number {
   const { orders } = state;
-  if (state.markets.status(slot) !== MarketStatus.ACTIVE) return 0;
+  if (!state.markets.takesOrders(slot)) return 0;
   const row = orders.find(orderId);
   const isMine = row !== 0 && orders.userId(row) === userId && orders.slot(row) === slot;
   return isMine && !isOverdue(state, row) ? row : 0;

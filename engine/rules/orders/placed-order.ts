@@ -7,7 +7,7 @@ import { beginEvent, EventSlot, EventType, packName } from '../../interface/even
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../interface/limits.js';
 import { OrderResult } from '../../interface/results.js';
 import type { State } from '../../state/state.js';
-import type { Taker } from './taker.js';
+import { type Taker, WITH_THIS_COMMAND } from './taker.js';
 
 const Placed = EventSlot.orderPlaced;
 
@@ -43,7 +43,7 @@ export function writePlacedEvent(
   values[at + Placed.postOnly] = Number(taker.postOnly);
   values[at + Placed.selfTrade] = taker.selfTrade;
   values[at + Placed.expiresAtMs] = taker.expiresAtMs === MAX_TIME_MS ? 0 : taker.expiresAtMs;
-  values[at + Placed.anew] = taker.placedAfterMs === -1 ? 0 : 1;
+  values[at + Placed.anew] = taker.placedAfterMs === WITH_THIS_COMMAND ? 0 : 1;
 }
 
 /** A budget can end an order, or what rests of it, before its size does. */

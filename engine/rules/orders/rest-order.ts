@@ -8,7 +8,7 @@ import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
-import type { Taker } from './taker.js';
+import { type Taker, WITH_THIS_COMMAND } from './taker.js';
 
 const Cancelled = EventSlot.orderCancelled;
 
@@ -35,7 +35,7 @@ export function restOrder(state: State, taker: Taker): number {
     taker,
     lots,
     restedLots(state, taker, lots),
-    taker.placedAfterMs === -1
+    taker.placedAfterMs === WITH_THIS_COMMAND
       ? state.nowMs - startOfMarketMs(taker.marketId)
       : taker.placedAfterMs,
   );

@@ -11,6 +11,9 @@ import { feeOn } from '../../interface/parameters.js';
 import { OrderField } from '../../interface/records.js';
 import { bookSideOf, kindOf, ownTicks } from '../../state/orders.js';
 
+/** Less than any time after the start of a market, which is negative before it. */
+export const WITH_THIS_COMMAND = -(2 ** 31);
+
 /** One object serves all orders, so that placing an order allocates nothing. */
 export class Taker {
   /** Its terms, as the command gave them: unchecked until placeOrder has checked them. */
@@ -29,8 +32,10 @@ export class Taker {
   /** Its order group, 0: none; and the row of the group, once it was looked up. */
   groupId = 0;
   groupRow = 0;
-  /** When it was first placed, in time after the start of its market; -1: with this command. */
-  placedAfterMs = -1;
+  /** It may not trade: it is post-only, or its market has not opened. The caller's to set. */
+  onlyRests = false;
+  /** When it was first placed, in time after the start of its market; or WITH_THIS_COMMAND. */
+  placedAfterMs = WITH_THIS_COMMAND;
   /** The client's name for it: its characters in the record, and how many; -1: it has no name. */
   nameFrom = 0;
   nameLength = -1;
@@ -82,7 +87,7 @@ export class Taker {
     this.selfTrade = command.selfTrade;
     this.groupId = command.groupId;
     this.groupRow = 0;
-    this.placedAfterMs = -1;
+    this.placedAfterMs = WITH_THIS_COMMAND;
     this.detailsRow = 0;
     this.nameLength = -1;
     if (!command.isNamed) return;

@@ -28,7 +28,7 @@ export class FairPrice {
   /** The price of UP, in ticks of 0.001 dollar, from 30 to 970. */
   ticks({ asset, startPrice }: Market): number {
     const price = this.prices.get(asset) ?? Number.NaN;
-    const move = Number.isNaN(price) ? 0 : (price - startPrice) / startPrice;
+    const move = Number.isNaN(price) || startPrice === null ? 0 : price / startPrice - 1;
     return Math.round(Math.min(Math.max(DOLLAR_TICKS / 2 + move * this.slope, 30), 970));
   }
 }

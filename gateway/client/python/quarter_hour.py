@@ -331,6 +331,11 @@ class Client:
         markets: List[Fields] = self.get("/markets/15m", asset=asset)["markets"]
         return markets
 
+    def upcoming_markets(self, asset: Optional[str] = None) -> List[Fields]:
+        """The markets of the next hour. Orders can rest in them, and nothing trades yet."""
+        markets: List[Fields] = self.get("/markets/15m", status="upcoming", asset=asset)["markets"]
+        return markets
+
     def market(self, market_id: str) -> Fields:
         return self.get(_path("markets", market_id))
 
@@ -1045,7 +1050,7 @@ class Live:
     # Markets
 
     def _enter_markets(self, markets: List[Fields]) -> None:
-        active = {market["id"]: market for market in markets}
+        active = {each["id"]: each for each in markets if each["status"] == "active"}
         for market_id in self.markets.keys() - active.keys():
             self._change_market(market_id, None)
         self.markets.update(active)
@@ -1053,6 +1058,8 @@ class Live:
     def _change_market(self, market_id: str, market: Optional[Fields]) -> None:
         if market is not None and market["status"] == "active":
             self.markets[market_id] = market
+            return
+        if market is not None and market["status"] == "upcoming":
             return
         self.markets.pop(market_id, None)
         self._books.pop(market_id, None)

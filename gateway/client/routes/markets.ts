@@ -8,7 +8,7 @@ import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
 import type { OutcomeName, Paging } from '../terms.js';
 
-export type MarketStatus = 'active' | 'ended' | 'resolved';
+export type MarketStatus = 'upcoming' | 'active' | 'ended' | 'resolved';
 export type Market = Answer<typeof marketSchemas.Market>;
 export type MarketWithHistory = Answer<typeof marketSchemas.MarketWithHistory>;
 export type MarketDetail = Answer<typeof marketSchemas.MarketDetail>;
@@ -38,10 +38,10 @@ export function market(api: Api, marketId: string, options?: CallOptions): Promi
   return api.call({ method: 'GET', path: path`/markets/${marketId}`, options });
 }
 
-/** The markets that trade now, with the time of the exchange. */
+/** The markets that trade now, or those of the next windows, with the time of the exchange. */
 export function activeMarkets(
   api: Api,
-  query: { asset?: string | undefined } = {},
+  query: { status?: 'active' | 'upcoming' | undefined; asset?: string | undefined } = {},
   options?: CallOptions,
 ): Promise<ActiveMarkets> {
   return api.call({ method: 'GET', path: '/markets/15m', query: { ...query }, options });

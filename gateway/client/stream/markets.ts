@@ -1,14 +1,16 @@
 /**
- * The active markets, as the stream tells: one opens when another ends.
+ * The active and the upcoming markets, as the stream tells: one opens when another ends.
  *
- * Always holds: a market is announced as opened before anything else, and as ended or resolved once
- * at most, also if that happened while the connection was lost.
+ * Always holds: an active market is announced as opened before anything else, and as ended or
+ * resolved once at most, also if that happened while the connection was lost.
  */
 import type { Market } from '../types.js';
 import type { ChannelMessage, MarketChange } from './messages.js';
 import type { Stream } from './stream.js';
 
 export interface MarketListener {
+  /** Orders can rest in it until it opens; called again when it is paused or resumed. */
+  onUpcoming?: (market: Market) => void;
   /** It can be traded: it opened, or it was open when the stream began. */
   onOpened?: (market: Market) => void;
   /** It trades no more. If that was missed, `market` is its last known state. */
@@ -21,6 +23,8 @@ export interface MarketListener {
 export class MarketList {
   /** The active ones, by id. */
   readonly active = new Map<string, Market>();
+  /** Those of the next windows, by id. */
+  readonly upcoming = new Map<string, Market>();
 
   constructor(private readonly listener: MarketListener = {}) {}
 
@@ -31,7 +35,8 @@ export class MarketList {
     }
     const { markets } = message.data;
     const ids = new Set(markets.map(({ id }) => id));
-    for (const market of [...this.active.values()]) if (!ids.has(market.id)) this.end(market);
+    const known = [...this.active.values(), ...this.upcoming.values()];
+    for (const market of known) if (!ids.has(market.id)) this.end(market);
     for (const market of markets) this.enter(market);
   }
 
@@ -39,11 +44,17 @@ export class MarketList {
   private change({ change, market }: MarketChange): void {
     if (market === null) return;
     if (change === 'ended' || change === 'resolved') this.end(market);
-    else if (market.status === 'active') this.enter(market);
+    else if (market.status === 'active' || market.status === 'upcoming') this.enter(market);
     if (change === 'resolved') this.listener.onResolved?.(market);
   }
 
   private enter(market: Market): void {
+    if (market.status === 'upcoming') {
+      this.upcoming.set(market.id, market);
+      this.listener.onUpcoming?.(market);
+      return;
+    }
+    this.upcoming.delete(market.id);
     const isNew = !this.active.has(market.id);
     this.active.set(market.id, market);
     if (isNew) this.listener.onOpened?.(market);
@@ -51,11 +62,12 @@ export class MarketList {
   }
 
   private end(market: Market): void {
+    this.upcoming.delete(market.id);
     if (this.active.delete(market.id)) this.listener.onEnded?.(market);
   }
 }
 
-/** The list of active markets, following the stream, and the function that ends that. */
+/** The list of markets, following the stream, and the function that ends that. */
 export function followMarkets(
   stream: Stream,
   listener: MarketListener,

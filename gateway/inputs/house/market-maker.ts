@@ -195,7 +195,8 @@ export class MarketMaker {
     const { priceMicros } = prices.last!;
     return fairValue({
       priceMicros,
-      startPriceMicros,
+      // Only an active market is quoted.
+      startPriceMicros: startPriceMicros!,
       remainingMs: Math.max(0, endsAtMs - nowMs),
       averageMicros: prices.averageMicros(endsAtMs - AVERAGED_MS, nowMs) ?? priceMicros,
       volatility: prices.volatility,

@@ -64,7 +64,7 @@ export const marketEventRoutes: Route[] = [
         const { startPriceMicros, endPriceMicros } = found.market;
         const fields = {
           marketId: marketIdText(engine, marketId),
-          startPrice: micros(startPriceMicros),
+          startPrice: startPriceMicros === 0 ? null : micros(startPriceMicros),
           endPrice: endPriceMicros === 0 ? null : micros(endPriceMicros),
           start: ticksOf(found.start),
           end: ticksOf(found.end),

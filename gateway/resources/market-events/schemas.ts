@@ -56,7 +56,9 @@ const tick = responseObject('Tick', 'A price of the asset', {
 
 export const MarketTicks = responseObject('MarketTicks', 'The prices that settle a market', {
   marketId,
-  startPrice: money.describe('US dollars: the average of `start`'),
+  startPrice: money
+    .nullable()
+    .describe('US dollars: the average of `start`; null: the market has not opened'),
   endPrice: money
     .nullable()
     .describe('US dollars: the average of `end`; null until resolved, and if VOID'),

@@ -72,7 +72,7 @@ function knownMarkets({ engine, query }: MarketsCall, after: number | null): Mar
 
 /** Whether the engine has every market of the page. It forgets only resolved markets. */
 function isAllKnown({ engine, query }: MarketsCall, known: readonly MarketView[]): boolean {
-  if (query.status === 'active' || query.status === 'ended') return true;
+  if (query.status !== undefined && query.status !== 'resolved') return true;
   const last = known[query.limit - 1];
   const isFollowed = known.length > query.limit;
   return isFollowed && last !== undefined && last.endsAtMs > engine.nowMs - PAYOUT_DELAY_MS;

@@ -1,6 +1,7 @@
 /** Markets: lists, one market, its order book, and what an order would do now. Public. */
+import type { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
-import { MarketStatus, Side } from '../../../engine/interface/domain.js';
+import { hasEnded, MarketStatus, Side } from '../../../engine/interface/domain.js';
 import {
   MAX_ORDER_LOTS,
   MAX_PRICE_TICKS,
@@ -20,12 +21,12 @@ import { answerMarkets, listName } from './list.js';
 import { orderbookBytes } from './orderbook.js';
 import {
   ActiveMarkets,
-  ActiveMarketsQuery,
   DepthQuery,
   MarketDetail,
   Markets,
   MarketsQuery,
   missingOfQuote,
+  OpenMarketsQuery,
   Orderbook,
   Quote,
   QuoteQuery,
@@ -37,13 +38,13 @@ import { marketText, quoteText } from './views.js';
 const DEPTHS = 1_000;
 /** By market and depth. */
 const bookTexts = new SharedTexts<number, Uint8Array>();
-/** By asset; empty: of all assets. */
-const activeTexts = new SharedTexts<string, string>();
+/** By status and asset. */
+const openTexts = new SharedTexts<string, string>();
 
 export const marketRoutes: Route[] = [
   defineRoute('GET', '/markets', {
     access: 'public',
-    summary: 'All markets, past ones included, newest first',
+    summary: 'All markets, upcoming and past ones included, newest first',
     query: MarketsQuery,
     responses: { 200: Markets },
     errors: ['unavailable'],
@@ -57,14 +58,14 @@ export const marketRoutes: Route[] = [
 
   defineRoute('GET', '/markets/15m', {
     access: 'public',
-    summary: 'The active 15-minute markets',
-    query: ActiveMarketsQuery,
+    summary: 'The active 15-minute markets, or the upcoming ones of the next hour',
+    query: OpenMarketsQuery,
     responses: { 200: ActiveMarkets },
     handle(call) {
       const { engine, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
-      const markets = activeTexts.get(engine, query.asset ?? '', () =>
-        activeMarkets(engine, query.asset),
+      const markets = openTexts.get(engine, `${query.status} ${query.asset ?? ''}`, () =>
+        openMarkets(engine, query),
       );
       const end = `"serverTimeMs":${engine.nowMs},${stateText(call.trueAt)}`;
       call.answerWhenDurable(200, `{"markets":[${markets}],${end}`);
@@ -73,7 +74,7 @@ export const marketRoutes: Route[] = [
 
   defineRoute('GET', '/markets/:id', {
     access: 'public',
-    summary: 'One market, active or past, with its price history',
+    summary: 'One market, upcoming, active or past, with its price history',
     caching: 'public',
     responses: { 200: MarketDetail },
     errors: ['market_not_found', 'unavailable'],
@@ -116,12 +117,13 @@ export const marketRoutes: Route[] = [
     query: QuoteQuery,
     missing: missingOfQuote,
     responses: { 200: Quote },
-    errors: ['market_not_found', 'market_not_active'],
+    errors: ['market_not_found', 'market_not_active', 'market_not_open'],
     handle(call) {
       const market = call.engine.market(marketNumber(call.engine, call.parameter('marketId')));
       if (!call.finds(market, 'market_not_found')) return;
       if (market.status !== MarketStatus.ACTIVE) {
-        call.refuseWhenDurable(errorAnswer('market_not_active'));
+        const isOver = hasEnded(market.status);
+        call.refuseWhenDurable(errorAnswer(isOver ? 'market_not_active' : 'market_not_open'));
         return;
       }
       const { side, outcome, amount = 0, shares = MAX_ORDER_LOTS, price } = call.query;
@@ -135,21 +137,27 @@ export const marketRoutes: Route[] = [
   }),
 ];
 
-/** Only an active market is known in full without the history: the rest may have changed. */
+/** Only before its end is a market known in full without the history: the rest may have changed. */
 function answerWithoutHistory(call: Call, marketId: number): void {
   const { engine } = call;
   const market = engine.market(marketId);
-  if (market?.status !== MarketStatus.ACTIVE) call.refuseUnavailable();
+  if (market === null || hasEnded(market.status)) call.refuseUnavailable();
   else call.answerWhenDurable(200, marketText(engine, market, null));
 }
 
-/** The active markets as JSON, without the brackets around them. */
-function activeMarkets(engine: Engine, symbol: string | undefined): string {
+/** The markets as JSON, by asset and window, without the brackets around them. */
+function openMarkets(
+  engine: Engine,
+  { status, asset: symbol }: z.output<typeof OpenMarketsQuery>,
+): string {
   const texts: string[] = [];
   for (let asset = 0; asset < engine.assetCount; asset++) {
     if (symbol !== undefined && engine.assetSymbol(asset) !== symbol) continue;
-    const market = engine.market(engine.activeMarket(asset));
-    if (market !== null) texts.push(marketText(engine, market));
+    const ids = status === 'active' ? [engine.activeMarket(asset)] : engine.upcomingMarkets(asset);
+    for (const id of ids) {
+      const market = engine.market(id);
+      if (market !== null) texts.push(marketText(engine, market));
+    }
   }
   return texts.join(',');
 }

@@ -30,13 +30,19 @@ export const asset = z
 
 export const MarketsQuery = request.ownQuery({
   status: z
-    .enum(['active', 'ended', 'resolved'])
+    .enum(['upcoming', 'active', 'ended', 'resolved'])
     .optional()
     .describe('Only markets of this status'),
   asset,
   ...request.paging,
 });
-export const ActiveMarketsQuery = request.ownQuery({ asset });
+export const OpenMarketsQuery = request.ownQuery({
+  status: z
+    .enum(['active', 'upcoming'])
+    .default('active')
+    .describe('The markets that trade now, or those of the next windows'),
+  asset,
+});
 /** Every price level. */
 export const BOOK_LEVELS_MAX = 999;
 export const DepthQuery = request.ownQuery({
@@ -91,14 +97,18 @@ const marketFields = {
   type: z.literal('15m').describe('The length of the window'),
   asset: assetSymbol,
   title: z.string().describe('The market in words'),
-  status: z.enum(['active', 'ended', 'resolved']).describe('The state'),
+  status: z.enum(['upcoming', 'active', 'ended', 'resolved']).describe('The state'),
   paused: z
     .boolean()
-    .describe('Whether the market is active and, by decision of an operator, takes no new orders'),
+    .describe(
+      'Whether the market is upcoming or active and, by decision of an operator, takes no new orders',
+    ),
   resolution: resolution.nullable(),
   startsAtMs: timeMs,
   endsAtMs: timeMs,
-  startPrice: money.describe('US dollars: the price of the asset at the start'),
+  startPrice: money
+    .nullable()
+    .describe('US dollars: the price of the asset at the start; null: the market has not opened'),
   startPriceFinal: z.boolean().describe('Whether late prices no longer change `startPrice`'),
   endPrice: money.nullable().describe('US dollars: the price of the asset at the end'),
   resolvedAtMs: timeMs.nullable().describe('When the market was resolved; null until then'),
@@ -115,9 +125,7 @@ const marketFields = {
     ),
   volume: money.describe('US dollars traded'),
   openInterest: shares.describe('Shares of each outcome that users own'),
-  feeRate: decimal
-    .nullable()
-    .describe('The fee on what a buy spends; null: the market is not active'),
+  feeRate: decimal.nullable().describe('The fee on what a buy spends; null: the market has ended'),
   tickSize: z.literal(0.001).describe('US dollars; prices are multiples of it'),
   lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),
 };
@@ -152,7 +160,7 @@ export const Markets = responseObject('Markets', 'Markets', {
   markets: z.array(Market).describe('The markets'),
   ...pageEnd,
 });
-export const ActiveMarkets = responseObject('ActiveMarkets', 'The active markets', {
+export const ActiveMarkets = responseObject('ActiveMarkets', 'The active or the upcoming markets', {
   markets: z.array(Market).describe('The markets'),
   serverTimeMs: timeMs.describe('The same as `atMs`'),
   ...state,

@@ -85,7 +85,8 @@ export const operatorRoutes: Route[] = [
   ),
   defineRoute('POST', '/operator/markets/:id/void', {
     ...OF_OPERATORS,
-    summary: 'Declare a market VOID that is not resolved yet; an active one ends with it',
+    summary:
+      'Declare a market VOID that is not resolved yet; an active or upcoming one ends with it',
     body: ReasonBody,
     responses: { 200: Done },
     errors: ['market_not_found', 'market_not_active'],

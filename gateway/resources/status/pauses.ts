@@ -2,13 +2,14 @@
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 
-/** `everything`, or assets, or active markets. Markets of a paused asset are not named again. */
+/** `everything`, or assets, or markets. Markets of a paused asset are not named again. */
 export function pausesIn(engine: Engine): string[] {
   const { everything, assets } = engine.pauses();
   if (everything) return ['everything', ...assets.map((asset) => engine.assetSymbol(asset))];
   return Array.from({ length: engine.assetCount }, (_, asset) => {
     if (assets.includes(asset)) return [engine.assetSymbol(asset)];
-    const marketId = engine.activeMarket(asset);
-    return engine.market(marketId)?.paused === true ? [marketIdText(engine, marketId)] : [];
+    return [engine.activeMarket(asset), ...engine.upcomingMarkets(asset)]
+      .filter((marketId) => engine.market(marketId)?.paused === true)
+      .map((marketId) => marketIdText(engine, marketId));
   }).flat();
 }

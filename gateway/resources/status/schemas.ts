@@ -50,7 +50,7 @@ export const Status = responseObject('Status', 'The progress of the exchange', {
     .describe('The number of the leader of a replicated journal; null: it is local'),
   paused: z
     .array(z.string())
-    .describe('What takes no new orders: everything, or assets, or active markets'),
+    .describe('What takes no new orders: everything, or assets, or markets'),
   startedAtMs: timeMs,
   prices: z
     .array(

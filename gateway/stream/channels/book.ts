@@ -5,7 +5,7 @@
  * is a snapshot of an empty book.
  */
 import type { Engine } from '../../../engine/engine.js';
-import { MarketStatus } from '../../../engine/interface/domain.js';
+import { hasEnded } from '../../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS } from '../../../engine/interface/limits.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import { orderbookText } from '../../resources/markets/orderbook.js';
@@ -23,7 +23,7 @@ export class BookChannel extends Channel {
     const name = `book:${marketIdText(engine, marketId)}`;
     super(name, name, engine.sequence);
     this.levels = new ChangedLevels(engine);
-    this.hasEnded = engine.market(marketId)!.status !== MarketStatus.ACTIVE;
+    this.hasEnded = hasEnded(engine.market(marketId)!.status);
   }
 
   /** Whether the book can still change: an ended market has no orders. */

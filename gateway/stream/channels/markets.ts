@@ -1,7 +1,7 @@
 /**
- * `markets`: markets open, get a start price, end, are resolved and, a day later, closed. The
- * snapshot contains the active markets, a delta the changes of one command, in order, each with the
- * market after the command (null if closed).
+ * `markets`: markets are listed as upcoming, open, get a start price, end, are resolved and, a day
+ * later, closed. The snapshot contains the active and the upcoming ones, a delta the changes of one
+ * command, in order, each with the market after the command (null if closed).
  */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
@@ -9,6 +9,7 @@ import { marketText } from '../../resources/markets/views.js';
 import { Channel } from './channel.js';
 
 export type MarketChange =
+  | 'upcoming'
   | 'opened'
   | 'start_price_fixed'
   | 'paused'
@@ -56,8 +57,9 @@ export class MarketsChannel extends Channel {
     const { engine } = this;
     const texts: string[] = [];
     for (let asset = 0; asset < engine.assetCount; asset++) {
-      const marketId = engine.activeMarket(asset);
-      if (marketId !== 0) texts.push(this.marketText(marketId));
+      const active = engine.activeMarket(asset);
+      const ids = [...(active === 0 ? [] : [active]), ...engine.upcomingMarkets(asset)];
+      texts.push(...ids.map((marketId) => this.marketText(marketId)));
     }
     return `{"markets":[${texts.join(',')}]}`;
   }

@@ -103,6 +103,7 @@ export function changesOf(event: EventRecord): AccountChange[] {
     case 'assetListed':
     case 'priceObserved':
     case 'priceHeld':
+    case 'marketListed':
     case 'marketOpened':
     case 'startPriceFixed':
     case 'marketEnded':

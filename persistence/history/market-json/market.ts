@@ -83,7 +83,7 @@ export function marketParts(
     `{"id":"${marketIdText(assets, market.marketId)}","type":"15m","asset":"${symbol}","title":"${title(symbol, market)}"` +
     `,"status":"${statusName(market.status)}","paused":${market.paused},"resolution":${resolution === null ? 'null' : `"${resolution}"`}` +
     `,"startsAtMs":${market.startsAtMs},"endsAtMs":${market.endsAtMs}` +
-    `,"startPrice":${microsText(market.startPriceMicros)}` +
+    `,"startPrice":${microsTextOrNull(market.startPriceMicros)}` +
     `,"startPriceFinal":${market.startPriceFinal}` +
     `,"endPrice":${microsTextOrNull(market.endPriceMicros)},"resolvedAtMs":${market.resolvedAtMs}` +
     `,"averageSoFar":${microsTextOrNull(market.averageSoFarMicros)},"assetPrice":`;

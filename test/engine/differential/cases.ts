@@ -33,6 +33,7 @@ const ORDERS: CaseName[] = [
   'user_frozen',
   'deadline_passed',
   'market_not_active',
+  'market_not_open',
   'market_paused',
   'post_only_would_trade',
   'price_not_met',
@@ -61,6 +62,7 @@ const TRANSFERS: CaseName[] = [
 const ANSWERS: Record<CommandName, CaseName[]> = {
   advanceTime: ['ok'],
   listAsset: ['ok', 'invalid_command', 'limit_reached'],
+  listMarkets: ['ok', 'asset_not_found'],
   observePrice: ['ok', 'invalid_command', 'asset_not_found', 'limit_reached', 'price_too_old'],
   observeSourcePrice: [
     'ok',
@@ -152,6 +154,7 @@ const EVENTS = [
   'assetListed',
   'priceObserved',
   'priceHeld',
+  'marketListed',
   'marketOpened',
   'startPriceFixed',
   'marketEnded',

@@ -124,7 +124,7 @@ test.each([
   expect((await api.get('/status')).json.paused).toEqual([named]);
   expect((await operate('GET', '/metrics', undefined, '')).text).toMatch(/^exchange_pauses 1$/m);
   const paused = await client.next('delta');
-  expect(paused.data.changes).toMatchObject([{ change: 'paused', market: { paused: true } }]);
+  expect(paused.data.changes[0]).toMatchObject({ change: 'paused', market: { paused: true } });
   expect(code(await bid(ada))).toEqual([409, 'market_paused']);
   expect((await api.delete(`/markets/15m/${MARKET}/orders/${orderId}`, ada.token)).status).toBe(
     200,
@@ -132,7 +132,7 @@ test.each([
   expect((await done('resume', { ...BECAUSE, ...subject })).paused).toEqual([]);
   expect(await isPaused()).toBe(false);
   const resumed = await client.next('delta');
-  expect(resumed.data.changes).toMatchObject([{ change: 'resumed', market: { paused: false } }]);
+  expect(resumed.data.changes[0]).toMatchObject({ change: 'resumed', market: { paused: false } });
   expect((await bid(ada)).status).toBe(200);
 });
 

@@ -59,6 +59,8 @@ def check_live():
         assert live.mode == MODE, live.mode
         assert live.markets[MARKET]["status"] == "active"
         assert live.price("BTC") == 100_000
+        upcoming = maker.upcoming_markets("BTC")
+        assert [each["startPrice"] for each in upcoming] == [None] * 4
         rests = {"timeInForce": "GTC", "clientOrderId": f"first-{MODE}"}
         order = maker.buy(MARKET, "UP", shares="10.5", price=0.4, **rests)["orderId"]
         compare(live, maker)

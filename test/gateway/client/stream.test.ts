@@ -233,9 +233,11 @@ test('markets roll over: each opens, ends and is resolved once, also over a lost
     onResolved: note('resolved'),
   });
   await eventually(() => markets.active.size === 1);
+  expect(markets.upcoming.get(NEXT_MARKET)?.startPrice).toBe(null);
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
   await eventually(() => expect(seen).toContain(`resolved ${MARKET}`));
   expect([...markets.active.keys()]).toEqual([NEXT_MARKET]);
+  expect(markets.upcoming.has(NEXT_MARKET)).toBe(false);
   sockets.loses = () => true;
   await server.passTime(WINDOW_START_MS + 2 * WINDOW_MS + 3_000, 100_000);
   sockets.loses = () => false;

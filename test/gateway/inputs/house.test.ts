@@ -138,7 +138,7 @@ function fairTicks(): number {
   expect(remainingMs).toBeGreaterThan(AVERAGED_MS);
   const { probability } = fairValue({
     priceMicros: seenPrices.last!.priceMicros,
-    startPriceMicros: market().startPriceMicros,
+    startPriceMicros: market().startPriceMicros!,
     remainingMs,
     averageMicros: 0,
     volatility: seenPrices.volatility,

@@ -1,5 +1,6 @@
 /** The hub's channels without sockets: the messages of markets, prices and users. */
 import { describe, expect, test } from 'vitest';
+import type { Command } from '../../../engine/interface/commands.js';
 import { Outcome } from '../../../engine/interface/domain.js';
 import type { Channel } from '../../../gateway/stream/channels/channel.js';
 import { buy, DOLLAR, price, registration, WINDOW_START_MS } from '../../support/engine-support.js';
@@ -167,6 +168,44 @@ describe('books', () => {
       ['snapshot', null],
     ]);
   });
+});
+
+test('markets are announced as upcoming, opened and ended, and their books go on', async () => {
+  const bench = new Bench();
+  const markets = bench.follow('markets').channel;
+  bench.do({ kind: 'listMarkets', asset: 0, ahead: true });
+  const next = 'btc-15m-1763701200';
+  const book = bench.follow(`book:${next}`).channel;
+  const { channel } = bench.follow('books:BTC');
+  const marketId = bench.engine.upcomingMarkets(0)[0]!;
+  bench.do({ ...bench.rest(1, 400, 3_000), marketId } as Command);
+  bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
+  bench.do(price(100_000, bench.nowMs));
+  bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
+  bench.do({ kind: 'advanceTime' });
+  await bench.flush();
+  const changes = bench.messagesOf(markets).map(({ data }) => data.changes);
+  const named = (each: Message[]) => each.map(({ change, market }) => [change, market.status]);
+  expect(changes.map(named)).toEqual([
+    Array(4).fill(['upcoming', 'upcoming']),
+    [
+      ['ended', 'ended'],
+      ['opened', 'active'],
+      ['upcoming', 'upcoming'],
+    ],
+  ]);
+  const bids = [{ price: 0.4, shares: 3 }];
+  expect(bench.messagesOf(book).map(({ type, data }) => [type, data.UP.bids])).toEqual([
+    ['delta', bids],
+  ]);
+  expect(bench.messagesOf(channel).map(({ type, data }) => [type, data.book.UP.bids])).toEqual([
+    ['snapshot', bids],
+  ]);
+  const snapshot: Message = JSON.parse(markets.snapshot(bench.hub.stamp));
+  expect(snapshot.data.markets.map(({ status }: Message) => status)).toEqual([
+    'active',
+    ...Array(4).fill('upcoming'),
+  ]);
 });
 
 describe('prices', () => {

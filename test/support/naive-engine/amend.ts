@@ -1,18 +1,21 @@
 /** Amending a resting order in the naive engine. */
 import type { Amend } from '../../../engine/interface/commands.js';
-import {
-  MarketStatus,
-  OrderEnd,
-  OrderStatus,
-  Side,
-  TimeInForce,
-} from '../../../engine/interface/domain.js';
+import { OrderEnd, OrderStatus, Side, TimeInForce } from '../../../engine/interface/domain.js';
 import { isPaused } from './access/operators.js';
 import { isFull } from './access/room.js';
 import { planOrder, type Taker } from './book.js';
 import { dollars, feeOn, micros, tradeValue } from './decimal.js';
 import { orderWithClientId } from './memory.js';
-import { carryOut, gone, holdings, refusal, release, smallRest, tooSmall } from './orders.js';
+import {
+  carryOut,
+  gone,
+  holdings,
+  onlyRests,
+  refusal,
+  release,
+  smallRest,
+  tooSmall,
+} from './orders.js';
 import {
   type Answer,
   emit,
@@ -24,6 +27,7 @@ import {
   type NaiveState,
   ok,
   reject,
+  takesOrders,
   userOf,
 } from './state.js';
 
@@ -37,8 +41,7 @@ export function amend(state: NaiveState, command: Amend): Answer {
       ? orderWithClientId(state, userId, command.clientOrderId)
       : command.orderId;
   const order = market.orders.find((one) => one.orderId === orderId && one.userId === userId);
-  if (order === undefined || market.status !== MarketStatus.ACTIVE)
-    return gone(state, userId, marketId, orderId);
+  if (order === undefined || !takesOrders(market)) return gone(state, userId, marketId, orderId);
   const wantedLots = command.sizeLots === 0 ? order.originalLots : command.sizeLots;
   const priceTicks = command.priceTicks === 0 ? order.priceTicks : command.priceTicks;
   const leftLots = Math.max(0, wantedLots - order.filledLots);
@@ -121,7 +124,7 @@ function placeAnew(
   const plan = planOrder(state, market, taker, state.fillsLeft);
   const timeInForce = TimeInForce.GTC;
   const refused =
-    refusal({ postOnly, timeInForce, priceTicks }, taker, plan) ??
+    refusal(market, { postOnly, timeInForce, priceTicks }, taker, plan) ??
     tooSmall(state, market, taker, plan);
   if (refused !== null) return refused;
 
@@ -142,14 +145,16 @@ function missing(
   order: NaiveOrder,
   { leftLots, priceTicks }: NewTerms,
 ): Answer | null {
-  const { userId, outcome, sizeLots, side, postOnly } = order;
+  const { userId, outcome, sizeLots, side } = order;
   if (side === Side.SELL) {
     const owned = lotsOf(market, userId, outcome);
     const free = owned - heldLotsOf(market, userId, outcome) + sizeLots;
     return free < leftLots ? reject('insufficient_shares', leftLots, free) : null;
   }
   const budget = tradeValue(leftLots, priceTicks);
-  const required = postOnly ? budget : budget.plus(feeOn(budget, state.rules.takerFeeBasisPoints));
+  const required = onlyRests(market, order)
+    ? budget
+    : budget.plus(feeOn(budget, state.rules.takerFeeBasisPoints));
   const held = tradeValue(sizeLots, order.priceTicks);
   const available = dollars(micros(userOf(state, userId)!.available)).plus(held);
   return required.gt(available)

@@ -27,6 +27,7 @@ export function listAsset(state: NaiveState, command: CommandOf<'listAsset'>): A
   const windowStartMs = Math.floor(state.nowMs / WINDOW_MS) * WINDOW_MS;
   state.assets.push({
     symbol: command.symbol,
+    listsAhead: false,
     prices: [],
     sources: [],
     held: [],

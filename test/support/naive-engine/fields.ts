@@ -66,6 +66,7 @@ const CODE = /^[A-Za-z0-9_-]{3,20}$/;
 const FORMS: Record<CommandName, Record<string, Check>> = {
   advanceTime: {},
   listAsset: { symbol: form(/^[A-Z0-9]{2,10}$/) },
+  listMarkets: { ahead: isFlag },
   observePrice: {
     priceMicros: whole(1, MAX_ASSET_PRICE_MICROS),
     observedAtMs: whole(0, MAX_TIME_MS),

@@ -28,6 +28,7 @@ import {
   ok,
   positionOf,
   reject,
+  takesOrders,
   userOf,
 } from './state.js';
 import { shareWithVault } from './vault.js';
@@ -157,6 +158,11 @@ function cancelExpired(state: NaiveState, beforeMs: number): void {
 }
 
 function crossBoundary(state: NaiveState, asset: number): void {
+  passWindow(state, asset);
+  if (state.assets[asset]!.listsAhead) listAhead(state, asset);
+}
+
+function passWindow(state: NaiveState, asset: number): void {
   const one = state.assets[asset]!;
   const startsAtMs = one.nextBoundaryMs;
   one.nextBoundaryMs += WINDOW_MS;
@@ -171,9 +177,49 @@ function crossBoundary(state: NaiveState, asset: number): void {
     emit(state, { type: 'marketEnded', marketId: ending.marketId });
     state.work.push({ kind: 'cancelOrders', marketId: ending.marketId });
   }
+  const unopened = state.markets.find(
+    (market) =>
+      market.asset === asset &&
+      market.endsAtMs === startsAtMs &&
+      market.status === MarketStatus.UPCOMING,
+  );
+  if (unopened !== undefined) voidNow(state, unopened);
+  one.waitingSinceMs = null;
+  const known = marketOf(state, marketIdOf(asset, startsAtMs));
+  if (known !== undefined && known.status !== MarketStatus.UPCOMING) return;
   const startPrice = referencePrice(one, startsAtMs);
-  one.waitingSinceMs = startPrice === null ? startsAtMs : null;
-  if (startPrice !== null) open(state, { asset, startsAtMs, startPrice });
+  if (startPrice === null) one.waitingSinceMs = startsAtMs;
+  else open(state, { asset, startsAtMs, startPrice });
+}
+
+export function listMarkets(state: NaiveState, command: CommandOf<'listMarkets'>): Answer {
+  const { asset, ahead } = command;
+  const one = state.assets[asset];
+  if (one === undefined) return reject('asset_not_found');
+  one.listsAhead = ahead;
+  return ok({ listedMarkets: ahead ? listAhead(state, asset) : 0 });
+}
+
+/** Adds the markets of the current window and of the next four. */
+function listAhead(state: NaiveState, asset: number): number {
+  const one = state.assets[asset]!;
+  const starts = [-1, 0, 1, 2, 3]
+    .map((window) => one.nextBoundaryMs + window * WINDOW_MS)
+    .filter((startsAtMs) => startsAtMs + WINDOW_MS - state.commandAtMs >= OPEN_MIN_MS);
+  const isNew = (startsAtMs: number) =>
+    marketOf(state, marketIdOf(asset, startsAtMs)) === undefined;
+  const listed = starts.filter(isNew);
+  for (const startsAtMs of listed) {
+    const { marketId } = add(state, asset, startsAtMs);
+    emit(state, { type: 'marketListed', marketId });
+    emitPaused(state, asset, marketId);
+  }
+  return listed.length;
+}
+
+function emitPaused(state: NaiveState, asset: number, marketId: number): void {
+  if (state.everythingPaused || state.pausedAssets.includes(asset))
+    emit(state, { type: 'marketPaused', marketId, paused: 1 });
 }
 
 function open(
@@ -183,16 +229,26 @@ function open(
   const { asset, startsAtMs, startPrice } = opening;
   const marketId = marketIdOf(asset, startsAtMs);
   const isBoundary = startsAtMs >= state.assets[asset]!.firstBoundaryMs;
-  state.markets.push({
-    marketId,
+  const known = marketOf(state, marketId);
+  const market = known ?? add(state, asset, startsAtMs);
+  market.status = MarketStatus.ACTIVE;
+  market.startPrice = startPrice;
+  market.startPriceFixed = !isBoundary || state.nowMs >= startsAtMs + RESOLVES_AFTER_MS;
+  emit(state, { type: 'marketOpened', marketId, startPriceMicros: micros(startPrice) });
+  if (known === undefined) emitPaused(state, asset, marketId);
+}
+
+function add(state: NaiveState, asset: number, startsAtMs: number): NaiveMarket {
+  const market: NaiveMarket = {
+    marketId: marketIdOf(asset, startsAtMs),
     asset,
     startsAtMs,
     endsAtMs: startsAtMs + WINDOW_MS,
-    status: MarketStatus.ACTIVE,
+    status: MarketStatus.UPCOMING,
     resolution: Resolution.NONE,
-    startPrice,
+    startPrice: null,
     endPrice: null,
-    startPriceFixed: !isBoundary || state.nowMs >= startsAtMs + RESOLVES_AFTER_MS,
+    startPriceFixed: true,
     resolutionTried: false,
     resolvedAtMs: 0,
     decidedAtMs: 0,
@@ -209,16 +265,15 @@ function open(
     referrersPart: ZERO,
     volume: ZERO,
     lastTradeTicks: null,
-  });
-  emit(state, { type: 'marketOpened', marketId, startPriceMicros: micros(startPrice) });
-  if (state.everythingPaused || state.pausedAssets.includes(asset))
-    emit(state, { type: 'marketPaused', marketId, paused: 1 });
+  };
+  state.markets.push(market);
+  return market;
 }
 
 function fixStartPrice(state: NaiveState, market: NaiveMarket): void {
   market.startPriceFixed = true;
   const price = referencePrice(state.assets[market.asset]!, market.startsAtMs);
-  if (price === null || price.eq(market.startPrice)) return;
+  if (price === null || price.eq(market.startPrice!)) return;
   market.startPrice = price;
   emit(state, {
     type: 'startPriceFixed',
@@ -242,10 +297,12 @@ export function priceArrived(state: NaiveState, asset: number, price: Dollars): 
   }
 }
 
-/** An operator's decision: an active market ends with it. */
+/** Without a price, or by an operator's decision: a market that takes orders ends with it. */
 export function voidNow(state: NaiveState, market: NaiveMarket): void {
   const { marketId } = market;
-  if (market.status === MarketStatus.ACTIVE) {
+  const one = state.assets[market.asset]!;
+  if (market.startsAtMs === one.waitingSinceMs) one.waitingSinceMs = null;
+  if (takesOrders(market)) {
     market.status = MarketStatus.ENDED;
     market.startPriceFixed = true;
     emit(state, { type: 'marketEnded', marketId });
@@ -260,7 +317,7 @@ function resolveIfPriced(state: NaiveState, market: NaiveMarket): void {
   resolve(
     state,
     market,
-    endPrice.gte(market.startPrice) ? Resolution.UP : Resolution.DOWN,
+    endPrice.gte(market.startPrice!) ? Resolution.UP : Resolution.DOWN,
     endPrice,
   );
 }

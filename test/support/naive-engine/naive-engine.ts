@@ -49,7 +49,7 @@ import { listAsset, observePrice, observeSourcePrice, vouchForSnapshot } from '.
 import { asRecorded, copyOf } from './copy.js';
 import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
-import { claim, nextDueMs, passTime } from './market.js';
+import { claim, listMarkets, nextDueMs, passTime } from './market.js';
 import { keyOf, NaiveMemory, sameCommand } from './memory.js';
 import { cancel, cancelAll, cancelDisconnected, cancelEverywhere, placeOrder } from './orders.js';
 import { merge, split } from './sets.js';
@@ -334,6 +334,8 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return ok({});
     case 'listAsset':
       return listAsset(state, command);
+    case 'listMarkets':
+      return listMarkets(state, command);
     case 'observePrice':
       return observePrice(state, command);
     case 'observeSourcePrice':

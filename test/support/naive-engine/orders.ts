@@ -52,6 +52,7 @@ import {
   ok,
   positionOf,
   reject,
+  takesOrders,
   userOf,
 } from './state.js';
 
@@ -76,7 +77,9 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   if (command.validUntilMs < state.nowMs) return reject('deadline_passed', 0, state.nowMs);
   const expiresAtMs = command.expiresAtMs ?? MAX_TIME_MS;
   if (expiresAtMs <= state.nowMs) return reject('deadline_passed', 1, state.nowMs);
-  if (market.status !== MarketStatus.ACTIVE) return reject('market_not_active');
+  if (!takesOrders(market)) return reject('market_not_active');
+  const isUpcoming = market.status === MarketStatus.UPCOMING;
+  if (isUpcoming && command.timeInForce !== TimeInForce.GTC) return reject('market_not_open');
   if (market.paused || state.everythingPaused || state.pausedAssets.includes(market.asset))
     return reject('market_paused');
   if (group?.tripped) return reject('order_group_tripped');
@@ -92,7 +95,7 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   if (rests && !mayTakeOne(state, 'orders', user.userId)) return reject('limit_reached');
   const missing =
     command.kind === 'buy'
-      ? missingMoney(state, command, user.available)
+      ? missingMoney(state, market, command, user.available)
       : missingShares(command, market);
   if (missing !== null) return missing;
 
@@ -108,16 +111,21 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   };
   const plan = planOrder(state, market, taker, state.fillsLeft);
   const refused =
-    refusal(command, taker, plan) ?? (rests ? tooSmall(state, market, taker, plan) : null);
+    refusal(market, command, taker, plan) ?? (rests ? tooSmall(state, market, taker, plan) : null);
   if (refused === null) return accept(state, market, { command, taker, plan });
   // A refused FOK order uses up the makers that it would have traded with.
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) state.fillsLeft -= plan.fills.length;
   return refused;
 }
 
-function missingMoney(state: NaiveState, command: Buy, available: Dollars): Answer | null {
+function missingMoney(
+  state: NaiveState,
+  market: NaiveMarket,
+  command: Buy,
+  available: Dollars,
+): Answer | null {
   const budget = dollars(command.budgetMicros);
-  const required = command.postOnly
+  const required = onlyRests(market, command)
     ? budget
     : budget.plus(feeOn(budget, state.rules.takerFeeBasisPoints));
   return required.gt(available)
@@ -131,13 +139,19 @@ function missingShares(command: Sell, market: NaiveMarket): Answer | null {
   return free < sizeLots ? reject('insufficient_shares', sizeLots, free) : null;
 }
 
+/** Whether an order may not trade at once. */
+export function onlyRests(market: NaiveMarket, { postOnly }: { postOnly: boolean }): boolean {
+  return postOnly || market.status === MarketStatus.UPCOMING;
+}
+
 /** The refusal that the book leads to; null: none. */
 export function refusal(
+  market: NaiveMarket,
   command: Pick<Buy, 'postOnly' | 'timeInForce' | 'priceTicks'>,
   taker: Taker,
   plan: Plan,
 ): Answer | null {
-  if (command.postOnly && plan.hasMaker) return reject('post_only_would_trade');
+  if (onlyRests(market, command) && plan.hasMaker) return reject('post_only_would_trade');
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) {
     const worstTicks = taker.side === Side.BUY ? 999 : 1;
     const code = command.priceTicks === worstTicks ? 'insufficient_liquidity' : 'price_not_met';
@@ -591,7 +605,7 @@ export function cancel(state: NaiveState, command: Cancel): Answer {
       ? orderWithClientId(state, user.userId, command.clientOrderId)
       : command.orderId;
   const order = market.orders.find((one) => one.orderId === orderId && one.userId === user.userId);
-  if (order === undefined || market.status !== MarketStatus.ACTIVE)
+  if (order === undefined || !takesOrders(market))
     return gone(state, command.userId, command.marketId, orderId);
   cancelOrder(state, market, order, CancelReason.REQUESTED);
   return ok({

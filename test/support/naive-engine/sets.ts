@@ -1,6 +1,6 @@
 /** The naive engine's complete sets: money becomes as many lots of UP as of DOWN, and back. */
 import type { CommandOf } from '../../../engine/interface/commands.js';
-import { MarketStatus, Outcome } from '../../../engine/interface/domain.js';
+import { Outcome } from '../../../engine/interface/domain.js';
 import { isPaused } from './access/operators.js';
 import { isFull, mayTakeOne } from './access/room.js';
 import { dollars, feeOn, micros, proRata, tradeValue, ZERO } from './decimal.js';
@@ -15,6 +15,7 @@ import {
   ok,
   positionOf,
   reject,
+  takesOrders,
   userOf,
 } from './state.js';
 
@@ -86,6 +87,6 @@ function refusal(state: NaiveState, command: CommandOf<'split' | 'merge'>): Answ
   const market = marketOf(state, command.marketId);
   if (market === undefined) return reject('market_not_found');
   if (user.frozen) return reject('user_frozen');
-  if (market.status !== MarketStatus.ACTIVE) return reject('market_not_active');
+  if (!takesOrders(market)) return reject('market_not_active');
   return isPaused(state, market) ? reject('market_paused') : null;
 }

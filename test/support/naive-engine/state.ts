@@ -5,7 +5,7 @@
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { Deposit, Withdraw } from '../../../engine/interface/commands.js';
 import {
-  type MarketStatus,
+  MarketStatus,
   type Outcome,
   type Resolution,
   type SelfTrade,
@@ -107,7 +107,8 @@ export interface NaiveMarket {
   endsAtMs: number;
   status: MarketStatus;
   resolution: Resolution;
-  startPrice: Dollars;
+  /** null: it has not opened. */
+  startPrice: Dollars | null;
   endPrice: Dollars | null;
   /** The start price was fixed, at start + 2 s. */
   startPriceFixed: boolean;
@@ -138,6 +139,11 @@ export interface NaiveMarket {
   lastTradeTicks: number | null;
 }
 
+/** Whether orders may rest in the market. */
+export function takesOrders({ status }: NaiveMarket): boolean {
+  return status === MarketStatus.ACTIVE || status === MarketStatus.UPCOMING;
+}
+
 export interface NaivePrice {
   observedAtMs: number;
   price: Dollars;
@@ -145,6 +151,8 @@ export interface NaivePrice {
 
 export interface NaiveAsset {
   symbol: string;
+  /** Its markets are listed ahead of their windows. */
+  listsAhead: boolean;
   /** By time of observation; for equal times, in order of arrival. */
   prices: NaivePrice[];
   /** The last price of each source. */

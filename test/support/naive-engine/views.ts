@@ -30,6 +30,7 @@ import {
   type NaiveMarket,
   type NaivePosition,
   type NaiveState,
+  takesOrders,
   userOf,
 } from './state.js';
 import { accruedYield, openDeposits } from './vault.js';
@@ -69,13 +70,13 @@ export function marketView(state: NaiveState, marketId: number): MarketView | nu
     resolution: market.resolution,
     startsAtMs: market.startsAtMs,
     endsAtMs: market.endsAtMs,
-    startPriceMicros: micros(market.startPrice),
-    startPriceFinal: market.startPriceFixed,
+    startPriceMicros: market.startPrice === null ? null : micros(market.startPrice),
+    startPriceFinal: market.status !== MarketStatus.UPCOMING && market.startPriceFixed,
     endPriceMicros: market.endPrice === null ? null : micros(market.endPrice),
     resolvedAtMs: market.status === MarketStatus.RESOLVED ? market.decidedAtMs : null,
     averageSoFarMicros: averageSoFar(state, market),
     paused: isPaused(state, market),
-    feeBasisPoints: market.status === MarketStatus.ACTIVE ? state.rules.takerFeeBasisPoints : null,
+    feeBasisPoints: takesOrders(market) ? state.rules.takerFeeBasisPoints : null,
     volumeMicros: micros(market.volume),
     openInterestLots: market.setLots,
     bestBidTicks: bestTicks(market, true),
@@ -96,7 +97,7 @@ function averageSoFar(state: NaiveState, market: NaiveMarket): number | null {
 
 /** The orders of an ended market rest no longer, though their cancellation may be pending. */
 function bestTicks(market: NaiveMarket, bids: boolean): number | null {
-  if (market.status !== MarketStatus.ACTIVE) return null;
+  if (!takesOrders(market)) return null;
   const best = bestFirst(market, bids)[0];
   return best === undefined ? null : upTicksOf(best.outcome, best.priceTicks);
 }
@@ -105,7 +106,7 @@ export function depthView(state: NaiveState, marketId: number, levels: number): 
   const market = marketOf(state, marketId);
   if (market === undefined) return null;
   // Of one that the last command has ended, the cancellation of its orders is pending.
-  if (market.status !== MarketStatus.ACTIVE) return { bids: [], asks: [] };
+  if (!takesOrders(market)) return { bids: [], asks: [] };
   return {
     bids: depthOf(market, true).slice(0, levels),
     asks: depthOf(market, false).slice(0, levels),

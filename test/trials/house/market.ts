@@ -88,7 +88,7 @@ export class SimulatedMarket {
   probability({ startPriceMicros, endsAtMs }: MarketView): number {
     return fairValue({
       priceMicros: this.priceMicros,
-      startPriceMicros,
+      startPriceMicros: startPriceMicros!,
       remainingMs: Math.max(0, endsAtMs - this.nowMs),
       averageMicros: this.known.averageMicros(endsAtMs - AVERAGED_MS, this.nowMs) ?? 0,
       volatility: VOLATILITY,

@@ -2,6 +2,7 @@
 
 import { toTicks } from '../../../client/amounts.js';
 import type { Market, UserTrade } from '../../../client/types.js';
+import type { Opened } from '../model/markets.js';
 import { SETTLEMENT_MS } from '../model/prices.js';
 import { assetPrice, cents, clockSeconds, clockTime, priceDifference } from '../parts/format.js';
 import { type Picture, type Point, pointAt } from './plot.js';
@@ -12,7 +13,7 @@ const LEAD_MS = MINUTE_MS;
 /** A young market has the width to itself: this much of what is to come is shown. */
 const AHEAD_MS = 3 * MINUTE_MS;
 
-type Of = Pick<Market, 'id' | 'startsAtMs' | 'endsAtMs' | 'startPrice'>;
+type Of = Opened<Pick<Market, 'id' | 'startsAtMs' | 'endsAtMs' | 'startPrice'>>;
 type Trades = readonly Pick<UserTrade, 'atMs' | 'outcome' | 'side' | 'price'>[];
 
 /** `nowMs`: how far it has come; its end if it is over. */

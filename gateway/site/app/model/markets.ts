@@ -11,10 +11,17 @@ import { publicApi } from './exchange.js';
 import { route } from './route.js';
 import { kept } from './settings.js';
 
+/** A market with a start price; one that never opened has none. */
+export type Opened<Of extends Pick<Market, 'startPrice'> = Market> = Of & { startPrice: number };
+
+export function hasOpened<Of extends Pick<Market, 'startPrice'>>(of: Of): of is Opened<Of> {
+  return of.startPrice !== null;
+}
+
 /** By asset: the market that trades now. */
-export const active = signal<ReadonlyMap<string, Market>>(new Map());
+export const active = signal<ReadonlyMap<string, Opened>>(new Map());
 /** By asset: the last market that ended, resolved or not. */
-export const ended = signal<ReadonlyMap<string, Market>>(new Map());
+export const ended = signal<ReadonlyMap<string, Opened>>(new Map());
 /** Whether the exchange has said which markets there are. */
 export const areKnown = signal(false);
 
@@ -46,12 +53,13 @@ export function remember(chosen: string): void {
 export function setActive(markets: readonly Market[]): void {
   const inOrder = [...new Set([...assets.value, ...markets.map((each) => each.asset)])];
   if (inOrder.length !== assets.value.length) assets.value = inOrder;
-  active.value = new Map(markets.map((each) => [each.asset, each]));
+  active.value = new Map(markets.filter(hasOpened).map((each) => [each.asset, each]));
   areKnown.value = true;
 }
 
-/** A market that has ended, and again when it is resolved. */
+/** A market that has ended, and again when it is resolved. One that never opened is no result. */
 export function setEnded(market: Market): void {
+  if (!hasOpened(market)) return;
   const last = ended.value.get(market.asset);
   // A market of long ago may be resolved late; the last one is what is shown.
   if (last !== undefined && last.startsAtMs > market.startsAtMs) return;

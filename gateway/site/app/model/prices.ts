@@ -6,7 +6,7 @@
  * older than {@link KEPT_MS}; everything is of one asset.
  */
 import { signal } from '@preact/signals';
-import { market as readMarket, markets as readMarkets } from '../../../client/index.js';
+import { pastMarkets, market as readMarket } from '../../../client/index.js';
 import type { Market, MarketDetail } from '../../../client/types.js';
 import { readOdds } from '../chart/odds.js';
 import type { Point } from '../chart/plot.js';
@@ -90,15 +90,14 @@ function addPoint(point: Point): void {
 export async function readEarlier(current: Market): Promise<void> {
   const of = current.asset;
   if (current.averageSoFar !== null) noteAverage(current);
-  const before = await readMarkets(publicApi, { asset: of, limit: 2 });
-  const histories = await Promise.all(
-    before.markets.map(({ id }) => readMarket(publicApi, id).catch(() => null)),
-  );
+  const [own, past] = await Promise.all([
+    readMarket(publicApi, current.id).catch(() => null),
+    pastMarkets(publicApi, { asset: of, limit: 1 }).catch(() => null),
+  ]);
   if (of !== asset) return;
-  const known = histories.flatMap((each) => (each?.priceHistory ? [each] : []));
-  for (const { id, priceHistory } of known) if (id === current.id) readOdds({ id, priceHistory });
-  const earlier = known
-    .flatMap(({ priceHistory }) => pricesOf(priceHistory))
+  if (own?.priceHistory) readOdds(own);
+  const earlier = [own, past?.markets[0]]
+    .flatMap((each) => pricesOf(each?.priceHistory ?? null))
     .sort((one, other) => one.atMs - other.atMs);
   const firstLive = points[0]?.atMs ?? Number.POSITIVE_INFINITY;
   points = [...earlier.filter(({ atMs }) => atMs < firstLive), ...points];

@@ -10,7 +10,8 @@ import { asset, market, setEnded } from './markets.js';
 export const SLOT_MS = 15 * 60_000;
 /** The longest day has 25 hours, 100 markets. */
 const DAY_MS = 25 * 60 * 60_000;
-const READ_MAX = DAY_MS / SLOT_MS;
+/** With the four upcoming ones, which come first. */
+const READ_MAX = DAY_MS / SLOT_MS + 4;
 
 export interface Slot {
   startsAtMs: number;
@@ -58,7 +59,8 @@ export async function readSlots(of: string): Promise<void> {
   if (past.peek().asset !== of) past.value = { asset: of, markets: new Map() };
   const { markets } = await readMarkets(publicApi, { asset: of, limit: READ_MAX });
   batch(() => {
-    for (const each of markets) if (each.status !== 'active') noteEnded(each);
+    for (const each of markets)
+      if (each.status === 'ended' || each.status === 'resolved') noteEnded(each);
   });
 }
 

@@ -77,9 +77,9 @@ export function PastView() {
                     {dayAndTime(each.startsAtMs)}
                   </a>,
                   each.resolution === null ? '' : <Outcome key="result" of={each.resolution} />,
-                  assetPrice(each.startPrice),
+                  each.startPrice === null ? '\u2013' : assetPrice(each.startPrice),
                   each.endPrice === null ? '\u2013' : assetPrice(each.endPrice),
-                  each.endPrice === null
+                  each.endPrice === null || each.startPrice === null
                     ? '\u2013'
                     : priceDifference(each.endPrice - each.startPrice),
                   <Money key="volume" micros={toMicros(each.volume)} />,

@@ -3,6 +3,7 @@ import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import { market, marketTrades } from '../../../client/index.js';
 import type { MarketDetail } from '../../../client/types.js';
 import { publicApi } from '../model/exchange.js';
+import { hasOpened } from '../model/markets.js';
 import { route } from '../model/route.js';
 import { Figure } from '../parts/figure.js';
 import {
@@ -36,7 +37,7 @@ export function ReplayView() {
           </div>
           <div class="stack">
             <Result of={of} />
-            {of.status === 'resolved' && <ReplayPanel key={of.id} of={of} />}
+            {of.status === 'resolved' && hasOpened(of) && <ReplayPanel key={of.id} of={of} />}
             <CheckPanel of={of} />
             <Trades marketId={of.id} />
           </div>
@@ -55,11 +56,18 @@ function Result({ of }: { of: MarketDetail }) {
           label="Result"
           value={of.resolution === null ? of.status : <Outcome of={of.resolution} />}
         />
-        <Figure label="Price to beat" value={assetPrice(startPrice)} />
+        <Figure
+          label="Price to beat"
+          value={startPrice === null ? '\u2013' : assetPrice(startPrice)}
+        />
         <Figure label="End price" value={endPrice === null ? '\u2013' : assetPrice(endPrice)} />
         <Figure
           label="Difference"
-          value={endPrice === null ? '\u2013' : priceDifference(endPrice - startPrice)}
+          value={
+            endPrice === null || startPrice === null
+              ? '\u2013'
+              : priceDifference(endPrice - startPrice)
+          }
         />
         <Figure label="Volume" value={<Money micros={toMicros(of.volume)} />} />
       </dl>

@@ -11,6 +11,7 @@ import { pricePicture } from '../chart/pictures.js';
 import { PlotView } from '../chart/plot-view.js';
 import { elapsedMs } from '../model/clock.js';
 import { publicApi, sentenceOf } from '../model/exchange.js';
+import type { Opened } from '../model/markets.js';
 import { pricesOf } from '../model/prices.js';
 import { Action } from '../parts/action.js';
 import { Choice } from '../parts/choice.js';
@@ -29,9 +30,11 @@ import { type Moment, type MomentLevel, momentAfter } from './moment.js';
 
 const LEVELS = 8;
 const STEP_MS = 100;
+/** It plays from this long before the window. */
+const LEAD_MS = 3 * 60_000;
 const SPEEDS = ['10', '30', '120'].map((value) => ({ value, label: `${value}×` }));
 
-export function ReplayPanel({ of }: { of: MarketDetail }) {
+export function ReplayPanel({ of }: { of: Opened<MarketDetail> }) {
   const events = useSignal<readonly MarketEvent[]>([]);
   const isWhole = useSignal(false);
   const problem = useSignal('');
@@ -83,7 +86,7 @@ export function ReplayPanel({ of }: { of: MarketDetail }) {
 }
 
 function Player(props: {
-  of: MarketDetail;
+  of: Opened<MarketDetail>;
   /** Those that have been read; at least one. */
   events: ReadonlySignal<readonly MarketEvent[]>;
   isWhole: ReadonlySignal<boolean>;
@@ -109,7 +112,8 @@ function Player(props: {
   const isRunning = isPlaying.value;
   useEffect(() => {
     if (!isRunning) return;
-    let reachedMs = events.peek()[count.peek() - 1]!.atMs;
+    // Orders that rested before the market opened are there at once.
+    let reachedMs = Math.max(events.peek()[count.peek() - 1]!.atMs, of.startsAtMs - LEAD_MS);
     let beforeMs = elapsedMs();
     const timer = setInterval(() => {
       // The interval ends only after the next paint, and must not undo a move of the slider.

@@ -115,7 +115,7 @@ const IDENTITY: Columns<MarketBook> = [
   ['marketId', 'market', (book, names) => marketName(book.marketId, names)],
   ['status', 'status', statusText],
   ['resolution', 'result', (book) => resolutionName(book.resolution)],
-  ['startPrice', 'start price', (book) => book.startPriceMicros, DOLLARS],
+  ['startPrice', 'start price', (book) => book.startPriceMicros || null, DOLLARS],
   ['endPrice', 'end price', (book) => (isPriced(book) ? book.endPriceMicros : null), DOLLARS],
 ];
 /** Those in the table have a total. */

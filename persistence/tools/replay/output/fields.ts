@@ -68,6 +68,7 @@ const endPrice: Unit = { ...DOLLARS, json: (micros) => (micros === 0 ? null : do
 
 /** The name of each field of commands and events, and how its value is shown. */
 const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
+  ahead: ['ahead', flag],
   allowedAddresses: ['allowedAddresses', unchanged],
   amountMicros: ['amount', DOLLARS],
   anew: ['anew', flag],

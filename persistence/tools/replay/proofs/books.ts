@@ -24,8 +24,10 @@ import { dollarsText } from '../output/units.js';
 export class MarketBook {
   /** Everything is paid, and the engine has removed the market. */
   closed = false;
-  status: MarketStatus = MarketStatus.ACTIVE;
+  status: MarketStatus = MarketStatus.UPCOMING;
   resolution: Resolution = Resolution.NONE;
+  /** 0: it has not opened. */
+  startPriceMicros = 0;
   endPriceMicros = 0;
   trades = 0;
   volumeMicros = 0;
@@ -45,10 +47,7 @@ export class MarketBook {
   /** Fees less what left the escrow; the vault's part leaves with `feesShared`. */
   escrowMicros = 0;
 
-  constructor(
-    readonly marketId: number,
-    public startPriceMicros: number,
-  ) {}
+  constructor(readonly marketId: number) {}
 }
 
 export class Books {
@@ -89,9 +88,15 @@ export class Books {
         this.vaultRemainderMicros += event.amountMicros;
         this.treasuryMicros += event.amountMicros;
         break;
-      case 'marketOpened':
-        this.openMarket(event.marketId, event.startPriceMicros);
+      case 'marketListed':
+        this.addMarket(event.marketId);
         break;
+      case 'marketOpened': {
+        const market = this.markets.get(event.marketId) ?? this.addMarket(event.marketId);
+        market.status = MarketStatus.ACTIVE;
+        market.startPriceMicros = event.startPriceMicros;
+        break;
+      }
       case 'startPriceFixed':
         this.market(event.marketId).startPriceMicros = event.startPriceMicros;
         break;
@@ -190,16 +195,17 @@ export class Books {
     return problems;
   }
 
-  private openMarket(marketId: number, startPriceMicros: number): void {
-    const market = new MarketBook(marketId, startPriceMicros);
+  private addMarket(marketId: number): MarketBook {
+    const market = new MarketBook(marketId);
     this.markets.set(marketId, market);
     this.open.set(marketId, market);
+    return market;
   }
 
   private market(marketId: number): MarketBook {
     const market = this.markets.get(marketId);
     if (market === undefined)
-      throw new Error(`an event names the market ${marketId}, which never opened`);
+      throw new Error(`an event names the market ${marketId}, which was never listed or opened`);
     return market;
   }
 

@@ -11,12 +11,13 @@ import {
   type NaiveState,
   ok,
   reject,
+  takesOrders,
   userOf,
 } from '../state.js';
 
 /** Whether the market, its asset or everything is paused. */
 export function isPaused(state: NaiveState, market: NaiveMarket): boolean {
-  if (market.status !== MarketStatus.ACTIVE) return false;
+  if (!takesOrders(market)) return false;
   return market.paused || state.pausedAssets.includes(market.asset) || state.everythingPaused;
 }
 
@@ -24,19 +25,18 @@ export function setPaused(state: NaiveState, command: CommandOf<'setPaused'>): A
   const { marketId, asset, paused } = command;
   const market = marketOf(state, marketId);
   if (marketId !== 0 && market === undefined) return reject('market_not_found');
-  if (market !== undefined && market.status !== MarketStatus.ACTIVE)
-    return reject('market_not_active');
+  if (market !== undefined && !takesOrders(market)) return reject('market_not_active');
   if (marketId === 0 && asset !== -1 && state.assets[asset] === undefined)
     return reject('asset_not_found');
-  const active = state.markets.filter(({ status }) => status === MarketStatus.ACTIVE);
-  active.sort((a, b) => a.asset - b.asset);
-  const before = active.map((one) => isPaused(state, one));
+  const open = state.markets.filter(takesOrders);
+  open.sort((a, b) => a.asset - b.asset || a.startsAtMs - b.startsAtMs);
+  const before = open.map((one) => isPaused(state, one));
   if (market !== undefined) market.paused = paused;
   else if (asset !== -1) {
     state.pausedAssets = state.pausedAssets.filter((one) => one !== asset);
     if (paused) state.pausedAssets.push(asset);
   } else state.everythingPaused = paused;
-  for (const [index, one] of active.entries()) {
+  for (const [index, one] of open.entries()) {
     if (isPaused(state, one) !== before[index])
       emit(state, { type: 'marketPaused', marketId: one.marketId, paused: Number(paused) });
   }

@@ -1,0 +1,296 @@
+/**
+ * Markets that are listed ahead of their windows: orders rest in them, nothing trades before they
+ * open, and each of them has an end.
+ */
+import { describe, expect, test } from 'vitest';
+import { Engine } from '../../engine/engine.js';
+import { Code, type CodeName } from '../../engine/interface/codes.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { MarketStatus, marketIdOf, Outcome, Resolution } from '../../engine/interface/domain.js';
+import { RESULT_HEAD_LENGTH } from '../../engine/interface/results.js';
+import {
+  archiveOf,
+  at,
+  buy,
+  codeOf,
+  DOLLAR,
+  eventsOf,
+  openMarket,
+  price,
+  run,
+  sell,
+} from '../support/engine-support.js';
+
+const END = 900_000;
+const LIST = { kind: 'listMarkets', asset: 0, ahead: true } as const;
+const SIGNED = { operator: 'op', reason: 'a test' };
+const GTC = { timeInForce: 2 } as const;
+const [MAKER, OTHER, TAKER] = [1, 2, 3];
+
+/** The market of the window that begins so many windows after the first. */
+const marketIn = (windows: number) => marketIdOf(0, at(windows * END));
+const NEXT = marketIn(1);
+
+function listed(): Engine {
+  const { engine } = openMarket(3);
+  run(engine, LIST);
+  return engine;
+}
+
+/** A bid of MAKER for UP at 0.4, and one of OTHER for DOWN at 0.5. */
+function quoted(): Engine {
+  const engine = listed();
+  const terms = { marketId: NEXT, sizeLots: 10_000, ...GTC };
+  run(engine, buy({ userId: MAKER, priceTicks: 400, ...terms }));
+  run(engine, buy({ userId: OTHER, outcome: Outcome.DOWN, priceTicks: 500, ...terms }));
+  return engine;
+}
+
+/** Passes the next window's start with a price in force. */
+function opened(engine: Engine): Engine {
+  run(engine, price(100_000, at(END - 30_000)), at(END - 30_000));
+  run(engine, { kind: 'advanceTime' }, at(END + 1));
+  return engine;
+}
+
+const statusOf = (engine: Engine, marketId: number) => engine.market(marketId)!.status;
+
+test('lists the next four windows, once, and the current one while a price would open it', () => {
+  const { engine } = openMarket(0);
+  expect(run(engine, LIST).slice(RESULT_HEAD_LENGTH)).toEqual([4]);
+  expect(eventsOf(engine, 'marketListed').map(({ marketId }) => marketId)).toEqual(
+    [1, 2, 3, 4].map(marketIn),
+  );
+  expect(engine.upcomingMarkets(0)).toEqual([1, 2, 3, 4].map(marketIn));
+  expect(run(engine, LIST).slice(RESULT_HEAD_LENGTH)).toEqual([0]);
+  expect(codeOf(run(engine, { ...LIST, asset: 1 }))).toBe(Code.asset_not_found);
+  opened(engine);
+  expect(engine.upcomingMarkets(0)).toEqual([2, 3, 4, 5].map(marketIn));
+  run(engine, { ...LIST, ahead: false });
+  run(engine, { kind: 'advanceTime' }, at(2 * END));
+  expect(engine.upcomingMarkets(0)).toEqual([2, 3, 4, 5].map(marketIn));
+
+  const silent = new Engine();
+  run(silent, { kind: 'listAsset', symbol: 'BTC' }, at(END - 60_000));
+  run(silent, LIST);
+  expect(silent.upcomingMarkets(0)).toEqual([0, 1, 2, 3, 4].map(marketIn));
+  const late = new Engine();
+  run(late, { kind: 'listAsset', symbol: 'BTC' }, at(END - 59_999));
+  run(late, LIST);
+  expect(late.upcomingMarkets(0)).toEqual([1, 2, 3, 4].map(marketIn));
+});
+
+describe('before it opens', () => {
+  const order = { userId: TAKER, marketId: NEXT, sizeLots: 1_000 };
+  const cases: [name: string, command: Command, code: CodeName][] = [
+    ['an IOC order', buy({ ...order, priceTicks: 300 }), 'market_not_open'],
+    ['a FOK order', buy({ ...order, priceTicks: 999, timeInForce: 1 }), 'market_not_open'],
+    [
+      'a GTC order that crosses',
+      buy({ ...order, priceTicks: 500, ...GTC }),
+      'post_only_would_trade',
+    ],
+    ['one that does not', buy({ ...order, priceTicks: 499, ...GTC }), 'ok'],
+    ['a sale without shares', sell({ ...order, priceTicks: 600, ...GTC }), 'insufficient_shares'],
+    ['a split', { kind: 'split', ...order, idempotencyKey: null }, 'ok'],
+    [
+      'an amendment that crosses',
+      { kind: 'amend', ...order, userId: MAKER, orderId: 1, priceTicks: 500, idempotencyKey: null },
+      'post_only_would_trade',
+    ],
+    [
+      'an amendment that does not',
+      { kind: 'amend', ...order, userId: MAKER, orderId: 1, priceTicks: 410, idempotencyKey: null },
+      'ok',
+    ],
+    [
+      'a cancel',
+      { kind: 'cancel', userId: MAKER, marketId: NEXT, orderId: 1, idempotencyKey: null },
+      'ok',
+    ],
+    [
+      'a claim',
+      { kind: 'claim', userId: MAKER, marketId: NEXT, idempotencyKey: null },
+      'market_not_resolved',
+    ],
+  ];
+  test.each(cases)('%s', (_, command, code) => {
+    const engine = quoted();
+    expect(codeOf(run(engine, command))).toBe(Code[code]);
+    expect(eventsOf(engine, 'trade')).toEqual([]);
+  });
+
+  test('an order needs no fee, and all of the money may rest', () => {
+    const engine = listed();
+    const all = { sizeLots: 20_000_000, priceTicks: 500, ...GTC };
+    expect(codeOf(run(engine, buy({ userId: TAKER, marketId: marketIn(0), ...all })))).toBe(
+      Code.insufficient_balance,
+    );
+    expect(codeOf(run(engine, buy({ userId: TAKER, marketId: NEXT, ...all })))).toBe(Code.ok);
+    expect(engine.account(TAKER)).toMatchObject({
+      availableMicros: 0,
+      heldMicros: 10_000 * DOLLAR,
+    });
+  });
+
+  test('it has no start price, and no price but that of its book', () => {
+    const market = quoted().market(NEXT)!;
+    expect(market).toMatchObject({
+      status: MarketStatus.UPCOMING,
+      startPriceMicros: null,
+      startPriceFinal: false,
+      averageSoFarMicros: null,
+      feeBasisPoints: 50,
+      bestBidTicks: 400,
+      bestAskTicks: 500,
+    });
+  });
+});
+
+test('it opens with the book that it has, in the order of its queues', () => {
+  const engine = quoted();
+  run(engine, buy({ userId: OTHER, marketId: NEXT, sizeLots: 5_000, priceTicks: 400, ...GTC }));
+  opened(engine);
+  expect(engine.activeMarket(0)).toBe(NEXT);
+  expect(engine.market(NEXT)).toMatchObject({ startPriceMicros: 100_000 * DOLLAR });
+  expect(engine.depth(NEXT, 5)).toEqual({
+    bids: [{ priceTicks: 400, sizeLots: 15_000 }],
+    asks: [{ priceTicks: 500, sizeLots: 10_000 }],
+  });
+  const take = { userId: TAKER, marketId: NEXT, outcome: Outcome.DOWN, priceTicks: 600 };
+  run(engine, buy({ ...take, sizeLots: 12_000 }));
+  expect(eventsOf(engine, 'trade').map(({ makerId, sizeLots }) => [makerId, sizeLots])).toEqual([
+    [MAKER, 10_000],
+    [OTHER, 2_000],
+  ]);
+  // Its order was not post-only, so it may trade now.
+  const amend = { kind: 'amend', userId: OTHER, marketId: NEXT, idempotencyKey: null } as const;
+  run(engine, { ...amend, orderId: 3, sizeLots: 0, priceTicks: 450 });
+  expect(engine.orders(OTHER)).toHaveLength(2);
+});
+
+test('an order that is placed a millisecond before the opening keeps its time when amended', () => {
+  const engine = listed();
+  const order = { userId: MAKER, marketId: NEXT, sizeLots: 5_000, ...GTC };
+  run(engine, buy({ ...order, priceTicks: 400 }), at(END - 1));
+  const amend = { kind: 'amend', userId: MAKER, marketId: NEXT, orderId: 1 } as const;
+  run(engine, { ...amend, sizeLots: 0, priceTicks: 300, idempotencyKey: null }, at(END + 5_000));
+  expect(engine.orders(MAKER)).toMatchObject([{ placedAtMs: at(END - 1), priceTicks: 300 }]);
+  expect(eventsOf(engine, 'orderPlaced')).toMatchObject([{ anew: 1 }]);
+});
+
+describe('it ends without having opened', () => {
+  const split: Command = {
+    kind: 'split',
+    userId: TAKER,
+    marketId: NEXT,
+    sizeLots: 20_000,
+    idempotencyKey: null,
+  };
+  const untouched = { availableMicros: 10_000 * DOLLAR, heldMicros: 0 };
+
+  test('when its window passes without a price: orders are cancelled, pairs and fees come back', () => {
+    const engine = quoted();
+    run(engine, split);
+    run(engine, { kind: 'advanceTime' }, at(2 * END - 1));
+    expect(statusOf(engine, NEXT)).toBe(MarketStatus.UPCOMING);
+    expect(engine.activeMarket(0)).toBe(0);
+    run(engine, { kind: 'advanceTime' }, at(2 * END));
+    expect(engine.market(NEXT)).toMatchObject({
+      status: MarketStatus.RESOLVED,
+      resolution: Resolution.VOID,
+      startPriceMicros: null,
+    });
+    run(engine, { kind: 'claim', userId: TAKER, marketId: NEXT, idempotencyKey: null });
+    for (const userId of [MAKER, OTHER, TAKER])
+      expect(engine.account(userId)).toMatchObject(untouched);
+  });
+
+  test('but a price of the last minute opens nothing, and one before that opens it', () => {
+    for (const [leftMs, status] of [
+      [60_000, MarketStatus.ACTIVE],
+      [59_999, MarketStatus.UPCOMING],
+    ] as const) {
+      const engine = quoted();
+      run(engine, price(99_000, at(2 * END - leftMs)), at(2 * END - leftMs));
+      expect(statusOf(engine, NEXT)).toBe(status);
+      expect(engine.depth(NEXT, 1)!.bids).toEqual([{ priceTicks: 400, sizeLots: 10_000 }]);
+    }
+  });
+
+  test('when the exchange was down over several windows', () => {
+    const engine = quoted();
+    run(engine, { kind: 'advanceTime' }, at(12 * END));
+    for (const windows of [1, 2, 3, 4])
+      expect(engine.market(marketIn(windows))!.resolution).toBe(Resolution.VOID);
+    expect(engine.hasMarket(marketIn(5))).toBe(false);
+    run(engine, { kind: 'advanceTime' });
+    expect(engine.account(MAKER)).toMatchObject(untouched);
+    expect(engine.upcomingMarkets(0)).toEqual([12, 13, 14, 15, 16].map(marketIn));
+  });
+
+  test('when an operator declares it VOID, and its window stays without a market', () => {
+    const engine = quoted();
+    run(engine, { kind: 'voidMarket', marketId: NEXT, ...SIGNED });
+    expect(engine.market(NEXT)!.resolution).toBe(Resolution.VOID);
+    run(engine, LIST);
+    expect(eventsOf(engine, 'marketListed')).toEqual([]);
+    expect(engine.account(MAKER)).toMatchObject(untouched);
+    opened(engine);
+    expect(engine.activeMarket(0)).toBe(0);
+    run(engine, price(100_000, at(END + 2)), at(END + 2));
+    expect(engine.activeMarket(0)).toBe(0);
+    run(engine, price(100_000, at(2 * END - 1)), at(2 * END - 1));
+    run(engine, { kind: 'advanceTime' }, at(2 * END));
+    expect(engine.activeMarket(0)).toBe(marketIn(2));
+  });
+
+  test('when an operator declares it VOID while its window waits for a price', () => {
+    const engine = quoted();
+    run(engine, { kind: 'advanceTime' }, at(END + 300_000));
+    run(engine, { kind: 'voidMarket', marketId: NEXT, ...SIGNED });
+    run(engine, price(100_000, at(END + 300_001)), at(END + 300_001));
+    expect(engine.activeMarket(0)).toBe(0);
+    expect(statusOf(engine, marketIn(0))).toBe(MarketStatus.RESOLVED);
+  });
+});
+
+test('a pause holds from the listing on, and over the opening', () => {
+  const engine = listed();
+  const pause = { kind: 'setPaused', marketId: 0, asset: -1, ...SIGNED } as const;
+  run(engine, { ...pause, marketId: NEXT, paused: true });
+  run(engine, { ...pause, asset: 0, paused: true });
+  expect(eventsOf(engine, 'marketPaused').map(({ marketId }) => marketId)).toEqual(
+    [0, 2, 3, 4].map(marketIn),
+  );
+  opened(engine);
+  expect(eventsOf(engine, 'marketPaused')).toEqual([
+    { type: 'marketPaused', marketId: marketIn(5), paused: 1 },
+  ]);
+  run(engine, { ...pause, asset: 0, paused: false });
+  const order = { userId: MAKER, sizeLots: 5_000, priceTicks: 400, ...GTC };
+  expect(codeOf(run(engine, buy({ ...order, marketId: marketIn(5) })))).toBe(Code.ok);
+  expect(codeOf(run(engine, buy({ ...order, marketId: NEXT })))).toBe(Code.market_paused);
+});
+
+test('a snapshot between listing and opening leads to the same market', () => {
+  const engine = quoted();
+  const restored = Engine.restore(archiveOf(engine));
+  expect(opened(restored).digest()).toBe(opened(engine).digest());
+  expect(restored.depth(NEXT, 5)).toEqual(engine.depth(NEXT, 5));
+});
+
+test.each<[name: string, terms: { expiresAtMs?: number }, timeoutMs: number]>([
+  ['the expiry of an order', { expiresAtMs: at(5_000) }, 0],
+  ['the dead man’s switch', {}, 5_000],
+])('%s works before the opening', (_, terms, timeoutMs) => {
+  const engine = quoted();
+  const order = { userId: TAKER, marketId: NEXT, sizeLots: 1_000, priceTicks: 300, ...GTC };
+  run(engine, buy({ ...order, ...terms }));
+  run(engine, { kind: 'setCancelAfter', userId: TAKER, timeoutMs, idempotencyKey: null });
+  run(engine, { kind: 'advanceTime' }, at(4_999));
+  expect(engine.orders(TAKER)).toHaveLength(1);
+  run(engine, { kind: 'advanceTime' }, at(5_000));
+  expect(engine.orders(TAKER)).toEqual([]);
+  expect(engine.orders(MAKER)).toHaveLength(1);
+});

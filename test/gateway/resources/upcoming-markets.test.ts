@@ -1,0 +1,108 @@
+/** Upcoming markets over HTTP: listed, with orders that rest, over the opening and a restart. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type Answer,
+  MARKET,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+
+const marketIn = (windows: number) => `btc-15m-${(WINDOW_START_MS + windows * WINDOW_MS) / 1_000}`;
+const NEXT = marketIn(1);
+
+let server: TestServer;
+let ada: Trader;
+let bob: Trader;
+beforeAll(async () => {
+  server = await TestServer.withMarket();
+  ada = await server.register('ada');
+  bob = await server.register('bob');
+});
+afterAll(() => server.stop());
+
+const order = (trader: Trader, fields: object): Promise<Answer> =>
+  server.api.post(
+    `/markets/15m/${NEXT}/buy`,
+    { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC', ...fields },
+    trader.token,
+  );
+const code = ({ status, json }: Answer) => [status, json.error?.code];
+
+async function idsOf(path: string): Promise<string[]> {
+  const { json } = await server.api.read(path);
+  return json.markets.map(({ id }: { id: string }) => id);
+}
+
+test('are listed for an hour ahead, and active ones remain the default', async () => {
+  expect(await idsOf('/markets/15m')).toEqual([MARKET]);
+  const ahead = [1, 2, 3, 4].map(marketIn);
+  expect(await idsOf('/markets/15m?status=upcoming&asset=btc')).toEqual(ahead);
+  // ETH has had no price: the market of its current window waits for one.
+  expect(await idsOf('/markets/15m?status=upcoming')).toHaveLength(9);
+  expect(await idsOf('/markets?status=upcoming&asset=BTC')).toEqual([...ahead].reverse());
+  const { json } = await server.api.read(`/markets/${NEXT}`);
+  expect(json).toMatchObject({
+    id: NEXT,
+    status: 'upcoming',
+    startPrice: null,
+    startPriceFinal: false,
+    feeRate: 0.005,
+    priceHistory: [],
+  });
+  expect((await server.api.read(`/markets/15m/${NEXT}/ticks`)).json).toMatchObject({
+    startPrice: null,
+    endPrice: null,
+    start: [],
+    end: [],
+  });
+  expect(code(await server.api.get('/markets/15m?status=ended'))).toEqual([400, 'invalid_request']);
+});
+
+test('take orders that rest, and no others', async () => {
+  expect((await order(ada, {})).json).toMatchObject({ status: 'resting', fee: 0 });
+  expect(code(await order(bob, { timeInForce: 'IOC' }))).toEqual([409, 'market_not_open']);
+  const crossing = { outcome: 'DOWN', price: 0.6 };
+  expect(code(await order(bob, crossing))).toEqual([409, 'post_only_would_trade']);
+  expect(code(await server.api.get(`/markets/15m/${NEXT}/quote?outcome=UP&amount=1`))).toEqual([
+    409,
+    'market_not_open',
+  ]);
+  const split = await server.api.post(`/markets/15m/${NEXT}/split`, { shares: 5 }, bob.token);
+  expect(split.json).toMatchObject({ shares: 5, fee: 0.025 });
+  const { json } = await server.api.read(`/users/${bob.userId}/positions?marketId=${NEXT}`);
+  expect(json.positions).toMatchObject([{ status: 'open' }, { status: 'open' }]);
+});
+
+test('open with their book, also after a restart', async () => {
+  const { folder, clock } = server;
+  const before = await server.state();
+  await server.close();
+  server = await TestServer.start({}, folder, clock.nowMs());
+  expect(await server.state()).toEqual(before);
+  await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
+  expect(await idsOf('/markets/15m')).toEqual([NEXT]);
+  expect(await idsOf('/markets/15m?status=upcoming&asset=BTC')).toEqual([2, 3, 4, 5].map(marketIn));
+  const { json } = await server.api.read(`/markets/15m/${NEXT}/orderbook`);
+  expect(json.UP).toEqual({ bids: [{ price: 0.4, shares: 10 }], asks: [] });
+  expect((await order(bob, { outcome: 'DOWN', price: 0.6 })).json.status).toBe('filled');
+  await server.followed();
+  const { json: market } = await server.api.read(`/markets/${NEXT}`);
+  expect(market.priceHistory[0]).toMatchObject({ atMs: WINDOW_START_MS + WINDOW_MS });
+});
+
+test('an asset that is configured no more gets no further ones, and its last ones are VOID', async () => {
+  const { folder, clock } = server;
+  await server.close();
+  server = await TestServer.start({ assets: ['ETH'] }, folder, clock.nowMs());
+  await server.passTime(WINDOW_START_MS + 7 * WINDOW_MS, 3_000, 'ETH');
+  expect(await idsOf('/markets/15m?status=upcoming&asset=BTC')).toEqual([]);
+  await server.followed();
+  const { json } = await server.api.read('/markets/15m/history?asset=BTC');
+  type Past = { id: string; startPrice: number | null; resolution: string; priceHistory: [] };
+  const last = json.markets.filter(({ startPrice }: Past) => startPrice === null);
+  expect(
+    last.map(({ id, resolution, priceHistory }: Past) => [id, resolution, priceHistory]),
+  ).toEqual([5, 4, 3, 2].map((windows) => [marketIn(windows), 'VOID', []]));
+});
