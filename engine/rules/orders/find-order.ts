@@ -82,6 +82,5 @@ function pendingEnd(state: State, row: number, userId: number, marketId: number)
 /** Why the cancellation of a resting order is pending; null: it is not. */
 export function pendingReason(state: State, row: number): CancelReason | null {
   if (isOverdue(state, row)) return CancelReason.EXPIRED;
-  const isActive = state.markets.status(state.orders.slot(row)) === MarketStatus.ACTIVE;
-  return isActive ? null : CancelReason.MARKET_ENDED;
+  return state.markets.takesOrders(state.orders.slot(row)) ? null : CancelReason.MARKET_ENDED;
 }

@@ -61,10 +61,10 @@ async function pages(
   }
 }
 
-/** Newest first, then the later listed asset first. */
+/** Newest first, the upcoming ones included, then the later listed asset first. */
 function expectedIds(): string[] {
   const ids: string[] = [];
-  for (let atMs = now; atMs >= WINDOW_START_MS; atMs -= WINDOW_MS)
+  for (let atMs = now + 4 * WINDOW_MS; atMs >= WINDOW_START_MS; atMs -= WINDOW_MS)
     for (const asset of ['eth', 'btc']) ids.push(`${asset}-15m-${atMs / 1_000}`);
   return ids;
 }
@@ -112,15 +112,18 @@ describe('markets', () => {
     }
   });
 
-  test.each(['active', 'ended', 'resolved'])('can be filtered by status: %s', async (status) => {
-    const all = await pages('', 200);
-    const expected = all.filter((market) => market.status === status);
-    expect(expected.length).toBeGreaterThan(status === 'resolved' ? 200 : 0);
-    for (const limit of [5, 60, 200])
-      expect(await pages(`&status=${status}`, limit)).toEqual(expected);
-    const ofBoth = await pages(`&status=${status}&asset=BTC`, 40);
-    expect(ofBoth).toEqual(expected.filter(({ asset }) => asset === 'BTC'));
-  });
+  test.each(['upcoming', 'active', 'ended', 'resolved'])(
+    'can be filtered by status: %s',
+    async (status) => {
+      const all = await pages('', 200);
+      const expected = all.filter((market) => market.status === status);
+      expect(expected.length).toBeGreaterThan(status === 'resolved' ? 200 : 0);
+      for (const limit of [5, 60, 200])
+        expect(await pages(`&status=${status}`, limit)).toEqual(expected);
+      const ofBoth = await pages(`&status=${status}&asset=BTC`, 40);
+      expect(ofBoth).toEqual(expected.filter(({ asset }) => asset === 'BTC'));
+    },
+  );
 
   test('are complete while some are forgotten and others start between two pages', async () => {
     const before = expectedIds();

@@ -5,6 +5,7 @@
  */
 import { afterEach, expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { hasEnded } from '../../../engine/interface/domain.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
@@ -24,7 +25,7 @@ test('profiles, points, markets and their lists are consistent while prices and 
   const ada = await server.register('ada');
   const bob = await server.register('bob');
   const paths = [`/users/${ada.userId}`, `/users/${bob.userId}`, `/users/${ada.userId}/points`];
-  paths.push('/markets/15m/history', `/markets/${MARKET}`, '/markets?limit=5');
+  paths.push('/markets/15m/history', `/markets/${MARKET}`, '/markets?limit=9&asset=BTC');
   const answers: Shown[] = [];
   const asked: Promise<void>[] = [];
   const ask = (path: string) => {
@@ -113,7 +114,7 @@ function expectTrueNow(engine: Engine, { path, json }: Shown): void {
   } else {
     for (const market of json.markets ?? [json]) expectMarket(engine, market, json.sequence, where);
     if (path.endsWith('/history')) {
-      const ended = engine.marketIds().filter((marketId) => engine.market(marketId)!.status !== 0);
+      const ended = engine.marketIds().filter((id) => hasEnded(engine.market(id)!.status));
       expect(json.markets.length, where).toBe(ended.length);
     }
   }
@@ -127,7 +128,7 @@ function expectMarket(engine: Engine, market: any, sequence: number, where: stri
   expect([market.sequence, market.assetPrice], where).toEqual([sequence, price / 1e6]);
   expect(market.atMs, where).toBe(engine.nowMs);
   expect([market.status, market.volume], where).toEqual([
-    ['active', 'ended', 'resolved'][view.status],
+    ['active', 'ended', 'resolved', 'upcoming'][view.status],
     view.volumeMicros / 1e6,
   ]);
   if (market.priceHistory === undefined) return;
