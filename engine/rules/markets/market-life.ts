@@ -1,6 +1,6 @@
 /**
- * The life of a market: it is listed ahead of its window, opens with it, resolves and is paid out, at
- * a deadline or when the price it waits for arrives. Steps that touch many orders or positions
+ * The life of a market: it is listed ahead of its window, opens with it, resolves and is paid out,
+ * at a deadline or when the price it waits for arrives. Steps that touch many orders or positions
  * become pending work (pending-work.ts).
  */
 

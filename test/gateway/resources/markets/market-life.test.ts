@@ -1,7 +1,7 @@
 /** The fields of a market over its life: at the start, in the last minute, after the end. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { marketIdNumber } from '../../../engine/interface/notation.js';
-import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { marketIdNumber } from '../../../../engine/interface/notation.js';
+import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
 
 const NEXT_START_MS = WINDOW_START_MS + WINDOW_MS;
 const NEXT_END_MS = NEXT_START_MS + WINDOW_MS;

@@ -4,8 +4,8 @@
  * what happens between two pages.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { marketIdNumber } from '../../../engine/interface/notation.js';
-import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { marketIdNumber } from '../../../../engine/interface/notation.js';
+import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
 
 const DAY_MS = 86_400_000;
 const WINDOWS_PER_DAY = DAY_MS / WINDOW_MS;

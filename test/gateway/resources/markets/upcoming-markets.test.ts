@@ -7,7 +7,7 @@ import {
   type Trader,
   WINDOW_MS,
   WINDOW_START_MS,
-} from '../../support/server.js';
+} from '../../../support/server.js';
 
 const marketIn = (windows: number) => `btc-15m-${(WINDOW_START_MS + windows * WINDOW_MS) / 1_000}`;
 const NEXT = marketIn(1);
