@@ -111,9 +111,25 @@ export class Reads {
       tradeCount: accounts.tradeCount(userId),
       microPoints: accounts.value(userId, Metric.points, Period.all),
       partner: users.partners.nameOf(users.partner(userId)),
+      parentId: users.parent(userId),
       frozen: accounts.isFrozen(userId),
       isPrivate: users.isPrivate(userId) === 1,
     };
+  }
+
+  /** The user whose sub-account it is; 0: it is not one, or no such user. */
+  parent(userId: number): number {
+    return this.state.users.exists(userId) ? this.state.users.parent(userId) : 0;
+  }
+
+  /** Whose limits the user counts against: of a sub-account, its parent's. */
+  payer(userId: number): number {
+    return this.parent(userId) || userId;
+  }
+
+  /** The ids of the user's sub-accounts, oldest first. */
+  subAccounts(userId: number): number[] {
+    return this.state.users.exists(userId) ? this.state.users.subAccounts(userId) : [];
   }
 
   /** How many trades the user has made; the user exists. */
@@ -347,6 +363,7 @@ export class Reads {
     if (slot === 0 || markets.status(slot) !== MarketStatus.ACTIVE) return null;
     const taker = new Taker();
     taker.userId = request.userId;
+    taker.family = this.state.accounts.family(request.userId);
     taker.slot = slot;
     taker.side = request.side;
     taker.kind = kindOf(request.side, request.outcome);

@@ -294,6 +294,20 @@ export const COMMANDS = {
    * them. Sent by the exchange when it starts.
    */
   listMarkets: { number: 50, fields: { asset: 'number', ahead: 'set' } },
+  /** Opens an account that belongs to the user: no password, no play money. */
+  createSubAccount: {
+    number: 51,
+    fields: {
+      ...USER,
+      /** As of a registration. */
+      username: 'text',
+    },
+  },
+  /** Moves available money between the user and its sub-accounts, or between two of these. */
+  transferMoney: {
+    number: 52,
+    fields: { ...USER, fromUserId: 'number', toUserId: 'number', amountMicros: 'number' },
+  },
 } as const satisfies Record<string, CommandEntry>;
 
 type Commands = typeof COMMANDS;

@@ -42,8 +42,11 @@ export const EVENT_FIELDS = {
   feesShared: ['marketId', 'vaultMicros', 'referrersMicros', 'treasuryMicros'],
   /** Everything is paid; the engine forgets the market. */
   marketClosed: ['marketId'],
-  /** referrerId 0: none. `partner` is the number of the user's partner (partners.ts), 0: none. */
-  userRegistered: ['userId', 'referrerId', 'partner'],
+  /**
+   * referrerId 0: none. `partner` is the number of the user's partner (partners.ts), 0: none.
+   * parentId 0: it is not a sub-account.
+   */
+  userRegistered: ['userId', 'referrerId', 'partner', 'parentId'],
   credentialSet: ['userId', 'version'],
   deposited: ['userId', 'source', 'amountMicros'],
   withdrawn: ['userId', 'amountMicros'],
@@ -192,6 +195,9 @@ export const EVENT_FIELDS = {
   orderGroupRemoved: ['groupId', 'userId'],
   /** A market is upcoming. One that opens without it was not listed before. */
   marketListed: ['marketId'],
+  /** Money goes to another account of the family; transferredIn follows. */
+  transferredOut: ['userId', 'toUserId', 'amountMicros'],
+  transferredIn: ['userId', 'fromUserId', 'amountMicros'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

@@ -31,6 +31,9 @@ export const MAX_FILLS_PER_ORDER = 5_000;
 
 export const MAX_ASSETS = 64;
 export const MAX_USERS = 4_000_000;
+/** Sub-accounts, which are users, too: of one user, and of all. */
+export const MAX_SUB_ACCOUNTS_PER_USER = 32;
+export const MAX_SUB_ACCOUNTS = 1_000_000;
 /** Resting orders of one user in all markets. */
 export const MAX_OPEN_ORDERS_PER_USER = 1_000;
 /** Resting orders of all users. */

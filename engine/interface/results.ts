@@ -125,6 +125,15 @@ export const RESULT_FIELDS = {
   createOrderGroup: GROUP_FIELDS,
   resetOrderGroup: GROUP_FIELDS,
   removeOrderGroup: ['groupId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
+  /** The id of the sub-account. */
+  createSubAccount: ['userId'],
+  transferMoney: [
+    'fromUserId',
+    'toUserId',
+    'amountMicros',
+    'fromAvailableMicros',
+    'toAvailableMicros',
+  ],
   setPaused: ['actionId'],
   setFrozen: ['actionId', 'cancelledOrders'],
   operatorCancel: ['actionId', 'cancelledOrders'],

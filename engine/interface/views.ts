@@ -17,8 +17,10 @@ export interface AccountView {
   realizedProfitMicros: number;
   tradeCount: number;
   microPoints: number;
-  /** The partner that registered the user; null: none. */
+  /** The partner that registered the user, or its parent; null: none. */
   partner: string | null;
+  /** The user whose sub-account it is; 0: it is not one. */
+  parentId: number;
   /** An operator has frozen the user. */
   frozen: boolean;
   /** Only the user may read the user's positions, trades and vault deposits. */

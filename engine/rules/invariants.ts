@@ -122,13 +122,18 @@ function checkRoom(state: State): void {
   for (const [name, pool] of Object.entries(Pool)) {
     let used = 0;
     let ofNewcomers = 0;
+    const ofFamilies = new Map<number, number>();
     for (let userId = 1; userId <= users.count; userId++) {
       const taken = state.taken(pool, userId);
       used += taken;
       if (!accounts.isEstablished(userId)) ofNewcomers += taken;
+      const family = accounts.family(userId);
+      if (family !== 0) ofFamilies.set(family, (ofFamilies.get(family) ?? 0) + taken);
     }
     expect(used === room.usedOf(pool), `what is taken of ${name} is miscounted`);
     expect(ofNewcomers === room.usedByNewcomers(pool), `newcomers' ${name} are miscounted`);
+    for (const [family, taken] of ofFamilies)
+      expect(taken === room.usedByFamily(family, pool), `a family's ${name} are miscounted`);
   }
 }
 

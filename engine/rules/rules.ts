@@ -21,6 +21,7 @@ import { cancel, cancelAll, cancelDisconnected, cancelEverywhere } from './order
 import { createOrderGroup, removeOrderGroup, resetOrderGroup } from './orders/order-groups.js';
 import { placeOrder } from './orders/place-order.js';
 import { Taker } from './orders/taker.js';
+import { createSubAccount, transferMoney } from './sub-accounts.js';
 import { transfer } from './transfer.js';
 import { register, setCredential, setPrivate, setReferralCode } from './users.js';
 import { claimYield, stake, unstake } from './vault.js';
@@ -69,6 +70,8 @@ const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number }
   claimYield,
   setReferralCode,
   setPrivate,
+  createSubAccount,
+  transferMoney,
   cancelDisconnected,
   createToken,
   revokeToken,

@@ -42,7 +42,7 @@ export function register(state: State, command: CommandOf<'register'>): number {
   state.ensureUsers(userId + 1);
   state.accounts.setReferrer(userId, referrerId);
   state.learnSecret(command.credential);
-  state.events.write(EventType.userRegistered, userId, referrerId, partner);
+  state.events.write(EventType.userRegistered, userId, referrerId, partner, 0);
   if (command.grantMicros > 0) {
     state.ledger.addAvailable(userId, command.grantMicros);
     state.ledger.addNetDeposits(command.grantMicros);
@@ -59,13 +59,18 @@ function isOneTooMany(partners: Partners, name: string | null): boolean {
 
 export function setCredential(state: State, command: CommandOf<'setCredential'>): number {
   if (!isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) return Code.invalid_command;
-  if (!state.users.exists(command.userId)) return Code.user_not_found;
-  const version = state.users.setCredential(command.userId, command.credential);
-  state.tokens.removeAllOf(command.userId);
+  const { users, tokens } = state;
+  if (!users.exists(command.userId)) return Code.user_not_found;
+  if (users.parent(command.userId) !== 0) return Code.user_not_found;
+  for (const userId of [command.userId, ...users.subAccounts(command.userId)]) {
+    const credential = userId === command.userId ? command.credential : '';
+    const version = users.setCredential(userId, credential);
+    tokens.removeAllOf(userId);
+    state.events.write(EventType.credentialSet, userId, version);
+  }
   state.schedule.findNext();
   state.learnSecret(command.credential);
-  state.events.write(EventType.credentialSet, command.userId, version);
-  state.result.write(command.userId, version);
+  state.result.write(command.userId, users.credentialVersion(command.userId));
   return Code.ok;
 }
 

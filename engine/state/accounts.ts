@@ -23,10 +23,11 @@ const DAY_MS = 86_400_000;
 /** Bits of dayAndOrders that count resting orders. */
 const ORDER_BITS = 10;
 const ORDER_MASK = (1 << ORDER_BITS) - 1;
-/** The bits above them: an operator has frozen the user; the user is established. */
+/** The bits above them: an operator has frozen the user; it is established; it has a family. */
 const FROZEN = 1 << ORDER_BITS;
 const ESTABLISHED = 2 << ORDER_BITS;
-const DAY_SHIFT = ORDER_BITS + 2;
+const IN_FAMILY = 4 << ORDER_BITS;
+const DAY_SHIFT = ORDER_BITS + 3;
 /** What a new day leaves as it is. */
 const BESIDE_DAY = (1 << DAY_SHIFT) - 1;
 
@@ -48,7 +49,7 @@ const AccountTable = tableOf(64, {
   profitMicros: 'f64',
   volumeMicros: 'f64',
   tradeCount: 'f64',
-  /** Resting orders; above their bits, two flags; and the last day a number changed. */
+  /** Resting orders; above their bits, three flags; and the last day a number changed. */
   dayAndOrders: 'i32',
   /** 0: nobody. */
   referrer: 'i32',
@@ -57,7 +58,10 @@ const AccountTable = tableOf(64, {
   firstPosition: 'i32',
   lastPosition: 'i32',
 });
-/** Points, and the bases of the last day and the last week in which a number changed. */
+/**
+ * Points, the bases of the last day and the last week in which a number changed, and the family
+ * (sub-accounts.ts).
+ */
 const BaseTable = tableOf(64, {
   microPoints: 'f64',
   dayProfit: 'f64',
@@ -67,6 +71,7 @@ const BaseTable = tableOf(64, {
   weekVolume: 'f64',
   weekPoints: 'f64',
   week: 'i32',
+  family: 'i32',
 });
 
 export class Accounts extends AccountTable {
@@ -109,6 +114,16 @@ export class Accounts extends AccountTable {
   setEstablished(userId: number): void {
     this.touch(userId);
     this.setDayAndOrders(userId, this.dayAndOrders(userId) | ESTABLISHED);
+  }
+
+  /** A user with sub-accounts and these have the same number; 0: the user has no family. */
+  family(userId: number): number {
+    return (this.dayAndOrders(userId) & IN_FAMILY) === 0 ? 0 : this.bases.family(userId);
+  }
+
+  joinFamily(userId: number, family: number): void {
+    this.setDayAndOrders(userId, this.dayAndOrders(userId) | IN_FAMILY);
+    this.bases.setFamily(userId, family);
   }
 
   addOrderCount(userId: number, change: number): void {

@@ -167,6 +167,8 @@ export class State {
         return this.idempotency.wordsOf(userId);
       case Pool.orderGroups:
         return this.orderGroups.countOf(userId);
+      case Pool.subAccounts:
+        return this.users.subAccounts(userId).length;
     }
   }
 

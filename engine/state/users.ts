@@ -36,6 +36,11 @@ const ProfileTable = tableOf(64, {
   positionCount: 'i32',
   /** 1: only the user may read the user's positions, trades and vault deposits. */
   isPrivate: 'i32',
+  /** The user whose sub-account it is; 0: it is not one. */
+  parent: 'i32',
+  /** The user's first sub-account, and the parent's next one; 0: none. */
+  firstSubAccount: 'i32',
+  nextSubAccount: 'i32',
 });
 
 export class Users extends ProfileTable {
@@ -110,9 +115,24 @@ export class Users extends ProfileTable {
     return this.credentials.get(userId);
   }
 
-  /** Nobody can sign in to an account of the exchange. */
+  /** Nobody can sign in to an account of the exchange. To a sub-account, its parent can. */
   isOfExchange(userId: number): boolean {
-    return this.credentials.isEmpty(userId);
+    return this.credentials.isEmpty(userId) && this.parent(userId) === 0;
+  }
+
+  /** Oldest first. */
+  subAccounts(parentId: number): number[] {
+    const userIds: number[] = [];
+    let userId = this.firstSubAccount(parentId);
+    for (; userId !== 0; userId = this.nextSubAccount(userId)) userIds.push(userId);
+    return userIds;
+  }
+
+  addSubAccount(parentId: number, userId: number): void {
+    const before = this.subAccounts(parentId).at(-1);
+    if (before === undefined) this.setFirstSubAccount(parentId, userId);
+    else this.setNextSubAccount(before, userId);
+    this.setParent(userId, parentId);
   }
 
   setCredential(userId: number, credential: string): number {

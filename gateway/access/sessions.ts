@@ -32,6 +32,8 @@ export const SCOPE_NAMES = ['read', 'trade', 'password'] as const;
 
 export interface Session {
   userId: number;
+  /** Whose limits it counts against: the user; of a sub-account, its parent. */
+  payerId: number;
   version: number;
   /** Seconds since the epoch. */
   issuedAt: number;
@@ -159,7 +161,7 @@ interface Remembered {
 type Claims = Pick<Session, 'userId' | 'version' | 'issuedAt' | 'tokenId'>;
 
 function passwordSession(claims: Claims, secret: Buffer): Session {
-  const rights = { scope: Scope.FULL, allowedAddresses: null };
+  const rights = { payerId: claims.userId, scope: Scope.FULL, allowedAddresses: null };
   return { ...claims, ...rights, lastUsedAtMs: 0, secret, ahead: null };
 }
 
@@ -172,7 +174,8 @@ function namedSession(engine: Engine, claims: Claims, secret: Buffer): Session |
     token.userId === claims.userId && Math.floor(token.createdAtMs / 1_000) === claims.issuedAt;
   if (!isSame) return 'invalid_token';
   const allowedAddresses = addressRules(token.allowedAddresses);
-  const rights = { scope: token.scope, allowedAddresses };
+  const payerId = engine.payer(claims.userId);
+  const rights = { payerId, scope: token.scope, allowedAddresses };
   return { ...claims, ...rights, lastUsedAtMs: 0, secret, ahead: null };
 }
 

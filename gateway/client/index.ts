@@ -12,6 +12,7 @@ export * from './routes/orders.js';
 export * from './routes/partners.js';
 export * from './routes/sign-in.js';
 export * from './routes/status.js';
+export * from './routes/sub-accounts.js';
 export * from './routes/vault.js';
 export * from './stream/account.js';
 export * from './stream/book.js';

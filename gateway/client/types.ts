@@ -5,5 +5,6 @@ export type * from './routes/orders.js';
 export type * from './routes/partners.js';
 export type * from './routes/sign-in.js';
 export type * from './routes/status.js';
+export type * from './routes/sub-accounts.js';
 export type * from './routes/vault.js';
 export type * from './terms.js';

@@ -24,6 +24,7 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   orders: numbered('The order id', 'o', 1),
   'order-groups': numbered('The order group id', 'g', 1),
   tokens: numbered('The token id', 'k', 1),
+  'sub-accounts': numbered('The user id of the sub-account', 'u', 3),
   deposits: numbered('The vault deposit id', 'd', 1),
 };
 

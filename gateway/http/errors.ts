@@ -67,7 +67,8 @@ export const ERRORS = {
       'The market has not opened: until its window begins, only GTC orders are accepted, and they rest.',
     market_paused:
       'An operator has paused the market. Orders can be cancelled, but no new ones are accepted.',
-    user_frozen: 'An operator has frozen the account. It cannot trade, stake or be withdrawn from.',
+    user_frozen:
+      'An operator has frozen the account. It cannot trade, stake, transfer money or be withdrawn from.',
     order_group_tripped:
       'The orders of the group have filled as much as it allows, and the rest was cancelled. It takes no orders until you reset it. Nothing was traded.',
     market_not_resolved: 'The market is not resolved yet. Try again when its status is "resolved".',
@@ -100,7 +101,7 @@ export const ERRORS = {
     idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new one for each request.',
     limit_reached:
-      'A limit of the exchange has been reached: accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, order groups, vault deposits, referral codes, transfers, or total money; or your share of what all users share, which grows when you cancel, claim, unstake or revoke, and when you have paid a dollar of fees. Or too many orders that have just expired stand ahead: try again.',
+      'A limit of the exchange has been reached: accounts, sub-accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, order groups, vault deposits, referral codes, transfers, or total money; or your share of what all users share, which grows when you cancel, claim, unstake or revoke, and when you have paid a dollar of fees. Or too many orders that have just expired stand ahead: try again.',
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',

@@ -1,5 +1,5 @@
 /** The names of the reasons for which orders end that were not filled. */
-import { CancelReason, OrderEnd } from '../../engine/interface/domain.js';
+import { CancelReason, OrderEnd, OrderStatus } from '../../engine/interface/domain.js';
 
 /** Why an order was cancelled that rested, met an order of the same user or tripped its group. */
 export const CANCEL_REASONS = {
@@ -21,3 +21,16 @@ export const DROP_REASONS: Partial<Record<number, DropReason>> = {
 };
 export const DROPPED = ['unfilled', 'trade_limit', 'too_small_to_rest'] as const;
 type DropReason = (typeof DROPPED)[number];
+
+export const ENDED = ['self_trade', 'order_group', ...DROPPED] as const;
+type EndReason = (typeof ENDED)[number];
+
+/** Why an order ended with the command that placed it, by its status if nothing of it rests. */
+export const END_REASONS: Partial<Record<number, EndReason>> = {
+  [OrderStatus.PARTIALLY_FILLED]: 'unfilled',
+  [OrderStatus.STOPPED_UNFILLED]: 'self_trade',
+  [OrderStatus.STOPPED]: 'self_trade',
+  [OrderStatus.TRADE_LIMIT]: 'trade_limit',
+  [OrderStatus.TOO_SMALL_TO_REST]: 'too_small_to_rest',
+  [OrderStatus.ORDER_GROUP]: 'order_group',
+};

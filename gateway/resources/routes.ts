@@ -14,6 +14,7 @@ import { partnerRoutes } from './partners/routes.js';
 import { signInRoutes } from './sign-in/routes.js';
 import { tokenRoutes } from './sign-in/tokens.js';
 import { operationRoutes } from './status/routes.js';
+import { subAccountRoutes } from './sub-accounts/routes.js';
 import { vaultRoutes } from './vault/routes.js';
 
 /** With an address of their own, operators alone see the metrics. */
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   ...cancelAfterRoutes,
   ...orderGroupRoutes,
   ...userRoutes,
+  ...subAccountRoutes,
   ...vaultRoutes,
   ...signInRoutes,
   ...tokenRoutes,

@@ -14,12 +14,16 @@ const ASSURED_PART_OF_USER = 2_000;
 
 export class Connections {
   private readonly open = new Set<Connection>();
-  private readonly byUser = new Map<number, Set<Connection>>();
+  /** A sub-account's are among its parent's. */
+  private readonly byPayer = new Map<number, Set<Connection>>();
   private readonly countsByAddress = new Map<AddressKey, number>();
   private readonly newcomers = new Set<Connection>();
 
-  /** `isNewcomer`: also for 0, nobody. */
-  constructor(private readonly isNewcomer: (userId: number) => boolean) {}
+  /** `isNewcomer`: also for 0, nobody. `payerOf`: the user, or the parent of a sub-account. */
+  constructor(
+    private readonly isNewcomer: (userId: number) => boolean,
+    private readonly payerOf: (userId: number) => number,
+  ) {}
 
   get count(): number {
     return this.open.size;
@@ -42,9 +46,10 @@ export class Connections {
     const left = this.countFrom(connection.address) - 1;
     if (left > 0) this.countsByAddress.set(connection.address, left);
     else this.countsByAddress.delete(connection.address);
-    const others = this.byUser.get(connection.userId);
+    const payerId = this.payerOf(connection.userId);
+    const others = this.byPayer.get(payerId);
     others?.delete(connection);
-    if (others?.size === 0) this.byUser.delete(connection.userId);
+    if (others?.size === 0) this.byPayer.delete(payerId);
   }
 
   /** Assigns an open connection to the user of a session. */
@@ -59,7 +64,7 @@ export class Connections {
     const used = this.count;
     if (!this.isNewcomer(userId)) {
       const assured = Math.ceil(size / ASSURED_PART_OF_USER);
-      return mayTake({ size, used, mine: this.countOfUser(userId), assured, isTrusted: true });
+      return mayTake({ size, used, mine: this.countOfPayer(userId), assured, isTrusted: true });
     }
     const assured = Math.ceil(size / ASSURED_PART_OF_ADDRESS);
     const asked = { mine: this.countFrom(address), assured, isTrusted: false };
@@ -71,19 +76,21 @@ export class Connections {
     return this.countsByAddress.get(address) ?? 0;
   }
 
-  countOfUser(userId: number): number {
-    return this.byUser.get(userId)?.size ?? 0;
+  /** Of the user with its sub-accounts, or of the parent with its own. */
+  countOfPayer(userId: number): number {
+    return this.byPayer.get(this.payerOf(userId))?.size ?? 0;
   }
 
   /** A copy, because closing a connection changes the set. */
   ofUser(userId: number): Connection[] {
-    return [...(this.byUser.get(userId) ?? [])];
+    const all = [...(this.byPayer.get(this.payerOf(userId)) ?? [])];
+    return all.filter((connection) => connection.userId === userId);
   }
 
   private index(connection: Connection): void {
-    const { userId } = connection;
-    const others = this.byUser.get(userId);
-    if (others === undefined) this.byUser.set(userId, new Set([connection]));
+    const payerId = this.payerOf(connection.userId);
+    const others = this.byPayer.get(payerId);
+    if (others === undefined) this.byPayer.set(payerId, new Set([connection]));
     else others.add(connection);
   }
 }

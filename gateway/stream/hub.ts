@@ -35,6 +35,7 @@ const MAKERS = {
   trades: (engine: Engine, marketId: number) => new TradesChannel(engine, marketId),
   prices: (engine: Engine, asset: number) => new PricesChannel(engine, asset),
   user: (engine: Engine, userId: number) => new UserChannel(engine, userId),
+  account: (engine: Engine, userId: number) => new UserChannel(engine, userId, 'account'),
 } satisfies Record<ChannelKind, (engine: Engine, of: number) => Channel>;
 
 type Channels = { [Kind in ChannelKind]: Map<number, ReturnType<(typeof MAKERS)[Kind]>> };
@@ -239,9 +240,11 @@ export class Hub {
   }
 
   private addUserEvent(userId: number, values: Float64Array, at: number): void {
-    const user = this.channels.user.get(userId);
-    user?.addEvent(values, at);
-    this.touch(user);
+    for (const channels of [this.channels.user, this.channels.account]) {
+      const channel = channels.get(userId);
+      channel?.addEvent(values, at);
+      this.touch(channel);
+    }
   }
 
   private touch(channel: Channel | undefined): void {

@@ -253,7 +253,7 @@ export class Protocol {
 
   private exceedsUserLimit(connection: Connection, { userId }: Session): boolean {
     const { connections, limits } = this.options;
-    return connection.userId === 0 && connections.countOfUser(userId) >= limits.connectionsPerUser;
+    return connection.userId === 0 && connections.countOfPayer(userId) >= limits.connectionsPerUser;
   }
 
   /**

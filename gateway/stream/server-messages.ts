@@ -9,7 +9,7 @@
  */
 import { z } from 'zod';
 import { ERROR_CODES } from '../http/errors.js';
-import { CANCEL_REASONS } from '../json/cancel-reasons.js';
+import { CANCEL_REASONS, ENDED } from '../json/cancel-reasons.js';
 import {
   asset,
   balanceFields,
@@ -96,6 +96,12 @@ const UserEvent = z.discriminatedUnion('type', [
     ...order,
     reason: z.enum(Object.values(CANCEL_REASONS)).describe('Why it happened'),
   }),
+  typed('order_ended', {
+    orderId,
+    clientOrderId,
+    marketId,
+    reason: z.enum(ENDED).describe('Why the rest was not filled'),
+  }),
   typed('order_amended', {
     ...order,
     oldPrice: price,
@@ -152,6 +158,8 @@ const UserEvent = z.discriminatedUnion('type', [
     filledShares: shares.describe('What its orders filled in the window'),
   }),
   typed('withdrawn', { amount: money }),
+  typed('transferred_in', { from: userId, amount: money }),
+  typed('transferred_out', { to: userId, amount: money }),
   typed('staked', {
     depositId,
     amount: money,
@@ -180,8 +188,21 @@ const account = {
     .describe('The positions'),
 };
 
+const accountData = {
+  snapshot: z
+    .strictObject({ ...account, orders: z.array(Order).describe('The orders') })
+    .describe(DATA),
+  delta: z
+    .strictObject({
+      ...account,
+      events: z.array(UserEvent).describe('What happened to the account, in order'),
+    })
+    .describe(DATA),
+};
+
 /**
- * The channels, by kind. One of a market or an asset has its id in its name: "book:<marketId>".
+ * The channels, by kind. One of a market, an asset or a sub-account has its id in its name:
+ * "book:<marketId>".
  * `texts`: what a snapshot and a delta are.
  */
 export const CHANNELS = {
@@ -233,16 +254,13 @@ export const CHANNELS = {
   },
   user: {
     of: 'user',
-    snapshot: z
-      .strictObject({ ...account, orders: z.array(Order).describe('The orders') })
-      .describe(DATA),
-    delta: z
-      .strictObject({
-        ...account,
-        events: z.array(UserEvent).describe('What happened to the account, in order'),
-      })
-      .describe(DATA),
+    ...accountData,
     texts: ['The account: balance, orders, positions', 'What a command did to the account'],
+  },
+  account: {
+    of: 'subAccount',
+    ...accountData,
+    texts: ['A sub-account: balance, orders, positions', 'What a command did to the sub-account'],
   },
 } as const;
 export type ChannelKind = keyof typeof CHANNELS;

@@ -43,9 +43,13 @@ const LAST_READS_MS = 500;
 export class StreamServer {
   private readonly connections = new Connections(
     (userId) => !this.gateway.sequencer.engine.isEstablished(userId),
+    (userId) => this.payerOf(userId),
   );
   /** The connections of replicas' clients, for their orders; their replica counts them. */
-  private readonly forwarded = new Connections(() => false);
+  private readonly forwarded = new Connections(
+    () => false,
+    (userId) => this.payerOf(userId),
+  );
   private readonly hub: Hub;
   private readonly backlogs: Backlogs;
   /** Connections closed by the exchange, by reason. */
@@ -229,7 +233,7 @@ export class StreamServer {
     }
     if (streamsPerAddress > 0 && connections.countFrom(address) >= streamsPerAddress)
       return limitReached(`The address has ${streamsPerAddress} connections, which is the limit.`);
-    if (session !== null && connections.countOfUser(session.userId) >= limits.connectionsPerUser)
+    if (session !== null && connections.countOfPayer(session.userId) >= limits.connectionsPerUser)
       return limitReached(userLimitMessage(limits));
     const connection = this.connectionOf(asked, hasTopics);
     if (session !== null) connection.signIn(session);
@@ -314,6 +318,10 @@ export class StreamServer {
 
   private cancelOrdersOf({ cancelOnDisconnect, userId }: Connection): void {
     if (cancelOnDisconnect && !this.stopping) this.cancels.add(userId);
+  }
+
+  private payerOf(userId: number): number {
+    return this.gateway.sequencer.engine.payer(userId);
   }
 
   private connectionOf(

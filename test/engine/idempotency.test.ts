@@ -30,7 +30,11 @@ function tapeOf(...values: number[]): NumberBuffer {
 /** A store whose keys are texts, as the engine uses one. */
 class Store {
   readonly entries: Idempotency;
-  private readonly room = new Room(new UndoLog(), { isEstablished: () => false }, () => false);
+  private readonly room = new Room(
+    new UndoLog(),
+    { isEstablished: () => false, family: () => 0 },
+    () => false,
+  );
   private readonly hash = new TextHash();
 
   constructor(private readonly sizes = POOL_SIZES) {

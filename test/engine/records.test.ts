@@ -173,6 +173,8 @@ const FIELDS: { [K in Exclude<CommandName, BatchOperation['kind']>]: Fields<K> }
   createOrderGroup: { ...user, maxFilledLots: number, windowMs: number },
   resetOrderGroup: { ...user, groupId: number },
   removeOrderGroup: { ...user, groupId: number },
+  createSubAccount: { ...user, username: text },
+  transferMoney: { ...user, fromUserId: number, toUserId: number, amountMicros: number },
   revokeToken: { userId, tokenId: number },
   batch: { ...user, operations: fc.array(operation, { maxLength: 12 }), atomic: fc.boolean() },
 };

@@ -23,6 +23,7 @@ const SIZES: PoolSizes = {
   keys: SMALL,
   resultWords: { size: 320_000, most: 100_000, assured: 1_200 },
   orderGroups: SMALL,
+  subAccounts: { size: 1_600, most: 32, assured: 6 },
 };
 /** How many newcomers have what they are assured of when the newcomers' half is full. */
 const FEW_ATTACKERS = 30;

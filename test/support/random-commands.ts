@@ -110,6 +110,8 @@ const WEIGHTS = {
   claimYield: 2,
   setReferralCode: 1.2,
   setPrivate: 0.6,
+  createSubAccount: 0.6,
+  transferMoney: 3,
   batch: 5,
   vouchForSnapshot: 0.3,
   createToken: 0.6,
@@ -435,6 +437,10 @@ export class RandomCommands {
         return { kind, userId: this.user(), code: this.referralCode(), idempotencyKey: null };
       case 'setPrivate':
         return { kind, userId: this.user(), private: random.chance(0.5), idempotencyKey: null };
+      case 'createSubAccount':
+        return this.subAccountCreation();
+      case 'transferMoney':
+        return this.moneyTransfer();
       case 'batch':
         return this.batch(atMs);
       case 'vouchForSnapshot': {
@@ -584,6 +590,30 @@ export class RandomCommands {
       grantMicros,
       partner: this.partner(),
     };
+  }
+
+  /** A few accounts have sub-accounts, so that these trade with everybody and each other. */
+  private subAccountCreation(): CommandOf<'createSubAccount'> {
+    const { random, naive } = this;
+    const isNew = naive.userCount < this.scenario.users + 12 && random.chance(0.5);
+    const username = isNew ? `Sub-${naive.userCount}` : `USER${random.whole(1, 9)}`;
+    const userId = random.chance(0.6) ? random.whole(1, 3) : this.user();
+    return { kind: 'createSubAccount', userId, username, idempotencyKey: null };
+  }
+
+  /** Mostly within a family, and of less than the account has. */
+  private moneyTransfer(): CommandOf<'transferMoney'> {
+    const { random, naive } = this;
+    const head = { kind: 'transferMoney', idempotencyKey: null } as const;
+    const subs = naive.state.users.filter(({ parentId }) => parentId !== 0);
+    const sub = subs.length > 0 && random.chance(0.9) ? random.pick(subs) : undefined;
+    const userId = sub?.parentId ?? this.user();
+    const other = random.chance(0.7) ? userId : random.pick([this.user(), sub?.userId ?? userId]);
+    const one = sub?.userId ?? this.user();
+    const [fromUserId, toUserId] = random.chance(0.5) ? [one, other] : [other, one];
+    const available = naive.account(fromUserId)?.availableMicros ?? 0;
+    const amountMicros = random.magnitude(Math.max(1, available) * 1.1);
+    return { ...head, userId, fromUserId, toUserId, amountMicros };
   }
 
   /**

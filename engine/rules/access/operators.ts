@@ -59,15 +59,20 @@ function setBit({ markets, events }: State, slot: number, bit: number, paused: b
     events.write(EventType.marketPaused, markets.id(slot), Number(paused));
 }
 
-/** A frozen user's orders are cancelled, because a resting order would trade. */
+/**
+ * A frozen user's orders are cancelled, because a resting order would trade. What is done to a user
+ * is done to its sub-accounts.
+ */
 export function setFrozen(state: State, command: CommandOf<'setFrozen'>): number {
   const { userId, frozen } = command;
   if (!isSigned(command)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
-  const cancelled = frozen ? cancelOrdersOf(state, userId) : 0;
-  if (state.accounts.isFrozen(userId) !== frozen) {
-    state.accounts.setFrozen(userId, frozen);
-    state.events.write(EventType.userFrozen, userId, Number(frozen));
+  let cancelled = 0;
+  for (const each of [userId, ...state.users.subAccounts(userId)]) {
+    if (frozen) cancelled += cancelOrdersOf(state, each);
+    if (state.accounts.isFrozen(each) === frozen) continue;
+    state.accounts.setFrozen(each, frozen);
+    state.events.write(EventType.userFrozen, each, Number(frozen));
   }
   state.result.write(remember(state, command, { isSet: frozen, userId }), cancelled);
   return Code.ok;
@@ -77,7 +82,9 @@ export function operatorCancel(state: State, command: CommandOf<'operatorCancel'
   const { userId } = command;
   if (!isSigned(command)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
-  const cancelled = cancelOrdersOf(state, userId);
+  let cancelled = 0;
+  for (const each of [userId, ...state.users.subAccounts(userId)])
+    cancelled += cancelOrdersOf(state, each);
   state.result.write(remember(state, command, { userId }), cancelled);
   return Code.ok;
 }

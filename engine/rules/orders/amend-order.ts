@@ -102,6 +102,7 @@ function readOrder(state: State, taker: Taker, row: number): void {
   const { orders } = state;
   const kind = orders.kind(row);
   taker.userId = orders.userId(row);
+  taker.family = state.accounts.family(taker.userId);
   taker.marketId = state.markets.id(orders.slot(row));
   taker.side = sideOf(kind);
   taker.outcome = outcomeOf(kind);

@@ -73,6 +73,7 @@ export function placeOrder(
   const code = checkOrder(state, taker, slot, bytes);
   if (code !== Code.ok) return code;
   taker.start(slot, state.markets.ladder(slot, 0));
+  taker.family = state.accounts.family(taker.userId);
   const liquidity = checkLiquidity(state, taker);
   if (liquidity !== Code.ok) return liquidity;
 
@@ -273,14 +274,14 @@ export function checkRest(state: State, taker: Taker, lots: number): number {
   return state.refuse(Code.too_small_to_rest, minRestingMicros, lots * taker.priceTicks);
 }
 
-/** The order is stopped by an order of the same user before it meets another maker. */
+/** The order is stopped by an order of its own (isOwn) before it meets another maker. */
 const OWN_FIRST = -1;
 /** More orders that are due stand ahead than the command may pass over. */
 const TOO_MANY_DUE = -2;
 
 /**
- * The level of the best acceptable maker of another user; 0: none. OWN_FIRST: an order of the same
- * user comes first, and the taker does not go past it. Or TOO_MANY_DUE.
+ * The level of the best acceptable maker that is not the taker's own; 0: none. OWN_FIRST: one of
+ * its own comes first, and the taker does not go past it. Or TOO_MANY_DUE.
  */
 function firstMakerLevel(state: State, taker: Taker): number {
   const { levels, orders } = state;
@@ -293,13 +294,19 @@ function firstMakerLevel(state: State, taker: Taker): number {
         if (!mayPass(state)) return TOO_MANY_DUE;
         continue;
       }
-      if (orders.userId(row) !== taker.userId) return level;
+      if (!isOwn(state, taker, row)) return level;
       if (taker.selfTrade !== SelfTrade.CANCEL_RESTING)
         return taker.lotsAt(level, 1) === 0 ? 0 : OWN_FIRST;
     }
     level = levels.nextBelow(ladder, level);
   }
   return 0;
+}
+
+/** Whether a maker is the taker's own, or of its family: those do not trade with each other. */
+function isOwn({ orders, accounts }: State, { userId, family }: Taker, row: number): boolean {
+  const makerId = orders.userId(row);
+  return makerId === userId || (family !== 0 && accounts.family(makerId) === family);
 }
 
 /** Whether the command may pass over one more order that is due. */
@@ -341,7 +348,7 @@ export function walk(state: State, taker: Taker, maxFills: number): number {
         if (group !== 0) orderGroups.walk.removeOrder(group);
         continue;
       }
-      if (orders.userId(row) === taker.userId) {
+      if (isOwn(state, taker, row)) {
         if (taker.selfTrade === SelfTrade.CANCEL_RESTING) continue;
         return level;
       }
@@ -376,7 +383,7 @@ function takeLiquidity(state: State, taker: Taker): number {
       cancelOrder(state, row, CancelReason.EXPIRED);
       continue;
     }
-    if (orders.userId(row) === taker.userId) {
+    if (isOwn(state, taker, row)) {
       if (taker.selfTrade !== SelfTrade.CANCEL_RESTING) {
         if (taker.selfTrade === SelfTrade.CANCEL_BOTH)
           cancelOrder(state, row, CancelReason.SELF_TRADE);

@@ -18,6 +18,8 @@ export const WITH_THIS_COMMAND = -(2 ** 31);
 export class Taker {
   /** Its terms, as the command gave them: unchecked until placeOrder has checked them. */
   userId = 0;
+  /** 0: none. The caller's to set. */
+  family = 0;
   marketId = 0;
   side: Side = Side.BUY;
   outcome: Outcome = Outcome.UP;

@@ -8,7 +8,11 @@
  * shares shrink as the pool fills. Newcomers, whose accounts have cost nothing, share a half of the
  * pool. The last sixteenth is for the exchange's own accounts, and for cancels.
  *
- * Always holds: `used` and `ofNewcomers` are the sums of what the users and the newcomers have.
+ * A user and its sub-accounts, a family, have what one user may have: of each pool, the sum of what
+ * they have counts.
+ *
+ * Always holds: `used` and `ofNewcomers` are the sums of what the users and the newcomers have, and
+ * `families` those of families.
  */
 import {
   CLIENT_ORDER_IDS_IN_ALL,
@@ -25,6 +29,8 @@ import {
   MAX_ORDER_GROUPS_PER_USER,
   MAX_POSITIONS,
   MAX_REFERRAL_CODES_PER_USER,
+  MAX_SUB_ACCOUNTS,
+  MAX_SUB_ACCOUNTS_PER_USER,
   MAX_TOKENS,
   MAX_TOKENS_PER_USER,
   MAX_VAULT_DEPOSITS,
@@ -32,6 +38,7 @@ import {
 } from '../../interface/limits.js';
 import { LONGEST_REMEMBERED_WORDS } from '../../interface/results.js';
 import type { Archive } from '../../storage/archive.js';
+import { Table } from '../../storage/table.js';
 import type { UndoLog } from '../../storage/undo.js';
 import type { Accounts } from '../accounts.js';
 
@@ -46,6 +53,7 @@ export const Pool = {
   keys: 6,
   resultWords: 7,
   orderGroups: 8,
+  subAccounts: 9,
 } as const;
 export type Pool = (typeof Pool)[keyof typeof Pool];
 const POOL_COUNT = Object.keys(Pool).length;
@@ -88,6 +96,7 @@ export const POOL_SIZES: PoolSizes = {
     assured: 6_700,
   },
   orderGroups: { size: MAX_ORDER_GROUPS, most: MAX_ORDER_GROUPS_PER_USER, assured: 5 },
+  subAccounts: { size: MAX_SUB_ACCOUNTS, most: MAX_SUB_ACCOUNTS_PER_USER, assured: 4 },
 };
 
 /** A user may have less than what is open, divided by this. */
@@ -115,18 +124,37 @@ function partsOf(pool: PoolSize): Parts {
   };
 }
 
+/** What the accounts of each family have together: a row of pools for each family, from 1 on. */
+class FamilyUses extends Table {
+  constructor(undo: UndoLog) {
+    super(undo, POOL_COUNT * Float64Array.BYTES_PER_ELEMENT);
+  }
+
+  of(family: number, pool: Pool): number {
+    return this.f64[family * POOL_COUNT + pool]!;
+  }
+
+  add(family: number, pool: Pool, change: number): void {
+    this.touch(family);
+    this.f64[family * POOL_COUNT + pool]! += change;
+  }
+}
+
 export class Room {
   private readonly used: Float64Array;
   private readonly ofNewcomers: Float64Array;
+  private readonly families: FamilyUses;
+  private familyCount = 0;
   private parts: Parts[] = [];
 
   constructor(
     undo: UndoLog,
-    private readonly accounts: Pick<Accounts, 'isEstablished'>,
+    private readonly accounts: Pick<Accounts, 'isEstablished' | 'family'>,
     private readonly isOfExchange: (userId: number) => boolean,
   ) {
     this.used = undo.block(POOL_COUNT);
     this.ofNewcomers = undo.block(POOL_COUNT);
+    this.families = new FamilyUses(undo);
     this.setSizes(POOL_SIZES);
   }
 
@@ -149,8 +177,16 @@ export class Room {
     return this.used[pool]! >= this.parts[pool]!.size;
   }
 
-  /** Whether a user that has `mine` may take another place. */
-  mayTake(pool: Pool, userId: number, mine: number, isCancel = false): boolean {
+  /** What the family has of the pool. */
+  usedByFamily(family: number, pool: Pool): number {
+    return this.families.of(family, pool);
+  }
+
+  /** Whether a user that has `own` may take another place. */
+  mayTake(pool: Pool, userId: number, own: number, isCancel = false): boolean {
+    // For a client order id, an older one is forgotten: the user's own, or else anybody's.
+    const family = pool === Pool.clientOrderIds ? 0 : this.accounts.family(userId);
+    const mine = family === 0 ? own : this.families.of(family, pool);
     const { size, most, assured, open, assuredPart, newcomers, assuredOfNewcomers } =
       this.parts[pool]!;
     if (mine >= most) return false;
@@ -171,6 +207,16 @@ export class Room {
   count(pool: Pool, userId: number, change: number): void {
     this.used[pool]! += change;
     if (!this.accounts.isEstablished(userId)) this.ofNewcomers[pool]! += change;
+    const family = this.accounts.family(userId);
+    if (family !== 0) this.families.add(family, pool, change);
+  }
+
+  /** A new family, of a user who has these of each pool; returns its number. */
+  addFamily(taken: (pool: Pool) => number): number {
+    this.familyCount++;
+    this.families.ensure(this.familyCount + 1);
+    for (const pool of Object.values(Pool)) this.families.add(this.familyCount, pool, taken(pool));
+    return this.familyCount;
   }
 
   /** A user that has `mine` ceases to be a newcomer. */
@@ -183,5 +229,7 @@ export class Room {
       this.used[pool] = archive.number(this.used[pool]!);
       this.ofNewcomers[pool] = archive.number(this.ofNewcomers[pool]!);
     }
+    this.familyCount = archive.number(this.familyCount);
+    this.families.archiveRows(archive, 1, this.familyCount + 1);
   }
 }

@@ -53,7 +53,8 @@ export interface RateLimitResult extends RateLimitState {
 
 /** The session of a signed-in user, with the tokens of its address that were taken in advance. */
 export interface Payer {
-  readonly userId: number;
+  /** The user; of a sub-account, its parent: they share the limits of one user. */
+  readonly payerId: number;
   ahead: Record<Quota, number> | null;
 }
 
@@ -72,7 +73,7 @@ export class Bill {
   constructor(readonly sender: { readonly address: AddressKey }) {}
 
   get userKey(): PartyKey | null {
-    return this.signIn ?? this.payer?.userId ?? null;
+    return this.signIn ?? this.payer?.payerId ?? null;
   }
 }
 

@@ -480,6 +480,29 @@ class Client:
         """Whether only you may read your positions, trades and vault deposits."""
         return self.call("PUT", self._own("privacy"), {"private": private}, **options)
 
+    # Sub-accounts, for the token of their parent's sign-in
+
+    def create_sub_account(self, username: str, **options: Any) -> Fields:
+        """An account of its own without a password; at most 32."""
+        return self.call("POST", self._own("sub-accounts"), {"username": username}, **options)
+
+    def sub_accounts(self) -> Fields:
+        """With their balances, oldest first, and the sum of all."""
+        return self.get(self._own("sub-accounts"))
+
+    def sub_account_token(self, sub_account_id: str, name: str, scope: str, **terms: Any) -> Fields:
+        """A named token, "read" or "trade", for a Client of the sub-account.
+
+        It is shown only in this answer; terms: expiresAtMs, allowedAddresses.
+        """
+        path = self._own(f"sub-accounts/{sub_account_id}/tokens")
+        return self.call("POST", path, {"name": name, "scope": scope, **terms}, repeat="never")
+
+    def transfer(self, source: str, target: str, amount: Any, **options: Any) -> Fields:
+        """Moves available money between you and a sub-account, or between two of these."""
+        body = {"from": source, "to": target, "amount": amount}
+        return self.call("POST", self._own("transfers"), body, **options)
+
     # The account
 
     def balance(self) -> Fields:
@@ -671,9 +694,14 @@ def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
         paid = [("yield", event["yield"])]
     elif kind == "referral_earned":
         paid = [("referral", event["amount"])]
+    elif kind == "transferred_in":
+        paid = [("transfer_in", event["amount"])]
+    elif kind == "transferred_out":
+        paid = [("transfer_out", -event["amount"])]
     elif kind in ("withdrawn", "staked"):
         paid = [("withdrawal" if kind == "withdrawn" else "stake", -event["amount"])]
     elif kind in (
+        "order_ended",
         "user_frozen",
         "cancel_after_fired",
         "order_group_tripped",
@@ -779,6 +807,8 @@ class Live:
         self._books: Dict[str, Book] = {}
         #: By asset: that of the active market.
         self._latest: Dict[str, Optional[Book]] = {}
+        #: By id.
+        self._sub_accounts: Dict[str, Account] = {}
         self._changes: List[Change] = []
         self._channels: Dict[str, _Channel] = {}
         self._socket: Optional[_Socket] = None
@@ -835,6 +865,16 @@ class Live:
             self._follow(f"books:{asset}")
             self._wait_for(self._is_complete)
         return self._latest[asset]
+
+    def sub_account(self, sub_account_id: str) -> Account:
+        """A sub-account, followed from the first call; on the stream only."""
+        if self._socket is None:
+            raise RuntimeError("sub-accounts are followed on the stream: install websockets")
+        if sub_account_id not in self._sub_accounts:
+            self._sub_accounts[sub_account_id] = Account()
+            self._follow(f"account:{sub_account_id}")
+            self._wait_for(self._is_complete)
+        return self._sub_accounts[sub_account_id]
 
     def price(self, asset: str) -> Optional[Decimal]:
         """The price of an asset, in dollars; None before the first."""
@@ -980,8 +1020,13 @@ class Live:
             self._prices[of] = data["price"]
         elif kind == "user":
             self._sequence = sequence
-            if not self._apply_account(data, is_whole, sequence):
+            assert self.account is not None
+            if not self._apply_account(self.account, data, is_whole, sequence):
                 self.gaps += 1
+                channel.place = None
+                self._begin(channel)
+        elif kind == "account":
+            if not self._apply_account(self._sub_accounts[of], data, is_whole, sequence):
                 channel.place = None
                 self._begin(channel)
         elif is_whole:
@@ -1019,10 +1064,11 @@ class Live:
         if error.code != "market_not_found" or not is_known:
             raise error
 
-    def _apply_account(self, data: Fields, is_whole: bool, sequence: int) -> bool:
+    def _apply_account(
+        self, account: Account, data: Fields, is_whole: bool, sequence: int
+    ) -> bool:
         """Returns False if the account is not certain any more and needs a snapshot."""
-        account, is_known = self.account, True
-        assert account is not None
+        is_known = True
         available, held = account.available, account.held
         if is_whole:
             account.orders.clear()
@@ -1034,7 +1080,7 @@ class Live:
             is_known = is_known and money is not None
             for cause, free, kept in money or ():
                 available, held = available + free, held + kept
-                if free or kept:
+                if (free or kept) and account is self.account:
                     self._changes.append(Change(sequence, cause, free, kept))
             account._apply_orders(event)
         for position in data["positions"]:

@@ -1,6 +1,6 @@
 /**
- * A local account: balance, resting orders and positions, kept from the events of the `user`
- * channel.
+ * A local account: balance, resting orders and positions, kept from the events of the channel
+ * `user`, or `account:<userId>` of a sub-account.
  *
  * Always holds: it is the account at `sequence`. The events add up to the balance that each message
  * has; if they ever do not, or an event is unknown, the account asks for a snapshot.
@@ -47,7 +47,7 @@ export class Account {
   readonly positions = new Map<string, Position[]>();
 
   /** Returns false if the account is not certain any more and needs a snapshot. */
-  apply(message: ChannelMessage<'user'>): boolean {
+  apply(message: ChannelMessage<'user' | 'account'>): boolean {
     const { balance, positions } = message.data;
     const isKnown = message.type === 'snapshot' ? this.reset(message) : this.enter(message);
     for (const { marketId, outcomes } of positions) {
@@ -84,7 +84,7 @@ export class Account {
     return account;
   }
 
-  private reset(message: ChannelMessage<'user'> & { type: 'snapshot' }): boolean {
+  private reset(message: ChannelMessage<'user' | 'account'> & { type: 'snapshot' }): boolean {
     const { balance, orders } = message.data;
     this.availableMicros = toMicros(balance.available);
     this.heldMicros = toMicros(balance.held);
@@ -94,7 +94,7 @@ export class Account {
     return true;
   }
 
-  private enter(message: ChannelMessage<'user'> & { type: 'delta' }): boolean {
+  private enter(message: ChannelMessage<'user' | 'account'> & { type: 'delta' }): boolean {
     let isKnown = true;
     for (const event of message.data.events) {
       const change = moneyChange(event);
@@ -162,15 +162,18 @@ export function moneyChange(event: UserEvent): MoneyChange | null {
     case 'claimed':
       return free(toMicros(event.payout) + toMicros(event.refundedFees));
     case 'deposited':
+    case 'transferred_in':
     case 'referral_earned':
       return free(toMicros(event.amount));
     case 'withdrawn':
+    case 'transferred_out':
     case 'staked':
       return free(-toMicros(event.amount));
     case 'unstaked':
       return free(toMicros(event.amount) + toMicros(event.yield));
     case 'yield_claimed':
       return free(toMicros(event.yield));
+    case 'order_ended':
     case 'cancel_after_fired':
     case 'order_group_tripped':
     case 'user_frozen':
@@ -199,21 +202,25 @@ export interface AccountListener {
   onGap?: () => void;
 }
 
-/** The account of the stream's user. `saved`: of an earlier run, to miss no event since. */
+/**
+ * The account of the stream's user, or a sub-account of it: "account:<userId>". `saved`: of an
+ * earlier run, to miss no event since.
+ */
 export function followAccount(
   stream: Stream,
   listener: AccountListener = {},
   saved: SavedAccount | null = null,
+  channel: 'user' | `account:${string}` = 'user',
 ): { account: Account; stop: () => void } {
   const account = saved === null ? new Account() : Account.from(saved);
   const onGap = () => listener.onGap?.();
-  const onMessage = (message: ChannelMessage<'user'>) => {
+  const onMessage = (message: ChannelMessage<'user' | 'account'>) => {
     const isCertain = account.apply(message);
     listener.onChange?.(account, message.type === 'delta' ? message.data.events : []);
     if (isCertain) return;
     onGap();
-    stream.restart('user');
+    stream.restart(channel);
   };
-  const stop = stream.subscribe('user', { onMessage, onGap }, saved);
+  const stop = stream.subscribe(channel, { onMessage, onGap }, saved);
   return { account, stop };
 }

@@ -22,7 +22,9 @@ export type Fill = Extract<UserEvent, { type: 'fill' }>;
 export type Kind = keyof ChannelData;
 /** The names in PROTOCOL.md, such as "book:<marketId>". */
 export type ChannelName = {
-  [Of in Kind]: (typeof CHANNELS)[Of]['of'] extends 'market' | 'asset' ? `${Of}:${string}` : Of;
+  [Of in Kind]: (typeof CHANNELS)[Of]['of'] extends 'market' | 'asset' | 'subAccount'
+    ? `${Of}:${string}`
+    : Of;
 }[Kind];
 export type KindOf<Channel extends ChannelName> = Channel extends `${infer Of}:${string}`
   ? Of & Kind

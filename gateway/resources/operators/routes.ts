@@ -135,7 +135,7 @@ export const operatorRoutes: Route[] = [
       const account = findAccount(call, 'id');
       if (account === null) return;
       const { engine } = call;
-      const { userId, username, createdAtMs, partner, frozen } = account;
+      const { userId, username, createdAtMs, partner, parentId, frozen } = account;
       const positions = engine
         .positions(userId)
         .flatMap((position) => openPositions(position, engine.market(position.marketId)!));
@@ -144,6 +144,7 @@ export const operatorRoutes: Route[] = [
         username,
         createdAtMs,
         partner,
+        parentId: parentId === 0 ? null : `u${parentId}`,
         frozen,
         cancelAtMs: engine.cancelAtMs(userId),
         balance: balanceFieldsOf(account),

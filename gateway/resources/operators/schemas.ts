@@ -97,6 +97,7 @@ export const OperatorUser = z.strictObject({
   username: z.string(),
   createdAtMs: timeMs,
   partner: z.string().nullable(),
+  parentId: userId.nullable(),
   frozen: z.boolean(),
   cancelAtMs: timeMs.nullable(),
   balance: z.strictObject(balanceFields),

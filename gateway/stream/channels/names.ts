@@ -1,17 +1,23 @@
 /** The names of channels and what they mean. */
 import type { Engine } from '../../../engine/engine.js';
-import { marketIdNumber } from '../../../engine/interface/notation.js';
+import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
 import { assetsText } from '../../resources/find.js';
 import { CHANNEL_KINDS, CHANNELS, type ChannelKind } from '../server-messages.js';
 
 export interface ChannelId {
   kind: ChannelKind;
-  /** The id of the market, asset or user; 0: of all. */
+  /** The id of the market, asset, user or sub-account; 0: of all. */
   of: number;
 }
 
-const FORMS = { all: '', market: ':<marketId>', asset: ':<asset>', user: '' };
+const FORMS = {
+  all: '',
+  market: ':<marketId>',
+  asset: ':<asset>',
+  user: '',
+  subAccount: ':<userId>',
+};
 const forms = CHANNEL_KINDS.map((kind) => kind + FORMS[CHANNELS[kind].of]);
 const NO_CHANNEL = `is not a channel; the channels are ${forms.slice(0, -1).join(', ')} or ${forms.at(-1)}`;
 
@@ -27,7 +33,15 @@ export function channelNamed(
   const form = CHANNELS[kind].of;
   if ((FORMS[form] === '') !== (subject === null)) return invalidRequest({ [name]: NO_CHANNEL });
   if (form === 'all') return { kind, of: 0 };
-  if (form === 'user') return userId === 0 ? notSignedIn(name) : { kind, of: userId };
+  const isPrivate = form === 'user' || form === 'subAccount';
+  if (isPrivate && userId === 0) return notSignedIn(name);
+  if (form === 'user') return { kind, of: userId };
+  if (form === 'subAccount') {
+    const of = idNumber('u', subject!);
+    return engine.parent(of) === userId
+      ? { kind, of }
+      : errorAnswer('user_not_found', { channel: name }, 'You have no sub-account with this id.');
+  }
   if (form === 'market') {
     const of = marketIdNumber(engine, subject!);
     return engine.hasMarket(of) ? { kind, of } : errorAnswer('market_not_found', { channel: name });
@@ -47,6 +61,6 @@ function notSignedIn(channel: string): ErrorAnswer {
   return errorAnswer(
     'missing_token',
     { channel },
-    'The channel "user" requires a session. Connect with the x-user-token header or the service-session cookie, or first send {"op":"auth","token":"..."}.',
+    'The channels "user" and "account" require a session. Connect with the x-user-token header or the service-session cookie, or first send {"op":"auth","token":"..."}.',
   );
 }

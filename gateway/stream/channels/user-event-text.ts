@@ -2,7 +2,12 @@
  * The text of each event of an account. Together they contain all money and shares that it gains or
  * loses: from a snapshot on, they add up to the balance and orders of every later message.
  */
-import { type CancelReason, DepositSource, ticksIn } from '../../../engine/interface/domain.js';
+import {
+  type CancelReason,
+  DepositSource,
+  OrderStatus,
+  ticksIn,
+} from '../../../engine/interface/domain.js';
 import { EventSlot, EventType } from '../../../engine/interface/events.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import {
@@ -16,7 +21,7 @@ import {
   sideName,
   ticksText,
 } from '../../../engine/interface/notation.js';
-import { CANCEL_REASONS } from '../../json/cancel-reasons.js';
+import { CANCEL_REASONS, END_REASONS } from '../../json/cancel-reasons.js';
 
 const SOURCES = { [DepositSource.GRANT]: 'grant', [DepositSource.PARTNER]: 'partner' } as const;
 
@@ -46,19 +51,23 @@ export interface Names extends Assets {
   clientOrderId(orderId: number): string | null;
 }
 
-/** An event of one user: the field that names the user, and the fields that the client sees. */
+/**
+ * An event of one user: the field that names the user, and the fields that the client sees; with
+ * `type` null, the type among them.
+ */
 function oneUser<Event extends EventName>(
   event: Event,
   user: FieldName<Event>,
   text: (field: Read<FieldName<Event>>, names: Names) => string,
-  type = event.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  type: string | null = event.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
 ): readonly [number, OneUserEvent] {
   const slots: Record<string, number> = EventSlot[event];
   return [
     EventType[event],
     {
       userAt: slots[user]!,
-      text: (names, values, at) => `{"type":"${type}",${text(fieldsOf(event, values, at), names)}}`,
+      text: (names, values, at) =>
+        `{${type === null ? '' : `"type":"${type}",`}${text(fieldsOf(event, values, at), names)}}`,
     },
   ];
 }
@@ -92,8 +101,14 @@ const ONE_USER = new Map<number, OneUserEvent>([
   oneUser(
     'orderPlaced',
     'userId',
-    (field, names) => orderFields(field, field('restingLots'), names),
-    'order_rested',
+    (field, names) => {
+      if (field('restingLots') > 0)
+        return `"type":"order_rested",${orderFields(field, field('restingLots'), names)}`;
+      const market = marketIdText(names, field('marketId'));
+      const reason = END_REASONS[field('status')];
+      return `"type":"order_ended",${orderIds(names, field('orderId'))},"marketId":"${market}","reason":"${reason}"`;
+    },
+    null,
   ),
   oneUser('orderCancelled', 'userId', (field, names) => {
     const reason = CANCEL_REASONS[field('reason') as CancelReason];
@@ -134,6 +149,12 @@ const ONE_USER = new Map<number, OneUserEvent>([
   oneUser('deposited', 'userId', (field) => {
     const source = SOURCES[field('source') as DepositSource];
     return `"amount":${microsText(field('amountMicros'))},"source":"${source}"`;
+  }),
+  oneUser('transferredIn', 'userId', (field) => {
+    return `"from":"u${field('fromUserId')}","amount":${microsText(field('amountMicros'))}`;
+  }),
+  oneUser('transferredOut', 'userId', (field) => {
+    return `"to":"u${field('toUserId')}","amount":${microsText(field('amountMicros'))}`;
   }),
   oneUser('cancelAfterFired', 'userId', (field) => `"cancelAtMs":${field('dueAtMs')}`),
   oneUser('orderGroupTripped', 'userId', (field) => {
@@ -178,13 +199,18 @@ const USER_AT: readonly number[] = Array.from(
   (_, type) => ONE_USER.get(type)?.userAt ?? 0,
 );
 
-/** The one user whose account an event is about; 0: it is not. An order shows once it rests. */
+/**
+ * The one user whose account an event is about; 0: it is not. An order that is filled at once shows
+ * in its fills.
+ */
 export function oneUserOf(values: Float64Array, at: number): number {
   const type = values[at]!;
   const userAt = USER_AT[type]!;
   const isShown =
     userAt !== 0 &&
-    (type !== EventType.orderPlaced || values[at + EventSlot.orderPlaced.restingLots]! > 0);
+    (type !== EventType.orderPlaced ||
+      values[at + EventSlot.orderPlaced.restingLots]! > 0 ||
+      values[at + EventSlot.orderPlaced.status] !== OrderStatus.FILLED);
   return isShown ? values[at + userAt]! : 0;
 }
 

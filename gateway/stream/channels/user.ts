@@ -1,5 +1,6 @@
 /**
- * `user`: everything about the signed-in user's account, as taker and as maker.
+ * `user`: everything about the signed-in user's account, as taker and as maker; and
+ * `account:<userId>`, the same of a sub-account for its parent.
  *
  * The snapshot contains the balance, the resting orders and the positions; a delta the balance
  * after the command, the events in order (user-event-text.ts), and the current positions of each
@@ -20,8 +21,9 @@ export class UserChannel extends Channel {
   constructor(
     private readonly engine: Engine,
     private readonly userId: number,
+    kind: 'user' | 'account' = 'user',
   ) {
-    super('user', `user:${userId}`, engine.sequence);
+    super(kind === 'user' ? kind : `account:u${userId}`, `${kind}:${userId}`, engine.sequence);
   }
 
   /** Adds the user's event that starts at `at`. */

@@ -21,6 +21,8 @@ export const CAUSES = [
   'grant',
   'deposit',
   'withdrawal',
+  'transfer_in',
+  'transfer_out',
   'fill',
   'fee',
   'hold',
@@ -67,6 +69,10 @@ export function changesOf(event: EventRecord): AccountChange[] {
     }
     case 'withdrawn':
       return [payment(event, 'withdrawal', 0 - event.amountMicros)];
+    case 'transferredIn':
+      return [payment(event, 'transfer_in', event.amountMicros)];
+    case 'transferredOut':
+      return [payment(event, 'transfer_out', 0 - event.amountMicros)];
     case 'orderPlaced':
       return changeOfHold(event, event.restingLots * event.priceTicks);
     case 'orderCancelled':

@@ -143,6 +143,8 @@ export const CLOSED_POSITION = {
 export const USER_EVENTS = {
   deposited: 'userId',
   withdrawn: 'userId',
+  transferredIn: 'userId',
+  transferredOut: 'userId',
   orderPlaced: 'userId',
   orderNamed: 'userId',
   orderGrouped: 'userId',

@@ -4,7 +4,7 @@
  */
 import type { Random } from '../../../bench/workload/random.js';
 import type { Plan } from './plans.js';
-import type { Holding, Order, Person, World } from './world.js';
+import type { Holding, Order, Person, SubAccount, World } from './world.js';
 
 export interface Headers {
   [name: string]: string;
@@ -58,6 +58,7 @@ export class Drafting {
   /** What the request is about, if it is something of the person's. */
   private readonly order: Order | null;
   private readonly holding: Holding | null;
+  private readonly subAccount: SubAccount | null;
   /** Whether a user's credential has an effect. */
   private readonly hasUser: boolean;
 
@@ -68,6 +69,7 @@ export class Drafting {
   ) {
     this.person = this.somebody();
     this.order = this.own(world.orders);
+    this.subAccount = this.own(this.subAccounts());
     this.holding = random.chance(COVERED_SHARE)
       ? (this.own(this.useful()) ?? this.own(world.holdings))
       : null;
@@ -100,7 +102,8 @@ export class Drafting {
   private somebody(): Person {
     const { plan, world, random } = this;
     const isOfDeposit = plan.template.startsWith('/vaults/deposits/');
-    const owners: readonly { userId: string }[] = isOfDeposit ? world.deposits : this.useful();
+    const useful: readonly { userId: string }[] = isOfDeposit ? world.deposits : this.useful();
+    const owners = useful.length > 0 ? useful : this.subAccounts();
     if (owners.length === 0 || random.chance(0.2)) return random.pick(world.people);
     const { userId } = random.pick(owners);
     return world.people.find((person) => person.userId === userId)!;
@@ -112,6 +115,13 @@ export class Drafting {
     const markets = plan.template.endsWith('}/claim') ? world.resolved : world.active;
     const isAboutShares = /\/15m\/.*\/(sell|merge|claim)$/.test(plan.template);
     return isAboutShares ? world.holdings.filter(({ marketId }) => markets.includes(marketId)) : [];
+  }
+
+  /** All that have what the request needs, if it is about sub-accounts. */
+  private subAccounts(): SubAccount[] {
+    const { plan, world } = this;
+    const isAbout = /\/transfers$|\{subAccountId\}/.test(plan.template);
+    return isAbout ? world.subAccounts : [];
   }
 
   private own<T extends { userId: string }>(list: readonly T[]): T | null {
@@ -164,6 +174,8 @@ export class Drafting {
         return this.hasUser ? person.userId : random.pick(world.people).userId;
       case 'orders':
         return this.order?.orderId ?? made;
+      case 'sub-accounts':
+        return this.subAccount?.subAccountId ?? made;
       case 'tokens':
         return this.own(world.tokens)?.tokenId ?? made;
       case 'order-groups':
@@ -255,6 +267,10 @@ export class Drafting {
     switch (name) {
       case 'userId':
         return this.hasUser ? person.userId : random.pick(world.people).userId;
+      case 'from':
+        return person.userId;
+      case 'to':
+        return this.subAccount?.subAccountId ?? made;
       case 'marketId':
         return this.market(false) ?? made;
       case 'orderId':

@@ -34,6 +34,12 @@ export interface OrderGroup {
   groupId: string;
 }
 
+export interface SubAccount {
+  /** The parent. */
+  userId: string;
+  subAccountId: string;
+}
+
 export interface Holding {
   userId: string;
   marketId: string;
@@ -73,6 +79,7 @@ export class World {
   readonly deposits: Deposit[] = [];
   readonly tokens: NamedToken[] = [];
   readonly groups: OrderGroup[] = [];
+  readonly subAccounts: SubAccount[] = [];
   readonly holdings: Holding[] = [];
   /** The greatest Client-Sequence that was executed, by user or named token. */
   readonly numbers = new Map<string, number>();
@@ -105,6 +112,11 @@ export class World {
       remember(this.tokens, { userId: request.person.userId, ...answer });
     if (request.path.endsWith('/order-groups') && answer.groupId !== undefined)
       remember(this.groups, { userId: request.person.userId, groupId: answer.groupId });
+    if (/^\/users\/\w+\/sub-accounts$/.test(request.path) && answer.username !== undefined)
+      remember(this.subAccounts, {
+        userId: request.person.userId,
+        subAccountId: answer.userId,
+      });
     if (request.path === '/auth/password') this.changeToken(request, answer.token);
   }
 

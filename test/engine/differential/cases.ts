@@ -108,6 +108,8 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   createOrderGroup: [...USERS, 'limit_reached'],
   resetOrderGroup: [...USERS, 'order_group_not_found'],
   removeOrderGroup: [...USERS, 'order_group_not_found'],
+  createSubAccount: [...USERS, 'user_frozen', 'username_taken', 'limit_reached'],
+  transferMoney: [...USERS, 'user_frozen', 'insufficient_balance'],
   setPaused: ['ok', 'invalid_command', 'market_not_found', 'market_not_active', 'asset_not_found'],
   setFrozen: ['ok', 'invalid_command', 'user_not_found'],
   operatorCancel: ['ok', 'invalid_command', 'user_not_found'],
@@ -217,6 +219,8 @@ const EVENTS = [
   'orderGroupTripped',
   'orderGroupReset',
   'orderGroupRemoved',
+  'transferredOut',
+  'transferredIn',
 ];
 
 function named(prefix: string, answers: Record<string, CaseName[]>): string[] {

@@ -143,6 +143,10 @@ export class Duel {
     const used = naive.account(userId) === null ? -1 : naive.clientSequence(userId, 0);
     same('client sequence', engine.clientSequence(userId, 0), used);
     same('order groups', engine.orderGroups(userId), naive.orderGroups(userId));
+    const subAccounts = naive.state.users.filter(({ parentId }) => parentId === userId);
+    const ids = userId === 0 ? [] : subAccounts.map((account) => account.userId);
+    same('sub-accounts', engine.subAccounts(userId), ids);
+    same('parent', engine.parent(userId), naive.account(userId)?.parentId ?? 0);
     same('cancelAtMs', engine.cancelAtMs(userId), naive.cancelAtMs(userId));
     same('orders', engine.orders(userId), naive.orders(userId));
     same('positions', engine.positions(userId), naive.positions(userId));

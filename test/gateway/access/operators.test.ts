@@ -158,6 +158,7 @@ test('freezes a user, whose orders are cancelled; cancels the orders of another'
     userId: ada.userId,
     frozen: true,
     partner: 'acme',
+    parentId: null,
     cancelAtMs: null,
     balance: { available: 10_000, held: 0 },
     orders: [],

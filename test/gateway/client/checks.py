@@ -142,6 +142,29 @@ def check_changes():
         refused("invalid_request", lambda: exchange.buy(MARKET, "UP", amount="1.0000001"))
 
 
+def check_sub_accounts():
+    with Client(URL, retries=RETRIES) as parent:
+        own = parent.sign_in(f"parent-{MODE}", PASSWORD)["userId"]
+        sub = parent.create_sub_account(f"sub-{MODE}")["userId"]
+        assert parent.transfer(own, sub, "12.5")["toAvailable"] == Decimal("12.5")
+        assert [each["userId"] for each in parent.sub_accounts()["subAccounts"]] == [sub]
+        token = parent.sub_account_token(sub, "grid", "trade")["token"]
+        with Client(URL, token, retries=RETRIES) as bot, Live(parent) as live:
+            if MODE == "stream":
+                account = live.sub_account(sub)
+                bot.buy(MARKET, "UP", shares=5, price="0.3", timeInForce="GTC")
+                parent.transfer(sub, own, 1)
+                for _ in range(600):
+                    if account.available == 10:
+                        break
+                    live.update(0.05)
+                assert (account.available, account.held) == (10, Decimal("1.5"))
+                assert len(account.orders) == 1
+                assert live.account.available == parent.balance()["available"]
+            bot.cancel_all()
+            refused("user_not_found", lambda: bot.transfer(sub, own, 1))
+
+
 def check_numbers():
     """Amounts are decimals, and counts, times and sequences are not: by the API's description."""
     with urllib.request.urlopen(f"{URL}/api/openapi.json") as answer:
@@ -175,4 +198,5 @@ def check_numbers():
 check_numbers()
 check_changes()
 check_live()
+check_sub_accounts()
 print("checked", MODE)

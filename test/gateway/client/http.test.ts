@@ -64,6 +64,25 @@ async function makeMarket(username: string, shares = 1_000): Promise<Signed> {
   return maker;
 }
 
+async function usesSubAccounts({ api, userId }: Signed): Promise<void> {
+  const before = client.toMicros((await client.balance(api, userId)).total);
+  const { userId: sub } = await client.createSubAccount(api, userId, 'maker-sub');
+  const moved = await client.transfer(api, userId, { from: userId, to: sub, amount: '12.5' });
+  expect([moved.from, moved.to, moved.toAvailable]).toEqual([userId, sub, 12.5]);
+  const { subAccounts, allAccounts } = await client.subAccounts(api, userId);
+  expect(subAccounts.map((each) => [each.userId, each.balance.total])).toEqual([[sub, 12.5]]);
+  expect(client.toMicros(allAccounts.total)).toBe(before);
+  const terms = { name: 'grid', scope: 'trade' } as const;
+  const { token, tokenId } = await client.createSubAccountToken(api, userId, sub, terms);
+  const bot = apiOf();
+  bot.token = token;
+  expect((await client.balance(bot, sub)).available).toBe(12.5);
+  const { tokens } = await client.subAccountTokens(api, userId, sub);
+  expect(tokens.map((each) => each.tokenId)).toEqual([tokenId]);
+  await client.revokeToken(api, tokenId);
+  await expect(client.balance(bot, sub)).rejects.toMatchObject({ code: 'token_revoked' });
+}
+
 describe('routes', () => {
   test('every route of the API is a function that gets its answer', async () => {
     const maker = await makeMarket('maker');
@@ -104,6 +123,7 @@ describe('routes', () => {
     expect((await client.cancelAfter(maker.api, maker.userId, 0)).cancelAtMs).toBe(null);
     expect((await client.setPrivate(maker.api, maker.userId, false)).private).toBe(false);
     expect((await client.privacy(maker.api, maker.userId)).private).toBe(false);
+    await usesSubAccounts(maker);
     expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);
     const order = { outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' } as const;
     const { orderId } = await client.buy(maker.api, MARKET, order);

@@ -178,6 +178,21 @@ export class ContractSession {
     await this.use('GET /users/:id/privacy', { of, token });
     await this.use('PUT /users/:id/privacy', { of, body: { private: false }, token });
     await this.use('GET /users/:userId/vaults', { of: { userId: ADA } });
+    await this.subAccounts(token);
+  }
+
+  private async subAccounts(token: string): Promise<void> {
+    const of = { id: ADA };
+    const body = { username: 'ada-grid' };
+    const { userId } = await this.use('POST /users/:id/sub-accounts', { of, body, token });
+    const transfer = { from: ADA, to: userId, amount: 250 };
+    await this.use('POST /users/:id/transfers', { of, body: transfer, token });
+    await this.use('GET /users/:id/sub-accounts', { of, token });
+    const tokens = '/users/:id/sub-accounts/:subAccountId/tokens';
+    const one = { of: { ...of, subAccountId: userId }, token };
+    const terms = { name: 'grid', scope: 'trade' };
+    await this.use(`POST ${tokens}`, { ...one, body: terms });
+    await this.use(`GET ${tokens}`, one);
   }
 
   private async afterTheEnd(token: string, depositId: string): Promise<void> {

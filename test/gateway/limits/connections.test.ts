@@ -66,7 +66,7 @@ describe.each([5, 100])('connections, %i addresses that keep all they get', (add
 
 test('streams of free accounts leave room for newcomers elsewhere, and a half for users', () => {
   const isNewcomer = (userId: number) => userId < ADA;
-  const streams = new Connections(isNewcomer);
+  const streams = new Connections(isNewcomer, (userId) => userId);
   const opens = (address: number, userId: number): boolean => {
     if (!streams.mayOpen(address, userId, SIZE)) return false;
     streams.add({ address, userId } as Connection);

@@ -89,7 +89,7 @@ describe('a charge', () => {
       fc.property(party, party, fc.array(request, { maxLength: 30 }), (user, address, requests) => {
         let nowMs = 0;
         const fairUse = new FairUse(rates({ orders: { user, address } }), () => nowMs);
-        const payer: Payer = { userId: 7, ahead: null };
+        const payer: Payer = { payerId: 7, ahead: null };
         /** As a request pays: one before it is read, then all that it costs. */
         const waitMs = (cost: number, isSignedIn: boolean) => {
           const bill = new Bill({ address: 'home' });

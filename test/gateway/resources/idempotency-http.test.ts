@@ -107,6 +107,7 @@ test('every operation that changes something takes a key, except signing in, tok
     'POST /auth/tokens',
     'POST /partner/deposits',
     'POST /partner/withdrawals',
+    'POST /users/{id}/sub-accounts/{subAccountId}/tokens',
     'PUT /auth/password',
   ]);
 });
@@ -205,6 +206,16 @@ const REFUSALS: Record<string, Refusal[]> = {
   'POST /users/{id}/order-groups': [],
   'PUT /users/{id}/cancel-after': [],
   'PUT /users/{id}/privacy': [],
+  'POST /users/{id}/sub-accounts': [
+    { path: '/users/u1/sub-accounts', body: { username: 'BOB' }, code: 'username_taken' },
+  ],
+  'POST /users/{id}/transfers': [
+    {
+      path: '/users/u1/transfers',
+      body: { from: 'u1', to: 'u2', amount: 1 },
+      code: 'user_not_found',
+    },
+  ],
   'POST /vaults/flex/stake': [
     { path: '/vaults/flex/stake', body: { amount: 900_000 }, code: 'insufficient_balance' },
   ],
@@ -411,6 +422,10 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   const code = `/users/${ada.userId}/referral/code`;
   await done('PUT /users/{id}/referral/code', code, { code: 'ADA-1' }, ada);
   await done('PUT /users/{id}/privacy', `/users/${ada.userId}/privacy`, { private: true }, ada);
+  const subs = `/users/${ada.userId}/sub-accounts`;
+  const sub = await done('POST /users/{id}/sub-accounts', subs, { username: 'ada-sub' }, ada);
+  const move = { from: ada.userId, to: sub.userId, amount: 3 };
+  await done('POST /users/{id}/transfers', `/users/${ada.userId}/transfers`, move, ada);
   const timer = `/users/${ada.userId}/cancel-after`;
   await done('PUT /users/{id}/cancel-after', timer, { timeoutMs: 3_600_000 }, ada);
   const groups = `/users/${ada.userId}/order-groups`;

@@ -41,6 +41,7 @@ function moneyOf(event: Message): [number, number] {
       return [micros(event.amount) + micros(event.yield), 0];
     case 'yield_claimed':
       return [micros(event.yield), 0];
+    case 'order_ended':
     case 'position_settled':
     case 'points_credited':
       return [0, 0];

@@ -148,6 +148,10 @@ class GoldenRun {
     await this.send('ada', '/vaults/flex/stake', { amount: 25 });
     const { userId, token } = await this.trader('cleo');
     await this.server.api.put(`/users/${userId}/privacy`, { private: true }, token);
+    const username = `cleo-${market.slice(-4)}`;
+    const sub = await this.send('cleo', `/users/${userId}/sub-accounts`, { username });
+    const { userId: to } = JSON.parse(sub.text);
+    await this.send('cleo', `/users/${userId}/transfers`, { from: userId, to, amount: 40 });
   }
 
   /** The first market is resolved: claims, a deposit of a partner. */

@@ -4,47 +4,34 @@
 import type { CommandOf, Deposit, Withdraw } from '../../../engine/interface/commands.js';
 import { DepositSource } from '../../../engine/interface/domain.js';
 import { MAX_PARTNERS, MAX_TOTAL_MICROS } from '../../../engine/interface/limits.js';
-import { mayTakeOne } from './access/room.js';
+import { isOfExchange, mayTakeOne } from './access/room.js';
 import { endTokensOf } from './access/tokens.js';
 import { type Dollars, dollars, micros, sum, ZERO } from './decimal.js';
 import { referrersPartOf } from './market.js';
-import { type Answer, emit, type NaiveState, type NaiveUser, ok, reject, userOf } from './state.js';
+import {
+  type Answer,
+  emit,
+  type NaiveState,
+  type NaiveUser,
+  ok,
+  reject,
+  userOf,
+  withSubAccounts,
+} from './state.js';
 
 export function register(state: NaiveState, command: CommandOf<'register'>): Answer {
   const { username, credential, grantMicros, partner } = command;
-  const taken = state.users.some((user) => user.username.toLowerCase() === username.toLowerCase());
-  if (taken) return reject('username_taken');
+  if (isTaken(state, username)) return reject('username_taken');
   const referrer = ownerOfCode(state, command.referralCode);
   if (command.referralCode !== '' && referrer === undefined) return reject('referral_code_unknown');
   if (exceedsTotal(state, grantMicros)) return reject('limit_reached');
   const isNewPartner = partner !== null && !state.partners.includes(partner);
   if (isNewPartner && state.partners.length >= MAX_PARTNERS) return reject('limit_reached');
   if (isNewPartner) state.partners.push(partner);
-  const userId = state.users.length + 1;
-  const referrerId = referrer?.userId ?? 0;
-  state.users.push({
-    userId,
-    username,
-    credential,
-    credentialVersion: 1,
-    createdAtMs: state.nowMs,
-    available: dollars(grantMicros),
-    held: ZERO,
-    volume: ZERO,
-    realizedProfit: ZERO,
-    tradeCount: 0,
-    microPoints: 0,
-    referralCodes: [firstCode(state, userId)],
-    referrerId,
-    referralEarned: ZERO,
-    partner,
-    cancelAtMs: null,
-    frozen: false,
-    isPrivate: false,
-  });
+  const fields = { username, credential, referrerId: referrer?.userId ?? 0, partner };
+  const { userId } = addUser(state, { ...fields, parentId: 0, isPrivate: false });
+  userOf(state, userId)!.available = dollars(grantMicros);
   state.total = state.total.plus(dollars(grantMicros));
-  const partnerNumber = partner === null ? 0 : state.partners.indexOf(partner) + 1;
-  emit(state, { type: 'userRegistered', userId, referrerId, partner: partnerNumber });
   if (grantMicros > 0) {
     emit(state, {
       type: 'deposited',
@@ -54,6 +41,82 @@ export function register(state: NaiveState, command: CommandOf<'register'>): Ans
     });
   }
   return ok({ userId });
+}
+
+function addUser(
+  state: NaiveState,
+  fields: Pick<
+    NaiveUser,
+    'username' | 'credential' | 'referrerId' | 'partner' | 'parentId' | 'isPrivate'
+  >,
+): NaiveUser {
+  const userId = state.users.length + 1;
+  const user: NaiveUser = {
+    userId,
+    credentialVersion: 1,
+    createdAtMs: state.nowMs,
+    available: ZERO,
+    held: ZERO,
+    volume: ZERO,
+    realizedProfit: ZERO,
+    tradeCount: 0,
+    microPoints: 0,
+    referralCodes: [firstCode(state, userId)],
+    referralEarned: ZERO,
+    cancelAtMs: null,
+    frozen: false,
+    ...fields,
+  };
+  state.users.push(user);
+  const { referrerId, parentId } = fields;
+  const partner = fields.partner === null ? 0 : state.partners.indexOf(fields.partner) + 1;
+  emit(state, { type: 'userRegistered', userId, referrerId, partner, parentId });
+  return user;
+}
+
+export function createSubAccount(
+  state: NaiveState,
+  { userId: parentId, username }: CommandOf<'createSubAccount'>,
+): Answer {
+  const parent = userOf(state, parentId);
+  if (parent === undefined) return reject('user_not_found');
+  if (parent.frozen) return reject('user_frozen');
+  if (isTaken(state, username)) return reject('username_taken');
+  if (parent.parentId !== 0 || !mayTakeOne(state, 'subAccounts', parentId))
+    return reject('limit_reached');
+  const { referrerId, partner, isPrivate } = parent;
+  const fields = { username, credential: '', referrerId, partner, parentId, isPrivate };
+  return ok({ userId: addUser(state, fields).userId });
+}
+
+export function transferMoney(
+  state: NaiveState,
+  { userId, fromUserId, toUserId, amountMicros }: CommandOf<'transferMoney'>,
+): Answer {
+  const parent = userOf(state, userId);
+  const accounts = parent === undefined ? [] : withSubAccounts(state, parent);
+  const from = accounts.find((account) => account.userId === fromUserId);
+  const to = accounts.find((account) => account.userId === toUserId);
+  if (from === undefined || to === undefined) return reject('user_not_found');
+  if (parent!.frozen || from.frozen || to.frozen) return reject('user_frozen');
+  const amount = dollars(amountMicros);
+  if (amount.gt(from.available))
+    return reject('insufficient_balance', amountMicros, micros(from.available));
+  from.available = from.available.minus(amount);
+  to.available = to.available.plus(amount);
+  emit(state, { type: 'transferredOut', userId: fromUserId, toUserId, amountMicros });
+  emit(state, { type: 'transferredIn', userId: toUserId, fromUserId, amountMicros });
+  return ok({
+    fromUserId,
+    toUserId,
+    amountMicros,
+    fromAvailableMicros: micros(from.available),
+    toAvailableMicros: micros(to.available),
+  });
+}
+
+function isTaken(state: NaiveState, username: string): boolean {
+  return state.users.some((user) => user.username.toLowerCase() === username.toLowerCase());
 }
 
 function exceedsTotal(state: NaiveState, amountMicros: number): boolean {
@@ -72,13 +135,15 @@ function firstCode(state: NaiveState, userId: number): string {
 
 export function setCredential(state: NaiveState, command: CommandOf<'setCredential'>): Answer {
   const user = userOf(state, command.userId);
-  if (user === undefined) return reject('user_not_found');
+  if (user === undefined || user.parentId !== 0) return reject('user_not_found');
   user.credential = command.credential;
-  user.credentialVersion++;
-  endTokensOf(state, user.userId);
-  const version = user.credentialVersion;
-  emit(state, { type: 'credentialSet', userId: user.userId, version });
-  return ok({ userId: user.userId, version });
+  for (const account of withSubAccounts(state, user)) {
+    account.credentialVersion++;
+    endTokensOf(state, account.userId);
+    const { userId, credentialVersion: version } = account;
+    emit(state, { type: 'credentialSet', userId, version });
+  }
+  return ok({ userId: user.userId, version: user.credentialVersion });
 }
 
 export function deposit(state: NaiveState, command: Deposit): Answer {
@@ -114,11 +179,6 @@ export function withdraw(state: NaiveState, command: Withdraw): Answer {
   user.available = user.available.minus(amount);
   emit(state, { type: 'withdrawn', userId: user.userId, amountMicros });
   return ok(transferFields(user, amountMicros));
-}
-
-/** Nobody can sign in to an account without a credential. */
-function isOfExchange(user: NaiveUser): boolean {
-  return user.credential === '';
 }
 
 /** The deposit or withdrawal that used the partner's reference. */
@@ -164,7 +224,9 @@ export function setReferralCode(state: NaiveState, command: CommandOf<'setReferr
 export function referralFields(state: NaiveState, user: NaiveUser) {
   return {
     userId: user.userId,
-    referredUsers: state.users.filter((other) => other.referrerId === user.userId).length,
+    referredUsers: state.users.filter(
+      (other) => other.referrerId === user.userId && other.parentId === 0,
+    ).length,
     earnedMicros: micros(user.referralEarned),
     pendingMicros: micros(pendingReferral(state, user)),
     referrerId: user.referrerId,

@@ -5,7 +5,13 @@
 import { Outcome, SelfTrade, Side } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Dollars, lotsFor, tradeValue, ZERO } from './decimal.js';
-import type { NaiveGroup, NaiveMarket, NaiveOrder, NaiveState } from './state.js';
+import {
+  areFamily,
+  type NaiveGroup,
+  type NaiveMarket,
+  type NaiveOrder,
+  type NaiveState,
+} from './state.js';
 
 /** An order that is matched. A sell has no budget. */
 export interface Taker {
@@ -23,8 +29,8 @@ export interface Taker {
 }
 
 /**
- * One maker on the order's way: the user's own is cancelled (no lots), another user's is traded
- * with.
+ * One maker on the order's way: one of the user or its family is cancelled (no lots), another is
+ * traded with.
  */
 export interface Step {
   maker: NaiveOrder;
@@ -118,7 +124,7 @@ export function planOrder(
       plan.filled = affordable === 0;
       return plan;
     }
-    const own = maker.userId === taker.userId;
+    const own = areFamily(state, maker.userId, taker.userId);
     if (own && taker.selfTrade !== SelfTrade.CANCEL_RESTING) {
       plan.stopped = affordable > 0;
       plan.filled = affordable === 0;

@@ -106,6 +106,8 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   claimYield: { ...isUsers },
   setReferralCode: { ...isUsers, code: form(CODE) },
   setPrivate: { ...isUsers, private: isFlag },
+  createSubAccount: { ...isUsers, username: form(CODE) },
+  transferMoney: { ...isUsers, amountMicros: whole(1, MAX_TRANSFER_MICROS) },
   batch: { ...isUsers, atomic: isFlag },
   vouchForSnapshot: {
     snapshotSequence: whole(1, Number.MAX_SAFE_INTEGER),
@@ -146,6 +148,7 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   const formed = Object.entries(FORMS[command.kind]).every(([name, check]) => check(fields[name]));
   if (!formed) return false;
   if (command.kind === 'setPaused') return command.marketId === 0 || command.asset === -1;
+  if (command.kind === 'transferMoney') return command.fromUserId !== command.toUserId;
   if (command.kind === 'setRules') return areRules(command);
   if (command.kind === 'recordUpgrade') return command.fromVersion < command.toVersion;
   if (command.kind === 'observePrice' || command.kind === 'observeSourcePrice')

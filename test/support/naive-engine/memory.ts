@@ -51,11 +51,11 @@ export class NaiveMemory {
 
   /** 0: another key of the user can be remembered; otherwise for how long it cannot. */
   fullForMs(state: NaiveState, userId: number, isCancel: boolean): number {
-    const keys = new Tally(state, userId);
+    const keys = new Tally(state, userId, 'keys');
     for (const [owner, count] of this.keys) keys.add(owner, count);
-    const words = new Tally(state, userId);
+    const words = new Tally(state, userId, 'resultWords');
     for (const [owner, count] of this.words) words.add(owner, count);
-    if (keys.mayTake('keys', isCancel) && words.mayTake('resultWords', isCancel)) return 0;
+    if (keys.mayTake(isCancel) && words.mayTake(isCancel)) return 0;
     const all = [...this.entries];
     const oldest = all.find((entry) => entry.userId === userId) ?? all[0]!;
     return Math.max(1, oldest.atMs + IDEMPOTENCY_KEPT_MS - state.nowMs);

@@ -36,12 +36,14 @@ import { createOrderGroup, removeOrderGroup, resetOrderGroup } from './access/gr
 import { operatorCancel, setFrozen, setPaused, setRules, voidMarket } from './access/operators.js';
 import { createToken, revokeToken, tokenViews } from './access/tokens.js';
 import {
+  createSubAccount,
   deposit,
   earlierTransfer,
   register,
   setCredential,
   setPrivate,
   setReferralCode,
+  transferMoney,
   withdraw,
 } from './accounts.js';
 import { amend } from './amend.js';
@@ -377,6 +379,10 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return setReferralCode(state, command);
     case 'setPrivate':
       return setPrivate(state, command);
+    case 'createSubAccount':
+      return createSubAccount(state, command);
+    case 'transferMoney':
+      return transferMoney(state, command);
     case 'vouchForSnapshot':
       return vouchForSnapshot(state, command);
     case 'createToken':

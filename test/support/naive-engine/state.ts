@@ -39,6 +39,8 @@ export interface NaiveUser {
   cancelAtMs: number | null;
   frozen: boolean;
   isPrivate: boolean;
+  /** The user whose sub-account it is; 0: it is not one. */
+  parentId: number;
 }
 
 export interface NaiveGroup {
@@ -332,6 +334,17 @@ export function emit(state: NaiveState, event: EventRecord): void {
 
 export function userOf(state: NaiveState, userId: number): NaiveUser | undefined {
   return state.users[userId - 1];
+}
+
+/** The user and its sub-accounts, oldest first. */
+export function withSubAccounts(state: NaiveState, user: NaiveUser): NaiveUser[] {
+  return [user, ...state.users.filter(({ parentId }) => parentId === user.userId)];
+}
+
+/** Whether two accounts are one, or of one family. */
+export function areFamily(state: NaiveState, a: number, b: number): boolean {
+  const head = (userId: number) => userOf(state, userId)?.parentId || userId;
+  return head(a) === head(b);
 }
 
 export function marketOf(state: NaiveState, marketId: number): NaiveMarket | undefined {

@@ -49,6 +49,7 @@ export function accountView(state: NaiveState, userId: number): AccountView | nu
     tradeCount: user.tradeCount,
     microPoints: user.microPoints,
     partner: user.partner,
+    parentId: user.parentId,
     frozen: user.frozen,
     isPrivate: user.isPrivate,
   };

@@ -24,6 +24,8 @@ const CAUSES: Record<Cause, string> = {
   grant: 'Play money at the start',
   deposit: 'Deposit',
   withdrawal: 'Withdrawal',
+  transfer_in: 'From another account of yours',
+  transfer_out: 'To another account of yours',
   fill: 'Trade',
   fee: 'Trading fee',
   hold: 'Held for an open order',

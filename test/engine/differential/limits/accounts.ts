@@ -6,6 +6,7 @@ import {
   MAX_ALLOWED_ADDRESSES_LENGTH,
   MAX_PARTNERS,
   MAX_REFERRAL_CODES_PER_USER,
+  MAX_SUB_ACCOUNTS_PER_USER,
   MAX_TIME_MS,
   MAX_TOKENS_PER_USER,
   MAX_TOTAL_MICROS,
@@ -105,6 +106,68 @@ function tokens(duel: Duel): void {
   expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED);
   const tooLong = { allowedAddresses: 'a'.repeat(MAX_ALLOWED_ADDRESSES_LENGTH + 1) };
   expectCode(duel, { ...create(2, MAX_TIME_MS), ...tooLong } as Command, Code.invalid_command);
+}
+
+/** A user's sub-accounts have none, share its room, and lose their tokens with its password. */
+function subAccounts(duel: Duel): void {
+  for (const name of ['ada', 'bob']) expectCode(duel, registration(name, 100), OK, START_MS);
+  const create = (userId: number, username: string): Command => ({
+    kind: 'createSubAccount',
+    userId,
+    username,
+    idempotencyKey: null,
+  });
+  const token = (userId: number): Command => ({
+    kind: 'createToken',
+    userId,
+    scope: TokenScope.TRADE,
+    expiresAtMs: MAX_TIME_MS,
+    name: 'bot',
+    allowedAddresses: '',
+  });
+  expectCode(duel, token(1), OK);
+  for (let i = 1; i <= MAX_SUB_ACCOUNTS_PER_USER; i++) expectCode(duel, create(1, `sub${i}`), OK);
+  const [first, last] = [3, 2 + MAX_SUB_ACCOUNTS_PER_USER];
+  expectCode(duel, create(1, 'one-more'), LIMIT_REACHED);
+  expectCode(duel, create(first, 'of-a-sub'), LIMIT_REACHED);
+  expectCode(duel, create(2, 'bobs'), OK);
+  for (let i = 1; i < MAX_TOKENS_PER_USER; i++) expectCode(duel, token(first + (i % 5)), OK);
+  for (const userId of [1, first, last]) expectCode(duel, token(userId), LIMIT_REACHED);
+  expectCode(duel, token(last + 1), OK);
+  duel.compareState();
+  const password = (userId: number): Command => ({
+    kind: 'setCredential',
+    userId,
+    credential: 'new',
+  });
+  expectCode(duel, password(first), Code.user_not_found);
+  expectCode(duel, password(1), OK);
+  duel.compareState();
+  for (const userId of [1, first, last]) expectCode(duel, token(userId), OK);
+  const freeze = (frozen: boolean): Command => ({
+    kind: 'setFrozen',
+    userId: 1,
+    frozen,
+    operator: 'op',
+    reason: 'a test',
+  });
+  const move = (fromUserId: number, toUserId: number, amountMicros: number): Command => ({
+    kind: 'transferMoney',
+    userId: 1,
+    fromUserId,
+    toUserId,
+    amountMicros,
+    idempotencyKey: null,
+  });
+  expectCode(duel, move(1, last, 100), OK);
+  expectCode(duel, move(last, first, 100), OK);
+  expectCode(duel, move(last, first, 1), Code.insufficient_balance);
+  expectCode(duel, move(first, 2, 1), Code.user_not_found);
+  expectCode(duel, freeze(true), OK);
+  expectCode(duel, move(first, 1, 1), Code.user_frozen);
+  expectCode(duel, freeze(false), OK);
+  expectCode(duel, move(first, 1, 100), OK);
+  duel.compareState();
 }
 
 /** One client order id of newcomers: the user who names an order takes the place of another's. */
@@ -207,6 +270,7 @@ export const ACCOUNT_PLAYS: LimitPlay[] = [
   { name: 'referral codes of a user', play: referralCodes },
   { name: 'partners', play: partners },
   { name: 'tokens of a user', play: tokens },
+  { name: 'sub-accounts of a user', play: subAccounts },
   { name: 'one client order id', sizes: ONE_NAME, play: oneName },
   { name: 'actions of operators', play: operators },
   { name: 'vault deposits of a user', sizes: FEW_DEPOSITS, play: vaultDeposits },

@@ -54,6 +54,8 @@ export function wellFormed(): Command[] {
     { kind: 'revokeToken', userId: 1, tokenId: 1 },
     { kind: 'setCancelAfter', ...user, timeoutMs: 1_000 },
     { kind: 'setPrivate', ...user, private: true },
+    { kind: 'createSubAccount', ...user, username: 'a-sub' },
+    { kind: 'transferMoney', ...user, fromUserId: 1, toUserId: 2, amountMicros: 5 },
     { kind: 'setPaused', marketId: 0, asset: 0, paused: true, operator: 'op', reason: 'a test' },
     { kind: 'setPaused', marketId: 0, asset: 0, paused: false, operator: 'op', reason: 'a test' },
     { kind: 'setFrozen', userId: 1, frozen: false, operator: 'op', reason: 'a test' },

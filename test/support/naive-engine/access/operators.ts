@@ -13,6 +13,7 @@ import {
   reject,
   takesOrders,
   userOf,
+  withSubAccounts,
 } from '../state.js';
 
 /** Whether the market, its asset or everything is paused. */
@@ -47,16 +48,24 @@ export function setFrozen(state: NaiveState, command: CommandOf<'setFrozen'>): A
   const { userId, frozen } = command;
   const user = userOf(state, userId);
   if (user === undefined) return reject('user_not_found');
-  const cancelledOrders = frozen ? cancelAllOf(state, userId) : 0;
-  if (user.frozen !== frozen) emit(state, { type: 'userFrozen', userId, frozen: Number(frozen) });
-  user.frozen = frozen;
+  let cancelledOrders = 0;
+  for (const account of withSubAccounts(state, user)) {
+    if (frozen) cancelledOrders += cancelAllOf(state, account.userId);
+    if (account.frozen === frozen) continue;
+    account.frozen = frozen;
+    emit(state, { type: 'userFrozen', userId: account.userId, frozen: Number(frozen) });
+  }
   return remembered(state, command, { cancelledOrders }, { isSet: frozen, userId });
 }
 
 export function operatorCancel(state: NaiveState, command: CommandOf<'operatorCancel'>): Answer {
   const { userId } = command;
-  if (userOf(state, userId) === undefined) return reject('user_not_found');
-  return remembered(state, command, { cancelledOrders: cancelAllOf(state, userId) }, { userId });
+  const user = userOf(state, userId);
+  if (user === undefined) return reject('user_not_found');
+  let cancelledOrders = 0;
+  for (const account of withSubAccounts(state, user))
+    cancelledOrders += cancelAllOf(state, account.userId);
+  return remembered(state, command, { cancelledOrders }, { userId });
 }
 
 export function voidMarket(state: NaiveState, command: CommandOf<'voidMarket'>): Answer {

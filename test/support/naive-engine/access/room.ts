@@ -3,7 +3,7 @@
  * anew each time.
  */
 import type { PoolSizes } from '../../../../engine/state/access/room.js';
-import { type NaiveState, type NaiveUser, userOf } from '../state.js';
+import { areFamily, type NaiveState, type NaiveUser, userOf } from '../state.js';
 
 type PoolName = keyof PoolSizes;
 /** The pools of which the state has what is taken; the memory has the others. */
@@ -11,6 +11,11 @@ type SharedPool = Exclude<PoolName, 'keys' | 'resultWords'>;
 
 /** Points of a dollar of fees. */
 const ESTABLISHED_MICRO_POINTS = 100_000_000;
+
+/** Nobody can sign in to an account without a credential, but to a sub-account its parent can. */
+export function isOfExchange(user: NaiveUser): boolean {
+  return user.credential === '' && user.parentId === 0;
+}
 
 function isNewcomer(user: NaiveUser): boolean {
   return user.microPoints < ESTABLISHED_MICRO_POINTS;
@@ -36,6 +41,8 @@ function ownersOf(state: NaiveState, pool: SharedPool): number[] {
       return ids(state.clientOrders);
     case 'orderGroups':
       return ids(state.groups);
+    case 'subAccounts':
+      return state.users.flatMap(({ parentId }) => (parentId === 0 ? [] : [parentId]));
   }
 }
 
@@ -44,9 +51,9 @@ export function isFull(state: NaiveState, pool: SharedPool): boolean {
 }
 
 export function mayTakeOne(state: NaiveState, pool: SharedPool, userId: number): boolean {
-  const tally = new Tally(state, userId);
+  const tally = new Tally(state, userId, pool);
   for (const owner of ownersOf(state, pool)) tally.add(owner, 1);
-  return tally.mayTake(pool, false);
+  return tally.mayTake(false);
 }
 
 /** Adds up what is taken of a pool, and by whom. */
@@ -59,16 +66,21 @@ export class Tally {
   constructor(
     private readonly state: NaiveState,
     private readonly userId: number,
+    private readonly pool: PoolName,
   ) {}
 
   add(owner: number, count: number): void {
-    if (owner === this.userId) this.mine += count;
+    const isMine =
+      this.pool === 'clientOrderIds'
+        ? owner === this.userId
+        : areFamily(this.state, owner, this.userId);
+    if (isMine) this.mine += count;
     this.used += count;
     if (isNewcomer(userOf(this.state, owner)!)) this.usedByNewcomers += count;
   }
 
-  mayTake(pool: PoolName, isCancel: boolean): boolean {
-    const { mine, used } = this;
+  mayTake(isCancel: boolean): boolean {
+    const { mine, used, pool } = this;
     const { size, most, assured } = this.state.poolSizes[pool];
     const user = userOf(this.state, this.userId)!;
     if (mine >= most) return false;
@@ -79,7 +91,7 @@ export class Tally {
     const isOpen = lefts.every(({ left, assuredPart }) =>
       mine < assured ? left > 0 : 3 * mine < left - assuredPart,
     );
-    const mayUseReserve = user.credential === '' || (isCancel && mine < 2 * assured);
+    const mayUseReserve = isOfExchange(user) || (isCancel && mine < 2 * assured);
     return isOpen || (mayUseReserve && used < size);
   }
 }

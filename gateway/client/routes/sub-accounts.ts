@@ -1,0 +1,62 @@
+/**
+ * Sub-accounts, for the token of their parent's sign-in. Each has a user id of its own: a client
+ * with a token of a sub-account uses it as any other account.
+ */
+import type * as schemas from '../../resources/sub-accounts/schemas.js';
+import type { Amount } from '../amounts.js';
+import type { Answer } from '../answer.js';
+import { type Api, type CallOptions, path } from '../api.js';
+import type { CreatedToken, Tokens, TokenTerms } from './sign-in.js';
+
+export type SubAccount = Answer<typeof schemas.SubAccount>;
+export type SubAccounts = Answer<typeof schemas.SubAccounts>;
+export type MoneyTransfer = Answer<typeof schemas.MoneyTransfer>;
+
+/** At most 32. Only the token of a sign-in may do this. */
+export function createSubAccount(
+  api: Api,
+  userId: string,
+  username: string,
+  options?: CallOptions,
+): Promise<SubAccount> {
+  const ofUser = path`/users/${userId}/sub-accounts`;
+  return api.call({ method: 'POST', path: ofUser, body: { username }, repeat: 'key', options });
+}
+
+/** With their balances, oldest first, and the sum of all. */
+export function subAccounts(api: Api, userId: string, options?: CallOptions): Promise<SubAccounts> {
+  return api.call({ method: 'GET', path: path`/users/${userId}/sub-accounts`, options });
+}
+
+/** Moves available money between your account and a sub-account, or between two of these. */
+export function transfer(
+  api: Api,
+  userId: string,
+  body: { from: string; to: string; amount: Amount },
+  options?: CallOptions,
+): Promise<MoneyTransfer> {
+  const ofUser = path`/users/${userId}/transfers`;
+  return api.call({ method: 'POST', path: ofUser, body, repeat: 'key', options });
+}
+
+/** A named token of a sub-account. The token is only in this answer; `revokeToken` ends it. */
+export function createSubAccountToken(
+  api: Api,
+  userId: string,
+  subAccountId: string,
+  terms: TokenTerms,
+  options?: CallOptions,
+): Promise<CreatedToken> {
+  const ofSubAccount = path`/users/${userId}/sub-accounts/${subAccountId}/tokens`;
+  return api.call({ method: 'POST', path: ofSubAccount, body: terms, options });
+}
+
+export function subAccountTokens(
+  api: Api,
+  userId: string,
+  subAccountId: string,
+  options?: CallOptions,
+): Promise<Tokens> {
+  const ofSubAccount = path`/users/${userId}/sub-accounts/${subAccountId}/tokens`;
+  return api.call({ method: 'GET', path: ofSubAccount, options });
+}

@@ -1,0 +1,141 @@
+/** Sub-accounts: their list, their named tokens, and transfers of money between them. */
+import { idNumber } from '../../../engine/interface/notation.js';
+import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
+import type { Call } from '../../http/call.js';
+import { errorAnswer, invalidRequest } from '../../http/errors.js';
+import { defineRoute, type Route } from '../../http/route.js';
+import { HOUSE_USERNAME } from '../../inputs/house/house.js';
+import { micros } from '../../json/decimal.js';
+import { jsonText } from '../../json/serializer.js';
+import { balanceFieldsOf } from '../accounts/views.js';
+import { CreatedToken, TokenBody, Tokens } from '../sign-in/schemas.js';
+import { createToken, listTokens } from '../sign-in/tokens.js';
+import {
+  MoneyTransfer,
+  MoneyTransferBody,
+  SubAccount,
+  SubAccountBody,
+  SubAccounts,
+} from './schemas.js';
+
+export const subAccountRoutes: Route[] = [
+  defineRoute('POST', '/users/:id/sub-accounts', {
+    access: 'session',
+    handlesCredentials: true,
+    summary: 'Create a sub-account: an account of its own, without a password',
+    userParameter: 'id',
+    quota: 'signIns',
+    body: SubAccountBody,
+    idempotent: true,
+    responses: { 201: SubAccount },
+    errors: ['username_taken', 'user_frozen', 'limit_reached'],
+    handle(call) {
+      const { userId, idempotencyKey } = call;
+      const { username } = call.body;
+      if (username.toLowerCase() === HOUSE_USERNAME) {
+        call.refuseWhenDurable(errorAnswer('username_taken'));
+        return;
+      }
+      const receipt: ReceiptWriter = (_assets, result, at) => {
+        const { userId: id, sequence, atMs } = resultFields('createSubAccount', result, at);
+        return jsonText<typeof SubAccount>({ userId: `u${id}`, username, sequence, atMs });
+      };
+      call.execute({ kind: 'createSubAccount', userId, idempotencyKey, username }, 201, receipt);
+    },
+  }),
+
+  defineRoute('GET', '/users/:id/sub-accounts', {
+    access: 'session',
+    summary: 'Your sub-accounts with their balances, oldest first',
+    userParameter: 'id',
+    responses: { 200: SubAccounts },
+    handle(call) {
+      const { engine, userId } = call;
+      const own = engine.account(userId)!;
+      const accounts = engine.subAccounts(userId).map((id) => engine.account(id)!);
+      const all = { ...own };
+      for (const { availableMicros, heldMicros } of accounts) {
+        all.availableMicros += availableMicros;
+        all.heldMicros += heldMicros;
+      }
+      const subAccounts = accounts.map((account) => ({
+        userId: `u${account.userId}`,
+        username: account.username,
+        createdAtMs: account.createdAtMs,
+        balance: balanceFieldsOf(account),
+      }));
+      const allAccounts = balanceFieldsOf(all);
+      call.answerJson<typeof SubAccounts>({ subAccounts, allAccounts, ...call.trueAt });
+    },
+  }),
+
+  defineRoute('POST', '/users/:id/transfers', {
+    access: 'session',
+    summary: 'Move available money between your account and a sub-account, or between two of these',
+    userParameter: 'id',
+    body: MoneyTransferBody,
+    idempotent: true,
+    responses: { 201: MoneyTransfer },
+    errors: ['user_not_found', 'user_frozen', 'insufficient_balance'],
+    handle(call) {
+      const { userId, idempotencyKey, body } = call;
+      const { from, to, amount: amountMicros } = body;
+      if (from === to) {
+        call.refuseNow(invalidRequest({ to: 'must be another account than from' }));
+        return;
+      }
+      const [fromUserId, toUserId] = [idNumber('u', from), idNumber('u', to)];
+      const ids = { userId, fromUserId, toUserId };
+      call.execute({ kind: 'transferMoney', idempotencyKey, ...ids, amountMicros }, 201, transfer);
+    },
+  }),
+
+  defineRoute('POST', '/users/:id/sub-accounts/:subAccountId/tokens', {
+    access: 'session',
+    handlesCredentials: true,
+    summary: 'Create a named token for a sub-account; the token is shown only in this answer',
+    userParameter: 'id',
+    quota: 'signIns',
+    body: TokenBody,
+    responses: { 201: CreatedToken },
+    errors: ['user_not_found', 'limit_reached'],
+    async handle(call) {
+      const userId = subAccountOf(call);
+      if (userId !== 0) await createToken(call, userId);
+    },
+  }),
+
+  defineRoute('GET', '/users/:id/sub-accounts/:subAccountId/tokens', {
+    access: 'session',
+    answeredBy: 'leader',
+    summary: 'The named tokens of a sub-account, oldest first',
+    userParameter: 'id',
+    responses: { 200: Tokens },
+    errors: ['user_not_found'],
+    handle(call) {
+      const userId = subAccountOf(call);
+      if (userId !== 0) listTokens(call, userId);
+    },
+  }),
+];
+
+/** The sub-account in the path; 0: it is not one of the user's, and the request is refused. */
+function subAccountOf(call: Call): number {
+  const userId = idNumber('u', call.parameter('subAccountId'));
+  if (userId !== 0 && call.engine.parent(userId) === call.userId) return userId;
+  call.refuseWhenDurable(errorAnswer('user_not_found'));
+  return 0;
+}
+
+const transfer: ReceiptWriter = (_assets, result, at) => {
+  const fields = resultFields('transferMoney', result, at);
+  return jsonText<typeof MoneyTransfer>({
+    from: `u${fields.fromUserId}`,
+    to: `u${fields.toUserId}`,
+    amount: micros(fields.amountMicros),
+    fromAvailable: micros(fields.fromAvailableMicros),
+    toAvailable: micros(fields.toAvailableMicros),
+    sequence: fields.sequence,
+    atMs: fields.atMs,
+  });
+};
