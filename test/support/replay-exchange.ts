@@ -103,9 +103,10 @@ export class ReplayExchange {
   }
 
   /**
-   * What programs and operators do: tokens of which one expires, a dead man's switch that fires, an
-   * asset and a user that are stopped for a while, orders that are cancelled, and a market that is
-   * declared VOID; and a price that is held back. The random commands go on around it.
+   * What programs and operators do: tokens of which one expires, a dead man's switch that fires,
+   * an asset and a user that are stopped for a while, orders that are cancelled, and a market
+   * that is declared VOID; a price that is held back, markets that are listed ahead, and a
+   * sub-account. The random commands go on around it.
    */
   operate(): void {
     const token = { kind: 'createToken', scope: TokenScope.TRADE, allowedAddresses: '' } as const;
@@ -124,7 +125,9 @@ export class ReplayExchange {
       validUntilMs: MAX_TIME_MS,
       clientOrderId: `rest-${userId}`,
     });
+    this.submit({ kind: 'listMarkets', asset: 0, ahead: true });
     this.tripGroup();
+    this.useSubAccount();
     const expiresAtMs = this.nowMs + 1_000;
     this.submit({ ...token, userId: 1, expiresAtMs: MAX_TIME_MS, name: 'for good' });
     this.submit({ ...token, userId: 2, expiresAtMs, name: 'for a second' });
@@ -153,6 +156,7 @@ export class ReplayExchange {
     const tenfold = { asset: 0, priceMicros: 900_000_000_000, observedAtMs: this.nowMs };
     this.submit({ kind: 'observePrice', ...tenfold });
     this.submit({ kind: 'voidMarket', ...byOperator, marketId: this.engine.activeMarket(1) });
+    this.submit({ kind: 'listMarkets', asset: 0, ahead: false });
   }
 
   /** An order group of one share: its order trades at once, or with the one after it. */
@@ -172,6 +176,16 @@ export class ReplayExchange {
     this.submit({ ...terms, ...cheap, userId: 1, timeInForce: TimeInForce.IOC });
     this.submit({ kind: 'resetOrderGroup', ...user, groupId: 1 });
     this.submit({ kind: 'removeOrderGroup', ...user, groupId: 1 });
+  }
+
+  /** A dollar to a sub-account, and half of it back. */
+  private useSubAccount(): void {
+    const user = { userId: 3, idempotencyKey: null };
+    const subAccount = IDLE_USER + 1;
+    this.submit({ kind: 'createSubAccount', ...user, username: 'trader-3-b' });
+    const terms = { kind: 'transferMoney', ...user } as const;
+    this.submit({ ...terms, fromUserId: 3, toUserId: subAccount, amountMicros: 1_000_000 });
+    this.submit({ ...terms, fromUserId: subAccount, toUserId: 3, amountMicros: 500_000 });
   }
 
   submit(command: Command): void {

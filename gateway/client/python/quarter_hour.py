@@ -495,7 +495,7 @@ class Client:
 
         It is shown only in this answer; terms: expiresAtMs, allowedAddresses.
         """
-        path = self._own(f"sub-accounts/{sub_account_id}/tokens")
+        path = self._own("sub-accounts", sub_account_id, "tokens")
         return self.call("POST", path, {"name": name, "scope": scope, **terms}, repeat="never")
 
     def transfer(self, source: str, target: str, amount: Any, **options: Any) -> Fields:

@@ -157,10 +157,19 @@ function isCommandIn(command: Command, marketId: number): boolean {
   return 'marketId' in command && command.marketId === marketId;
 }
 
+const USERS = [
+  'userId',
+  'takerId',
+  'makerId',
+  'referrerId',
+  'parentId',
+  'fromUserId',
+  'toUserId',
+] as const;
+
 function isEventOf(event: EventRecord, userId: number): boolean {
-  if (event.type === 'trade') return event.takerId === userId || event.makerId === userId;
-  if ('referrerId' in event && event.referrerId === userId) return true;
-  return 'userId' in event && event.userId === userId;
+  const fields: Readonly<Record<string, unknown>> = event;
+  return USERS.some((name) => fields[name] === userId);
 }
 
 function isEventIn(event: EventRecord, marketId: number): boolean {

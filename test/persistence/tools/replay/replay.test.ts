@@ -51,7 +51,7 @@ it('the test run has everything that can happen', () => {
   expect(never.filter((name) => name !== 'startPriceFixed' && name !== 'vaultRemainder')).toEqual(
     [],
   );
-  expect(exchange.commandKinds.size).toBe(34);
+  expect(exchange.commandKinds.size).toBe(37);
   expect(exchange.refusals.size).toBeGreaterThan(10);
   expect(exchange.sequencer.batchesCommitted).toBeGreaterThan(100);
   expect(exchange.checkpoints.length).toBeGreaterThan(5);
@@ -135,8 +135,8 @@ describe('state', () => {
   it('prints tables by default, and says when rows are left out', async () => {
     const few = await replayTool(folder, 'state', '--limit', '3');
     expect(few).toMatchObject({ status: 0, err: '' });
-    expect(few.out).toContain('Users (13)');
-    expect(few.out).toContain('(10 more; --limit 0 shows all)');
+    expect(few.out).toContain('Users (14)');
+    expect(few.out).toContain('(11 more; --limit 0 shows all)');
     expect(few.out).toContain(`│ deposits less withdrawals │ $`);
     const all = await replayTool(folder, 'state', '--limit', '0');
     expect(all.out).not.toContain('more;');
@@ -429,7 +429,7 @@ describe('an invalid request', () => {
     [['events', '--from', '99999'], /99999 is beyond the end: .* ends at \d+/],
     [['events', '--to', '99999', '--user', 'u1'], /99999 is beyond the end/],
     [['events', '--from', '20', '--to', '10'], /--from is after --to/],
-    [['explain', '--user', 'u999'], /no user u999: .* the users are u1 to u13/],
+    [['explain', '--user', 'u999'], /no user u999: .* the users are u1 to u14/],
     [['events', '--user', 'u999'], /no user u999/],
     [['state', '--at', '4', '--user', 'u9'], /no user u9: at sequence 4/],
     [['explain', '--user', '12'], /"12" is not a user id/],
