@@ -19,7 +19,7 @@ import { SEED } from '../support/extent.js';
 import { isVouchedFor } from '../support/folders/vouched.js';
 import { Log } from '../support/follower-fixture.js';
 import { Folders } from '../support/journal-fixture.js';
-import { ReplayExchange } from '../support/replay-exchange.js';
+import { IDLE_USER, ReplayExchange } from '../support/replay-exchange.js';
 import {
   type Answer,
   PARTNER_KEY,
@@ -71,6 +71,7 @@ async function makeFolder(folder: string): Promise<number> {
   await before.run(600);
   await before.sequencer.close();
   const middle = await ReplayExchange.open(folder, `${SEED}:middle`);
+  middle.useSubAccount();
   await tradeOn(middle, 400);
   const server = await open(folder, middle.nowMs, 20);
   for (let i = 0; i < 40; i++) server.exchange.sequencer.submit({ kind: 'advanceTime' });
@@ -155,6 +156,7 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
     status: [undefined, 'active', 'ended', 'resolved'],
     asset: [undefined, 'BTC', 'ETH', 'DOGE'],
     orderId: ['o1', 'o20', 'o300'],
+    subAccountId: [`u${IDLE_USER + 1}`],
     cause: [undefined, 'fill'],
     fromMs: [undefined],
     toMs: [undefined],

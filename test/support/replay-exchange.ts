@@ -179,7 +179,7 @@ export class ReplayExchange {
   }
 
   /** A dollar to a sub-account, and half of it back. */
-  private useSubAccount(): void {
+  useSubAccount(): void {
     const user = { userId: 3, idempotencyKey: null };
     const subAccount = IDLE_USER + 1;
     this.submit({ kind: 'createSubAccount', ...user, username: 'trader-3-b' });

@@ -244,7 +244,9 @@ test('markets roll over: each opens, ends and is resolved once, also over a lost
   sockets.cut();
   await eventually(() => expect(seen).toContain(`ended ${NEXT_MARKET}`));
   expect([...new Set(seen)]).toEqual(seen);
-  expect(seen.slice(0, 4).sort()).toEqual(
+  // Those of ETH never open, because it has no price.
+  const ofBtc = seen.filter((what) => what.includes('btc'));
+  expect(ofBtc.slice(0, 4).sort()).toEqual(
     [`ended ${MARKET}`, `opened ${MARKET}`, `opened ${NEXT_MARKET}`, `resolved ${MARKET}`].sort(),
   );
 });

@@ -41,7 +41,7 @@ beforeAll(async () => {
       PORT: '0',
       ASSETS: 'BTC',
       PASSWORD_COST_LOG2: '10',
-      SIGN_INS_PER_USER: '0.001/60',
+      SIGN_INS_PER_USER: '0.001/100',
     }),
     dataFolder: folder,
     partnerKeys: [{ holder: 'acme', sha256 }],

@@ -88,7 +88,8 @@ test('an account is made private, is so for others, and is public again', async 
 
   // What was not changed is not shown as changed.
   await visitor.view('account/settings');
-  await page.route('**/privacy', (route) => route.fulfill({ status: 500, body: '{}' }));
+  await toggle.waitFor();
+  await page.route('**/privacy', (route) => route.fulfill({ status: 503, body: '{}' }));
   await toggle.press('Space');
   await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor();
   expect(await toggle.isChecked()).toBe(false);

@@ -64,7 +64,7 @@ describe('messages', () => {
     ['invalid_request', /weather is not a channel/, subscribe('weather')],
     ['invalid_request', /assets are BTC, ETH/, subscribe('prices:DOGE')],
     ['invalid_request', /is not the channel of a listed asset/, subscribe('prices:btc')],
-    ['market_not_found', /no market/, subscribe('book:btc-15m-1763701200')],
+    ['market_not_found', /no market/, subscribe('book:btc-15m-1763800200')],
     ['market_not_found', /no market/, subscribe('trades:')],
     ['invalid_request', /after is required/, resume({})],
     ['invalid_request', /whole number/, resume({ after: 1.5 })],
