@@ -172,9 +172,10 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     const JOURNAL = 'postgres://exchange@127.0.0.1:1/exchange';
     startWith(FIRST, { ROLE: 'standby', JOURNAL, UNREPLICATED: 'on' });
     await eventually(() => server!.stderr.includes('a standby: it follows the leader and waits'));
-    await hangUp('are read again before this process serves');
     writeCertificate(folder, { cert: SECOND.cert, key: FIRST.key });
     await hangUp('this process cannot serve with these files');
+    writeCertificate(folder, FIRST);
+    await hangUp('are read again before this process serves');
     expect(server!.stderr.split('cannot serve with these files')).toHaveLength(2);
     expect(await server!.stop()).toBe(0);
   });
