@@ -38,8 +38,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'an order trades with one of its own user',
     file: 'engine/rules/orders/place-order.ts',
-    from: '=== taker.userId) {\n      if (taker.selfTrade !== SelfTrade.CANCEL_RESTING) {\n        if',
-    to: '=== 0) {\n      if (taker.selfTrade !== SelfTrade.CANCEL_RESTING) {\n        if',
+    from: 'if (isOwn(state, taker, row)) {\n      if (taker.selfTrade !== SelfTrade.CANCEL_RESTING) {\n',
+    to: 'if (row < 0) {\n      if (taker.selfTrade !== SelfTrade.CANCEL_RESTING) {\n',
     noticedBy: 'engine/examples/matching',
   },
   {
