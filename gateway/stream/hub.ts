@@ -209,16 +209,14 @@ export class Hub {
     this.touch(this.channels.tops.get(asset));
     const book = this.channels.book.get(marketId);
     const books = this.channels.books.get(asset);
-    if (book?.isOpen) this.addLevel(book, side, outcome, priceTicks);
-    if (books?.shownId === marketId) this.addLevel(books, side, outcome, priceTicks);
-  }
-
-  private addLevel(
-    channel: BookChannel | BooksChannel,
-    ...level: [side: Side, outcome: Outcome, priceTicks: number]
-  ): void {
-    channel.levels.add(...level);
-    this.touch(channel);
+    if (book?.isOpen) {
+      book.levels.add(side, outcome, priceTicks);
+      this.touch(book);
+    }
+    if (books?.shownId === marketId) {
+      books.levels.add(side, outcome, priceTicks);
+      this.touch(books);
+    }
   }
 
   /** All market events start with the market. */
@@ -240,11 +238,12 @@ export class Hub {
   }
 
   private addUserEvent(userId: number, values: Float64Array, at: number): void {
-    for (const channels of [this.channels.user, this.channels.account]) {
-      const channel = channels.get(userId);
-      channel?.addEvent(values, at);
-      this.touch(channel);
-    }
+    const user = this.channels.user.get(userId);
+    user?.addEvent(values, at);
+    this.touch(user);
+    const account = this.channels.account.get(userId);
+    account?.addEvent(values, at);
+    this.touch(account);
   }
 
   private touch(channel: Channel | undefined): void {

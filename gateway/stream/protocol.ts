@@ -41,8 +41,7 @@ import type { Connections } from './connections.js';
 import type { Hub } from './hub.js';
 import { CLOSE, type StreamLimits } from './limits.js';
 import { parsed, type ReceivedMessage, readJson } from './message-reader.js';
-import type { OrdersElsewhere } from './orders/order-entry.js';
-import { OrderEntry, type RecordEntry } from './orders/order-entry.js';
+import { OrderEntry, type OrdersElsewhere, type RecordEntry } from './orders/order-entry.js';
 import {
   isOrderEntry,
   namesAnother,
