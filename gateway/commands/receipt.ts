@@ -46,6 +46,11 @@ interface AccountMoney {
   heldMicros: number;
 }
 
+/** The ids of the orders that a result lists from `at` on. */
+export function orderIdsIn({ values }: NumberBuffer, at: number, count: number): string[] {
+  return Array.from(values.subarray(at, at + count), (orderId) => `o${orderId}`);
+}
+
 /** How most receipts end. */
 export function stateAfter(fields: AccountMoney & { sequence: number; atMs: number }) {
   const { sequence, atMs } = fields;

@@ -139,10 +139,9 @@ export class OrderGroups extends GroupTable {
 
   /** The user's groups, oldest first. */
   viewsOf(userId: number, nowMs: number): OrderGroupView[] {
-    const views: OrderGroupView[] = [];
-    for (let row = this.owners.first(userId); row !== 0; row = this.after(row)) {
+    return this.rowsOf(userId).map((row) => {
       const tripped = this.hasTripped(row) === 1;
-      views.push({
+      return {
         groupId: this.groupId(row),
         userId,
         maxFilledLots: this.maxFilledLots(row),
@@ -151,9 +150,8 @@ export class OrderGroups extends GroupTable {
         windowEndsAtMs: nowMs < this.windowEndsAtMs(row) ? this.windowEndsAtMs(row) : null,
         tripped,
         orderCount: this.orderCount(row),
-      });
-    }
-    return views;
+      };
+    });
   }
 
   /** The rows of the user's groups, oldest first. */

@@ -19,6 +19,11 @@ import { MarketMaker, PULL_BEFORE_END_MS } from './market-maker.js';
 import type { ObservedPrice } from './prices.js';
 
 export const HOUSE_USERNAME = 'house';
+
+/** Whether a name is the house's, whether the house has an account or not. */
+export function isNameOfHouse(username: string): boolean {
+  return username.toLowerCase() === HOUSE_USERNAME;
+}
 /** Exchange time between reviews without a price, and the minimum real time between them. */
 const REVIEW_MS = 500;
 const REVIEW_REAL_MS = 25;

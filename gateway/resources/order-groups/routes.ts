@@ -4,7 +4,12 @@
  */
 import { idNumber } from '../../../engine/interface/notation.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
-import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
+import {
+  orderIdsIn,
+  type ReceiptWriter,
+  resultFields,
+  stateAfter,
+} from '../../commands/receipt.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { lots } from '../../json/decimal.js';
 import { EmptyBody } from '../../json/fields.js';
@@ -28,15 +33,10 @@ const REMOVED_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.removeOrderGroup.lengt
 
 const removedReceipt: ReceiptWriter = (_assets, result, at) => {
   const removed = resultFields('removeOrderGroup', result, at);
-  const { groupId, cancelledOrders, sequence, atMs } = removed;
-  const idsAt = at + REMOVED_LENGTH;
-  const ids = result.values.subarray(idsAt, idsAt + cancelledOrders);
   return jsonText<typeof RemovedOrderGroup>({
-    groupId: `g${groupId}`,
-    cancelled: Array.from(ids, (orderId) => `o${orderId}`),
-    balance: balanceOf(removed),
-    sequence,
-    atMs,
+    groupId: `g${removed.groupId}`,
+    cancelled: orderIdsIn(result, at + REMOVED_LENGTH, removed.cancelledOrders),
+    ...stateAfter(removed),
   });
 };
 

@@ -16,23 +16,26 @@ import {
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
 import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
+import { END_REASONS } from '../../json/cancel-reasons.js';
 import { averagePriceMicros } from '../../json/decimal.js';
 
+/** What a receipt calls a status; any other is `partially_filled`. */
+const STATUS_NAMES: Partial<Record<OrderStatus, string>> = {
+  [OrderStatus.FILLED]: 'filled',
+  [OrderStatus.RESTING]: 'resting',
+  [OrderStatus.STOPPED_UNFILLED]: 'cancelled',
+};
+
+function stateOf(status: OrderStatus, reason = END_REASONS[status] ?? null): string {
+  const name = STATUS_NAMES[status] ?? 'partially_filled';
+  return `"status":"${name}","reason":${JSON.stringify(reason)}`;
+}
+
 /** By status, and the last of a partially filled order that left nothing to rest. */
-const STATES = [
-  '"status":"filled","reason":null',
-  '"status":"partially_filled","reason":null',
-  '"status":"resting","reason":null',
-  '"status":"cancelled","reason":"self_trade"',
-  '"status":"partially_filled","reason":"self_trade"',
-  '"status":"partially_filled","reason":"trade_limit"',
-  '"status":"partially_filled","reason":"too_small_to_rest"',
-  '"status":"partially_filled","reason":"order_group"',
-  '"status":"partially_filled","reason":"unfilled"',
-];
-const UNFILLED = 8;
-if (OrderStatus.STOPPED_UNFILLED !== 3 || OrderStatus.ORDER_GROUP !== 7)
-  throw new Error('the states are in another order');
+const STATES = Object.values(OrderStatus).map((status) =>
+  status === OrderStatus.PARTIALLY_FILLED ? stateOf(status, null) : stateOf(status),
+);
+const UNFILLED = STATES.push(stateOf(OrderStatus.PARTIALLY_FILLED)) - 1;
 
 /** From the side to the name of the field "shares", for each side, outcome and state. */
 const KINDS = ['BUY', 'SELL'].flatMap((side) =>

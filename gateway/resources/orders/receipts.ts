@@ -6,7 +6,12 @@ import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdText, resolutionName } from '../../../engine/interface/notation.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import { type ReceiptWriter, resultFields, stateAfter } from '../../commands/receipt.js';
+import {
+  orderIdsIn,
+  type ReceiptWriter,
+  resultFields,
+  stateAfter,
+} from '../../commands/receipt.js';
 import { lots, lotsText, micros, microsText } from '../../json/decimal.js';
 import { jsonText } from '../../json/serializer.js';
 import type {
@@ -49,14 +54,13 @@ const CANCEL_EVERYWHERE_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelEveryw
 /** The fields of a receipt for all orders. Their ids are in the result from `idsAt` on. */
 function allCancelled(
   cancels: ReturnType<typeof resultFields<'cancelEverywhere'>>,
-  { values }: NumberBuffer,
+  result: NumberBuffer,
   idsAt: number,
 ) {
   const { userId, cancelledOrders } = cancels;
-  const ids = values.subarray(idsAt, idsAt + cancelledOrders);
   return {
     userId: `u${userId}`,
-    cancelled: Array.from(ids, (orderId) => `o${orderId}`),
+    cancelled: orderIdsIn(result, idsAt, cancelledOrders),
     cancelledOrders,
     ...stateAfter(cancels),
   };

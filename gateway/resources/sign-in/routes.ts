@@ -3,7 +3,7 @@ import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { HOUSE_USERNAME } from '../../inputs/house/house.js';
+import { isNameOfHouse } from '../../inputs/house/house.js';
 import { EmptyBody } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
 import {
@@ -28,7 +28,7 @@ export const signInRoutes: Route[] = [
     async handle(call) {
       const { username, password, referralCode = '' } = call.body;
       const { engine, gateway, partner } = call;
-      if (engine.findUser(username) !== 0 || username.toLowerCase() === HOUSE_USERNAME) {
+      if (engine.findUser(username) !== 0 || isNameOfHouse(username)) {
         call.refuseWhenDurable(errorAnswer('username_taken'));
         return;
       }

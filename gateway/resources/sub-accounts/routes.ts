@@ -4,7 +4,7 @@ import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { HOUSE_USERNAME } from '../../inputs/house/house.js';
+import { isNameOfHouse } from '../../inputs/house/house.js';
 import { micros } from '../../json/decimal.js';
 import { jsonText } from '../../json/serializer.js';
 import { balanceFieldsOf } from '../accounts/views.js';
@@ -32,7 +32,7 @@ export const subAccountRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey } = call;
       const { username } = call.body;
-      if (username.toLowerCase() === HOUSE_USERNAME) {
+      if (isNameOfHouse(username)) {
         call.refuseWhenDurable(errorAnswer('username_taken'));
         return;
       }
