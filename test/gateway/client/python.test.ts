@@ -3,7 +3,7 @@
  * answers are lost, and its example bots end with the books of the exchange, though they and the
  * exchange are killed. With the package websockets it streams; without it, it polls.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -16,6 +16,7 @@ import * as client from '../../../gateway/client/index.js';
 import { Api } from '../../../gateway/client/index.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
+import { BotProcess } from '../../support/load/bots.js';
 import { ChildServer, freePort } from '../../support/programs.js';
 import { MARKET, TestServer } from '../../support/server.js';
 import { ROOT } from '../../support/sources.js';
@@ -117,16 +118,13 @@ interface Books {
   isFinished: boolean;
 }
 
-class Bot {
-  errors = '';
-  private startedAtMs = 0;
-  private child: ChildProcess | null = null;
-  private exited: Promise<number | null> = Promise.resolve(null);
-
+class Bot extends BotProcess {
   constructor(
     readonly program: 'market_maker' | 'taker',
     readonly mode: Mode,
-  ) {}
+  ) {
+    super();
+  }
 
   get name(): string {
     return `${this.program}_${this.mode}`;
@@ -135,19 +133,7 @@ class Bot {
   start(port: number): void {
     const program = join(folder, `${this.program}.py`);
     const args = [program, `http://127.0.0.1:${port}`, this.name, join(folder, this.name)];
-    this.startedAtMs = Date.now();
-    const child = spawn(python!.program, args, {
-      env: environment(this.mode),
-      stdio: ['ignore', 'inherit', 'pipe'],
-    });
-    child.stderr.on('data', (data) => (this.errors += data));
-    this.exited = new Promise((resolve) => child.on('close', resolve));
-    this.child = child;
-  }
-
-  stop(signal: NodeJS.Signals): Promise<number | null> {
-    this.child?.kill(signal);
-    return this.exited;
+    this.run(python!.program, args, environment(this.mode));
   }
 
   /** Fails until the bot has written them since its last start: then it obeys signals. */

@@ -10,23 +10,15 @@ import * as client from '../../../gateway/client/index.js';
 const PASSWORD = 'an example, not a secret';
 const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples', import.meta.url));
 
-export class Bot {
+export class BotProcess {
   errors = '';
-  private startedAtMs = 0;
+  protected startedAtMs = 0;
   private child: ChildProcess | null = null;
   private exited: Promise<number | null> = Promise.resolve(null);
 
-  constructor(
-    readonly name: 'market-maker' | 'taker',
-    private readonly folder: string,
-    /** Of the API. */
-    private readonly url: string,
-  ) {}
-
-  start(): void {
-    const args = [join(EXAMPLES, `${this.name}.js`), this.url, this.name, this.file];
+  protected run(program: string, args: readonly string[], env = process.env): void {
     this.startedAtMs = Date.now();
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'pipe'] });
+    const child = spawn(program, args, { env, stdio: ['ignore', 'inherit', 'pipe'] });
     child.stderr.on('data', (data) => (this.errors += data));
     this.exited = new Promise((resolve) => child.on('close', resolve));
     this.child = child;
@@ -35,6 +27,22 @@ export class Bot {
   stop(signal: NodeJS.Signals): Promise<number | null> {
     this.child?.kill(signal);
     return this.exited;
+  }
+}
+
+export class Bot extends BotProcess {
+  constructor(
+    readonly name: 'market-maker' | 'taker',
+    private readonly folder: string,
+    /** Of the API. */
+    private readonly url: string,
+  ) {
+    super();
+  }
+
+  start(): void {
+    const program = join(EXAMPLES, `${this.name}.js`);
+    this.run(process.execPath, [program, this.url, this.name, this.file]);
   }
 
   private get file(): string {

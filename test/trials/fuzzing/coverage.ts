@@ -37,12 +37,6 @@ export class Coverage {
     return grown;
   }
 
-  get characters(): number {
-    let count = 0;
-    for (const ran of this.ran.values()) for (const one of ran) count += one;
-    return count;
-  }
-
   private add({ url, functions }: Profiler.ScriptCoverage, isKept: boolean): boolean {
     const length = Math.max(...functions.map(({ ranges }) => ranges[0]!.endOffset));
     let ran = this.ran.get(url) ?? new Uint8Array(0);
