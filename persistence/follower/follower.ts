@@ -28,7 +28,9 @@ const EXIT_WAIT_MS = 5_000;
 
 export interface FollowerOptions {
   folder: string;
+  /** Default: in the folder. */
   journal?: JournalPlace | undefined;
+  /** The sequence at the end of the journal. */
   durableSequence: number;
   /** The most commands and exchange time between snapshots. Defaults: 2,000,000; 5 minutes. */
   snapshotEveryCommands?: number;
@@ -38,6 +40,7 @@ export interface FollowerOptions {
   /** By how many commands the follower may fall behind. Default: 1,000,000. */
   lagCommandsMax?: number;
   log: FollowerLog;
+  /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
   /**
    * A snapshot was written: the exchange must journal its hash (`vouchForSnapshot`). Until then the
@@ -75,6 +78,7 @@ export class Follower {
   private readonly workerData: Omit<FollowerData, 'problem'>;
   private thread: Worker;
   private threadEnd: Promise<void> = Promise.resolve();
+  /** Why the thread failed, if that is known. */
   private fault: Error | null = null;
   private restartedAtMs: number[] = [];
   private restart: NodeJS.Timeout | null = null;

@@ -63,6 +63,7 @@ export class HistoryClient {
     read.done?.(reply);
   }
 
+  /** Answers all pending requests with `unavailable`. */
   end(reason: string): void {
     const reads = [...this.pending.values()];
     this.pending.clear();

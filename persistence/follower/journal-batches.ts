@@ -52,6 +52,7 @@ export class JournalBatches {
     }
   }
 
+  /** @param reason for the reads that still wait. */
   async close(reason: string): Promise<void> {
     this.ended = reason;
     await this.last;

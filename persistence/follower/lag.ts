@@ -9,7 +9,9 @@ const MARK_MS = 100;
 const MARKS_MAX = 4_096;
 
 interface Mark {
+  /** The sequence of the last commit in the mark. */
   sequence: number;
+  /** The time of its first commit. */
   atMs: number;
 }
 

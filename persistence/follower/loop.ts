@@ -172,6 +172,7 @@ export class FollowerLoop {
     }
   }
 
+  /** Longer after each failure in a row. */
   private pause(): Promise<void> {
     const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS);
     return delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => {});

@@ -5,6 +5,7 @@ import type { JournalPlace } from '../replication/source.js';
 
 export interface FollowerData {
   folder: string;
+  /** Default: in the folder. */
   journal?: JournalPlace | undefined;
   memory: SharedArrayBuffer;
   snapshotEveryCommands: number;

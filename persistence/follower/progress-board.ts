@@ -84,6 +84,7 @@ export class ProgressBoard {
     Atomics.notify(this.ended, 0);
   }
 
+  /** Blocks the calling thread until the other one has ended, or for `timeoutMs`. */
   waitForEnd(timeoutMs: number): void {
     Atomics.wait(this.ended, 0, 0, timeoutMs);
   }

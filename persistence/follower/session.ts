@@ -63,6 +63,7 @@ const USERS_IN_PIECE = 4_096;
 
 /** The folder is the data folder, for what is made from the journal. */
 export interface SessionOptions extends SnapshotsOptions {
+  /** Default: in the folder. */
   journal?: JournalPlace | undefined;
   readSnapshot: ReadSnapshot;
   /** How many days of each asset have a file; 0: none. */
@@ -230,6 +231,7 @@ export class FollowerSession {
     this.wake();
   }
 
+  /** @param reason for the reads that still wait. */
   async close(reason: string): Promise<void> {
     this.failure ??= new Error(reason);
     this.reads.end(reason);
@@ -315,6 +317,7 @@ export class FollowerSession {
     if (this.pause === null) this.startCommit();
   }
 
+  /** Begins a transaction with all pending changes, unless one is under way. */
   private startCommit(): void {
     const { projection, follower } = this;
     if (this.committing !== null || projection === null || this.failure !== null) return;

@@ -43,6 +43,7 @@ const NAME = /^(\d{4}-\d\d-\d\d)\.jsonl\.gz$/;
 
 export interface DayFile {
   asset: string;
+  /** The UTC day, such as 2025-11-21. */
   date: string;
   bytes: number;
 }
@@ -57,6 +58,7 @@ export function dayFilePath(folder: string, asset: string, name: string): string
   return isName ? join(daysFolder(folder, asset), name) : null;
 }
 
+/** By asset, the newest first. */
 export async function listDayFiles(folder: string): Promise<DayFile[]> {
   const files: DayFile[] = [];
   for (const asset of (await namesIn(daysFolder(folder))).sort()) {
@@ -75,6 +77,7 @@ async function namesIn(path: string): Promise<string[]> {
   });
 }
 
+/** Oldest first. */
 async function datesIn(folder: string, asset: string): Promise<string[]> {
   const names = await namesIn(daysFolder(folder, asset));
   return names.flatMap((name) => NAME.exec(name)?.[1] ?? []).sort();

@@ -130,6 +130,7 @@ class WaitingLists {
   /** How many entries wait. */
   counts = new Uint32Array(WAITING);
 
+  /** Returns the list's number. */
   add(id: number, ordinal: number): number {
     if (this.count === this.ids.length) this.grow();
     const list = this.count++;

@@ -62,6 +62,7 @@ export interface MarketTicks {
 /** The prices that arrived, and may count, while a market lived. */
 interface PriceSpan {
   asset: number;
+  /** How many prices the asset has had. */
   count: number;
   /** The first that may count, and the last. */
   first: number;

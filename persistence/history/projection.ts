@@ -91,6 +91,7 @@ export class Projection {
     return this.accounts.pendingEntries + this.pointsCredits.count;
   }
 
+  /** Called before the engine applies a command. */
   applying(atMs: number): void {
     this.markets.advance(atMs);
   }

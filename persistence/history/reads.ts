@@ -120,6 +120,7 @@ export class HistoryReads {
     return () => this.list(layout, { id: userId, limit, cursor, newest });
   }
 
+  /** null: there never was such a market. */
   marketTrades(request: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
     const { marketId: id, limit, cursor } = request;
     return this.ofMarket(id, ({ tradeCount: newest }) =>
@@ -127,6 +128,7 @@ export class HistoryReads {
     );
   }
 
+  /** null: there never was such a market. */
   marketEvents(request: RequestOf<'marketEvents'>): Read<HistoryAnswers['marketEvents']> {
     return this.ofMarket(request.marketId, async (row, prices) => {
       const market = withoutChecksum(row);
@@ -134,6 +136,7 @@ export class HistoryReads {
     });
   }
 
+  /** null: there never was such a market. */
   marketTicks({ marketId }: RequestOf<'marketTicks'>): Read<HistoryAnswers['marketTicks']> {
     return this.ofMarket(marketId, (row, prices) =>
       readMarketTicks(this.entries, withoutChecksum(row), prices),

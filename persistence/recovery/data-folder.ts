@@ -37,6 +37,7 @@ export interface DataFolderOptions {
   acceptMissingMark?: boolean;
   /** Go on with a copy that was interrupted. */
   acceptUnfinished?: boolean;
+  /** The size at which a segment of the journal is full. Default: 1 GiB. */
   segmentBytes?: number | undefined;
   /** Called when somebody has removed or replaced a file of the journal: the process must end. */
   onLost?: ((error: JournalError) => void) | undefined;
@@ -97,6 +98,7 @@ export class DataFolder {
     }
   }
 
+  /** What the operator should know about the folder; null: it was as the exchange left it. */
   get notice(): string | null {
     const { folder } = this.options;
     const { notice } = this.found;
@@ -105,6 +107,7 @@ export class DataFolder {
     return notice === null ? open : `${notice}; ${open}`;
   }
 
+  /** What is normal, and yet worth a line in the log. */
   get remark(): string | null {
     return this.found.remark;
   }

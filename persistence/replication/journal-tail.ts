@@ -41,6 +41,7 @@ export interface TailOptions {
   folder: string;
   address: PostgresAddress;
   log: RecoveryLog;
+  /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
   /** The pause between two looks at the journal. Default: 5 ms. */
   pollEveryMs?: number;

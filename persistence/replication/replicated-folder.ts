@@ -81,6 +81,7 @@ export class ReplicatedFolder {
     return new ReplicatedFolder(options, folderLock, journal, tail);
   }
 
+  /** The engine at the end of the journal. @throws JournalError */
   async recover(options: StartOptions): Promise<Engine> {
     const { folder, address } = this.options;
     const { tail } = this;

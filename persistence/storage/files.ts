@@ -87,6 +87,7 @@ export function withFile<Result>(
   }
 }
 
+/** SHA-256 of a whole file. Blocks. */
 export function fileHash(path: string): Buffer {
   return withFile(path, 'r', (file) => {
     const hash = createHash('sha256');

@@ -45,6 +45,7 @@ export class RingLink implements FrameSink {
     this.ring.sleep();
   }
 
+  /** Bytes that wait for room. */
   get waitingBytes(): number {
     return this.writer.waitingBytes;
   }

@@ -246,6 +246,7 @@ class Stream implements Reader {
     this.tokenId = tokenId;
   }
 
+  /** The number of a request. */
   ask(request: OrderRequest): number {
     this.lastNumber = (this.lastNumber + 1) % NUMBERS;
     this.asked.set(this.lastNumber, request);

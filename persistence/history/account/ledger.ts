@@ -43,6 +43,7 @@ export interface LedgerLine extends AccountChange {
   atMs: number;
   /** Permanent, and higher than that of each older line. */
   position: number;
+  /** The balance after the line. */
   balance: { availableMicros: number; heldMicros: number };
 }
 
@@ -74,6 +75,7 @@ const ENTRIES_MAX = 30_000;
 
 /** What is captured when the read is prepared: all that the history has of the account. */
 export interface LedgerEnd extends Balance {
+  /** The number of stored balances. */
   balances: number;
 }
 

@@ -39,6 +39,7 @@ export class RankedUsers {
     return shown > 0 ? shown - 1 : shown;
   }
 
+  /** Sets a user's value; null removes the user. */
   set(userId: number, value: number | null): void {
     this.ensure(userId);
     const old = this.valueOf(userId);
@@ -137,6 +138,7 @@ function newBlock(): Block {
   return { userIds: new Int32Array(BLOCK), values: new Float64Array(BLOCK), count: 0 };
 }
 
+/** Leaves the first half in the block and returns the second. */
 function split(block: Block): Block {
   const rest = newBlock();
   const kept = BLOCK / 2;

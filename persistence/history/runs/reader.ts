@@ -19,6 +19,7 @@ interface Place {
 }
 
 interface Search<Layout extends ListLayout> {
+  /** The user, the market or the asset whose list it is. */
   id: number;
   /** The number of entries in the list. */
   count: number;

@@ -52,6 +52,7 @@ import { mustBeApart, OperationRefused } from './folders.js';
 const SUFFIX = '.gz';
 
 interface ArchiveRequest {
+  /** The data folder. */
   folder: string;
   archive: string;
 }

@@ -41,6 +41,7 @@ export interface CopyReport {
   /** Where the copy was before and is now. */
   before: number;
   end: JournalPosition;
+  /** The snapshot in the copy; 0: none. */
   snapshotSequence: number;
   /**
    * Whether nothing was left out. A shorter copy has no secret: the exchange on it gives out ids

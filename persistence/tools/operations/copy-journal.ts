@@ -19,6 +19,7 @@ export type CopyEnd = { readonly sequence: number } | { readonly atMs: number } 
 interface CopyRequest {
   source: JournalSource;
   target: CommitLog;
+  /** Default: all. */
   upTo?: CopyEnd;
   /** Starts a replay at or before a position of the source. For an end within a batch. */
   engineAt: (sequence: number) => Promise<StartingPoint>;
@@ -51,6 +52,7 @@ export function neverWithinABatch(): never {
   throw new Error('a whole journal ends at a batch');
 }
 
+/** Resolves when the batch is committed. */
 export function append(target: CommitLog, batch: BatchContent): Promise<void> {
   return new Promise((resolve, reject) => {
     target.append(batch, (error) => (error === null ? resolve() : reject(error)));

@@ -32,6 +32,7 @@ export interface TakeoverOptions {
   limitMs: number;
 }
 
+/** @throws OperationRefused, JournalError, JournalUnavailable */
 export async function takeover(options: TakeoverOptions): Promise<Takeover> {
   const { address, limitMs } = options;
   const client = await connect(address, 'primary');

@@ -15,6 +15,7 @@ import type { Finding } from '../output/findings.js';
 
 export interface SnapshotVerdict {
   snapshot: SnapshotName;
+  /** null: no problem. */
   problem: string | null;
   /** Whether the replay reached its sequence and compared it. */
   compared: boolean;
