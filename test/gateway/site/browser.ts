@@ -4,13 +4,15 @@
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import type { Config } from '../../../gateway/start/config.js';
 import { TestServer } from '../../support/server.js';
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 const CONTRAST = 'color-contrast';
+/** As long as `expect.poll` waits. */
+const WAIT_MS = 90_000;
 
 /** A person with a browser window: pages opened by one visitor share their session. */
 export class Visitor {
@@ -39,7 +41,7 @@ export class Visitor {
       ...options,
     });
     const visitor = new Visitor(await context.newPage(), url);
-    visitor.page.setDefaultTimeout(30_000);
+    visitor.page.setDefaultTimeout(WAIT_MS);
     await visitor.page.goto(url);
     return visitor;
   }
@@ -47,7 +49,7 @@ export class Visitor {
   /** Another tab of the same browser. */
   async newTab(): Promise<Page> {
     const page = await this.page.context().newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(WAIT_MS);
     this.watch(page);
     await page.goto(this.url);
     return page;
@@ -154,6 +156,13 @@ export function openSite(overrides: Partial<Config> = {}): Site {
     site.browser = await launchBrowser();
     site.server = await TestServer.withMarket(overrides);
     site.visitor = await Visitor.open(site.browser, site.server.exchange.address);
+  });
+  afterEach(async ({ task }) => {
+    // The page tells why a wait was in vain.
+    if (task.result?.state !== 'fail') return;
+    const { page } = site.visitor;
+    const focused = await page.evaluate('document.activeElement?.outerHTML.slice(0, 200)');
+    process.stderr.write(`${page.url()}\nfocus: ${focused}\n${await page.innerText('body')}\n`);
   });
   afterAll(async () => {
     await site.visitor?.close();

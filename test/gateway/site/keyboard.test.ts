@@ -43,8 +43,18 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await keyboard.press('?');
   await page.getByRole('heading', { name: 'Shortcuts' }).waitFor();
   await visitor.isAccessible('the list of keys');
+  // The focus is back as soon as the list is gone: whoever types on at once keeps it.
+  await page.evaluate(`{
+    const watcher = new MutationObserver(() => {
+      if (document.querySelector('dialog') !== null) return;
+      document.body.dataset.focused = document.activeElement.id || 'nothing';
+      watcher.disconnect();
+    });
+    watcher.observe(document.body, { childList: true, subtree: true });
+  }`);
   await keyboard.press('Escape');
-  await expect.poll(() => page.locator('dialog').count()).toBe(0);
+  await page.locator('body[data-focused]').waitFor();
+  expect(await page.locator('body').getAttribute('data-focused')).toBe('content');
 
   // A purchase: UP, the amount, sent and confirmed.
   await keyboard.press('u');

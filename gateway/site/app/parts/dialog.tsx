@@ -1,11 +1,12 @@
 /** A modal dialog: the browser's own, so focus stays in it and Escape closes it. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { closeDialog, giveFocusBack } from '../model/dialog.js';
 
 export function Dialog(props: { title: string; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Not after the next paint: who types on at once would lose the focus to what had it before.
+  useLayoutEffect(() => {
     const shown = element.current;
     shown?.showModal();
     shown?.querySelector<HTMLElement>('form :is(input, select), .send')?.focus();
