@@ -1,7 +1,7 @@
 /**
  * An example: a market maker. In every market it bids for UP and for DOWN, a little below a fair
  * price that it takes from the asset's price; when both bids trade, the pair costs less than the
- * dollar that it pays.
+ * dollar that it pays. In markets of the next hour its bids rest before they open, at even odds.
  *
  *   node dist/gateway/client/examples/market-maker.js http://127.0.0.1:3000/api maker books.json
  *
@@ -70,7 +70,8 @@ function requote(market: Market): Operation[] {
 
 /** Refused operations are no problem: prices move, markets end. The next look corrects them. */
 async function quote(): Promise<void> {
-  const operations = [...markets.active.values()].flatMap(requote).slice(0, 100);
+  const open = [...markets.active.values(), ...markets.upcoming.values()];
+  const operations = open.flatMap(requote).slice(0, 100);
   if (operations.length === 0) return;
   const { results } = await submitBatch(stream, operations);
   // It was swept, so its prices were wrong. The next look begins with the price of then.

@@ -784,7 +784,7 @@ class _Channel:
 
 
 class Live:
-    """The active markets, books and your account, kept up to date by `update`.
+    """The markets, books and your account, kept up to date by `update`.
 
     With the package websockets it streams, else it polls: `mode` says which. Both show the same;
     the stream sees every state between, a poll those that there are when it looks.
@@ -799,6 +799,8 @@ class Live:
         log.info("live: %s", self.mode)
         #: The active ones, by id.
         self.markets: Dict[str, Fields] = {}
+        #: Those of the next hour, by id.
+        self.upcoming: Dict[str, Fields] = {}
         #: None without a token.
         self.account: Optional[Account] = None
         #: How often changes were missed; the account is right nevertheless.
@@ -1096,16 +1098,19 @@ class Live:
     # Markets
 
     def _enter_markets(self, markets: List[Fields]) -> None:
-        active = {each["id"]: each for each in markets if each["status"] == "active"}
-        for market_id in self.markets.keys() - active.keys():
+        listed = {each["id"]: each for each in markets}
+        for market_id in {*self.markets, *self.upcoming} - listed.keys():
             self._change_market(market_id, None)
-        self.markets.update(active)
+        for market_id, market in listed.items():
+            self._change_market(market_id, market)
 
     def _change_market(self, market_id: str, market: Optional[Fields]) -> None:
+        self.upcoming.pop(market_id, None)
         if market is not None and market["status"] == "active":
             self.markets[market_id] = market
             return
         if market is not None and market["status"] == "upcoming":
+            self.upcoming[market_id] = market
             return
         self.markets.pop(market_id, None)
         self._books.pop(market_id, None)
@@ -1116,7 +1121,7 @@ class Live:
 
     def _look(self) -> None:
         self._looked_at = time.monotonic()
-        self._enter_markets(self._client.active_markets())
+        self._enter_markets(self._client.active_markets() + self._client.upcoming_markets())
         for book in list(self._books.values()):
             self._look_at_book(book)
         while self.account is not None and not self._look_at_account(self.account):

@@ -61,6 +61,8 @@ def check_live():
         assert live.price("BTC") == 100_000
         upcoming = maker.upcoming_markets("BTC")
         assert [each["startPrice"] for each in upcoming] == [None] * 4
+        of_btc = (each["id"] for each in live.upcoming.values() if each["asset"] == "BTC")
+        assert [*of_btc] == [each["id"] for each in upcoming]
         rests = {"timeInForce": "GTC", "clientOrderId": f"first-{MODE}"}
         order = maker.buy(MARKET, "UP", shares="10.5", price=0.4, **rests)["orderId"]
         compare(live, maker)

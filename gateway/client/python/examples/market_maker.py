@@ -1,6 +1,6 @@
 """An example: a market maker. In every market it bids for UP and for DOWN, a little below a fair
 price that it takes from the asset's price; when both bids trade, the pair costs less than the
-dollar that it pays.
+dollar that it pays. In markets of the next hour its bids rest before they open, at even odds.
 
     python3 market_maker.py http://127.0.0.1:3000 maker maker.json
 
@@ -30,6 +30,8 @@ DEFAULTS = ["http://127.0.0.1:3000", "example-maker", "maker.json"]
 
 def fair_price(live: Live, market: dict) -> Decimal:
     """Of UP, from how far the asset is from its start price."""
+    if market["startPrice"] is None:
+        return Decimal("0.5")
     price = live.price(market["asset"]) or market["startPrice"]
     chance = Decimal("0.5") + (price / market["startPrice"] - 1) * 300
     return min(max(chance, Decimal("0.03")), Decimal("0.97")).quantize(Decimal("0.001"))
@@ -78,7 +80,7 @@ def main() -> None:
                 continue
             # Refused operations are no problem: prices move, markets end. The next look corrects.
             operations = []
-            for market in live.markets.values():
+            for market in [*live.markets.values(), *live.upcoming.values()]:
                 operations += requote(live, market, group_id)
             if not operations:
                 continue
