@@ -13,6 +13,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { Random } from '../../../bench/workload/random.js';
 import * as client from '../../../gateway/client/index.js';
+import type { Paging } from '../../../gateway/client/terms.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
 import { ChildServer } from '../../support/programs.js';
@@ -142,19 +143,24 @@ async function during(endMs: number, everyMs: number, work: () => Promise<unknow
   }
 }
 
-/** The statement's balances, newest first, once it reaches the sequence. */
+/**
+ * The statement's balances, newest first, once it reaches the sequence. It is refused with 503
+ * while the history is far behind, as on a busy machine.
+ */
 async function statement({ api, userId }: Person, sequence: number) {
+  let entries: Shown[] = [];
+  const page = (paging: Paging) => client.ledger(api, userId, paging);
   await eventually(async () => {
     const { sequence: reached } = await client.ledger(api, userId, { limit: 1 });
+    entries = [];
+    for await (const { sequence: at, balance } of client.pages(page, 'entries'))
+      entries.push({
+        sequence: at,
+        availableMicros: client.toMicros(balance.available),
+        heldMicros: client.toMicros(balance.held),
+      });
     return reached >= sequence;
   });
-  const entries: Shown[] = [];
-  for await (const entry of client.pages((paging) => client.ledger(api, userId, paging), 'entries'))
-    entries.push({
-      sequence: entry.sequence,
-      availableMicros: client.toMicros(entry.balance.available),
-      heldMicros: client.toMicros(entry.balance.held),
-    });
   return entries;
 }
 
