@@ -47,7 +47,7 @@ export function answerList(call: Call, page: Page, json: () => string): void {
 }
 
 /** No value contains a comma, a quote or a line break, so none is quoted. */
-function csvText({ columns, entries }: Page): string {
+export function csvText({ columns, entries }: Pick<Page, 'columns' | 'entries'>): string {
   const head = columns.map(([name]) => name);
   return [head, ...entries.map((entry) => valuesOf(columns, entry))]
     .map((values) => `${values.join(',')}\r\n`)

@@ -15,7 +15,7 @@ import { type PageRequest, pageOf, refuseCursor } from '../paging.js';
 import { Ledger, LedgerQuery, ListedOrder, OrderRecord, Orders, OrdersQuery } from './schemas.js';
 import { ledgerEntryOf, orderRecordOf, restingOrderOf, type WritableOrder } from './views.js';
 
-const LEDGER_COLUMNS: Columns = [
+export const LEDGER_COLUMNS: Columns = [
   ['sequence', 'sequence'],
   ['atMs', 'atMs'],
   ['cause', 'cause'],
@@ -30,7 +30,7 @@ const LEDGER_COLUMNS: Columns = [
   ['balanceAvailable', 'balance', 'available'],
   ['balanceHeld', 'balance', 'held'],
 ];
-const ORDER_COLUMNS = columnsOf(ListedOrder);
+export const ORDER_COLUMNS = columnsOf(ListedOrder);
 
 export const accountHistoryRoutes: Route[] = [
   defineRoute('GET', '/users/:id/ledger', {

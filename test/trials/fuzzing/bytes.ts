@@ -1,8 +1,9 @@
-/** What is read as bytes: records, frames of edges, snapshots, runs of the history, journals. */
+/** What is read as bytes: records, frames of edges, snapshots, runs, journals, archives. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { Engine } from '../../../engine/engine.js';
 import { readCommand, timeOf } from '../../../engine/interface/command-record.js';
 import type { Command } from '../../../engine/interface/commands.js';
@@ -23,15 +24,18 @@ import { LISTS, runChecksum } from '../../../persistence/history/runs/format.js'
 import { readRun } from '../../../persistence/history/runs/reader.js';
 import { JournalError, JournalUnavailable } from '../../../persistence/journal/errors.js';
 import { GENESIS } from '../../../persistence/journal/format.js';
+import { archivedMark, listSegments, type Segment } from '../../../persistence/journal/segments.js';
+import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import {
   readSnapshot,
   takeSnapshot,
   writeSnapshot,
 } from '../../../persistence/recovery/snapshot/file.js';
 import { SnapshotError } from '../../../persistence/recovery/snapshot/format.js';
+import { restoreSegments } from '../../../persistence/tools/operations/archive.js';
 import { Duel } from '../../engine/differential/duel.js';
 import { runOf, type Values } from '../../persistence/history/run-fixture.js';
-import { readAll, writeJournal } from '../../support/journal-fixture.js';
+import { readAll, write, writeJournal } from '../../support/journal-fixture.js';
 import { RandomCommands, USUAL } from '../../support/random-commands.js';
 import type { Target } from './fuzz.js';
 
@@ -224,6 +228,50 @@ async function segments(folder: string): Promise<Target> {
   };
 }
 
+/**
+ * The file of a segment in an archive, which the first byte says to compress: refused, with the
+ * folder as it was, or the segment is back.
+ */
+async function archives(folder: string): Promise<Target> {
+  const data = join(folder, 'archived');
+  const journal = await openJournal({ folder: data, segmentBytes: 25_000 });
+  const engine = new Engine();
+  while (listSegments(data).length === 1)
+    await write(journal, engine, { batchCount: 1, batchSize: 5 });
+  await journal.close();
+  const batches = await readAll(data);
+  const [{ path }] = listSegments(data) as [Segment];
+  const original = readFileSync(path);
+  const archive = join(folder, 'archive');
+  mkdirSync(archive);
+  const packed = join(archive, `${basename(path)}.gz`);
+  rmSync(path);
+  const before = readdirSync(data);
+  return {
+    name: 'archives',
+    seeds: [
+      Buffer.concat([Buffer.of(1), original]),
+      Buffer.concat([Buffer.of(0), gzipSync(original)]),
+    ],
+    maxBytes: original.length + 1,
+    async check(input) {
+      const content = input.subarray(1);
+      const isPacked = input[0] === 0;
+      writeFileSync(packed, isPacked ? content : gzipSync(content, { level: 1 }));
+      writeFileSync(archivedMark(path), `${original.length}\n`);
+      try {
+        await restoreSegments({ folder: data, archive });
+        if (!isDeepStrictEqual(await readAll(data), batches)) throw new Error('another journal');
+      } catch (error) {
+        if (!(error instanceof JournalError)) throw error;
+        if (existsSync(path)) throw new Error('it is there, and refused', { cause: error });
+      }
+      for (const each of [path, archivedMark(path)]) rmSync(each, { force: true });
+      if (!isDeepStrictEqual(readdirSync(data), before)) throw new Error('another folder');
+    },
+  };
+}
+
 export async function byteTargets(folder: string): Promise<Target[]> {
   const exchanges = ['a', 'b', 'c'].map((seed) => randomCommands(seed, 60));
   return [
@@ -232,5 +280,6 @@ export async function byteTargets(folder: string): Promise<Target[]> {
     snapshots(folder, exchanges[1]!),
     runs,
     await segments(folder),
+    await archives(folder),
   ];
 }

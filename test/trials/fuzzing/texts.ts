@@ -1,4 +1,4 @@
-/** What clients, browsers and venues of prices send as text, and price files. */
+/** What clients, browsers and venues of prices send as text, price files, and CSV for others. */
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,6 +18,7 @@ import { colonCount, repeatedKey } from '../../../gateway/json/repeated-key.js';
 import { parsed, readJson } from '../../../gateway/stream/message-reader.js';
 import { type Kind, MARKET, quick, slow } from '../../gateway/resources/orders/order-twin.js';
 import { registration } from '../../support/engine-support.js';
+import { csv } from './csv.js';
 import type { Target } from './fuzz.js';
 
 const SYMBOLS = new Set(['BTC', 'ETH']);
@@ -238,5 +239,5 @@ async function tokens(): Promise<Target> {
 }
 
 export async function textTargets(folder: string): Promise<Target[]> {
-  return [orders, json, messages, venues, priceFiles(folder), await tokens()];
+  return [orders, json, messages, venues, priceFiles(folder), csv, await tokens()];
 }

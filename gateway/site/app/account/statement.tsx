@@ -15,7 +15,7 @@ import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
 import { TextField } from '../parts/text-field.js';
-import { saveStatement } from './statement-csv.js';
+import { readStatement } from './statement-csv.js';
 
 type Entry = Ledger['entries'][number];
 type Cause = Entry['cause'];
@@ -137,10 +137,12 @@ function FilterForm(props: { filter: Signal<LedgerFilter>; problem: Signal<strin
 
 function Download({ userId, filter }: { userId: string; filter: Signal<LedgerFilter> }) {
   const said = useSignal('');
-  const run = () =>
-    saveStatement(userId, filter.peek(), (entries) => {
+  const run = async () => {
+    const parts = await readStatement(api, userId, filter.peek(), (entries) => {
       said.value = `${entries} ${entries === 1 ? 'entry' : 'entries'}`;
     });
+    save(new Blob(parts, { type: 'text/csv' }), `statement-${userId}.csv`);
+  };
   return (
     <span class="actions">
       <span class="soft" role="status">
@@ -149,6 +151,16 @@ function Download({ userId, filter }: { userId: string; filter: Signal<LedgerFil
       <Action run={run}>Download CSV</Action>
     </span>
   );
+}
+
+/** From memory: a file is whole or not there. */
+function save(file: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  // The browser has taken the file over once the click is handled.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 /** All that one order, or one command without an order, did; the newest entry first. */

@@ -1,0 +1,139 @@
+/** Lists as CSV: a strict reader has of them what the JSON has, also of pages that the site joins. */
+import { parse } from 'csv-parse/sync';
+import {
+  marketIdOf,
+  type Outcome,
+  type SelfTrade,
+  type Side,
+} from '../../../engine/interface/domain.js';
+import type { Assets } from '../../../engine/interface/notation.js';
+import { Api } from '../../../gateway/client/index.js';
+import { CANCEL_REASONS } from '../../../gateway/json/cancel-reasons.js';
+import {
+  LEDGER_COLUMNS,
+  ORDER_COLUMNS,
+} from '../../../gateway/resources/account-history/routes.js';
+import { ledgerEntryOf, orderRecordOf } from '../../../gateway/resources/account-history/views.js';
+import { csvText } from '../../../gateway/resources/csv.js';
+import { clientOrderId } from '../../../gateway/resources/orders/fields.js';
+import { readStatement } from '../../../gateway/site/app/account/statement-csv.js';
+import { CAUSES } from '../../../persistence/history/account/changes.js';
+import type { OrderState } from '../../../persistence/history/account/orders.js';
+import type { Target } from './fuzz.js';
+
+const assets: Assets = { assetSymbol: () => 'BTC', findAsset: () => 0 };
+const MARKET = marketIdOf(0, 1_763_700_300_000);
+const REASONS = Object.keys(CANCEL_REASONS).map(Number);
+const MOST_ENTRIES = 12;
+const PAGE_ENTRIES = 3;
+
+/** `of(i, most)`: an integer, from 0 to below `most` if that is given. */
+type Numbers = (i: number, most?: number) => number;
+
+function ledgerEntry(of: Numbers) {
+  const [availableMicros, heldMicros] = [of(0), of(1)];
+  return ledgerEntryOf(assets, {
+    userId: 1,
+    position: 1,
+    sequence: of(2, 2 ** 53),
+    atMs: of(3, 2 ** 43),
+    cause: CAUSES[of(4, CAUSES.length)]!,
+    marketId: of(5, 2) * MARKET,
+    orderId: of(6, 3),
+    tradeId: of(7, 3),
+    depositId: of(8, 3),
+    availableMicros,
+    heldMicros,
+    shares: of(4, 2) === 0 ? null : { outcome: of(5, 2) as Outcome, lots: of(6) },
+    balance: { availableMicros: heldMicros, heldMicros: availableMicros },
+  });
+}
+
+function orderRecord(of: Numbers, name: string | null) {
+  return orderRecordOf(assets, {
+    orderId: of(0, 2 ** 53),
+    clientOrderId: name,
+    marketId: MARKET,
+    userId: 1,
+    side: of(1, 2) as Side,
+    outcome: of(2, 2) as Outcome,
+    priceTicks: of(3, 1_000),
+    timeInForce: of(4, 3),
+    postOnly: of(5, 2) === 0,
+    selfTrade: of(6, 3) as SelfTrade,
+    groupId: of(7, 3),
+    expiresAtMs: of(8, 2) === 0 ? null : of(8, 2 ** 43),
+    originalLots: of(0, 2 ** 40),
+    filledLots: of(1, 2 ** 40),
+    restingLots: of(2, 2 ** 40),
+    valueMicros: of(3, 2 ** 50),
+    feeMicros: of(4, 2 ** 40),
+    end: of(5, 6) as OrderState,
+    reason: REASONS[of(6, REASONS.length)]!,
+    placedAtMs: of(7, 2 ** 43),
+    closedAtMs: of(8, 2) === 0 ? null : of(8, 2 ** 43),
+  });
+}
+
+/** As JSON has it, with the text of each number; null is empty. */
+function cellsOf(entry: object): string[] {
+  const text = (_: string, value: unknown, context?: { source: string }) =>
+    typeof value === 'number' ? context!.source : value;
+  const read = JSON.parse(JSON.stringify(entry), text) as Record<string, object | null>;
+  // What a statement has in an object has a column each.
+  const cells = Object.entries(read).flatMap(([field, value]) => {
+    if (field === 'shares' && value === null && 'balance' in read) return [null, null];
+    return value !== null && typeof value === 'object' ? Object.values(value) : [value];
+  });
+  return cells.map((cell) => (cell === null ? '' : `${cell}`));
+}
+
+function compare(what: string, text: string, entries: readonly object[]): void {
+  const [head, ...rows] = parse(text, { record_delimiter: '\r\n' }) as string[][];
+  const expected = JSON.stringify(entries.map(cellsOf));
+  if (head === undefined || JSON.stringify(rows) !== expected)
+    throw new Error(`${what}: ${text} is not ${expected}`);
+}
+
+/** As the site saves it, page by page. */
+async function joined(entries: readonly object[]): Promise<string> {
+  const fetch = async (address: unknown) => {
+    const from = Number(new URL(`${address}`).searchParams.get('cursor'));
+    const to = from + PAGE_ENTRIES;
+    const page = csvText({ columns: LEDGER_COLUMNS, entries: entries.slice(from, to) });
+    const link = `</api/users/u1/ledger?limit=200&cursor=${to}>; rel="next"`;
+    return new Response(page, to < entries.length ? { headers: { link } } : {});
+  };
+  let count = 0;
+  const api = new Api({ url: 'http://exchange/api', fetch });
+  const parts = await readStatement(api, 'u1', {}, (read) => {
+    count = read;
+  });
+  if (count !== entries.length) throw new Error(`${count} entries of ${entries.length}`);
+  return parts.join('');
+}
+
+/** Of each line of the input an entry: it is a name for an order, or a number, or both. */
+export const csv: Target = {
+  name: 'CSV of answers',
+  seeds: [
+    'a:1_b-2.c\n0\n1\n2500000\n-2500001\n1763700301000\n9007199254740991\n7\n10',
+    '-1\n00\n1e3\n_\n.\n-\n:',
+  ].map((text) => Buffer.from(text)),
+  async check(input) {
+    const texts = input.toString('utf8').split('\n').slice(0, MOST_ENTRIES);
+    const numbers = texts.map(Number).map((each) => (Number.isSafeInteger(each) ? each : 0));
+    const from =
+      (first: number): Numbers =>
+      (i, most) => {
+        const number = numbers[(first + i) % numbers.length]!;
+        // No amount is -0.
+        return most === undefined ? number + 0 : Math.abs(number) % most;
+      };
+    const names = texts.map((text) => clientOrderId.schema.safeParse(text).data ?? null);
+    const orders = names.map((name, i) => orderRecord(from(i), name));
+    compare('orders', csvText({ columns: ORDER_COLUMNS, entries: orders }), orders);
+    const lines = names.map((_, i) => ledgerEntry(from(i)));
+    compare('a statement', await joined(lines), lines);
+  },
+};
