@@ -6,14 +6,12 @@
  * And the way to the next version, tried with a made-up version that differs from this one in its
  * number alone.
  */
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
-import { listSegments } from '../../../persistence/journal/segments.js';
-import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
 import { operate } from '../../support/folders/operations.js';
+import { setVersion } from '../../support/folders/version.js';
 import { Folders, readAll } from '../../support/journal-fixture.js';
 import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
 import { TestServer } from '../../support/server.js';
@@ -101,13 +99,8 @@ const refusalOf = (version: number, who: string, read: number) =>
     's',
   );
 
-/** The kept folder with another version in its journal's header. */
 async function keptAs(version: number): Promise<ReturnType<typeof kept>> {
   const made = kept(folders);
-  const { path } = listSegments(made.folder).at(-1)!;
-  chmodSync(path, 0o600);
-  const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
-  await execute(database, `PRAGMA user_version = ${version}`);
-  await closeDatabase(database);
+  await setVersion(made.folder, version);
   return made;
 }

@@ -1,13 +1,13 @@
 /**
  * A day of exchange time, 60 times as fast, with everything on: mixed load over HTTP and the stream
- * at edges in threads, bots that keep books of their own, the commands of operators, backups, and
- * an archive that takes the journal's segments. What was acknowledged is in the journal with the
- * same bytes, the bots' books are the exchange's, and memory, descriptors, the journal and the lag
- * of the follower stay level.
+ * at edges in threads, bots that keep books of their own, the commands of operators, backups, an
+ * archive that takes the journal's segments, and two upgrades of copies. What was acknowledged is in
+ * the journal with the same bytes, the bots' books are the exchange's, and memory, descriptors, the
+ * journal and the lag of the follower stay level.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,8 +19,10 @@ import { HOST } from '../../../bench/http/load/messages.js';
 import { inFolder } from '../../../bench/measure/machine.js';
 import { replayProblems } from '../../../bench/measure/replay-tool.js';
 import { Random } from '../../../bench/workload/random.js';
+import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import { extent, SEED } from '../../support/extent.js';
+import { setVersion } from '../../support/folders/version.js';
 import { replayJournal } from '../../support/journal-fixture.js';
 import { Bot } from '../../support/load/bots.js';
 import { Executions, judge, NO_PROBLEM } from '../../support/load/judge.js';
@@ -42,9 +44,10 @@ const SLOW_EVERY = 4;
 const OPERATOR_EVERY_MS = 5_000;
 const COPY_EVERY_MS = 60_000;
 const OPERATOR_KEY = 'operator-key-of-the-soak';
+const ASSETS = 'BTC,ETH,SOL';
 const VARIABLES = {
   EDGE_THREADS: '2',
-  ASSETS: 'BTC,ETH,SOL',
+  ASSETS,
   SEGMENT_MEGABYTES: '4',
   SNAPSHOT_EVERY_SECONDS: '1800',
   OPERATOR_KEYS: `olga:${createHash('sha256').update(OPERATOR_KEY).digest('hex')}`,
@@ -117,16 +120,47 @@ async function operations(command: string, ...args: string[]): Promise<string> {
   return (await promisify(execFile)(process.execPath, [program, command, ...args])).stdout;
 }
 
-/** Again and again a backup, and older segments into an archive. Returns how many were moved. */
-async function copy(data: string, backup: string, archive: string, load: Load): Promise<number> {
-  let moved = 0;
+/**
+ * Forward and back: a copy becomes a folder of the next version, and each version's program starts
+ * on its own. Versions differ in their numbers alone, so this program stands for both.
+ */
+async function upgrade(backup: string, folder: string): Promise<void> {
+  const [before, after] = ['before', 'after'].map((name) => join(folder, name));
+  const [from, to] = [join(before!, 'data'), join(after!, 'data')];
+  cpSync(backup, from, { recursive: true });
+  await setVersion(from, FORMAT_VERSION - 1);
+  await operations('upgrade', '--data', from, '--to', to);
+  await setVersion(from, FORMAT_VERSION);
+  for (const each of [after!, before!]) {
+    const started = await startExchange(each, SPEED, { ASSETS, HOUSE: 'off' });
+    await started.process.stop();
+    expect(errorsIn(started.process.log)).toEqual([]);
+    expect(await replayProblems(started.data)).toEqual([]);
+  }
+  rmSync(folder, { recursive: true });
+}
+
+interface Copies {
+  archived: number;
+  upgrades: number;
+}
+
+/** In `folder` again and again a backup, and older segments into an archive; and two upgrades. */
+async function copy(data: string, folder: string, load: Load): Promise<Copies> {
+  const [backup, archive] = [join(folder, 'backup'), join(folder, 'archive')];
+  const copies = { archived: 0, upgrades: 0 };
+  const beganAtMs = performance.now();
+  const upgradesAtMinutes = [MINUTES / 3, (2 * MINUTES) / 3, Number.POSITIVE_INFINITY];
   while (!load.isOver) {
     await operations('backup', '--data', data, '--to', backup);
     const said = await operations('archive', '--data', data, '--to', archive);
-    moved += said.match(/journal[\w.-]*\.db/g)?.length ?? 0;
+    copies.archived += said.match(/journal[\w.-]*\.db/g)?.length ?? 0;
+    const minutes = (performance.now() - beganAtMs) / 60_000;
+    if (minutes >= upgradesAtMinutes[copies.upgrades]!)
+      await upgrade(backup, join(folder, `upgrade-${++copies.upgrades}`));
     for (let waited = 0; waited < COPY_EVERY_MS && !load.isOver; waited += 500) await sleep(500);
   }
-  return moved;
+  return copies;
 }
 
 function bytesIn(folder: string, pattern: RegExp): number {
@@ -187,18 +221,17 @@ test('nothing acknowledged is lost or doubled, books agree, and nothing grows', 
       const options = { urls: () => [url], random, clients: CLIENTS, pauseMs: PAUSE_MS };
       const load = new Load({ ...options, reads: READS });
       await load.start();
-      const [backup, archive] = [join(folder, 'backup'), join(folder, 'archive')];
       const streams = Array.from({ length: STREAMS }, (_, i) =>
         stream(exchange.port, load, i, random),
       );
       // The house and the bots came before them.
       const operated = operate(operationsPort, load, CLIENTS + bots.length + 1);
-      const copied = copy(data, backup, archive, load);
+      const copied = copy(data, folder, load);
       const watched = watch({ load, operationsPort, data, pid: exchange.pid });
       const others = Promise.all([operated, copied, watched, ...streams]);
       await Promise.race([sleep(MINUTES * 60_000), others]);
       await load.stop();
-      const [actions, archived, samples, ...heard] = await others;
+      const [actions, { archived, upgrades }, samples, ...heard] = await others;
       for (const bot of bots) expect(await bot.stop('SIGTERM'), bot.errors).toBe(0);
       const trades = (await Promise.all(bots.map((bot) => bot.reconciled()))).map(
         ({ counts }) => (counts['fill as maker'] ?? 0) + (counts['fill as taker'] ?? 0),
@@ -206,26 +239,36 @@ test('nothing acknowledged is lost or doubled, books agree, and nothing grows', 
       await exchange.stop();
       expect(errorsIn(exchange.log)).toEqual([]);
 
-      if (archived > 0) await operations('archive', '--data', data, '--to', archive, '--restore');
+      const [backup, archive] = ['backup', 'archive'].map((name) => join(folder, name));
+      if (archived > 0) await operations('archive', '--data', data, '--to', archive!, '--restore');
       const executions = new Executions();
       await replayJournal(data, (engine, command) => {
         const isOfBot = 'userId' in command && command.userId <= bots.length + 1;
         if (!isOfBot) executions.take(engine, command);
       });
       expect(judge(executions, load)).toEqual(NO_PROBLEM);
-      for (const each of [data, backup]) expect(await replayProblems(each)).toEqual([]);
+      for (const each of [data, backup!]) expect(await replayProblems(each)).toEqual([]);
       const { acknowledged, retries, refused } = load;
       const messages = heard.reduce((sum, each) => sum + each, 0);
       const kept = bytesIn(data, /^history\.db$/) + bytesIn(data, /^journal/);
-      const work = { acknowledged: acknowledged.length, retries, messages, actions, archived };
+      const work = {
+        acknowledged: acknowledged.length,
+        retries,
+        messages,
+        actions,
+        archived,
+        upgrades,
+      };
       await annotate(shown({ ...work, ...Object.fromEntries(refused) }));
       await annotate(
         shown({ 'fills of the bots': trades.join(' and '), 'bytes of the folder': kept }),
       );
+      const isWhole = MINUTES >= JUDGED_FROM_MINUTES;
+      if (isWhole) expect(upgrades).toBe(2);
       for (const kind of KINDS) {
         const level = judgeLevel(kind, samples[kind]);
         await annotate(`${kind}: ${level === null ? 'too few samples' : shown({ ...level })}`);
-        if (MINUTES >= JUDGED_FROM_MINUTES) expect(level, kind).toMatchObject({ isLevel: true });
+        if (isWhole) expect(level, kind).toMatchObject({ isLevel: true });
       }
     } finally {
       for (const bot of bots) await bot.stop('SIGKILL');
