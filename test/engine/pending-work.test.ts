@@ -30,12 +30,15 @@ import {
 const DUE_MS = 60_000;
 const [TAKER, MAKER] = [5, 6];
 
-/** 4,000 orders of four users that are due at DUE_MS, and one maker behind them. */
+/** 4,000 orders of four users, and groups, that are due at DUE_MS, and one maker behind them. */
 function storm(): { engine: Engine; marketId: number } {
   const { engine, marketId } = openMarket(6);
   for (let userId = 1; userId <= 4; userId++) {
+    const group = { userId, idempotencyKey: null, maxFilledLots: 1, windowMs: 5_000 };
+    engine.apply({ kind: 'createOrderGroup', ...group }, at(1));
     for (let i = 0; i < 1_000; i++) {
-      const order = offer(userId, marketId, 600, { expiresAtMs: at(DUE_MS) });
+      const terms = { expiresAtMs: at(DUE_MS), groupId: userId };
+      const order = offer(userId, marketId, 600, terms);
       engine.apply(order, at(1));
     }
   }
@@ -97,10 +100,19 @@ test('an order that is due counts as expired before it is worked off', () => {
   expect(codeOf(result)).toBe(Code.order_closed);
   expect(result.at(-1)).toBe(OrderEnd.CANCELLED + CancelReason.EXPIRED);
   expect(codeOf(run(engine, { ...cancel, userId: 3 }))).toBe(Code.order_not_found);
-  run(engine, { kind: 'operatorCancel', userId: 4, operator: 'op', reason: 'a test' });
-  expect(eventsOf(engine, 'orderCancelled').map(({ reason }) => reason)).not.toContain(
-    CancelReason.OPERATOR,
-  );
+});
+
+test.each<[Command, CancelReason]>([
+  [{ kind: 'operatorCancel', userId: 4, operator: 'op', reason: 'a test' }, CancelReason.OPERATOR],
+  [
+    { kind: 'removeOrderGroup', userId: 4, groupId: 4, idempotencyKey: null },
+    CancelReason.ORDER_GROUP,
+  ],
+])('and it is not cancelled by %o', (command, reason) => {
+  const { engine } = storm();
+  expect(codeOf(run(engine, command, at(DUE_MS)))).toBe(Code.ok);
+  const ended = eventsOf(engine, 'orderCancelled').map((event) => event.reason);
+  expect(ended).not.toContain(reason);
 });
 
 test('an order of an ended market counts as cancelled before it is worked off', () => {

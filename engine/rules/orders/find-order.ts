@@ -76,7 +76,7 @@ function pendingEnd(state: State, row: number, userId: number, marketId: number)
   const { orders, markets, recentOrders } = state;
   const isMine = orders.userId(row) === userId && markets.id(orders.slot(row)) === marketId;
   if (!isMine || !recentOrders.remembers(orders.id(row))) return -1;
-  return cancelledFor(pendingReason(state, row) ?? CancelReason.MARKET_ENDED);
+  return cancelledFor(pendingReason(state, row)!);
 }
 
 /** Why the cancellation of a resting order is pending; null: it is not. */

@@ -146,7 +146,9 @@ export class Duel {
     const subAccounts = naive.state.users.filter(({ parentId }) => parentId === userId);
     const ids = userId === 0 ? [] : subAccounts.map((account) => account.userId);
     same('sub-accounts', engine.subAccounts(userId), ids);
-    same('parent', engine.parent(userId), naive.account(userId)?.parentId ?? 0);
+    const parentId = naive.account(userId)?.parentId ?? 0;
+    same('parent', engine.parent(userId), parentId);
+    same('payer', engine.payer(userId), parentId || userId);
     same('cancelAtMs', engine.cancelAtMs(userId), naive.cancelAtMs(userId));
     same('orders', engine.orders(userId), naive.orders(userId));
     same('positions', engine.positions(userId), naive.positions(userId));
