@@ -30,14 +30,14 @@ import {
 const DUE_MS = 60_000;
 const [TAKER, MAKER] = [5, 6];
 
-/** 4,000 orders of four users, and groups, that are due at DUE_MS, and one maker behind them. */
+/** 4,000 orders of four users, half in groups, that are due at DUE_MS; one maker behind them. */
 function storm(): { engine: Engine; marketId: number } {
   const { engine, marketId } = openMarket(6);
   for (let userId = 1; userId <= 4; userId++) {
     const group = { userId, idempotencyKey: null, maxFilledLots: 1, windowMs: 5_000 };
     engine.apply({ kind: 'createOrderGroup', ...group }, at(1));
     for (let i = 0; i < 1_000; i++) {
-      const terms = { expiresAtMs: at(DUE_MS), groupId: userId };
+      const terms = { expiresAtMs: at(DUE_MS), groupId: i % 2 === 0 ? userId : 0 };
       const order = offer(userId, marketId, 600, terms);
       engine.apply(order, at(1));
     }

@@ -94,6 +94,7 @@ test("a client's name for an order while it rests, when it ends, and in amendmen
     run(engine, batch(1, [{ ...amend(orderId, 800), ...key }]));
     expect(clientOrderIdInAmendment(engine.result, FIRST_OPERATION)).toBe(name);
   }
+  expect(['mine', 'other'].map((name) => engine.orderNamed(1, name))).toEqual([1, 0]);
   run(engine, { kind: 'cancel', userId: 1, marketId, orderId: 1, ...key });
   expect(nameOf()).toEqual(['mine', null, null]);
   run(engine, { kind: 'advanceTime' });
