@@ -1,4 +1,4 @@
-/** Lists as CSV: a strict reader has of them what the JSON has, also of pages that the site joins. */
+/** Lists as CSV: a strict reader finds what the JSON has, also in pages that the site joins. */
 import { parse } from 'csv-parse/sync';
 import {
   marketIdOf,

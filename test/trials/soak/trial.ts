@@ -1,9 +1,9 @@
 /**
  * A day of exchange time, 60 times as fast, with everything on: mixed load over HTTP and the stream
  * at edges in threads, bots that keep books of their own, the commands of operators, backups, an
- * archive that takes the journal's segments, and two upgrades of copies. What was acknowledged is in
- * the journal with the same bytes, the bots' books are the exchange's, and memory, descriptors, the
- * journal and the lag of the follower stay level.
+ * archive that takes the journal's segments, and two upgrades of copies. What was acknowledged is
+ * in the journal with the same bytes, the bots' books are the exchange's, and memory, descriptors,
+ * the journal and the lag of the follower stay level.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

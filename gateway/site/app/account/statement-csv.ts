@@ -1,10 +1,13 @@
-/** The statement as CSV, read page by page with the session's cookie: no address holds a credential. */
+/**
+ * The statement as CSV, read page by page with the session's cookie, so no address holds a
+ * credential.
+ */
 import { type Api, ledgerCsv } from '../../../client/index.js';
 import type { LedgerFilter } from '../../../client/types.js';
 
 const PAGE_ENTRIES = 200;
 
-/** The parts of one file: every page, with one head. `onRead` is told how many entries were read. */
+/** The parts of a file: every page, with one head. `onRead` is told how many entries were read. */
 export async function readStatement(
   api: Api,
   userId: string,
