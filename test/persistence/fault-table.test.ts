@@ -10,9 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import type { Engine } from '../../engine/engine.js';
-import { RecordBuffer } from '../../engine/interface/records.js';
 import { JournalError, JournalUnavailable } from '../../persistence/journal/errors.js';
-import { bytesOf } from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { listSegments } from '../../persistence/journal/segments.js';
@@ -28,7 +26,7 @@ import { backup as makeBackup } from '../../persistence/tools/operations/backup.
 import { diagnose } from '../../persistence/tools/operations/doctor.js';
 import { extent, SEED } from '../support/extent.js';
 import { followAdvice } from '../support/folders/advice.js';
-import { append, Folders, START_MS, start, write } from '../support/journal-fixture.js';
+import { appendCommand, Folders, START_MS, start, write } from '../support/journal-fixture.js';
 import { replayTool } from '../support/replay-tool.js';
 import { DAMAGES, type Sources } from './fault-table/damages.js';
 
@@ -95,12 +93,10 @@ async function takeSnapshotOf(engine: Engine, folder: string, journal: Journal):
   const snapshotSequence = engine.sequence;
   const { path } = snapshotNameOf(folder, snapshotSequence);
   const snapshotHash = writeSnapshot(path, takeSnapshot(engine, journal.end));
-  const records = new RecordBuffer();
   const command = { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash } as const;
-  engine.applyRecord(records, records.append(command, START_MS + snapshotSequence + 1));
-  const { sequence } = engine;
-  const batch = { firstSequence: sequence, lastSequence: sequence, digest: engine.digest() };
-  await append(journal, { ...batch, records: Buffer.from(bytesOf(records)) });
+  const atMs = START_MS + snapshotSequence + 1;
+  engine.apply(command, atMs);
+  await appendCommand(journal, command, atMs, engine.digest());
 }
 
 /** Starts on the folder; returns where its journal ends. @throws when it is refused or mixed. */

@@ -90,6 +90,20 @@ export function jsonOf(bytes: Uint8Array, room = 0): any {
   return JSON.parse(room === 0 ? text : `${text}}`);
 }
 
+/** The entries of all pages of a list. */
+export async function all<T>(
+  page: (cursor: number | null) => Promise<{ entries: T[]; nextCursor: number | null }>,
+): Promise<T[]> {
+  const entries: T[] = [];
+  let cursor: number | null = null;
+  do {
+    const read: { entries: T[]; nextCursor: number | null } = await page(cursor);
+    entries.push(...read.entries);
+    cursor = read.nextCursor;
+  } while (cursor !== null);
+  return entries;
+}
+
 /** Runs the follower as the thread does, but in this thread. */
 export function writeSnapshotHere(folder: string, content: SnapshotContent): SnapshotWriting {
   const write = async () =>

@@ -22,6 +22,11 @@ import { openJournalReader } from '../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../persistence/journal/store.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { type Applied, JournalFollower } from '../../persistence/recovery/recovery.js';
+import { takeSnapshot, writeSnapshot } from '../../persistence/recovery/snapshot/file.js';
+import {
+  prepareSnapshotFolder,
+  snapshotNameOf,
+} from '../../persistence/recovery/snapshot/folder.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
 
 export const START_MS = 1_763_700_300_000;
@@ -131,6 +136,20 @@ export function append(journal: Journal, batch: BatchContent): Promise<void> {
   });
 }
 
+/** One command in a batch of its own. */
+export function appendCommand(
+  journal: Journal,
+  command: Command,
+  atMs: number,
+  digest: string,
+): Promise<void> {
+  const records = new RecordBuffer();
+  records.append(command, atMs);
+  const sequence = journal.end.sequence + 1;
+  const batch = { firstSequence: sequence, lastSequence: sequence, digest };
+  return append(journal, { ...batch, records: Buffer.from(bytesOf(records)) });
+}
+
 /** Writes a journal in a new folder and closes it. */
 export async function writeJournal(
   folder: string,
@@ -215,6 +234,23 @@ export async function readAll(folder: string, after?: JournalPosition): Promise<
   } finally {
     await reader.close();
   }
+}
+
+/** Writes a snapshot at the first batch that ends at each of the sequences, or later. */
+export async function addSnapshots(folder: string, ...sequences: number[]): Promise<string[]> {
+  await prepareSnapshotFolder(folder);
+  const engine = new Engine();
+  const follower = new JournalFollower(engine);
+  const paths: string[] = [];
+  for (const batch of await readAll(folder)) {
+    if (paths.length === sequences.length) break;
+    follower.apply(batch);
+    if (batch.lastSequence < sequences[paths.length]!) continue;
+    const { path } = snapshotNameOf(folder, batch.lastSequence);
+    writeSnapshot(path, takeSnapshot(engine, follower.position));
+    paths.push(path);
+  }
+  return paths;
 }
 
 /** Returns the JournalError that the call fails with; rethrows any other error. */

@@ -35,7 +35,7 @@ import {
   writeSnapshotHere,
 } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
-import { append, Folders, tamper } from '../../support/journal-fixture.js';
+import { append, appendCommand, Folders, tamper } from '../../support/journal-fixture.js';
 
 const folders = new Folders();
 const followers: TestFollower[] = [];
@@ -74,14 +74,8 @@ describe('disagreement', () => {
     const follower = start(folder, 1_000);
     await follower.read(TRADES);
     // As another engine would have written it: the chain fits, the digest does not.
-    const records = new RecordBuffer();
-    records.append(commands[1_000]!.command, commands[1_000]!.atMs);
-    await append(journal, {
-      firstSequence: 1_001,
-      lastSequence: 1_001,
-      records: bytesOf(records),
-      digest: '0123456789abcdef',
-    });
+    const { command, atMs } = commands[1_000]!;
+    await appendCommand(journal, command, atMs, '0123456789abcdef');
     follower.committed(1_001);
     await eventually(() => expect(follower.disagreements.length).toBe(1));
     expect(follower.disagreements[0]!.sequence).toBe(1_001);
@@ -382,15 +376,8 @@ describe('a history that is far behind', () => {
     expect(follower.disagreements).toEqual([]);
     // A batch that leads to another state is found.
     const { engine, journal } = await recovered(folder);
-    const records = new RecordBuffer();
-    records.append({ kind: 'advanceTime' }, engine.nowMs);
     const sequence = durable + 1;
-    await append(journal, {
-      firstSequence: sequence,
-      lastSequence: sequence,
-      records: bytesOf(records),
-      digest: new Engine().digest(),
-    });
+    await appendCommand(journal, { kind: 'advanceTime' }, engine.nowMs, new Engine().digest());
     await journal.close();
     follower.committed(sequence);
     await eventually(() => expect(follower.disagreements.length).toBe(1));

@@ -41,7 +41,7 @@ import { registration } from '../../support/engine-support.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
 import { journalOf, Log } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
-import { Folders, journalErrorOf, tamper } from '../../support/journal-fixture.js';
+import { addSnapshots, Folders, journalErrorOf, tamper } from '../../support/journal-fixture.js';
 
 const folders = new Folders();
 const originals = new Folders();
@@ -59,21 +59,6 @@ function bytesOf(engine: Engine): string {
   return hash.digest('hex');
 }
 
-/** Takes snapshots at the first batch ends after the given sequences. */
-async function addSnapshots(folder: string, sequences: readonly number[]): Promise<void> {
-  await prepareSnapshotFolder(folder);
-  const reader = await openJournalReader(folder);
-  for (const sequence of sequences) {
-    let position = null;
-    for (let at = sequence; position === null; at++) position = await reader.positionAt(at);
-    const engine = new Engine();
-    for (const { command, atMs } of commands.slice(0, position.sequence))
-      engine.apply(command, atMs);
-    writeSnapshot(snapshotNameOf(folder, position.sequence).path, takeSnapshot(engine, position));
-  }
-  await reader.close();
-}
-
 /** The commands of the journal and those that vouch for its snapshots. */
 let endSequence: number;
 
@@ -81,7 +66,7 @@ beforeAll(async () => {
   commands = dayOfCommands();
   original = originals.make();
   await journalOf(original, commands);
-  await addSnapshots(original, [2_000, 4_000, 6_500]);
+  await addSnapshots(original, 2_000, 4_000, 6_500);
   endSequence = await vouchForSnapshots(original);
   const { engine } = await recoverWhole(original);
   wholeBytes = bytesOf(engine);
@@ -146,7 +131,7 @@ describe('recovery', () => {
   it("from a snapshot at the journal's end replays only the command that vouches for it", async () => {
     const folder = folders.make();
     await journalOf(folder, commands);
-    await addSnapshots(folder, [commands.length]);
+    await addSnapshots(folder, commands.length);
     await vouchForSnapshots(folder);
     const { recovery } = await start(folder);
     expect(recovery.commands).toBe(1);
@@ -261,7 +246,7 @@ async function recoverWhole(folder: string): Promise<{ engine: Engine; end: Jour
 describe('the files', () => {
   it('the newest that the journal vouches for is kept, however old', async () => {
     const folder = folders.copy(original);
-    await addSnapshots(folder, [6_600, 6_700, 6_900]);
+    await addSnapshots(folder, 6_600, 6_700, 6_900);
     const vouched = listSnapshots(folder)[3]!;
     removeOldSnapshots(folder, { sequence: 7_000, vouchedSequence: vouched.sequence });
     expect(listSnapshots(folder).length).toBe(4);

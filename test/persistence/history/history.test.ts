@@ -16,11 +16,7 @@ import {
   type HistoryChanges,
   Projection,
 } from '../../../persistence/history/projection.js';
-import {
-  type HistoryAnswers,
-  PAGE_END_BYTES,
-  type Page,
-} from '../../../persistence/history/requests.js';
+import { type HistoryAnswers, PAGE_END_BYTES } from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import {
   COUNTED,
@@ -42,6 +38,7 @@ import {
 } from '../../../persistence/storage/sqlite.js';
 import { extent, SEED } from '../../support/extent.js';
 import {
+  all,
   journalOf,
   jsonOf,
   startFollower,
@@ -87,18 +84,6 @@ function start(folder: string, durable = commands.length, snapshotEvery = 1_000_
   const follower = startFollower(folder, durable, { everyCommands: snapshotEvery, everyMs: 1e15 });
   followers.push(follower);
   return follower;
-}
-
-/** All pages of a list with the given page size, newest first. */
-async function all<T>(page: (cursor: number | null) => Promise<Page<T>>): Promise<T[]> {
-  const entries: T[] = [];
-  let cursor: number | null = null;
-  do {
-    const { entries: more, nextCursor }: Page<T> = await page(cursor);
-    entries.push(...more);
-    cursor = nextCursor;
-  } while (cursor !== null);
-  return entries;
 }
 
 function shown(market: ExpectedHistory['markets'][number]): object {

@@ -12,7 +12,12 @@ import type { LedgerLine, LedgerPage } from '../../../persistence/history/accoun
 import { OrderState, type OrdersPage } from '../../../persistence/history/account/orders.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { SEED } from '../../support/extent.js';
-import { startFollower, type TestFollower, writeCommands } from '../../support/follower-fixture.js';
+import {
+  all,
+  startFollower,
+  type TestFollower,
+  writeCommands,
+} from '../../support/follower-fixture.js';
 import type { TimedCommand } from '../../support/history-oracle.js';
 import { Folders } from '../../support/journal-fixture.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
@@ -81,19 +86,6 @@ function isFull({ amended, expired, changes, orders }: OrderOracle): boolean {
   const areBusy = [2, 3, 4, 5].every((userId) => marketsOf(userId) > 12);
   const hasCauses = causes.size === CAUSES.length;
   return amended > 50 && expired > 20 && areBusy && hasCauses;
-}
-
-async function all<T>(
-  page: (cursor: number | null) => Promise<{ entries: T[]; nextCursor: number | null }>,
-): Promise<T[]> {
-  const entries: T[] = [];
-  let cursor: number | null = null;
-  do {
-    const read: { entries: T[]; nextCursor: number | null } = await page(cursor);
-    entries.push(...read.entries);
-    cursor = read.nextCursor;
-  } while (cursor !== null);
-  return entries;
 }
 
 function ledger(userId: number, limit: number, filter: object = {}): Promise<LedgerLine[]> {

@@ -1,7 +1,17 @@
 /**
  * The journal: what is committed reads back unchanged, in every way of reading and by every reader.
  */
-import { chmodSync, existsSync, mkdirSync, renameSync, rmdirSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -21,6 +31,7 @@ import {
 } from '../../../persistence/journal/format.js';
 import { configure } from '../../../persistence/journal/open-segment.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { rowProblem } from '../../../persistence/journal/row.js';
 import { logBytes } from '../../../persistence/journal/segments.js';
 import { DataFolder, openJournal } from '../../../persistence/recovery/data-folder.js';
 import { JournalFollower } from '../../../persistence/recovery/recovery.js';
@@ -97,6 +108,25 @@ describe('a journal', () => {
     await writeJournal(folder);
     expect(existsSync(join(folder, 'journal.db-wal'))).toBe(false);
     expect(existsSync(join(folder, 'journal.db'))).toBe(true);
+  });
+
+  it('that a kill left before it had its name is made by the start', async () => {
+    const folder = folders.make();
+    await writeJournal(folder, { batchCount: 1, batchSize: 1 });
+    for (const name of readdirSync(folder)) if (name !== 'journal.lock') rmSync(join(folder, name));
+    writeFileSync(join(folder, 'journal.db.new'), 'half');
+    writeFileSync(join(folder, 'journal.db.new-wal'), 'half');
+    await (await openJournal({ folder })).close();
+    expect(readdirSync(folder).sort()).toEqual(['journal.db', 'journal.head', 'journal.lock']);
+  });
+
+  it('does not take a digest of another type, as SQLite returns it when a bit of the row is flipped', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    const [first] = await readAll(folder);
+    expect(rowProblem(first!, GENESIS)).toBeNull();
+    const digest = Buffer.from(first!.digest) as unknown as string;
+    expect(rowProblem({ ...first!, digest }, GENESIS)).toMatch(/^is not what was written/);
   });
 
   it('supports sequences beyond 32 bits', async () => {

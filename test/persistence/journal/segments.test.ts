@@ -1,6 +1,6 @@
 /**
- * A journal of several segments: cut while it is written and read, sealed in the background,
- * damaged in every place, left by a kill while it is cut, and without its first segments.
+ * A journal of several segments: cut while it is written and read, sealed in the background, left
+ * by a kill while it is cut, and without its first segments. Damaged ones: damage.test.ts.
  */
 import {
   chmodSync,
@@ -17,7 +17,6 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import sqlite3 from 'sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
@@ -25,16 +24,16 @@ import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { listSegments, segmentAt } from '../../../persistence/journal/segments.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { DataFolder, openJournal } from '../../../persistence/recovery/data-folder.js';
-import { JournalFollower } from '../../../persistence/recovery/recovery.js';
-import { takeSnapshot, writeSnapshot } from '../../../persistence/recovery/snapshot/file.js';
-import {
-  prepareSnapshotFolder,
-  snapshotNameOf,
-} from '../../../persistence/recovery/snapshot/folder.js';
-import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import { followAdvice } from '../../support/folders/advice.js';
 import { operate } from '../../support/folders/operations.js';
-import { Folders, journalErrorOf, readAll, start, write } from '../../support/journal-fixture.js';
+import {
+  addSnapshots,
+  Folders,
+  journalErrorOf,
+  readAll,
+  start,
+  write,
+} from '../../support/journal-fixture.js';
 import { replayJson, replayTool } from '../../support/replay-tool.js';
 
 const SEGMENT_BYTES = 25_000;
@@ -53,7 +52,7 @@ beforeAll(async () => {
   batches = await readAll(original);
   expect(listSegments(original).length).toBeGreaterThan(5);
   const firstSequence = await firstOf(original, 4);
-  await addSnapshot(original, firstSequence + 15);
+  await addSnapshots(original, firstSequence + 15);
   await vouchForSnapshots(original);
   batches = await readAll(original);
 });
@@ -68,21 +67,6 @@ async function firstOf(folder: string, number: number): Promise<number> {
   return found.start.sequence + 1;
 }
 
-/** At the first batch that ends at the sequence or later. */
-async function addSnapshot(folder: string, sequence: number): Promise<void> {
-  const engine = new Engine();
-  const follower = new JournalFollower(engine);
-  for (const batch of await readAll(folder)) {
-    follower.apply(batch);
-    const { lastSequence, hash, digest } = batch;
-    if (lastSequence < sequence) continue;
-    await prepareSnapshotFolder(folder);
-    const content = takeSnapshot(engine, { sequence: lastSequence, hash, digest });
-    writeSnapshot(snapshotNameOf(folder, lastSequence).path, content);
-    return;
-  }
-}
-
 async function recoveredBy(folder: string) {
   const data = await DataFolder.lock({ folder });
   try {
@@ -95,14 +79,6 @@ async function recoveredBy(folder: string) {
 }
 
 const lastDigest = () => batches.at(-1)!.digest;
-
-async function change(folder: string, number: number, sql: string): Promise<void> {
-  const { path } = segmentAt(folder, number);
-  chmodSync(path, 0o600);
-  const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
-  await query(database, sql);
-  await closeDatabase(database);
-}
 
 describe('segments', () => {
   it('are one chain: every batch, every position, the end', async () => {
@@ -182,111 +158,17 @@ describe('a kill', () => {
   });
 });
 
-describe('damage', () => {
-  /** Before and after the newest snapshot, which is in segment 4. */
-  const places: [string, number, string][] = [
-    [
-      'records',
-      5,
-      'UPDATE batch SET records = zeroblob(length(records)) WHERE rowid = (SELECT max(rowid) FROM batch)',
-    ],
-    ['a missing row', 5, 'DELETE FROM batch WHERE rowid = (SELECT min(rowid) + 30 FROM batch)'],
-    ['its last row', 5, 'DELETE FROM batch WHERE rowid = (SELECT max(rowid) FROM batch)'],
-    ['its head', 5, 'UPDATE head SET previousSequence = previousSequence - 1'],
-    ["its head's hash", 5, 'UPDATE head SET previousHash = zeroblob(32)'],
-    ["its head's number", 5, 'UPDATE head SET segment = 9'],
-    ['the row of the snapshot', 4, "UPDATE batch SET digest = '0000000000000000'"],
-  ];
-
-  it.each(places)(
-    'in %s of segment %i is refused by a start and found by verify',
-    async (_what, number, sql) => {
-      const folder = folders.copy(original);
-      await change(folder, number, sql);
-      const error = await journalErrorOf(recoveredBy(folder));
-      expect(error.message).toContain('Nothing was changed');
-      expect((await replayTool(folder, 'verify')).status).toBe(1);
-    },
-  );
-
-  it('before the newest snapshot is found by verify, and a start does not need what is damaged', async () => {
-    const folder = folders.copy(original);
-    await change(folder, 2, 'UPDATE batch SET records = zeroblob(length(records))');
-    const { digest, notice } = await recoveredBy(folder);
-    expect(digest).toBe(lastDigest());
-    // Its last rows were looked at.
-    expect(notice).toContain(segmentAt(folder, 2).path);
-    const run = await replayTool(folder, 'verify');
-    expect(run.status).toBe(1);
-    expect(run.err).toContain('DAMAGE in ');
-    expect(run.err).toContain(segmentAt(folder, 2).path);
-    rmSync(join(folder, 'snapshots'), { recursive: true });
-    await journalErrorOf(recoveredBy(folder));
-  });
-
-  it("in the newest snapshot's segment, before it: a start says so, and does not need it", async () => {
-    const folder = folders.copy(original);
-    const first = 'firstSequence = (SELECT min(firstSequence) FROM batch)';
-    await change(folder, 4, `UPDATE batch SET records = zeroblob(length(records)) WHERE ${first}`);
-    const { notice, digest } = await recoveredBy(folder);
-    expect(digest).toBe(lastDigest());
-    expect(notice).toMatch(/journal-000004\.db: the batch .*; a start does not need it/);
-    expect((await operate('doctor', '--data', folder)).status).toBe(0);
-    expect((await replayTool(folder, 'verify')).status).toBe(1);
-  });
-
-  it.each(['missing', 'no database'])(
-    'a segment before the snapshot is %s: a start says so, and does not need it',
-    async (what) => {
-      for (const number of [1, 2]) {
-        const folder = folders.copy(original);
-        const { path } = segmentAt(folder, number);
-        rmSync(path);
-        if (what !== 'missing') writeFileSync(path, Buffer.alloc(8192, 'x'));
-        const { notice, digest } = await recoveredBy(folder);
-        expect(digest).toBe(lastDigest());
-        expect(notice).toMatch(new RegExp(`${path}.*; a start does not need it`));
-        const run = await replayTool(folder, 'verify');
-        expect([run.status, run.err]).toEqual([1, expect.stringContaining(path)]);
-        rmSync(join(folder, 'snapshots'), { recursive: true });
-        await journalErrorOf(recoveredBy(folder));
-      }
-    },
-  );
-
-  it('two segments before the snapshot are missing: both are named', async () => {
-    const folder = folders.copy(original);
-    for (const number of [1, 2]) rmSync(segmentAt(folder, number).path);
-    const { notice } = await recoveredBy(folder);
-    for (const number of [1, 2]) expect(notice).toContain(segmentAt(folder, number).path);
-    const { out } = await operate('doctor', '--data', folder);
-    expect(out).toContain('and others are missing or damaged, and were not moved');
-  });
-
-  it('an older segment that a start does not read: doctor does not advise to restore', async () => {
-    const folder = folders.copy(original);
-    const { path } = segmentAt(folder, 2);
-    chmodSync(path, 0o600);
-    const file = openSync(path, 'r+');
-    writeSync(file, 'xxx', Math.floor(statSync(path).size / 2));
-    closeSync(file);
-    const { status, out } = await operate('doctor', '--data', folder);
-    expect(status, out).toBe(0);
-    expect(out).toContain(`It goes on at sequence ${batches.at(-1)!.lastSequence}`);
-    expect(out).not.toContain('npm run restore');
-  });
-
-  it("in SQLite's structure of a sealed segment, whose rows are good, is found by verify", async () => {
-    const folder = folders.copy(original);
-    const { path } = segmentAt(folder, 2);
-    chmodSync(path, 0o600);
-    const bytes = readFileSync(path);
-    // The count of free pages, in the header.
-    bytes[39] = 1;
-    writeFileSync(path, bytes);
-    const { status, err } = await replayTool(folder, 'verify');
-    expect([status, err]).toEqual([1, expect.stringMatching(/000002\.db .*structure/)]);
-  });
+it('an older segment that a start does not read: doctor does not advise to restore', async () => {
+  const folder = folders.copy(original);
+  const { path } = segmentAt(folder, 2);
+  chmodSync(path, 0o600);
+  const file = openSync(path, 'r+');
+  writeSync(file, 'xxx', Math.floor(statSync(path).size / 2));
+  closeSync(file);
+  const { status, out } = await operate('doctor', '--data', folder);
+  expect(status, out).toBe(0);
+  expect(out).toContain(`It goes on at sequence ${batches.at(-1)!.lastSequence}`);
+  expect(out).not.toContain('npm run restore');
 });
 
 describe('an archive', () => {
@@ -327,13 +209,6 @@ describe('an archive', () => {
       journal: { batches: batches.length + 5 },
     });
     expect((await readAll(folder)).length).toBe(batches.length + 5);
-  });
-
-  it('of what is lost is not the same: verify finds that', async () => {
-    const folder = folders.copy(original);
-    rmSync(segmentAt(folder, 1).path);
-    const run = await replayTool(folder, 'verify');
-    expect([run.status, run.err]).toEqual([1, expect.stringContaining('not moved to an archive')]);
   });
 
   it('of more than a backup has: the backup goes on when it is back', async () => {

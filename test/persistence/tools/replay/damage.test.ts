@@ -7,29 +7,33 @@ import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { vouchForSnapshots } from '../../../../bench/journal/vouch.js';
-import { Engine } from '../../../../engine/engine.js';
-import { RecordBuffer } from '../../../../engine/interface/records.js';
-import {
-  GENESIS,
-  type JournalPosition,
-  bytesOf as recordBytes,
-} from '../../../../persistence/journal/format.js';
-import type { JournalBatch } from '../../../../persistence/journal/store.js';
+import type { Engine } from '../../../../engine/engine.js';
+import type { Command } from '../../../../engine/interface/commands.js';
+import { type JournalBatch, positionAfter } from '../../../../persistence/journal/store.js';
 import { openJournal } from '../../../../persistence/recovery/data-folder.js';
-import { JournalFollower } from '../../../../persistence/recovery/recovery.js';
-import {
-  type SnapshotContent,
-  takeSnapshot,
-  writeSnapshot,
-} from '../../../../persistence/recovery/snapshot/file.js';
+import { readSnapshot } from '../../../../persistence/recovery/snapshot/file.js';
 import {
   prepareSnapshotFolder,
   snapshotNameOf,
 } from '../../../../persistence/recovery/snapshot/folder.js';
 import { SnapshotComparison } from '../../../../persistence/tools/replay/proofs/snapshots.js';
-import { append, Folders, flip, readAll } from '../../../support/journal-fixture.js';
+import { moveMoney } from '../../../support/folders/moved-money.js';
+import {
+  addSnapshots,
+  appendCommand,
+  Folders,
+  flip,
+  readAll,
+  replayJournal,
+} from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
-import { replayJson, replayTool, type ToolRun, traceOf } from '../../../support/replay-tool.js';
+import {
+  linesOf,
+  replayJson,
+  replayTool,
+  type ToolRun,
+  traceOf,
+} from '../../../support/replay-tool.js';
 
 const VERBS = [['verify'], ['state'], ['events'], ['explain', '--user', 'u3'], ['audit']];
 
@@ -60,113 +64,73 @@ function expectDamage(run: ToolRun, ...words: string[]): void {
   for (const word of words) expect(run.err).toContain(word);
 }
 
-describe('a flipped bit in the journal', () => {
-  it.each(['records', 'hash', 'digest'])('in %s is found by every command', async (column) => {
-    const folder = folders.copy(stopped);
-    const { firstSequence } = batches[17]!;
-    await flip(folder, firstSequence, column);
-    const before = traceOf(folder);
-    for (const verb of VERBS) {
-      const run = await replayTool(folder, ...verb);
-      expectDamage(run, `journal.db, sequence ${firstSequence}:`, 'its hash does not match');
-    }
-    expect(traceOf(folder)).toEqual(before);
-  });
-
-  it('ends the output before it', async () => {
-    const folder = folders.copy(stopped);
-    const { firstSequence } = batches[17]!;
-    await flip(folder, firstSequence, 'records');
-    const { out } = await replayTool(folder, 'events', '--json');
-    const told = out
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line).sequence);
-    expect(told).toEqual(Array.from({ length: firstSequence - 1 }, (_, i) => i + 1));
-    expect((await replayTool(folder, 'state', '--json')).out).toBe('');
-  });
+it('a flipped bit in the journal is found by every command', async () => {
+  const folder = folders.copy(stopped);
+  const { firstSequence } = batches[17]!;
+  await flip(folder, firstSequence, 'records');
+  const before = traceOf(folder);
+  for (const verb of VERBS) {
+    const run = await replayTool(folder, ...verb);
+    expectDamage(run, `journal.db, sequence ${firstSequence}:`, 'its hash does not match');
+  }
+  expect(traceOf(folder)).toEqual(before);
 });
 
-describe('journal.head', () => {
-  it.each([
-    ['missing', (path: string) => rmSync(path)],
-    ['unreadable', (path: string) => writeFileSync(path, Buffer.alloc(8192))],
-  ])('that is %s: verify reports it, the others mention it', async (what, damage) => {
-    const folder = folders.copy(stopped);
-    damage(join(folder, 'journal.head'));
-    expectDamage(await replayTool(folder, 'verify'), 'DAMAGE in journal.head', `is ${what}`);
-    for (const verb of VERBS.slice(1)) {
-      const run = await replayTool(folder, ...verb);
-      expect(run.status).toBe(0);
-      expect(run.err).toContain(`journal.head is ${what}`);
-    }
-  });
+it('ends the output before it', async () => {
+  const folder = folders.copy(stopped);
+  const { firstSequence } = batches[17]!;
+  await flip(folder, firstSequence, 'records');
+  const { out } = await replayTool(folder, 'events', '--json');
+  const told = linesOf(out).map(({ sequence }) => sequence);
+  expect(told).toEqual(Array.from({ length: firstSequence - 1 }, (_, i) => i + 1));
+  expect((await replayTool(folder, 'state', '--json')).out).toBe('');
 });
 
-describe('an intact journal with wrong content', () => {
-  it('a digest that the engine does not compute', async () => {
-    const folder = folders.copy(stopped);
-    const firstSequence = lastSequence() + 1;
-    const journal = await openJournal({ folder });
-    const records = new RecordBuffer();
-    records.append({ kind: 'advanceTime' }, endMs);
-    const digest = '0123456789abcdef';
-    await append(journal, {
-      firstSequence,
-      lastSequence: firstSequence,
-      records: recordBytes(records),
-      digest,
-    });
-    await journal.close();
-    for (const verb of VERBS) {
-      const run = await replayTool(folder, ...verb);
-      expectDamage(run, `journal.db, sequence ${firstSequence}:`, `had ${digest}`);
-    }
-    const { out } = await replayTool(folder, 'events', '--json');
-    expect(out.trimEnd().split('\n').length).toBe(lastSequence());
-  });
+it('an intact journal with a digest that the engine does not compute', async () => {
+  const folder = folders.copy(stopped);
+  const firstSequence = lastSequence() + 1;
+  const digest = '0123456789abcdef';
+  await goOn(folder, { kind: 'advanceTime' }, digest);
+  for (const verb of VERBS) {
+    const run = await replayTool(folder, ...verb);
+    expectDamage(run, `journal.db, sequence ${firstSequence}:`, `had ${digest}`);
+  }
+  const { out } = await replayTool(folder, 'events', '--json');
+  expect(linesOf(out).length).toBe(lastSequence());
+});
+
+/** The exchange goes on with one command. @param digest default: the right one. */
+async function goOn(folder: string, command: Command, digest?: string): Promise<void> {
+  const engine = await replayJournal(folder);
+  engine.apply(command, endMs);
+  const journal = await openJournal({ folder });
+  await appendCommand(journal, command, endMs, digest ?? engine.digest());
+  await journal.close();
+}
+
+it.each([
+  ['missing', (path: string) => rmSync(path)],
+  ['unreadable', (path: string) => writeFileSync(path, Buffer.alloc(8192))],
+])('a journal.head that is %s is mentioned by the others', async (what, damage) => {
+  const folder = folders.copy(stopped);
+  damage(join(folder, 'journal.head'));
+  for (const verb of VERBS.slice(1)) {
+    const run = await replayTool(folder, ...verb);
+    expect(run.status).toBe(0);
+    expect(run.err).toContain(`journal.head is ${what}`);
+  }
 });
 
 describe('snapshots', () => {
-  /** An engine at the end of a batch, and its position. */
-  async function engineAfter(
-    batchCount: number,
-    from?: { engine: Engine; position: JournalPosition },
-  ) {
-    const engine = from?.engine ?? new Engine();
-    let position = from?.position ?? GENESIS;
-    const follower = new JournalFollower(engine, position);
-    for (const batch of batches) {
-      if (batch.lastSequence <= position.sequence) continue;
-      if (batch.lastSequence > batches[batchCount - 1]!.lastSequence) break;
-      follower.apply(batch);
-      position = follower.position;
-    }
-    return { engine, position };
-  }
-
-  async function write(folder: string, content: SnapshotContent): Promise<string> {
-    await prepareSnapshotFolder(folder);
-    const { path } = snapshotNameOf(folder, content.header.sequence);
-    writeSnapshot(path, content);
-    return path;
-  }
-
-  async function withSnapshots(folder: string): Promise<string[]> {
-    const paths: string[] = [];
-    for (const batchCount of [10, 20, batches.length]) {
-      const { engine, position } = await engineAfter(batchCount);
-      paths.push(await write(folder, takeSnapshot(engine, position)));
-    }
-    return paths;
-  }
+  const ends = (...counts: number[]) => counts.map((count) => batches[count - 1]!.lastSequence);
+  const withSnapshots = (folder: string) => addSnapshots(folder, ...ends(10, 20, batches.length));
 
   it('that match the replay are good, and are not changed', async () => {
     const folder = folders.copy(stopped);
     await withSnapshots(folder);
     const before = traceOf(folder);
     const report = await replayJson(folder, 'verify');
-    const sequences = [10, 20, batches.length].map((count) => batches[count - 1]!.lastSequence);
+    const sequences = ends(10, 20, batches.length);
     expect(report.snapshots).toEqual(
       sequences.map((sequence) => ({
         file: `snapshots/${snapshotNameOf(folder, sequence).name}`,
@@ -190,15 +154,8 @@ describe('snapshots', () => {
 
   it('that are intact but of another state are found', async () => {
     const folder = folders.copy(stopped);
-    const { engine, position } = await engineAfter(20);
-    const content = takeSnapshot(engine, position);
-    const name = Buffer.from('trader-3', 'latin1');
-    const state = Buffer.concat(content.pieces);
-    const at = state.indexOf(name);
-    expect(at).toBeGreaterThan(0);
-    Buffer.from('trador-3', 'latin1').copy(state, at);
-    content.pieces = [new Uint8Array(state)];
-    await write(folder, content);
+    const [, second] = await withSnapshots(folder);
+    moveMoney(second!, 3, 4);
     const run = await replayTool(folder, 'verify');
     expectDamage(run, 'it is whole, but differs from the replay');
   });
@@ -216,34 +173,23 @@ describe('snapshots', () => {
     const bytes = readFileSync(path!);
     bytes[bytes.length - 1]! ^= 1;
     // The journal vouches for bytes that the exchange never had.
-    const { engine } = await engineAfter(batches.length);
-    const records = new RecordBuffer();
-    const command = {
+    await goOn(other, {
       kind: 'vouchForSnapshot',
       snapshotSequence: batches[9]!.lastSequence,
       snapshotHash: bytes.subarray(-32).toString('hex'),
-    } as const;
-    records.append(command, engine.nowMs);
-    engine.apply(command, engine.nowMs);
-    const journal = await openJournal({ folder: other });
-    await append(journal, {
-      firstSequence: engine.sequence,
-      lastSequence: engine.sequence,
-      records: Buffer.from(recordBytes(records)),
-      digest: engine.digest(),
     });
-    await journal.close();
     expectDamage(await replayTool(other, 'verify'), 'but the journal vouches for');
   });
 
   it('that a running exchange removes meanwhile are ignored', async () => {
     const folder = folders.copy(stopped);
-    const { engine, position } = await engineAfter(20);
-    const path = await write(folder, takeSnapshot(engine, position));
+    const [path] = await addSnapshots(folder, ...ends(20));
+    const { engine } = readSnapshot(path!);
+    const position = positionAfter(batches[19]!);
     const comparison = new SnapshotComparison(folder);
     const removing: Engine = Object.assign(Object.create(engine), {
       *archiveInPieces(archive: Parameters<Engine['archiveInPieces']>[0]) {
-        rmSync(path);
+        rmSync(path!);
         yield* engine.archiveInPieces(archive);
       },
     });

@@ -15,11 +15,9 @@ import {
   runChecksum,
 } from '../../../../persistence/history/runs/format.js';
 import { type RunRow, readRun, selectRuns } from '../../../../persistence/history/runs/reader.js';
-import { RunWriter } from '../../../../persistence/history/runs/writer.js';
 import { HistoryStore } from '../../../../persistence/history/store.js';
 import type { JournalBatch } from '../../../../persistence/journal/store.js';
 import { JournalFollower } from '../../../../persistence/recovery/recovery.js';
-import { ByteWriter } from '../../../../persistence/storage/bytes.js';
 import {
   closeDatabase,
   execute,
@@ -29,6 +27,7 @@ import {
 import { Folders, flip, readAll } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
 import { replayJson, replayTool, traceOf } from '../../../support/replay-tool.js';
+import { runOf, type Values } from '../../history/run-fixture.js';
 
 const folders = new Folders();
 /** A folder with a history up to the end of the journal. Tests work on copies. */
@@ -101,24 +100,14 @@ async function changeEntry(
 ): Promise<{ id: number; ordinal: number }> {
   const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
   const [run] = await query<RunRow>(database, `${selectRuns(layout)} WHERE count > 1 LIMIT 1`);
-  const { id, firstOrdinal, count } = run!;
-  const entries: Record<string, number>[] = readRun<ListLayout>(layout, run!);
-  entries[1]![column]! += 1;
-  const writer = new RunWriter(layout);
-  const bytes = new ByteWriter(1_024);
-  writer.begin();
-  for (const entry of entries) {
-    writer.append(
-      bytes,
-      Float64Array.from(layout.columns, (name) => entry[name]!),
-      0,
-    );
-  }
-  const written = bytes.buffer.subarray(0, bytes.length);
+  const { id, firstOrdinal } = run!;
+  const changed: Values[] = readRun<ListLayout>(layout, run!);
+  changed[1]![column]! += 1;
+  const { entries, checksum } = runOf(layout, id, firstOrdinal, changed);
   await query(
     database,
     `UPDATE ${layout.name} SET entries = ?, checksum = ? WHERE ${layout.key} = ? AND firstOrdinal = ?`,
-    [written, runChecksum(layout.tag, [id, firstOrdinal, count], written), id, firstOrdinal],
+    [entries, checksum, id, firstOrdinal],
   );
   await closeDatabase(database);
   return { id, ordinal: firstOrdinal + 1 };
