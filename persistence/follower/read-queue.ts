@@ -8,9 +8,9 @@
  * Always holds: every read is answered once; if its session ends first, with `unavailable`.
  */
 import type { Engine } from '../../engine/engine.js';
-import { type PreparedAnswer, prepareAnswer } from '../history/answers.js';
+import { isStored, type PreparedAnswer, prepareAnswer } from '../history/answers.js';
 import type { Leaderboards } from '../history/leaderboard/leaderboard.js';
-import { type HistoryReads, isStored } from '../history/reads.js';
+import type { HistoryReads } from '../history/reads.js';
 import type {
   HistoryAnswers,
   HistoryKind,

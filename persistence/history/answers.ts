@@ -9,113 +9,94 @@ import type { Engine } from '../../engine/engine.js';
 import { ledgerEnd, readLedger } from './account/ledger.js';
 import { ordersEnd, readNamedOrder, readOrder, readOrders } from './account/orders.js';
 import { bytesOf, contentHashOf, marketListBytes, marketParts } from './market-json/market.js';
-import type { HistoryReads, StoredKind, StoredRequest } from './reads.js';
-import { type HistoryAnswers, PAGE_END_BYTES, type RequestOf, viewOfPast } from './requests.js';
+import type { HistoryReads } from './reads.js';
+import {
+  type HistoryAnswers,
+  type HistoryRequest,
+  PAGE_END_BYTES,
+  type RequestOf,
+  viewOfPast,
+} from './requests.js';
 import { CLOSED_POSITION, POINTS_CREDIT } from './runs/format.js';
 
+/** Requests that the database answers; the others need the engine or the journal. */
+type StoredKind = Exclude<keyof HistoryAnswers, 'journalBatch' | 'leaderboard' | 'rank'>;
+type StoredRequest = RequestOf<StoredKind>;
 export type PreparedAnswer = () => Promise<HistoryAnswers[StoredKind]>;
+
+type Prepare<Kind extends StoredKind> = (
+  request: RequestOf<Kind>,
+  database: HistoryReads,
+  engine: Engine,
+) => () => Promise<HistoryAnswers[Kind]>;
+
+const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
+  userTrades: (request, database) => database.userTrades(request),
+  ledger: (request, { lists, entries }, engine) => {
+    const account = engine.account(request.userId) ?? { availableMicros: 0, heldMicros: 0 };
+    const end = ledgerEnd(lists, request.userId, account, engine.nowMs);
+    return () => readLedger(entries, end, request);
+  },
+  userOrders: (request, { lists, entries }, engine) => {
+    const { userId, clientOrderId } = request;
+    const end = ordersEnd(lists, userId, engine.orders(userId));
+    if (clientOrderId === null) return () => readOrders(entries, end, request);
+    const orderId = engine.orderNamed(userId, clientOrderId);
+    return () => readNamedOrder(entries, end, request, orderId);
+  },
+  userOrder: (request, { lists, entries }, engine) => {
+    const end = ordersEnd(lists, request.userId, engine.orders(request.userId));
+    return () => readOrder(entries, end, request);
+  },
+  pointsCredits: (request, database, engine) => {
+    const microPoints = engine.account(request.userId)?.microPoints ?? 0;
+    const read = database.listOfUser(POINTS_CREDIT, request);
+    return async () => ({ ...(await read()), microPoints });
+  },
+  closedPositions: (request, database) => database.listOfUser(CLOSED_POSITION, request),
+  marketTrades: (request, database) => database.marketTrades(request),
+  marketEvents: (request, database) => database.marketEvents(request),
+  marketTicks: (request, database) => database.marketTicks(request),
+  pastMarkets: (request, database) => database.pastMarkets(request),
+  pastMarketTexts: (request, database, engine) => {
+    const { sequence, nowMs: atMs } = engine;
+    const prices = assetPrices(engine);
+    const read = database.pastMarketParts(request, engine);
+    return async () => {
+      const { entries, nextCursor } = await read();
+      const open = '{"markets":[';
+      const frame = { sequence, atMs, open, close: ']', spareBytes: PAGE_END_BYTES };
+      const bytes = marketListBytes(entries, prices, frame);
+      return { bytes, contentHash: contentHashOf(entries, `${nextCursor}`), nextCursor };
+    };
+  },
+  /** From the engine, with its book; from the history once the engine has removed the market. */
+  marketText: ({ marketId }, database, engine) => {
+    const { sequence, nowMs: atMs } = engine;
+    const prices = assetPrices(engine);
+    const known = engine.market(marketId);
+    const read = database.market(marketId);
+    return async () => {
+      const found = await read();
+      if (found === null) return null;
+      const parts = bytesOf(marketParts(engine, known ?? viewOfPast(found.market), found.points));
+      const frame = { sequence, atMs, open: '', close: '', spareBytes: 0 };
+      const bytes = marketListBytes([parts], prices, frame);
+      return { bytes, contentHash: contentHashOf([parts], '') };
+    };
+  },
+};
+
+export function isStored(request: HistoryRequest): request is StoredRequest {
+  return request.kind in PREPARE;
+}
 
 export function prepareAnswer(
   engine: Engine,
   database: HistoryReads,
   request: StoredRequest,
 ): PreparedAnswer {
-  switch (request.kind) {
-    case 'userTrades':
-      return database.userTrades(request);
-    case 'ledger':
-      return prepareLedger(engine, database, request);
-    case 'userOrders':
-    case 'userOrder':
-      return prepareOrders(engine, database, request);
-    case 'closedPositions':
-      return database.listOfUser(CLOSED_POSITION, request);
-    case 'marketTrades':
-      return database.marketTrades(request);
-    case 'marketEvents':
-      return database.marketEvents(request);
-    case 'marketTicks':
-      return database.marketTicks(request);
-    case 'pastMarkets':
-      return database.pastMarkets(request);
-    case 'pointsCredits':
-      return preparePoints(engine, database, request);
-    case 'pastMarketTexts':
-      return preparePastMarkets(engine, database, request);
-    case 'marketText':
-      return prepareMarket(engine, database, request);
-  }
-}
-
-function prepareLedger(
-  engine: Engine,
-  database: HistoryReads,
-  request: RequestOf<'ledger'>,
-): () => Promise<HistoryAnswers['ledger']> {
-  const account = engine.account(request.userId) ?? { availableMicros: 0, heldMicros: 0 };
-  const end = ledgerEnd(database.lists, request.userId, account, engine.nowMs);
-  return () => readLedger(database.entries, end, request);
-}
-
-function prepareOrders(
-  engine: Engine,
-  database: HistoryReads,
-  request: RequestOf<'userOrders' | 'userOrder'>,
-): () => Promise<HistoryAnswers['userOrders' | 'userOrder']> {
-  const { userId } = request;
-  const { lists, entries } = database;
-  const end = ordersEnd(lists, userId, engine.orders(userId));
-  if (request.kind === 'userOrder') return () => readOrder(entries, end, request);
-  if (request.clientOrderId === null) return () => readOrders(entries, end, request);
-  const orderId = engine.orderNamed(userId, request.clientOrderId);
-  return () => readNamedOrder(entries, end, request, orderId);
-}
-
-function preparePoints(
-  engine: Engine,
-  database: HistoryReads,
-  request: RequestOf<'pointsCredits'>,
-): () => Promise<HistoryAnswers['pointsCredits']> {
-  const microPoints = engine.account(request.userId)?.microPoints ?? 0;
-  const read = database.listOfUser(POINTS_CREDIT, request);
-  return async () => ({ ...(await read()), microPoints });
-}
-
-function preparePastMarkets(
-  engine: Engine,
-  database: HistoryReads,
-  request: RequestOf<'pastMarketTexts'>,
-): () => Promise<HistoryAnswers['pastMarketTexts']> {
-  const { sequence, nowMs: atMs } = engine;
-  const prices = assetPrices(engine);
-  const read = database.pastMarketParts(request, engine);
-  return async () => {
-    const { entries, nextCursor } = await read();
-    const open = '{"markets":[';
-    const frame = { sequence, atMs, open, close: ']', spareBytes: PAGE_END_BYTES };
-    const bytes = marketListBytes(entries, prices, frame);
-    return { bytes, contentHash: contentHashOf(entries, `${nextCursor}`), nextCursor };
-  };
-}
-
-/** From the engine, with its book; from the history once the engine has removed the market. */
-function prepareMarket(
-  engine: Engine,
-  database: HistoryReads,
-  { marketId }: RequestOf<'marketText'>,
-): () => Promise<HistoryAnswers['marketText']> {
-  const { sequence, nowMs: atMs } = engine;
-  const prices = assetPrices(engine);
-  const known = engine.market(marketId);
-  const read = database.market(marketId);
-  return async () => {
-    const found = await read();
-    if (found === null) return null;
-    const parts = bytesOf(marketParts(engine, known ?? viewOfPast(found.market), found.points));
-    const frame = { sequence, atMs, open: '', close: '', spareBytes: 0 };
-    const bytes = marketListBytes([parts], prices, frame);
-    return { bytes, contentHash: contentHashOf([parts], '') };
-  };
+  return (PREPARE[request.kind] as Prepare<StoredKind>)(request, database, engine);
 }
 
 function assetPrices(engine: Engine): (number | null)[] {

@@ -22,7 +22,6 @@ import { MarketJsonCache } from './market-json/cache.js';
 import { bytesOf, type HashedParts, marketParts } from './market-json/market.js';
 import {
   type HistoryAnswers,
-  type HistoryRequest,
   type MarketRecord,
   type Page,
   type RequestOf,
@@ -41,10 +40,6 @@ import {
 } from './runs/format.js';
 import { ListReader } from './runs/reader.js';
 import { type CommittedLists, historyPath } from './store.js';
-
-/** Requests that the database answers; the others need the engine or the journal. */
-export type StoredKind = Exclude<keyof HistoryAnswers, 'journalBatch' | 'leaderboard' | 'rank'>;
-export type StoredRequest = RequestOf<StoredKind>;
 
 /** A market, and its price history as marketPrices has it (format.ts), oldest first. */
 export interface StoredMarket {
@@ -290,9 +285,4 @@ export class HistoryReads {
 function withoutChecksum<Row extends { checksum: number }>(row: Row): Omit<Row, 'checksum'> {
   const { checksum: _, ...rest } = row;
   return rest;
-}
-
-export function isStored(request: HistoryRequest): request is StoredRequest {
-  const { kind } = request;
-  return kind !== 'journalBatch' && kind !== 'leaderboard' && kind !== 'rank';
 }
