@@ -15,7 +15,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import sqlite3 from 'sqlite3';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { vouchForSnapshots } from '../../bench/journal/vouch.js';
 import { Engine } from '../../engine/engine.js';
@@ -29,7 +28,7 @@ import { segmentAt } from '../../persistence/journal/segments.js';
 import type { JournalBatch } from '../../persistence/journal/store.js';
 import { DataFolder, openJournal } from '../../persistence/recovery/data-folder.js';
 import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
-import { closeDatabase, openDatabase, query } from '../../persistence/storage/sqlite.js';
+import { query } from '../../persistence/storage/sqlite.js';
 import { eventually } from '../support/eventually.js';
 import { startFollower } from '../support/follower-fixture.js';
 import {
@@ -40,6 +39,7 @@ import {
   flip,
   journalErrorOf,
   START_MS,
+  withDatabase,
   write,
   writeJournal,
 } from '../support/journal-fixture.js';
@@ -132,9 +132,7 @@ const sql =
   async (folder) => {
     const { path } = segmentAt(folder, segment);
     chmodSync(path, 0o600);
-    const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
-    await query(database, statement);
-    await closeDatabase(database);
+    await withDatabase(path, (database) => query(database, statement));
   };
 const row = (first: number, change: string) =>
   sql(`UPDATE batch SET ${change} WHERE firstSequence = ${first}`);

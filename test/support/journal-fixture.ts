@@ -2,7 +2,7 @@
  * Journals for the persistence tests: temporary folders, an engine's commands, and the batches they
  * make.
  */
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
@@ -276,14 +276,14 @@ export async function lockJournal(folder: string): Promise<() => Promise<void>> 
 
 /** Changes journal.db behind the exchange's back. */
 export async function tamper(folder: string, ...statements: string[]): Promise<void> {
-  await withDatabase(folder, async (database) => {
+  await withDatabase(join(folder, 'journal.db'), async (database) => {
     for (const statement of statements) await execute(database, statement);
   });
 }
 
 /** Inverts one bit in the middle of a column of the row that starts at `firstSequence`. */
 export async function flip(folder: string, firstSequence: number, column: string): Promise<void> {
-  await withDatabase(folder, async (database) => {
+  await withDatabase(join(folder, 'journal.db'), async (database) => {
     const where = `WHERE firstSequence = ${firstSequence}`;
     const [row] = await query<{ value: Buffer | string }>(
       database,
@@ -297,15 +297,13 @@ export async function flip(folder: string, firstSequence: number, column: string
   });
 }
 
-async function withDatabase(
-  folder: string,
-  use: (database: sqlite3.Database) => Promise<void>,
-): Promise<void> {
-  const path = join(folder, 'journal.db');
-  if (!existsSync(path)) throw new Error(`no ${path}`);
+export async function withDatabase<Result>(
+  path: string,
+  use: (database: sqlite3.Database) => Promise<Result>,
+): Promise<Result> {
   const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
   try {
-    await use(database);
+    return await use(database);
   } finally {
     await closeDatabase(database);
   }

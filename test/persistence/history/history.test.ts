@@ -30,12 +30,7 @@ import { HistoryStore, historyPath } from '../../../persistence/history/store.js
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
-import {
-  closeDatabase,
-  execute,
-  openDatabase,
-  query,
-} from '../../../persistence/storage/sqlite.js';
+import { execute, query } from '../../../persistence/storage/sqlite.js';
 import { extent, SEED } from '../../support/extent.js';
 import {
   all,
@@ -52,7 +47,7 @@ import {
   shownMarket,
   type TimedCommand,
 } from '../../support/history-oracle.js';
-import { Folders, START_MS } from '../../support/journal-fixture.js';
+import { Folders, START_MS, withDatabase } from '../../support/journal-fixture.js';
 
 const folders = new Folders();
 const followers: TestFollower[] = [];
@@ -372,11 +367,11 @@ describe('damage', () => {
   });
 
   async function change(folder: string, sql: string): Promise<void> {
-    const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
-    await execute(database, sql);
-    const [changed] = await query<{ n: number }>(database, 'SELECT changes() AS n');
-    await closeDatabase(database);
-    expect(changed!.n).toBe(1);
+    await withDatabase(historyPath(folder), async (database) => {
+      await execute(database, sql);
+      const [changed] = await query<{ n: number }>(database, 'SELECT changes() AS n');
+      expect(changed!.n).toBe(1);
+    });
   }
 
   /** What is changed in the run with a list's newest entry. */
@@ -490,10 +485,7 @@ describe('damage', () => {
   }
 
   async function rowsOf(folder: string, sql: string): Promise<Record<string, number>[]> {
-    const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READONLY);
-    const rows = await query<Record<string, number>>(database, sql);
-    await closeDatabase(database);
-    return rows;
+    return withDatabase(historyPath(folder), (database) => query(database, sql));
   }
 
   it.each(['userTrade', 'marketPrices', 'progress'])(
@@ -511,9 +503,8 @@ describe('damage', () => {
 
   it('rebuilds a history of another version', async () => {
     const folder = folders.copy(complete);
-    const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
-    await execute(database, `PRAGMA user_version = ${HISTORY_VERSION - 1}`);
-    await closeDatabase(database);
+    const older = `PRAGMA user_version = ${HISTORY_VERSION - 1}`;
+    await withDatabase(historyPath(folder), (database) => execute(database, older));
     const follower = start(folder);
     await expectEverything(follower);
     expect(follower.log.of('error').map(({ fields }) => fields.problem)).toEqual([

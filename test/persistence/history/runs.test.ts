@@ -1,4 +1,3 @@
-import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { checkHistory } from '../../../persistence/history/check.js';
@@ -19,8 +18,8 @@ import {
 import { type RunRow, selectRuns } from '../../../persistence/history/runs/reader.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
-import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
-import { Folders } from '../../support/journal-fixture.js';
+import { query } from '../../../persistence/storage/sqlite.js';
+import { Folders, withDatabase } from '../../support/journal-fixture.js';
 
 const folders = new Folders();
 const closers: (() => Promise<void>)[] = [];
@@ -107,13 +106,8 @@ function expectedPage(count: number, limit: number, cursor: number | null): Page
 }
 
 async function runsIn(folder: string, layout: ListLayout): Promise<RunRow[]> {
-  const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READONLY);
-  const runs = await query<RunRow>(
-    database,
-    `${selectRuns(layout)} ORDER BY ${layout.key}, firstOrdinal`,
-  );
-  await closeDatabase(database);
-  return runs;
+  const sql = `${selectRuns(layout)} ORDER BY ${layout.key}, firstOrdinal`;
+  return withDatabase(historyPath(folder), (database) => query<RunRow>(database, sql));
 }
 
 async function change(
@@ -121,9 +115,7 @@ async function change(
   sql: string,
   parameters: readonly (number | Buffer)[] = [],
 ): Promise<void> {
-  const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
-  await query(database, sql, parameters);
-  await closeDatabase(database);
+  await withDatabase(historyPath(folder), (database) => query(database, sql, parameters));
 }
 
 describe('pages', () => {

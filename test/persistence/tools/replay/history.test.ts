@@ -4,7 +4,6 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../../engine/engine.js';
 import { emptyHistoryState, Projection } from '../../../../persistence/history/projection.js';
@@ -15,16 +14,11 @@ import {
   runChecksum,
 } from '../../../../persistence/history/runs/format.js';
 import { type RunRow, readRun, selectRuns } from '../../../../persistence/history/runs/reader.js';
-import { HistoryStore } from '../../../../persistence/history/store.js';
+import { HistoryStore, historyPath } from '../../../../persistence/history/store.js';
 import type { JournalBatch } from '../../../../persistence/journal/store.js';
 import { JournalFollower } from '../../../../persistence/recovery/recovery.js';
-import {
-  closeDatabase,
-  execute,
-  openDatabase,
-  query,
-} from '../../../../persistence/storage/sqlite.js';
-import { Folders, flip, readAll } from '../../../support/journal-fixture.js';
+import { execute, query } from '../../../../persistence/storage/sqlite.js';
+import { Folders, flip, readAll, withDatabase } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
 import { replayJson, replayTool, traceOf } from '../../../support/replay-tool.js';
 import { runOf, type Values } from '../../history/run-fixture.js';
@@ -69,26 +63,26 @@ async function writeHistory(folder: string, batchCount: number, batchesAtOnce = 
   await store.close();
 }
 
-async function change(folder: string, sql: string): Promise<void> {
-  const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
-  await execute(database, sql);
-  await closeDatabase(database);
-}
+const change = (folder: string, sql: string) =>
+  withDatabase(historyPath(folder), (database) => execute(database, sql));
+
+const ask = <Row>(folder: string, sql: string, parameters: readonly (number | Buffer)[] = []) =>
+  withDatabase(historyPath(folder), (database) => query<Row>(database, sql, parameters));
 
 /** The number of list entries and of rows of the other tables. */
 async function countEntries(folder: string): Promise<number> {
-  const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
   let count = 0;
   const counted = [
     ...LISTS.map(({ name }) => [name, 'coalesce(sum(count), 0)']),
     ...['market', 'marketPrices', 'progress'].map((name) => [name, 'count(*)']),
   ];
-  for (const [name, sum] of counted) {
-    const [row] = await query<{ n: number }>(database, `SELECT ${sum} AS n FROM ${name}`);
-    expect(row!.n, name).toBeGreaterThanOrEqual(0);
-    count += row!.n;
-  }
-  await closeDatabase(database);
+  await withDatabase(historyPath(folder), async (database) => {
+    for (const [name, sum] of counted) {
+      const [row] = await query<{ n: number }>(database, `SELECT ${sum} AS n FROM ${name}`);
+      expect(row!.n, name).toBeGreaterThanOrEqual(0);
+      count += row!.n;
+    }
+  });
   return count;
 }
 
@@ -98,18 +92,16 @@ async function changeEntry(
   layout: ListLayout & { name: ListName },
   column: string,
 ): Promise<{ id: number; ordinal: number }> {
-  const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
-  const [run] = await query<RunRow>(database, `${selectRuns(layout)} WHERE count > 1 LIMIT 1`);
+  const [run] = await ask<RunRow>(folder, `${selectRuns(layout)} WHERE count > 1 LIMIT 1`);
   const { id, firstOrdinal } = run!;
   const changed: Values[] = readRun<ListLayout>(layout, run!);
   changed[1]![column]! += 1;
   const { entries, checksum } = runOf(layout, id, firstOrdinal, changed);
-  await query(
-    database,
+  await ask(
+    folder,
     `UPDATE ${layout.name} SET entries = ?, checksum = ? WHERE ${layout.key} = ? AND firstOrdinal = ?`,
     [entries, checksum, id, firstOrdinal],
   );
-  await closeDatabase(database);
   return { id, ordinal: firstOrdinal + 1 };
 }
 
@@ -222,24 +214,14 @@ describe('a history that does not match', () => {
   it('a missing run and an extra run; of many differences in a table, the first', async () => {
     const folder = folders.copy(whole);
     const last = (name: string) => `SELECT max(firstOrdinal) FROM ${name}`;
-    const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
-    const [lost] = await query<RunRow>(
-      database,
-      `${selectRuns(LISTS[0])} WHERE userId = 2 LIMIT 1 OFFSET 1`,
-    );
+    const second = `${selectRuns(LISTS[0])} WHERE userId = 2 LIMIT 1 OFFSET 1`;
+    const [lost] = await ask<RunRow>(folder, second);
     const credits = LISTS[2];
-    const [copied] = await query<RunRow>(
-      database,
-      `${selectRuns(credits)} WHERE userId = 1 LIMIT 1`,
-    );
+    const [copied] = await ask<RunRow>(folder, `${selectRuns(credits)} WHERE userId = 1 LIMIT 1`);
     const { count, entries } = copied!;
     const checksum = runChecksum(credits.tag, [1, 9_999, count], entries);
-    await query(database, 'INSERT INTO pointsCredit VALUES (1, 9999, ?, ?, ?)', [
-      count,
-      checksum,
-      entries,
-    ]);
-    await closeDatabase(database);
+    const extra = 'INSERT INTO pointsCredit VALUES (1, 9999, ?, ?, ?)';
+    await ask(folder, extra, [count, checksum, entries]);
     await change(
       folder,
       `DELETE FROM userTrade WHERE userId = 2 AND firstOrdinal = ${lost!.firstOrdinal};
@@ -256,15 +238,13 @@ describe('a history that does not match', () => {
   it('the key of a run in its table, when only its index is read', async () => {
     const folder = folders.copy(whole);
     const path = join(folder, 'history.db');
-    const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
     // Each of the three numbers then takes one byte, and the checksum four.
     const small = 'BETWEEN 2 AND 127';
-    const [run] = await query<RunRow>(
-      database,
+    const [run] = await ask<RunRow>(
+      folder,
       `${selectRuns(LISTS[0])} WHERE userId ${small} AND firstOrdinal ${small} AND count ${small}
         AND checksum BETWEEN 1 << 24 AND (1 << 31) - 1 LIMIT 1`,
     );
-    await closeDatabase(database);
     const { id, firstOrdinal, count, entries } = run!;
     const bytes = readFileSync(path);
     // SQLite may have left a copy where it moved the row from.
