@@ -10,7 +10,6 @@ import { resolutionName, statusName } from '../../../../engine/interface/notatio
 import { ExitStatus } from '../../program.js';
 import {
   type Invocation,
-  noticeUnmarked,
   type Replayed,
   replayJournal,
   type Visitor,
@@ -70,10 +69,9 @@ export class Auditor implements Visitor {
 export async function audit(request: AuditRequest): Promise<ExitStatus> {
   const { folder, progress, output } = request;
   const visit = (engine: Engine) => new Auditor(engine);
-  const replayed = await replayJournal({ folder, progress, visit });
+  const replayed = await replayJournal({ folder, progress, output, visit });
   const auditor = replayed.visitor;
   if (auditor.findings.length === 0) auditor.checkEverything();
-  noticeUnmarked(replayed, output);
   output.report(auditReport(replayed), request.json, request.limit);
   for (const finding of auditor.findings) output.notice(findingText(finding));
   return auditor.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;

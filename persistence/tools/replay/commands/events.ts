@@ -7,12 +7,7 @@ import { marketIdNumber } from '../../../../engine/interface/notation.js';
 import type { RecordBuffer } from '../../../../engine/interface/records.js';
 import { ExitStatus } from '../../program.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
-import {
-  type Invocation,
-  noticeUnmarked,
-  replayJournal,
-  type Visitor,
-} from '../input/replay-journal.js';
+import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
 import {
   answerOf,
   answerText,
@@ -125,16 +120,15 @@ function compare(sequence: number, atMs: number, point: Point): number {
 }
 
 export async function events(request: EventsRequest): Promise<ExitStatus> {
-  const { folder, progress, from, to } = request;
+  const { folder, progress, output, from, to } = request;
   checkOrder(from, to);
   const visit = (engine: Engine, endSequence: number | null) => {
     checkPoint(from, endSequence);
     checkPoint(to, endSequence);
     return new EventsVisitor(engine, request);
   };
-  const replayed = await replayJournal({ folder, progress, visit });
-  replayed.visitor.checkRequest();
-  if (replayed.atEnd) noticeUnmarked(replayed, request.output);
+  const { visitor } = await replayJournal({ folder, progress, output, visit });
+  visitor.checkRequest();
   return ExitStatus.GOOD;
 }
 

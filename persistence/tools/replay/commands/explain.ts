@@ -15,13 +15,7 @@ import {
 } from '../../../history/account/changes.js';
 import { ExitStatus } from '../../program.js';
 import { unknownUser } from '../input/arguments.js';
-import {
-  type Invocation,
-  noticeUnmarked,
-  type Replayed,
-  replayJournal,
-  type Visitor,
-} from '../input/replay-journal.js';
+import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
 import {
   commandObject,
   commandText,
@@ -143,7 +137,7 @@ export class ExplainedAccount implements Visitor {
   }
 
   /** Writes the summary at the end of the journal, or where the changes do not add up. */
-  conclude(replayed: Replayed): ExitStatus {
+  conclude(): ExitStatus {
     const { engine, mismatch } = this;
     const { output, userId, json } = this.request;
     if (mismatch !== null) {
@@ -152,7 +146,6 @@ export class ExplainedAccount implements Visitor {
     }
     if (engine.account(userId) === null)
       throw unknownUser(userId, engine.userCount, engine.sequence);
-    noticeUnmarked(replayed, output);
     output.report(this.summary(), json);
     return ExitStatus.GOOD;
   }
@@ -242,10 +235,10 @@ function columns(texts: readonly string[]): string {
 }
 
 export async function explain(request: ExplainRequest): Promise<ExitStatus> {
-  const { folder, progress } = request;
+  const { folder, progress, output } = request;
   const visit = (engine: Engine) => new ExplainedAccount(engine, request);
-  const replayed = await replayJournal({ folder, progress, visit });
-  return replayed.visitor.conclude(replayed);
+  const { visitor } = await replayJournal({ folder, progress, output, visit });
+  return visitor.conclude();
 }
 
 function stakedBy(userId: number, engine: Engine): number {

@@ -4,12 +4,7 @@ import { marketIdNumber } from '../../../../engine/interface/notation.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { ExitStatus } from '../../program.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
-import {
-  type Invocation,
-  noticeUnmarked,
-  replayJournal,
-  type Visitor,
-} from '../input/replay-journal.js';
+import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
 import type { Report } from '../output/report.js';
 import { type StateFilter, stateReport } from '../output/state.js';
 
@@ -79,8 +74,7 @@ export async function state(request: StateRequest): Promise<ExitStatus> {
     checkPoint(at, endSequence);
     return new StateVisitor(engine, request);
   };
-  const replayed = await replayJournal({ folder, progress, visit });
-  replayed.visitor.conclude();
-  if (replayed.atEnd) noticeUnmarked(replayed, output);
+  const { visitor } = await replayJournal({ folder, progress, output, visit });
+  visitor.conclude();
   return ExitStatus.GOOD;
 }

@@ -8,7 +8,6 @@ import { statSync } from 'node:fs';
 import { Engine } from '../../../../engine/engine.js';
 import { JournalError } from '../../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../../journal/format.js';
-import type { MarkState } from '../../../journal/head-mark.js';
 import { readJournal } from '../../../journal/read-only.js';
 import type { JournalReader } from '../../../journal/reader.js';
 import { findJournal } from '../../../recovery/evidence.js';
@@ -43,6 +42,8 @@ export interface Invocation {
 interface ReplayRequest<V extends Visitor> {
   folder: string;
   progress: Progress;
+  /** Told if nothing confirms the end of the journal. Default: nobody is. */
+  output?: Output;
   /** Without the first segments, begin with the oldest snapshot that the journal vouches for. */
   mayBeginLater?: boolean;
   /**
@@ -55,11 +56,7 @@ interface ReplayRequest<V extends Visitor> {
 export interface Replayed<V extends Visitor = Visitor> {
   engine: Engine;
   visitor: V;
-  position: JournalPosition;
   batches: number;
-  /** Whether the journal was read to its end, which is where the head mark says. */
-  atEnd: boolean;
-  markState: MarkState;
 }
 
 /**
@@ -69,18 +66,35 @@ export interface Replayed<V extends Visitor = Visitor> {
 export async function replayJournal<V extends Visitor>(
   request: ReplayRequest<V>,
 ): Promise<Replayed<V>> {
-  const { folder, progress, visit, mayBeginLater = false } = request;
-  await checkFolder(folder);
-  try {
-    return await readJournal(folder, async (reader) => {
-      const end = await endOf(reader);
-      if (end !== null) progress.start(end.sequence);
-      const start = mayBeginLater ? await startOf(folder, reader) : null;
-      const { engine, position } = start ?? { engine: new Engine(), position: GENESIS };
-      const visitor = await visit(engine, end?.sequence ?? null, position);
-      const walked = await walk(reader, engine, visitor, { progress, after: position });
-      return { ...walked, engine, visitor, markState: reader.markState };
+  const { folder, progress, output, visit, mayBeginLater = false } = request;
+  const replay = async (reader: JournalReader) => {
+    const end = await endOf(reader);
+    if (end !== null) progress.start(end.sequence);
+    const start = mayBeginLater ? await startOf(folder, reader) : null;
+    const { engine, position } = start ?? { engine: new Engine(), position: GENESIS };
+    const visitor = await visit(engine, end?.sequence ?? null, position);
+    let batches = 0;
+    let atEnd = true;
+    const follower: JournalFollower = new JournalFollower(engine, position, {
+      applying: (atMs) => visitor.applying?.(atMs),
+      applied: (records, at) => visitor.applied?.(records, at),
+      proven: async ({ lastSequence }) => {
+        batches++;
+        progress.reached(lastSequence);
+        atEnd = (await visitor.proven?.(follower.position)) ?? true;
+        return atEnd;
+      },
     });
+    await follower.follow(reader);
+    const { state } = reader.markState;
+    if (atEnd && state !== 'read')
+      output?.notice(
+        `journal.head is ${state}, so it is unknown whether the journal, read up to sequence ${engine.sequence}, is complete`,
+      );
+    return { engine, visitor, batches };
+  };
+  try {
+    return await readJournal(folder, replay);
   } finally {
     progress.stop();
   }
@@ -110,34 +124,4 @@ async function endOf(reader: JournalReader): Promise<JournalPosition | null> {
     if (error instanceof JournalError) return null;
     throw error;
   }
-}
-
-async function walk(
-  reader: JournalReader,
-  engine: Engine,
-  visitor: Visitor,
-  { progress, after }: { progress: Progress; after: JournalPosition },
-): Promise<Pick<Replayed, 'position' | 'batches' | 'atEnd'>> {
-  let batches = 0;
-  let atEnd = true;
-  const follower: JournalFollower = new JournalFollower(engine, after, {
-    applying: (atMs) => visitor.applying?.(atMs),
-    applied: (records, at) => visitor.applied?.(records, at),
-    proven: async ({ lastSequence }) => {
-      batches++;
-      progress.reached(lastSequence);
-      atEnd = (await visitor.proven?.(follower.position)) ?? true;
-      return atEnd;
-    },
-  });
-  await follower.follow(reader);
-  return { position: follower.position, batches, atEnd };
-}
-
-/** Tells the operator if nothing confirms the end of the journal. */
-export function noticeUnmarked({ markState, position }: Replayed, output: Output): void {
-  if (markState.state === 'read') return;
-  output.notice(
-    `journal.head is ${markState.state}, so it is unknown whether the journal, read up to sequence ${position.sequence}, is complete`,
-  );
 }
