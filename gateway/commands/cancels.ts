@@ -45,6 +45,9 @@ export interface RecordSummary {
   /** A batch has several; any other command is one. */
   operations: number;
   onlyCancels: boolean;
+  isBatch: boolean;
+  /** A batch of which all or nothing is executed. */
+  isAtomic: boolean;
 }
 
 const CANCEL_NUMBERS: ReadonlySet<number> = new Set(CANCEL_KINDS.map((kind) => CommandKind[kind]));
@@ -55,8 +58,11 @@ const operation = new CommandRecord();
 export function summaryOf(records: RecordBuffer, userId: number): RecordSummary | null {
   command.open(records, 0);
   if (command.userId !== userId) return null;
-  if (command.kind !== CommandKind.batch)
-    return { operations: 1, onlyCancels: CANCEL_NUMBERS.has(command.kind) };
+  if (command.kind !== CommandKind.batch) {
+    const onlyCancels = CANCEL_NUMBERS.has(command.kind);
+    return { operations: 1, onlyCancels, isBatch: false, isAtomic: false };
+  }
+  const isAtomic = command.isSet;
   const operations = command.operationCount;
   let onlyCancels = true;
   let at = command.afterKey;
@@ -65,5 +71,5 @@ export function summaryOf(records: RecordBuffer, userId: number): RecordSummary 
     if (operation.userId !== userId) return null;
     onlyCancels &&= CANCEL_NUMBERS.has(operation.kind);
   }
-  return { operations, onlyCancels };
+  return { operations, onlyCancels, isBatch: true, isAtomic };
 }

@@ -1,7 +1,6 @@
 /** Executes a client's command, over HTTP or over the stream, and says what became of it. */
 import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
-import { CommandRecord } from '../../engine/interface/command-record.js';
-import { type Command, CommandKind } from '../../engine/interface/commands.js';
+import type { Command } from '../../engine/interface/commands.js';
 import { type RecordBuffer, RecordError } from '../../engine/interface/records.js';
 import {
   FIRST_OPERATION,
@@ -33,21 +32,6 @@ export interface Submission {
   readonly logFields: object;
 }
 
-/** A command that is a record already: the first of these, which was checked. */
-export class StoredCommand {
-  readonly isBatch: boolean;
-  /** A batch of which all or nothing is executed. */
-  readonly isAtomic: boolean;
-
-  constructor(readonly records: RecordBuffer) {
-    opened.open(records, 0);
-    this.isBatch = opened.kind === CommandKind.batch;
-    this.isAtomic = this.isBatch && opened.isSet;
-  }
-}
-
-const opened = new CommandRecord();
-
 /** Why a command, or a part of it, was not executed. */
 export interface Refusal {
   /** `unavailable`: nothing was looked at, so the answer need not wait for the disk. */
@@ -75,47 +59,53 @@ function notExecuted(code: Refusal['code']): Execution {
   return { result: null, refusal, appliedMs: 0 };
 }
 
-export function execute(
-  executor: Executor,
-  command: Command | StoredCommand,
-  submission: Submission,
-): Execution {
+export function execute(executor: Executor, command: Command, submission: Submission): Execution {
   if (executor.halted() !== null) return NOT_ACCEPTED;
-  const { metrics, sequencer, log, warnings } = executor;
+  const { metrics, sequencer } = executor;
   const { logFields } = submission;
   const startedMs = elapsedMs();
   let result: NumberBuffer;
   try {
-    result =
-      command instanceof StoredCommand
-        ? sequencer.submitRecord(command.records, 0)
-        : sequencer.submit(command);
+    result = sequencer.submit(command);
   } catch (error) {
-    if (error instanceof RecordError) {
-      // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but
-      // not a reason to stop.
-      log.error({ ...logFields, reason: error.message }, 'a command cannot be journalled');
-      return notExecuted('invalid_command');
-    }
-    if (!(error instanceof SubmitRefused)) throw error;
-    warnings.warn({ ...logFields, reason: error.message }, 'a command was refused');
-    return NOT_ACCEPTED;
+    if (!(error instanceof RecordError)) return notAccepted(executor, error, logFields);
+    // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but
+    // not a reason to stop.
+    const fields = { ...logFields, reason: error.message };
+    executor.log.error(fields, 'a command cannot be journalled');
+    return notExecuted('invalid_command');
   }
   const appliedMs = elapsedMs();
   metrics.receiveMs.observe(startedMs - submission.receivedMs);
   metrics.applyMs.observe(appliedMs - startedMs);
-  const isAtomic = command instanceof StoredCommand ? command.isAtomic : isAtomicBatch(command);
-  const refusal = refusalIn(result, isAtomic);
-  if (refusal?.code === 'invalid_command')
-    log.error(logFields, 'the engine rejected a request that its schema accepts');
+  const refusal = refusalIn(result, isAtomicBatch(command));
+  if (refusal?.code === 'invalid_command') logInvalid(executor, logFields);
   return { result, refusal, appliedMs };
 }
 
-/** A copy, in the heap: a new typed array would cost several times as much. */
-export function numbersOf({ values, length }: NumberBuffer): number[] {
-  const copy: number[] = [];
-  for (let i = 0; i < length; i++) copy.push(values[i]!);
-  return copy;
+/** Executes the first of these records, which was checked. null: it did not reach the engine. */
+export function executeRecord(
+  executor: Executor,
+  records: RecordBuffer,
+  logFields: object,
+): NumberBuffer | null {
+  if (executor.halted() !== null) return null;
+  try {
+    return executor.sequencer.submitRecord(records, 0);
+  } catch (error) {
+    return notAccepted(executor, error, logFields).result;
+  }
+}
+
+/** Rethrows a failure. */
+function notAccepted({ warnings }: Executor, error: unknown, logFields: object): Execution {
+  if (!(error instanceof SubmitRefused)) throw error;
+  warnings.warn({ ...logFields, reason: error.message }, 'a command was refused');
+  return NOT_ACCEPTED;
+}
+
+export function logInvalid({ log }: Executor, logFields: object): void {
+  log.error(logFields, 'the engine rejected a request that its schema accepts');
 }
 
 export function isAtomicBatch(command: Command): boolean {

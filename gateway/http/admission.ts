@@ -5,11 +5,21 @@
  */
 import { isAllowed } from '../access/allowed-addresses.js';
 import { isSameSite, readSessionCookie, tokenIn } from '../access/cookie.js';
+import type { AddressKey } from '../access/fair-use/addresses.js';
+import { Bill, type RateLimitState } from '../access/fair-use/fair-use.js';
 import { SCOPE_NAMES, Scope, type Session } from '../access/sessions.js';
 import type { RecordSummary } from '../commands/cancels.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
-import { errorAnswer, scopeInsufficient, UNKNOWN_PARTNER_KEY } from './errors.js';
+import {
+  type ErrorAnswer,
+  errorAnswer,
+  rateLimited,
+  scopeInsufficient,
+  UNAVAILABLE,
+  UNKNOWN_PARTNER_KEY,
+} from './errors.js';
+import type { Gateway } from './gateway.js';
 import type { Route } from './route.js';
 
 export function admit(call: Call, route: Route, body: ReceivedBody): boolean {
@@ -86,41 +96,85 @@ function admitUser(call: Call, route: Route, body: ReceivedBody): boolean {
   return affords(call, route, body, session) && admitSession(call, route, session);
 }
 
-/** Admits a command that an edge has read, of a session that was admitted before. */
-export function admitCommand(
-  call: Call,
-  route: Route,
-  session: Session,
-  { operations, onlyCancels }: RecordSummary,
-): boolean {
-  const quota = onlyCancels ? 'cancels' : 'orders';
-  if (call.quota !== quota) call.countAs(quota);
-  if (isOverloaded(call, route)) return call.refuseOverloaded();
-  const fault = call.gateway.sessions.faultOf(session, call.engine);
-  if (fault !== null)
-    return call.affords(operations, null) && call.refuseWhenDurable(errorAnswer(fault));
-  return call.affords(operations, session) && admitSession(call, route, session);
+/** The client of a command that an edge has read. */
+export interface RecordSender {
+  readonly address: AddressKey;
+  readonly addressBytes: Uint8Array;
 }
+
+/** Whether that command is executed. */
+export interface RecordAdmission {
+  /** null: it is. */
+  refusal: ErrorAnswer | null;
+  retryAfter: string | null;
+  rateLimit: RateLimitState | null;
+  /** Whether the refusal shows the exchange's state. */
+  isOfState: boolean;
+}
+
+const ADMITTED = admission(null);
+const OVERLOADED = admission(UNAVAILABLE, null, '1');
+
+function admission(
+  refusal: ErrorAnswer | null,
+  rateLimit: RateLimitState | null = null,
+  retryAfter: string | null = null,
+  isOfState = false,
+): RecordAdmission {
+  return { refusal, retryAfter, rateLimit, isOfState };
+}
+
+/** Admits a command of a session that was admitted before. */
+export function admitRecord(
+  { overload, sessions, sequencer, fairUse }: Gateway,
+  session: Session,
+  sender: RecordSender,
+  { operations, onlyCancels }: RecordSummary,
+): RecordAdmission {
+  const { engine } = sequencer;
+  if (onlyCancels ? overload.refusesCancel() : overload.refusesChange()) return OVERLOADED;
+  const fault = sessions.faultOf(session, engine);
+  const bill = new Bill(sender);
+  if (fault === null) bill.payer = session;
+  const paid = fairUse.charge(onlyCancels ? 'cancels' : 'orders', bill, operations);
+  if (paid !== null && !paid.granted) {
+    const { error, retryAfter } = rateLimited(paid.waitMs);
+    return admission(error, paid, retryAfter);
+  }
+  if (fault !== null) return admission(errorAnswer(fault), paid, null, true);
+  const refusal =
+    session.tokenId === 0 ? null : refusalOfNamed(session, sender, engine.nowMs, ORDER);
+  return refusal === null && paid === null ? ADMITTED : admission(refusal, paid);
+}
+
+const ORDER = { method: 'POST' } as const;
 
 function admitSession(call: Call, route: Route, session: Session): boolean {
   if (call.request.userToken === '' && route.method !== 'GET' && isCrossSite(call))
     return call.refuseNow(errorAnswer('cross_site_request'));
-  if (session.tokenId !== 0 && !admitNamed(call, route, session)) return false;
+  if (session.tokenId !== 0) {
+    const refusal = refusalOfNamed(session, call, call.engine.nowMs, route);
+    if (refusal !== null) return call.refuseNow(refusal);
+  }
   call.session = session;
   return true;
 }
 
-/** Whether a named token allows the request. */
-function admitNamed(call: Call, route: Route, session: Session): boolean {
+/** Why a named token does not allow the request; null: it does. */
+function refusalOfNamed(
+  session: Session,
+  sender: Pick<RecordSender, 'addressBytes'>,
+  nowMs: number,
+  { method, handlesCredentials }: Pick<Route, 'method' | 'handlesCredentials'>,
+): ErrorAnswer | null {
   const { scope, allowedAddresses } = session;
-  if (allowedAddresses !== null && !isAllowed(allowedAddresses, call.addressBytes))
-    return call.refuseNow(errorAnswer('address_not_allowed'));
-  session.lastUsedAtMs = call.engine.nowMs;
-  if (route.handlesCredentials === true)
-    return call.refuseNow(scopeInsufficient(SCOPE_NAMES[scope], 'password'));
-  if (scope < Scope.TRADE && route.method !== 'GET')
-    return call.refuseNow(scopeInsufficient(SCOPE_NAMES[scope], 'trade'));
-  return true;
+  if (allowedAddresses !== null && !isAllowed(allowedAddresses, sender.addressBytes))
+    return errorAnswer('address_not_allowed');
+  session.lastUsedAtMs = nowMs;
+  if (handlesCredentials === true) return scopeInsufficient(SCOPE_NAMES[scope], 'password');
+  if (scope < Scope.TRADE && method !== 'GET')
+    return scopeInsufficient(SCOPE_NAMES[scope], 'trade');
+  return null;
 }
 
 function isCrossSite(call: Call): boolean {

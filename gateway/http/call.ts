@@ -13,12 +13,7 @@ import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import type { TrueAt } from '../../persistence/history/true-at.js';
 import { Bill, type Quota, signInKey } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
-import {
-  type Execution,
-  execute,
-  type StoredCommand,
-  type Submission,
-} from '../commands/execution.js';
+import { execute, type Submission } from '../commands/execution.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { jsonText, type Writable } from '../json/serializer.js';
 import type { AnswerCounts } from '../observe/metrics.js';
@@ -182,7 +177,7 @@ export class Call<Body = unknown, Query = unknown>
    * and the client has been answered. `besides`: a rejection that the caller answers.
    */
   submit(command: Command, besides: CodeName | null = null): NumberBuffer | null {
-    const { result, refusal, appliedMs } = this.run(command);
+    const { result, refusal, appliedMs } = execute(this.gateway, command, this);
     this.appliedMs = appliedMs;
     if (result !== null && this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
     if (refusal === null || refusal.code === besides) return result;
@@ -191,9 +186,5 @@ export class Call<Body = unknown, Query = unknown>
     if (refusal.code === 'unavailable') this.refuseNow(error);
     else this.refuseWhenDurable(error);
     return null;
-  }
-
-  protected run(command: Command | StoredCommand): Execution {
-    return execute(this.gateway, command, this);
   }
 }

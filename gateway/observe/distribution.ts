@@ -27,16 +27,16 @@ export class Distribution {
     this.counts = new Float64Array(options.bounds + 1);
   }
 
-  /** A value equal to a bound counts below it. */
-  observe(value: number): void {
+  /** A value equal to a bound counts below it. `times`: so many values are the same. */
+  observe(value: number, times = 1): void {
     const { smallest, bounds } = this.options;
     // ceil(log2) of the multiple of the smallest bound, from the number of leading zeros of a
     // 32-bit integer.
     const multiple = Math.ceil(value / smallest);
     const place = multiple <= 1 ? 0 : 32 - Math.clz32(Math.min(multiple, 0x8000_0000) - 1);
-    this.counts[Math.min(place, bounds)]!++;
-    this.total++;
-    this.sum += value;
+    this.counts[Math.min(place, bounds)]! += times;
+    this.total += times;
+    this.sum += times * value;
   }
 
   /** Number of values since the start. */

@@ -14,9 +14,9 @@ import { Passwords } from '../access/passwords.js';
 import { serveDayFiles } from '../contract/downloads/days.js';
 import { serveDownloads } from '../contract/downloads/serve.js';
 import { serveContract } from '../contract/serve.js';
+import type { PeerOptions } from '../edge/core/peer.js';
 import { CoreStreams } from '../edge/core/streams.js';
 import { EdgeThreads } from '../edge/core/threads.js';
-import type { FrameSink } from '../edge/link/frames.js';
 import { AnswerCoder } from '../http/answers/answer-coder.js';
 import { UnsentAnswers } from '../http/answers/unsent-answers.js';
 import type { Gateway, Sequencing } from '../http/gateway.js';
@@ -95,9 +95,9 @@ export class Servers {
     this.observe();
   }
 
-  readonly streamsOf = (sink: FrameSink): CoreStreams => {
+  readonly streamsOf: PeerOptions['streamsOf'] = (sink, commands) => {
     const { isStopping } = this.options.gateway;
-    return new CoreStreams({ stream: this.stream, sink, isStopping });
+    return new CoreStreams({ stream: this.stream, sink, commands, isStopping });
   };
 
   private inThisThread(serve?: ServersOptions['serve']): PublicServer {

@@ -41,7 +41,7 @@ import type { Connections } from './connections.js';
 import type { Hub } from './hub.js';
 import { CLOSE, type StreamLimits } from './limits.js';
 import { parsed, type ReceivedMessage, readJson } from './message-reader.js';
-import { OrderEntry, type OrdersElsewhere, type RecordEntry } from './orders/order-entry.js';
+import { OrderEntry, type OrdersElsewhere } from './orders/order-entry.js';
 import {
   isOrderEntry,
   namesAnother,
@@ -76,7 +76,7 @@ interface ProtocolOptions {
 
 export class Protocol {
   private readonly reader = new OrderRequestReader();
-  private readonly orders: OrderEntry;
+  readonly orders: OrderEntry;
   private readonly resumes: UserResumes;
 
   constructor(private readonly options: ProtocolOptions) {
@@ -114,14 +114,6 @@ export class Protocol {
         ? this.orders.execute(connection, request, receivedMs)
         : this.enterElsewhere(remote, connection, request);
     if (refusal !== null) this.refuseOrder(connection, refusal, request.id);
-  }
-
-  /** Order entry that an edge has read. */
-  enterRecord(connection: Connection, entry: RecordEntry): void {
-    if (connection.isEnding) return;
-    const refusal = this.orders.executeRecord(connection, entry, this.options.elapsedMs());
-    if (refusal === null || !this.afford(connection, 1)) return;
-    this.whenDurable(() => entry.refused(refusal));
   }
 
   /** Order entry on a replica, for the leader. */

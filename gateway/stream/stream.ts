@@ -29,7 +29,7 @@ import {
 } from './handshake.js';
 import { Hub } from './hub.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
-import type { OrdersElsewhere, RecordEntry } from './orders/order-entry.js';
+import type { OrderEntry, OrdersElsewhere } from './orders/order-entry.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 import type { ChannelKind } from './server-messages.js';
 
@@ -252,10 +252,13 @@ export class StreamServer {
     this.guard(() => this.protocol.receive(connection, bytes, isBinary));
   }
 
-  /** As {@link receive}, of a command that an edge has read. */
-  receiveCommand(connection: Connection, entry: RecordEntry): void {
-    connection.unansweredPings = 0;
-    this.guard(() => this.protocol.enterRecord(connection, entry));
+  get orders(): OrderEntry {
+    return this.protocol.orders;
+  }
+
+  /** Refuses a message once what came before is durable, if the connection is within its rate. */
+  whenAfforded(connection: Connection, refuse: () => void): void {
+    if (this.protocol.afford(connection, 1)) this.whenDurable(refuse);
   }
 
   pinged(connection: Connection): void {

@@ -1,17 +1,14 @@
 /**
- * On the core: what an edge asks for its clients. It passes the same limits and checks as a request
- * on a connection of the core's own; only its address comes from the edge, and its answer goes
- * there.
+ * On the core: a request that an edge passes on as its client sent it. It passes the same limits and
+ * checks as one on a connection of the core's own; only its address comes from the edge, and its
+ * answer goes there.
  */
-import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
-import { numbersOf, StoredCommand } from '../../commands/execution.js';
 import { Call } from '../../http/call.js';
-import { refusalAnswer } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import type { Request } from '../../http/request.js';
 import { textBuffers } from '../../json/text-buffers.js';
-import { type FrameSink, FrameWriter, ResultFlag, ToEdge } from '../link/frames.js';
+import { type FrameSink, FrameWriter, ToEdge } from '../link/frames.js';
 import type { SessionNumbers } from '../link/session-numbers.js';
 import type { ServedRoute, ServedRoutes } from './served-routes.js';
 
@@ -27,14 +24,12 @@ export interface EdgeOfCalls {
 }
 
 const writer = new FrameWriter();
-const NONE: Uint8Array = new Uint8Array(0);
 
-/** A request as its client sent it. */
 export class RequestCall extends Call {
   private sequence = 0;
 
   constructor(
-    protected readonly edge: EdgeOfCalls,
+    private readonly edge: EdgeOfCalls,
     served: ServedRoute | null,
     request: Request,
     /** As the edge counts its requests. */
@@ -71,8 +66,7 @@ export class RequestCall extends Call {
     }
     const { status, contentType, headers, body } = this.answerToRelay;
     const { userToken } = this.request;
-    const named =
-      session === null || userToken === '' ? 0 : edge.sessions.numberOf(session, userToken);
+    const named = session === null || userToken === '' ? 0 : edge.sessions.numberOf(session);
     writer.begin(ToEdge.answer, number, { own: status });
     writer
       .number(sequence)
@@ -83,41 +77,5 @@ export class RequestCall extends Call {
     edge.sink.send(writer, typeof body === 'string' ? Buffer.from(body) : body);
     // The frame has a copy.
     if (typeof body !== 'string') textBuffers.give(body);
-  }
-}
-
-/** A command that the edge has read: its result goes to the edge in numbers. */
-export class CommandCall extends RequestCall {
-  /** null: the command did not reach the engine. */
-  private result: readonly number[] | null = null;
-  private isReplayed = false;
-
-  executeRecord(records: RecordBuffer): void {
-    const { result, refusal, appliedMs } = this.run(new StoredCommand(records));
-    this.appliedMs = appliedMs;
-    if (result !== null) {
-      this.result = numbersOf(result);
-      this.isReplayed = this.engine.replayed;
-    }
-    const error = refusal === null ? null : refusalAnswer(refusal).error;
-    if (error === null) this.answerWhenDurable(200, NONE);
-    else if (refusal!.code === 'unavailable') this.refuseNow(error);
-    else this.refuseWhenDurable(error);
-  }
-
-  protected override send(): void {
-    const { result, rateLimit } = this;
-    if (result === null) {
-      super.send();
-      return;
-    }
-    const flags =
-      (this.isReplayed ? ResultFlag.replayed : 0) | (rateLimit === null ? 0 : ResultFlag.limited);
-    writer.begin(ToEdge.result, this.number, { flags });
-    if (rateLimit !== null) {
-      const { limit, remaining, resetSeconds } = rateLimit;
-      writer.integer(limit).integer(remaining).integer(resetSeconds);
-    }
-    this.edge.sink.send(writer.numbers(result));
   }
 }

@@ -15,19 +15,20 @@ import type { Gateway } from '../../http/gateway.js';
 import type { Route } from '../../http/route.js';
 import { Router } from '../../http/router.js';
 import {
+  type BlockSink,
   EDGES_PATH,
+  type Frame,
+  type FrameBlock,
   FrameCollector,
   FrameError,
   FrameReader,
-  type FrameSink,
   FrameWriter,
   MESSAGE_BYTES_MAX,
   readFrames,
   ToEdge,
 } from '../link/frames.js';
-import { EdgePeer } from './peer.js';
+import { EdgePeer, type PeerOptions } from './peer.js';
 import { ServedRoutes } from './served-routes.js';
-import type { CoreStreams } from './streams.js';
 
 /** A replica that sends nothing, not even a ping, for this long is gone. */
 const IDLE_SECONDS = 16;
@@ -43,7 +44,7 @@ interface ListenerOptions {
   routes: readonly Route[];
   keys: AccessKeys;
   /** The streams of a replica's clients, which are answered through `sink`. */
-  streamsOf: (sink: FrameSink) => CoreStreams;
+  streamsOf: PeerOptions['streamsOf'];
 }
 
 interface SocketData {
@@ -150,11 +151,10 @@ export class ReplicaListener {
     };
   }
 
-  private peerOf(sink: FrameSink): EdgePeer {
+  private peerOf(sink: BlockSink): EdgePeer {
     const { gateway, streamsOf } = this.options;
     const { served, settle: onChange } = this;
-    const streams = streamsOf(sink);
-    return new EdgePeer({ gateway, served, sink, streams, isCongested: () => false, onChange });
+    return new EdgePeer({ gateway, served, sink, streamsOf, isCongested: () => false, onChange });
   }
 
   private receive(socket: uWS.WebSocket<SocketData>, message: Buffer): void {
@@ -170,6 +170,8 @@ export class ReplicaListener {
       // A replica of another version.
       gateway.log.error({ problem: error.message }, 'a replica was disconnected');
       socket.end(1002, error.message);
+    } finally {
+      peer.turnEnded();
     }
   }
 }
@@ -177,7 +179,7 @@ export class ReplicaListener {
 const writer = new FrameWriter();
 
 /** The connection of one replica. */
-class Replica implements FrameSink {
+class Replica implements BlockSink {
   readonly peer: EdgePeer;
   private readonly collector: FrameCollector;
   private isOpen = true;
@@ -185,14 +187,18 @@ class Replica implements FrameSink {
   constructor(
     private readonly socket: uWS.WebSocket<SocketData>,
     readonly key: AccessKey,
-    peerOf: (sink: FrameSink) => EdgePeer,
+    peerOf: (sink: BlockSink) => EdgePeer,
   ) {
     this.collector = new FrameCollector((message) => socket.send(message, true));
     this.peer = peerOf(this);
   }
 
-  send(frame: FrameWriter, body?: Uint8Array): void {
+  send(frame: Frame, body?: Uint8Array): void {
     if (this.isOpen) this.collector.send(frame, body);
+  }
+
+  sendBlock(block: FrameBlock): void {
+    if (this.isOpen) this.collector.sendBlock(block);
   }
 
   say(kind: number): void {

@@ -11,32 +11,38 @@
  */
 import { kindAt } from '../../../engine/interface/command-record.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
-import { admitCommand } from '../../http/admission.js';
+import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
+import type { Session } from '../../access/sessions.js';
+import { admitRecord, type RecordAdmission, type RecordSender } from '../../http/admission.js';
+import { limitHeaders } from '../../http/answers/answer.js';
+import { JSON_TYPE } from '../../http/answers/response-head.js';
 import { ReceivedBody } from '../../http/body.js';
-import { errorAnswer, invalidRequest } from '../../http/errors.js';
+import { type ErrorAnswer, errorAnswer, invalidRequest, UNAVAILABLE } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { type RawRequest, Request } from '../../http/request.js';
 import { serve } from '../../http/way.js';
 import {
+  type BlockSink,
   FrameError,
   type FrameReader,
-  type FrameSink,
   FrameWriter,
   RequestFlag,
+  ResultFlag,
   ToCore,
   ToEdge,
 } from '../link/frames.js';
 import { SessionNumbers } from '../link/session-numbers.js';
-import { CommandCall, type EdgeOfCalls, RequestCall } from './calls.js';
+import { type EdgeOfCalls, RequestCall } from './calls.js';
+import { EdgeCommands } from './commands.js';
 import { loadRecord } from './received-record.js';
-import type { ServedRoutes } from './served-routes.js';
+import type { ServedRoute, ServedRoutes } from './served-routes.js';
 import type { CoreStreams } from './streams.js';
 
 export interface PeerOptions {
   gateway: Gateway;
   served: ServedRoutes;
-  sink: FrameSink;
-  streams: CoreStreams;
+  sink: BlockSink;
+  streamsOf: (sink: BlockSink, commands: EdgeCommands) => CoreStreams;
   isCongested: () => boolean;
   /** Called when a request is over, or the edge sends nothing more. */
   onChange: () => void;
@@ -44,13 +50,17 @@ export interface PeerOptions {
 
 const writer = new FrameWriter();
 
-export class EdgePeer implements EdgeOfCalls {
+export class EdgePeer implements EdgeOfCalls, RecordSender {
   readonly gateway: Gateway;
   readonly served: ServedRoutes;
-  readonly sink: FrameSink;
+  readonly sink: BlockSink;
   readonly sessions = new SessionNumbers();
   readonly isCongested: () => boolean;
   private readonly records = new RecordBuffer();
+  private readonly commands: EdgeCommands;
+  private readonly streams: CoreStreams;
+  /** The client's address in the frame that is read. */
+  addressBytes: Uint8Array = new Uint8Array(0);
   private inFlight = 0;
   /** Whether the edge sends nothing more. */
   private hasLeft = false;
@@ -60,21 +70,29 @@ export class EdgePeer implements EdgeOfCalls {
     this.served = options.served;
     this.sink = options.sink;
     this.isCongested = options.isCongested;
+    this.commands = new EdgeCommands(options);
+    this.streams = options.streamsOf(options.sink, this.commands);
+  }
+
+  get address(): AddressKey {
+    return addressKey(this.addressBytes.slice().buffer as ArrayBuffer);
   }
 
   /** @throws FrameError if the edge is of another version */
   receive(frame: FrameReader): void {
-    const { streams, onChange } = this.options;
+    const { streams } = this;
+    if (frame.kind === ToCore.command) {
+      this.command(frame);
+      return;
+    }
+    if (frame.kind !== ToCore.streamCommand) this.commands.flush();
     switch (frame.kind) {
-      case ToCore.command:
-        this.command(frame);
-        return;
       case ToCore.request:
         this.request(frame);
         return;
       case ToCore.left:
         this.hasLeft = true;
-        onChange();
+        this.options.onChange();
         return;
       default:
         if (!streams.receive(frame))
@@ -82,9 +100,14 @@ export class EdgePeer implements EdgeOfCalls {
     }
   }
 
+  /** To be called after all frames that came together. */
+  turnEnded(): void {
+    this.commands.turnEnded();
+  }
+
   /** The connection is lost. */
   closed(): void {
-    this.options.streams.allClosed();
+    this.streams.allClosed();
   }
 
   readonly onEnd = (): void => {
@@ -94,24 +117,61 @@ export class EdgePeer implements EdgeOfCalls {
 
   /** Whether every request is answered, and no other will come. */
   get isIdle(): boolean {
-    return this.inFlight === 0 && this.hasLeft;
+    return this.inFlight === 0 && this.commands.inFlight === 0 && this.hasLeft;
   }
 
   private command(frame: FrameReader): void {
+    const { gateway, records, commands } = this;
     const { id: number } = frame;
-    const numbered = this.sessions.of(frame.integer());
-    const address = addressIn(frame);
-    if (this.gateway.isStopping()) this.sink.send(writer.begin(ToEdge.notServed, number));
-    else if (numbered === null) this.sink.send(writer.begin(ToEdge.unknownSession, number));
+    const session = this.sessions.of(frame.integer());
+    this.addressBytes = addressIn(frame);
+    if (gateway.isStopping()) this.sink.send(writer.begin(ToEdge.notServed, number));
+    else if (session === null) this.sink.send(writer.begin(ToEdge.unknownSession, number));
     else {
-      const { records } = this;
-      const { session, request } = numbered;
       const summary = loadRecord(records, frame.rest(), session.userId);
       const served = this.served.ofKind(kindAt(records, 0))!;
-      const call = new CommandCall(this, served, request, number, address);
-      this.inFlight++;
-      if (admitCommand(call, served.route, session, summary)) call.executeRecord(records);
+      const admission = admitRecord(gateway, session, this, summary);
+      const { refusal, rateLimit } = admission;
+      const result = refusal === null ? commands.execute(records, session.userId) : null;
+      if (result === null) {
+        this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
+        return;
+      }
+      const block = commands.begin(
+        ToEdge.result,
+        number,
+        rateLimit === null ? 0 : ResultFlag.limited,
+      );
+      if (rateLimit !== null) {
+        const { limit, remaining, resetSeconds } = rateLimit;
+        block.integer(limit).integer(remaining).integer(resetSeconds);
+      }
+      commands.end(result, summary, served.counts, null);
     }
+  }
+
+  /** Answers a command that has not reached the engine. */
+  private refuse(
+    number: number,
+    { userId }: Session,
+    { counts }: ServedRoute,
+    { refusal, rateLimit, retryAfter, isOfState }: RecordAdmission & { refusal: ErrorAnswer },
+  ): void {
+    const { sequencer } = this.gateway;
+    const sequence = isOfState ? sequencer.engine.sequence : 0;
+    const retry = retryAfter === null ? [] : ['Retry-After', retryAfter];
+    const { status: own, text } = refusal;
+    const release = () => {
+      writer.begin(ToEdge.answer, number, { own }).number(sequence).integer(userId);
+      writer.integer(0).number(0).text(JSON_TYPE);
+      writer.texts([...limitHeaders(rateLimit), ...retry]);
+      this.sink.send(writer, Buffer.from(text));
+      counts.add(own);
+      this.onEnd();
+    };
+    this.inFlight++;
+    if (isOfState) sequencer.releaseAt(sequence, { release });
+    else release();
   }
 
   private request(frame: FrameReader): void {

@@ -8,12 +8,13 @@
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { addressKey } from '../../access/fair-use/addresses.js';
 import type { Session } from '../../access/sessions.js';
-import { StoredCommand } from '../../commands/execution.js';
+import { UNAVAILABLE } from '../../http/errors.js';
 import { Connection, type Socket } from '../../stream/connection.js';
 import type { StreamRequest } from '../../stream/handshake.js';
 import { CLOSE, type CloseReason } from '../../stream/limits.js';
 import type { StreamServer } from '../../stream/stream.js';
 import {
+  type BlockSink,
   type FrameReader,
   type FrameSink,
   FrameWriter,
@@ -22,11 +23,13 @@ import {
   ToCore,
   ToEdge,
 } from '../link/frames.js';
+import type { EdgeCommands } from './commands.js';
 import { loadRecord } from './received-record.js';
 
 interface CoreStreamsOptions {
   stream: StreamServer;
-  sink: FrameSink;
+  sink: BlockSink;
+  commands: EdgeCommands;
   isStopping: () => boolean;
 }
 
@@ -123,7 +126,7 @@ export class CoreStreams {
   }
 
   private command({ connection, isOfReplica }: Stream, frame: FrameReader): void {
-    const { stream, sink, isStopping } = this.options;
+    const { stream, sink, commands, isStopping } = this.options;
     const { id: number } = frame;
     const request = frame.integer();
     if (isOfReplica && isStopping()) {
@@ -132,19 +135,22 @@ export class CoreStreams {
     }
     const { records } = this;
     const summary = loadRecord(records, frame.rest(), connection.userId);
-    stream.receiveCommand(connection, {
-      command: new StoredCommand(records),
-      summary,
-      executed: (result, replayed) => {
-        const flags = replayed ? ResultFlag.replayed : 0;
-        writer.begin(ToEdge.streamResult, number, { flags }).integer(request);
-        sink.send(writer.numbers(result));
-      },
-      refused: ({ status: own, text }) => {
-        const flags = ResultFlag.refused;
-        writer.begin(ToEdge.streamResult, number, { flags, own }).integer(request).text(text);
-        sink.send(writer);
-      },
+    connection.unansweredPings = 0;
+    if (connection.isEnding) return;
+    const { orders } = stream;
+    const refusal = orders.admit(connection, summary);
+    const result = refusal === null ? commands.execute(records, connection.userId) : null;
+    if (result !== null) {
+      commands.begin(ToEdge.streamResult, number).integer(request);
+      commands.end(result, summary, orders.countsOf(summary.isBatch), connection);
+      return;
+    }
+    commands.flush();
+    const { status: own, text } = refusal ?? UNAVAILABLE;
+    stream.whenAfforded(connection, () => {
+      const flags = ResultFlag.refused;
+      writer.begin(ToEdge.streamResult, number, { flags, own }).integer(request).text(text);
+      sink.send(writer);
     });
   }
 

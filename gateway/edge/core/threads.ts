@@ -16,7 +16,7 @@ import { cannotListen } from '../../http/listen-addresses.js';
 import type { Route } from '../../http/route.js';
 import { atMost, elapsedMs } from '../../observe/clock.js';
 import { EdgeCounts, type Reading } from '../link/counts.js';
-import { FrameReader, type FrameSink } from '../link/frames.js';
+import { FrameReader } from '../link/frames.js';
 import { RING_BYTES, ringMemory } from '../link/ring.js';
 import { RingLink } from '../link/ring-link.js';
 import {
@@ -26,9 +26,8 @@ import {
   type OwnAnswers,
   type ToEdgeThread,
 } from '../link/thread-messages.js';
-import { EdgePeer } from './peer.js';
+import { EdgePeer, type PeerOptions } from './peer.js';
 import { ServedRoutes } from './served-routes.js';
-import type { CoreStreams } from './streams.js';
 
 const THREAD = compiledFile('gateway/edge/thread/thread.js');
 /** How long the threads may take to close their connections and end. */
@@ -42,7 +41,7 @@ export interface EdgeThreadsOptions {
   gateway: Gateway;
   routes: readonly Route[];
   threads: number;
-  streamsOf: (sink: FrameSink) => CoreStreams;
+  streamsOf: PeerOptions['streamsOf'];
   /** What all threads are started with. */
   task: Pick<
     EdgeTask,
@@ -190,7 +189,7 @@ function share(limit: number, threads: number): number {
 interface EdgeThreadOptions {
   gateway: Gateway;
   served: ServedRoutes;
-  streamsOf: (sink: FrameSink) => CoreStreams;
+  streamsOf: PeerOptions['streamsOf'];
   turnBytes: number;
   failed: (problem: Error) => void;
 }
@@ -224,12 +223,13 @@ class EdgeThread {
         }
       },
       turnBytes,
+      onTurn: () => peer.turnEnded(),
     });
     const peer = new EdgePeer({
       gateway,
       served,
       sink: this.link,
-      streams: streamsOf(this.link),
+      streamsOf,
       onChange: () => {},
       isCongested: () => this.link.waitingBytes > task.unsent.bytes,
     });

@@ -10,6 +10,7 @@
  *
  * Always holds: a reader never reads outside its frame ({@link FrameError}).
  */
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 
 /** To the core. */
 export const ToCore = {
@@ -80,11 +81,22 @@ const LENGTH_BYTES = 4;
 
 /** What takes frames to the other side, in order. The frame and `body` are only lent. */
 export interface FrameSink {
-  send(frame: FrameWriter, body?: Uint8Array): void;
+  send(frame: Frame, body?: Uint8Array): void;
+}
+
+/** That of a core, which has frames that are put together already. */
+export interface BlockSink extends FrameSink {
+  sendBlock(block: FrameBlock): void;
+}
+
+/** The first `length` bytes. */
+export interface Frame {
+  readonly bytes: Buffer;
+  readonly length: number;
 }
 
 /** A frame that is put together, in memory that is used again for the next one. */
-export class FrameWriter {
+export class FrameWriter implements Frame {
   bytes: Buffer = Buffer.alloc(4 * 1024);
   length = 0;
 
@@ -118,14 +130,6 @@ export class FrameWriter {
     return this;
   }
 
-  numbers(values: readonly number[]): this {
-    this.reserve(8 * values.length);
-    let at = this.length;
-    for (let i = 0; i < values.length; i++, at += 8) this.bytes.writeDoubleLE(values[i]!, at);
-    this.length = at;
-    return this;
-  }
-
   text(value: string): this {
     this.reserve(LENGTH_BYTES + 3 * value.length);
     const from = this.length + LENGTH_BYTES;
@@ -156,6 +160,69 @@ export class FrameWriter {
     const larger = Buffer.alloc(2 * needed);
     this.bytes.copy(larger, 0, 0, this.length);
     this.bytes = larger;
+  }
+}
+
+/**
+ * Frames of results one after another, each behind its length, as they travel. They are written in
+ * words, which is several times as fast as in bytes.
+ */
+export class FrameBlock {
+  private words = new Int32Array(4 * 1024);
+  private bytes = Buffer.from(this.words.buffer);
+  /** Words in use, and where the last frame begins. */
+  private length = 0;
+  private begun = 0;
+
+  get byteLength(): number {
+    return 4 * this.length;
+  }
+
+  /** The frames, each behind its length. */
+  get content(): Buffer {
+    return this.bytes.subarray(0, this.byteLength);
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+
+  begin(kind: number, number: number, flags: number): this {
+    this.begun = this.length;
+    return this.integer(0)
+      .integer(kind | (flags << 8))
+      .integer(number);
+  }
+
+  integer(value: number): this {
+    if (this.length === this.words.length) this.grow(1);
+    this.words[this.length++] = value;
+    return this;
+  }
+
+  /** Ends the frame with the numbers of a result. */
+  end({ words, length }: NumberBuffer): void {
+    const count = 2 * length;
+    if (this.length + count > this.words.length) this.grow(count);
+    for (let i = 0; i < count; i++) this.words[this.length + i] = words[i]!;
+    this.length += count;
+    this.words[this.begun] = 4 * (this.length - this.begun) - LENGTH_BYTES;
+  }
+
+  *frames(): Generator<Frame> {
+    for (let at = 0; at < this.length; ) {
+      const length = this.words[at]!;
+      const from = 4 * at + LENGTH_BYTES;
+      yield { bytes: this.bytes.subarray(from, from + length), length };
+      at += (LENGTH_BYTES + length) / 4;
+    }
+  }
+
+  private grow(more: number): void {
+    const { words } = this;
+    this.words = new Int32Array(2 * (this.length + more));
+    this.words.set(words);
+    this.bytes = Buffer.from(this.words.buffer);
   }
 }
 
@@ -251,7 +318,7 @@ const MESSAGE_BYTES = 1024 * 1024;
 export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Collects the frames of one turn of the event loop, and sends them as one message. */
-export class FrameCollector implements FrameSink {
+export class FrameCollector implements BlockSink {
   private message: Buffer = Buffer.allocUnsafeSlow(0);
   private length = 0;
   private immediate: NodeJS.Immediate | null = null;
@@ -259,11 +326,20 @@ export class FrameCollector implements FrameSink {
 
   constructor(private readonly sendMessage: (message: Uint8Array) => void) {}
 
-  send({ bytes, length }: FrameWriter, body: Uint8Array = NOTHING): void {
+  send({ bytes, length }: Frame, body: Uint8Array = NOTHING): void {
     const from = this.reserve(LENGTH_BYTES + length + body.byteLength);
     this.message.writeUInt32LE(length + body.byteLength, from);
     bytes.copy(this.message, from + LENGTH_BYTES, 0, length);
     this.message.set(body, from + LENGTH_BYTES + length);
+    this.sendLater();
+  }
+
+  sendBlock({ content }: FrameBlock): void {
+    this.message.set(content, this.reserve(content.length));
+    this.sendLater();
+  }
+
+  private sendLater(): void {
     if (this.length >= MESSAGE_BYTES) this.flush();
     else this.immediate ??= setImmediate(this.flushLater);
   }

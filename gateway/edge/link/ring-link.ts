@@ -6,7 +6,7 @@
  * nothing to do sleeps, and is woken by a message.
  */
 import { elapsedMs } from '../../observe/clock.js';
-import type { FrameReader, FrameSink, FrameWriter } from './frames.js';
+import type { BlockSink, Frame, FrameBlock, FrameReader } from './frames.js';
 import { FRAME_BYTES_MAX, RING_BYTES, RingReader, RingWriter } from './ring.js';
 
 /** A part of a frame, after the length of all of it (4 bytes). No frame has this kind. */
@@ -25,9 +25,11 @@ export interface RingLinkOptions {
   receive: (frame: FrameReader) => void;
   /** In a turn of the event loop, frames of as many bytes are handled. */
   turnBytes?: number;
+  /** Called after the frames of a turn. */
+  onTurn?: () => void;
 }
 
-export class RingLink implements FrameSink {
+export class RingLink implements BlockSink {
   private readonly writer: RingWriter;
   private readonly ring: RingReader;
   private readonly turnBytes: number;
@@ -50,10 +52,15 @@ export class RingLink implements FrameSink {
     return this.writer.waitingBytes;
   }
 
-  send({ bytes, length }: FrameWriter, body: Uint8Array = NOTHING): void {
+  send({ bytes, length }: Frame, body: Uint8Array = NOTHING): void {
     const total = length + body.byteLength;
     if (total <= FRAME_BYTES_MAX) this.writer.write(bytes, length, body);
     else this.sendParts(Buffer.concat([bytes.subarray(0, length), body], total));
+  }
+
+  sendBlock(block: FrameBlock): void {
+    if (this.writer.writeAll(block.content)) return;
+    for (const frame of block.frames()) this.send(frame);
   }
 
   /** The other side has sent something, or made room. */
@@ -83,6 +90,7 @@ export class RingLink implements FrameSink {
     this.isPlanned = false;
     this.writer.retry();
     const isBusy = this.ring.read(this.frame, this.turnBytes);
+    if (isBusy) this.options.onTurn?.();
     if (isBusy || !this.ring.sleep()) this.plan();
   };
 

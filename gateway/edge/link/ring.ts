@@ -90,6 +90,20 @@ export class RingWriter extends Ring {
     this.retry();
   }
 
+  /**
+   * Writes frames that lie one after another, each behind its length and of whole words. Returns
+   * false if there is no room for them in one piece.
+   */
+  writeAll(frames: Uint8Array): boolean {
+    const at = this.written & (RING_BYTES - 1);
+    const end = Math.max(at, this.used) + frames.byteLength;
+    if (this.waiting.length > 0 || end > RING_BYTES) return false;
+    this.bytes.set(frames, at);
+    this.wrote(frames.byteLength);
+    this.wakeLater();
+    return true;
+  }
+
   /** Writes what waits, as far as there is room. To be called when the reader wakes this thread. */
   retry(): void {
     if (this.waiting.length === 0) return;
@@ -129,10 +143,9 @@ export class RingWriter extends Ring {
   private put(head: Uint8Array, headLength: number, body: Uint8Array): boolean {
     const length = headLength + body.byteLength;
     const needed = LENGTH_BYTES + padded(length);
-    const used = (this.written - Atomics.load(this.control, READ)) >>> 0;
     let at = this.written & (RING_BYTES - 1);
     const skipped = at + needed > RING_BYTES ? RING_BYTES - at : 0;
-    if (used + skipped + needed > RING_BYTES) return false;
+    if (this.used + skipped + needed > RING_BYTES) return false;
     if (skipped > 0) {
       this.lengths[at >> 2] = SKIP;
       at = 0;
@@ -144,10 +157,19 @@ export class RingWriter extends Ring {
       for (let i = 0; i < headLength; i++) this.bytes[start + i] = head[i]!;
     else this.bytes.set(head.subarray(0, headLength), start);
     if (body.byteLength > 0) this.bytes.set(body, start + headLength);
-    this.written = (this.written + skipped + needed) | 0;
+    this.wrote(skipped + needed);
+    return true;
+  }
+
+  /** Bytes that the reader has not read. */
+  private get used(): number {
+    return (this.written - Atomics.load(this.control, READ)) >>> 0;
+  }
+
+  private wrote(bytes: number): void {
+    this.written = (this.written + bytes) | 0;
     Atomics.store(this.control, WRITTEN, this.written);
     this.isFresh = true;
-    return true;
   }
 }
 

@@ -7,52 +7,31 @@
  * each command (admission.ts): a number is no permission.
  */
 import type { Session } from '../../access/sessions.js';
-import { Request } from '../../http/request.js';
 
 /** At the core; the oldest are forgotten first, as at an edge. */
 const SESSIONS_MAX = 100_000;
 
-/** A session as the core knows it. */
-export interface NumberedSession {
-  session: Session;
-  /** With its token and nothing else. */
-  request: Request;
-}
-
 /** At the core. */
 export class SessionNumbers {
   private readonly numbers = new Map<Session, number>();
-  private readonly sessions = new Map<number, NumberedSession>();
+  /** By the number's remainder: the oldest gives way. */
+  private readonly sessions: Session[] = [];
   private last = 0;
 
-  of(number: number): NumberedSession | null {
-    return this.sessions.get(number) ?? null;
+  of(number: number): Session | null {
+    const isKnown = number > Math.max(0, this.last - SESSIONS_MAX) && number <= this.last;
+    return isKnown ? this.sessions[number % SESSIONS_MAX]! : null;
   }
 
-  numberOf(session: Session, token: string): number {
+  numberOf(session: Session): number {
     const known = this.numbers.get(session);
     if (known !== undefined) return known;
     const number = ++this.last;
+    if (number > SESSIONS_MAX) this.numbers.delete(this.sessions[number % SESSIONS_MAX]!);
     this.numbers.set(session, number);
-    this.sessions.set(number, { session, request: requestWith(token) });
-    if (this.numbers.size > SESSIONS_MAX) this.forgetOldest();
+    this.sessions[number % SESSIONS_MAX] = session;
     return number;
   }
-
-  private forgetOldest(): void {
-    const [session, number] = this.numbers.entries().next().value!;
-    this.numbers.delete(session);
-    this.sessions.delete(number);
-  }
-}
-
-function requestWith(token: string): Request {
-  const raw = {
-    getQuery: () => '',
-    getParameter: () => undefined,
-    forEach: (read: (name: string, value: string) => void) => read('x-user-token', token),
-  };
-  return new Request(raw, 'post', false);
 }
 
 /** A session as an edge knows it. Each core has numbers of its own. */

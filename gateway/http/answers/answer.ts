@@ -151,12 +151,10 @@ export abstract class Answer<Server extends Serving = Serving>
 
   /** The answer for the edge that relays it, which adds the headers that all answers have. */
   protected get answerToRelay(): RelayedText {
-    const { rateLimit, headers } = this;
-    const limits = rateLimit === null ? [] : ['RateLimit-Limit', limitText(rateLimit)];
     return {
       status: this.status,
       contentType: this.contentType,
-      headers: [...limits, ...(headers ?? [])],
+      headers: [...limitHeaders(this.rateLimit), ...(this.headers ?? [])],
       body: this.text,
     };
   }
@@ -250,6 +248,11 @@ export abstract class Answer<Server extends Serving = Serving>
       this.isAborted ? 'the client left before the answer' : 'answered',
     );
   }
+}
+
+/** Names and values, in turn. */
+export function limitHeaders(rateLimit: RateLimitState | null): string[] {
+  return rateLimit === null ? [] : ['RateLimit-Limit', limitText(rateLimit)];
 }
 
 /** The value of RateLimit-Limit, and the two headers that follow it. */

@@ -13,7 +13,7 @@ import { Bill } from '../../access/fair-use/fair-use.js';
 import { Scope } from '../../access/sessions.js';
 import type { RecordSummary } from '../../commands/cancels.js';
 import { onlyCancels } from '../../commands/cancels.js';
-import { execute, numbersOf, type StoredCommand } from '../../commands/execution.js';
+import { execute } from '../../commands/execution.js';
 import {
   type ErrorAnswer,
   errorAnswer,
@@ -31,14 +31,6 @@ import { orderAnswer } from './answers.js';
 import { NOT_SIGNED_IN, type OrderRequest, tooManyUnanswered } from './order-messages.js';
 
 const READ_ONLY = scopeInsufficient('read', 'trade');
-
-/** A command of a stream at an edge, and how it is answered, once that is durable. */
-export interface RecordEntry {
-  command: StoredCommand;
-  summary: RecordSummary;
-  executed(result: readonly number[], replayed: boolean): void;
-  refused(error: ErrorAnswer): void;
-}
 
 /** Who executes the orders of a stream, if not this process: on a replica, the leader. */
 export interface OrdersElsewhere {
@@ -88,7 +80,7 @@ export class OrderEntry {
     receivedMs: number,
   ): ErrorAnswer | null {
     const operations = command.kind === 'batch' ? command.operations.length : 1;
-    const refused = this.admit(connection, onlyCancels(command), operations);
+    const refused = this.admit(connection, { onlyCancels: onlyCancels(command), operations });
     if (refused !== null) return refused;
     const { gateway } = this;
     const { engine } = gateway.sequencer;
@@ -111,39 +103,18 @@ export class OrderEntry {
     return null;
   }
 
-  /** Executes a record that an edge has read. */
-  executeRecord(
-    connection: Connection,
-    entry: RecordEntry,
-    receivedMs: number,
-  ): ErrorAnswer | null {
-    const { command, summary } = entry;
-    const refused = this.admit(connection, summary.onlyCancels, summary.operations);
-    if (refused !== null) return refused;
-    const { gateway } = this;
-    const logFields = { user: connection.userId, stream: 'record' };
-    const { result, refusal, appliedMs } = execute(gateway, command, { receivedMs, logFields });
-    const error = refusal === null ? null : refusalAnswer(refusal).error;
-    if (result === null) return error;
-    const values = numbersOf(result);
-    const { replayed } = gateway.sequencer.engine;
-    const send = () => {
-      entry.executed(values, replayed);
-      connection.requestAnswered();
-    };
-    const status = error?.status ?? 200;
-    this.answerLater(connection, command.isBatch, { send, status, receivedMs, appliedMs });
-    return null;
-  }
-
   /** Why a request is not executed, before the engine sees it; null: it is. */
-  private admit(
+  admit(
     connection: Connection,
-    onlyCancels: boolean,
-    operations: number,
+    { onlyCancels, operations }: Pick<RecordSummary, 'onlyCancels' | 'operations'>,
   ): ErrorAnswer | null {
     const quota = onlyCancels ? 'cancels' : 'orders';
     return this.refusal(connection, quota) ?? this.rateLimit(connection, quota, operations);
+  }
+
+  /** Where the answers are counted. */
+  countsOf(isBatch: boolean): AnswerCounts {
+    return isBatch ? this.counts.batch : this.counts.order;
   }
 
   private answerLater(
@@ -152,7 +123,7 @@ export class OrderEntry {
     { send, status, receivedMs, appliedMs }: Executed,
   ): void {
     const { metrics, sequencer } = this.gateway;
-    const counts = isBatch ? this.counts.batch : this.counts.order;
+    const counts = this.countsOf(isBatch);
     connection.outstanding++;
     const release = () => {
       send();
