@@ -1,6 +1,6 @@
 /**
  * The journal on PostgreSQL beside the one on SQLite, in one run: appends, engine and journal,
- * orders over HTTP and through gateways.
+ * orders over HTTP and through replicas.
  */
 import { PostgresCluster } from '../cluster/postgres.js';
 import { type BenchOptions, LIMITS_NOTE } from '../http/exchange-under-load.js';
@@ -13,10 +13,10 @@ import { forwardingPart, measureOrders, type OrdersRow, ordersPart } from './ord
 import { type Setup, type Started, startSetup } from './setup.js';
 
 const SETUPS = [
-  { name: 'SQLite, leader', isReplicated: false, gateways: 0 },
-  { name: 'PostgreSQL, leader', isReplicated: true, gateways: 0 },
-  { name: 'PostgreSQL, one gateway', isReplicated: true, gateways: 1 },
-  { name: 'PostgreSQL, two gateways', isReplicated: true, gateways: 2 },
+  { name: 'SQLite, leader', isReplicated: false, replicas: 0 },
+  { name: 'PostgreSQL, leader', isReplicated: true, replicas: 0 },
+  { name: 'PostgreSQL, one replica', isReplicated: true, replicas: 1 },
+  { name: 'PostgreSQL, two replicas', isReplicated: true, replicas: 2 },
 ];
 
 export async function benchPostgres(workload: Workload, options: BenchOptions): Promise<Section> {
@@ -28,8 +28,8 @@ export async function benchPostgres(workload: Workload, options: BenchOptions): 
       await benchLoops(postgres, workload, options),
     ];
     const orders: OrdersRow[] = [];
-    for (const { name, isReplicated, gateways } of SETUPS) {
-      const of = { postgres: isReplicated ? postgres : null, gateways };
+    for (const { name, isReplicated, replicas } of SETUPS) {
+      const of = { postgres: isReplicated ? postgres : null, replicas };
       await withSetup(options.parent, name, of, async (setup, started) => {
         orders.push(...(await measureOrders(setup, seconds, started)));
       });
@@ -42,16 +42,16 @@ export async function benchPostgres(workload: Workload, options: BenchOptions): 
 }
 
 const NOTES = [
-  'SQLite with synchronous=FULL, and three nodes of PostgreSQL with synchronous_commit=on and ANY 1 of two standbys, all on this machine: they share its cores and its disk, so only ratios say something. A leader, gateways and clients run beside them.',
-  'Orders: the loads of the http section, over 64 connections singly and 16 in batches of 100, shared by the gateways. CPU is user and system time of whole processes; of several gateways or nodes, the mean. Percentiles of two gateways are those of the slower one.',
-  'What forwarding costs: a gateway applies all commands of the journal and forwards the requests of its own clients, so of two gateways each forwards half.',
+  'SQLite with synchronous=FULL, and three nodes of PostgreSQL with synchronous_commit=on and ANY 1 of two standbys, all on this machine: they share its cores and its disk, so only ratios say something. A leader, replicas and clients run beside them.',
+  'Orders: the loads of the http section, over 64 connections singly and 16 in batches of 100, shared by the replicas. CPU is user and system time of whole processes; of several replicas or nodes, the mean. Percentiles of two replicas are those of the slower one.',
+  'What forwarding costs: a replica applies all commands of the journal and forwards the requests of its own clients, so of two replicas each forwards half.',
   LIMITS_NOTE,
 ];
 
 async function withSetup(
   parent: string,
   name: string,
-  of: { postgres: PostgresCluster | null; gateways: number },
+  of: { postgres: PostgresCluster | null; replicas: number },
   work: (setup: Setup, started: Started) => Promise<void>,
 ): Promise<void> {
   const running: { stop(): Promise<void> }[] = [];

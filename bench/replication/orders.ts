@@ -1,4 +1,4 @@
-/** Durable orders over HTTP, singly and in batches: SQLite, PostgreSQL, one gateway, two. */
+/** Durable orders over HTTP, singly and in batches: SQLite, PostgreSQL, one replica, two. */
 import type { LoadResult } from '../http/load/load.js';
 import { batches, buys, type HttpLoad } from '../http/loads.js';
 import { LoadGenerator } from '../http/processes.js';
@@ -21,7 +21,7 @@ const WARM_UP = { ms: 2_000, buys: 20_000, batches: 500, runsMax: 10 };
 export interface OrdersRow {
   setup: string;
   isReplicated: boolean;
-  gateways: number;
+  replicas: number;
   load: string;
   /** Of all clients together. */
   perSecond: number;
@@ -80,7 +80,7 @@ async function measure(
   return {
     setup: setup.name,
     isReplicated: setup.postgres !== null,
-    gateways: setup.gateways.length,
+    replicas: setup.replicas.length,
     load: load.name,
     perSecond: (answers / seconds) * load.orders,
     p50Ms: Math.max(...results.map(({ latencyP50Ms }) => latencyP50Ms)),
@@ -111,8 +111,8 @@ export function ordersPart(rows: readonly OrdersRow[]): Part {
     p99: ({ p99Ms }) => p99Ms,
     leader: ({ cpuMicros }) => cpuMicros.leaderMs,
     'its main thread': ({ cpuMicros }) => cpuMicros.leaderThreadMs,
-    'each gateway': ({ cpuMicros }) => cpuMicros.gatewayMs,
-    'main thread of it': ({ cpuMicros }) => cpuMicros.gatewayThreadMs,
+    'each replica': ({ cpuMicros }) => cpuMicros.replicaMs,
+    'main thread of it': ({ cpuMicros }) => cpuMicros.replicaThreadMs,
     'each PostgreSQL': ({ cpuMicros }) => cpuMicros.postgresMs,
     'idle cores': ({ idleShare }) => percent(idleShare),
     errors: ({ errors }) => errors,
@@ -120,23 +120,23 @@ export function ordersPart(rows: readonly OrdersRow[]): Part {
   return { table, figures: { errors: rows.reduce((all, { errors }) => all + errors, 0) } };
 }
 
-/** CPU per request of the rows with gateways, in that of the leader without one. */
+/** CPU per request of the rows with replicas, in that of the leader without one. */
 export function forwardingPart(rows: readonly OrdersRow[]): Part {
-  const forwarded = rows.filter(({ gateways }) => gateways > 0);
+  const forwarded = rows.filter(({ replicas }) => replicas > 0);
   const alone = ({ load: its }: OrdersRow) =>
-    rows.find(({ isReplicated, gateways, load }) => isReplicated && gateways === 0 && load === its)!
+    rows.find(({ isReplicated, replicas, load }) => isReplicated && replicas === 0 && load === its)!
       .cpuMicros;
   const ofThread = (row: OrdersRow, of: keyof CpuTimes) =>
     row.cpuMicros[of] / alone(row).leaderThreadMs;
   const ofProcess = (row: OrdersRow, of: keyof CpuTimes) => row.cpuMicros[of] / alone(row).leaderMs;
-  const title = 'What forwarding costs: CPU per request, 1 is that of a leader without a gateway';
+  const title = 'What forwarding costs: CPU per request, 1 is that of a leader without a replica';
   const table = tableOf(title, forwarded, {
     'journal and way': ({ setup }) => setup,
     load: ({ load }) => load,
     "leader's main thread": (row) => ofThread(row, 'leaderThreadMs'),
-    "each gateway's main thread": (row) => ofThread(row, 'gatewayThreadMs'),
+    "each replica's main thread": (row) => ofThread(row, 'replicaThreadMs'),
     'leader, all threads': (row) => ofProcess(row, 'leaderMs'),
-    'each gateway, all threads': (row) => ofProcess(row, 'gatewayMs'),
+    'each replica, all threads': (row) => ofProcess(row, 'replicaMs'),
   });
   const [one] = forwarded;
   const figures =
@@ -144,7 +144,7 @@ export function forwardingPart(rows: readonly OrdersRow[]): Part {
       ? {}
       : {
           forwardedLeaderThreadRatio: ofThread(one, 'leaderThreadMs'),
-          forwardingGatewayThreadRatio: ofThread(one, 'gatewayThreadMs'),
+          forwardingReplicaThreadRatio: ofThread(one, 'replicaThreadMs'),
         };
   return { table, figures };
 }

@@ -1,5 +1,5 @@
 /**
- * An exchange under load whose journal is on PostgreSQL, and the gateways in front of it; and where
+ * An exchange under load whose journal is on PostgreSQL, and the replicas in front of it; and where
  * their CPU time goes.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -20,62 +20,62 @@ export type Started = <P extends Stoppable>(process: P) => P;
 export interface Setup {
   name: string;
   leader: ExchangeUnderLoad;
-  gateways: ExchangeProcess[];
+  replicas: ExchangeProcess[];
   /** null: the journal is on SQLite. */
   postgres: PostgresCluster | null;
 }
 
-/** The ports for clients: of the gateways, or of the leader if there is none. */
-export function portsOf({ leader, gateways }: Setup): number[] {
-  return gateways.length === 0 ? [leader.port] : gateways.map(({ port }) => port);
+/** The ports for clients: of the replicas, or of the leader if there is none. */
+export function portsOf({ leader, replicas }: Setup): number[] {
+  return replicas.length === 0 ? [leader.port] : replicas.map(({ port }) => port);
 }
 
-/** On SQLite, or on PostgreSQL with that many gateways. */
+/** On SQLite, or on PostgreSQL with that many replicas. */
 export async function startSetup(
   name: string,
   {
     folder,
     postgres,
-    gateways,
-  }: { folder: string; postgres: PostgresCluster | null; gateways: number },
+    replicas,
+  }: { folder: string; postgres: PostgresCluster | null; replicas: number },
   started: Started,
 ): Promise<Setup> {
   if (postgres === null) {
     const leader = await ExchangeUnderLoad.start(folder, { profileFolder: null }, started);
-    return { name, leader, gateways: [], postgres };
+    return { name, leader, replicas: [], postgres };
   }
   await postgres.dropJournal();
   const shared = sharedVariables(folder, postgres);
   const variables = { ...shared, REPLICAS_PORT: '0' };
   const leader = await ExchangeUnderLoad.start(folder, { variables, profileFolder: null }, started);
-  const setup: Setup = { name, leader, gateways: [], postgres };
-  for (let i = 0; i < gateways; i++) {
-    const variables = { ROLE: 'replica', DATA_FOLDER: join(folder, `gateway-${i}`) };
+  const setup: Setup = { name, leader, replicas: [], postgres };
+  for (let i = 0; i < replicas; i++) {
+    const variables = { ROLE: 'replica', DATA_FOLDER: join(folder, `replica-${i}`) };
     const environment = { ...environmentIn(folder), ...shared, ...variables };
-    setup.gateways.push(started(await ExchangeProcess.start({ environment })));
+    setup.replicas.push(started(await ExchangeProcess.start({ environment })));
   }
   return setup;
 }
 
-/** Waits until the leader's history and all gateways have what was durable. */
-export async function untilFollowed({ leader, gateways }: Setup): Promise<void> {
+/** Waits until the leader's history and all replicas have what was durable. */
+export async function untilFollowed({ leader, replicas }: Setup): Promise<void> {
   await leader.followed();
   const sequence = await leader.durableSequence();
-  for (const gateway of gateways) {
-    const client = new Client(gateway);
+  for (const replica of replicas) {
+    const client = new Client(replica);
     const status = async () => (await client.mustAsk({ path: '/status' })).json;
-    await until('a gateway follows', async () => (await status()).durableSequence >= sequence);
+    await until('a replica follows', async () => (await status()).durableSequence >= sequence);
     client.close();
   }
 }
 
-/** The secrets that leader and gateways have in common. */
+/** The secrets that leader and replicas have in common. */
 function sharedVariables(folder: string, postgres: PostgresCluster): Record<string, string> {
   const secrets = join(folder, 'secrets');
   mkdirSync(secrets, { mode: 0o700 });
   sessionSecrets(secrets);
   const key = join(secrets, 'replicas-key');
-  writeFileSync(key, 'a-key-of-gateways-for-a-benchmark-only', { mode: 0o600 });
+  writeFileSync(key, 'a-key-of-replicas-for-a-benchmark-only', { mode: 0o600 });
   return {
     JOURNAL: postgres.url,
     REPLICAS_KEY_FILE: key,
@@ -83,12 +83,12 @@ function sharedVariables(folder: string, postgres: PostgresCluster): Record<stri
   };
 }
 
-/** CPU time by part: of the gateways and the nodes of PostgreSQL, the mean. NaN: there is none. */
+/** CPU time by part: of the replicas and the nodes of PostgreSQL, the mean. NaN: there is none. */
 export interface CpuTimes {
   leaderMs: number;
   leaderThreadMs: number;
-  gatewayMs: number;
-  gatewayThreadMs: number;
+  replicaMs: number;
+  replicaThreadMs: number;
   postgresMs: number;
 }
 
@@ -96,14 +96,14 @@ export function mean(times: readonly number[]): number {
   return times.length === 0 ? Number.NaN : times.reduce((sum, ms) => sum + ms, 0) / times.length;
 }
 
-export function cpuTimesOf({ leader, gateways, postgres }: Setup): CpuTimes {
-  const pids = gateways.map(({ pid }) => pid);
+export function cpuTimesOf({ leader, replicas, postgres }: Setup): CpuTimes {
+  const pids = replicas.map(({ pid }) => pid);
   const nodes = postgres?.nodes ?? [];
   return {
     leaderMs: cpuMsOf([leader.pid]),
     leaderThreadMs: mainThreadCpuMsOf(leader.pid),
-    gatewayMs: mean(pids.map((pid) => cpuMsOf([pid]))),
-    gatewayThreadMs: mean(pids.map(mainThreadCpuMsOf)),
+    replicaMs: mean(pids.map((pid) => cpuMsOf([pid]))),
+    replicaThreadMs: mean(pids.map(mainThreadCpuMsOf)),
     postgresMs: mean(nodes.map((node) => cpuMsOf(postgres!.processesOf(node)))),
   };
 }

@@ -108,9 +108,10 @@ export class FairUse {
     count: number,
     costOf?: (() => number) | null,
   ): RateLimitResult | null {
+    const { address, user } = this.buckets[quota];
+    if (address === null && user === null) return null;
     this.giveBack(quota, bill);
     const nowMs = this.elapsedMs();
-    const { address, user } = this.buckets[quota];
     const ofAddress = this.payByAddress(quota, bill, count, nowMs);
     if (ofAddress === false || !this.payByUser(quota, bill, count, nowMs)) {
       this.giveBack(quota, bill);
