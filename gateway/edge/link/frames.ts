@@ -335,7 +335,8 @@ export class FrameCollector implements BlockSink {
   }
 
   sendBlock({ content }: FrameBlock): void {
-    this.message.set(content, this.reserve(content.length));
+    const from = this.reserve(content.length);
+    this.message.set(content, from);
     this.sendLater();
   }
 

@@ -186,8 +186,8 @@ export class RingReader extends Ring {
 
   /**
    * Hands over the frames that are there now, until they are `bytesMax` or more: where each begins
-   * and ends in {@link bytes}. They may be overwritten once `handle` has returned. Returns false if
-   * there are none.
+   * and ends in {@link bytes}. They may be overwritten once this has returned. Returns false if there
+   * are none.
    */
   read(handle: (start: number, end: number) => void, bytesMax = RING_BYTES): boolean {
     const { control } = this;
@@ -203,8 +203,8 @@ export class RingReader extends Ring {
         handle(start, start + length);
         this.position = (this.position + LENGTH_BYTES + padded(length)) | 0;
       }
-      Atomics.store(control, READ, this.position);
     }
+    Atomics.store(control, READ, this.position);
     if (Atomics.exchange(control, WRITER_WAITS, 0) === 1) this.wakeWriter();
     return true;
   }
