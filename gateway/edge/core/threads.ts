@@ -18,7 +18,7 @@ import { atMost, elapsedMs } from '../../observe/clock.js';
 import { EdgeCounts, type Reading } from '../link/counts.js';
 import { FrameReader } from '../link/frames.js';
 import { RING_BYTES, ringMemory } from '../link/ring.js';
-import { LinkTurns, RingLink } from '../link/ring-link.js';
+import { RingLink } from '../link/ring-link.js';
 import {
   type EdgeTask,
   type FromEdgeThread,
@@ -52,7 +52,6 @@ export interface EdgeThreadsOptions {
 export class EdgeThreads {
   private readonly counts: EdgeCounts;
   private readonly served: ServedRoutes;
-  private readonly turns = new LinkTurns();
   private threads: EdgeThread[] = [];
   private isClosing = false;
 
@@ -174,7 +173,6 @@ export class EdgeThreads {
       gateway,
       served: this.served,
       streamsOf: this.options.streamsOf,
-      turns: this.turns,
       turnBytes: RING_BYTES / threads,
       failed: (problem) => {
         if (!this.isClosing) gateway.fail(problem);
@@ -192,7 +190,6 @@ interface EdgeThreadOptions {
   gateway: Gateway;
   served: ServedRoutes;
   streamsOf: PeerOptions['streamsOf'];
-  turns: LinkTurns;
   turnBytes: number;
   failed: (problem: Error) => void;
 }
@@ -212,9 +209,8 @@ class EdgeThread {
     private readonly task: EdgeTask,
     private readonly options: EdgeThreadOptions,
   ) {
-    const { gateway, served, streamsOf, turns, turnBytes, failed } = options;
+    const { gateway, served, streamsOf, turnBytes, failed } = options;
     this.link = new RingLink({
-      turns,
       out: task.toEdge,
       in: task.toCore,
       wake: () => this.post('wake'),
@@ -296,7 +292,7 @@ class EdgeThread {
   }
 
   private receive(message: FromEdgeThread): void {
-    if (message === 'wake') this.options.turns.woken();
+    if (message === 'wake') this.link.woken();
     else if (message === 'drained' || message === 'settled') this.done();
     else if ('failure' in message) {
       const problem = `the thread of edge ${this.task.index} failed: ${message.failure}`;

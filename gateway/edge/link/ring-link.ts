@@ -19,47 +19,21 @@ export interface RingLinkOptions {
   /** Memory of the ring that this side writes, and of the one that it reads. */
   out: SharedArrayBuffer;
   in: SharedArrayBuffer;
-  /** Sends the other side a message that lets it look ({@link LinkTurns.woken}). */
+  /** Sends the other side a message that lets it look ({@link RingLink.woken}). */
   wake: () => void;
   reader: FrameReader;
   receive: (frame: FrameReader) => void;
-  /** Of this thread. */
-  turns: LinkTurns;
   /** In a turn of the event loop, frames of as many bytes are handled. */
   turnBytes?: number;
   /** Called after the frames of a turn. */
   onTurn?: () => void;
 }
 
-/** The turns of the event loop in which a thread looks at its links: at all of them. */
-export class LinkTurns {
-  readonly links: RingLink[] = [];
-  private isPlanned = false;
-
-  /** The other side of a link has sent something, or made room. */
-  woken(): void {
-    if (!this.isPlanned) this.work();
-  }
-
-  /** Handles what is there, and looks again a turn later until there is nothing. */
-  readonly work = (): void => {
-    this.isPlanned = false;
-    let isBusy = false;
-    for (const link of this.links) if (link.read()) isBusy = true;
-    if (isBusy || !this.links.every((link) => link.sleep())) this.plan();
-  };
-
-  plan(): void {
-    if (this.isPlanned) return;
-    this.isPlanned = true;
-    setImmediate(this.work);
-  }
-}
-
 export class RingLink implements BlockSink {
   private readonly writer: RingWriter;
   private readonly ring: RingReader;
   private readonly turnBytes: number;
+  private isPlanned = false;
   /** A frame that comes in parts, and how much of it is here. */
   private parts: Buffer | null = null;
   private partsLength = 0;
@@ -70,7 +44,6 @@ export class RingLink implements BlockSink {
     this.writer = new RingWriter(options.out, wake);
     this.ring = new RingReader(options.in, wake);
     this.turnBytes = turnBytes;
-    options.turns.links.push(this);
     this.ring.sleep();
   }
 
@@ -90,6 +63,11 @@ export class RingLink implements BlockSink {
     for (const frame of block.frames()) this.send(frame);
   }
 
+  /** The other side has sent something, or made room. */
+  woken(): void {
+    if (!this.isPlanned) this.work();
+  }
+
   /**
    * Blocks this thread, and handles what comes, until `isDone`. Returns false if that takes longer
    * than `limitMs`.
@@ -98,7 +76,7 @@ export class RingLink implements BlockSink {
     const untilMs = elapsedMs() + limitMs;
     this.writer.wakeNow();
     // Afterwards this side is awake, and looks again.
-    this.options.turns.plan();
+    this.plan();
     while (!isDone()) {
       const leftMs = untilMs - elapsedMs();
       if (leftMs <= 0) return false;
@@ -107,17 +85,19 @@ export class RingLink implements BlockSink {
     return true;
   }
 
-  /** Handles what is there. Returns false if there is nothing. */
-  read(): boolean {
+  /** Handles what is there, and looks again a turn later until there is nothing. */
+  readonly work = (): void => {
+    this.isPlanned = false;
     this.writer.retry();
-    if (!this.ring.read(this.frame, this.turnBytes)) return false;
-    this.options.onTurn?.();
-    return true;
-  }
+    const isBusy = this.ring.read(this.frame, this.turnBytes);
+    if (isBusy) this.options.onTurn?.();
+    if (isBusy || !this.ring.sleep()) this.plan();
+  };
 
-  /** The next frame wakes this thread. Returns false if there is one after all. */
-  sleep(): boolean {
-    return this.ring.sleep();
+  private plan(): void {
+    if (this.isPlanned) return;
+    this.isPlanned = true;
+    setImmediate(this.work);
   }
 
   private readonly frame = (from: number, to: number): void => {

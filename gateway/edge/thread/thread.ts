@@ -29,7 +29,7 @@ import { serveSite } from '../../site/serve.js';
 import { Forwarder } from '../forwarder.js';
 import { EdgeCounts } from '../link/counts.js';
 import { FrameReader } from '../link/frames.js';
-import { LinkTurns, RingLink } from '../link/ring-link.js';
+import { RingLink } from '../link/ring-link.js';
 import {
   type EdgeTask,
   type FromEdgeThread,
@@ -89,7 +89,6 @@ class EdgeThread {
   private readonly unsent: UnsentAnswers;
   private readonly cap: ConnectionCap;
   private readonly counts: EdgeCounts;
-  private readonly turns = new LinkTurns();
   private readonly link: RingLink;
   private readonly streams: ThreadStreams;
   private readonly known = new Set<AddressKey>();
@@ -104,7 +103,6 @@ class EdgeThread {
     const serving = this.serving();
     this.counts = new EdgeCounts(task.counts, task.rows);
     this.link = new RingLink({
-      turns: this.turns,
       out: task.toCore,
       in: task.toEdge,
       wake: () => send('wake'),
@@ -151,7 +149,7 @@ class EdgeThread {
       if ('host' in message) void this.listen(message);
       else this.acceptor?.handOut(message.apps);
     } else if (message === 'renewCertificate') send({ app: this.renewCertificate() });
-    else if (message === 'wake') this.turns.woken();
+    else if (message === 'wake') this.link.woken();
     else if (message === 'drain') void this.drain();
     else if (message === 'settle') void this.settle();
     else this.close();
@@ -214,7 +212,7 @@ class EdgeThread {
 
   private async settle(): Promise<void> {
     // The core wakes this thread at the end of a turn, which may be after this message.
-    this.turns.work();
+    this.link.work();
     await this.unsent.settled();
     this.tell();
     send('settled');
@@ -225,7 +223,7 @@ class EdgeThread {
     this.isClosed = true;
     clearInterval(this.teller);
     // The last answers before this message.
-    this.turns.work();
+    this.link.work();
     this.acceptor?.close();
     this.server.close();
     parentPort!.close();

@@ -27,6 +27,8 @@ import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
 
 const KEY = randomBytes(32).toString('hex');
 const ADDRESS = new Uint8Array(16).fill(1);
+/** So many that their results are more than one block. */
+const TOGETHER = 2_000;
 const exchanges = new Exchanges({ HOUSE: 'off' });
 
 let server: ChildServer;
@@ -146,6 +148,18 @@ test('a command of a session that the core has named is executed, and answered i
   const { json } = await api.get('/time');
   expect(values[ResultHead.sequence]).toBeGreaterThan(0);
   expect(values[ResultHead.sequence]).toBeLessThanOrEqual(json.sequence);
+});
+
+test('commands that come together are executed and answered in their order', async () => {
+  const session = await edge.sessionOf(ada, 1);
+  const ids = Array.from({ length: TOGETHER }, (_, i) => 2 + i);
+  for (const id of ids) edge.sendCommand(id, session, cancelAll(ada));
+  await edge.answer(ids.at(-1)!);
+  const results = edge.frames.filter(({ kind }) => kind === ToEdge.result);
+  expect(results.map(({ id }) => id)).toEqual(ids);
+  const sequences = results.map(({ rest }) => new Float64Array(rest.buffer)[ResultHead.sequence]!);
+  expect(sequences).toEqual([...sequences].sort((a, b) => a - b));
+  expect(new Set(sequences).size).toBe(TOGETHER);
 });
 
 test('a number that the core has not given is none of its sessions', async () => {
