@@ -1,7 +1,7 @@
 /**
- * On the core: a request that an edge passes on as its client sent it. It passes the same limits and
- * checks as one on a connection of the core's own; only its address comes from the edge, and its
- * answer goes there.
+ * On the core: a request that an edge passes on as its client sent it. It passes the same limits
+ * and checks as one on a connection of the core's own; only its address comes from the edge, and
+ * its answer goes there.
  */
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
 import { Call } from '../../http/call.js';

@@ -1,9 +1,9 @@
 /**
- * On the core: the commands that an edge has read. The results of those that come in one turn travel
+ * On the core: the commands that an edge has read. The results of those that come in one turn leave
  * together, once they are durable.
  *
- * Always holds: what one edge is sent is in the order of the commands that it shows. So results only
- * wait together while nothing else came between them that waits, too.
+ * Always holds: an edge is sent everything in the order of the sequences that it shows. So results
+ * are only put together while nothing else that waits came between them.
  */
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -62,12 +62,13 @@ export class EdgeCommands {
 
   /** Begins the frame of a result, behind those before it. */
   begin(kind: number, number: number, flags = 0): FrameBlock {
-    const { engine, waitingTargets } = this.options.gateway.sequencer;
-    if (waitingTargets !== this.open.waitingBefore) this.flush();
-    this.open.waitingBefore = this.options.gateway.sequencer.waitingTargets;
-    this.open.sequence = engine.sequence;
-    const replayed = engine.replayed ? ResultFlag.replayed : 0;
-    return this.open.block.begin(kind, number, flags | replayed);
+    const { sequencer } = this.options.gateway;
+    if (sequencer.waitingTargets !== this.open.waitingTargets) this.flush();
+    const { open } = this;
+    open.waitingTargets = sequencer.waitingTargets;
+    open.sequence = sequencer.engine.sequence;
+    const replayed = sequencer.engine.replayed ? ResultFlag.replayed : 0;
+    return open.block.begin(kind, number, flags | replayed);
   }
 
   /** Ends it. `connection`: a stream that waits for it. */
@@ -142,8 +143,8 @@ class Results implements ReleaseTarget {
   readonly connections: Connection[] = [];
   count = 0;
   sequence = 0;
-  /** How much waited in all after the last command. */
-  waitingBefore = -1;
+  /** How many targets waited in all when the last result was added. */
+  waitingTargets = -1;
   receivedMs = 0;
   appliedMs = 0;
 
@@ -157,6 +158,6 @@ class Results implements ReleaseTarget {
     this.block.clear();
     this.connections.length = 0;
     this.count = 0;
-    this.waitingBefore = -1;
+    this.waitingTargets = -1;
   }
 }

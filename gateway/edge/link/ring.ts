@@ -186,8 +186,8 @@ export class RingReader extends Ring {
 
   /**
    * Hands over the frames that are there now, until they are `bytesMax` or more: where each begins
-   * and ends in {@link bytes}. They may be overwritten once this has returned. Returns false if there
-   * are none.
+   * and ends in {@link bytes}. They may be overwritten once this has returned. Returns false if
+   * there are none.
    */
   read(handle: (start: number, end: number) => void, bytesMax = RING_BYTES): boolean {
     const { control } = this;
