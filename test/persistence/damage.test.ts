@@ -402,6 +402,8 @@ it.each(refused)('refused, in %s: %s', async (of, what, damage, says, bad) => {
   const { good, error } = await readable(folders.copy(folder));
   const unread = error instanceof JournalError ? error.firstBadSequence : null;
   const firstBad = bad ?? unread;
+  // The rows before a lost page are read one by one.
+  if (of === 'long') expect(good.length).toBeGreaterThan(0);
   if (!what.includes('of another'))
     expect(good.slice(0, batches.length)).toEqual(batches.slice(0, good.length));
 
