@@ -26,7 +26,7 @@ import { HeadMark } from '../../persistence/journal/head-mark.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { segmentAt } from '../../persistence/journal/segments.js';
 import type { JournalBatch } from '../../persistence/journal/store.js';
-import { DataFolder, openJournal } from '../../persistence/recovery/data-folder.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
 import { query } from '../../persistence/storage/sqlite.js';
 import { eventually } from '../support/eventually.js';
@@ -38,6 +38,7 @@ import {
   Folders,
   flip,
   journalErrorOf,
+  recovered,
   START_MS,
   withDatabase,
   write,
@@ -354,18 +355,6 @@ async function readable(
   }
 }
 
-/** As an exchange starts, up to where it would begin to write. */
-async function start(folder: string, acceptMissingMark = false) {
-  const data = await DataFolder.lock({ folder, acceptMissingMark });
-  try {
-    const log = { info: () => {}, warn: () => {} };
-    const engine = await data.recover({ log, elapsedMs: () => 0 });
-    return { notice: data.notice ?? '', sequence: engine.sequence, digest: engine.digest() };
-  } finally {
-    await data.release();
-  }
-}
-
 /** The journal's files. Reading alone may create an empty log. */
 function filesOf(folder: string): string[] {
   return traceOf(folder).filter((line) => /^journal[-0-9]*\.(db|head|db-wal [1-9])/.test(line));
@@ -407,7 +396,7 @@ it.each(refused)('refused, in %s: %s', async (of, what, damage, says, bad) => {
   if (!what.includes('of another'))
     expect(good.slice(0, batches.length)).toEqual(batches.slice(0, good.length));
 
-  const refusal = await journalErrorOf(start(folder));
+  const refusal = await journalErrorOf(recovered(folder));
   expect(refusal.message).toMatch(says);
   expect(refusal.message.length).toBeGreaterThan(80);
   expect(refusal.firstBadSequence).toBe(firstBad);
@@ -430,24 +419,24 @@ it.each(refused)('refused, in %s: %s', async (of, what, damage, says, bad) => {
 
 it.each(UNMARKED)('journal.head: %s', async (_what, damage, state) => {
   const { folder, before, end } = await damaged('stopped', damage);
-  const refusal = await journalErrorOf(start(folder));
+  const refusal = await journalErrorOf(recovered(folder));
   expect(refusal.message).toMatch(new RegExp(`journal.head is ${state}.*ACCEPT_MISSING_MARK`, 's'));
   expect(refusal.firstBadSequence).toBe(end + 1);
   expect(filesOf(folder)).toEqual(before);
   const { status, err } = await replayTool(folder, 'verify');
   expect([status, err]).toEqual([1, expect.stringContaining(`journal.head is ${state}`)]);
-  const { notice, sequence } = await start(folder, true);
+  const { notice, sequence } = await recovered(folder, true);
   expect([notice, sequence]).toEqual([expect.stringContaining(`journal.head was ${state}`), end]);
   // A new mark is written when the journal is opened.
   await (await openJournal({ folder, acceptMissingMark: true })).close();
-  expect((await start(folder)).notice).toBe('');
+  expect((await recovered(folder)).notice).toBeNull();
 });
 
 it.each(STARTS)('a start on %s: %s', async (of, _what, damage, notes, says) => {
   const { folder, before, end, digest } = await damaged(of, damage);
-  const { notice, ...started } = await start(folder);
-  expect(started).toEqual({ sequence: end, digest });
-  expect(notice).toMatch(notes);
+  const { notice, ...started } = await recovered(folder);
+  expect(started).toMatchObject({ sequence: end, digest });
+  expect(notice ?? '').toMatch(notes);
   expect(filesOf(folder)).toEqual(before);
   expect(await disagreementOf(folders.copy(folder), end)).toBeNull();
   const { status, out, err } = await replayTool(folder, 'verify');

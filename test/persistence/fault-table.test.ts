@@ -14,7 +14,7 @@ import { JournalError, JournalUnavailable } from '../../persistence/journal/erro
 import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { listSegments } from '../../persistence/journal/segments.js';
-import { DataFolder, openJournal } from '../../persistence/recovery/data-folder.js';
+import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { takeSnapshot, writeSnapshot } from '../../persistence/recovery/snapshot/file.js';
 import {
   listSnapshots,
@@ -26,7 +26,14 @@ import { backup as makeBackup } from '../../persistence/tools/operations/backup.
 import { diagnose } from '../../persistence/tools/operations/doctor.js';
 import { extent, SEED } from '../support/extent.js';
 import { followAdvice } from '../support/folders/advice.js';
-import { appendCommand, Folders, START_MS, start, write } from '../support/journal-fixture.js';
+import {
+  appendCommand,
+  Folders,
+  recovered,
+  START_MS,
+  start,
+  write,
+} from '../support/journal-fixture.js';
 import { replayTool } from '../support/replay-tool.js';
 import { DAMAGES, type Sources } from './fault-table/damages.js';
 
@@ -34,7 +41,6 @@ const BATCHES = 130;
 const SEGMENT_BYTES = 25_000;
 /** One cell of so many is tried. */
 const ONE_OF = extent(1, 0) > 0 ? 1 : 20;
-const SILENT = { info: () => {}, warn: () => {} };
 
 const folders = new Folders();
 const cells = new Folders();
@@ -101,19 +107,13 @@ async function takeSnapshotOf(engine: Engine, folder: string, journal: Journal):
 
 /** Starts on the folder; returns where its journal ends. @throws when it is refused or mixed. */
 async function mustStart(folder: string, acceptMissingMark = false): Promise<number> {
-  const data = await DataFolder.lock({ folder, acceptMissingMark });
-  try {
-    const engine = await data.recover({ log: SILENT, elapsedMs: () => 0 });
-    const { sequence } = engine;
-    const reader = await openJournalReader(folder);
-    const { hash } = (await reader.positionAt(sequence))!;
-    await reader.close();
-    if (sequence > 0 && hashes.get(sequence) !== hash.toString('hex'))
-      throw new Error(`the journal ends at ${sequence} with a hash that it never had`);
-    return sequence;
-  } finally {
-    await data.release();
-  }
+  const { sequence } = await recovered(folder, acceptMissingMark);
+  const reader = await openJournalReader(folder);
+  const { hash } = (await reader.positionAt(sequence))!;
+  await reader.close();
+  if (sequence > 0 && hashes.get(sequence) !== hash.toString('hex'))
+    throw new Error(`the journal ends at ${sequence} with a hash that it never had`);
+  return sequence;
 }
 
 /** Does what is said first; returns how much must be kept, and where a start has it. */

@@ -20,7 +20,7 @@ import {
 import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../persistence/journal/store.js';
-import { openJournal } from '../../persistence/recovery/data-folder.js';
+import { DataFolder, openJournal } from '../../persistence/recovery/data-folder.js';
 import { type Applied, JournalFollower } from '../../persistence/recovery/recovery.js';
 import { takeSnapshot, writeSnapshot } from '../../persistence/recovery/snapshot/file.js';
 import {
@@ -183,6 +183,20 @@ export interface Started {
   batches: number;
   notice: string | null;
   end: JournalPosition;
+}
+
+export const SILENT = { info: () => {}, warn: () => {} };
+
+/** The state that an exchange starts with, up to where it would begin to write. */
+export async function recovered(folder: string, acceptMissingMark = false) {
+  const data = await DataFolder.lock({ folder, acceptMissingMark });
+  try {
+    const engine = await data.recover({ log: SILENT, elapsedMs: () => 0 });
+    const { notice, remark } = data;
+    return { notice, remark, sequence: engine.sequence, digest: engine.digest() };
+  } finally {
+    await data.release();
+  }
 }
 
 /** Replays a whole journal into an empty engine. Returns the number of its batches. */

@@ -31,6 +31,8 @@ import {
   Folders,
   journalErrorOf,
   readAll,
+  recovered,
+  SILENT,
   start,
   write,
 } from '../../support/journal-fixture.js';
@@ -65,17 +67,6 @@ async function firstOf(folder: string, number: number): Promise<number> {
   const found = reader.segments.find(({ segment }) => segment.number === number)!;
   await reader.close();
   return found.start.sequence + 1;
-}
-
-async function recoveredBy(folder: string) {
-  const data = await DataFolder.lock({ folder });
-  try {
-    const log = { info: () => {}, warn: () => {} };
-    const engine = await data.recover({ log, elapsedMs: () => 0 });
-    return { notice: data.notice, remark: data.remark, digest: engine.digest() };
-  } finally {
-    await data.release();
-  }
 }
 
 const lastDigest = () => batches.at(-1)!.digest;
@@ -128,7 +119,7 @@ describe('segments', () => {
     const folder = folders.copy(original);
     const { engine, end } = await start(folder);
     expect(engine.digest()).toBe(end.digest);
-    expect(await recoveredBy(folder)).toMatchObject({ notice: null, digest: lastDigest() });
+    expect(await recovered(folder)).toMatchObject({ notice: null, digest: lastDigest() });
     expect((await replayJson(folder, 'verify')).good).toBe(true);
     const to = folders.make();
     expect((await operate('backup', '--data', folder, '--to', to)).status).toBe(0);
@@ -141,7 +132,7 @@ describe('a kill', () => {
     const folder = folders.copy(original);
     const next = segmentAt(folder, listSegments(folder).length + 1);
     writeFileSync(next.path, '');
-    expect((await recoveredBy(folder)).digest).toBe(lastDigest());
+    expect((await recovered(folder)).digest).toBe(lastDigest());
     const { engine } = await start(folder);
     const journal = await openJournal({ folder });
     await write(journal, engine, { batchCount: 3, batchSize: 5 });
@@ -182,7 +173,7 @@ describe('an archive', () => {
     const moved = await archive(folder, to);
     expect([moved.status, moved.err]).toEqual([0, '']);
     expect(listSegments(folder)[0]!.number).toBe(4);
-    const { notice, remark, digest } = await recoveredBy(folder);
+    const { notice, remark, digest } = await recovered(folder);
     expect(digest).toBe(lastDigest());
     expect(notice).toBeNull();
     expect(remark).toMatch(/segments \(journal\.db to journal-000003\.db\) are in the archive/);
@@ -193,10 +184,7 @@ describe('an archive', () => {
 
     // Trading goes on without them.
     const data = await DataFolder.lock({ folder });
-    const engine = await data.recover({
-      log: { info: () => {}, warn: () => {} },
-      elapsedMs: () => 0,
-    });
+    const engine = await data.recover({ log: SILENT, elapsedMs: () => 0 });
     const journal = await data.openJournal();
     await write(journal, engine, { batchCount: 5, batchSize: 5 });
     const back = await archive(folder, to, '--restore');
@@ -236,7 +224,7 @@ describe('an archive', () => {
     const [folder, to] = [folders.copy(original), folders.make()];
     await archive(folder, to);
     rmSync(join(folder, 'snapshots'), { recursive: true });
-    const error = await journalErrorOf(recoveredBy(folder));
+    const error = await journalErrorOf(recovered(folder));
     expect(error.message).toMatch(/\(journal\.db to journal-000003\.db\), .* --restore/);
     const { out } = await operate('doctor', '--data', folder);
     expect(out).toMatch(/Bring them back: .* --restore$/m);
