@@ -36,6 +36,8 @@ export async function startExchange(
     },
     logFile: join(folder, 'log.ndjson'),
     nodeOptions: ['--enable-source-maps'],
+    // It may have a long journal to replay.
+    killAfterMs: 5 * 60_000,
   });
   return { process, data, url: `http://${HOST}:${process.port}/api` };
 }

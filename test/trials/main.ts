@@ -86,7 +86,7 @@ await startVitest('test', [], {
         provide: { times, seed, ...provided },
         testTimeout: LIMIT_MS * Math.max(times, 1),
         hookTimeout: 10 * 60_000,
-        expect: { poll: { timeout: 30_000 } },
+        expect: { poll: { timeout: 90_000 } },
       },
     };
   }),
