@@ -110,7 +110,7 @@ beforeAll(async () => {
   await journal.close();
   follower = startFollower(folder, commands.length);
   for (const userId of users()) statements.set(userId, (await ledger(userId, 200)).reverse());
-}, 120_000);
+});
 
 afterAll(async () => {
   await follower.close();
