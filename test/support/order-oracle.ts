@@ -127,9 +127,10 @@ export class OrderOracle {
   private noteOrder(command: Command | BatchOperation, result: number, atMs: number): void {
     const { values } = this.engine.result;
     if (command.kind === 'amend') {
-      const status = values[result + AMEND_ORDER_AT + OrderResult.status]!;
-      const reason = reasonOf(status);
-      if (reason !== null) this.orders.get(command.orderId)!.reason = reason;
+      // The command may name the order by its clientOrderId.
+      const at = result + AMEND_ORDER_AT;
+      const reason = reasonOf(values[at + OrderResult.status]!);
+      if (reason !== null) this.orders.get(values[at + OrderResult.orderId]!)!.reason = reason;
     }
     if (command.kind !== 'buy' && command.kind !== 'sell') return;
     const field = (name: keyof typeof OrderResult) => values[result + OrderResult[name]]!;
