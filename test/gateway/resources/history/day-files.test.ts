@@ -101,7 +101,10 @@ test('it is listed with its size and its place', async () => {
   const file = { asset: 'BTC', date: '2025-11-21', bytes: whole.length, path: PATH };
   expect((await server.api.get('/history?asset=BTC')).json).toEqual({ files: [file] });
   const both = [file, { asset: 'ETH', date: '2025-11-21' }];
-  expect((await server.api.get('/history')).json.files).toMatchObject(both);
+  // The file of each asset is written by itself.
+  await eventually(async () => {
+    expect((await server.api.get('/history')).json.files).toMatchObject(both);
+  });
   expect((await server.api.get('/history?asset=DOGE')).status).toBe(400);
 });
 
