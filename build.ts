@@ -50,6 +50,7 @@ if (!existsSync(INPUTS) || readFileSync(INPUTS, 'utf8') !== now) {
     run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
     run('node_modules/rolldown/bin/cli.mjs', '--config');
     run('dist/gateway/site/build.js');
+    run('dist/gateway/contract/build.js');
     run('dist/gateway/contract/downloads/build.js');
   } catch {
     // The compiler has said what is wrong.

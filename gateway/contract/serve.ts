@@ -1,76 +1,62 @@
 /**
  * Serves the OpenAPI document, also as 3.0, the AsyncAPI document of the stream, the pages that
- * show them, and at /api where to find them. All are built at the start.
+ * show them, and at /api where to find them. The build makes the files (build.ts).
  */
 import type { Serving } from '../http/gateway.js';
-import type { Route } from '../http/route.js';
 import type { Router } from '../http/router.js';
-import { routeName } from '../observe/metrics.js';
-import type { StreamLimits } from '../stream/limits.js';
-import { buildDocument } from './document.js';
-import { asOpenApi30 } from './openapi-3.0.js';
-import { pageFiles } from './page.js';
-import { type StaticFile, serveFile } from './static-file.js';
-import { buildStreamDocument } from './stream/document.js';
-import { streamPage } from './stream/page.js';
+import { builtFile, type StaticFile, serveFile } from './static-file.js';
 
-const INDEX = JSON.stringify({
-  documentation: '/api/docs',
-  clients: '/client/',
-  openapi: '/api/openapi.json',
-  'openapi-3.0': '/api/openapi-3.0.json',
-  asyncapi: '/api/asyncapi.json',
-  stream: '/api/stream',
-  status: '/api/status',
-});
+const JSON_TYPE = 'application/json';
+const HTML = 'text/html; charset=utf-8';
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
-interface Built {
-  /** What the files were made of. */
-  key: string;
-  files: Map<string, StaticFile>;
-}
+/** By the path below /api: the name below dist/docs, and the type. */
+const DOCUMENTS = [
+  ['', 'index.json', JSON_TYPE],
+  ['/openapi.json', 'openapi.json', JSON_TYPE],
+  ['/openapi-3.0.json', 'openapi-3.0.json', JSON_TYPE],
+  ['/asyncapi.json', 'asyncapi.json', JSON_TYPE],
+] as const;
+const PAGES = [
+  ['/docs', 'page.html', HTML],
+  ['/docs/', 'page.html', HTML],
+  ['/docs/stream', 'stream.html', HTML],
+  ['/docs/start.js', 'start.js', JAVASCRIPT],
+  ['/docs/swagger-ui-bundle.js', 'swagger-ui-bundle.js', JAVASCRIPT],
+  ['/docs/swagger-ui.css', 'swagger-ui.css', 'text/css; charset=utf-8'],
+  ['/docs/icon.svg', 'icon.svg', 'image/svg+xml'],
+] as const;
 
-/** The last one made: a standby makes it while it waits. */
-let built: Built | null = null;
+/** Swagger UI uses inline styles, and its style sheet contains images. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+const PAGE_HEADERS: StaticFile['headers'] = [
+  ['Content-Security-Policy', POLICY],
+  ['Referrer-Policy', 'no-referrer'],
+];
 
-/**
- * The files by path; made once for the same routes. Takes tenths of a second of CPU time.
- * @throws if a file of swagger-ui-dist is missing.
- */
-export function contractFiles(
-  routes: readonly Route[],
-  version: string,
-  limits: StreamLimits,
-): Map<string, StaticFile> {
-  const names = routes.map(routeName);
-  const key = JSON.stringify([names, version, limits]);
-  if (built?.key === key) return built.files;
-  const document = buildDocument(routes, version);
-  const stream = buildStreamDocument(version, limits);
+let read: Map<string, StaticFile> | null = null;
+
+/** By path. Read once, like the site. @throws if they are not built. */
+export function contractFiles(): Map<string, StaticFile> {
+  if (read !== null) return read;
   const files = new Map<string, StaticFile>();
-  const texts = {
-    '/api': INDEX,
-    '/api/openapi.json': JSON.stringify(document),
-    '/api/openapi-3.0.json': JSON.stringify(asOpenApi30(document)),
-    '/api/asyncapi.json': JSON.stringify(stream),
-  };
-  for (const [path, text] of Object.entries(texts)) {
-    const bytes = Buffer.from(text);
-    files.set(path, { contentType: 'application/json', bytes, headers: [] });
-  }
-  files.set('/api/docs/stream', streamPage(stream));
-  for (const [path, file] of pageFiles()) files.set(`/api${path}`, file);
-  built = { key, files };
+  for (const [path, name, contentType] of DOCUMENTS)
+    files.set(`/api${path}`, builtFile(`docs/${name}`, contentType));
+  for (const [path, name, contentType] of PAGES)
+    files.set(`/api${path}`, { ...builtFile(`docs/${name}`, contentType), headers: PAGE_HEADERS });
+  read = files;
   return files;
 }
 
-/** @throws if a file of swagger-ui-dist is missing. */
-export function serveContract(
-  router: Router,
-  routes: readonly Route[],
-  server: Serving,
-  limits: StreamLimits,
-): void {
-  for (const [path, file] of contractFiles(routes, server.version, limits))
-    serveFile(router, path, file, server);
+export function serveContract(router: Router, server: Serving): void {
+  for (const [path, file] of contractFiles()) serveFile(router, path, file, server);
 }

@@ -1,30 +1,25 @@
 /**
  * Builds the site into dist/site: bundles gateway/site/app, names every file after a hash of its
- * content, and writes each file plain and compressed; and the large files of the page of the API
- * into dist/docs. Part of `npm run build`; esbuild and preact are needed only here, so the
- * built program runs without them.
+ * content, and writes each file plain and compressed. Part of `npm run build`; esbuild and preact
+ * are needed only here, so the built program runs without them.
  */
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
 import { programFolder } from '../../persistence/storage/program-folder.js';
-import { PACKAGE_FOLDER } from '../contract/page.js';
-import { compress } from '../http/answers/compress.js';
+import { buildFile } from '../contract/static-file.js';
 
 const ROOT = fileURLToPath(programFolder());
 const APP = join(ROOT, 'gateway/site/app');
 const OUT = join(ROOT, 'dist/site');
-const DOCS = join(ROOT, 'dist/docs');
 /** The path that the files are served at. */
 const SERVED = '/site/';
 
 async function main(): Promise<void> {
   rmSync(OUT, { recursive: true, force: true });
-  mkdirSync(OUT, { recursive: true });
   const { metafile, outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: ['gateway/site/app/main.tsx', 'gateway/site/app/styles/site.css'],
@@ -42,12 +37,15 @@ async function main(): Promise<void> {
     metafile: true,
     write: false,
   });
-  for (const { path, contents } of outputFiles) write(basename(path), Buffer.from(contents));
+  for (const { path, contents } of outputFiles) write(basename(path), contents);
   const icon = readFileSync(join(APP, 'icon.svg'));
   const iconName = `icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
   write(iconName, icon);
-  write('index.html', Buffer.from(page(metafile, iconName)));
-  compressDocs();
+  write('index.html', page(metafile, iconName));
+}
+
+function write(name: string, content: Uint8Array | string): void {
+  buildFile(`site/${name}`, content);
 }
 
 /** The page, with the names of the files in place of `{{script}}` and the like. */
@@ -70,24 +68,6 @@ function page(metafile: Metafile, icon: string): string {
     .replace('{{style}}', served(style))
     .replace('{{script}}', served(script))
     .replace('{{preloads}}', preloads.join('\n    '));
-}
-
-function write(name: string, bytes: Buffer): void {
-  const path = join(OUT, name);
-  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
-  writeFileSync(path, bytes);
-  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
-  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
-}
-
-function compressDocs(): void {
-  mkdirSync(DOCS, { recursive: true });
-  for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
-    const bytes = readFileSync(join(PACKAGE_FOLDER, name));
-    writeFileSync(join(DOCS, name), bytes);
-    writeFileSync(join(DOCS, `${name}.br`), compress(bytes, 'br'));
-    writeFileSync(join(DOCS, `${name}.gz`), compress(bytes, 'gzip'));
-  }
 }
 
 await main();

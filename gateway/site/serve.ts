@@ -5,10 +5,16 @@
  * Always holds: a file below /site has a hash of its content in its name, so caches keep it for
  * good; the page is never cached without asking; neither runs or loads anything from another host.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';
 import { TITLE } from '../contract/prose.js';
-import { builtFile, type StaticFile, serveChoice, serveFile } from '../contract/static-file.js';
+import {
+  builtFile,
+  type StaticFile,
+  serveChoice,
+  serveFile,
+  staticFile,
+} from '../contract/static-file.js';
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 
@@ -50,40 +56,42 @@ const SIGNPOST = `<!doctype html>
 </html>
 `;
 
-/** The site as it was built; if it was not built, / shows everyone where the API is. */
+/** What / is to whoever does not accept text/html. */
+const signpost: StaticFile = {
+  ...staticFile(HTML, Buffer.from(SIGNPOST)),
+  headers: [
+    ['Content-Security-Policy', "default-src 'none'"],
+    ['Vary', 'Accept'],
+  ],
+};
+
 export function serveSite(router: Router, server: Serving): void {
-  const signpost: StaticFile = {
-    contentType: HTML,
-    bytes: Buffer.from(SIGNPOST),
-    headers: [
-      ['Content-Security-Policy', "default-src 'none'"],
-      ['Vary', 'Accept'],
-    ],
-  };
-  const site = siteFiles();
-  if (site === null) {
-    server.log.warn('the site is not built: npm run build');
-    serveFile(router, '/', signpost, server);
-    return;
-  }
+  const { page, files } = siteFiles();
   const choose = (raw: { getHeader(name: string): string }) =>
     raw.getHeader('accept').includes('text/html') ? 0 : 1;
-  serveChoice(router, '/', { files: [site.page, signpost], choose }, server);
-  for (const [path, file] of site.files) serveFile(router, path, file, server);
+  serveChoice(router, '/', { files: [page, signpost], choose }, server);
+  for (const [path, file] of files) serveFile(router, path, file, server);
 }
 
-let read: { page: StaticFile; files: Map<string, StaticFile> } | null = null;
+interface Site {
+  page: StaticFile;
+  files: Map<string, StaticFile>;
+}
 
-/** Read once: a standby that takes over after months serves what it was started with. */
-export function siteFiles(): typeof read {
-  const folder = new URL('dist/site/', programFolder());
-  if (read !== null || !existsSync(new URL('index.html', folder))) return read;
-  const page = { ...builtFile('site/index.html', HTML)!, headers: PAGE_HEADERS };
+let read: Site | null = null;
+
+/**
+ * Read once: a standby that takes over after months serves what it was started with.
+ * @throws if it is not built.
+ */
+export function siteFiles(): Site {
+  if (read !== null) return read;
+  const page = { ...builtFile('site/index.html', HTML), headers: PAGE_HEADERS };
   const files = new Map<string, StaticFile>();
-  for (const name of readdirSync(folder)) {
+  for (const name of readdirSync(new URL('dist/site/', programFolder()))) {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (contentType === undefined) continue;
-    const file = { ...builtFile(`site/${name}`, contentType)!, cacheControl: IMMUTABLE };
+    const file = { ...builtFile(`site/${name}`, contentType), cacheControl: IMMUTABLE };
     files.set(`/site/${name}`, file);
   }
   read = { page, files };

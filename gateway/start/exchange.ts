@@ -12,7 +12,6 @@ import { Follower } from '../../persistence/follower/follower.js';
 import type { ReplicatedFolder } from '../../persistence/replication/replicated-folder.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
-import { programVersion } from '../../persistence/storage/program-folder.js';
 import { type AccessKey, AccessKeys } from '../access/access-keys.js';
 import { Overload } from '../access/fair-use/overload.js';
 import { fingerprint, readSecrets, sessionSecrets } from '../access/secret.js';
@@ -33,7 +32,6 @@ import type { PriceTicks } from '../observe/price-ticks.js';
 import { Standing } from '../observe/standing.js';
 import { WatchedSequencer } from '../observe/watched-sequencer.js';
 import { operatorRoutes } from '../resources/operators/routes.js';
-import { routesOf } from '../resources/routes.js';
 import { siteFiles } from '../site/serve.js';
 import type { Config } from './config.js';
 import { type Data, lockData } from './data.js';
@@ -114,7 +112,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const replicaKeys = await keysOfReplicas(config);
   const { signal = new AbortController().signal } = options;
   const warmUp = () => {
-    contractFiles(routesOf(config.operationsPort !== null), programVersion(), config.stream);
+    contractFiles();
     siteFiles();
     downloads();
   };

@@ -116,7 +116,7 @@ export class Servers {
     http.mount((router) => {
       router.capConnections(connections);
       stream.attach(router);
-      serveContract(router, routes, gateway, config.stream);
+      serveContract(router, gateway);
       serveDayFiles(router, gateway);
       serveDownloads(router, gateway);
       serveSite(router, gateway);

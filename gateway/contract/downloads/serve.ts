@@ -2,11 +2,11 @@
  * Serves what client authors download, below /client/: the clients that fit this exchange, and at
  * /client/ how to install them. The build makes the files (build.ts).
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { programFolder } from '../../../persistence/storage/program-folder.js';
 import type { Serving } from '../../http/gateway.js';
 import type { Router } from '../../http/router.js';
-import { type StaticFile, serveFile } from '../static-file.js';
+import { type StaticFile, serveFile, staticFile } from '../static-file.js';
 
 /** By a name's extension. Other files are not served. */
 const CONTENT_TYPES: Record<string, string> = {
@@ -22,19 +22,14 @@ export function serveDownloads(router: Router, server: Serving): void {
 
 let read: Map<string, StaticFile> | null = null;
 
-/** By path; none if they are not built. Read once, like the site. */
+/** By path. Read once, like the site. @throws if they are not built. */
 export function downloads(): Map<string, StaticFile> {
   if (read !== null) return read;
   const folder = new URL('dist/downloads/', programFolder());
   const files = new Map<string, StaticFile>();
-  if (!existsSync(folder)) return files;
-  const fileAt = (name: string, contentType: string): StaticFile => ({
-    contentType,
-    bytes: readFileSync(new URL(name, folder)),
-    headers: [],
-    // They are small, or compressed.
-    compressed: [],
-  });
+  // They are small, or compressed.
+  const fileAt = (name: string, contentType: string) =>
+    staticFile(contentType, readFileSync(new URL(name, folder)));
   for (const name of readdirSync(folder)) {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (contentType !== undefined) files.set(`/client/${name}`, fileAt(name, contentType));

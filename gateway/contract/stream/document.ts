@@ -5,7 +5,7 @@
  */
 import { BODIES, RESPONSES, withMore } from '../../json/components.js';
 import { CLIENT_MESSAGES } from '../../stream/client-messages.js';
-import { CLOSE, type StreamLimits } from '../../stream/limits.js';
+import { CLOSE, STREAM_LIMITS } from '../../stream/limits.js';
 import { SERVER_MESSAGES } from '../../stream/server-messages.js';
 import type { JsonSchema, Reference } from '../openapi.js';
 import { TITLE } from '../prose.js';
@@ -69,7 +69,7 @@ const REPLIES: Record<ClientName, string[]> = {
 
 const MATTER_OF_COURSE = ['closed', 'heartbeat', ...NAMES.filter(isDelta)];
 
-export function buildStreamDocument(version: string, limits: StreamLimits) {
+export function buildStreamDocument(version: string) {
   const clientNames = Object.keys(CLIENT_MESSAGES) as ClientName[];
   return {
     asyncapi: '3.0.0',
@@ -92,7 +92,7 @@ export function buildStreamDocument(version: string, limits: StreamLimits) {
         })),
       },
     },
-    channels: { stream: channelOf([...clientNames, ...NAMES], limits) },
+    channels: { stream: channelOf([...clientNames, ...NAMES]) },
     operations: {
       ...Object.fromEntries(clientNames.map((name) => [name, requestOf(name)])),
       ...Object.fromEntries(MATTER_OF_COURSE.map((name) => [`send_${name}`, sendingOf(name)])),
@@ -111,7 +111,9 @@ export function buildStreamDocument(version: string, limits: StreamLimits) {
   };
 }
 
-function channelOf(names: readonly string[], limits: StreamLimits) {
+function channelOf(names: readonly string[]) {
+  // How many connections there may be in all is for the operator to say.
+  const { connections: _, ...limits } = STREAM_LIMITS;
   const refs = names.map((name) => [name, { $ref: `#/components/messages/${name}` }]);
   const token = { type: 'string', description: 'A session token. Optional' };
   return {
@@ -128,7 +130,7 @@ function channelOf(names: readonly string[], limits: StreamLimits) {
     },
     /** Why the exchange closes connections. */
     'x-close-codes': [...Object.values(CLOSE), WITHOUT_CODE],
-    'x-limits': { ...limits },
+    'x-limits': limits,
   };
 }
 

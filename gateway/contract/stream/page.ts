@@ -1,11 +1,9 @@
 /**
- * The page that shows the AsyncAPI document. It is rendered here, once, and needs nothing but its
- * own style: no script, no request.
+ * The page that shows the AsyncAPI document. It needs nothing but its own style: no script, no
+ * request.
  */
-import { createHash } from 'node:crypto';
 import type { JsonSchema, Reference } from '../openapi.js';
 import { REFERENCE } from '../schemas.js';
-import type { StaticFile } from '../static-file.js';
 import type { AsyncApiDocument, Message } from './document.js';
 
 /** Fields of fields of fields are the HTTP API's objects, described there. */
@@ -17,17 +15,8 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:t
 a{color:#0b57d0}nav ul{columns:3}
 @media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#161616}a{color:#8ab4f8}th,td{border-color:#444}}`;
 
-export function streamPage(document: AsyncApiDocument): StaticFile {
-  const style = createHash('sha256').update(STYLE).digest('base64');
-  const policy = `default-src 'none'; style-src 'sha256-${style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-  return {
-    contentType: 'text/html; charset=utf-8',
-    bytes: Buffer.from(new Page(document).html()),
-    headers: [
-      ['Content-Security-Policy', policy],
-      ['Referrer-Policy', 'no-referrer'],
-    ],
-  };
+export function streamPage(document: AsyncApiDocument): string {
+  return new Page(document).html();
 }
 
 class Page {

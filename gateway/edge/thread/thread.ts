@@ -135,7 +135,7 @@ class EdgeThread {
     this.server.mount((router) => {
       router.capConnections(this.cap);
       this.streams.attach(router);
-      serveContract(router, routesOf(task.hasOperations), serving, task.stream);
+      serveContract(router, serving);
       serveDayFiles(router, serving);
       serveDownloads(router, serving);
       serveSite(router, serving);

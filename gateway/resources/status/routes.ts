@@ -98,7 +98,7 @@ export const operationRoutes: Route[] = [
   defineRoute('GET', '/metrics', {
     ...OF_PROCESS,
     quota: null,
-    summary: 'Metrics in the Prometheus text format',
+    summary: 'Metrics in the Prometheus text format. Not found here if operators have an address',
     produces: [METRICS_TYPE],
     responses: { 200: MetricsText },
     async handle(call) {

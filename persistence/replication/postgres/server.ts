@@ -1,7 +1,7 @@
 /**
  * Connections to the cluster of a journal, and the proof that what it commits is on two machines.
  */
-import pg from 'pg';
+import type pg from 'pg';
 import { JournalError, JournalUnavailable } from '../../journal/errors.js';
 import { FORMAT_VERSION } from '../../journal/format.js';
 import { describeAddress, type PostgresAddress, readSecrets } from './address.js';
@@ -53,7 +53,8 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
   const asked = address.nodes.map(async (node) => {
     const name = `${node.host}:${node.port}`;
     try {
-      const answering = await ask(clientOf(address, node, kind === 'primary' ? 0 : READ_MS));
+      const client = await clientOf(address, node, kind === 'primary' ? 0 : READ_MS);
+      const answering = await ask(client);
       if (isOver) return await end(answering);
       found.push(answering);
       if (!suits(answering)) problems.push(`${name} is a standby`);
@@ -106,13 +107,15 @@ function end({ client }: Answering): Promise<void> {
   return client.end().catch(() => {});
 }
 
-function clientOf(
+async function clientOf(
   address: PostgresAddress,
   { host, port }: { host: string; port: number },
   queryMs: number,
-): pg.Client {
+): Promise<pg.Client> {
   const { user, database } = address;
   const { password, authority } = readSecrets(address);
+  // Most exchanges never need it: loading it would be a tenth of their start.
+  const { default: pg } = await import('pg');
   return new pg.Client({
     host,
     port,

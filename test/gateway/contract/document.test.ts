@@ -251,7 +251,7 @@ describe('the page', () => {
     '/api/docs/start.js': 'text/javascript; charset=utf-8',
     '/api/docs/swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
     '/api/docs/swagger-ui.css': 'text/css; charset=utf-8',
-    '/api/docs/favicon-32x32.png': 'image/png',
+    '/api/docs/icon.svg': 'image/svg+xml',
   };
 
   test.each(Object.entries(FILES))('%s is served', async (path, type) => {

@@ -2,7 +2,6 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { AsyncApiDocument } from '../../../gateway/contract/stream/document.js';
 import { buildStreamDocument } from '../../../gateway/contract/stream/document.js';
-import { STREAM_LIMITS } from '../../../gateway/stream/limits.js';
 import { programVersion } from '../../../persistence/storage/program-folder.js';
 import { FORMATS, KEYWORDS } from './check.js';
 
@@ -15,7 +14,6 @@ interface Checks {
 }
 let checks: Checks | null = null;
 
-/** The document of an exchange with the default limits. */
 export function streamDocument(): AsyncApiDocument {
   return checksOf().document;
 }
@@ -33,7 +31,7 @@ export function checkStreamMessage(message: unknown): void {
 
 function checksOf(): Checks {
   if (checks !== null) return checks;
-  const document = buildStreamDocument(programVersion(), STREAM_LIMITS);
+  const document = buildStreamDocument(programVersion());
   const ajv = new Ajv({
     strict: true,
     strictTypes: false,

@@ -4,7 +4,7 @@
  * smuggling-cases.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pageFiles } from '../../../gateway/contract/page.js';
+import { contractFiles } from '../../../gateway/contract/serve.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import { AT_EDGES, MARKET, TestServer, type Trader } from '../../support/server.js';
@@ -64,8 +64,8 @@ const OTHERS: Carrier[] = [
   ].flatMap((path) =>
     ['PATCH', 'OPTIONS', 'DELETE', 'TRACE', 'get'].map((method) => ({ method, path })),
   ),
-  ...['/openapi.json', ...pageFiles().keys(), '/stream', '/nowhere'].flatMap((path) =>
-    ['GET', 'HEAD', 'POST'].map((method) => ({ method, path: `/api${path}` })),
+  ...[...contractFiles().keys(), '/api/stream', '/api/nowhere'].flatMap((path) =>
+    ['GET', 'HEAD', 'POST'].map((method) => ({ method, path })),
   ),
 ];
 const nameOf = ({ method, path }: Carrier) => `${method} ${path}`;
