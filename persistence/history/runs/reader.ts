@@ -146,8 +146,7 @@ function entriesOf<Layout extends ListLayout>(layout: Layout, row: RunRow): Entr
   const { key, columns } = layout;
   const isNegative = negativesOf(layout);
   const previous = new Float64Array(columns.length);
-  const reader = new ByteReader();
-  reader.open(row.entries);
+  const reader = new ByteReader(row.entries);
   const entries: Record<string, number>[] = [];
   for (let i = 0; i < row.count; i++) {
     const entry: Record<string, number> = { [key]: row.id, ordinal: row.firstOrdinal + i };
@@ -158,7 +157,7 @@ function entriesOf<Layout extends ListLayout>(layout: Layout, row: RunRow): Entr
     }
     entries.push(entry);
   }
-  if (!reader.atEnd) throw reader.malformed('the run has more bytes than entries');
+  if (!reader.atEnd) throw new MalformedBytes('the run has more bytes than entries');
   return entries as EntryOf<Layout>[];
 }
 

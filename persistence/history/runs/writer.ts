@@ -59,7 +59,7 @@ export class RunWriter {
       const difference = value - previous[column]!;
       if (((negatives >>> column) & 1) === 0) previous[column] = value;
       const whole = difference | 0;
-      // Most differences fit into 32 bits. This writes what ByteWriter.signed does.
+      // Most differences fit into 32 bits.
       if (whole !== difference || Object.is(difference, -0)) {
         bytes.length = to;
         bytes.signed(difference);
