@@ -163,9 +163,12 @@ export class AsciiWriter {
   }
 }
 
-/** Each function writes at a position and returns the position after. */
+/**
+ * Each function writes at a position and returns the position after. Below 2^53 no quotient is
+ * rounded up to the next integer.
+ */
 function putMicros(bytes: Uint8Array, start: number, micros: number): number {
-  const whole = quotient(micros, MICRO_SCALE);
+  const whole = Math.floor(micros / MICRO_SCALE);
   const fraction = micros - whole * MICRO_SCALE;
   let at = putInteger(bytes, start, whole);
   if (fraction === 0) return at;
@@ -177,18 +180,12 @@ function putMicros(bytes: Uint8Array, start: number, micros: number): number {
 }
 
 function putLots(bytes: Uint8Array, start: number, lots: number): number {
-  const whole = quotient(lots, LOT_SCALE);
+  const whole = Math.floor(lots / LOT_SCALE);
   const fraction = lots - whole * LOT_SCALE;
   const at = putInteger(bytes, start, whole);
   if (fraction === 0) return at;
   bytes[at] = POINT;
   return putWithoutEnd(bytes, at + 1, fraction);
-}
-
-function quotient(value: number, scale: number): number {
-  const whole = Math.floor(value / scale);
-  // The quotient of a large value may have been rounded up to the next integer.
-  return whole * scale > value ? whole - 1 : whole;
 }
 
 function putInteger(bytes: Uint8Array, at: number, value: number): number {

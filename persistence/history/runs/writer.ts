@@ -23,7 +23,6 @@ const WIDTH = 17;
 const INITIAL_BYTES = 64 * 1024;
 const SPACE = 0x20;
 const ZERO = 0x30;
-const MINUS = 0x2d;
 const LOW_DIGITS = 100_000_000;
 
 /** Runs that one statement inserts: their numbers, as records, and the bytes of their entries. */
@@ -130,8 +129,8 @@ export class RecordBuffer {
   }
 
   /**
-   * Appends a column. The digits are written from the last, in two halves, which are small
-   * integers.
+   * Appends a column, which is not negative. The digits are written from the last, in two halves,
+   * which are small integers.
    */
   put(value: number): void {
     const start = this.length;
@@ -139,7 +138,7 @@ export class RecordBuffer {
     if (this.length > this.buffer.length) this.grow();
     const { buffer } = this;
     let to = this.length;
-    let rest = value < 0 ? 0 - value : value;
+    let rest = value;
     if (rest >= LOW_DIGITS) {
       const high = Math.floor(rest / LOW_DIGITS);
       let low = rest - high * LOW_DIGITS;
@@ -155,7 +154,6 @@ export class RecordBuffer {
       buffer[--to] = ZERO + rest - next * 10;
       rest = next;
     } while (rest > 0);
-    if (value < 0) buffer[--to] = MINUS;
     while (to > start) buffer[--to] = SPACE;
   }
 

@@ -109,7 +109,7 @@ function temporaryPath(path: string): string {
 export function readSnapshot(path: string): LoadedSnapshot {
   return withFile(path, 'r', (file) => {
     const fileBytes = fstatSync(file).size;
-    const head = readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES));
+    const head = readExactly(file, SNAPSHOT_HEADER_BYTES);
     const header = decodeSnapshotHeader(head, fileBytes);
     const state = readExactly(file, header.stateBytes);
     const sum = readExactly(file, SNAPSHOT_SUM_BYTES);
@@ -120,13 +120,13 @@ export function readSnapshot(path: string): LoadedSnapshot {
   });
 }
 
-/** The checksum at the end of a file, whatever its content is; null: the file is too short. */
-export function checksumIn(path: string): string | null {
+/** What is in the place of the checksum at the end of a file, whatever its content is. */
+export function checksumIn(path: string): string {
   return withFile(path, 'r', (file) => {
-    const at = fstatSync(file).size - SNAPSHOT_SUM_BYTES;
-    if (at < 0) return null;
     const sum = Buffer.alloc(SNAPSHOT_SUM_BYTES);
-    return readSync(file, sum, 0, sum.length, at) === sum.length ? sum.toString('hex') : null;
+    const at = Math.max(0, fstatSync(file).size - SNAPSHOT_SUM_BYTES);
+    readSync(file, sum, 0, sum.length, at);
+    return sum.toString('hex');
   });
 }
 
