@@ -133,16 +133,9 @@ async function readMarkets(
     if (row.isClosed === 0) markets.open.push(await withPoints(database, row));
   }
   checkTotal(MARKET.name, progress, markets.knownIds.size);
-  for (const column of COLUMNS_OF_LISTS) {
-    const [unknown] = lists[column].keys();
-    if (unknown === undefined) continue;
-    const row = `marketId ${unknown}`;
-    throw new HistoryDamage(NAME_OF_LIST[column], row, 'there is no such market');
-  }
   return markets;
 }
 
-/** Checks a market and removes it from the counts, so that counts left over have no market. */
 function checkMarket(row: MarketRow, markets: Markets, lists: MarketLists): void {
   checkRow(MARKET, row);
   const { marketId, previousId, status } = row;
@@ -156,7 +149,6 @@ function checkMarket(row: MarketRow, markets: Markets, lists: MarketLists): void
       const what = `the list has ${found} entries, not ${row[column]}`;
       throw new HistoryDamage(NAME_OF_LIST[column], `marketId ${marketId}`, what);
     }
-    lists[column].delete(marketId);
   }
   markets.lastIds[asset] = marketId;
   markets.knownIds.add(marketId);

@@ -488,18 +488,20 @@ describe('damage', () => {
     return withDatabase(historyPath(folder), (database) => query(database, sql));
   }
 
-  it.each(['userTrade', 'marketPrices', 'progress'])(
-    'a row missing from %s is found when the history is opened',
-    async (name) => {
-      const folder = folders.copy(complete);
-      const counted = COUNTED.find((each) => each.name === name);
-      const key = counted?.key ?? (name === 'progress' ? 'id' : 'marketId');
-      await change(folder, `DELETE FROM ${name} WHERE ${key} = (SELECT max(${key}) FROM ${name})`);
-      const follower = start(folder);
-      await expectEverything(follower);
-      expect(follower.log.of('error').length).toBe(1);
-    },
-  );
+  it.each([
+    ['userTrade', 'max'],
+    ['market', 'min'],
+    ['marketPrices', 'max'],
+    ['progress', 'max'],
+  ])('a row missing from %s (%s) is found when the history is opened', async (name, end) => {
+    const folder = folders.copy(complete);
+    const counted = COUNTED.find((each) => each.name === name);
+    const key = counted?.key ?? (name === 'progress' ? 'id' : 'marketId');
+    await change(folder, `DELETE FROM ${name} WHERE ${key} = (SELECT ${end}(${key}) FROM ${name})`);
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error').length).toBe(1);
+  });
 
   it('rebuilds a history of another version', async () => {
     const folder = folders.copy(complete);
