@@ -83,6 +83,20 @@ describe('a balance that is off by one micro-dollar', () => {
     expect(books.problems(engine).join('\n')).toMatch(/btc-15m-\d+: (collateral|fee escrow) is /);
   });
 
+  it.each(['collateralMicros', 'escrowMicros'] as const)('%s of a closed market', (pot) => {
+    const { engine, books, marketId } = scene();
+    const nothing = { collateralMicros: 0, escrowMicros: 0 };
+    Object.assign(books.markets.get(marketId)!, { ...nothing, [pot]: 1, closed: true });
+    expect(books.problems(engine)[0]).toMatch(/it was closed with .* of \$0\.000001/);
+  });
+
+  it('an open interest that is not the value of the collateral', () => {
+    const { engine, books, marketId } = scene();
+    const view = engine.market(marketId)!;
+    engine.market = () => ({ ...view, openInterestLots: view.openInterestLots + 1 });
+    expect(books.problems(engine)[0]).toContain('not the value of its complete sets');
+  });
+
   it('a market that the engine removes while money is in it', () => {
     const { engine, books } = scene();
     engine.marketFunds = () => null;
