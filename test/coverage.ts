@@ -6,8 +6,8 @@
  * below its threshold.
  *
  * Always holds: the seed is fixed, so a run is repeatable. A branch that only throws a plain Error,
- * or passes on one that nothing there expects, is an assertion: it cannot be taken unless there is a
- * bug, and does not count.
+ * or passes on one that nothing there expects, is an assertion: it cannot be taken unless there is
+ * a bug, and does not count.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { Profiler } from 'node:inspector';

@@ -45,7 +45,7 @@ export class HttpServer<A extends Answer = Answer> {
   private readonly receiving = new Receiving<Answer>();
   private readonly unknownCounts: AnswerCounts;
   private slow = 0;
-  private sweeper: NodeJS.Timeout | null = null;
+  private sweeper: NodeJS.Timeout | undefined;
   private idle: (() => void) | null = null;
 
   constructor(
@@ -117,8 +117,7 @@ export class HttpServer<A extends Answer = Answer> {
 
   /** Closes all connections. */
   close(): void {
-    if (this.sweeper !== null) clearInterval(this.sweeper);
-    this.sweeper = null;
+    clearInterval(this.sweeper);
     this.router.close();
   }
 

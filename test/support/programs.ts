@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
 import { goodOutput, type ToolRun } from './replay-tool.js';
@@ -15,6 +16,7 @@ import { ApiClient, EDGE_THREADS } from './server.js';
 
 export const EDGE_VARIABLES: Readonly<Record<string, string>> =
   EDGE_THREADS === 0 ? {} : { EDGE_THREADS: `${EDGE_THREADS}` };
+const ENDING_MS = 10_000;
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
 
 /** The built program in a child process. */
@@ -108,8 +110,13 @@ export class Exchanges {
     }
   }
 
-  /** Leaves nothing behind. */
+  /** Leaves nothing behind. Under test/coverage.ts, those that can end by themselves do. */
   async end(): Promise<void> {
+    if (process.env['NODE_V8_COVERAGE'] !== undefined) {
+      for (const client of this.clients.splice(0)) await client.close();
+      const ended = Promise.all(this.servers.map((server) => server.stop()));
+      await Promise.race([ended, delay(ENDING_MS, undefined, { ref: false })]);
+    }
     await this.kill();
     rmSync(this.work, { recursive: true, force: true });
   }

@@ -84,7 +84,7 @@ export class PostgresJournal implements CommitLog {
   private closing = false;
   private lost: ((error: JournalError) => void) | null = null;
   private asked: ((standbyId: string) => void) | null = null;
-  private renewal: NodeJS.Timeout | null = null;
+  private renewal: NodeJS.Timeout | undefined;
   /** The renewal that has been sent; null: none. */
   private renewing: Promise<void> | null = null;
   /** How many standbys wait to take over, as of the last renewal. */
@@ -209,7 +209,7 @@ export class PostgresJournal implements CommitLog {
     const wasGood = this.failure === null;
     this.closing = true;
     this.failure ??= new JournalError('the journal is closed', null);
-    if (this.renewal !== null) clearTimeout(this.renewal);
+    clearTimeout(this.renewal);
     const resigned = wasGood ? this.client.query(RESIGN_SQL, [this.epoch]) : Promise.resolve();
     const waited = new AbortController();
     // Without an answer the lease runs out.
@@ -227,7 +227,7 @@ export class PostgresJournal implements CommitLog {
 
   /** An append renews the lease, too; this is for the time in which nothing happens. */
   private renew(): void {
-    if (this.renewal !== null) clearTimeout(this.renewal);
+    clearTimeout(this.renewal);
     const sent = this.said;
     this.renewing = this.renewed(sent).then(() => {
       this.renewing = null;
@@ -298,7 +298,7 @@ export class PostgresJournal implements CommitLog {
   private fail(error: JournalError): void {
     if (this.failure !== null) return;
     this.failure = error;
-    if (this.renewal !== null) clearTimeout(this.renewal);
+    clearTimeout(this.renewal);
     // A statement without an answer ends with its connection.
     if (this.isWatching) void this.client.end().catch(() => {});
     this.lost?.(error);
