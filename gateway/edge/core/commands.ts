@@ -35,10 +35,6 @@ export class EdgeCommands {
   inFlight = 0;
   private open: Results;
   private readonly spare: Results[] = [];
-  /** When the frames of this turn came; 0: none did. */
-  private receivedMs = 0;
-  /** When the last command was applied. */
-  private appliedMs = 0;
 
   constructor(private readonly options: EdgeCommandsOptions) {
     this.open = new Results(this);
@@ -49,15 +45,8 @@ export class EdgeCommands {
    * not reach the engine. The result must go to {@link begin} and {@link end} next.
    */
   execute(records: RecordBuffer, userId: number): NumberBuffer | null {
-    const { gateway } = this.options;
-    if (this.receivedMs === 0) this.receivedMs = this.appliedMs = elapsedMs();
-    const startedMs = this.appliedMs;
-    const result = executeRecord(gateway, records, { user: userId });
-    this.appliedMs = elapsedMs();
-    if (result === null) return null;
-    gateway.metrics.receiveMs.observe(startedMs - this.receivedMs);
-    gateway.metrics.applyMs.observe(this.appliedMs - startedMs);
-    return result;
+    if (this.open.count === 0) this.open.receivedMs = elapsedMs();
+    return executeRecord(this.options.gateway, records, { user: userId });
   }
 
   /** Begins the frame of a result, behind those before it. */
@@ -92,20 +81,17 @@ export class EdgeCommands {
     if (open.block.byteLength >= BLOCK_BYTES) this.flush();
   }
 
-  /** All frames of a turn have been handled. */
-  turnEnded(): void {
-    this.flush();
-    this.receivedMs = 0;
-  }
-
-  /** What waits from now on comes after the results before it. */
+  /** To be called after all frames of a turn, and before anything else waits for the disk. */
   flush(): void {
     const { open } = this;
-    if (open.count === 0) return;
-    open.receivedMs = this.receivedMs;
-    open.appliedMs = this.appliedMs;
+    const { count, receivedMs } = open;
+    if (count === 0) return;
+    const { metrics, sequencer } = this.options.gateway;
+    open.appliedMs = elapsedMs();
+    metrics.applyMs.observe((open.appliedMs - receivedMs) / count, count);
     this.open = this.spare.pop() ?? new Results(this);
-    this.options.gateway.sequencer.releaseAt(open.sequence, open);
+    this.open.receivedMs = open.appliedMs;
+    sequencer.releaseAt(open.sequence, open);
   }
 
   sent(results: Results): void {

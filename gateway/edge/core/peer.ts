@@ -102,7 +102,7 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
 
   /** To be called after all frames that came together. */
   turnEnded(): void {
-    this.commands.turnEnded();
+    this.commands.flush();
   }
 
   /** The connection is lost. */

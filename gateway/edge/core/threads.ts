@@ -15,11 +15,12 @@ import type { Gateway } from '../../http/gateway.js';
 import { cannotListen } from '../../http/listen-addresses.js';
 import type { Route } from '../../http/route.js';
 import { atMost, elapsedMs } from '../../observe/clock.js';
-import { EdgeCounts, type Reading } from '../link/counts.js';
+import { countsMemory } from '../link/counts.js';
 import { FrameReader } from '../link/frames.js';
 import { RING_BYTES, ringMemory } from '../link/ring.js';
 import { RingLink } from '../link/ring-link.js';
 import {
+  type EdgeReadings,
   type EdgeTask,
   type FromEdgeThread,
   NO_ROUTE,
@@ -50,38 +51,20 @@ export interface EdgeThreadsOptions {
 }
 
 export class EdgeThreads {
-  private readonly counts: EdgeCounts;
+  private readonly counts: SharedArrayBuffer;
   private readonly served: ServedRoutes;
   private threads: EdgeThread[] = [];
   private isClosing = false;
 
   constructor(private readonly options: EdgeThreadsOptions) {
     const { gateway, routes, threads } = options;
-    this.counts = EdgeCounts.create(threads);
+    this.counts = countsMemory(threads);
     this.served = new ServedRoutes(gateway, routes);
   }
 
   /** What the metrics show of all threads. */
-  readings() {
-    const { counts } = this;
-    const sum = (reading: Reading) => counts.sum(reading);
-    return {
-      connections: {
-        httpCount: counts.connectionCount(() => true),
-        refusedCounts: { total: sum('refusedTotal'), address: sum('refusedAddress') },
-      },
-      http: { requestsInFlight: sum('requestsInFlight'), slowBodies: sum('slowBodies') },
-      streams: { backlogBytes: sum('streamBacklogBytes'), cutOffCount: sum('streamsCutOff') },
-      unsent: {
-        bytes: sum('unsentBytes'),
-        count: sum('unsentAnswers'),
-        dropCounts: {
-          total: sum('droppedTotal'),
-          address: sum('droppedAddress'),
-          time: sum('droppedTime'),
-        },
-      },
-    };
+  readings(): EdgeReadings {
+    return this.threads.reduce((sum, { readings }) => added(sum, readings), NOTHING_YET);
   }
 
   /** Starts the threads. Resolves to the port, or rejects if the address is not available. */
@@ -166,7 +149,7 @@ export class EdgeThreads {
       },
       toCore: ringMemory(),
       toEdge: ringMemory(),
-      counts: this.counts.memory,
+      counts: this.counts,
       end: new SharedArrayBuffer(4),
     };
     return new EdgeThread(all, {
@@ -179,6 +162,22 @@ export class EdgeThreads {
       },
     });
   }
+}
+
+const NOTHING_YET: EdgeReadings = {
+  connections: { httpCount: 0, refusedCounts: { total: 0, address: 0 } },
+  http: { requestsInFlight: 0, slowBodies: 0 },
+  streams: { backlogBytes: 0, cutOffCount: 0 },
+  unsent: { bytes: 0, count: 0, dropCounts: { total: 0, address: 0, time: 0 } },
+};
+
+/** The sum of each number and the one in the same place. */
+function added<T extends object>(a: T, b: T): T {
+  const sums = Object.entries(a).map(([name, its]) => {
+    const other = b[name as keyof T];
+    return [name, typeof its === 'number' ? its + Number(other) : added(its, other as object)];
+  });
+  return Object.fromEntries(sums) as T;
 }
 
 /** One thread's part of a limit; 0: no limit. */
@@ -199,6 +198,7 @@ class EdgeThread {
   /** Resolves to the thread's newest app once it is made; null: it could make none. */
   app: Promise<number | null>;
   readonly ended: Promise<void>;
+  readings = NOTHING_YET;
   private readonly worker: Worker;
   private readonly link: RingLink;
   private hasApp: (app: number | null) => void = () => {};
@@ -298,12 +298,13 @@ class EdgeThread {
       const problem = `the thread of edge ${this.task.index} failed: ${message.failure}`;
       this.options.failed(new Error(problem));
     } else if ('app' in message) this.hasApp(message.app);
-    else if ('answers' in message) this.count(message.answers);
+    else if ('answers' in message) this.told(message);
     else this.listening(message.port);
   }
 
-  private count(answers: OwnAnswers): void {
+  private told({ answers, readings }: { answers: OwnAnswers; readings: EdgeReadings }): void {
     const { served } = this.options;
+    this.readings = readings;
     for (const [route, status, count] of answers) {
       const counts = route === NO_ROUTE ? served.unknown : served.named(route)!.counts;
       counts.add(status, count);

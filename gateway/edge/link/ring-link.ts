@@ -59,8 +59,8 @@ export class RingLink implements BlockSink {
   }
 
   sendBlock(block: FrameBlock): void {
-    if (this.writer.writeAll(block.content)) return;
-    for (const frame of block.frames()) this.send(frame);
+    if (this.writer.writeAll(block.content)) this.writer.wakeNow();
+    else for (const frame of block.frames()) this.send(frame);
   }
 
   /** The other side has sent something, or made room. */
@@ -85,13 +85,12 @@ export class RingLink implements BlockSink {
     return true;
   }
 
-  /** Handles what is there, and looks again a turn later until there is nothing. */
+  /** Handles what is there. */
   readonly work = (): void => {
     this.isPlanned = false;
     this.writer.retry();
-    const isBusy = this.ring.read(this.frame, this.turnBytes);
-    if (isBusy) this.options.onTurn?.();
-    if (isBusy || !this.ring.sleep()) this.plan();
+    if (this.ring.read(this.frame, this.turnBytes)) this.options.onTurn?.();
+    if (!this.ring.sleep()) this.plan();
   };
 
   private plan(): void {

@@ -100,7 +100,6 @@ export class RingWriter extends Ring {
     if (this.waiting.length > 0 || end > RING_BYTES) return false;
     this.bytes.set(frames, at);
     this.wrote(frames.byteLength);
-    this.wakeLater();
     return true;
   }
 

@@ -1,9 +1,11 @@
 /** What the core and the thread of an edge tell each other besides the frames in rings. */
-import type { ConnectionLimits } from '../../access/fair-use/connections.js';
+import type { ConnectionCap, ConnectionLimits } from '../../access/fair-use/connections.js';
 import type { FairUseRates } from '../../access/fair-use/fair-use.js';
-import type { UnsentLimits } from '../../http/answers/unsent-answers.js';
+import type { UnsentAnswers, UnsentLimits } from '../../http/answers/unsent-answers.js';
 import type { Serving } from '../../http/gateway.js';
+import type { HttpServer } from '../../http/server.js';
 import type { LogLevel } from '../../observe/log.js';
+import type { BacklogReadings } from '../../stream/backlogs.js';
 import type { StreamLimits } from '../../stream/limits.js';
 
 /** What the thread of an edge is started with. */
@@ -53,13 +55,21 @@ export const NO_ROUTE = '';
 /** Answers that an edge gave without the core: "POST /batch" or {@link NO_ROUTE}, status, count. */
 export type OwnAnswers = readonly (readonly [route: string, status: number, count: number])[];
 
+/** What the metrics show of the connections of a thread. */
+export interface EdgeReadings {
+  connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
+  http: Pick<HttpServer<never>, 'requestsInFlight' | 'slowBodies'>;
+  streams: BacklogReadings;
+  unsent: Pick<UnsentAnswers, 'bytes' | 'count' | 'dropCounts'>;
+}
+
 export type FromEdgeThread =
   | 'wake'
   /** The newest app of this thread; null: it could make none. */
   | { app: number | null }
   /** null: the address is not available. */
   | { port: number | null }
-  | { answers: OwnAnswers }
+  | { answers: OwnAnswers; readings: EdgeReadings }
   /** A bug. The thread does nothing more but close. */
   | { failure: string }
   /** Every request is answered. */

@@ -27,7 +27,7 @@ import {
 import { routesOf } from '../../resources/routes.js';
 import { serveSite } from '../../site/serve.js';
 import { Forwarder } from '../forwarder.js';
-import { EdgeCounts } from '../link/counts.js';
+import { connectionsBeside } from '../link/counts.js';
 import { FrameReader } from '../link/frames.js';
 import { RingLink } from '../link/ring-link.js';
 import {
@@ -88,7 +88,6 @@ class EdgeThread {
   private readonly answers = new OwnAnswerCounts();
   private readonly unsent: UnsentAnswers;
   private readonly cap: ConnectionCap;
-  private readonly counts: EdgeCounts;
   private readonly link: RingLink;
   private readonly streams: ThreadStreams;
   private readonly known = new Set<AddressKey>();
@@ -101,7 +100,6 @@ class EdgeThread {
   constructor(private readonly task: EdgeTask) {
     this.unsent = new UnsentAnswers(task.unsent, elapsedMs);
     const serving = this.serving();
-    this.counts = new EdgeCounts(task.counts, task.rows);
     this.link = new RingLink({
       out: task.toCore,
       in: task.toEdge,
@@ -115,7 +113,7 @@ class EdgeThread {
     const backlogBytesInAll = Math.floor(task.stream.backlogBytesInAll / task.rows);
     const limits = { ...task.stream, backlogBytesInAll };
     this.streams = new ThreadStreams(this.link, serving, assets, limits);
-    const others = this.counts.besides(task.index);
+    const others = connectionsBeside(task.counts, task.index);
     const isKnown = (address: AddressKey) => this.known.has(address);
     this.cap = new ConnectionCap(task.connections, this.streams, elapsedMs, others, isKnown);
     const forwarder = this.forwarder(assets);
@@ -230,25 +228,18 @@ class EdgeThread {
   }
 
   private tell(): void {
-    const { counts, unsent, cap, server, streams } = this;
-    const { index } = this.task;
+    const { unsent, cap, server, streams } = this;
     streams.check();
-    this.cap.tellOthers();
-    counts.write(index, {
-      unsentAnswers: unsent.count,
-      unsentBytes: unsent.bytes,
-      droppedTotal: unsent.dropCounts.total,
-      droppedAddress: unsent.dropCounts.address,
-      droppedTime: unsent.dropCounts.time,
-      refusedTotal: cap.refusedCounts.total,
-      refusedAddress: cap.refusedCounts.address,
-      requestsInFlight: server.requestsInFlight,
-      slowBodies: server.slowBodies,
-      streamBacklogBytes: streams.backlogBytes,
-      streamsCutOff: streams.cutOffCount,
+    cap.tellOthers();
+    send({
+      answers: this.answers.take(),
+      readings: {
+        connections: { httpCount: cap.httpCount, refusedCounts: cap.refusedCounts },
+        http: { requestsInFlight: server.requestsInFlight, slowBodies: server.slowBodies },
+        streams: { backlogBytes: streams.backlogBytes, cutOffCount: streams.cutOffCount },
+        unsent: { bytes: unsent.bytes, count: unsent.count, dropCounts: unsent.dropCounts },
+      },
     });
-    const answers = this.answers.take();
-    if (answers.length > 0) send({ answers });
   }
 }
 
