@@ -59,8 +59,8 @@ export class RingLink implements BlockSink {
   }
 
   sendBlock(block: FrameBlock): void {
-    if (this.writer.writeAll(block.content)) this.writer.wakeNow();
-    else for (const frame of block.frames()) this.send(frame);
+    if (this.writer.writeAll(block.content)) return;
+    for (const frame of block.frames()) this.send(frame);
   }
 
   /** The other side has sent something, or made room. */

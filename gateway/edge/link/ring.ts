@@ -48,16 +48,11 @@ class Ring {
   }
 }
 
-interface Waiting {
-  head: Uint8Array;
-  body: Uint8Array;
-}
-
 export class RingWriter extends Ring {
   private written = 0;
-  private waiting: Waiting[] = [];
-  private isWakePlanned = false;
+  private waiting: Uint8Array[] = [];
   private waitingTotal = 0;
+  /** Whether something was written since the reader was woken, which it then soon is. */
   private isFresh = false;
 
   constructor(
@@ -80,51 +75,40 @@ export class RingWriter extends Ring {
   write(head: Uint8Array, headLength: number, body: Uint8Array = NOTHING): void {
     const length = headLength + body.byteLength;
     if (length > FRAME_BYTES_MAX) throw new Error(`a frame of ${length} bytes is too large`);
-    this.wakeLater();
     if (this.waiting.length === 0 && this.put(head, headLength, body)) return;
-    this.waiting.push({
-      head: new Uint8Array(head.subarray(0, headLength)),
-      body: new Uint8Array(body),
-    });
+    this.waiting.push(Buffer.concat([head.subarray(0, headLength), body]));
     this.waitingTotal += length;
     this.retry();
   }
 
   /**
-   * Writes frames that lie one after another, each behind its length and of whole words. Returns
-   * false if there is no room for them in one piece.
+   * Writes frames that lie one after another, each behind its length and of whole words, and wakes
+   * the reader. Returns false if there is no room for them in one piece.
    */
   writeAll(frames: Uint8Array): boolean {
     const at = this.written & (RING_BYTES - 1);
     const end = Math.max(at, this.used) + frames.byteLength;
     if (this.waiting.length > 0 || end > RING_BYTES) return false;
     this.bytes.set(frames, at);
+    this.isFresh = true;
     this.wrote(frames.byteLength);
+    this.wakeNow();
     return true;
   }
 
   /** Writes what waits, as far as there is room. To be called when the reader wakes this thread. */
   retry(): void {
-    if (this.waiting.length === 0) return;
     let count = 0;
-    for (const { head, body } of this.waiting) {
-      if (!this.put(head, head.byteLength, body) && !this.putAtLast(head, body)) break;
-      this.waitingTotal -= head.byteLength + body.byteLength;
+    for (const frame of this.waiting) {
+      if (!this.put(frame, frame.byteLength) && !this.putAtLast(frame)) break;
+      this.waitingTotal -= frame.byteLength;
       count++;
     }
-    this.waiting.splice(0, count);
-    this.wakeLater();
-  }
-
-  private wakeLater(): void {
-    if (this.isWakePlanned) return;
-    this.isWakePlanned = true;
-    setImmediate(this.wakeNow);
+    if (count > 0) this.waiting.splice(0, count);
   }
 
   /** Wakes the reader without waiting for the end of this turn. */
   readonly wakeNow = (): void => {
-    this.isWakePlanned = false;
     if (!this.isFresh) return;
     this.isFresh = false;
     const was = Atomics.exchange(this.control, READER, AWAKE);
@@ -133,13 +117,13 @@ export class RingWriter extends Ring {
   };
 
   /** Asks to be woken when there is room, and looks again. */
-  private putAtLast(head: Uint8Array, body: Uint8Array): boolean {
+  private putAtLast(frame: Uint8Array): boolean {
     Atomics.store(this.control, WRITER_WAITS, 1);
-    return this.put(head, head.byteLength, body);
+    return this.put(frame, frame.byteLength);
   }
 
   /** Returns false if there is no room. */
-  private put(head: Uint8Array, headLength: number, body: Uint8Array): boolean {
+  private put(head: Uint8Array, headLength: number, body: Uint8Array = NOTHING): boolean {
     const length = headLength + body.byteLength;
     const needed = LENGTH_BYTES + padded(length);
     let at = this.written & (RING_BYTES - 1);
@@ -168,6 +152,7 @@ export class RingWriter extends Ring {
   private wrote(bytes: number): void {
     this.written = (this.written + bytes) | 0;
     Atomics.store(this.control, WRITTEN, this.written);
+    if (!this.isFresh) setImmediate(this.wakeNow);
     this.isFresh = true;
   }
 }
