@@ -5,7 +5,7 @@ import { Engine } from '../../engine/engine.js';
 import { jsonText } from '../../gateway/json/serializer.js';
 import type { LeaderboardEntry } from '../../gateway/resources/history/schemas.js';
 import { leaderboardEntryOf } from '../../gateway/resources/history/views.js';
-import { Follower } from '../../persistence/follower/follower.js';
+import { FOLLOWER_LAG_COMMANDS, Follower } from '../../persistence/follower/follower.js';
 import type { HistoryAnswers, RequestOf } from '../../persistence/history/requests.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
@@ -142,9 +142,13 @@ function startFollower(folder: string, durableSequence: number): Follower {
   };
   return new Follower({
     folder,
+    journal: { folder },
     durableSequence,
+    snapshotEveryCommands: 2_000_000,
     // The hour of the plan passes in seconds, so snapshots are taken by commands alone.
     snapshotEveryMs: Number.POSITIVE_INFINITY,
+    dayFiles: 0,
+    lagCommandsMax: FOLLOWER_LAG_COMMANDS,
     log: {
       info: () => {},
       warn: (_, message) => stop(new Error(message)),

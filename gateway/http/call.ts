@@ -134,9 +134,9 @@ export class Call<Body = unknown, Query = unknown>
     return this.affords(1);
   }
 
-  /** Counts the request as something else from now on. */
+  /** Counts the request as something else from now on. It is one that is counted. */
   countAs(quota: Quota): void {
-    if (this.quota !== null) this.gateway.fairUse.giveBack(this.quota, this.bill);
+    this.gateway.fairUse.giveBack(this.quota!, this.bill);
     this.quota = quota;
   }
 

@@ -134,9 +134,8 @@ export class HttpServer<A extends Answer = Answer> {
       else this.receive(call, response, route);
     };
     if (route.body !== undefined) this.router.onBody(verb, path, handler);
-    else
-      for (const each of verb === 'get' ? (['get', 'head'] as const) : [verb])
-        this.router.on(each, path, handler);
+    // Only reads have no body.
+    else for (const each of ['get', 'head'] as const) this.router.on(each, path, handler);
   }
 
   private refuseOtherMethods(path: string, methods: Method[]): void {

@@ -132,7 +132,7 @@ export class JsonScanner {
     else this.fail();
     for (;;) {
       index = this.field(names, index);
-      if (index === END) return this.ok ? seen : FAILED;
+      if (index === END) return seen;
       if (index === FAILED || (seen & (1 << index)) !== 0) return this.fail();
       seen |= 1 << index;
       read(index);

@@ -38,7 +38,7 @@ export class EndCheck {
   /** @throws JournalError, or an error of the file system or of SQLite. */
   static async open(options: SessionOptions): Promise<EndCheck> {
     const { folder, log, readSnapshot: read } = options;
-    const reader = await openSource(options.journal ?? { folder });
+    const reader = await openSource(options.journal);
     try {
       const start = await loadNewestSnapshot({ folder, reader, log, read });
       return new EndCheck(options, reader, start);

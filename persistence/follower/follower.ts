@@ -16,8 +16,6 @@ import { CommitMarks, LagBound } from './lag.js';
 import type { FollowerData, FollowerLog, FromFollower, ToFollower } from './messages.js';
 import { ProgressBoard } from './progress-board.js';
 
-const SNAPSHOT_EVERY_COMMANDS = 2_000_000;
-const SNAPSHOT_EVERY_MS = 300_000;
 export const FOLLOWER_LAG_COMMANDS = 1_000_000;
 /** The most restarts of a failed thread, within what time, and after what pause. */
 const RESTARTS_MAX = 5;
@@ -28,17 +26,16 @@ const EXIT_WAIT_MS = 5_000;
 
 export interface FollowerOptions {
   folder: string;
-  /** Default: in the folder. */
-  journal?: JournalPlace | undefined;
+  journal: JournalPlace;
   /** The sequence at the end of the journal. */
   durableSequence: number;
-  /** The most commands and exchange time between snapshots. Defaults: 2,000,000; 5 minutes. */
-  snapshotEveryCommands?: number;
-  snapshotEveryMs?: number;
-  /** How many days of each asset have a file (history/day-files.ts). Default: 0. */
-  dayFiles?: number;
-  /** By how many commands the follower may fall behind. Default: 1,000,000. */
-  lagCommandsMax?: number;
+  /** The most commands and exchange time between snapshots. */
+  snapshotEveryCommands: number;
+  snapshotEveryMs: number;
+  /** How many days of each asset have a file (history/day-files.ts). */
+  dayFiles: number;
+  /** By how many commands the follower may fall behind. */
+  lagCommandsMax: number;
   log: FollowerLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
@@ -92,16 +89,16 @@ export class Follower {
   constructor(private readonly options: FollowerOptions) {
     const { folder, durableSequence, elapsedMs } = options;
     this.durable = durableSequence;
-    this.bound = new LagBound(options.lagCommandsMax ?? FOLLOWER_LAG_COMMANDS);
+    this.bound = new LagBound(options.lagCommandsMax);
     this.board.set('durable', durableSequence);
     if (durableSequence > 0) this.marks.committed(durableSequence, 0, elapsedMs());
     this.workerData = {
       folder,
       journal: options.journal,
       memory: this.board.memory,
-      snapshotEveryCommands: options.snapshotEveryCommands ?? SNAPSHOT_EVERY_COMMANDS,
-      snapshotEveryMs: options.snapshotEveryMs ?? SNAPSHOT_EVERY_MS,
-      dayFiles: options.dayFiles ?? 0,
+      snapshotEveryCommands: options.snapshotEveryCommands,
+      snapshotEveryMs: options.snapshotEveryMs,
+      dayFiles: options.dayFiles,
     };
     this.thread = this.startThread();
     this.history = new HistoryClient({

@@ -5,8 +5,7 @@ import type { JournalPlace } from '../replication/source.js';
 
 export interface FollowerData {
   folder: string;
-  /** Default: in the folder. */
-  journal?: JournalPlace | undefined;
+  journal: JournalPlace;
   memory: SharedArrayBuffer;
   snapshotEveryCommands: number;
   snapshotEveryMs: number;

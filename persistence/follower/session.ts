@@ -63,8 +63,7 @@ const USERS_IN_PIECE = 4_096;
 
 /** The folder is the data folder, for what is made from the journal. */
 export interface SessionOptions extends SnapshotsOptions {
-  /** Default: in the folder. */
-  journal?: JournalPlace | undefined;
+  journal: JournalPlace;
   readSnapshot: ReadSnapshot;
   /** How many days of each asset have a file; 0: none. */
   dayFiles: number;
@@ -138,7 +137,7 @@ export class FollowerSession {
     this.snapshots = new FollowerSnapshots(options, this.engine);
     if (endCheck() !== null) this.board.set('snapshotSequence', vouchedSequence);
     this.boards = new Leaderboards(this.engine);
-    this.batches = new JournalBatches(options.journal ?? { folder: options.folder });
+    this.batches = new JournalBatches(options.journal);
     const { folder, log, dayFiles: days } = options;
     this.dayFiles = new DayFiles({ folder, assets: this.engine, lists: this.lists, days, log });
     this.reads = new FollowerReads({
@@ -158,7 +157,7 @@ export class FollowerSession {
     const { folder, log, board } = options;
     const closers: { close(): Promise<void> }[] = [];
     try {
-      const reader = await openSource(options.journal ?? { folder });
+      const reader = await openSource(options.journal);
       closers.push(reader);
       const store = await HistoryStore.open(folder);
       closers.push(store);

@@ -206,9 +206,8 @@ async function checkFormat(database: sqlite3.Database): Promise<void> {
   const other = 'the tables are not those of this version';
   if (!isOurs) throw new HistoryDamage('sqlite_schema', 'all rows', other);
   const problems = await query<{ quick_check: string }>(database, 'PRAGMA quick_check(1)');
-  const problem = problems[0]?.quick_check;
-  if (problem !== 'ok')
-    throw new HistoryDamage('(structure)', '(unknown)', problem ?? 'it cannot be checked');
+  const problem = problems[0]!.quick_check;
+  if (problem !== 'ok') throw new HistoryDamage('(structure)', '(unknown)', problem);
 }
 
 /** @throws HistoryDamage when it is not what was written. */

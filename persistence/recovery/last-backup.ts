@@ -1,7 +1,7 @@
 /**
  * What the last backup of a data folder reached, in a file of that folder, so that a running
  * exchange can say how old it is: as old as the file. It shows that the folder had a journal
- * (evidence.ts). It is not copied, and a folder that can only be read has none.
+ * (evidence.ts). It is not copied.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ export interface LastBackup {
 export function noteBackup(folder: string, sequence: number): void {
   try {
     writeFileSync(join(folder, LAST_BACKUP_FILE), `${sequence}\n`, { mode: 0o600 });
-  } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
+  } catch {
+    // A folder that can only be read has none.
   }
 }
 

@@ -1,18 +1,21 @@
 /**
  * The follower's thread: an acknowledged change is in the very next read, and a thread that dies is
- * restarted. It runs the build in dist/ (`npm test` makes it).
+ * restarted. The thread runs the build in dist/ (`npm test` makes it).
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Worker } from 'node:worker_threads';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ANY_SIZE_RESTS } from '../../../bench/workload/open-market.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
-import type { Follower, FollowerOptions } from '../../../persistence/follower/follower.js';
+import {
+  FOLLOWER_LAG_COMMANDS,
+  Follower,
+  type FollowerOptions,
+} from '../../../persistence/follower/follower.js';
 import { ProgressBoard } from '../../../persistence/follower/progress-board.js';
 import type {
   HistoryAnswers,
@@ -26,25 +29,20 @@ import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { recoverFromSnapshot } from '../../../persistence/recovery/recovery.js';
 import { Sequencer } from '../../../persistence/sequencer.js';
+import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import { eventually } from '../../support/eventually.js';
 import { Log } from '../../support/follower-fixture.js';
 import { Folders, START_MS } from '../../support/journal-fixture.js';
 
-const DIST = fileURLToPath(new URL('../../../dist', import.meta.url));
-const BUILT = pathToFileURL(`${DIST}/persistence/`).href;
-
+const LIMITS = {
+  snapshotEveryCommands: 1_000_000,
+  snapshotEveryMs: 300_000,
+  dayFiles: 0,
+  lagCommandsMax: FOLLOWER_LAG_COMMANDS,
+};
 const folders = new Folders();
 const closers: (() => Promise<void>)[] = [];
-let FollowerOfBuild: typeof Follower;
 
-beforeAll(async () => {
-  if (!existsSync(`${DIST}/persistence/follower/worker.js`))
-    throw new Error('dist/ is missing: npm run build');
-  const built = (await import(
-    `${BUILT}follower/follower.js`
-  )) as typeof import('../../../persistence/follower/follower.js');
-  FollowerOfBuild = built.Follower;
-});
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
   folders.removeAll();
@@ -117,8 +115,10 @@ async function openExchange(
   const elapsedMs = () => 0;
   const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
   await reader.close();
-  const follower = new FollowerOfBuild({
+  const follower = new Follower({
     folder,
+    journal: { folder },
+    ...LIMITS,
     durableSequence: engine.sequence,
     log,
     elapsedMs,
@@ -348,8 +348,10 @@ describe('the thread', () => {
     writeFileSync(folder, 'a file where the folder must be');
     const log = new Log();
     const onFailure = vi.fn();
-    const follower = new FollowerOfBuild({
+    const follower = new Follower({
       folder,
+      journal: { folder },
+      ...LIMITS,
       durableSequence: 0,
       log,
       elapsedMs: () => 0,
@@ -368,7 +370,7 @@ describe('the thread', () => {
     async () => {
       const script = `
       import { getPriority } from 'node:os';
-      const { lowerPriority } = await import('${BUILT}storage/thread-priority.js');
+      const { lowerPriority } = await import('${compiledFile('persistence/storage/thread-priority.js')}');
       lowerPriority(5);
       process.stdout.write(String(getPriority(0)));`;
       const priorityFrom = (nice: string) =>

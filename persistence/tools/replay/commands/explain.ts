@@ -23,7 +23,6 @@ import {
   eventText,
   senderText,
 } from '../output/fields.js';
-import { bookFinding, findingText } from '../output/findings.js';
 import { type Columns, type Report, tableOf } from '../output/report.js';
 import {
   COUNT,
@@ -49,8 +48,6 @@ interface Sum {
 export class ExplainedAccount implements Visitor {
   private readonly byCause = new Map<Cause, Sum>();
   private readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
-  /** The first command after which the changes did not add up; null: none. */
-  private mismatch: { sequence: number; what: string } | null = null;
 
   constructor(
     private readonly engine: Engine,
@@ -74,7 +71,6 @@ export class ExplainedAccount implements Visitor {
   }
 
   async proven(): Promise<boolean> {
-    if (this.mismatch !== null) return false;
     await this.request.output.release();
     return true;
   }
@@ -136,14 +132,10 @@ export class ExplainedAccount implements Visitor {
     );
   }
 
-  /** Writes the summary at the end of the journal, or where the changes do not add up. */
+  /** Writes the summary at the end of the journal. */
   conclude(): ExitStatus {
-    const { engine, mismatch } = this;
+    const { engine } = this;
     const { output, userId, json } = this.request;
-    if (mismatch !== null) {
-      output.notice(findingText(bookFinding(`sequence ${mismatch.sequence}`, mismatch.what)));
-      return ExitStatus.DAMAGE;
-    }
     if (engine.account(userId) === null)
       throw unknownUser(userId, engine.userCount, engine.sequence);
     output.report(this.summary(), json);
@@ -155,13 +147,11 @@ export class ExplainedAccount implements Visitor {
     const account = this.engine.account(this.request.userId);
     const { availableMicros, heldMicros } = account ?? { availableMicros: 0, heldMicros: 0 };
     const { sum } = this;
-    if (sum.availableMicros === availableMicros && sum.heldMicros === heldMicros) return;
-    this.mismatch ??= {
-      sequence: this.engine.sequence,
-      what:
-        `the changes of the account u${this.request.userId} add up to ${dollarsText(sum.availableMicros)} available and ` +
-        `${dollarsText(sum.heldMicros)} held, but the balance is ${dollarsText(availableMicros)} and ${dollarsText(heldMicros)}`,
-    };
+    if (sum.availableMicros !== availableMicros || sum.heldMicros !== heldMicros)
+      throw new Error(
+        `at sequence ${this.engine.sequence} the changes of u${this.request.userId} add up to ${sum.availableMicros} micro-dollars available and ` +
+          `${sum.heldMicros} held, but the balance is ${availableMicros} and ${heldMicros}`,
+      );
   }
 
   private summary(): Report {

@@ -5,14 +5,13 @@
  * one thread: a second one for the checks of segments did not pay on a journal of 10 GB.
  */
 import { Engine } from '../../../../engine/engine.js';
-import { kindAt, readCommand } from '../../../../engine/interface/command-record.js';
-import { CommandKind } from '../../../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../../history/runs/format.js';
 import { JournalError } from '../../../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { MissingSegments } from '../../../journal/reader.js';
 import { judgeFolder, UnmarkedJournal } from '../../../recovery/judgement.js';
+import { vouchAt } from '../../../recovery/snapshot/vouched.js';
 import { ExitStatus } from '../../program.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
 import { type Finding, findingOf, findingText } from '../output/findings.js';
@@ -64,9 +63,8 @@ class Verification implements Visitor {
 
   applied(records: RecordBuffer, at: number): void {
     this.history?.applied();
-    // Most commands are orders: to make an object of each takes longer than to execute it.
-    if (kindAt(records, at) === CommandKind.vouchForSnapshot)
-      this.snapshots!.applied(readCommand(records, at));
+    const vouch = vouchAt(records, at);
+    if (vouch !== null) this.snapshots!.vouched(vouch);
   }
 
   async proven(position: JournalPosition): Promise<boolean> {

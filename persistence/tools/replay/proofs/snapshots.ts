@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Engine } from '../../../../engine/engine.js';
-import type { Command } from '../../../../engine/interface/commands.js';
+import type { CommandOf } from '../../../../engine/interface/commands.js';
 import type { JournalPosition } from '../../../journal/format.js';
 import { readSnapshot, takeSnapshot } from '../../../recovery/snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../../recovery/snapshot/folder.js';
@@ -47,10 +47,8 @@ export class SnapshotComparison {
     }
   }
 
-  /** Called after every command: a vouch for a file that was compared must name its hash. */
-  applied(command: Command): void {
-    if (command.kind !== 'vouchForSnapshot') return;
-    const { snapshotSequence, snapshotHash } = command;
+  /** A vouch for a file that was compared must name its hash. */
+  vouched({ snapshotSequence, snapshotHash }: CommandOf<'vouchForSnapshot'>): void {
     const verdict = this.verdicts.find(({ snapshot }) => snapshot.sequence === snapshotSequence);
     if (verdict === undefined || verdict.vouched) return;
     verdict.vouched = true;
