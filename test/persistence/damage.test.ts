@@ -205,6 +205,11 @@ const halve =
   (folder) => {
     truncateSync(path(folder, name), statSync(path(folder, name)).size >> 1);
   };
+const replaceBy = (folder: string, segment: number, other: number) => {
+  const [to, from] = [segmentAt(folder, segment).path, segmentAt(folder, other).path];
+  rmSync(to);
+  copyFileSync(from, to);
+};
 const NOISE = Buffer.alloc(8192, 'x');
 const ZEROED = 'UPDATE batch SET records = zeroblob(length(records))';
 const OF_FIRST = 'WHERE rowid = (SELECT min(rowid) FROM batch)';
@@ -225,6 +230,12 @@ const REFUSED: Partial<Record<keyof typeof WHOLE, Refused[]>> = {
     ['journal.db: of another, where nothing ends at 100', another(30, 7), /journal\.head/, 99],
     ['journal.db: empty', become('journal.db', ''), /gone or empty, but commands up to 100 /, 1],
     ['journal.db: no database', become('journal.db', NOISE), /cannot be read/, 1],
+    [
+      'journal.db: gone, with a mark that is no mark',
+      all(remove('journal.db'), become('journal.head', NOISE)),
+      /is unreadable, so it is unknown/,
+      1,
+    ],
     ['journal.db: gone', remove('journal.db'), /up to 100 had been acknowledged/, 1],
     [
       'journal.db: gone, with its mark, beside a snapshot',
@@ -278,6 +289,17 @@ const REFUSED: Partial<Record<keyof typeof WHOLE, Refused[]>> = {
     ['segment 5: records', sql(`${ZEROED} ${OF_LAST}`, 5), /journal-000005\.db/],
     ['segment 5: a row', sql('DELETE FROM batch WHERE rowid % 300 = 1', 5), /is missing; the next/],
     ['segment 5: its last row', sql(`DELETE FROM batch ${OF_LAST}`, 5), /journal-000006\.db/],
+    [
+      'segment 5: a row that is too large',
+      sql(`UPDATE batch SET records = zeroblob(17000000) ${OF_LAST}`, 5),
+      /is larger than any batch/,
+    ],
+    ['segment 5: the first one', (folder) => replaceBy(folder, 5, 1), /journal-000005\.db/],
+    [
+      'segment 5: after another hash',
+      sql('UPDATE head SET previousHash = zeroblob(32)', 5),
+      /there with another hash/,
+    ],
     ['segment 5: its number', sql('UPDATE head SET segment = 9', 5), /journal-000005\.db/],
     ['segment 5: its start', sql('UPDATE head SET previousSequence = 9', 5), /journal-000005\.db/],
     ['segment 5: its hash', sql("UPDATE head SET previousHash = x''", 5), /journal-000005\.db/],

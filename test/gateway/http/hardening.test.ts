@@ -217,14 +217,14 @@ describe('one connection', () => {
     expect(await server.state()).toEqual(before);
   });
 
-  test('refuses two idempotency keys', async () => {
+  test.each(['Idempotency-Key', 'Client-Sequence'])('refuses two of %s', async (name) => {
     const before = await server.state();
-    for (const first of ['a', 'b', '']) {
+    for (const first of ['1', '2', '']) {
       const client = connection();
-      await client.send(buyText({ 'idempotency-key': first, 'Idempotency-Key': 'b' }));
+      await client.send(buyText({ [name.toLowerCase()]: first, [name]: '2' }));
       const [answer] = await client.answers(1);
       expect(answer!.status).toBe(400);
-      expect(JSON.parse(answer!.text).error.details).toHaveProperty('Idempotency-Key');
+      expect(JSON.parse(answer!.text).error.details).toHaveProperty(name);
       client.leave();
     }
     expect(await server.state()).toEqual(before);

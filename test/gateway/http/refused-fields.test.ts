@@ -53,6 +53,7 @@ describe('queries', () => {
       ['0', '201', 'ten', '', '1.5', '1e2', '-5', '5&limit=6'].map(of('limit')),
     ],
     ['/markets', 'limt', ['limt=5']],
+    ['/markets', 'minSequence', ['x', '1e3', '-1', '9999999999999999'].map(of('minSequence'))],
     ['/markets', 'status', ['status=open']],
     ['/markets', 'asset', ['asset=DOGE', 'asset=%F0%9F%92%A5']],
     ['/markets', 'cursor', ['cursor=xyz']],

@@ -97,6 +97,17 @@ describe('an atomic batch', () => {
     expect(again.headers['idempotency-replayed']).toBe('true');
   });
 
+  // The schemas read what has a charset.
+  test.each([{ atomic: true }, {}])('with a charset, %j', async (rest) => {
+    const operations = [buy('DOWN', { amount: 1 }), { op: 'claim', marketId: MARKET }];
+    const headers = { 'content-type': 'application/json; charset=utf-8' };
+    const raw = JSON.stringify({ operations, ...rest });
+    const usual = await batch(bob, { operations, ...rest });
+    const answer = await api.send('POST', '/batch', undefined, { token: bob.token, headers, raw });
+    const codes = ({ status, json }: Answer) => [status, json.error?.code, json.results?.length];
+    expect(codes(answer)).toEqual(codes(usual));
+  });
+
   test.each([
     [409, 'insufficient_liquidity', buy('UP', { amount: 1 })],
     [

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -150,16 +151,46 @@ describe('recovery', () => {
 });
 
 describe('a damaged snapshot is named, and the one before is used', () => {
-  it('one with extra bytes, one that is a folder, one with the wrong name', async () => {
+  const changed = (change: (bytes: Buffer) => Buffer) => (path: string) =>
+    writeFileSync(path, change(readFileSync(path)));
+  it.each<[what: string, damage: (path: string) => void, says: RegExp]>([
+    ['extra bytes', changed((bytes) => Buffer.concat([bytes, Buffer.of(0)])), /it has \d+ bytes/],
+    ['part of its header', changed((bytes) => bytes.subarray(0, 50)), /cut short/],
+    ['other bytes at its start', (path) => flip(path, 0), /does not begin with/],
+    ['another version', (path) => flip(path, 8), /its format version is/],
+    ['a changed bit', (path) => flip(path, 5_000), /checksum does not match/],
+    [
+      'another time, and its own checksum right',
+      changed((bytes) => {
+        bytes[24]! ^= 1;
+        const content = bytes.subarray(0, -32);
+        return Buffer.concat([content, createHash('sha256').update(content).digest()]);
+      }),
+      /the engine in it is at sequence/,
+    ],
+    [
+      'another name',
+      (path) => renameSync(path, path.replace('6541', '6540')),
+      /not the one in its name/,
+    ],
+    [
+      'a folder in its place',
+      (path) => {
+        rmSync(path);
+        mkdirSync(path);
+      },
+      /EISDIR/,
+    ],
+  ])('one with %s', async (_what, damage, says) => {
     const folder = folders.copy(original);
-    const [a, b, c] = listSnapshots(folder);
-    writeFileSync(a!.path, Buffer.concat([readFileSync(a!.path), Buffer.from([0])]));
-    renameSync(c!.path, snapshotNameOf(folder, 3_999).path);
-    mkdirSync(snapshotNameOf(folder, 5_000).path);
+    const [newest, before] = listSnapshots(folder);
+    damage(newest!.path);
     const { recovery, log } = await start(folder);
-    expect(recovery.snapshotSequence).toBe(b!.sequence);
+    expect(recovery.snapshotSequence).toBe(before!.sequence);
     expectWhole(recovery);
-    expect(log.of('warn').length).toBe(2);
+    expect(log.of('warn').map(({ fields }) => fields.problem)).toEqual([
+      expect.stringMatching(says),
+    ]);
   });
 });
 

@@ -394,6 +394,7 @@ describe('the built program', () => {
   it.each([
     ['verify'],
     ['state', '--at', '700', '--limit', '2'],
+    ['state', '--at', '0'],
     ['events', '--from', '10', '--user', 'u3', '--json'],
     ['explain', '--user', 'u2', '--json'],
     ['audit', '--limit', '0'],
@@ -424,6 +425,7 @@ describe('an invalid request', () => {
     [['rebuild'], /unknown command 'rebuild'/],
     [['state', '--at', '2025-13-41'], /"2025-13-41" is neither a sequence .* nor a time/],
     [['state', '--at', '2025-02-30'], /neither/],
+    [['state', '--at', '99999999999999999'], /neither/],
     [['state', '--at', '2025-02-03T24:00:00Z'], /neither/],
     [['state', '--at', '99999'], /99999 is beyond the end: the journal ends at \d+/],
     [['events', '--from', '99999'], /99999 is beyond the end: .* ends at \d+/],
@@ -432,6 +434,7 @@ describe('an invalid request', () => {
     [['explain', '--user', 'u999'], /no user u999: .* the users are u1 to u14/],
     [['events', '--user', 'u999'], /no user u999/],
     [['state', '--at', '4', '--user', 'u9'], /no user u9: at sequence 4/],
+    [['state', '--at', '0', '--user', 'u1'], /at sequence 0 there are no users yet/],
     [['explain', '--user', '12'], /"12" is not a user id/],
     [['events', '--market', 'btc'], /"btc" is not a market id/],
     [['events', '--market', 'doge-15m-1763700300'], /no market doge-15m-1763700300/],
