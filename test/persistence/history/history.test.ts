@@ -3,6 +3,7 @@
  * after a deletion, and with rows changed in the file. The follower runs in this thread.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
@@ -47,7 +48,14 @@ import {
   shownMarket,
   type TimedCommand,
 } from '../../support/history-oracle.js';
-import { Folders, START_MS, withDatabase } from '../../support/journal-fixture.js';
+import {
+  Folders,
+  journalErrorOf,
+  recovered,
+  START_MS,
+  tamper,
+  withDatabase,
+} from '../../support/journal-fixture.js';
 
 const folders = new Folders();
 const followers: TestFollower[] = [];
@@ -504,6 +512,17 @@ describe('damage', () => {
     const follower = start(folder);
     await expectEverything(follower);
     expect(follower.log.of('error').length).toBe(1);
+  });
+
+  it.each([
+    ['shorter', (folder: string) => tamper(folder, 'DELETE FROM batch WHERE lastSequence > 900')],
+    ['gone', async (folder: string) => rmSync(join(folder, 'journal.db'))],
+  ])('shows that a journal that is %s had more', async (_what, lose) => {
+    const folder = folders.copy(complete);
+    await lose(folder);
+    writeFileSync(join(folder, 'journal.head'), '');
+    const { message } = await journalErrorOf(recovered(folder, true));
+    expect(message).toContain(`history.db was made from commands up to ${commands.length}`);
   });
 
   it('rebuilds a history of another version', async () => {

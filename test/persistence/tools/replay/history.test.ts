@@ -198,6 +198,12 @@ describe('a history that does not match', () => {
     expect(history.entries).toBeLessThan(await countEntries(folder));
   });
 
+  it('a file that is no database', async () => {
+    const folder = folders.copy(whole);
+    writeFileSync(join(folder, 'history.db'), Buffer.alloc(8_192, 'x'));
+    await expectFinding(folder, 'as a whole', 'it cannot be read');
+  });
+
   it('a changed price history', async () => {
     const folder = folders.copy(whole);
     await change(
