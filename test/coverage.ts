@@ -9,7 +9,7 @@
  * or passes on one that nothing there expects, is an assertion: it cannot be taken unless there is
  * a bug, and does not count.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { Profiler } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -39,6 +39,7 @@ const TESTS = [
   'gateway/limits',
   'gateway/resources',
   'gateway/stream',
+  'end-to-end',
 ];
 const ASSERTION = /^(if \([^;]*?\)\s*\{?|default:)?\s*throw (new Error\(|error;)/;
 
@@ -86,9 +87,15 @@ function collect(): void {
   }
 }
 
-/** Where it begins is the same in what tsc, rolldown and vitest compile; where it ends is not. */
-function nameOf({ type, loc, locations }: Branch): string {
-  return `${type} ${loc.start.line}:${loc.start.column} ${locations.length}`;
+/**
+ * The places where its alternatives begin, which are the same in what tsc, rolldown and vitest
+ * compile; where they end is not.
+ */
+function alternativesOf({ type, loc, locations }: Branch): string[] {
+  return locations.map(({ start }, i) => {
+    const { line, column } = start.line === undefined ? loc.start : start;
+    return `${type} ${i} ${line}:${column}`;
+  });
 }
 
 /**
@@ -99,18 +106,20 @@ async function addBuilt(map: CoverageMap, coverage: Profiler.ScriptCoverage): Pr
   const path = fileURLToPath(coverage.url);
   const code = readFileSync(path, 'utf8');
   const sourceMap = JSON.parse(readFileSync(`${path}.map`, 'utf8'));
-  const found = await convert({ code, sourceMap, ast: parseAstAsync(code), coverage });
-  const known = new Set(map.files());
-  for (const { path: source, branchMap, b } of Object.values(found)) {
-    if (!known.has(source)) continue;
-    const file = map.fileCoverageFor(source);
-    const ids = new Map(Object.entries(file.branchMap).map(([id, each]) => [nameOf(each), id]));
-    for (const [id, branch] of Object.entries(branchMap)) {
-      const times = file.b[ids.get(nameOf(branch)) ?? ''];
-      b[id]!.forEach((more, i) => {
-        if (times !== undefined) times[i]! += more;
+  const built = await convert({ code, sourceMap, ast: parseAstAsync(code), coverage });
+  const sources = new Set(map.files());
+  for (const { path: source, branchMap, b } of Object.values(built)) {
+    if (!sources.has(source)) continue;
+    const taken = new Set<string>();
+    for (const [id, branch] of Object.entries(branchMap))
+      alternativesOf(branch).forEach((name, i) => {
+        if (b[id]![i]! > 0) taken.add(name);
       });
-    }
+    const file = map.fileCoverageFor(source);
+    for (const [id, branch] of Object.entries(file.branchMap))
+      alternativesOf(branch).forEach((name, i) => {
+        if (taken.has(name)) file.b[id]![i]!++;
+      });
   }
 }
 
@@ -150,6 +159,8 @@ function report(map: CoverageMap, folder: Folder): boolean {
 }
 
 const countsFolder = mkdtempSync(join(tmpdir(), 'coverage-'));
+// Some programs are started as another user.
+chmodSync(countsFolder, 0o777);
 process.env['NODE_V8_COVERAGE'] = countsFolder;
 let built: Counts = { result: [] };
 let map: CoverageMap | undefined;

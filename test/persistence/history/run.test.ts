@@ -98,6 +98,12 @@ describe('a run', () => {
     }
   });
 
+  it('with a number that could not be read back is not written', () => {
+    const [entry] = userTrades[0]!;
+    for (const tradeId of [2 ** 53, -0, 0.5])
+      expect(() => runOf(USER_TRADE, 7, 12, [{ ...entry, tradeId }])).toThrow(RangeError);
+  });
+
   it('with another number of entries and a matching checksum is refused', () => {
     const { id, firstOrdinal, count, entries } = runOf(USER_TRADE, 7, 12, userTrades[0]!);
     for (const other of [0, count - 1, count + 1, 1_000]) {

@@ -22,7 +22,7 @@ export interface Visitor {
   /** After each command, with its result and events in the engine. Must not throw. */
   applied?(...record: Parameters<Applied>): void;
   /** After each verified batch. Returns false to stop. */
-  proven?(position: JournalPosition): boolean | Promise<boolean>;
+  proven(position: JournalPosition): boolean | Promise<boolean>;
 }
 
 export interface Progress {
@@ -81,7 +81,7 @@ export async function replayJournal<V extends Visitor>(
       proven: async ({ lastSequence }) => {
         batches++;
         progress.reached(lastSequence);
-        atEnd = (await visitor.proven?.(follower.position)) ?? true;
+        atEnd = await visitor.proven(follower.position);
         return atEnd;
       },
     });

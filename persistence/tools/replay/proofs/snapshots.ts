@@ -3,7 +3,6 @@
  * the engine would write at its sequence. And if the journal vouches for it, for these bytes.
  */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import type { Engine } from '../../../../engine/engine.js';
 import type { CommandOf } from '../../../../engine/interface/commands.js';
 import type { JournalPosition } from '../../../journal/format.js';
@@ -65,7 +64,6 @@ export class SnapshotComparison {
 
   /** A running exchange removes old snapshots: one that is gone has no verdict. */
   private judge(snapshot: SnapshotName, compared: boolean, problemOf: () => string | null): void {
-    if (!existsSync(snapshot.path)) return;
     try {
       this.verdicts.push({ snapshot, problem: problemOf(), compared, vouched: false });
     } catch (error) {
