@@ -101,7 +101,7 @@ test('every read shows the amended order alike, with the time at which it was fi
   const { sequence } = (await desk!.amend(ada, ADA, { price: 0.41, shares: 20 })).json;
   const at = `/users/${ada.userId}/orders`;
   const read = async (path: string, query: string) =>
-    (await desk!.server.api.get(`${at}${path}?minSequence=${sequence}${query}`, ada.token)).json;
+    (await desk!.server.api.read(`${at}${path}?minSequence=${sequence}${query}`, ada.token)).json;
   const order = await read(`/${ADA}`, '');
   const queries = ['', '&status=open', `&marketId=${MARKET}`, `&fromMs=${order.placedAtMs}`];
   for (const query of queries) {
