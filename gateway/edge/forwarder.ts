@@ -18,7 +18,6 @@ import type { ElapsedMs } from '../access/fair-use/token-buckets.js';
 import { TokenMap } from '../access/token-map.js';
 import { onlyCancels } from '../commands/cancels.js';
 import type { Answer } from '../http/answers/answer.js';
-import type { Asking } from '../http/asking.js';
 import type { ReceivedBody } from '../http/body.js';
 import { OUTCOME_UNKNOWN } from '../http/errors.js';
 import { readCommand } from '../http/reading.js';
@@ -96,17 +95,12 @@ export class Forwarder {
   private readonly sessions = new TokenMap<KnownSession>();
   private readonly records = new RecordBuffer();
   private readonly writer = new FrameWriter();
-  private readonly asking: { -readonly [Name in keyof Asking]: Asking[Name] };
   private bytes = 0;
   private lastNumber = 0;
   private sweeper: NodeJS.Timeout | null = null;
   private sentAgain = 0;
 
-  constructor(private readonly options: ForwarderOptions) {
-    const { assets } = options;
-    const request = null as unknown as Request;
-    this.asking = { request, assets, userId: 0, tokenId: 0, idempotencyKey: null };
-  }
+  constructor(private readonly options: ForwarderOptions) {}
 
   /** Requests without an answer. */
   get count(): number {
@@ -123,7 +117,7 @@ export class Forwarder {
     const { link, mayMove, elapsedMs } = this.options;
     const { userToken } = answer.request;
     const session = userToken === '' || !link.isOpen ? null : this.sessions.of(userToken);
-    const command = session === null ? null : this.commandOf(answer, session, route, body);
+    const command = session === null ? null : this.commandOf(answer.request, session, route, body);
     const bytes = OWN_BYTES + body.bytes.byteLength;
     if (this.isFull(bytes, route, command)) {
       answer.refuseOverloaded();
@@ -202,17 +196,13 @@ export class Forwarder {
 
   /** The command that the core can execute as a record; null: it must see the request. */
   private commandOf(
-    { request }: Answer,
+    request: Request,
     { userId, tokenId }: KnownSession,
     route: Route,
     body: ReceivedBody,
   ): Command | null {
-    const { asking } = this;
-    asking.request = request;
-    asking.userId = userId;
-    asking.tokenId = tokenId;
-    asking.idempotencyKey = null;
-    return readCommand(asking, route, body);
+    const { assets } = this.options;
+    return readCommand({ request, assets, userId, tokenId, idempotencyKey: null }, route, body);
   }
 
   private isFull(bytes: number, { quota }: Route, command: Command | null): boolean {
@@ -292,12 +282,10 @@ export class Forwarder {
     answer: Answer,
     give: () => void,
   ): void {
-    const { onAnswer } = this.options;
-    const go = () => {
+    const { onAnswer = (_of, go) => go() } = this.options;
+    onAnswer(of, () => {
       if (!answer.isOver) give();
-    };
-    if (onAnswer === undefined) go();
-    else onAnswer(of, go);
+    });
   }
 
   private sweep(): void {

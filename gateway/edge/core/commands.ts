@@ -26,7 +26,7 @@ export interface EdgeCommandsOptions {
   sink: BlockSink;
   /** Whether more waits for the edge than may: answers are then dropped, with their connections. */
   isCongested: () => boolean;
-  /** Called when results have been sent. */
+  /** Called when requests are over, or the edge sends nothing more. */
   onChange: () => void;
 }
 

@@ -33,19 +33,14 @@ import {
 } from '../link/frames.js';
 import { SessionNumbers } from '../link/session-numbers.js';
 import { type EdgeOfCalls, RequestCall } from './calls.js';
-import { EdgeCommands } from './commands.js';
+import { EdgeCommands, type EdgeCommandsOptions } from './commands.js';
 import { loadRecord } from './received-record.js';
 import type { ServedRoute, ServedRoutes } from './served-routes.js';
 import type { CoreStreams } from './streams.js';
 
-export interface PeerOptions {
-  gateway: Gateway;
+export interface PeerOptions extends EdgeCommandsOptions {
   served: ServedRoutes;
-  sink: BlockSink;
   streamsOf: (sink: BlockSink, commands: EdgeCommands) => CoreStreams;
-  isCongested: () => boolean;
-  /** Called when a request is over, or the edge sends nothing more. */
-  onChange: () => void;
 }
 
 const writer = new FrameWriter();

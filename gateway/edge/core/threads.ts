@@ -293,7 +293,7 @@ class EdgeThread {
 
   private receive(message: FromEdgeThread): void {
     if (message === 'wake') this.link.woken();
-    else if (message === 'drained' || message === 'settled') this.done();
+    else if (message === 'done') this.done();
     else if ('failure' in message) {
       const problem = `the thread of edge ${this.task.index} failed: ${message.failure}`;
       this.options.failed(new Error(problem));

@@ -72,6 +72,5 @@ export type FromEdgeThread =
   | { answers: OwnAnswers; readings: EdgeReadings }
   /** A bug. The thread does nothing more but close. */
   | { failure: string }
-  /** Every request is answered. */
-  | 'drained'
-  | 'settled';
+  /** What was asked last: every request is answered, or the answers are read. */
+  | 'done';

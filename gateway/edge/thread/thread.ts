@@ -205,7 +205,7 @@ class EdgeThread {
     this.acceptor?.close();
     await this.server.drain();
     this.tell();
-    send('drained');
+    send('done');
   }
 
   private async settle(): Promise<void> {
@@ -213,7 +213,7 @@ class EdgeThread {
     this.link.work();
     await this.unsent.settled();
     this.tell();
-    send('settled');
+    send('done');
   }
 
   private close(): void {
