@@ -264,6 +264,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dayFiles: variables.DAY_FILES,
     /** The size at which a segment of the journal is full. */
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
+    /** Whether address space for the maxima is reserved at the start. */
+    reservesMemory: true,
     /** Commands by which the follower may fall behind before changes are refused. */
     followerLagCommands: FOLLOWER_LAG_COMMANDS,
     fairUse: fairUseRates(variables),

@@ -120,7 +120,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const locked = await lockData({ config, log, onLost, startFollower: follow, warmUp, signal });
   const { data, place, replicated } = locked;
   started.add(() => data.release());
-  const engine = await recoverEngine(data, log);
+  const engine = await recoverEngine(data, config, log);
   if (options.inputs === undefined) {
     checkClock({ config, ticks, log, journalMs: engine.sequence === 0 ? null : engine.nowMs });
     checkDemo({ config, engine, log });
@@ -216,10 +216,10 @@ export function fatalOnce(
   };
 }
 
-function recoverEngine(data: Data, log: Log): Promise<Engine> {
+function recoverEngine(data: Data, config: Config, log: Log): Promise<Engine> {
   if (data.notice !== null) log.warn(data.notice);
   if (data.remark !== null) log.info(data.remark);
-  return data.recover({ log, elapsedMs, makeRoom });
+  return data.recover({ log, elapsedMs, ...(config.reservesMemory ? { makeRoom } : {}) });
 }
 
 /** Reserves memory now. Fails if the system does not overcommit (vm.overcommit_memory=2). */

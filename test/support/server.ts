@@ -223,6 +223,8 @@ export class TestServer {
       ...standard,
       dataFolder,
       snapshotEveryMs,
+      // Each reservation makes V8 collect garbage. Child processes, as operators start them, do it.
+      reservesMemory: false,
       edgeThreads: EDGE_THREADS,
       ...overrides,
     };
