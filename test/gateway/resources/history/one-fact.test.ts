@@ -73,7 +73,10 @@ beforeAll(async () => {
   server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
   server.feed.deliver('ETH', 3_000);
   traders = [await server.register('ann'), await server.registerByPartner('ben')];
-  const referral = await server.api.get(`/users/${traders[0]!.userId}/referral`, traders[0]!.token);
+  const referral = await server.api.read(
+    `/users/${traders[0]!.userId}/referral`,
+    traders[0]!.token,
+  );
   traders.push(await server.register('cal', referral.json.code), await server.register('dee'));
 });
 afterAll(() => server?.stop());
@@ -163,7 +166,7 @@ async function factsOf(facts: Facts, { userId, token }: Trader): Promise<void> {
   const everyOrder = await all(`/users/${userId}/orders?status=all&`, 'orders', token);
   addOrders('all', everyOrder);
   for (const { orderId } of everyOrder.slice(0, 8)) {
-    const { json } = await server.api.get(`/users/${userId}/orders/${orderId}`, token);
+    const { json } = await server.api.read(`/users/${userId}/orders/${orderId}`, token);
     facts.add('one order', 'order', orderId, without(json, 'sequence', 'atMs', 'trades'));
   }
 
@@ -188,14 +191,14 @@ async function factsOf(facts: Facts, { userId, token }: Trader): Promise<void> {
   };
   facts.add('stream', 'balance', userId, data.balance);
   await balance('balance', `/users/${userId}/balance`);
-  const { json } = await server.api.get(`/users/${userId}/ledger?limit=1`, token);
+  const { json } = await server.api.read(`/users/${userId}/ledger?limit=1`, token);
   facts.add('ledger', 'balance', userId, json.entries[0].balance);
   if (userId === traders[1]!.userId)
     await balance('partner', `/partner/users/${userId}`, {
       authorization: `Bearer ${PARTNER_KEY}`,
     });
 
-  const profile = await server.api.get(`/users/${userId}`);
+  const profile = await server.api.read(`/users/${userId}`);
   const { username, volume, realizedProfit: profit, rank } = profile.json;
   facts.add('profile', 'user', userId, { userId, username, volume, profit, rank });
 }
@@ -209,12 +212,12 @@ async function marketFacts(facts: Facts): Promise<void> {
   const [{ data }] = client.of('markets');
   await client.close();
   addMarkets('stream', data.markets);
-  addMarkets('active', (await server.api.get('/markets/15m')).json.markets);
+  addMarkets('active', (await server.api.read('/markets/15m')).json.markets);
   const markets = await all('/markets?', 'markets');
   addMarkets('list', markets);
   addMarkets('history', await all('/markets/15m/history?', 'markets'));
   for (const { id, status } of markets) {
-    addMarkets('one market', [(await server.api.get(`/markets/${id}`)).json]);
+    addMarkets('one market', [(await server.api.read(`/markets/${id}`)).json]);
     for (const one of await all(`/markets/15m/${id}/trades?`, 'trades'))
       facts.add('tape', 'trade', one.tradeId, one);
     if (status !== 'resolved') continue;
@@ -223,7 +226,7 @@ async function marketFacts(facts: Facts): Promise<void> {
       facts.add('events', 'trade', one.tradeId, without(one, 'sequence', 'type'));
   }
   for (const metric of ['profit', 'volume']) {
-    const { json } = await server.api.get(`/leaderboard?metric=${metric}`);
+    const { json } = await server.api.read(`/leaderboard?metric=${metric}`);
     for (const { userId, username, rank, value } of json.entries) {
       const isProfit = metric === 'profit';
       const told = isProfit ? { rank, profit: value } : { volume: value };
@@ -237,7 +240,7 @@ async function all(path: string, list: string, token?: string): Promise<Message[
   const found: Message[] = [];
   let cursor = '';
   do {
-    const { status, text, json } = await server.api.get(`${path}limit=50${cursor}`, token);
+    const { status, text, json } = await server.api.read(`${path}limit=50${cursor}`, token);
     expect(status, text).toBe(200);
     found.push(...json[list]);
     cursor = json.nextCursor === null ? '' : `&cursor=${encodeURIComponent(json.nextCursor)}`;
