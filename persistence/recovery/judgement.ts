@@ -122,7 +122,7 @@ async function provenSnapshot(
     const position = await reader.positionAt(sequence).catch(unlessJournal);
     if (position === null) continue;
     const vouched = await vouchedHash(reader, position).catch(unlessJournal);
-    if (vouched === checksumIn(path)) return position;
+    if (vouched !== null && vouched === checksumIn(path)) return position;
   }
   return null;
 }

@@ -1,6 +1,6 @@
 /**
- * `explain`: every change of one account's money, with the command that caused it. After each
- * command the changes must add up to the balance.
+ * `explain`: every change of one account's money, with the command that caused it. After each batch
+ * the changes must add up to the balance.
  */
 import type { Engine } from '../../../../engine/engine.js';
 import { kindAt, readCommand, timeOf } from '../../../../engine/interface/command-record.js';
@@ -67,10 +67,10 @@ export class ExplainedAccount implements Visitor {
           this.write(change, event, command(), atMs);
       }
     }
-    this.compare();
   }
 
   async proven(): Promise<boolean> {
+    this.compare();
     await this.request.output.release();
     return true;
   }

@@ -64,11 +64,16 @@ export class SnapshotComparison {
 
   /** A running exchange removes old snapshots: one that is gone has no verdict. */
   private judge(snapshot: SnapshotName, compared: boolean, problemOf: () => string | null): void {
+    let problem: string | null;
     try {
-      this.verdicts.push({ snapshot, problem: problemOf(), compared, vouched: false });
+      problem = problemOf();
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === undefined) throw error;
+      if (code === 'ENOENT') return;
+      problem = `it cannot be read: ${message}`;
     }
+    this.verdicts.push({ snapshot, problem, compared, vouched: false });
   }
 
   private problemWith(
@@ -107,10 +112,7 @@ function ownProblem({ path, sequence }: SnapshotName): string | null {
       ? null
       : `its content is of sequence ${header.sequence}, not of the one in its name`;
   } catch (error) {
-    if (error instanceof SnapshotError) return error.message;
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== undefined && code !== 'ENOENT')
-      return `it cannot be read: ${(error as Error).message}`;
-    throw error;
+    if (!(error instanceof SnapshotError)) throw error;
+    return error.message;
   }
 }

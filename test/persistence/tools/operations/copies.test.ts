@@ -288,6 +288,20 @@ describe('a restore of a damaged folder', () => {
   });
 });
 
+it('an archive that is not there, or has nothing, brings nothing back', async () => {
+  const archive = folders.make();
+  const restore = ['archive', '--data', original, '--to', archive, '--restore'];
+  const none = await operate(...restore);
+  expect([none.status, none.err]).toEqual([2, expect.stringContaining('there is no folder')]);
+  mkdirSync(archive);
+  expect(await good(operate(...restore))).toContain('No segment was brought back');
+});
+
+it('a takeover is of a journal on PostgreSQL', async () => {
+  const { status, err } = await operate('takeover', '--journal', original);
+  expect([status, err]).toEqual([2, expect.stringContaining('must begin with postgres://')]);
+});
+
 it.each([
   ['backup', '--to', 'TO'],
   ['restore', '--to', 'TO'],

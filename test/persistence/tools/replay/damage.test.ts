@@ -3,7 +3,14 @@
  * first bad sequence, prints nothing unproven, and exits with 1. Snapshots are compared with the
  * replay.
  */
-import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { vouchForSnapshots } from '../../../../bench/journal/vouch.js';
@@ -158,6 +165,14 @@ describe('snapshots', () => {
     moveMoney(second!, 3, 4);
     const run = await replayTool(folder, 'verify');
     expectDamage(run, 'it is whole, but differs from the replay');
+  });
+
+  it('that cannot be read are found', async () => {
+    const folder = folders.copy(stopped);
+    const [path] = await withSnapshots(folder);
+    rmSync(path!);
+    mkdirSync(path!);
+    expectDamage(await replayTool(folder, 'verify'), 'it cannot be read: EISDIR');
   });
 
   it('that the journal vouches for are reported so, and other bytes at their place are found', async () => {
