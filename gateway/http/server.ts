@@ -133,9 +133,12 @@ export class HttpServer<A extends Answer = Answer> {
       if (route.body === undefined) this.answer(call, route, NO_BODY);
       else this.receive(call, response, route);
     };
-    if (route.body !== undefined) this.router.onBody(verb, path, handler);
-    // Only reads have no body.
-    else for (const each of ['get', 'head'] as const) this.router.on(each, path, handler);
+    if (route.body !== undefined) {
+      this.router.onBody(verb, path, handler);
+      return;
+    }
+    if (verb !== 'get') throw new Error(`only a read has no body: ${route.path}`);
+    for (const each of ['get', 'head'] as const) this.router.on(each, path, handler);
   }
 
   private refuseOtherMethods(path: string, methods: Method[]): void {
