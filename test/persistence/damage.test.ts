@@ -225,6 +225,12 @@ const REFUSED: Partial<Record<keyof typeof WHOLE, Refused[]>> = {
       /30 commands are/,
       71,
     ],
+    [
+      'the rows up to an older mark: gone',
+      all(mark(60, 5), sql('DELETE FROM batch WHERE firstSequence <= 60')),
+      /is missing/,
+      1,
+    ],
     ['all rows: gone', sql('DELETE FROM batch'), /100 commands are lost/, 1],
     ['journal.db: of another exchange', another(20, 5), /not the one that journal\.head marks/, 96],
     ['journal.db: of another, where nothing ends at 100', another(30, 7), /journal\.head/, 99],
@@ -329,6 +335,13 @@ const STARTS: [of: keyof typeof WHOLE, what: string, Damage, notes: RegExp, veri
   ['killed', 'nothing, but it was killed', () => {}, /^$/, GOOD],
   ['segments', 'nothing, in segments', () => {}, /^$/, GOOD],
   ['stopped', 'journal.head: of an earlier batch', mark(60, 5), /4 commits behind/, GOOD],
+  [
+    'stopped',
+    'journal.head: of an earlier batch, in a folder that is open to all',
+    all(mark(60, 5), (folder) => chmodSync(folder, 0o777)),
+    /4 commits behind.*chmod 700/,
+    GOOD,
+  ],
   ...['journal.db', 'journal-000002.db'].flatMap((name): typeof STARTS => [
     ['segments', `${name}: gone`, remove(name), OLDER, /is missing/],
     ['segments', `${name}: no database`, become(name, NOISE), OLDER, /cannot be read/],

@@ -204,6 +204,12 @@ describe('a history that does not match', () => {
     await expectFinding(folder, 'as a whole', 'it cannot be read');
   });
 
+  it('a table without entries', async () => {
+    const folder = folders.copy(whole);
+    await change(folder, 'DELETE FROM assetPrice');
+    await expectFinding(folder, 'table assetPrice, asset 0, ordinal 1: the entry is missing');
+  });
+
   it('a changed price history', async () => {
     const folder = folders.copy(whole);
     await change(
