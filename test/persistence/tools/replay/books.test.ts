@@ -97,6 +97,19 @@ describe('a balance that is off by one micro-dollar', () => {
     expect(books.problems(engine)[0]).toContain('not the value of its complete sets');
   });
 
+  it('a pot below zero', () => {
+    const { engine, books } = scene();
+    const funds = engine.funds();
+    engine.funds = () => ({ ...funds, treasuryMicros: -1 });
+    expect(books.problems(engine)).toContain('treasuryMicros is negative');
+  });
+
+  it('a remainder of the vault that the engine does not know', () => {
+    const { engine, books } = scene();
+    books.add({ type: 'vaultRemainder', amountMicros: 1 });
+    expect(books.problems(engine).join('\n')).toMatch(/treasury: .*yield due: /s);
+  });
+
   it('a market that the engine removes while money is in it', () => {
     const { engine, books } = scene();
     engine.marketFunds = () => null;
