@@ -106,9 +106,9 @@ async function addBuilt(map: CoverageMap, coverage: Profiler.ScriptCoverage): Pr
   const path = fileURLToPath(coverage.url);
   const code = readFileSync(path, 'utf8');
   const sourceMap = JSON.parse(readFileSync(`${path}.map`, 'utf8'));
-  const built = await convert({ code, sourceMap, ast: parseAstAsync(code), coverage });
+  const found = await convert({ code, sourceMap, ast: parseAstAsync(code), coverage });
   const sources = new Set(map.files());
-  for (const { path: source, branchMap, b } of Object.values(built)) {
+  for (const { path: source, branchMap, b } of Object.values(found)) {
     if (!sources.has(source)) continue;
     const taken = new Set<string>();
     for (const [id, branch] of Object.entries(branchMap))
@@ -133,19 +133,10 @@ function report(map: CoverageMap, folder: Folder): boolean {
     const missed: number[] = [];
     for (const [id, { loc, locations }] of Object.entries(branchMap)) {
       b[id]!.forEach((times, i) => {
-        const { line = null, column } = locations[i]!.start;
+        const { line = null, column = 0 } = locations[i]!.start;
         // Without an else, what follows is taken in its place.
-        const code = line === null ? lines.slice(loc.end.line!) : lines.slice(line - 1);
-        if (
-          times === 0 &&
-          ASSERTION.test(
-            code
-              .join('\n')
-              .slice(column ?? 0)
-              .trim(),
-          )
-        )
-          return;
+        const rest = lines.slice(line === null ? loc.end.line! : line - 1).join('\n');
+        if (times === 0 && ASSERTION.test(rest.slice(column).trim())) return;
         branches++;
         if (times > 0) taken++;
         else missed.push(line ?? loc.start.line!);
