@@ -6,9 +6,8 @@
  * below its threshold.
  *
  * Always holds: the seed is fixed, so a run is repeatable but for a branch or two that depend on
- * moments. A branch that only throws a plain Error,
- * or passes on one that nothing there expects, is an assertion: it cannot be taken unless there is
- * a bug, and does not count.
+ * moments. A branch that only throws a plain Error, or passes on one that nothing there expects, is
+ * an assertion: it cannot be taken unless there is a bug, and does not count.
  */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { Profiler } from 'node:inspector';
