@@ -5,27 +5,11 @@
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 import { builtFile, type StaticFile, serveFile } from './static-file.js';
+import { STREAM_POLICY } from './stream/style.js';
 
 const JSON_TYPE = 'application/json';
 const HTML = 'text/html; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
-
-/** By the path below /api: the name below dist/docs, and the type. */
-const DOCUMENTS = [
-  ['', 'index.json', JSON_TYPE],
-  ['/openapi.json', 'openapi.json', JSON_TYPE],
-  ['/openapi-3.0.json', 'openapi-3.0.json', JSON_TYPE],
-  ['/asyncapi.json', 'asyncapi.json', JSON_TYPE],
-] as const;
-const PAGES = [
-  ['/docs', 'page.html', HTML],
-  ['/docs/', 'page.html', HTML],
-  ['/docs/stream', 'stream.html', HTML],
-  ['/docs/start.js', 'start.js', JAVASCRIPT],
-  ['/docs/swagger-ui-bundle.js', 'swagger-ui-bundle.js', JAVASCRIPT],
-  ['/docs/swagger-ui.css', 'swagger-ui.css', 'text/css; charset=utf-8'],
-  ['/docs/icon.svg', 'icon.svg', 'image/svg+xml'],
-] as const;
 
 /** Swagger UI uses inline styles, and its style sheet contains images. */
 const POLICY = [
@@ -38,9 +22,20 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
-const PAGE_HEADERS: StaticFile['headers'] = [
-  ['Content-Security-Policy', POLICY],
-  ['Referrer-Policy', 'no-referrer'],
+
+/** By the path below /api: the name below dist/docs, the type, and the policy of a page's files. */
+const FILES: [path: string, name: string, contentType: string, policy?: string][] = [
+  ['', 'index.json', JSON_TYPE],
+  ['/openapi.json', 'openapi.json', JSON_TYPE],
+  ['/openapi-3.0.json', 'openapi-3.0.json', JSON_TYPE],
+  ['/asyncapi.json', 'asyncapi.json', JSON_TYPE],
+  ['/docs', 'page.html', HTML, POLICY],
+  ['/docs/', 'page.html', HTML, POLICY],
+  ['/docs/stream', 'stream.html', HTML, STREAM_POLICY],
+  ['/docs/start.js', 'start.js', JAVASCRIPT, POLICY],
+  ['/docs/swagger-ui-bundle.js', 'swagger-ui-bundle.js', JAVASCRIPT, POLICY],
+  ['/docs/swagger-ui.css', 'swagger-ui.css', 'text/css; charset=utf-8', POLICY],
+  ['/docs/icon.svg', 'icon.svg', 'image/svg+xml', POLICY],
 ];
 
 let read: Map<string, StaticFile> | null = null;
@@ -49,12 +44,19 @@ let read: Map<string, StaticFile> | null = null;
 export function contractFiles(): Map<string, StaticFile> {
   if (read !== null) return read;
   const files = new Map<string, StaticFile>();
-  for (const [path, name, contentType] of DOCUMENTS)
-    files.set(`/api${path}`, builtFile(`docs/${name}`, contentType));
-  for (const [path, name, contentType] of PAGES)
-    files.set(`/api${path}`, { ...builtFile(`docs/${name}`, contentType), headers: PAGE_HEADERS });
+  for (const [path, name, contentType, policy] of FILES) {
+    const file = builtFile(`docs/${name}`, contentType);
+    files.set(`/api${path}`, policy === undefined ? file : { ...file, headers: headersOf(policy) });
+  }
   read = files;
   return files;
+}
+
+function headersOf(policy: string): StaticFile['headers'] {
+  return [
+    ['Content-Security-Policy', policy],
+    ['Referrer-Policy', 'no-referrer'],
+  ];
 }
 
 export function serveContract(router: Router, server: Serving): void {

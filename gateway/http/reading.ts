@@ -50,7 +50,7 @@ function readMe(call: Call, { userParameter }: Route): boolean {
   const { request, session } = call;
   if (userParameter === undefined || request.parameter(userParameter) !== 'me') return true;
   if (session === null) return call.refuseNow(errorAnswer('missing_token'));
-  request.replaceFirst(`u${session.userId}`);
+  request.replaceParameter(userParameter, `u${session.userId}`);
   return true;
 }
 

@@ -290,14 +290,15 @@ export class Request {
     else if (name === 'x-forwarded-host') this.forwardedHost = value;
   }
 
-  /** For a first path parameter that stands for another value. */
-  replaceFirst(value: string): void {
-    this.first = value;
+  /** For a name that stands for another value. */
+  replaceParameter(name: string, value: string): void {
+    if (name === this.names[0]) this.first = value;
+    else this.second = value;
   }
 
   /** A path parameter, decoded; empty if it cannot be decoded. */
   parameter(name: string): string {
-    const raw = name === this.names[0] ? this.first : this.second;
+    const raw = name === this.names[0] ? this.first : name === this.names[1] ? this.second : '';
     if (!raw.includes('%')) return raw;
     try {
       return decodeURIComponent(raw);

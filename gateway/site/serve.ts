@@ -56,7 +56,7 @@ const SIGNPOST = `<!doctype html>
 </html>
 `;
 
-/** What / is to whoever does not accept text/html. */
+/** What / shows to whoever does not accept text/html. */
 const signpost: StaticFile = {
   ...staticFile(HTML, Buffer.from(SIGNPOST)),
   headers: [

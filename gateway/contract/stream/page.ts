@@ -5,15 +5,10 @@
 import type { JsonSchema, Reference } from '../openapi.js';
 import { REFERENCE } from '../schemas.js';
 import type { AsyncApiDocument, Message } from './document.js';
+import { STYLE } from './style.js';
 
 /** Fields of fields of fields are the HTTP API's objects, described there. */
 const DEPTH_MAX = 4;
-
-const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
-h1,h2,h3{line-height:1.2}h3{margin-top:2rem}code{font:14px ui-monospace,monospace}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.25rem .5rem;border-bottom:1px solid #ccc}
-a{color:#0b57d0}nav ul{columns:3}
-@media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#161616}a{color:#8ab4f8}th,td{border-color:#444}}`;
 
 export function streamPage(document: AsyncApiDocument): string {
   return new Page(document).html();

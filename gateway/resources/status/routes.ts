@@ -98,7 +98,8 @@ export const operationRoutes: Route[] = [
   defineRoute('GET', '/metrics', {
     ...OF_PROCESS,
     quota: null,
-    summary: 'Metrics in the Prometheus text format. Not found here if operators have an address',
+    summary:
+      'Metrics in the Prometheus text format. Only at the address for operators, if there is one',
     produces: [METRICS_TYPE],
     responses: { 200: MetricsText },
     async handle(call) {

@@ -102,7 +102,7 @@ export class PostgresJournal implements CommitLog {
     client.on('error', (error) => this.fail(connectionLost(error)));
     client.on('end', () => this.fail(connectionLost(new Error('the connection has ended'))));
     client.on('notice', ({ code, message }) => {
-      if (code === NOT_REPLICATED) this.fail(notReplicated(`${message}`));
+      if (code === NOT_REPLICATED) this.fail(notReplicated(message!));
     });
     this.renewLater();
   }
@@ -126,7 +126,7 @@ export class PostgresJournal implements CommitLog {
       const leader = options.standby?.id ?? randomUUID();
       let warning: string | null = null;
       client.on('notice', ({ code, message }) => {
-        if (code === NOT_REPLICATED) warning = `${message}`;
+        if (code === NOT_REPLICATED) warning = message!;
       });
       const writer = await leadership(client, leader, options);
       if (warning !== null) throw notReplicated(warning);

@@ -1,6 +1,6 @@
 /**
- * `explain`: every change of one account's money, with the command that caused it. After each batch
- * the changes must add up to the balance.
+ * `explain`: every change of one account's money, with the command that caused it. After each
+ * command the changes must add up to the balance.
  */
 import type { Engine } from '../../../../engine/engine.js';
 import { kindAt, readCommand, timeOf } from '../../../../engine/interface/command-record.js';
@@ -48,6 +48,8 @@ interface Sum {
 export class ExplainedAccount implements Visitor {
   private readonly byCause = new Map<Cause, Sum>();
   private readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
+  /** What did not add up first; null: nothing. */
+  private mismatch: string | null = null;
 
   constructor(
     private readonly engine: Engine,
@@ -67,10 +69,12 @@ export class ExplainedAccount implements Visitor {
           this.write(change, event, command(), atMs);
       }
     }
+    this.compare();
   }
 
   async proven(): Promise<boolean> {
-    this.compare();
+    // The batch is whole, so the fault is this program's.
+    if (this.mismatch !== null) throw new Error(this.mismatch);
     await this.request.output.release();
     return true;
   }
@@ -147,11 +151,10 @@ export class ExplainedAccount implements Visitor {
     const account = this.engine.account(this.request.userId);
     const { availableMicros, heldMicros } = account ?? { availableMicros: 0, heldMicros: 0 };
     const { sum } = this;
-    if (sum.availableMicros !== availableMicros || sum.heldMicros !== heldMicros)
-      throw new Error(
-        `at sequence ${this.engine.sequence} the changes of u${this.request.userId} add up to ${sum.availableMicros} micro-dollars available and ` +
-          `${sum.heldMicros} held, but the balance is ${availableMicros} and ${heldMicros}`,
-      );
+    if (sum.availableMicros === availableMicros && sum.heldMicros === heldMicros) return;
+    this.mismatch ??=
+      `at sequence ${this.engine.sequence} the changes of u${this.request.userId} add up to ${sum.availableMicros} micro-dollars available and ` +
+      `${sum.heldMicros} held, but the balance is ${availableMicros} and ${heldMicros}`;
   }
 
   private summary(): Report {
