@@ -17,6 +17,7 @@ import {
   MARKET,
   OK,
   openMarket,
+  restMany,
   START_MS,
   UP,
 } from './script.js';
@@ -174,7 +175,7 @@ function cancelsCount(duel: Duel): void {
       groups[userId - 1] = groupId;
       expectCode(duel, { kind: 'resetOrderGroup', ...own(userId), groupId }, OK);
       expectCode(duel, quote(userId, 1, groupId), OK);
-      for (let i = 1; i < 999; i++) expectCode(duel, quote(userId, 1, groupId, 1), OK);
+      restMany(duel, quote(userId, 1, groupId, 1), 998);
     }
     expectCode(duel, { kind: 'cancelEverywhere', ...own(last) }, OK);
     expectCode(duel, quote(last, 10, 0), OK);

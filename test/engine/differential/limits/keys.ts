@@ -13,8 +13,8 @@ import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room
 import type { Duel } from '../duel.js';
 import {
   bid,
-  DOWN,
   expectCode,
+  fillBook,
   type LimitPlay,
   OK,
   openMarket,
@@ -96,15 +96,9 @@ const BYTES: PoolSizes = {
 
 function keyedBytes(duel: Duel): void {
   openMarket(duel, 8);
-  const { GTC, IOC } = TimeInForce;
+  const { IOC } = TimeInForce;
   const [taker, other] = [7, 8];
-  const fill = () => {
-    for (let userId = 1; userId <= 5; userId++) {
-      for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
-        expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
-    }
-  };
-  fill();
+  fillBook(duel, MAX_FILLS_PER_ORDER / MAX_OPEN_ORDERS_PER_USER);
   // 5,000 fills take more than 15,000 words: they still fit, but nothing after them.
   const large = { ...bid(taker, UP, MAX_FILLS_PER_ORDER, IOC), idempotencyKey: 'large' };
   expectCode(duel, large, OK);

@@ -26,6 +26,7 @@ import {
   bid,
   DOWN,
   expectCode,
+  fillBook,
   LIMIT_REACHED,
   type LimitPlay,
   MARKET,
@@ -43,10 +44,7 @@ function orders(duel: Duel): void {
   // Shares for user 1 to sell.
   expectCode(duel, bid(2, DOWN, 5, GTC), OK);
   expectCode(duel, bid(1, UP, 5, IOC), OK);
-  for (let userId = 1; userId <= 6; userId++) {
-    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
-      expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
-  }
+  fillBook(duel, 6);
   expectCode(duel, bid(1, DOWN, 1, GTC), LIMIT_REACHED);
   expectCode(duel, batchOf(1, [bid(1, DOWN, 1, GTC)]), OK);
   const { budgetMicros: _, ...sale } = bid(1, UP, 5, GTC);
@@ -84,10 +82,7 @@ function ownOrderBehindTheLastMaker(duel: Duel): void {
   const own = makers + 1;
   const { GTC, FOK } = TimeInForce;
   const fill = () => {
-    for (let userId = 1; userId <= makers; userId++) {
-      for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
-        expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
-    }
+    fillBook(duel, makers);
     expectCode(duel, bid(own, DOWN, 1, GTC), OK);
   };
   // The naive engine needs seconds for each.
@@ -108,11 +103,8 @@ function ownOrderBehindTheLastMaker(duel: Duel): void {
 /** Refused FOK orders use up the batch's makers. */
 function fillOrKillInVain(duel: Duel): void {
   openMarket(duel, 4);
-  const { GTC, IOC, FOK } = TimeInForce;
-  for (let userId = 1; userId <= 3; userId++) {
-    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
-      expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
-  }
+  const { IOC, FOK } = TimeInForce;
+  fillBook(duel, 3);
   const tooMany = bid(4, UP, 3 * MAX_OPEN_ORDERS_PER_USER + 1, FOK);
   const atomic = { ...batchOf(4, [bid(4, UP, 2, IOC), tooMany]), atomic: true };
   expectCode(duel, atomic, OK);

@@ -1,8 +1,12 @@
 /** The vocabulary of the scripts: a command with its expected code, a market, orders of users. */
 import { Code } from '../../../../engine/interface/codes.js';
 import type { Batch, BatchOperation, Buy, Command } from '../../../../engine/interface/commands.js';
-import { marketIdOf, Outcome, type TimeInForce } from '../../../../engine/interface/domain.js';
-import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
+import { marketIdOf, Outcome, TimeInForce } from '../../../../engine/interface/domain.js';
+import {
+  MAX_BATCH_OPERATIONS,
+  MAX_OPEN_ORDERS_PER_USER,
+  MAX_TIME_MS,
+} from '../../../../engine/interface/limits.js';
 import type { PoolSizes } from '../../../../engine/state/access/room.js';
 import { ANY_SIZE_RESTS } from '../../../support/engine-support.js';
 import type { Duel } from '../duel.js';
@@ -76,4 +80,21 @@ export function bid(
 
 export function batchOf(userId: number, operations: BatchOperation[]): Batch {
   return { kind: 'batch', userId, idempotencyKey: null, operations, atomic: true };
+}
+
+/** Rests `count` equal orders of the user, in batches: the naive engine is slow with commands. */
+export function restMany(duel: Duel, order: Buy, count: number): void {
+  const { userId } = order;
+  const before = duel.engine.orders(userId).length;
+  for (let left = count; left > 0; left -= MAX_BATCH_OPERATIONS) {
+    const operations = Array<Buy>(Math.min(left, MAX_BATCH_OPERATIONS)).fill(order);
+    expectCode(duel, { ...batchOf(userId, operations), atomic: false }, OK);
+  }
+  if (duel.engine.orders(userId).length !== before + count) throw new Error('not all rest');
+}
+
+/** As many orders as the first users may have, each of a lot; UP meets them at 0.5. */
+export function fillBook(duel: Duel, users: number): void {
+  for (let userId = 1; userId <= users; userId++)
+    restMany(duel, bid(userId, DOWN, 1, TimeInForce.GTC), MAX_OPEN_ORDERS_PER_USER);
 }

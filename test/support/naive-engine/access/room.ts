@@ -51,8 +51,10 @@ export function isFull(state: NaiveState, pool: SharedPool): boolean {
 }
 
 export function mayTakeOne(state: NaiveState, pool: SharedPool, userId: number): boolean {
+  const counts = new Map<number, number>();
+  for (const owner of ownersOf(state, pool)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
   const tally = new Tally(state, userId, pool);
-  for (const owner of ownersOf(state, pool)) tally.add(owner, 1);
+  for (const [owner, count] of counts) tally.add(owner, count);
   return tally.mayTake(false);
 }
 
