@@ -1,6 +1,7 @@
 /**
- * Markets that are listed ahead of their windows: orders rest in them, nothing trades before they
- * open, and each of them has an end.
+ * Markets that are listed ahead of their windows, by example: orders rest in them, nothing trades
+ * before they open, and each of them has an end. Their money, their pauses and their timers are
+ * those of any market, which the differential test compares.
  */
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -9,7 +10,6 @@ import type { Command } from '../../engine/interface/commands.js';
 import { MarketStatus, marketIdOf, Outcome, Resolution } from '../../engine/interface/domain.js';
 import { RESULT_HEAD_LENGTH } from '../../engine/interface/results.js';
 import {
-  archiveOf,
   at,
   buy,
   codeOf,
@@ -119,32 +119,6 @@ describe('before it opens', () => {
     expect(codeOf(run(engine, command))).toBe(Code[code]);
     expect(eventsOf(engine, 'trade')).toEqual([]);
   });
-
-  test('an order needs no fee, and all of the money may rest', () => {
-    const engine = listed();
-    const all = { sizeLots: 20_000_000, priceTicks: 500, ...GTC };
-    expect(codeOf(run(engine, buy({ userId: TAKER, marketId: marketIn(0), ...all })))).toBe(
-      Code.insufficient_balance,
-    );
-    expect(codeOf(run(engine, buy({ userId: TAKER, marketId: NEXT, ...all })))).toBe(Code.ok);
-    expect(engine.account(TAKER)).toMatchObject({
-      availableMicros: 0,
-      heldMicros: 10_000 * DOLLAR,
-    });
-  });
-
-  test('it has no start price, and no price but that of its book', () => {
-    const market = quoted().market(NEXT)!;
-    expect(market).toMatchObject({
-      status: MarketStatus.UPCOMING,
-      startPriceMicros: null,
-      startPriceFinal: false,
-      averageSoFarMicros: null,
-      feeBasisPoints: 50,
-      bestBidTicks: 400,
-      bestAskTicks: 500,
-    });
-  });
 });
 
 test('it opens with the book that it has, in the order of its queues', () => {
@@ -167,16 +141,6 @@ test('it opens with the book that it has, in the order of its queues', () => {
   const amend = { kind: 'amend', userId: OTHER, marketId: NEXT, idempotencyKey: null } as const;
   run(engine, { ...amend, orderId: 3, sizeLots: 0, priceTicks: 450 });
   expect(engine.orders(OTHER)).toHaveLength(2);
-});
-
-test('an order that is placed a millisecond before the opening keeps its time when amended', () => {
-  const engine = listed();
-  const order = { userId: MAKER, marketId: NEXT, sizeLots: 5_000, ...GTC };
-  run(engine, buy({ ...order, priceTicks: 400 }), at(END - 1));
-  const amend = { kind: 'amend', userId: MAKER, marketId: NEXT, orderId: 1 } as const;
-  run(engine, { ...amend, sizeLots: 0, priceTicks: 300, idempotencyKey: null }, at(END + 5_000));
-  expect(engine.orders(MAKER)).toMatchObject([{ placedAtMs: at(END - 1), priceTicks: 300 }]);
-  expect(eventsOf(engine, 'orderPlaced')).toMatchObject([{ anew: 1 }]);
 });
 
 describe('it ends without having opened', () => {
@@ -218,17 +182,6 @@ describe('it ends without having opened', () => {
     }
   });
 
-  test('when the exchange was down over several windows', () => {
-    const engine = quoted();
-    run(engine, { kind: 'advanceTime' }, at(12 * END));
-    for (const windows of [1, 2, 3, 4])
-      expect(engine.market(marketIn(windows))!.resolution).toBe(Resolution.VOID);
-    expect(engine.hasMarket(marketIn(5))).toBe(false);
-    run(engine, { kind: 'advanceTime' });
-    expect(engine.account(MAKER)).toMatchObject(untouched);
-    expect(engine.upcomingMarkets(0)).toEqual([12, 13, 14, 15, 16].map(marketIn));
-  });
-
   test('when an operator declares it VOID, and its window stays without a market', () => {
     const engine = quoted();
     run(engine, { kind: 'voidMarket', marketId: NEXT, ...SIGNED });
@@ -253,44 +206,4 @@ describe('it ends without having opened', () => {
     expect(engine.activeMarket(0)).toBe(0);
     expect(statusOf(engine, marketIn(0))).toBe(MarketStatus.RESOLVED);
   });
-});
-
-test('a pause holds from the listing on, and over the opening', () => {
-  const engine = listed();
-  const pause = { kind: 'setPaused', marketId: 0, asset: -1, ...SIGNED } as const;
-  run(engine, { ...pause, marketId: NEXT, paused: true });
-  run(engine, { ...pause, asset: 0, paused: true });
-  expect(eventsOf(engine, 'marketPaused').map(({ marketId }) => marketId)).toEqual(
-    [0, 2, 3, 4].map(marketIn),
-  );
-  opened(engine);
-  expect(eventsOf(engine, 'marketPaused')).toEqual([
-    { type: 'marketPaused', marketId: marketIn(5), paused: 1 },
-  ]);
-  run(engine, { ...pause, asset: 0, paused: false });
-  const order = { userId: MAKER, sizeLots: 5_000, priceTicks: 400, ...GTC };
-  expect(codeOf(run(engine, buy({ ...order, marketId: marketIn(5) })))).toBe(Code.ok);
-  expect(codeOf(run(engine, buy({ ...order, marketId: NEXT })))).toBe(Code.market_paused);
-});
-
-test('a snapshot between listing and opening leads to the same market', () => {
-  const engine = quoted();
-  const restored = Engine.restore(archiveOf(engine));
-  expect(opened(restored).digest()).toBe(opened(engine).digest());
-  expect(restored.depth(NEXT, 5)).toEqual(engine.depth(NEXT, 5));
-});
-
-test.each<[name: string, terms: { expiresAtMs?: number }, timeoutMs: number]>([
-  ['the expiry of an order', { expiresAtMs: at(5_000) }, 0],
-  ['the dead man’s switch', {}, 5_000],
-])('%s works before the opening', (_, terms, timeoutMs) => {
-  const engine = quoted();
-  const order = { userId: TAKER, marketId: NEXT, sizeLots: 1_000, priceTicks: 300, ...GTC };
-  run(engine, buy({ ...order, ...terms }));
-  run(engine, { kind: 'setCancelAfter', userId: TAKER, timeoutMs, idempotencyKey: null });
-  run(engine, { kind: 'advanceTime' }, at(4_999));
-  expect(engine.orders(TAKER)).toHaveLength(1);
-  run(engine, { kind: 'advanceTime' }, at(5_000));
-  expect(engine.orders(TAKER)).toEqual([]);
-  expect(engine.orders(MAKER)).toHaveLength(1);
 });

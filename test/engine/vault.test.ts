@@ -1,23 +1,10 @@
-/** When a deposit in the vault begins to earn, and how long a closed one is remembered. */
+/** How long a closed deposit of the vault is remembered. The differential test has the others. */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
 import { CLOSED_DEPOSITS_REMEMBERED } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import { Vault } from '../../engine/state/vault.js';
 import { archiveOf, at, DOLLAR, openMarket } from '../support/engine-support.js';
-
-const WINDOW = 900_000;
-test.each([
-  ['on a quarter hour', 0, WINDOW],
-  ['just after it', 1, 2 * WINDOW],
-  ['just before the next', WINDOW - 1, 2 * WINDOW],
-])(
-  'a deposit made %s starts to earn at the first window at least a quarter hour later',
-  (_when, madeMs, earnsMs) => {
-    expect(Vault.earnsFromMs(at(madeMs))).toBe(at(earnsMs));
-  },
-);
 
 test('remembers a closed deposit until 100,000 more are closed', () => {
   const { engine } = openMarket(2, 1_000_000);

@@ -1,7 +1,9 @@
 /** Assets, their remembered prices, and the sources of prices. */
 import { Code } from '../../../../engine/interface/codes.js';
 import type { Command, CommandOf } from '../../../../engine/interface/commands.js';
+import { WINDOW_MS } from '../../../../engine/interface/domain.js';
 import {
+  MAX_ASSET_PRICE_MICROS,
   MAX_ASSETS,
   MAX_PRICE_SOURCES,
   MAX_REMEMBERED_PRICES,
@@ -16,16 +18,19 @@ function assets(duel: Duel): void {
   expectCode(duel, { kind: 'listAsset', symbol: 'A63' }, OK);
 }
 
+/** The greatest prices, as many as are remembered: they decide a market, and nothing overflows. */
 function prices(duel: Duel): void {
-  expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
+  const fromMs = START_MS + WINDOW_MS - MAX_REMEMBERED_PRICES;
+  expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, fromMs);
   const observed = (atMs: number): CommandOf<'observePrice'> => ({
     kind: 'observePrice',
     asset: 0,
-    priceMicros: 9e10,
+    priceMicros: MAX_ASSET_PRICE_MICROS - (atMs % 3),
     observedAtMs: atMs,
   });
-  for (let i = 1; i <= MAX_REMEMBERED_PRICES; i++)
-    expectCode(duel, observed(START_MS + i), OK, START_MS + i);
+  for (let atMs = fromMs; atMs < START_MS + WINDOW_MS; atMs++)
+    expectCode(duel, observed(atMs), OK, atMs);
+  duel.compareState();
   const fullMs = duel.naive.nowMs;
   expectCode(duel, observed(fullMs), LIMIT_REACHED);
   const ofSource = { kind: 'observeSourcePrice' as const, source: 'kraken' };
@@ -33,6 +38,9 @@ function prices(duel: Duel): void {
   // A full store is reported before a price that is too old.
   expectCode(duel, observed(fullMs - 300_001), LIMIT_REACHED);
   expectCode(duel, observed(fullMs + 600_000), OK, fullMs + 600_000);
+  duel.compareState();
+  const decided = duel.naive.events.find(({ type }) => type === 'marketResolved');
+  if (decided === undefined) throw new Error('no market was decided');
 }
 
 /** Sources, what is fresh, even numbers of them, and the guard to the millisecond. */
