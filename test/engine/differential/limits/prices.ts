@@ -25,7 +25,7 @@ function prices(duel: Duel): void {
   const observed = (atMs: number): CommandOf<'observePrice'> => ({
     kind: 'observePrice',
     asset: 0,
-    priceMicros: MAX_ASSET_PRICE_MICROS - (atMs % 3),
+    priceMicros: MAX_ASSET_PRICE_MICROS - 37 * (atMs % 1_000),
     observedAtMs: atMs,
   });
   for (let atMs = fromMs; atMs < START_MS + WINDOW_MS; atMs++)
