@@ -19,7 +19,7 @@ import { TextHash } from '../../engine/storage/text-hash.js';
 import { UndoLog } from '../../engine/storage/undo.js';
 import { at, codeOf, run } from '../support/engine-support.js';
 import { NaiveMemory, sameCommand } from '../support/naive-engine/memory.js';
-import { type NaiveUser, newState } from '../support/naive-engine/state.js';
+import { NaiveState, type NaiveUser } from '../support/naive-engine/state.js';
 
 function tapeOf(...values: number[]): NumberBuffer {
   const tape = new NumberBuffer();
@@ -115,7 +115,7 @@ describe('remembered answers', () => {
     const model = new NaiveMemory();
     const newcomer = { microPoints: 0, credential: 'c' } as NaiveUser;
     const users = Array.from({ length: play.users }, () => newcomer);
-    const naive = { ...newState(), users, poolSizes: play.sizes };
+    const naive = { ...new NaiveState(), users, poolSizes: play.sizes };
     const random = new Random('99');
     const counts = { same: 0, other: 0, nothing: 0, full: 0 };
     let nowMs = 0;

@@ -10,26 +10,13 @@ import {
   type BatchOperation,
   type Command,
   CommandKind,
+  type CommandName,
+  type CommandOf,
 } from '../../../engine/interface/commands.js';
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
 import { MAX_FILLS_PER_ORDER, OPERATOR_ACTIONS_KEPT } from '../../../engine/interface/limits.js';
 import { REJECT_FIELDS, RESULT_FIELDS } from '../../../engine/interface/results.js';
-import type { Rules } from '../../../engine/interface/rule-sets.js';
-import type {
-  AccessTokenView,
-  AccountView,
-  DepthView,
-  MarketView,
-  OperatorActionView,
-  OrderGroupView,
-  OrderView,
-  PositionView,
-  QuoteView,
-  ReferralView,
-  VaultDepositView,
-  VaultView,
-} from '../../../engine/interface/views.js';
 import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import { setCancelAfter } from './access/cancel-after.js';
 import { createOrderGroup, removeOrderGroup, resetOrderGroup } from './access/groups.js';
@@ -55,12 +42,12 @@ import { claim, listMarkets, nextDueMs, passTime } from './market.js';
 import { keyOf, NaiveMemory, sameCommand } from './memory.js';
 import { cancel, cancelAll, cancelDisconnected, cancelEverywhere, placeOrder } from './orders.js';
 import { merge, split } from './sets.js';
-import { type Answer, type NaiveState, newState, ok, reject, userOf } from './state.js';
+import { type Answer, type NaiveMarket, NaiveState, ok, reject, userOf } from './state.js';
 import { claimYield, stake, unstake } from './vault.js';
 import * as views from './views.js';
 
 export class NaiveEngine {
-  readonly state: NaiveState = newState();
+  readonly state = new NaiveState();
   /** The last command's result, in the layout of engine/interface/results.ts. */
   result: number[] = [];
   /** Whether the last result is a remembered one. */
@@ -232,184 +219,109 @@ export class NaiveEngine {
     return [...head, ...results.flatMap((result) => [result.length, ...result])];
   }
 
-  nextDueMs(): number {
-    return nextDueMs(this.state);
-  }
-  checkInvariants(): void {
-    views.assertConserved(this.state);
-  }
+  nextDueMs = () => nextDueMs(this.state);
+  checkInvariants = () => views.assertConserved(this.state);
 
   get userCount(): number {
     return this.state.users.length;
   }
-  findUser(username: string): number {
-    const lower = username.toLowerCase();
-    return this.state.users.find((user) => user.username.toLowerCase() === lower)?.userId ?? 0;
-  }
-  account(userId: number): AccountView | null {
-    return views.accountView(this.state, userId);
-  }
-  credential(userId: number): string | null {
-    return userOf(this.state, userId)?.credential ?? null;
-  }
-  credentialVersion(userId: number): number {
-    return userOf(this.state, userId)?.credentialVersion ?? 0;
-  }
-  referral(userId: number): ReferralView | null {
-    return views.referralView(this.state, userId);
-  }
-
   get assetCount(): number {
     return this.state.assets.length;
   }
-  findAsset(symbol: string): number {
-    return this.state.assets.findIndex((asset) => asset.symbol === symbol);
-  }
-  assetPriceMicros(asset: number): number | null {
+  findUser = (username: string) => {
+    const lower = username.toLowerCase();
+    return this.state.users.find((user) => user.username.toLowerCase() === lower)?.userId ?? 0;
+  };
+  account = (userId: number) => views.accountView(this.state, userId);
+  credential = (userId: number) => userOf(this.state, userId)?.credential ?? null;
+  credentialVersion = (userId: number) => userOf(this.state, userId)?.credentialVersion ?? 0;
+  referral = (userId: number) => views.referralView(this.state, userId);
+  cancelAtMs = (userId: number) => userOf(this.state, userId)?.cancelAtMs ?? null;
+  tokens = (userId: number) => tokenViews(this.state, userId);
+
+  findAsset = (symbol: string) => this.state.assets.findIndex((asset) => asset.symbol === symbol);
+  assetPriceMicros = (asset: number) => {
     const last = this.state.assets[asset]?.prices.at(-1);
     return last === undefined ? null : micros(last.price);
-  }
+  };
 
-  market(marketId: number): MarketView | null {
-    return views.marketView(this.state, marketId);
-  }
-  marketIds(): number[] {
-    return this.state.markets.map((market) => market.marketId).sort((a, b) => a - b);
-  }
-  activeMarket(asset: number): number {
-    const active = this.state.markets.find(
-      (market) => market.asset === asset && market.status === MarketStatus.ACTIVE,
-    );
-    return active?.marketId ?? 0;
-  }
-  depth(marketId: number, levels: number): DepthView | null {
-    return views.depthView(this.state, marketId, levels);
-  }
-  quote(request: views.QuoteRequest): QuoteView | null {
-    return views.quoteView(this.state, request);
-  }
+  market = (marketId: number) => views.marketView(this.state, marketId);
+  marketIds = () => this.state.markets.map(({ marketId }) => marketId).sort((a, b) => a - b);
+  activeMarket = (asset: number) => {
+    const isActive = (one: NaiveMarket) =>
+      one.asset === asset && one.status === MarketStatus.ACTIVE;
+    return this.state.markets.find(isActive)?.marketId ?? 0;
+  };
+  depth = (marketId: number, levels: number) => views.depthView(this.state, marketId, levels);
+  quote = (request: views.QuoteRequest) => views.quoteView(this.state, request);
 
-  position(userId: number, marketId: number): PositionView | null {
-    return this.positions(userId).find((position) => position.marketId === marketId) ?? null;
-  }
-  positions(userId: number): PositionView[] {
-    return views.positionViews(this.state, userId);
-  }
-  orders(userId: number): OrderView[] {
-    return views.orderViews(this.state, userId);
-  }
+  positions = (userId: number) => views.positionViews(this.state, userId);
+  position = (userId: number, marketId: number) =>
+    this.positions(userId).find((position) => position.marketId === marketId) ?? null;
+  orders = (userId: number) => views.orderViews(this.state, userId);
+  orderGroups = (userId: number) => views.groupViews(this.state, userId);
 
-  orderGroups(userId: number): OrderGroupView[] {
-    return views.groupViews(this.state, userId);
-  }
+  rules = () => this.state.rules;
+  operatorActions = () => this.state.actions.slice(-OPERATOR_ACTIONS_KEPT).reverse();
 
-  rules(): Rules {
-    return this.state.rules;
-  }
-  operatorActions(): OperatorActionView[] {
-    return this.state.actions.slice(-OPERATOR_ACTIONS_KEPT).reverse();
-  }
-  cancelAtMs(userId: number): number | null {
-    return userOf(this.state, userId)?.cancelAtMs ?? null;
-  }
-  tokens(userId: number): AccessTokenView[] {
-    return tokenViews(this.state, userId);
-  }
-
-  vault(): VaultView {
-    return views.vaultView(this.state);
-  }
-  deposit(depositId: number): VaultDepositView | null {
+  vault = () => views.vaultView(this.state);
+  deposit = (depositId: number) => {
     const found = this.state.vault.deposits[depositId - 1];
     return found === undefined ? null : views.depositView(this.state, found);
-  }
-  deposits(userId: number): VaultDepositView[] {
-    return this.state.vault.deposits
+  };
+  deposits = (userId: number) =>
+    this.state.vault.deposits
       .filter((one) => one.userId === userId && !one.closed)
       .map((one) => views.depositView(this.state, one));
-  }
 }
 
+const RULES: {
+  [K in Exclude<CommandName, 'batch'>]: (state: NaiveState, command: CommandOf<K>) => Answer;
+} = {
+  advanceTime: () => ok({}),
+  listAsset,
+  listMarkets,
+  observePrice,
+  observeSourcePrice,
+  register,
+  setCredential,
+  deposit,
+  withdraw,
+  buy: placeOrder,
+  sell: placeOrder,
+  cancel,
+  cancelAll,
+  cancelEverywhere,
+  cancelDisconnected,
+  amend,
+  claim,
+  split,
+  merge,
+  stake,
+  unstake,
+  claimYield,
+  setReferralCode,
+  setPrivate,
+  createSubAccount,
+  transferMoney,
+  vouchForSnapshot,
+  createToken,
+  revokeToken,
+  setCancelAfter,
+  createOrderGroup,
+  resetOrderGroup,
+  removeOrderGroup,
+  setPaused,
+  setFrozen,
+  operatorCancel,
+  voidMarket,
+  setRules,
+  recordUpgrade: (_state, { toVersion }) => ok({ toVersion }),
+};
+
 function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
-  switch (command.kind) {
-    case 'advanceTime':
-      return ok({});
-    case 'listAsset':
-      return listAsset(state, command);
-    case 'listMarkets':
-      return listMarkets(state, command);
-    case 'observePrice':
-      return observePrice(state, command);
-    case 'observeSourcePrice':
-      return observeSourcePrice(state, command);
-    case 'register':
-      return register(state, command);
-    case 'setCredential':
-      return setCredential(state, command);
-    case 'deposit':
-      return deposit(state, command);
-    case 'withdraw':
-      return withdraw(state, command);
-    case 'buy':
-    case 'sell':
-      return placeOrder(state, command);
-    case 'cancel':
-      return cancel(state, command);
-    case 'cancelAll':
-      return cancelAll(state, command);
-    case 'cancelEverywhere':
-      return cancelEverywhere(state, command);
-    case 'cancelDisconnected':
-      return cancelDisconnected(state, command);
-    case 'amend':
-      return amend(state, command);
-    case 'claim':
-      return claim(state, command);
-    case 'split':
-      return split(state, command);
-    case 'merge':
-      return merge(state, command);
-    case 'stake':
-      return stake(state, command);
-    case 'unstake':
-      return unstake(state, command);
-    case 'claimYield':
-      return claimYield(state, command);
-    case 'setReferralCode':
-      return setReferralCode(state, command);
-    case 'setPrivate':
-      return setPrivate(state, command);
-    case 'createSubAccount':
-      return createSubAccount(state, command);
-    case 'transferMoney':
-      return transferMoney(state, command);
-    case 'vouchForSnapshot':
-      return vouchForSnapshot(state, command);
-    case 'createToken':
-      return createToken(state, command);
-    case 'revokeToken':
-      return revokeToken(state, command);
-    case 'setCancelAfter':
-      return setCancelAfter(state, command);
-    case 'createOrderGroup':
-      return createOrderGroup(state, command);
-    case 'resetOrderGroup':
-      return resetOrderGroup(state, command);
-    case 'removeOrderGroup':
-      return removeOrderGroup(state, command);
-    case 'setPaused':
-      return setPaused(state, command);
-    case 'setFrozen':
-      return setFrozen(state, command);
-    case 'operatorCancel':
-      return operatorCancel(state, command);
-    case 'voidMarket':
-      return voidMarket(state, command);
-    case 'setRules':
-      return setRules(state, command);
-    case 'recordUpgrade':
-      return ok({ toVersion: command.toVersion });
-  }
+  const rule = RULES[command.kind] as (state: NaiveState, command: Command) => Answer;
+  return rule(state, command);
 }
 
 /** Four characters in a number, the first one in its lowest byte. */

@@ -210,53 +210,60 @@ export interface NaiveWork {
   marketId: number;
 }
 
-export interface NaiveState {
-  sequence: number;
+export class NaiveState {
+  sequence = 0;
   /** The number of makers that the current command may still trade with. */
-  fillsLeft: number;
+  fillsLeft = 0;
   /** The time of the command, or of the deadline that is processed. */
-  nowMs: number;
+  nowMs = 0;
   /** The time of the command, also while deadlines before it are processed. */
-  commandAtMs: number;
-  users: NaiveUser[];
-  assets: NaiveAsset[];
-  markets: NaiveMarket[];
-  vault: NaiveVault;
-  transfers: NaiveTransfer[];
+  commandAtMs = 0;
+  users: NaiveUser[] = [];
+  assets: NaiveAsset[] = [];
+  markets: NaiveMarket[] = [];
+  vault: NaiveVault = { deposits: [], yieldPerDollar: ZERO, yieldDue: ZERO, yieldPaid: ZERO };
+  transfers: NaiveTransfer[] = [];
   /** In order of creation. */
-  tokens: NaiveToken[];
-  tokensMade: number;
+  tokens: NaiveToken[] = [];
+  tokensMade = 0;
   /** In order of creation. */
-  groups: NaiveGroup[];
-  groupsMade: number;
-  pausedAssets: number[];
-  everythingPaused: boolean;
-  actions: OperatorActionView[];
+  groups: NaiveGroup[] = [];
+  groupsMade = 0;
+  pausedAssets: number[] = [];
+  everythingPaused = false;
+  actions: OperatorActionView[] = [];
   /** Those in force. */
-  rules: Rules;
+  rules: Rules = {
+    ruleSet: 1,
+    takerFeeBasisPoints: 50,
+    vaultSharePercent: 40,
+    maxOrderMicros: 1_000_000_000_000,
+    maxOpenOrders: 1_000,
+    minRestingMicros: 1_000_000,
+  };
   /** Partners that registered users, in order. */
-  partners: string[];
-  treasury: Dollars;
+  partners: string[] = [];
+  treasury = ZERO;
   /** Deposits less withdrawals. */
-  total: Dollars;
-  ordersAccepted: number;
-  ordersRested: number;
+  total = ZERO;
+  ordersAccepted = 0;
+  ordersRested = 0;
   /** By order id, less 1. */
-  history: NaiveHistory[];
+  history: NaiveHistory[] = [];
   /** Remembered client order ids, oldest first. */
-  clientOrders: NaiveClientOrder[];
-  poolSizes: PoolSizes;
+  clientOrders: NaiveClientOrder[] = [];
+  poolSizes: PoolSizes = POOL_SIZES;
   /** In an atomic batch: the last order before it. */
-  lastKeptOrderId: number;
+  lastKeptOrderId = Number.POSITIVE_INFINITY;
   /** A user has or had a credential that is not empty. */
-  hadCredential: boolean;
-  tradesMade: number;
-  positionsMade: number;
-  marketsResolved: number;
+  hadCredential = false;
+  tradesMade = 0;
+  positionsMade = 0;
+  marketsResolved = 0;
   /** Pending work of ended markets, first in, first out. */
-  work: NaiveWork[];
+  work: NaiveWork[] = [];
   /** The current command's events. */
-  events: EventRecord[];
+  events: EventRecord[] = [];
 }
 
 /** An executed transfer and its result. */
@@ -274,50 +281,6 @@ export interface Answer {
   fills?: number[];
   /** The clientOrderId at the end of an amendment's result. */
   name?: string | null;
-}
-
-export function newState(): NaiveState {
-  return {
-    sequence: 0,
-    fillsLeft: 0,
-    nowMs: 0,
-    commandAtMs: 0,
-    users: [],
-    assets: [],
-    markets: [],
-    vault: { deposits: [], yieldPerDollar: ZERO, yieldDue: ZERO, yieldPaid: ZERO },
-    transfers: [],
-    tokens: [],
-    tokensMade: 0,
-    groups: [],
-    groupsMade: 0,
-    pausedAssets: [],
-    everythingPaused: false,
-    actions: [],
-    rules: {
-      ruleSet: 1,
-      takerFeeBasisPoints: 50,
-      vaultSharePercent: 40,
-      maxOrderMicros: 1_000_000_000_000,
-      maxOpenOrders: 1_000,
-      minRestingMicros: 1_000_000,
-    },
-    partners: [],
-    treasury: ZERO,
-    total: ZERO,
-    ordersAccepted: 0,
-    ordersRested: 0,
-    history: [],
-    clientOrders: [],
-    poolSizes: POOL_SIZES,
-    lastKeptOrderId: Number.POSITIVE_INFINITY,
-    hadCredential: false,
-    tradesMade: 0,
-    positionsMade: 0,
-    marketsResolved: 0,
-    work: [],
-    events: [],
-  };
 }
 
 export function ok(fields: Record<string, number>, fills: number[] = []): Answer {
