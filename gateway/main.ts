@@ -162,7 +162,7 @@ async function reloadKeys(exchange: Running, log: Log): Promise<void> {
 /** @throws if the operating system's limits are too low */
 function withinLimits(config: Config, limits: ProcessLimits, log: Log): Config {
   const { edgeThreads } = config;
-  checkAddressSpace(limits, config.follower, edgeThreads);
+  checkAddressSpace(limits, edgeThreads);
   const connections = affordableConnections(limits, config.connections, edgeThreads);
   if (connections !== config.connections) {
     const asked = config.connections.total;

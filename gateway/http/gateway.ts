@@ -30,8 +30,6 @@ export interface GatewayConfig {
   tls: TlsFiles | null;
   /** Whether a proxy sets X-Forwarded-Proto, -Host, and the last address of X-Forwarded-For. */
   trustProxy: boolean;
-  /** Whether the cookie is Secure even if the request does not show that it came over HTTPS. */
-  cookieSecure: boolean;
   /** Further origins of the site. */
   siteOrigins: string[];
   /** Where prices come from; on a replica, what its clients are told. */
@@ -61,10 +59,7 @@ export type Sequencing = Pick<
 
 /** The process, whether it has an exchange's state or holds connections for one that has. */
 export interface Serving {
-  readonly config: Pick<
-    GatewayConfig,
-    'dataFolder' | 'tls' | 'trustProxy' | 'cookieSecure' | 'siteOrigins'
-  >;
+  readonly config: Pick<GatewayConfig, 'dataFolder' | 'tls' | 'trustProxy' | 'siteOrigins'>;
   readonly log: Log;
   readonly fairUse: FairUse;
   readonly unsent: UnsentAnswers;
@@ -82,8 +77,7 @@ export interface Gateway extends Serving {
   readonly waits: SequenceWaits;
   /** Where other threads read the journal. */
   readonly journal: JournalPlace;
-  /** null: the follower is turned off. */
-  readonly history: HistoryClient | null;
+  readonly history: HistoryClient;
   readonly sessions: Sessions;
   readonly partners: AccessKeys;
   readonly operators: AccessKeys;

@@ -25,8 +25,7 @@ export interface Leading {
 interface Parts {
   folder: string;
   hasJournal: boolean;
-  /** null: turned off. */
-  follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence'> } | null;
+  follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence'> };
   clock: { nowMs(): number };
   /** What is free on the folder's disk. Default: what the system says. */
   freeBytes?: () => number | null;
@@ -55,9 +54,8 @@ export class Standing {
 
   /** The newest that the journal vouches for; `atMs` null: its file is gone. */
   get snapshot(): { sequence: number; atMs: number | null } | null {
-    const { follower } = this.parts;
-    if (follower === null || follower.status.snapshotSequence === 0) return null;
-    const { snapshotSequence: sequence } = follower.status;
+    const { snapshotSequence: sequence } = this.parts.follower.status;
+    if (sequence === 0) return null;
     const { path } = snapshotNameOf(this.parts.folder, sequence);
     const atMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
     return { sequence, atMs: atMs === null ? null : Math.round(atMs) };

@@ -156,7 +156,6 @@ const Variables = z.object({
   HOUSE_FUNDS: dollars(1_000_000, MAX_TRANSFER_MICROS),
   PARTNER_KEYS: z.string().default(''),
   TRUST_PROXY: onOff('off'),
-  COOKIE_SECURE: onOff('off'),
   SITE_ORIGINS: z
     .string()
     .default('')
@@ -169,7 +168,6 @@ const Variables = z.object({
   ACCEPT_MISSING_MARK: onOff('off'),
   ACCEPT_CLOCK: onOff('off'),
   ACCEPT_DEMO: onOff('off'),
-  FOLLOWER: onOff('on'),
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 2_000_000, min: 1_000, max: 1_000_000_000 }),
   SNAPSHOT_EVERY_SECONDS: number({ standard: 300, min: 10, max: 86_400 }),
   DAY_FILES: number({ standard: 30, min: 0, max: 10_000 }),
@@ -247,7 +245,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     houseFundsMicros: variables.HOUSE ? variables.HOUSE_FUNDS : 0,
     partnerKeys: keysOf('PARTNER_KEYS', variables.PARTNER_KEYS),
     trustProxy: variables.TRUST_PROXY,
-    cookieSecure: variables.COOKIE_SECURE || certFile !== '',
     siteOrigins: variables.SITE_ORIGINS,
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
     requireJournal: variables.REQUIRE_JOURNAL,
@@ -256,7 +253,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     acceptClock: variables.ACCEPT_CLOCK,
     /** Whether a demonstration is accepted in a journal of a market. */
     acceptDemo: variables.ACCEPT_DEMO,
-    follower: variables.FOLLOWER,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     /** In the exchange's time. */
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,

@@ -147,7 +147,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     },
   });
   // A standby's follower runs already.
-  if (follower === null) follow(place, sequencer.durableSequence);
+  follower ??= follow(place, sequencer.durableSequence);
   if (engine.sequence > 0 && sharedSecrets === null && readSecrets(folder) === null)
     log.warn(
       'THERE IS NO session-secret, AND A NEW ONE ENDS ALL SESSIONS AND NAMED TOKENS. If a backup has ' +
@@ -230,13 +230,13 @@ function makeRoom(engine: Engine): void {
     if (!(error instanceof RangeError)) throw error;
     throw new Error(
       `the engine cannot reserve address space for its limits (${error.message}). Memory is only used as needed, but ` +
-        `${ADDRESS_SPACE_GIBIBYTES.withFollower} GiB must be reservable: see vm.overcommit_memory and ulimit -v.`,
+        `${ADDRESS_SPACE_GIBIBYTES} GiB must be reservable: see vm.overcommit_memory and ulimit -v.`,
       { cause: error },
     );
   }
 }
 
-/** What the followers of an exchange and of a replica have in common; null: it is turned off. */
+/** What the followers of an exchange and of a replica have in common. */
 export function followerOf(
   config: Config,
   log: Log,
@@ -244,8 +244,7 @@ export function followerOf(
     ConstructorParameters<typeof Follower>[0],
     'journal' | 'durableSequence' | 'onSnapshot' | 'onDisagreement' | 'onFailure'
   >,
-): Follower | null {
-  if (!config.follower) return null;
+): Follower {
   return new Follower({
     folder: config.dataFolder,
     snapshotEveryCommands: config.snapshotEveryCommands,
@@ -267,7 +266,7 @@ function startFollower(
   sequencer: () => WatchedSequencer | null,
   journal: JournalPlace,
   durableSequence: number,
-): Follower | null {
+): Follower {
   return followerOf(config, log, {
     journal,
     durableSequence,
@@ -311,7 +310,7 @@ interface Parts {
   sequencer: WatchedSequencer;
   data: Data;
   journal: JournalPlace;
-  follower: Follower | null;
+  follower: Follower;
   metrics: Metrics;
   /** The secrets of sessions; the first one signs. */
   secrets: readonly Buffer[];
@@ -423,7 +422,7 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     ...partsFrom(config, log),
     sequencer,
     journal,
-    history: follower?.history ?? null,
+    history: follower.history,
     sessions,
     clock,
     overload: new Overload(sequencer, config.overload, elapsedMs, follower),
@@ -435,7 +434,7 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     waits: new SequenceWaits(() => sequencer.engine.sequence),
     notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
     warning: () =>
-      follower !== null && follower.status.trouble !== null
+      follower.status.trouble !== null
         ? FOLLOWER_WARNING
         : (standing.diskWarning ?? priceTicks.warning(clock.nowMs())),
     halted: () => sequencer.halted,

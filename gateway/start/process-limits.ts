@@ -27,10 +27,10 @@ const CONNECTIONS_MIN = 64;
 
 const GIBIBYTE = 2 ** 30;
 /**
- * A start takes 3.5 GiB of address space (2.9 without a follower), 4.1 GiB while a snapshot is
- * written: reservations of the engines and of Node.js for each thread. The rest is a reserve.
+ * A start takes 3.5 GiB of address space, 4.1 GiB while a snapshot is written: reservations of the
+ * engines and of Node.js for each thread. The rest is a reserve.
  */
-export const ADDRESS_SPACE_GIBIBYTES = { withFollower: 6, withoutFollower: 4 } as const;
+export const ADDRESS_SPACE_GIBIBYTES = 6;
 
 interface Report {
   userLimits?: { open_files?: { soft: number | 'unlimited' } };
@@ -61,14 +61,8 @@ function addressSpaceBytes(): number {
 }
 
 /** @throws if there is too little address space, with the amount needed */
-export function checkAddressSpace(
-  { addressSpaceBytes }: ProcessLimits,
-  follower: boolean,
-  edgeThreads = 0,
-): void {
-  const { withFollower, withoutFollower } = ADDRESS_SPACE_GIBIBYTES;
-  const least = follower ? withFollower : withoutFollower;
-  const needed = least + GIBIBYTES_PER_EDGE_THREAD * edgeThreads;
+export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, edgeThreads: number): void {
+  const needed = ADDRESS_SPACE_GIBIBYTES + GIBIBYTES_PER_EDGE_THREAD * edgeThreads;
   if (addressSpaceBytes >= needed * GIBIBYTE) return;
   throw new Error(
     `the process may have ${(addressSpaceBytes / GIBIBYTE).toFixed(1)} GiB of address space but needs ${needed} GiB: space ` +

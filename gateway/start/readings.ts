@@ -31,8 +31,7 @@ interface Observed {
   sequencer: Sequencing & Pick<WatchedSequencer, 'halted'>;
   /** null: the journal is not in a folder. */
   journalFolder: string | null;
-  /** null: turned off. */
-  follower: { readonly status: FollowerReadings } | null;
+  follower: { readonly status: FollowerReadings };
   fairUse: FairUse;
   overload: Overload;
   /** Password hashes. */
@@ -83,17 +82,16 @@ function registerSequencer(
   metrics.gauge(
     'exchange_follower_lag_commands',
     'Durable commands that the follower has not applied',
-    () => follower?.status.lagCommands ?? null,
+    () => follower.status.lagCommands,
   );
-  metrics.gauge('exchange_follower_lag_seconds', 'Age of the oldest of these commands', () =>
-    follower === null ? null : follower.status.lagMs / 1_000,
-  );
+  metrics.gauge('exchange_follower_lag_seconds', 'Age of the oldest of these commands', () => {
+    return follower.status.lagMs / 1_000;
+  });
   metrics.gauge('exchange_follower_retrying', '1: the follower has failed and retries', () => {
-    if (follower === null) return null;
     return follower.status.trouble === null ? 0 : 1;
   });
   metrics.counter('exchange_follower_failures_total', 'Failures of the follower', () => {
-    return follower?.status.troubleCount ?? 0;
+    return follower.status.troubleCount;
   });
 }
 

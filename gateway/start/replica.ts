@@ -73,10 +73,9 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
   const tail = await JournalTail.open({ folder, address, log, elapsedMs });
   started.add(() => tail.close());
   tail.engine.reserve();
-  let follower: Follower | null = null;
-  const fail = fatalOnce({ log, onFatal }, async () => await follower?.close());
+  const fail = fatalOnce({ log, onFatal }, () => follower.close());
   const sequencer = new FollowedSequencer(tail.engine);
-  follower = followerOf(config, log, {
+  const follower = followerOf(config, log, {
     journal: place,
     durableSequence: sequencer.durableSequence,
     // The leader has the same snapshot, and vouches for it.
@@ -85,7 +84,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
       fail(new Error(`the follower disagrees from sequence ${sequence} on: ${message}`)),
     onFailure: fail,
   });
-  started.add(async () => await follower?.close());
+  started.add(() => follower.close());
   const parts = { config, log, fail, key, sessions, tail, sequencer, follower, place, lock };
   return open(parts, started);
 }
@@ -112,7 +111,7 @@ interface Parts {
   sessions: Sessions;
   tail: JournalTail;
   sequencer: FollowedSequencer;
-  follower: Follower | null;
+  follower: Follower;
   place: JournalPlace;
   lock: FolderLock;
 }
@@ -149,7 +148,7 @@ async function open(parts: Parts, started: Started): Promise<Running> {
       clock.applied();
       sequencer.batchApplied(lastSequence);
       metrics.committed(lastSequence);
-      follower?.committed(lastSequence);
+      follower.committed(lastSequence);
       waits.look();
       lastAnswers.reached(lastSequence);
     },
@@ -240,7 +239,7 @@ async function stopParts(
   remote.stop();
   link.stop();
   await tail.close();
-  await follower?.close();
+  await follower.close();
   gateway.passwords.close();
   await servers.close();
   gateway.metrics.stop();
@@ -264,7 +263,7 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
     sequencer,
     waits,
     journal: place,
-    history: follower?.history ?? null,
+    history: follower.history,
     sessions,
     clock,
     overload: new Overload(sequencer, config.overload, elapsedMs, null),

@@ -55,7 +55,7 @@ interface ServersOptions {
   config: Config;
   gateway: Gateway;
   sequencer: Sequencing & { readonly halted: string | null };
-  follower: Follower | null;
+  follower: Follower;
   operatorRoutes: readonly Route[];
   /** What a replica has of its own. */
   serve?: typeof serve;

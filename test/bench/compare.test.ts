@@ -4,7 +4,7 @@ import { type Build, comparison, inTurns, type Round } from '../../bench/compare
 
 const builds: readonly [Build, Build] = [
   { folder: 'old', variables: {} },
-  { folder: 'new', variables: { FOLLOWER: 'off' } },
+  { folder: 'new', variables: { HOUSE: 'off' } },
 ];
 
 test('each build goes first in every other round', async () => {

@@ -308,13 +308,13 @@ describe('limited address space', () => {
   });
 
   test.each([
-    [6 * GIBIBYTE, true, true],
-    [6 * GIBIBYTE - 1, true, false],
-    [4 * GIBIBYTE, false, true],
-    [4 * GIBIBYTE - 1, false, false],
-    [Number.POSITIVE_INFINITY, true, true],
-  ])('%d bytes, with a follower: %s, are enough: %s', (addressSpaceBytes, follower, isEnough) => {
-    const check = () => checkAddressSpace({ openFiles: 1_024, addressSpaceBytes }, follower);
+    [6 * GIBIBYTE, 0, true],
+    [6 * GIBIBYTE - 1, 0, false],
+    [7.5 * GIBIBYTE, 2, true],
+    [7.5 * GIBIBYTE - 1, 2, false],
+    [Number.POSITIVE_INFINITY, 64, true],
+  ])('%d bytes, with %d edges in threads, are enough: %s', (addressSpaceBytes, edges, isEnough) => {
+    const check = () => checkAddressSpace({ openFiles: 1_024, addressSpaceBytes }, edges);
     if (isEnough) check();
     else expect(check).toThrow('GiB of address space');
   });

@@ -333,8 +333,7 @@ class Client:
 
     def upcoming_markets(self, asset: Optional[str] = None) -> List[Fields]:
         """The markets of the next hour. Orders can rest in them, and nothing trades yet."""
-        markets: List[Fields] = self.get("/markets/15m", status="upcoming", asset=asset)["markets"]
-        return markets
+        return [*self.pages("/markets", "markets", status="upcoming", asset=asset)][::-1]
 
     def market(self, market_id: str) -> Fields:
         return self.get(_path("markets", market_id))

@@ -38,10 +38,10 @@ export function market(api: Api, marketId: string, options?: CallOptions): Promi
   return api.call({ method: 'GET', path: path`/markets/${marketId}`, options });
 }
 
-/** The markets that trade now, or those of the next windows, with the time of the exchange. */
+/** The markets that trade now, with the time of the exchange. */
 export function activeMarkets(
   api: Api,
-  query: { status?: 'active' | 'upcoming' | undefined; asset?: string | undefined } = {},
+  query: { asset?: string | undefined } = {},
   options?: CallOptions,
 ): Promise<ActiveMarkets> {
   return api.call({ method: 'GET', path: '/markets/15m', query: { ...query }, options });

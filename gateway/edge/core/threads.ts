@@ -133,14 +133,14 @@ export class EdgeThreads {
   private start(index: number): EdgeThread {
     const { gateway, threads, task } = this.options;
     const { engine } = gateway.sequencer;
-    const { dataFolder, tls, trustProxy, cookieSecure, siteOrigins } = gateway.config;
+    const { dataFolder, tls, trustProxy, siteOrigins } = gateway.config;
     const { connections, unsent } = task;
     const all: EdgeTask = {
       ...task,
       index,
       rows: threads,
       symbols: Array.from({ length: engine.assetCount }, (_, asset) => engine.assetSymbol(asset)),
-      config: { dataFolder, tls, trustProxy, cookieSecure, siteOrigins },
+      config: { dataFolder, tls, trustProxy, siteOrigins },
       connections: { ...connections, perAddress: share(connections.perAddress, threads) },
       unsent: {
         ...unsent,

@@ -94,7 +94,7 @@ export abstract class Answer<Server extends Serving = Serving>
 
   /** Whether the client uses HTTPS, as far as this process can tell. */
   get isSecure(): boolean {
-    return this.gateway.config.cookieSecure || this.request.forwardedProto === 'https';
+    return this.gateway.config.tls !== null || this.request.forwardedProto === 'https';
   }
 
   addHeader(name: string, value: string): void {

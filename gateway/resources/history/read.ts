@@ -23,10 +23,6 @@ export function readHistory<Kind extends HistoryKind>(
   refuse: () => void = () => call.refuseUnavailable(),
 ): void {
   const { gateway } = call;
-  if (gateway.history === null) {
-    refuse();
-    return;
-  }
   const { sequencer, waits } = gateway;
   const refuseFor = (reason: string) => {
     gateway.warnings.warn({ reason }, 'a read of the history was refused');

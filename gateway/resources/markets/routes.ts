@@ -1,5 +1,4 @@
 /** Markets: lists, one market, its order book, and what an order would do now. Public. */
-import type { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
 import { hasEnded, MarketStatus, Side } from '../../../engine/interface/domain.js';
 import {
@@ -21,12 +20,12 @@ import { answerMarkets, listName } from './list.js';
 import { orderbookBytes } from './orderbook.js';
 import {
   ActiveMarkets,
+  ActiveMarketsQuery,
   DepthQuery,
   MarketDetail,
   Markets,
   MarketsQuery,
   missingOfQuote,
-  OpenMarketsQuery,
   Orderbook,
   Quote,
   QuoteQuery,
@@ -38,8 +37,8 @@ import { marketText, quoteText } from './views.js';
 const DEPTHS = 1_000;
 /** By market and depth. */
 const bookTexts = new SharedTexts<number, Uint8Array>();
-/** By status and asset. */
-const openTexts = new SharedTexts<string, string>();
+/** By asset. */
+const activeTexts = new SharedTexts<string, string>();
 
 export const marketRoutes: Route[] = [
   defineRoute('GET', '/markets', {
@@ -58,15 +57,14 @@ export const marketRoutes: Route[] = [
 
   defineRoute('GET', '/markets/15m', {
     access: 'public',
-    summary: 'The active 15-minute markets, or the upcoming ones of the next hour',
-    query: OpenMarketsQuery,
+    summary: 'The active 15-minute markets',
+    query: ActiveMarketsQuery,
     responses: { 200: ActiveMarkets },
     handle(call) {
-      const { engine, query } = call;
-      if (query.asset !== undefined && !isListed(call, query.asset)) return;
-      const markets = openTexts.get(engine, `${query.status} ${query.asset ?? ''}`, () =>
-        openMarkets(engine, query),
-      );
+      const { engine } = call;
+      const { asset = '' } = call.query;
+      if (asset !== '' && !isListed(call, asset)) return;
+      const markets = activeTexts.get(engine, asset, () => activeMarkets(engine, asset));
       const end = `"serverTimeMs":${engine.nowMs},${stateText(call.trueAt)}`;
       call.answerWhenDurable(200, `{"markets":[${markets}],${end}`);
     },
@@ -145,19 +143,13 @@ function answerWithoutHistory(call: Call, marketId: number): void {
   else call.answerWhenDurable(200, marketText(engine, market, null));
 }
 
-/** The markets as JSON, by asset and window, without the brackets around them. */
-function openMarkets(
-  engine: Engine,
-  { status, asset: symbol }: z.output<typeof OpenMarketsQuery>,
-): string {
+/** The markets as JSON, by asset, without the brackets around them. `symbol`: empty: all assets. */
+function activeMarkets(engine: Engine, symbol: string): string {
   const texts: string[] = [];
   for (let asset = 0; asset < engine.assetCount; asset++) {
-    if (symbol !== undefined && engine.assetSymbol(asset) !== symbol) continue;
-    const ids = status === 'active' ? [engine.activeMarket(asset)] : engine.upcomingMarkets(asset);
-    for (const id of ids) {
-      const market = engine.market(id);
-      if (market !== null) texts.push(marketText(engine, market));
-    }
+    if (symbol !== '' && engine.assetSymbol(asset) !== symbol) continue;
+    const market = engine.market(engine.activeMarket(asset));
+    if (market !== null) texts.push(marketText(engine, market));
   }
   return texts.join(',');
 }

@@ -36,13 +36,7 @@ export const MarketsQuery = request.ownQuery({
   asset,
   ...request.paging,
 });
-export const OpenMarketsQuery = request.ownQuery({
-  status: z
-    .enum(['active', 'upcoming'])
-    .default('active')
-    .describe('The markets that trade now, or those of the next windows'),
-  asset,
-});
+export const ActiveMarketsQuery = request.ownQuery({ asset });
 /** Every price level. */
 export const BOOK_LEVELS_MAX = 999;
 export const DepthQuery = request.ownQuery({
@@ -160,7 +154,7 @@ export const Markets = responseObject('Markets', 'Markets', {
   markets: z.array(Market).describe('The markets'),
   ...pageEnd,
 });
-export const ActiveMarkets = responseObject('ActiveMarkets', 'The active or the upcoming markets', {
+export const ActiveMarkets = responseObject('ActiveMarkets', 'The active markets', {
   markets: z.array(Market).describe('The markets'),
   serverTimeMs: timeMs.describe('The same as `atMs`'),
   ...state,

@@ -262,7 +262,7 @@ test('a commit that is cut is answered by what the journal has', async () => {
     expect(proxy.hasCut).toBe(true);
     expect(server.stderr).toMatch(/unknown whether the last batch|connection to the journal/);
   };
-  const through = ({ url }: CuttingProxy) => ({ JOURNAL: url, FOLLOWER: 'off' });
+  const through = ({ url }: CuttingProxy) => ({ JOURNAL: url });
   const early = await CuttingProxy.start(port, 'before it arrives');
   const first = lead(through(early));
   const api = await listening(first);

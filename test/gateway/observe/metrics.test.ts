@@ -217,12 +217,4 @@ describe('of an exchange', () => {
     expect(await ready()).toEqual({ status: 'ready' });
     await other.stop();
   });
-
-  test("omit the follower's lag when there is no follower", async () => {
-    const other = await TestServer.start({ follower: false });
-    const { text } = await other.api.get('/metrics');
-    expect(text).not.toMatch(/^exchange_follower_lag/m);
-    expect(text).toMatch(/^exchange_users /m);
-    await other.stop();
-  });
 });

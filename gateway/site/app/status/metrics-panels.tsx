@@ -136,15 +136,14 @@ function Commits({ from, to }: Between) {
 }
 
 function Follower({ to }: { to: Metrics }) {
-  const lag = to.sum('exchange_follower_lag_commands');
   const seconds = to.sum('exchange_follower_lag_seconds');
   const isRetrying = to.sum('exchange_follower_retrying') === 1;
   return (
     <Figures
       title="Follower"
       rows={[
-        ['State', lag === null ? 'off' : isRetrying ? 'failing, and retrying' : 'healthy'],
-        ['Behind, commands', known(lag)],
+        ['State', isRetrying ? 'failing, and retrying' : 'healthy'],
+        ['Behind, commands', known(to.sum('exchange_follower_lag_commands'))],
         ['Behind, seconds', seconds === null ? UNKNOWN : seconds.toFixed(2)],
         ['Failures since the start', known(to.sum('exchange_follower_failures_total'))],
       ]}

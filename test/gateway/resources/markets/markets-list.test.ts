@@ -134,13 +134,4 @@ describe('markets', () => {
     expect(knownBefore.filter((id) => !stillKnown.has(id)).length).toBeGreaterThan(10);
     expect(idsOf(await pages('', 200))).toEqual(expectedIds());
   });
-
-  test('without a follower, are those that are not paid out', async () => {
-    await server.close();
-    server = await TestServer.start({ follower: false }, server.folder, server.clock.nowMs());
-    const markets = await pages('', 50);
-    expect(markets).toHaveLength(known());
-    expect(idsOf(markets)).toEqual(expectedIds().slice(0, known()));
-    expect((await server.api.get('/markets/15m/history')).status).toBe(503);
-  });
 });
