@@ -73,51 +73,6 @@ function parseJson({ text, tooLarge }: ReceivedBody): unknown {
   }
 }
 
-/** A request that {@link Receiving} can hold. */
-export interface Receivable<Self> {
-  readonly receivedMs: number;
-  isReceiving: boolean;
-  /** Its neighbours while it is receiving; null: there is none. */
-  older: Self | null;
-  newer: Self | null;
-}
-
-/**
- * The requests whose body has not fully arrived, in order of arrival. They are linked to each
- * other: a Set replaces its table when its only element leaves, which nearly every request does.
- */
-export class Receiving<R extends Receivable<R>> {
-  private first: R | null = null;
-  private last: R | null = null;
-
-  get oldest(): R | null {
-    return this.first;
-  }
-
-  add(request: R): void {
-    const { last } = this;
-    request.isReceiving = true;
-    request.older = last;
-    if (last === null) this.first = request;
-    else last.newer = request;
-    this.last = request;
-  }
-
-  /** Returns false if it was not there. */
-  delete(request: R): boolean {
-    if (!request.isReceiving) return false;
-    const { older, newer } = request;
-    if (older === null) this.first = newer;
-    else older.newer = newer;
-    if (newer === null) this.last = older;
-    else newer.older = older;
-    request.isReceiving = false;
-    request.older = null;
-    request.newer = null;
-    return true;
-  }
-}
-
 /** Calls `done` in uWebSockets.js's callback for the last piece; never if the client leaves. */
 export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) => void): void {
   // Doubles when full, so a body in tiny pieces costs no more than one in large pieces.

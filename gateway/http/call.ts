@@ -27,6 +27,7 @@ import {
   refusalAnswer,
 } from './errors.js';
 import type { Gateway } from './gateway.js';
+import type { InFlight } from './in-flight.js';
 import type { Request } from './request.js';
 
 /** The part of a route that a call depends on. */
@@ -74,9 +75,9 @@ export class Call<Body = unknown, Query = unknown>
     counts: AnswerCounts,
     request: Request,
     response: HttpResponse | null,
-    onEnd: (call: Answer) => void,
+    inFlight: InFlight<Answer>,
   ) {
-    super(gateway, route, counts, request, response, onEnd);
+    super(gateway, route, counts, request, response, inFlight);
     this.quota = route === null ? null : quotaOf(route);
   }
 

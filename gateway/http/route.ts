@@ -3,6 +3,7 @@
  * API except the stream, and contains everything that the OpenAPI document says about a route.
  */
 import type { z } from 'zod';
+import type { Command } from '../../engine/interface/commands.js';
 import { NoQuery } from '../json/fields.js';
 import type { RouteCommand } from './asking.js';
 import type { Call, CalledRoute } from './call.js';
@@ -35,6 +36,8 @@ export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
   body?: z.ZodType<Body>;
   /** Only on routes that need a session and no query. An edge reads it, too (edge/). */
   command?: RouteCommand;
+  /** Whether a command that was read is executed; false: the request has been refused. */
+  admitsCommand?(call: Call, command: Command): boolean;
   /**
    * Reports fields of the body, or of the query if there is no body, that are required because of
    * other fields. Called if the schema refuses the request: it checks no rules across fields then.

@@ -11,9 +11,10 @@ import type { FieldProblems } from '../json/problems.js';
 import { elapsedMs } from '../observe/clock.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import type { Answer } from './answers/answer.js';
-import { BODY_MS_MAX, ReceivedBody, Receiving } from './body.js';
+import { BODY_MS_MAX, ReceivedBody } from './body.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Serving } from './gateway.js';
+import { InFlight } from './in-flight.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
 import { type Method, parameterNames, type Route } from './route.js';
 import { type Handler, Router } from './router.js';
@@ -32,7 +33,7 @@ export interface Service<A extends Answer> {
     counts: AnswerCounts,
     request: Request,
     response: uWS.HttpResponse,
-    onEnd: (answer: Answer) => void,
+    inFlight: InFlight<Answer>,
   ): A;
   /** Answers a request whose body has arrived. */
   serve(call: A, route: Route, body: ReceivedBody): void;
@@ -41,8 +42,7 @@ export interface Service<A extends Answer> {
 export class HttpServer<A extends Answer = Answer> {
   private readonly router: Router;
   private readonly server: Serving;
-  private inFlight = 0;
-  private readonly receiving = new Receiving<Answer>();
+  private readonly inFlight = new InFlight<Answer>(() => this.settle());
   private readonly unknownCounts: AnswerCounts;
   private slow = 0;
   private sweeper: NodeJS.Timeout | undefined;
@@ -93,7 +93,7 @@ export class HttpServer<A extends Answer = Answer> {
 
   /** Requests that are not answered yet. */
   get requestsInFlight(): number {
-    return this.inFlight;
+    return this.inFlight.count;
   }
 
   /** Requests whose body did not arrive in time, since the start. */
@@ -107,12 +107,12 @@ export class HttpServer<A extends Answer = Answer> {
    */
   async drain(): Promise<void> {
     this.router.stopListening();
-    for (let call = this.receiving.oldest; call !== null; call = this.receiving.oldest) {
-      this.receiving.delete(call);
+    for (let call = this.inFlight.oldest; call !== null; call = this.inFlight.oldest) {
+      this.inFlight.received(call);
       call.closeAfterAnswer();
       call.refuseUnavailable();
     }
-    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+    if (this.inFlight.count > 0) await new Promise<void>((resolve) => (this.idle = resolve));
   }
 
   /** Closes all connections. */
@@ -161,9 +161,9 @@ export class HttpServer<A extends Answer = Answer> {
   private receive(call: A, response: uWS.HttpResponse, route: Route): void {
     const { isChunked } = call.request;
     if (isChunked) call.closeAfterAnswer();
-    this.receiving.add(call);
+    this.inFlight.receives(call);
     const received = (body: ReceivedBody) => {
-      this.receiving.delete(call);
+      this.inFlight.received(call);
       if (!call.isOver) this.answer(call, route, body);
     };
     this.router.receive(response, (body) => {
@@ -181,9 +181,9 @@ export class HttpServer<A extends Answer = Answer> {
   /** uWebSockets.js would close the connection a few seconds later without an answer. */
   private refuseSlowBodies(): void {
     const nowMs = elapsedMs();
-    for (let call = this.receiving.oldest; call !== null; call = this.receiving.oldest) {
+    for (let call = this.inFlight.oldest; call !== null; call = this.inFlight.oldest) {
       if (nowMs - call.receivedMs < BODY_MS_MAX) break;
-      this.receiving.delete(call);
+      this.inFlight.received(call);
       this.refuseSlow(call);
     }
   }
@@ -209,9 +209,9 @@ export class HttpServer<A extends Answer = Answer> {
     route: Route | null,
     counts = this.unknownCounts,
   ): A {
-    const call = this.service.begin(route, counts, request, response, this.onEnd);
+    const call = this.service.begin(route, counts, request, response, this.inFlight);
     response.onAborted(() => call.abort());
-    this.inFlight++;
+    this.inFlight.began();
     return call;
   }
 
@@ -231,9 +231,7 @@ export class HttpServer<A extends Answer = Answer> {
     });
   };
 
-  private readonly onEnd = (call: Answer): void => {
-    this.receiving.delete(call);
-    this.inFlight--;
-    if (this.inFlight === 0) this.idle?.();
-  };
+  private settle(): void {
+    if (this.inFlight.count === 0) this.idle?.();
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * The way of a request that is here, to its handler: admission, which asks who sent it; reading,
+ * The way of a request that is here, to its command or its handler: admission, which asks who sent it; reading,
  * which asks what it wants; and for a read, the wait for a sequence that the client has named.
  * Each step refuses the request, or passes it on.
  */
@@ -19,8 +19,8 @@ const NOT_REACHED =
 export function serviceOf(gateway: Gateway, answer: typeof serve = serve): Service<Call> {
   return {
     server: gateway,
-    begin: (route, counts, request, response, onEnd) =>
-      new Call(gateway, route, counts, request, response, onEnd),
+    begin: (route, counts, request, response, inFlight) =>
+      new Call(gateway, route, counts, request, response, inFlight),
     serve: answer,
   };
 }
@@ -34,6 +34,12 @@ export function serve(call: Call, route: Route, body: ReceivedBody): void {
 }
 
 function run(call: Call, route: Route): void {
+  const { command } = call;
+  if (command !== null) {
+    if (route.admitsCommand?.(call, command) !== false)
+      call.execute(command, 200, route.command!.receipt);
+    return;
+  }
   const pending = route.handle(call);
   if (pending !== undefined) pending.catch(call.gateway.fail);
 }

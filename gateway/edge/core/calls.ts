@@ -4,8 +4,10 @@
  * its answer goes there.
  */
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
+import type { Answer } from '../../http/answers/answer.js';
 import { Call } from '../../http/call.js';
 import type { Gateway } from '../../http/gateway.js';
+import type { InFlight } from '../../http/in-flight.js';
 import type { Request } from '../../http/request.js';
 import { textBuffers } from '../../json/text-buffers.js';
 import { type FrameSink, FrameWriter, ToEdge } from '../link/frames.js';
@@ -20,7 +22,7 @@ export interface EdgeOfCalls {
   readonly sink: FrameSink;
   /** Whether more waits for the edge than may: answers are then dropped, with their connections. */
   isCongested(): boolean;
-  onEnd(): void;
+  readonly inFlight: InFlight<Answer>;
 }
 
 const writer = new FrameWriter();
@@ -38,7 +40,7 @@ export class RequestCall extends Call {
     private readonly sentFrom: Uint8Array,
   ) {
     const counts = served?.counts ?? edge.served.unknown;
-    super(edge.gateway, served?.route ?? null, counts, request, null, edge.onEnd);
+    super(edge.gateway, served?.route ?? null, counts, request, null, edge.inFlight);
   }
 
   override get address(): AddressKey {

@@ -14,11 +14,12 @@ import { RecordBuffer } from '../../../engine/interface/records.js';
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
 import type { Session } from '../../access/sessions.js';
 import { admitRecord, type RecordAdmission, type RecordSender } from '../../http/admission.js';
-import { limitHeaders } from '../../http/answers/answer.js';
+import { type Answer, limitHeaders } from '../../http/answers/answer.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
 import { ReceivedBody } from '../../http/body.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest, UNAVAILABLE } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
+import { InFlight } from '../../http/in-flight.js';
 import { type RawRequest, Request } from '../../http/request.js';
 import { serve } from '../../http/way.js';
 import {
@@ -56,7 +57,7 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
   private readonly streams: CoreStreams;
   /** The client's address in the frame that is read. */
   addressBytes: Uint8Array = new Uint8Array(0);
-  private inFlight = 0;
+  readonly inFlight: InFlight<Answer>;
   /** Whether the edge sends nothing more. */
   private hasLeft = false;
 
@@ -65,6 +66,7 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
     this.served = options.served;
     this.sink = options.sink;
     this.isCongested = options.isCongested;
+    this.inFlight = new InFlight(options.onChange);
     this.commands = new EdgeCommands(options);
     this.streams = options.streamsOf(options.sink, this.commands);
   }
@@ -105,14 +107,9 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
     this.streams.allClosed();
   }
 
-  readonly onEnd = (): void => {
-    this.inFlight--;
-    this.options.onChange();
-  };
-
   /** Whether every request is answered, and no other will come. */
   get isIdle(): boolean {
-    return this.inFlight === 0 && this.commands.inFlight === 0 && this.hasLeft;
+    return this.inFlight.count === 0 && this.commands.inFlight === 0 && this.hasLeft;
   }
 
   private command(frame: FrameReader): void {
@@ -162,9 +159,9 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
       writer.texts([...limitHeaders(rateLimit), ...retry]);
       this.sink.send(writer, Buffer.from(text));
       counts.add(own);
-      this.onEnd();
+      this.inFlight.ended(null);
     };
-    this.inFlight++;
+    this.inFlight.began();
     if (isOfState) sequencer.releaseAt(sequence, { release });
     else release();
   }
@@ -184,7 +181,7 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
     const served = this.served.named(name);
     if (served !== null) request.readParameters(raw, served.names);
     const call = new RequestCall(this, served, request, number, address.slice());
-    this.inFlight++;
+    this.inFlight.began();
     if (served === null) call.refuseNow(errorAnswer('route_not_found'));
     else if (request.problems !== null) call.refuseNow(invalidRequest(request.problems));
     else {

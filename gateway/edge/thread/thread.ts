@@ -120,8 +120,8 @@ class EdgeThread {
     this.server = new HttpServer<EdgeCall>(
       {
         server: serving,
-        begin: (route, counts, request, response, onEnd) =>
-          new EdgeCall(serving, route, counts, request, response, onEnd),
+        begin: (route, counts, request, response, inFlight) =>
+          new EdgeCall(serving, route, counts, request, response, inFlight),
         serve: (call, route, body) => {
           if (body.unread) call.closeAfterAnswer();
           if (this.isStopping) call.refuseUnavailable();

@@ -13,9 +13,9 @@ import type { AddressKey } from '../../access/fair-use/addresses.js';
 import type { RateLimitState } from '../../access/fair-use/fair-use.js';
 import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts, RouteName } from '../../observe/metrics.js';
-import type { Receivable } from '../body.js';
 import { type ErrorAnswer, UNAVAILABLE } from '../errors.js';
 import type { Serving } from '../gateway.js';
+import type { InFlight, Receivable } from '../in-flight.js';
 import type { Request } from '../request.js';
 import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHeadWithId, writeStatus } from './response-head.js';
@@ -70,8 +70,8 @@ export abstract class Answer<Server extends Serving = Serving>
     readonly request: Request,
     /** null: an edge has the connection (edge/core/calls.ts). */
     private readonly response: HttpResponse | null,
-    /** Called once, when the request is over. */
-    private readonly onEnd: (answer: Answer) => void,
+    /** Told once, when the request is over. */
+    private readonly inFlight: InFlight<Answer>,
   ) {}
 
   /** 0: nobody is signed in. */
@@ -238,7 +238,7 @@ export abstract class Answer<Server extends Serving = Serving>
   /** Called once, when the request is over. */
   private end(): void {
     this.ended = true;
-    this.onEnd(this);
+    this.inFlight.ended(this);
     const { log } = this.gateway;
     if (!log.isLevelEnabled('debug')) return;
     const { id: request, method } = this.request;

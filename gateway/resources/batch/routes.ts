@@ -54,11 +54,12 @@ export const batchRoutes: Route[] = [
       read: ({ assets, userId, idempotencyKey }, body) =>
         reader.read(assets, body, userId, idempotencyKey),
     },
+    admitsCommand: (call, command) => isAllowed(call, command as Batch),
     // The rest of the batch is looked at once it has been read.
     quota: (body) => (beginsWithCancel(body) ? 'cancels' : 'orders'),
     costAtMost: (_query, body) => operationsNamedIn(body),
     handle(call) {
-      const batch = (call.command as Batch | null) ?? parsedBatch(call);
+      const batch = parsedBatch(call);
       if (batch !== null && isAllowed(call, batch)) call.execute(batch, 200, batchReceipt);
     },
   }),

@@ -233,8 +233,7 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
       },
     },
     handle(call: Call) {
-      if (call.command !== null) call.execute(call.command, 200, receipt);
-      else execute(call, name, { orderId: orderOf(call) }, receipt);
+      execute(call, name, { orderId: orderOf(call) }, receipt);
     },
   };
 }

@@ -1,0 +1,64 @@
+/**
+ * The requests of a server that are not answered yet, and those among them whose body has not fully
+ * arrived, in order of arrival. The latter are linked to each other: a Set replaces its table when
+ * its only element leaves, which nearly every request does.
+ */
+
+/** A request that {@link InFlight} can hold. */
+export interface Receivable<Self> {
+  isReceiving: boolean;
+  /** Its neighbours while it is receiving; null: there is none. */
+  older: Self | null;
+  newer: Self | null;
+}
+
+export class InFlight<R extends Receivable<R>> {
+  private number = 0;
+  private first: R | null = null;
+  private last: R | null = null;
+
+  /** `onEnd`: called after each request. */
+  constructor(private readonly onEnd: () => void) {}
+
+  get count(): number {
+    return this.number;
+  }
+
+  /** The oldest whose body has not fully arrived. */
+  get oldest(): R | null {
+    return this.first;
+  }
+
+  began(): void {
+    this.number++;
+  }
+
+  receives(request: R): void {
+    const { last } = this;
+    request.isReceiving = true;
+    request.older = last;
+    if (last === null) this.first = request;
+    else last.newer = request;
+    this.last = request;
+  }
+
+  /** It has its body, or gets none. */
+  received(request: R): void {
+    if (!request.isReceiving) return;
+    const { older, newer } = request;
+    if (older === null) this.first = newer;
+    else older.newer = newer;
+    if (newer === null) this.last = older;
+    else newer.older = older;
+    request.isReceiving = false;
+    request.older = null;
+    request.newer = null;
+  }
+
+  /** It is answered, or its client has left. */
+  ended(request: R | null): void {
+    if (request !== null) this.received(request);
+    this.number--;
+    this.onEnd();
+  }
+}
