@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Engine } from '../../engine/engine.js';
 import { jsonText } from '../../gateway/json/serializer.js';
-import type { LeaderboardEntry } from '../../gateway/resources/history/schemas.js';
+import type { LeaderboardEntry } from '../../gateway/resources/history/views.js';
 import { leaderboardEntryOf } from '../../gateway/resources/history/views.js';
 import { FOLLOWER_LAG_COMMANDS, Follower } from '../../persistence/follower/follower.js';
 import type { HistoryAnswers, RequestOf } from '../../persistence/history/requests.js';

@@ -10,26 +10,8 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '../http/errors.js';
 import { CANCEL_REASONS, ENDED } from '../json/cancel-reasons.js';
-import {
-  asset,
-  balanceFields,
-  clientOrderId,
-  count,
-  depositId,
-  groupId,
-  marketId,
-  matchType,
-  money,
-  orderId,
-  outcome,
-  price,
-  shares,
-  side,
-  tradeFields,
-  tradeId,
-  userId,
-} from '../json/response-fields.js';
-import { Positions } from '../resources/accounts/schemas.js';
+import * as fields from '../json/response-fields.js';
+import { Positions } from '../resources/accounts/views.js';
 import { BatchReceipt, OPERATION_RECEIPTS } from '../resources/batch/schemas.js';
 import { Market, Orderbook } from '../resources/markets/schemas.js';
 import { Order } from '../resources/orders/schemas.js';
@@ -39,8 +21,13 @@ const type = <Name extends string>(name: Name) => z.literal(name).describe('What
 /** A message or an event of this type. */
 const typed = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) =>
   z.strictObject({ type: type(name), ...shape });
-const atMs = count.describe('The time of the exchange then, in milliseconds since the epoch');
-const stamp = { sequence: count.describe('The journal sequence at which this is true'), atMs };
+const atMs = fields.count.describe(
+  'The time of the exchange then, in milliseconds since the epoch',
+);
+const stamp = {
+  sequence: fields.count.describe('The journal sequence at which this is true'),
+  atMs,
+};
 
 const marketChange = z.strictObject({
   change: z
@@ -55,19 +42,19 @@ const marketChange = z.strictObject({
       'closed',
     ])
     .describe('What happened to the market'),
-  marketId,
+  marketId: fields.marketId,
   market: Market.nullable().describe('The market afterwards; null once it is closed'),
 });
-const trade = z.strictObject({ ...tradeFields, atMs });
+const trade = z.strictObject({ ...fields.tradeFields, atMs });
 const DATA = 'The state of the channel, or its changes';
 const trades = z
-  .strictObject({ marketId, trades: z.array(trade).describe('The trades') })
+  .strictObject({ marketId: fields.marketId, trades: z.array(trade).describe('The trades') })
   .describe(DATA);
 /** Its time is that of the message. */
 const Book = Orderbook.omit({ atMs: true }).describe(DATA);
 const tops = z
   .strictObject({
-    asset,
+    asset: fields.asset,
     book: Book.nullable().describe(
       'The active market with at most one level on each side; null: no market is active',
     ),
@@ -75,21 +62,29 @@ const tops = z
   .describe(DATA);
 const books = z
   .strictObject({
-    asset,
+    asset: fields.asset,
     book: Book.nullable().describe('The book, or its changes; null: no market is active'),
   })
   .describe(DATA);
 const assetPrice = z
   .strictObject({
-    asset,
-    price: money.nullable().describe('US dollars; null before the first price'),
-    observedAtMs: count
+    asset: fields.asset,
+    price: fields.money.nullable().describe('US dollars; null before the first price'),
+    observedAtMs: fields.count
       .nullable()
       .describe('When the price was observed, in milliseconds since the epoch'),
   })
   .describe(DATA);
 
-const order = { orderId, clientOrderId, marketId, side, outcome, price, shares };
+const order = {
+  orderId: fields.orderId,
+  clientOrderId: fields.clientOrderId,
+  marketId: fields.marketId,
+  side: fields.side,
+  outcome: fields.outcome,
+  price: fields.price,
+  shares: fields.shares,
+};
 const UserEvent = z.discriminatedUnion('type', [
   typed('order_rested', order),
   typed('order_cancelled', {
@@ -97,91 +92,103 @@ const UserEvent = z.discriminatedUnion('type', [
     reason: z.enum(Object.values(CANCEL_REASONS)).describe('Why it happened'),
   }),
   typed('order_ended', {
-    orderId,
-    clientOrderId,
-    marketId,
+    orderId: fields.orderId,
+    clientOrderId: fields.clientOrderId,
+    marketId: fields.marketId,
     reason: z.enum(ENDED).describe('Why the rest was not filled'),
   }),
   typed('order_amended', {
     ...order,
-    oldPrice: price,
-    oldShares: shares,
-    originalShares: shares,
+    oldPrice: fields.price,
+    oldShares: fields.shares,
+    originalShares: fields.shares,
     keptPriority: z.boolean().describe('Whether the order kept its place in the queue'),
   }),
   typed('fill', {
-    tradeId,
-    orderId,
-    clientOrderId,
-    marketId,
+    tradeId: fields.tradeId,
+    orderId: fields.orderId,
+    clientOrderId: fields.clientOrderId,
+    marketId: fields.marketId,
     role: z
       .enum(['taker', 'maker'])
       .describe('Whether the order arrived (taker) or rested in the book (maker)'),
-    side,
-    outcome,
-    price,
-    shares,
-    value: money,
-    fee: money,
-    matchType,
+    side: fields.side,
+    outcome: fields.outcome,
+    price: fields.price,
+    shares: fields.shares,
+    value: fields.money,
+    fee: fields.money,
+    matchType: fields.matchType,
   }),
   typed('position_settled', {
-    marketId,
-    UP: shares,
-    DOWN: shares,
-    cost: money,
-    payout: money,
-    refundedFees: money,
-    profit: money,
+    marketId: fields.marketId,
+    UP: fields.shares,
+    DOWN: fields.shares,
+    cost: fields.money,
+    payout: fields.money,
+    refundedFees: fields.money,
+    profit: fields.money,
   }),
-  z.strictObject({ type: z.literal('sets_split'), marketId, shares, fee: money }),
-  z.strictObject({ type: z.literal('sets_merged'), marketId, shares, profit: money }),
+  z.strictObject({
+    type: z.literal('sets_split'),
+    marketId: fields.marketId,
+    shares: fields.shares,
+    fee: fields.money,
+  }),
+  z.strictObject({
+    type: z.literal('sets_merged'),
+    marketId: fields.marketId,
+    shares: fields.shares,
+    profit: fields.money,
+  }),
   typed('claimed', {
-    marketId,
-    shares,
-    payout: money,
-    refundedFees: money,
+    marketId: fields.marketId,
+    shares: fields.shares,
+    payout: fields.money,
+    refundedFees: fields.money,
     automatic: z.boolean().describe('Whether the exchange paid without a request'),
   }),
   typed('deposited', {
-    amount: money,
+    amount: fields.money,
     source: z.enum(['grant', 'partner']).describe('Where it came from'),
   }),
   typed('user_frozen', {
     frozen: z.boolean().describe('Whether an operator has frozen the account'),
   }),
   typed('cancel_after_fired', {
-    cancelAtMs: count.describe('The time for which the cancellation was set'),
+    cancelAtMs: fields.count.describe('The time for which the cancellation was set'),
   }),
   typed('order_group_tripped', {
-    groupId,
-    filledShares: shares.describe('What its orders filled in the window'),
+    groupId: fields.groupId,
+    filledShares: fields.shares.describe('What its orders filled in the window'),
   }),
-  typed('withdrawn', { amount: money }),
-  typed('transferred_in', { from: userId, amount: money }),
-  typed('transferred_out', { to: userId, amount: money }),
+  typed('withdrawn', { amount: fields.money }),
+  typed('transferred_in', { from: fields.userId, amount: fields.money }),
+  typed('transferred_out', { to: fields.userId, amount: fields.money }),
   typed('staked', {
-    depositId,
-    amount: money,
-    earnsFromMs: count.describe('When the deposit starts to earn, in milliseconds since the epoch'),
+    depositId: fields.depositId,
+    amount: fields.money,
+    earnsFromMs: fields.count.describe(
+      'When the deposit starts to earn, in milliseconds since the epoch',
+    ),
   }),
-  typed('unstaked', { depositId, amount: money, yield: money }),
-  typed('yield_claimed', { depositId, yield: money }),
-  typed('referral_earned', { marketId, amount: money }),
+  typed('unstaked', { depositId: fields.depositId, amount: fields.money, yield: fields.money }),
+  typed('yield_claimed', { depositId: fields.depositId, yield: fields.money }),
+  typed('referral_earned', { marketId: fields.marketId, amount: fields.money }),
   typed('points_credited', {
-    marketId,
+    marketId: fields.marketId,
     points: z.number().describe('Points, at most 6 decimal places'),
     reason: z.enum(['fees', 'referral']).describe('Why it happened'),
   }),
 ]);
 
 const account = {
-  userId,
-  balance: z.strictObject(balanceFields).describe('The balance afterwards'),
+  userId: fields.userId,
+  balance: z.strictObject(fields.balanceFields).describe('The balance afterwards'),
   positions: z
     .array(
       z.strictObject({
-        marketId,
+        marketId: fields.marketId,
         outcomes: Positions.shape.positions.describe('The positions in the market; empty: none'),
       }),
     )
@@ -267,11 +274,11 @@ export type ChannelKind = keyof typeof CHANNELS;
 export const CHANNEL_KINDS = Object.keys(CHANNELS) as ChannelKind[];
 
 const id = requestId.optional();
-const after = count.describe('The number of the last message that the client has');
+const after = fields.count.describe('The number of the last message that the client has');
 const channelName = (name = z.string()) => name.describe('The name of the channel');
 const channel = {
   channel: channelName(),
-  channelSequence: count.describe('The number of the message in its channel'),
+  channelSequence: fields.count.describe('The number of the message in its channel'),
   ...stamp,
 };
 
@@ -293,7 +300,7 @@ const CHANNEL_MESSAGES = Object.fromEntries(
       [
         `${kind}Delta`,
         typed('delta', {
-          previousSequence: count.describe(
+          previousSequence: fields.count.describe(
             'No message of the channel has a number between this one and its own',
           ),
           ...common,
@@ -331,14 +338,16 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   }).describe('No further messages of these channels follow'),
   authenticated: typed('authenticated', {
     id,
-    userId,
+    userId: fields.userId,
     cancelOnDisconnect: z
       .boolean()
       .describe('Whether the orders of the user are cancelled when the connection ends'),
   }).describe('The connection is signed in'),
   heartbeat: typed('heartbeat', {
     ...stamp,
-    channels: z.record(z.string(), count).describe('The number of the last message by channel'),
+    channels: z
+      .record(z.string(), fields.count)
+      .describe('The number of the last message by channel'),
   }).describe('Sent every 10 s'),
   pong: typed('pong', { id, ...stamp }).describe('Everything up to `sequence` was sent before'),
   orderReceipt: z

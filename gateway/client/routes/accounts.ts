@@ -2,9 +2,9 @@
  * Accounts and the leaderboard. Balance, points and changes need a token; the rest is public. A
  * user's id may be `me`: the owner of the token.
  */
-import type * as accountHistory from '../../resources/account-history/schemas.js';
-import type * as accounts from '../../resources/accounts/schemas.js';
-import type * as history from '../../resources/history/schemas.js';
+import type * as accountHistory from '../../resources/account-history/views.js';
+import type * as accounts from '../../resources/accounts/views.js';
+import type * as history from '../../resources/history/views.js';
 import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, type CsvPage, path } from '../api.js';
 import type { AccountFilter, Paging } from '../terms.js';

@@ -1,7 +1,7 @@
 /** Markets, their books and trades. Public. */
-import type * as dayFileSchemas from '../../resources/day-files/schemas.js';
-import type * as history from '../../resources/history/schemas.js';
-import type * as eventSchemas from '../../resources/market-events/schemas.js';
+import type * as dayFileSchemas from '../../resources/day-files/routes.js';
+import type * as history from '../../resources/history/views.js';
+import type * as eventSchemas from '../../resources/market-events/routes.js';
 import type * as marketSchemas from '../../resources/markets/schemas.js';
 import type { Amount } from '../amounts.js';
 import type { Answer } from '../answer.js';

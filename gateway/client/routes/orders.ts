@@ -2,10 +2,10 @@
  * Orders, complete sets, claims and batches. All need a token, and every change has an idempotency
  * key.
  */
-import type * as accountHistory from '../../resources/account-history/schemas.js';
+import type * as accountHistory from '../../resources/account-history/views.js';
 import type * as batches from '../../resources/batch/schemas.js';
-import type * as cancelAfters from '../../resources/cancel-after/schemas.js';
-import type * as groupSchemas from '../../resources/order-groups/schemas.js';
+import type * as cancelAfters from '../../resources/cancel-after/routes.js';
+import type * as groupSchemas from '../../resources/order-groups/routes.js';
 import type * as orderSchemas from '../../resources/orders/schemas.js';
 import type { Amount } from '../amounts.js';
 import type { Answer } from '../answer.js';

@@ -1,5 +1,5 @@
 /** The partners' routes, with `partnerKey`. A transfer is executed once per reference. */
-import type * as partners from '../../resources/partners/schemas.js';
+import type * as partners from '../../resources/partners/routes.js';
 import type { Amount } from '../amounts.js';
 import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';

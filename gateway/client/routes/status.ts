@@ -1,13 +1,14 @@
 /** The time, the limits, and the state of the exchange. Public. */
-import type * as marketEvents from '../../resources/market-events/schemas.js';
-import type * as statuses from '../../resources/status/schemas.js';
+import type * as marketEvents from '../../resources/market-events/routes.js';
+import type { Limits as LimitsBody } from '../../resources/status/limits.js';
+import type * as statuses from '../../resources/status/routes.js';
 import type { Answer } from '../answer.js';
 import type { Api, CallOptions } from '../api.js';
 
 export type Digest = Answer<typeof marketEvents.Digest>;
 export type Status = Answer<typeof statuses.Status>;
 export type Time = Answer<typeof statuses.Time>;
-export type Limits = Answer<typeof statuses.Limits>;
+export type Limits = Answer<typeof LimitsBody>;
 
 export function time(api: Api, options?: CallOptions): Promise<Time> {
   return api.call({ method: 'GET', path: '/time', options });

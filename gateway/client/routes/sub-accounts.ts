@@ -2,7 +2,7 @@
  * Sub-accounts, for the token of their parent's sign-in. Each has a user id of its own: a client
  * with a token of a sub-account uses it as any other account.
  */
-import type * as schemas from '../../resources/sub-accounts/schemas.js';
+import type * as schemas from '../../resources/sub-accounts/routes.js';
 import type { Amount } from '../amounts.js';
 import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';

@@ -1,5 +1,5 @@
 /** The flex vault. Changes need a token. */
-import type * as vault from '../../resources/vault/schemas.js';
+import type * as vault from '../../resources/vault/receipts.js';
 import type { Amount } from '../amounts.js';
 import type { Answer, Plain } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';

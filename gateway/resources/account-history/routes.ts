@@ -12,8 +12,18 @@ import { answerList, type Columns, columnsOf, LIST_TYPES } from '../csv.js';
 import { type Filter, filterOf } from '../find.js';
 import { answerPage, type PageEnd, readHistory } from '../history/read.js';
 import { type PageRequest, pageOf, refuseCursor } from '../paging.js';
-import { Ledger, LedgerQuery, ListedOrder, OrderRecord, Orders, OrdersQuery } from './schemas.js';
-import { ledgerEntryOf, orderRecordOf, restingOrderOf, type WritableOrder } from './views.js';
+import {
+  Ledger,
+  LedgerQuery,
+  ListedOrder,
+  ledgerEntryOf,
+  OrderRecord,
+  Orders,
+  OrdersQuery,
+  orderRecordOf,
+  restingOrderOf,
+  type WritableOrder,
+} from './views.js';
 
 export const LEDGER_COLUMNS: Columns = [
   ['sequence', 'sequence'],

@@ -1,5 +1,6 @@
-/** Lines of a statement, and orders, as responses show them. */
+/** The queries and the bodies of statements and orders, and what makes their entries. */
 
+import { z } from 'zod';
 import { CancelReason, Side, TimeInForce } from '../../../engine/interface/domain.js';
 import {
   type Assets,
@@ -8,16 +9,126 @@ import {
   sideName,
 } from '../../../engine/interface/notation.js';
 import type { OrderView } from '../../../engine/interface/views.js';
+import { CAUSES } from '../../../persistence/history/account/changes.js';
 import type { LedgerLine } from '../../../persistence/history/account/ledger.js';
 import {
   OrderState,
   type OrderRecord as Record,
 } from '../../../persistence/history/account/orders.js';
-import { CANCEL_REASONS } from '../../json/cancel-reasons.js';
+import { CANCEL_REASONS, DROPPED } from '../../json/cancel-reasons.js';
+import { responseObject, responseSchema } from '../../json/components.js';
 import { averagePriceMicros, lots, micros, ticks } from '../../json/decimal.js';
+import * as request from '../../json/fields.js';
+import * as response from '../../json/response-fields.js';
 import type { Writable } from '../../json/serializer.js';
+import * as operation from '../orders/fields.js';
 import { SELF_TRADE_NAMES } from '../orders/fields.js';
-import type { LedgerEntry, OrderRecord } from './schemas.js';
+
+export const LedgerQuery = request.ownQuery({
+  cause: z.enum(CAUSES).optional().describe('Only entries of this cause'),
+  ...request.accountFilters,
+  ...request.paging,
+});
+
+export const OrdersQuery = request.ownQuery({
+  status: z
+    .enum(['open', 'closed', 'all'])
+    .optional()
+    .describe(
+      'Orders that rest (the default), that are closed, or both (the default with `clientOrderId`)',
+    ),
+  clientOrderId: operation.clientOrderId.schema
+    .optional()
+    .describe(
+      'Only the order with this id of yours, if it rests or is one of your last 10,000 with an id',
+    ),
+  ...request.accountFilters,
+  ...request.paging,
+});
+
+export const LedgerEntry = responseObject('LedgerEntry', 'A change of money or shares', {
+  sequence: z.int().min(1).describe('The journal sequence of the command'),
+  atMs: response.timeMs,
+  cause: z
+    .enum(CAUSES)
+    .describe(
+      'Why money or shares changed. hold and release: a resting buy; split and merge: of each outcome, at half a dollar; claim: a payout, or the end of shares that lost; refund: fees of a VOID market',
+    ),
+  marketId: response.marketId.nullable(),
+  orderId: response.orderId.nullable(),
+  tradeId: response.tradeId.nullable(),
+  depositId: response.depositId.nullable(),
+  available: response.money.describe('The change of the available money, in US dollars'),
+  held: response.money.describe('The change of the held money, in US dollars'),
+  shares: z
+    .strictObject({
+      outcome: response.outcome,
+      change: response.money.describe('Shares gained, or lost if negative'),
+    })
+    .nullable()
+    .describe('The change of shares; null: none'),
+  balance: z
+    .strictObject({ available: response.money, held: response.money })
+    .describe('The balance after the entry'),
+});
+export const Ledger = responseObject('Ledger', 'The statement of a user', {
+  entries: z.array(LedgerEntry).describe('The entries, newest first'),
+  ...response.pageEnd,
+});
+
+export const OrderRecord = responseObject('OrderRecord', 'An order, open or closed', {
+  orderId: response.orderId,
+  clientOrderId: response.clientOrderId,
+  marketId: response.marketId,
+  userId: response.userId,
+  side: response.side,
+  outcome: response.outcome,
+  price: response.price.describe('The limit; 0.999 to buy or 0.001 to sell at any price'),
+  shares: response.shares.describe('The shares that rest, like restingShares'),
+  originalShares: response.shares.describe(
+    'The shares that it was for; of an amount, those that it bought and that rested',
+  ),
+  filledShares: response.shares.describe('The shares traded'),
+  restingShares: response.shares.describe('The shares that rest in the book'),
+  averagePrice: response.price
+    .nullable()
+    .describe('US dollars per share; null if there are no shares'),
+  spent: response.money.nullable().describe('Without the fee; null of a sale'),
+  received: response.money.nullable().describe('null of a buy'),
+  fee: response.money,
+  timeInForce: z.enum(['IOC', 'FOK', 'GTC']).describe('As it was placed'),
+  postOnly: z.boolean().describe('As it was placed'),
+  expiresAtMs: response.timeMs
+    .nullable()
+    .describe('When it is cancelled; null: when the market ends'),
+  selfTrade: z
+    .enum(['cancel_resting', 'cancel_taker', 'cancel_both'])
+    .describe('What happens when it meets an order of the same user'),
+  groupId: response.groupId.nullable().describe('Its order group; null: none'),
+  status: z
+    .enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired'])
+    .describe('The state'),
+  reason: z
+    .enum([...DROPPED, ...Object.values(CANCEL_REASONS)])
+    .nullable()
+    .describe(
+      'Why it was not filled, as in the receipt or the cancellation; null: it was, or it rests',
+    ),
+  placedAtMs: response.timeMs,
+  closedAtMs: response.timeMs.nullable().describe('null: it rests'),
+  sequence: response.state.sequence.optional(),
+  atMs: response.state.atMs.optional(),
+});
+/** In a list, the sequence and the time are those of the list. */
+export const ListedOrder = responseSchema(
+  'ListedOrder',
+  'An order, open or closed',
+  OrderRecord.omit({ sequence: true, atMs: true }),
+);
+export const Orders = responseObject('Orders', 'The orders of a user', {
+  orders: z.array(ListedOrder).describe('The orders'),
+  ...response.pageEnd,
+});
 
 export type WritableOrder = Omit<Writable<typeof OrderRecord>, 'sequence'>;
 

@@ -9,23 +9,21 @@ import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
 import {
   Balance,
+  balanceFieldsOf,
+  type OpenPosition,
   OwnReferral,
+  openPositions,
+  ownReferralOf,
   Positions,
   PositionsQuery,
   Privacy,
   PrivacyBody,
   Profile,
-  Referral,
-  ReferralCodeBody,
-} from './schemas.js';
-import {
-  balanceFieldsOf,
-  type OpenPosition,
-  openPositions,
-  ownReferralOf,
   positionOf,
   positionStatus,
   profileOf,
+  Referral,
+  ReferralCodeBody,
 } from './views.js';
 
 export const userRoutes: Route[] = [

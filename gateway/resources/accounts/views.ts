@@ -1,3 +1,6 @@
+/** The bodies of accounts: profile, balance, positions, referral; and what makes them. */
+
+import { z } from 'zod';
 import { MarketStatus, Outcome } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import type {
@@ -14,9 +17,92 @@ import {
   upHalfTicks,
 } from '../../../persistence/history/market-json/market.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
+import { bodyObject, responseObject } from '../../json/components.js';
 import { averagePriceMicros, type Decimal, lots, micros } from '../../json/decimal.js';
+import * as request from '../../json/fields.js';
+import * as response from '../../json/response-fields.js';
 import { jsonText, type Writable } from '../../json/serializer.js';
-import type { OwnReferral, Position, Profile } from './schemas.js';
+
+export const ReferralCodeBody = bodyObject('ReferralCodeBody', 'A new referral code', {
+  ...request.own,
+  code: request.referralCode.describe('The code'),
+});
+
+export const Profile = responseObject('Profile', 'The public part of an account', {
+  userId: response.userId,
+  username: response.username,
+  createdAtMs: response.timeMs,
+  volume: response.money.describe('US dollars spent on purchases that paid a fee'),
+  realizedProfit: response.money,
+  trades: response.count.describe('The number of trades'),
+  rank: z.int().min(1).nullable().describe('The rank, from 1; null if the user is not ranked'),
+  ...response.state,
+});
+const isPrivate = z
+  .boolean()
+  .describe('Whether only you may read your positions, trades and vault deposits');
+export const PrivacyBody = bodyObject('PrivacyBody', 'Who may read what an account holds', {
+  ...request.own,
+  private: isPrivate,
+});
+export const Privacy = responseObject('Privacy', 'Who may read what an account holds', {
+  private: isPrivate,
+  ...response.state,
+});
+export const Balance = responseObject('Balance', 'The money of a user', {
+  userId: response.userId,
+  ...response.balanceFields,
+  ...response.state,
+});
+
+const positionStates = z.enum(['open', 'claimable']);
+export const PositionsQuery = request.ownQuery({
+  marketId: request.accountFilters.marketId,
+  status: positionStates
+    .optional()
+    .describe('open: the market is not resolved; claimable: it is, and pays'),
+  ...request.paging,
+});
+export const Position = responseObject('Position', 'Shares of one outcome of a market', {
+  marketId: response.marketId,
+  asset: response.asset,
+  outcome: response.outcome,
+  shares: response.shares,
+  averagePrice: response.price,
+  cost: response.money,
+  price: response.price,
+  value: response.money,
+  unrealizedProfit: response.money,
+  status: positionStates.describe('The state'),
+  endsAtMs: response.timeMs,
+});
+export const Positions = responseObject('Positions', 'The positions of a user', {
+  positions: z.array(Position).describe('The positions'),
+  ...response.pageEnd,
+});
+
+const referral = {
+  userId: response.userId,
+  code: z.string().describe('The code'),
+  referredUsers: response.count.describe('The number of users who registered with the code'),
+};
+export const OwnReferral = responseObject('OwnReferral', 'The referrals of the signed-in user', {
+  ...referral,
+  earned: response.money,
+  pending: response.money,
+  referredBy: response.userId.nullable().describe('The user who referred this one; null: nobody'),
+  ...response.state,
+});
+const { earned, pending, referredBy } = OwnReferral.shape;
+export const Referral = responseObject('Referral', 'The referrals of a user', {
+  ...referral,
+  earned: earned.optional().describe('US dollars; only of your own'),
+  pending: pending.optional().describe('US dollars; only of your own'),
+  referredBy: referredBy
+    .optional()
+    .describe('The user who referred you; null: nobody; only of your own'),
+  ...response.state,
+});
 
 type BalanceFields = { currency: 'USD' } & Record<'available' | 'held' | 'total', Decimal>;
 

@@ -1,14 +1,34 @@
 /** The list of the files of days (contract/downloads/days.ts), as this process has them. */
-import { type DayFile, listDayFiles } from '../../../persistence/history/day-files.js';
+
+import { z } from 'zod';
+import { type DayFile as File, listDayFiles } from '../../../persistence/history/day-files.js';
 import type { GatewayConfig } from '../../http/gateway.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { responseObject } from '../../json/components.js';
+import * as request from '../../json/fields.js';
+import { asset, count } from '../../json/response-fields.js';
 import { elapsedMs } from '../../observe/clock.js';
 import { isListed } from '../find.js';
-import { DayFiles, DayFilesQuery } from './schemas.js';
+import { asset as assetFilter } from '../markets/schemas.js';
+
+export const DayFilesQuery = request.ownQuery({ asset: assetFilter });
+
+export const DayFile = responseObject('DayFile', 'A file with the events of a day', {
+  asset,
+  date: z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\d$/)
+    .describe('The UTC day'),
+  bytes: count.describe('The size of the file'),
+  path: z.string().describe('Where it is, on this exchange'),
+});
+export const DayFiles = responseObject('DayFiles', 'The files with the events of a day', {
+  files: z.array(DayFile).describe('The files, by asset, the newest first'),
+});
 
 /** The folder is read at most once in this time, however many ask. */
 const LISTED_MS = 1_000;
-const listed = new WeakMap<GatewayConfig, { files: Promise<DayFile[]>; atMs: number }>();
+const listed = new WeakMap<GatewayConfig, { files: Promise<File[]>; atMs: number }>();
 
 export const dayFileRoutes: Route[] = [
   defineRoute('GET', '/history', {
@@ -30,7 +50,7 @@ export const dayFileRoutes: Route[] = [
   }),
 ];
 
-function filesOf(config: GatewayConfig): Promise<DayFile[]> {
+function filesOf(config: GatewayConfig): Promise<File[]> {
   const nowMs = elapsedMs();
   let known = listed.get(config);
   if (known === undefined || nowMs - known.atMs > LISTED_MS) {

@@ -19,16 +19,19 @@ import { answerPage, type PageEnd, readHistory } from './read.js';
 import {
   Leaderboard,
   LeaderboardQuery,
+  leaderboardEntryOf,
   MarketTrade,
   MarketTrades,
+  marketTradeOf,
   PastMarkets,
   PastMarketsQuery,
   Points,
+  pointsCreditOf,
   UserTrade,
   UserTrades,
   UserTradesQuery,
-} from './schemas.js';
-import { leaderboardEntryOf, marketTradeOf, pointsCreditOf, userTradeOf } from './views.js';
+  userTradeOf,
+} from './views.js';
 
 const MARKET_TRADE_COLUMNS = columnsOf(MarketTrade);
 const USER_TRADE_COLUMNS = columnsOf(UserTrade);

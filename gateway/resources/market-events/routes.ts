@@ -2,6 +2,8 @@
  * A market's past, for anyone who wants to see it again or to check it: its events, the prices that
  * its settlement is the average of, and the hash of the journal's batch that holds a sequence.
  */
+
+import { z } from 'zod';
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import type { MarketTicks as Ticks } from '../../../persistence/history/market-events.js';
@@ -10,12 +12,99 @@ import { stateText } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { responseObject } from '../../json/components.js';
 import { micros } from '../../json/decimal.js';
-import { PagedQuery } from '../../json/fields.js';
+import * as request from '../../json/fields.js';
+import * as response from '../../json/response-fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, startPosition } from '../paging.js';
-import { Digest, DigestQuery, MarketEvents, MarketTicks } from './schemas.js';
+
+const at = {
+  sequence: response.sequence.describe('The journal sequence of the event'),
+  atMs: response.timeMs,
+};
+
+const BookEvent = responseObject('BookEvent', 'A change of a level of a book', {
+  ...at,
+  type: z.literal('book').describe('A level of the order book of UP changed'),
+  side: response.side.describe('BUY: a bid for UP; SELL: an ask'),
+  price: response.price.describe('US dollars per share of UP'),
+  change: response.decimal.describe('Shares; negative if the level has fewer than before'),
+});
+
+const TradeEvent = responseObject('TradeEvent', 'A trade of a market', {
+  ...at,
+  type: z.literal('trade').describe('A trade; outcome, side and price are the taker’s'),
+  ...response.tradeFields,
+});
+
+const PriceEvent = responseObject('PriceEvent', 'A price of the asset of a market', {
+  ...at,
+  type: z.literal('price').describe('A price of the asset arrived'),
+  observedAtMs: response.timeMs,
+  price: response.money.describe('US dollars'),
+});
+
+export const MarketEvents = responseObject('MarketEvents', 'The events of a market', {
+  marketId: response.marketId,
+  events: z
+    .array(z.discriminatedUnion('type', [BookEvent, TradeEvent, PriceEvent]))
+    .describe('The events, oldest first'),
+  ...response.pageEnd,
+});
+
+const tick = responseObject('Tick', 'A price of the asset', {
+  observedAtMs: response.timeMs,
+  price: response.money.describe('US dollars'),
+});
+
+export const MarketTicks = responseObject('MarketTicks', 'The prices that settle a market', {
+  marketId: response.marketId,
+  startPrice: response.money
+    .nullable()
+    .describe('US dollars: the average of `start`; null: the market has not opened'),
+  endPrice: response.money
+    .nullable()
+    .describe('US dollars: the average of `end`; null until resolved, and if VOID'),
+  start: z
+    .array(tick)
+    .describe(
+      'The prices of the minute before the start, by observedAtMs, the one in force when it began first; without any, the first price after it',
+    ),
+  end: z.array(tick).describe('The same of the minute before the end; empty until resolved'),
+  ...response.state,
+});
+
+export const DigestQuery = request.ownQuery({
+  sequence: z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/, 'must be a journal sequence, a whole number from 1')
+    .transform(Number)
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      description: 'A sequence of the journal, not beyond its end, such as a receipt’s',
+    }),
+});
+
+export const Digest = responseObject('Digest', 'A batch of the journal', {
+  sequence: response.sequence.describe('The sequence that was asked for'),
+  digest: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .describe('The digest after the batch, as 16 hex digits'),
+  batch: z
+    .strictObject({
+      firstSequence: response.sequence.describe('The first sequence of the batch'),
+      lastSequence: response.sequence.describe('The last sequence of the batch'),
+      hash: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/)
+        .describe('SHA-256 over the batch and all before it, in hex'),
+    })
+    .describe('The batch of the journal that holds the sequence'),
+});
 
 export const marketEventRoutes: Route[] = [
   defineRoute('GET', '/markets/15m/:marketId/events', {
@@ -23,7 +112,7 @@ export const marketEventRoutes: Route[] = [
     summary:
       'What happened in a resolved market, oldest first: changes of its book, trades, prices',
     caching: 'public',
-    query: PagedQuery,
+    query: request.PagedQuery,
     responses: { 200: MarketEvents },
     errors: ['market_not_found', 'market_not_resolved', 'unavailable'],
     handle(call) {

@@ -3,20 +3,7 @@ import { z } from 'zod';
 import { Side } from '../../../engine/interface/domain.js';
 import { responseObject, responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
-import {
-  asset as assetSymbol,
-  decimal,
-  marketId,
-  money,
-  outcome,
-  pageEnd,
-  price,
-  resolution,
-  shares,
-  sideOf,
-  state,
-  timeMs,
-} from '../../json/response-fields.js';
+import * as response from '../../json/response-fields.js';
 import { MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, TEXTS } from '../orders/fields.js';
 import type { Problem } from '../orders/operations.js';
 
@@ -87,9 +74,9 @@ export function missingOfQuote(
 }
 
 const marketFields = {
-  id: marketId.describe('The id'),
+  id: response.marketId.describe('The id'),
   type: z.literal('15m').describe('The length of the window'),
-  asset: assetSymbol,
+  asset: response.asset,
   title: z.string().describe('The market in words'),
   status: z.enum(['upcoming', 'active', 'ended', 'resolved']).describe('The state'),
   paused: z
@@ -97,39 +84,43 @@ const marketFields = {
     .describe(
       'Whether the market is upcoming or active and, by decision of an operator, takes no new orders',
     ),
-  resolution: resolution.nullable(),
-  startsAtMs: timeMs,
-  endsAtMs: timeMs,
-  startPrice: money
+  resolution: response.resolution.nullable(),
+  startsAtMs: response.timeMs,
+  endsAtMs: response.timeMs,
+  startPrice: response.money
     .nullable()
     .describe('US dollars: the price of the asset at the start; null: the market has not opened'),
   startPriceFinal: z.boolean().describe('Whether late prices no longer change `startPrice`'),
-  endPrice: money.nullable().describe('US dollars: the price of the asset at the end'),
-  resolvedAtMs: timeMs.nullable().describe('When the market was resolved; null until then'),
-  averageSoFar: money
+  endPrice: response.money.nullable().describe('US dollars: the price of the asset at the end'),
+  resolvedAtMs: response.timeMs
+    .nullable()
+    .describe('When the market was resolved; null until then'),
+  averageSoFar: response.money
     .nullable()
     .describe(
       'US dollars: in the last minute, the average so far of the price that becomes `endPrice`; otherwise null',
     ),
-  assetPrice: money.nullable().describe('US dollars: the price of the asset now'),
+  assetPrice: response.money.nullable().describe('US dollars: the price of the asset now'),
   prices: z
-    .strictObject({ UP: price, DOWN: price })
+    .strictObject({ UP: response.price, DOWN: response.price })
     .describe(
       'The middle of the book, else the last trade, else 0.5; of a resolved market what a share pays: 1 and 0, or 0.5 each if VOID',
     ),
-  volume: money.describe('US dollars traded'),
-  openInterest: shares.describe('Shares of each outcome that users own'),
-  feeRate: decimal.nullable().describe('The fee on what a buy spends; null: the market has ended'),
+  volume: response.money.describe('US dollars traded'),
+  openInterest: response.shares.describe('Shares of each outcome that users own'),
+  feeRate: response.decimal
+    .nullable()
+    .describe('The fee on what a buy spends; null: the market has ended'),
   tickSize: z.literal(0.001).describe('US dollars; prices are multiples of it'),
   lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),
 };
-export const Market = responseObject('Market', 'A market', { ...marketFields, ...state });
+export const Market = responseObject('Market', 'A market', { ...marketFields, ...response.state });
 /** Prices of the outcomes and of the asset, every 5 s and at both ends of the market's window. */
 const PricePoint = responseObject('PricePoint', 'The prices of a market at a time', {
-  atMs: timeMs,
-  UP: price,
-  DOWN: price,
-  assetPrice: money
+  atMs: response.timeMs,
+  UP: response.price,
+  DOWN: response.price,
+  assetPrice: response.money
     .nullable()
     .describe('US dollars: the price of the asset; null before the first one'),
 });
@@ -139,7 +130,7 @@ export const MarketWithHistory = responseObject(
   {
     ...marketFields,
     priceHistory: z.array(PricePoint).nullable().describe('null with `priceHistory=off`'),
-    ...state,
+    ...response.state,
   },
 );
 export const MarketDetail = responseObject('MarketDetail', 'A market with its price history', {
@@ -148,19 +139,22 @@ export const MarketDetail = responseObject('MarketDetail', 'A market with its pr
     .array(PricePoint)
     .nullable()
     .describe('null while the history of an active market is unavailable; the rest is current'),
-  ...state,
+  ...response.state,
 });
 export const Markets = responseObject('Markets', 'Markets', {
   markets: z.array(Market).describe('The markets'),
-  ...pageEnd,
+  ...response.pageEnd,
 });
 export const ActiveMarkets = responseObject('ActiveMarkets', 'The active markets', {
   markets: z.array(Market).describe('The markets'),
-  serverTimeMs: timeMs.describe('The same as `atMs`'),
-  ...state,
+  serverTimeMs: response.timeMs.describe('The same as `atMs`'),
+  ...response.state,
 });
 
-const level = responseObject('PriceLevel', 'What rests at a price', { price, shares });
+const level = responseObject('PriceLevel', 'What rests at a price', {
+  price: response.price,
+  shares: response.shares,
+});
 const bookSide = z
   .strictObject({
     bids: z.array(level).describe('Price levels of buyers, the highest price first'),
@@ -170,37 +164,39 @@ const bookSide = z
 export const Orderbook = responseObject(
   'Orderbook',
   'The order book of a market, as each outcome sees it',
-  { marketId, ...state, UP: bookSide, DOWN: bookSide },
+  { marketId: response.marketId, ...response.state, UP: bookSide, DOWN: bookSide },
 );
 
 const quoted = {
-  outcome,
-  shares,
-  filled: shares.describe(
+  outcome: response.outcome,
+  shares: response.shares,
+  filled: response.shares.describe(
     'Shares that the order would fill at once, as in `shares`; 0: an order that does not rest would be refused with `insufficient_liquidity`',
   ),
-  averagePrice: price.nullable().describe('US dollars per share; null if there are no shares'),
-  worstPrice: price
+  averagePrice: response.price
+    .nullable()
+    .describe('US dollars per share; null if there are no shares'),
+  worstPrice: response.price
     .nullable()
     .describe('US dollars per share of the last trade; null if there is none'),
 };
 const charged = {
-  fee: money.describe('US dollars, as the order would be charged'),
-  unspent: money,
-  ...state,
+  fee: response.money.describe('US dollars, as the order would be charged'),
+  unspent: response.money,
+  ...response.state,
 };
 export const BuyQuote = responseObject('BuyQuote', 'What a buy would do now', {
-  marketId,
-  side: sideOf('BUY'),
+  marketId: response.marketId,
+  side: response.sideOf('BUY'),
   ...quoted,
-  spent: money,
+  spent: response.money,
   ...charged,
 });
 export const SellQuote = responseObject('SellQuote', 'What a sale would do now', {
-  marketId,
-  side: sideOf('SELL'),
+  marketId: response.marketId,
+  side: response.sideOf('SELL'),
   ...quoted,
-  received: money,
+  received: response.money,
   ...charged,
 });
 export const Quote = responseSchema(

@@ -14,18 +14,8 @@ import {
 } from '../../../engine/interface/parameters.js';
 import { RULE_SETS } from '../../../engine/interface/rule-sets.js';
 import { paging } from '../../json/fields.js';
-import {
-  balanceFields,
-  count,
-  decimal,
-  marketId,
-  money,
-  pageEnd,
-  state,
-  timeMs,
-  userId,
-} from '../../json/response-fields.js';
-import { Positions } from '../accounts/schemas.js';
+import * as response from '../../json/response-fields.js';
+import { Positions } from '../accounts/views.js';
 import { MAX_ORDER_DOLLARS } from '../orders/fields.js';
 import { Order } from '../orders/schemas.js';
 
@@ -85,51 +75,56 @@ export const RulesBody = z.strictObject({
     .describe('US dollars that an order must be worth to rest; 0: no least'),
 });
 
-export const Done = z.strictObject(state);
+export const Done = z.strictObject(response.state);
 const paused = z
   .array(z.string())
   .describe('What is paused now: everything, or assets, or active markets');
-export const Paused = z.strictObject({ paused, ...state });
-export const CancelledOrders = z.strictObject({ cancelledOrders: count, ...state });
-
-export const OperatorUser = z.strictObject({
-  userId,
-  username: z.string(),
-  createdAtMs: timeMs,
-  partner: z.string().nullable(),
-  parentId: userId.nullable(),
-  frozen: z.boolean(),
-  cancelAtMs: timeMs.nullable(),
-  balance: z.strictObject(balanceFields),
-  orders: z.array(Order),
-  positions: Positions.shape.positions,
-  ...state,
+export const Paused = z.strictObject({ paused, ...response.state });
+export const CancelledOrders = z.strictObject({
+  cancelledOrders: response.count,
+  ...response.state,
 });
 
-const at = z.strictObject({ sequence: count, atMs: timeMs.nullable() }).nullable();
+export const OperatorUser = z.strictObject({
+  userId: response.userId,
+  username: z.string(),
+  createdAtMs: response.timeMs,
+  partner: z.string().nullable(),
+  parentId: response.userId.nullable(),
+  frozen: z.boolean(),
+  cancelAtMs: response.timeMs.nullable(),
+  balance: z.strictObject(response.balanceFields),
+  orders: z.array(Order),
+  positions: Positions.shape.positions,
+  ...response.state,
+});
+
+const at = z
+  .strictObject({ sequence: response.count, atMs: response.timeMs.nullable() })
+  .nullable();
 
 export const UserQuery = z.strictObject({ username: z.string() });
-export const FoundUser = z.strictObject({ userId, username: z.string() });
+export const FoundUser = z.strictObject({ userId: response.userId, username: z.string() });
 
 export const OperatorStatus = z.strictObject({
   version: z.string(),
   role: z.enum(['leader', 'replica']),
-  epoch: count.nullable(),
+  epoch: response.count.nullable(),
   leader: z.string().nullable(),
-  standbys: count.nullable(),
-  startedAtMs: timeMs,
-  nowMs: timeMs,
+  standbys: response.count.nullable(),
+  startedAtMs: response.timeMs,
+  nowMs: response.timeMs,
   clockAheadMs: z.number().int().nullable(),
-  ...state,
-  durableSequence: state.sequence,
+  ...response.state,
+  durableSequence: response.state.sequence,
   problem: z.string().nullable().describe('Why it is not ready; null: it is'),
   warning: z.string().nullable(),
   snapshot: at,
   backup: at,
-  segments: z.strictObject({ here: count, archived: count }).nullable(),
+  segments: z.strictObject({ here: response.count, archived: response.count }).nullable(),
   disk: z.strictObject({
-    freeBytes: count.nullable(),
-    daysLeft: count
+    freeBytes: response.count.nullable(),
+    daysLeft: response.count
       .nullable()
       .describe(
         'At the rate since the start; null: that was less than ten minutes ago, or the disk does not fill',
@@ -156,26 +151,26 @@ export const Actions = z.strictObject({
   actions: z.array(
     z.strictObject({
       actionId: z.string(),
-      sequence: count,
-      atMs: timeMs,
+      sequence: response.count,
+      atMs: response.timeMs,
       action: z.enum(ACTION_NAMES),
       operator: z.string(),
       reason: z.string(),
-      userId: userId.nullable(),
-      marketId: marketId.nullable(),
+      userId: response.userId.nullable(),
+      marketId: response.marketId.nullable(),
       asset: z.string().nullable(),
       rules: z
         .strictObject({
-          ruleSet: count,
-          feeRate: decimal,
-          vaultShare: decimal,
-          orderAmount: money,
-          openOrders: count,
-          restingOrderValue: money,
+          ruleSet: response.count,
+          feeRate: response.decimal,
+          vaultShare: response.decimal,
+          orderAmount: response.money,
+          openOrders: response.count,
+          restingOrderValue: response.money,
         })
         .nullable()
         .describe('What set_rules has put in force; null: another action'),
     }),
   ),
-  ...pageEnd,
+  ...response.pageEnd,
 });

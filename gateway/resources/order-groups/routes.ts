@@ -2,7 +2,10 @@
  * Order groups: a maker's orders that are cancelled together, by the engine, once enough of them
  * has been filled.
  */
+
+import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
+import { MAX_GROUP_WINDOW_MS, MIN_GROUP_WINDOW_MS } from '../../../engine/interface/parameters.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
 import {
   orderIdsIn,
@@ -11,10 +14,78 @@ import {
   stateAfter,
 } from '../../commands/receipt.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { bodyObject, responseObject } from '../../json/components.js';
 import { lots } from '../../json/decimal.js';
-import { EmptyBody } from '../../json/fields.js';
+import * as request from '../../json/fields.js';
+import * as response from '../../json/response-fields.js';
 import { jsonText } from '../../json/serializer.js';
-import { OrderGroupBody, OrderGroups, OrderGroupTerms, RemovedOrderGroup } from './schemas.js';
+import { MAX_ORDER_SHARES } from '../orders/fields.js';
+
+const WINDOW = `must be a whole number from ${MIN_GROUP_WINDOW_MS} to ${MAX_GROUP_WINDOW_MS}`;
+
+export const OrderGroupBody = bodyObject(
+  'OrderGroupBody',
+  'How much the orders of a group may fill',
+  {
+    ...request.own,
+    maxFilledShares: request
+      .shares({ max: MAX_ORDER_SHARES })
+      .describe(
+        'Shares, at most 3 decimal places: once the orders of the group have filled as many within a window, the rest of them is cancelled',
+      ),
+    windowMs: z
+      .int(WINDOW)
+      .min(MIN_GROUP_WINDOW_MS, WINDOW)
+      .max(MAX_GROUP_WINDOW_MS, WINDOW)
+      .describe('Milliseconds: how long a window is, which begins with the first fill in it'),
+  },
+);
+
+const terms = {
+  groupId: response.groupId,
+  maxFilledShares: response.shares.describe(
+    'Once its orders have filled as many shares within a window, it trips',
+  ),
+  windowMs: response.count.describe('The length of a window in milliseconds'),
+};
+
+/** What creating or resetting one has made: nothing is filled, and it has not tripped. */
+export const OrderGroupTerms = responseObject(
+  'OrderGroupTerms',
+  'An order group that takes orders, and of which nothing is filled',
+  { ...terms, ...response.state },
+);
+
+const OrderGroup = responseObject('OrderGroup', 'An order group', {
+  ...terms,
+  filledShares: response.shares.describe(
+    'What its orders have filled in this window; if it has tripped, until it did',
+  ),
+  windowEndsAtMs: response.timeMs
+    .nullable()
+    .describe('When this window ends; null: the next fill begins one'),
+  tripped: z
+    .boolean()
+    .describe('Whether its orders were cancelled, and it takes none until it is reset'),
+  openOrders: response.count.describe('How many of its orders rest'),
+});
+export const OrderGroups = responseObject('OrderGroups', 'The order groups of a user', {
+  orderGroups: z.array(OrderGroup).describe('The groups, oldest first'),
+  ...response.state,
+});
+
+export const RemovedOrderGroup = responseObject(
+  'RemovedOrderGroup',
+  'An order group that was removed',
+  {
+    groupId: response.groupId,
+    cancelled: z
+      .array(response.orderId)
+      .describe('The ids of its orders that rested, in the order of resting'),
+    balance: response.balance,
+    ...response.state,
+  },
+);
 
 /** A reset has the same fields. */
 const termsReceipt: ReceiptWriter = (_assets, result, at) => {
@@ -80,7 +151,7 @@ export const orderGroupRoutes: Route[] = [
     access: 'session',
     summary: 'Let an order group take orders again, with nothing filled',
     userParameter: 'id',
-    body: EmptyBody,
+    body: request.EmptyBody,
     idempotent: true,
     responses: { 200: OrderGroupTerms },
     errors: ['order_group_not_found'],
@@ -96,7 +167,7 @@ export const orderGroupRoutes: Route[] = [
     access: 'session',
     summary: 'Remove an order group, and cancel its resting orders',
     userParameter: 'id',
-    body: EmptyBody,
+    body: request.EmptyBody,
     idempotent: true,
     responses: { 200: RemovedOrderGroup },
     errors: ['order_group_not_found'],

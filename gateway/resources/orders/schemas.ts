@@ -2,30 +2,18 @@
 import { z } from 'zod';
 import { DROPPED } from '../../json/cancel-reasons.js';
 import { responseObject } from '../../json/components.js';
-import {
-  balance,
-  clientOrderId,
-  count,
-  marketId,
-  money,
-  orderId,
-  outcome,
-  price,
-  resolution,
-  shares,
-  side,
-  sideOf,
-  state,
-  timeMs,
-  tradeId,
-  userId,
-} from '../../json/response-fields.js';
+import * as response from '../../json/response-fields.js';
 
-const place = { orderId, marketId, userId };
+const place = { orderId: response.orderId, marketId: response.marketId, userId: response.userId };
 /** Those of an order that the client may have named. */
-const namedPlace = { orderId, clientOrderId, marketId, userId };
+const namedPlace = {
+  orderId: response.orderId,
+  clientOrderId: response.clientOrderId,
+  marketId: response.marketId,
+  userId: response.userId,
+};
 const traded = {
-  outcome,
+  outcome: response.outcome,
   status: z
     .enum(['filled', 'partially_filled', 'resting', 'cancelled'])
     .describe(
@@ -37,120 +25,128 @@ const traded = {
     .describe(
       'Why the rest was cancelled. unfilled: nothing more could be traded; trade_limit: it, or its batch, has traded with as many orders as it may (tradesPerOrder of GET /limits), or passed over many that had just expired, so send the rest again; too_small_to_rest: it would rest, and is worth less than restingOrderValue of GET /limits; self_trade: it met an order of yours, and selfTrade is cancel_taker or cancel_both; order_group: its trades tripped its order group; null: it was not',
     ),
-  shares: shares.describe('Shares traded at once'),
-  averagePrice: price.nullable().describe('US dollars per share; null when nothing was traded'),
+  shares: response.shares.describe('Shares traded at once'),
+  averagePrice: response.price
+    .nullable()
+    .describe('US dollars per share; null when nothing was traded'),
 };
 const position = z
-  .strictObject({ UP: shares, DOWN: shares })
+  .strictObject({ UP: response.shares, DOWN: response.shares })
   .describe('Your shares of each outcome in this market afterwards');
 const settled = {
-  fee: money.describe(
+  fee: response.money.describe(
     'US dollars: the feeRate (0.5% at first) of the amount of a filled buy, otherwise of what was spent; the sum of the fees of the trades',
   ),
-  total: money.describe('US dollars: spent plus fee, or received'),
-  unspent: money.describe('US dollars of the amount that were neither spent nor held'),
-  restingShares: shares.describe('Shares left in the book'),
+  total: response.money.describe('US dollars: spent plus fee, or received'),
+  unspent: response.money.describe('US dollars of the amount that were neither spent nor held'),
+  restingShares: response.shares.describe('Shares left in the book'),
   fills: z
-    .array(responseObject('Fill', 'A trade of an order', { tradeId, price, shares }))
+    .array(
+      responseObject('Fill', 'A trade of an order', {
+        tradeId: response.tradeId,
+        price: response.price,
+        shares: response.shares,
+      }),
+    )
     .describe('The trades of the order, in order'),
-  balance,
+  balance: response.balance,
   position,
-  ...state,
+  ...response.state,
 };
 export const BuyReceipt = responseObject('BuyReceipt', 'What a buy did', {
   ...namedPlace,
-  side: sideOf('BUY'),
+  side: response.sideOf('BUY'),
   ...traded,
-  spent: money,
+  spent: response.money,
   ...settled,
 });
 export const SellReceipt = responseObject('SellReceipt', 'What a sale did', {
   ...namedPlace,
-  side: sideOf('SELL'),
+  side: response.sideOf('SELL'),
   ...traded,
-  received: money,
+  received: response.money,
   ...settled,
 });
 const amended = {
-  orderId,
-  clientOrderId,
+  orderId: response.orderId,
+  clientOrderId: response.clientOrderId,
   keptPriority: z
     .boolean()
     .describe(
       'Whether the order kept its place in the queue. If not, the other fields say what it did when it was placed anew',
     ),
-  marketId,
-  userId,
+  marketId: response.marketId,
+  userId: response.userId,
 };
 export const AmendReceipt = responseObject('AmendReceipt', 'What an amendment did', {
   ...amended,
-  side,
+  side: response.side,
   ...traded,
-  spent: money.optional().describe('Of a buy only: US dollars, without the fee'),
-  received: money.optional().describe('Of a sale only: US dollars'),
+  spent: response.money.optional().describe('Of a buy only: US dollars, without the fee'),
+  received: response.money.optional().describe('Of a sale only: US dollars'),
   ...settled,
 });
 export const CancelReceipt = responseObject('CancelReceipt', 'A cancelled order', {
   ...place,
   status: z.literal('cancelled').describe('The state'),
-  cancelledShares: shares,
-  balance,
-  ...state,
+  cancelledShares: response.shares,
+  balance: response.balance,
+  ...response.state,
 });
 const cancelledAll = {
-  userId,
-  cancelled: z.array(orderId).describe('The ids of the orders, in the order of resting'),
-  cancelledOrders: count.describe('The number of orders that were cancelled'),
-  balance,
-  ...state,
+  userId: response.userId,
+  cancelled: z.array(response.orderId).describe('The ids of the orders, in the order of resting'),
+  cancelledOrders: response.count.describe('The number of orders that were cancelled'),
+  balance: response.balance,
+  ...response.state,
 };
 export const CancelAllReceipt = responseObject(
   'CancelAllReceipt',
   'What cancelling all orders did',
-  { marketId, ...cancelledAll },
+  { marketId: response.marketId, ...cancelledAll },
 );
 export const CancelOrdersReceipt = responseObject(
   'CancelOrdersReceipt',
   'What cancelling all orders did',
   {
-    marketId: marketId.nullable().describe('The market; null: all markets'),
+    marketId: response.marketId.nullable().describe('The market; null: all markets'),
     ...cancelledAll,
   },
 );
 const pairs = {
-  marketId,
-  userId,
-  shares: shares.describe('Shares of each outcome'),
+  marketId: response.marketId,
+  userId: response.userId,
+  shares: response.shares.describe('Shares of each outcome'),
 };
-const after = { balance, position, ...state };
+const after = { balance: response.balance, position, ...response.state };
 export const SplitReceipt = responseObject('SplitReceipt', 'Dollars that were turned into pairs', {
   ...pairs,
-  spent: money,
-  fee: money.describe('US dollars: the feeRate (0.5% at first) of spent'),
-  total: money.describe('US dollars: spent plus fee'),
+  spent: response.money,
+  fee: response.money.describe('US dollars: the feeRate (0.5% at first) of spent'),
+  total: response.money.describe('US dollars: spent plus fee'),
   ...after,
 });
 export const MergeReceipt = responseObject('MergeReceipt', 'Pairs that were turned into dollars', {
   ...pairs,
-  received: money,
-  profit: money.describe('US dollars: received, less what the shares cost'),
+  received: response.money,
+  profit: response.money.describe('US dollars: received, less what the shares cost'),
   ...after,
 });
 export const ClaimReceipt = responseObject('ClaimReceipt', 'Claimed winnings', {
-  marketId,
-  resolution,
-  shares,
-  payout: money,
-  refundedFees: money.optional().describe('Only in a VOID market'),
-  balance,
-  ...state,
+  marketId: response.marketId,
+  resolution: response.resolution,
+  shares: response.shares,
+  payout: response.money,
+  refundedFees: response.money.optional().describe('Only in a VOID market'),
+  balance: response.balance,
+  ...response.state,
 });
 
 export const Order = z.strictObject({
   ...namedPlace,
-  side,
-  outcome,
-  price,
-  shares,
-  placedAtMs: timeMs,
+  side: response.side,
+  outcome: response.outcome,
+  price: response.price,
+  shares: response.shares,
+  placedAtMs: response.timeMs,
 });

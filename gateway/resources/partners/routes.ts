@@ -4,25 +4,64 @@
  * the users that it registered. A partner is a name in the configuration: two keys under one name
  * are the same partner.
  */
-import type { z } from 'zod';
-import { idNumber } from '../../../engine/interface/notation.js';
+
+import { z } from 'zod';
+import { MAX_TRANSFER_MICROS } from '../../../engine/interface/limits.js';
+import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { bodyObject, responseObject } from '../../json/components.js';
 import { micros } from '../../json/decimal.js';
-import { PartnerQuery } from '../../json/fields.js';
+import * as request from '../../json/fields.js';
+import * as response from '../../json/response-fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { balanceFieldsOf } from '../accounts/views.js';
 import { findAccount } from '../find.js';
-import { PartnerUser, TransferBody, TransferReceipt } from './schemas.js';
+
+export const TransferBody = bodyObject('TransferBody', 'A transfer of a partner', {
+  userId: request.userId,
+  amount: request
+    .dollars({ max: MAX_TRANSFER_MICROS / MICRO_SCALE })
+    .describe('US dollars, at most 6 decimal places'),
+  reference: request.partnerReference,
+});
+
+export const TransferReceipt = responseObject('TransferReceipt', 'An executed transfer', {
+  partner: z.string().describe('The name of the partner'),
+  reference: z.string().describe('The reference of the transfer'),
+  userId: response.userId,
+  amount: response.money,
+  balance: response.balance
+    .nullable()
+    .describe(
+      'The balance after the transfer; null for a user who was not registered with this key',
+    ),
+  ...response.state,
+});
+
+const ownUsersMoney = response.money
+  .nullable()
+  .describe('US dollars; null for a user who was not registered with this key');
+
+export const PartnerUser = responseObject('PartnerUser', 'A user as partners see it', {
+  userId: response.userId,
+  username: response.username,
+  createdAtMs: response.timeMs,
+  currency: response.currency,
+  available: ownUsersMoney,
+  held: ownUsersMoney,
+  total: ownUsersMoney,
+  ...response.state,
+});
 
 export const partnerRoutes: Route[] = [
   defineRoute('POST', '/partner/deposits', {
     access: 'partner',
     summary:
       'Deposit money for any user; the same reference again gets the first response. Accounts of the exchange take no deposits',
-    query: PartnerQuery,
+    query: request.PartnerQuery,
     body: TransferBody,
     responses: { 200: TransferReceipt },
     errors: ['user_not_found', 'idempotency_key_reused', 'limit_reached'],
@@ -35,7 +74,7 @@ export const partnerRoutes: Route[] = [
     access: 'partner',
     summary:
       'Withdraw money of a user who was registered with this key; the same reference again gets the first response',
-    query: PartnerQuery,
+    query: request.PartnerQuery,
     body: TransferBody,
     responses: { 200: TransferReceipt },
     errors: [
@@ -53,7 +92,7 @@ export const partnerRoutes: Route[] = [
   defineRoute('GET', '/partner/users/:id', {
     access: 'partner',
     summary: 'A user, with the balance if the user was registered with this key',
-    query: PartnerQuery,
+    query: request.PartnerQuery,
     responses: { 200: PartnerUser },
     errors: ['user_not_found'],
     handle(call) {

@@ -1,19 +1,52 @@
+/** Registration, signing in, and passwords. */
+
+import { z } from 'zod';
 import { clearedSessionCookie, sessionCookie } from '../../access/cookie.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { isNameOfHouse } from '../../inputs/house/house.js';
-import { EmptyBody } from '../../json/fields.js';
+import { bodyObject, responseObject } from '../../json/components.js';
+import * as request from '../../json/fields.js';
+import { state, userId, username } from '../../json/response-fields.js';
 import { jsonText } from '../../json/serializer.js';
-import {
-  LoginBody,
-  NewToken,
-  PasswordBody,
-  RegisterBody,
-  SessionOwner,
-  SignedIn,
-} from './schemas.js';
+
+export const RegisterBody = bodyObject('RegisterBody', 'A new account', {
+  username: request.username,
+  password: request.password.describe('The password'),
+  referralCode: request.referralCode
+    .optional()
+    .describe('A code that identifies the user who referred another'),
+});
+export const LoginBody = bodyObject('LoginBody', 'The credentials of a user', {
+  username,
+  password: request.triedPassword.describe('The password'),
+});
+export const PasswordBody = bodyObject('PasswordBody', 'A change of password', {
+  ...request.own,
+  currentPassword: request.triedPassword.describe('The password until now'),
+  newPassword: request.password.describe('The password from now on; all tokens end'),
+});
+
+const token = z.string().describe('The session token, for the header `x-user-token`');
+
+export const SignedIn = responseObject('SignedIn', 'A signed-in user and the token', {
+  userId,
+  username,
+  token,
+  referralCode: z.string().describe('A code that identifies the user who referred another'),
+  ...state,
+});
+export const NewToken = responseObject('NewToken', 'A token that replaces older ones', {
+  token,
+  ...state,
+});
+export const SessionOwner = responseObject('SessionOwner', 'Who is signed in', {
+  userId,
+  username,
+  ...state,
+});
 
 export const signInRoutes: Route[] = [
   defineRoute('POST', '/auth/register', {
@@ -62,7 +95,7 @@ export const signInRoutes: Route[] = [
     access: 'open',
     summary: 'Clear the session cookie; the token itself stays valid until the password changes',
     quota: null,
-    body: EmptyBody,
+    body: request.EmptyBody,
     responses: { 204: null },
     setsCookie: true,
     handle(call) {

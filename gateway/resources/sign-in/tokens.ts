@@ -1,15 +1,91 @@
-import type { z } from 'zod';
+/** Named tokens for programs. */
+
+import { z } from 'zod';
 import { TokenScope } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { idNumber, tokenScopeName } from '../../../engine/interface/notation.js';
 import type { AccessTokenView } from '../../../engine/interface/views.js';
+import { ALLOWED_ADDRESSES_MAX, isAddressRule } from '../../access/allowed-addresses.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { EmptyBody } from '../../json/fields.js';
+import { bodyObject, responseObject } from '../../json/components.js';
+import * as request from '../../json/fields.js';
+import { state, timeMs, tokenId } from '../../json/response-fields.js';
 import { jsonText } from '../../json/serializer.js';
-import { CreatedToken, TokenBody, Tokens } from './schemas.js';
+
+/** The longest IPv6 address, with an IPv4 part, and a length. */
+const ADDRESS_LENGTH_MAX = 49;
+
+const scope = z
+  .enum(['read', 'trade'])
+  .describe('`read`: changes nothing. `trade`: everything but credentials: no password, no tokens');
+/** Characters that every terminal prints, in one UTF-16 code unit each. */
+const tokenName = z
+  .string()
+  .regex(/^[ -~\u00a0-\ud7ff]{1,64}$/, 'must be 1 to 64 printable characters (no emoji)')
+  .describe('What the token is for');
+const allowedAddress = z
+  .string()
+  .max(ADDRESS_LENGTH_MAX, 'is too long')
+  .refine(isAddressRule, 'must be an IP address or a CIDR range, such as 192.0.2.0/24');
+
+export const TokenBody = bodyObject('TokenBody', 'A token for a program', {
+  ...request.own,
+  name: tokenName,
+  scope,
+  expiresAtMs: z
+    .int('must be a whole number')
+    .min(1, 'must be in the future')
+    .max(MAX_TIME_MS - 1, `must be less than ${MAX_TIME_MS}`)
+    .optional()
+    .describe('When the token expires; without it, never'),
+  allowedAddresses: z
+    .array(allowedAddress)
+    .min(1, 'must name an address')
+    .max(ALLOWED_ADDRESSES_MAX, `must name at most ${ALLOWED_ADDRESSES_MAX} addresses`)
+    .optional()
+    .describe('IP addresses and CIDR ranges from which the token may be used; without it, any'),
+});
+
+const tokenFields = {
+  tokenId,
+  name: z.string().describe('The name'),
+  scope,
+};
+const tokenTimes = {
+  createdAtMs: timeMs,
+  expiresAtMs: timeMs.nullable().describe('When the token expires; null: never'),
+};
+const tokenAddresses = {
+  allowedAddresses: z
+    .array(z.string())
+    .nullable()
+    .describe('From which addresses the token may be used; null: any'),
+};
+export const CreatedToken = responseObject('CreatedToken', 'A new named token', {
+  ...tokenFields,
+  token: z.string().describe('The token; shown only in this answer'),
+  ...tokenTimes,
+  ...tokenAddresses,
+  ...state,
+});
+export const Tokens = responseObject('Tokens', 'The named tokens of a user', {
+  tokens: z
+    .array(
+      responseObject('Token', 'A named token', {
+        ...tokenFields,
+        ...tokenTimes,
+        lastUsedAtMs: timeMs
+          .nullable()
+          .describe('When the token was last used since the exchange started; null: not since'),
+        ...tokenAddresses,
+      }),
+    )
+    .describe('The tokens'),
+  ...state,
+});
 
 const SCOPES = { read: TokenScope.READ, trade: TokenScope.TRADE } as const;
 
@@ -38,7 +114,7 @@ export const tokenRoutes: Route[] = [
     handlesCredentials: true,
     summary:
       'Revoke a named token, yours or of a sub-account: it is refused at once, and its streams are closed',
-    body: EmptyBody,
+    body: request.EmptyBody,
     responses: { 204: null },
     errors: ['token_not_found'],
     handle(call) {

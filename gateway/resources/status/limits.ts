@@ -1,4 +1,6 @@
 /** The limits that clients must keep to, as `/limits` shows them. */
+
+import { z } from 'zod';
 import {
   IDEMPOTENCY_KEPT_MS,
   IDEMPOTENCY_KEPT_PER_USER,
@@ -15,11 +17,73 @@ import type { FairUseRates, Quota } from '../../access/fair-use/fair-use.js';
 import type { Rate } from '../../access/fair-use/token-buckets.js';
 import type { GatewayConfig } from '../../http/gateway.js';
 import { BODY_BYTES_MAX } from '../../http/request.js';
+import { responseObject } from '../../json/components.js';
 import { lots, micros, ticks } from '../../json/decimal.js';
 import { PAGE_ENTRIES_MAX } from '../../json/fields.js';
+import { count, decimal, money, shares } from '../../json/response-fields.js';
 import type { Writable } from '../../json/serializer.js';
 import { BOOK_LEVELS_MAX } from '../markets/schemas.js';
-import type { Limits } from './schemas.js';
+
+const bucket = z
+  .strictObject({
+    perSecond: decimal.min(0).describe('Requests per second in the long run'),
+    burst: count.describe('Requests that can be sent at once'),
+  })
+  .nullable();
+const rates = (description: string) =>
+  z
+    .strictObject({
+      user: bucket.describe('Of one user; null: no limit'),
+      address: bucket.describe('Of one address; null: no limit'),
+    })
+    .describe(description);
+
+export const Limits = responseObject('Limits', 'What clients must keep to', {
+  ruleSet: count.describe('The set of rules in force'),
+  feeRate: decimal.describe('The part of what a buy spends that is charged on top'),
+  vaultShare: decimal.describe('The part of the fees that the vault earns'),
+  tickSize: money.describe('US dollars; prices are multiples of it'),
+  lotSize: shares.describe('Shares; sizes are multiples of it'),
+  prices: z
+    .enum(['simulated', 'file', 'live'])
+    .describe(
+      'Where the prices of assets come from: a simulation, which no real market follows; a file of recorded ones; or exchanges elsewhere',
+    ),
+  startingBalance: money.describe('US dollars of play money that a new account is given; 0: none'),
+  restingOrderValue: money.describe(
+    'US dollars that an order must be worth at its own price when it comes to rest; a sale of all shares of a position may be worth less',
+  ),
+  maxima: z
+    .strictObject({
+      orderAmount: money.describe('US dollars that one order may spend'),
+      orderShares: shares.describe('Shares of one order'),
+      tradesPerOrder: count.describe(
+        'Makers that one order, or the orders of one batch, may trade with; orders that an order group cancels meanwhile count as makers',
+      ),
+      openOrders: count.describe('Resting orders of one user in all markets'),
+      batchOperations: count.describe('Operations of one batch'),
+      bodyBytes: count.describe('Bytes of a request body'),
+      pageEntries: count.describe('Entries in one page of a list'),
+      bookLevels: count.describe('Price levels on each side of an order book'),
+      stake: money.describe('US dollars of one stake in a vault'),
+      orderGroups: count.describe('Order groups of one user'),
+      vaultDeposits: count.describe('Open vault deposits of one user'),
+      referralCodes: count.describe('Referral codes of one user over time'),
+      idempotencyKeys: count.describe(
+        'Idempotency keys kept for one user; fewer as they fill up, and for accounts that have not paid a dollar of fees',
+      ),
+      idempotencyKeptMs: count.describe('Milliseconds for which an idempotency key is kept'),
+    })
+    .describe('The largest values that the exchange accepts'),
+  rates: z
+    .strictObject({
+      orders: rates('Changes; a batch counts as its operations'),
+      cancels: rates('Cancels, apart from orders; so is a batch that only cancels'),
+      reads: rates('Reads'),
+      signIns: rates('Requests that hash a password, and new tokens'),
+    })
+    .describe('The limits on requests'),
+});
 
 /** A basis point, and a percent, of a dollar. */
 const MICROS_PER_BASIS_POINT = 100;

@@ -2,16 +2,105 @@
  * For operators and load balancers: health, readiness, status, metrics. For client authors: the
  * time and the limits.
  */
+
+import { z } from 'zod';
 import { SOURCE_FRESH_MS } from '../../../engine/interface/parameters.js';
 import type { Reads } from '../../../engine/reads.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { responseObject, responseSchema } from '../../json/components.js';
 import { micros } from '../../json/decimal.js';
+import * as response from '../../json/response-fields.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
 import type { PriceTicks } from '../../observe/price-ticks.js';
-import { limitsOf } from './limits.js';
+import { Limits, limitsOf } from './limits.js';
 import { pausesIn } from './pauses.js';
-import { Health, Limits, MetricsText, Ready, Status, Time } from './schemas.js';
+
+export const Health = responseObject('Health', 'The process is alive', {
+  status: z.literal('ok').describe('The state'),
+});
+
+export const Ready = responseObject('Ready', 'The exchange accepts traffic', {
+  status: z.literal('ready').describe('The state'),
+  warning: z
+    .string()
+    .optional()
+    .describe(
+      'Trading continues, but something is failing and is retried. The log has the details.',
+    ),
+});
+
+export const Status = responseObject('Status', 'The progress of the exchange', {
+  version: z.string().describe('The version of the program'),
+  ...response.state,
+  durableSequence: response.sequence,
+  digest: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .describe('A number over all results and events so far, as 16 hex digits'),
+  journal: z
+    .enum(['local', 'replicated', 'unreplicated'])
+    .describe(
+      'Where commands are when they are acknowledged: on the disk of this machine, on two machines, or on a ' +
+        'database that replicates nothing, which is for development',
+    ),
+  role: z
+    .enum(['leader', 'standby', 'replica'])
+    .describe(
+      'leader: it executes commands; replica: it serves reads and forwards the rest; standby: it waits to lead',
+    ),
+  epoch: response.count
+    .nullable()
+    .describe('The number of the leader of a replicated journal; null: it is local'),
+  paused: z
+    .array(z.string())
+    .describe('What takes no new orders: everything, or assets, or markets'),
+  startedAtMs: response.timeMs,
+  prices: z
+    .array(
+      responseObject('AssetPrice', 'The price of an asset, and where it comes from', {
+        asset: response.asset,
+        price: response.money.nullable().describe('The price that counts; null: none yet'),
+        observedAtMs: response.timeMs
+          .nullable()
+          .describe('When the price was observed, in milliseconds since the epoch'),
+        held: z
+          .strictObject({
+            price: response.money,
+            sinceMs: response.timeMs.describe('When the first such price came'),
+          })
+          .nullable()
+          .describe('The price that is held back, because it is far from the last one; null: none'),
+        sources: z
+          .array(
+            responseObject('SourcePrice', 'The last price of a source', {
+              source: z.string().describe('Where it came from'),
+              price: response.money,
+              observedAtMs: response.timeMs,
+              isFresh: z.boolean().describe('Whether it counts for the median'),
+            }),
+          )
+          .describe('The last price of each source since the start'),
+      }),
+    )
+    .describe('The prices of the assets, and where they come from'),
+  nowMs: response.timeMs.describe(
+    'What the clock of the exchange shows, in milliseconds since the epoch',
+  ),
+});
+
+export const MetricsText = responseSchema(
+  'MetricsText',
+  'The Prometheus text format, version 0.0.4',
+  z.string(),
+);
+
+export const Time = responseObject('Time', 'The time of the exchange', {
+  nowMs: response.timeMs.describe(
+    'What the clock of the exchange shows, in milliseconds since the epoch',
+  ),
+  sequence: response.sequence,
+});
 
 /** They are about the process that answers, for everyone. */
 const OF_PROCESS = { access: 'open', answeredBy: 'process' } as const;

@@ -1,22 +1,78 @@
 /** Sub-accounts: their list, their named tokens, and transfers of money between them. */
-import { idNumber } from '../../../engine/interface/notation.js';
+
+import { z } from 'zod';
+import {
+  MAX_SUB_ACCOUNTS_PER_USER,
+  MAX_TRANSFER_MICROS,
+} from '../../../engine/interface/limits.js';
+import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { isNameOfHouse } from '../../inputs/house/house.js';
+import { bodyObject, responseObject } from '../../json/components.js';
 import { micros } from '../../json/decimal.js';
+import * as request from '../../json/fields.js';
+import * as response from '../../json/response-fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { balanceFieldsOf } from '../accounts/views.js';
-import { CreatedToken, TokenBody, Tokens } from '../sign-in/schemas.js';
-import { createToken, listTokens } from '../sign-in/tokens.js';
-import {
-  MoneyTransfer,
-  MoneyTransferBody,
-  SubAccount,
-  SubAccountBody,
-  SubAccounts,
-} from './schemas.js';
+import { CreatedToken, createToken, listTokens, TokenBody, Tokens } from '../sign-in/tokens.js';
+
+export const SubAccountBody = bodyObject('SubAccountBody', 'A new sub-account', {
+  ...request.own,
+  username: request.username,
+});
+export const SubAccount = responseObject('SubAccount', 'An account that belongs to another user', {
+  userId: response.userId,
+  username: response.username,
+  ...response.state,
+});
+export const SubAccounts = responseObject(
+  'SubAccounts',
+  'The sub-accounts of a user, and all money',
+  {
+    subAccounts: z
+      .array(
+        responseObject('SubAccountBalance', 'A sub-account and its money', {
+          userId: response.userId,
+          username: response.username,
+          createdAtMs: response.timeMs,
+          balance: z.strictObject(response.balanceFields).describe('The money of the sub-account'),
+        }),
+      )
+      .describe(`The sub-accounts, oldest first; at most ${MAX_SUB_ACCOUNTS_PER_USER}`),
+    allAccounts: z
+      .strictObject(response.balanceFields)
+      .describe('The money of the user and of all sub-accounts together'),
+    ...response.state,
+  },
+);
+
+const account = z
+  .string()
+  .regex(/^u[1-9]\d{0,9}$/, 'must be the id of a user, such as u12')
+  .describe('Your id, or that of a sub-account of yours');
+export const MoneyTransferBody = bodyObject('MoneyTransferBody', 'A transfer of available money', {
+  ...request.own,
+  from: account,
+  to: account,
+  amount: request
+    .dollars({ min: 1 / MICRO_SCALE, max: MAX_TRANSFER_MICROS / MICRO_SCALE })
+    .describe('US dollars, at most 6 decimal places'),
+});
+export const MoneyTransfer = responseObject(
+  'MoneyTransfer',
+  'A transfer between accounts of one user',
+  {
+    from: response.userId,
+    to: response.userId,
+    amount: response.money,
+    fromAvailable: response.money,
+    toAvailable: response.money,
+    ...response.state,
+  },
+);
 
 export const subAccountRoutes: Route[] = [
   defineRoute('POST', '/users/:id/sub-accounts', {

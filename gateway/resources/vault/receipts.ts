@@ -1,11 +1,88 @@
 /**
- * Vault deposits as responses show them, and the receipts of staking, unstaking and claiming yield.
+ * Vaults, and their deposits as responses show them: the bodies, and the receipts of staking,
+ * unstaking and claiming yield.
  */
+
+import { z } from 'zod';
+import { MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
+import { MICRO_SCALE } from '../../../engine/interface/notation.js';
 import type { VaultDepositView } from '../../../engine/interface/views.js';
 import { type ReceiptWriter, resultFields, stateAfter } from '../../commands/receipt.js';
+import { bodyObject, responseObject } from '../../json/components.js';
 import { micros } from '../../json/decimal.js';
+import * as request from '../../json/fields.js';
+import * as response from '../../json/response-fields.js';
 import { jsonText, type Unwritten } from '../../json/serializer.js';
-import type { ClaimYieldReceipt, Deposit, StakeReceipt, UnstakeReceipt } from './schemas.js';
+
+export const StakeBody = bodyObject('StakeBody', 'Money to stake', {
+  ...request.own,
+  amount: request
+    .dollars({ min: MIN_STAKE_MICROS / MICRO_SCALE, max: MAX_TRANSFER_MICROS / MICRO_SCALE })
+    .describe('US dollars, at most 6 decimal places'),
+});
+
+const vaultId = z.literal('flex').describe('The id of the vault');
+
+export const Vaults = responseObject('Vaults', 'The vaults', {
+  vaults: z
+    .array(
+      responseObject('Vault', 'A vault', {
+        id: vaultId.describe('The id'),
+        name: z.string().describe('The name'),
+        currency: response.currency,
+        staked: response.money,
+        deposits: response.count.describe('The number of deposits'),
+        feeShare: response.decimal.describe(
+          'The part of the fees of markets that goes to the vault; a market pays a stake 1/1,000 of it at most',
+        ),
+        yieldPaid: response.money,
+        apr: response.decimal
+          .min(0)
+          .nullable()
+          .describe(
+            'Yield of the last 24 hours, times 365, per dollar that is staked now: 0.05 is 5% a year; null when nothing is staked',
+          ),
+        minimumStake: response.money,
+      }),
+    )
+    .describe('The vaults'),
+  ...response.state,
+});
+
+const deposit = {
+  depositId: response.depositId,
+  vaultId,
+  userId: response.userId,
+  amount: response.money,
+  accruedYield: response.money,
+  claimedYield: response.money,
+  status: z.enum(['active', 'closed']).describe('The state'),
+  stakedAtMs: response.timeMs,
+  earnsFromMs: response.timeMs,
+};
+const Deposit = responseObject('Deposit', 'A vault deposit', deposit);
+export type Deposit = z.output<typeof Deposit>;
+const change = { balance: response.balance, ...response.state };
+
+export const Deposits = responseObject('Deposits', 'Vault deposits of a user', {
+  deposits: z.array(Deposit).describe('The vault deposits'),
+  ...response.pageEnd,
+});
+export const StakeReceipt = responseObject('StakeReceipt', 'A new vault deposit', {
+  ...deposit,
+  ...change,
+});
+export const UnstakeReceipt = responseObject('UnstakeReceipt', 'A closed vault deposit', {
+  ...deposit,
+  returned: response.money,
+  yieldPaid: response.money,
+  ...change,
+});
+export const ClaimYieldReceipt = responseObject(
+  'ClaimYieldReceipt',
+  'A deposit whose yield was claimed',
+  { ...deposit, claimed: response.money, ...change },
+);
 
 export function depositOf(fields: VaultDepositView): Unwritten<Deposit> {
   return {

@@ -12,15 +12,18 @@ import { EmptyBody, PagedQuery } from '../../json/fields.js';
 import { findShownAccount } from '../find.js';
 import { pageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
-import { claimYieldReceipt, depositOf, stakeReceipt, unstakeReceipt } from './receipts.js';
 import {
   ClaimYieldReceipt,
+  claimYieldReceipt,
   Deposits,
+  depositOf,
   StakeBody,
   StakeReceipt,
+  stakeReceipt,
   UnstakeReceipt,
+  unstakeReceipt,
   Vaults,
-} from './schemas.js';
+} from './receipts.js';
 
 export const vaultRoutes: Route[] = [
   defineRoute('GET', '/vaults', {
