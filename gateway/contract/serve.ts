@@ -4,6 +4,8 @@
  */
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
+import { serveDayFiles } from './downloads/days.js';
+import { downloads } from './downloads/serve.js';
 import { builtFile, type StaticFile, serveFile } from './static-file.js';
 import { STREAM_POLICY } from './stream/style.js';
 
@@ -59,6 +61,9 @@ function headersOf(policy: string): StaticFile['headers'] {
   ];
 }
 
+/** With what can be downloaded: the clients, and the files of days. */
 export function serveContract(router: Router, server: Serving): void {
-  for (const [path, file] of contractFiles()) serveFile(router, path, file, server);
+  for (const [path, file] of [...contractFiles(), ...downloads()])
+    serveFile(router, path, file, server);
+  serveDayFiles(router, server);
 }

@@ -18,7 +18,6 @@ import type { ReceiptWriter } from '../commands/receipt.js';
 import { jsonText, type Writable } from '../json/serializer.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { Answer, type AnsweredRoute } from './answers/answer.js';
-import type { Asking } from './asking.js';
 import {
   type ErrorAnswer,
   type ErrorCode,
@@ -28,7 +27,7 @@ import {
 } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { InFlight } from './in-flight.js';
-import type { Request } from './request.js';
+import type { Asking, Request } from './request.js';
 
 /** The part of a route that a call depends on. */
 export interface CalledRoute extends AnsweredRoute {

@@ -9,11 +9,10 @@ import { checkFields, checkJson } from '../json/checks.js';
 import { NO_CLIENT_ID } from '../json/fields.js';
 import type { FieldProblems } from '../json/problems.js';
 import { JSON_TYPE } from './answers/response-head.js';
-import type { Asking } from './asking.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import { errorAnswer, invalidRequest } from './errors.js';
-import { CLIENT_SEQUENCE, IDEMPOTENCY_KEY, keyOf } from './request.js';
+import { type Asking, CLIENT_SEQUENCE, IDEMPOTENCY_KEY, keyOf } from './request.js';
 import type { Route } from './route.js';
 
 const UNKNOWN_ENCODING = errorAnswer(

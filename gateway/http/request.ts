@@ -6,6 +6,7 @@
  * about 0.09 µs per header.
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import type { Assets } from '../../engine/interface/notation.js';
 import {
   type AddressKey,
   addressKey,
@@ -44,6 +45,17 @@ export interface RawRequest {
   getQuery(): string;
   forEach(read: (name: string, value: string) => void): void;
   getParameter(index: number): string | undefined;
+}
+
+/** Who asks for a command, and how: all that its record depends on besides the body. */
+export interface Asking {
+  readonly request: Request;
+  readonly assets: Assets;
+  readonly userId: number;
+  /** The id of a named token; 0: the token came with the password. */
+  readonly tokenId: number;
+  /** Set before the body is read. */
+  idempotencyKey: string | null;
 }
 
 const NO_NAMES: readonly string[] = [];

@@ -1,7 +1,7 @@
 /**
- * The way of a request that is here, to its command or its handler: admission, which asks who sent it; reading,
- * which asks what it wants; and for a read, the wait for a sequence that the client has named.
- * Each step refuses the request, or passes it on.
+ * The way of a request that is here, to its command or its handler: admission, which asks who sent
+ * it; reading, which asks what it wants; and for a read, the wait for a sequence that the client
+ * has named. Each step refuses the request, or passes it on.
  */
 import { admit } from './admission.js';
 import type { ReceivedBody } from './body.js';

@@ -87,13 +87,7 @@ const FOLLOWER_WARNING =
 
 /** @throws JournalError if the data folder is in use or its journal is damaged */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
-  const started = new Started(options.log);
-  try {
-    return await start(options, started);
-  } catch (error) {
-    await started.undo();
-    throw error;
-  }
+  return startOrUndo(options.log, (started) => start(options, started));
 }
 
 async function start(options: ExchangeOptions, started: Started): Promise<Exchange> {
@@ -193,6 +187,20 @@ export class Started {
         this.log.error({ err: error }, 'a part of the exchange did not stop cleanly');
       }
     }
+  }
+}
+
+/** If the start fails, what it has started is stopped. */
+export async function startOrUndo<T>(
+  log: Log,
+  start: (started: Started) => Promise<T>,
+): Promise<T> {
+  const started = new Started(log);
+  try {
+    return await start(started);
+  } catch (error) {
+    await started.undo();
+    throw error;
   }
 }
 

@@ -35,7 +35,7 @@ import { Standing } from '../observe/standing.js';
 import { operatorRoutes } from '../resources/operators/routes.js';
 import type { Config } from './config.js';
 import { addressOf } from './data.js';
-import { fatalOnce, followerOf, type Running, Started } from './exchange.js';
+import { fatalOnce, followerOf, type Running, type Started, startOrUndo } from './exchange.js';
 import { existingSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
@@ -51,14 +51,8 @@ interface ReplicaOptions {
 }
 
 /** @throws ConfigError, JournalError, JournalUnavailable */
-export async function startReplica(options: ReplicaOptions): Promise<Running> {
-  const started = new Started(options.log);
-  try {
-    return await start(options, started);
-  } catch (error) {
-    await started.undo();
-    throw error;
-  }
+export function startReplica(options: ReplicaOptions): Promise<Running> {
+  return startOrUndo(options.log, (started) => start(options, started));
 }
 
 async function start({ config, log, onFatal }: ReplicaOptions, started: Started): Promise<Running> {

@@ -11,8 +11,6 @@ import type { AddressKey } from '../access/fair-use/addresses.js';
 import { ConnectionCap } from '../access/fair-use/connections.js';
 import { FairUse } from '../access/fair-use/fair-use.js';
 import { Passwords } from '../access/passwords.js';
-import { serveDayFiles } from '../contract/downloads/days.js';
-import { serveDownloads } from '../contract/downloads/serve.js';
 import { serveContract } from '../contract/serve.js';
 import type { PeerOptions } from '../edge/core/peer.js';
 import { CoreStreams } from '../edge/core/streams.js';
@@ -117,8 +115,6 @@ export class Servers {
       router.capConnections(connections);
       stream.attach(router);
       serveContract(router, gateway);
-      serveDayFiles(router, gateway);
-      serveDownloads(router, gateway);
       serveSite(router, gateway);
     });
     return {

@@ -5,6 +5,7 @@
 
 import type { AddressKey } from '../access/fair-use/addresses.js';
 import { mayTake } from '../access/fair-use/shares.js';
+import { Tally } from '../access/fair-use/tally.js';
 import type { Session } from '../access/sessions.js';
 import type { Connection } from './connection.js';
 
@@ -16,7 +17,7 @@ export class Connections {
   private readonly open = new Set<Connection>();
   /** A sub-account's are among its parent's. */
   private readonly byPayer = new Map<number, Set<Connection>>();
-  private readonly countsByAddress = new Map<AddressKey, number>();
+  private readonly byAddress = new Tally<AddressKey>();
   private readonly newcomers = new Set<Connection>();
 
   /** `isNewcomer`: also for 0, nobody. `payerOf`: the user, or the parent of a sub-account. */
@@ -35,7 +36,7 @@ export class Connections {
 
   add(connection: Connection): void {
     this.open.add(connection);
-    this.countsByAddress.set(connection.address, this.countFrom(connection.address) + 1);
+    this.byAddress.add(connection.address);
     if (connection.userId !== 0) this.index(connection);
     if (this.isNewcomer(connection.userId)) this.newcomers.add(connection);
   }
@@ -43,9 +44,7 @@ export class Connections {
   remove(connection: Connection): void {
     this.open.delete(connection);
     this.newcomers.delete(connection);
-    const left = this.countFrom(connection.address) - 1;
-    if (left > 0) this.countsByAddress.set(connection.address, left);
-    else this.countsByAddress.delete(connection.address);
+    this.byAddress.remove(connection.address);
     const payerId = this.payerOf(connection.userId);
     const others = this.byPayer.get(payerId);
     others?.delete(connection);
@@ -73,7 +72,7 @@ export class Connections {
   }
 
   countFrom(address: AddressKey): number {
-    return this.countsByAddress.get(address) ?? 0;
+    return this.byAddress.of(address);
   }
 
   /** Of the user with its sub-accounts, or of the parent with its own. */

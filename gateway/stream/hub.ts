@@ -12,33 +12,43 @@ import type { Engine } from '../../engine/engine.js';
 import { assetOfMarket, type Outcome, type Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import type { ReleaseTarget } from '../../persistence/sequencer.js';
-import { BookChannel } from './channels/book.js';
-import { BooksChannel } from './channels/books.js';
+import { BOOK } from './channels/book.js';
+import { BOOKS } from './channels/books.js';
 import type { Channel, KeptTotal } from './channels/channel.js';
-import { type MarketChange, MarketsChannel } from './channels/markets.js';
+import { MARKETS, type MarketChange } from './channels/markets.js';
 import { closedText, type Stamp } from './channels/message-text.js';
-import type { ChannelId } from './channels/names.js';
-import { PricesChannel } from './channels/prices.js';
-import { TopsChannel } from './channels/tops.js';
-import { TradesChannel } from './channels/trades.js';
-import { UserChannel } from './channels/user.js';
-import { oneUserOf } from './channels/user-event-text.js';
+import { PRICES } from './channels/prices.js';
+import { TOPS } from './channels/tops.js';
+import { TRADES } from './channels/trades.js';
+import { ACCOUNT, USER } from './channels/user.js';
+import { oneUserOf } from './channels/user-events.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
-import type { ChannelKind } from './server-messages.js';
 
-/** What makes a channel, by kind; the market, asset or user must exist. */
-const MAKERS = {
-  markets: (engine: Engine) => new MarketsChannel(engine),
-  book: (engine: Engine, marketId: number) => new BookChannel(engine, marketId),
-  books: (engine: Engine, asset: number) => new BooksChannel(engine, asset),
-  tops: (engine: Engine, asset: number) => new TopsChannel(engine, asset),
-  trades: (engine: Engine, marketId: number) => new TradesChannel(engine, marketId),
-  prices: (engine: Engine, asset: number) => new PricesChannel(engine, asset),
-  user: (engine: Engine, userId: number) => new UserChannel(engine, userId),
-  account: (engine: Engine, userId: number) => new UserChannel(engine, userId, 'account'),
-} satisfies Record<ChannelKind, (engine: Engine, of: number) => Channel>;
+/**
+ * The channels, by kind. One of a market, an asset or a sub-account has its id in its name:
+ * "book:<marketId>". `texts`: what a snapshot and a delta are. `make`: the market, asset or user
+ * must exist.
+ */
+export const CHANNELS = {
+  markets: MARKETS,
+  book: BOOK,
+  books: BOOKS,
+  tops: TOPS,
+  trades: TRADES,
+  prices: PRICES,
+  user: USER,
+  account: ACCOUNT,
+} as const;
+export type ChannelKind = keyof typeof CHANNELS;
+export const CHANNEL_KINDS = Object.keys(CHANNELS) as ChannelKind[];
 
-type Channels = { [Kind in ChannelKind]: Map<number, ReturnType<(typeof MAKERS)[Kind]>> };
+export interface ChannelId {
+  kind: ChannelKind;
+  /** The id of the market, asset, user or sub-account; 0: of all. */
+  of: number;
+}
+
+type Channels = { [Kind in ChannelKind]: Map<number, ReturnType<(typeof CHANNELS)[Kind]['make']>> };
 
 const {
   trade,
@@ -77,7 +87,7 @@ export class Hub {
   private readonly engine: Engine;
   /** By the id of the market, asset or user; 0: of all. */
   private readonly channels = Object.fromEntries(
-    Object.keys(MAKERS).map((kind) => [kind, new Map()]),
+    CHANNEL_KINDS.map((kind) => [kind, new Map()]),
   ) as unknown as Channels;
   /** Channels that the current command changed. */
   private readonly touched: Channel[] = [];
@@ -96,7 +106,7 @@ export class Hub {
     const channels: Map<number, Channel> = this.channels[kind];
     let channel = channels.get(of);
     if (channel === undefined) {
-      channel = MAKERS[kind](this.engine, of);
+      channel = CHANNELS[kind].make(this.engine, of);
       channels.set(of, channel);
     }
     return channel;

@@ -27,11 +27,10 @@ import {
   type StreamRequest,
   streamRequest,
 } from './handshake.js';
-import { Hub } from './hub.js';
+import { type ChannelKind, Hub } from './hub.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 import type { OrderEntry, OrdersElsewhere } from './orders/order-entry.js';
 import { Protocol, userLimitMessage } from './protocol.js';
-import type { ChannelKind } from './server-messages.js';
 
 /** Heartbeats are spread over this many moments of an interval. */
 const HEARTBEAT_SLOTS = 10;

@@ -1,7 +1,7 @@
 /**
  * The messages of the stream's channels, as types of their schemas. PROTOCOL.md explains them.
  */
-import type { CHANNELS } from '../../stream/server-messages.js';
+import type { CHANNELS } from '../../stream/hub.js';
 import type { Answer } from '../answer.js';
 
 /** What snapshots and deltas of each kind of channel hold. */

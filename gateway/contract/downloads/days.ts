@@ -9,6 +9,7 @@ import { dayFilePath } from '../../../persistence/history/day-files.js';
 import { writeCrossOrigin } from '../../access/cross-origin.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
+import { Tally } from '../../access/fair-use/tally.js';
 import { namesTag } from '../../http/answers/entity-tags.js';
 import { writeLast } from '../../http/answers/last-answer.js';
 import { writeError } from '../../http/answers/write-error.js';
@@ -63,25 +64,22 @@ export function serveDayFiles(router: Router, server: Serving): void {
 }
 
 class DayFileServer {
-  private readonly sentTo = new Map<AddressKey, number>();
+  private readonly sentTo = new Tally<AddressKey>();
   private sent = 0;
 
   constructor(private readonly server: Serving) {}
 
   serve(response: HttpResponse, asked: Asked): void {
     const { address } = asked;
-    const ofAddress = this.sentTo.get(address) ?? 0;
-    if (this.sent >= SENT_MAX || ofAddress >= SENT_TO_ADDRESS_MAX) {
+    if (this.sent >= SENT_MAX || this.sentTo.of(address) >= SENT_TO_ADDRESS_MAX) {
       this.refuse(response, asked, errorAnswer('unavailable', { executed: false }), '1');
       return;
     }
     this.sent++;
-    this.sentTo.set(address, ofAddress + 1);
+    this.sentTo.add(address);
     const sending = new Sending(response, () => {
       this.sent--;
-      const left = this.sentTo.get(address)! - 1;
-      if (left > 0) this.sentTo.set(address, left);
-      else this.sentTo.delete(address);
+      this.sentTo.remove(address);
     });
     void this.answer(sending, asked);
   }

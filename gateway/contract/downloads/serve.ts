@@ -4,9 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { programFolder } from '../../../persistence/storage/program-folder.js';
-import type { Serving } from '../../http/gateway.js';
-import type { Router } from '../../http/router.js';
-import { type StaticFile, serveFile, staticFile } from '../static-file.js';
+import { type StaticFile, staticFile } from '../static-file.js';
 
 /** By a name's extension. Other files are not served. */
 const CONTENT_TYPES: Record<string, string> = {
@@ -15,10 +13,6 @@ const CONTENT_TYPES: Record<string, string> = {
   toml: 'application/toml',
   ts: 'text/plain; charset=utf-8',
 };
-
-export function serveDownloads(router: Router, server: Serving): void {
-  for (const [path, file] of downloads()) serveFile(router, path, file, server);
-}
 
 let read: Map<string, StaticFile> | null = null;
 

@@ -7,6 +7,7 @@
  */
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { addressKey } from '../../access/fair-use/addresses.js';
+import { Tally } from '../../access/fair-use/tally.js';
 import type { Session } from '../../access/sessions.js';
 import { UNAVAILABLE } from '../../http/errors.js';
 import { Connection, type Socket } from '../../stream/connection.js';
@@ -43,14 +44,15 @@ const writer = new FrameWriter();
 
 export class CoreStreams {
   private readonly streams = new Map<number, Stream>();
-  private readonly topics = new Topics();
+  /** How many of the edge's streams have joined each topic. */
+  private readonly topics = new Tally<string>();
   private readonly records = new RecordBuffer();
   private readonly stopPublishing: () => void;
 
   constructor(private readonly options: CoreStreamsOptions) {
     const { stream, sink } = options;
     this.stopPublishing = stream.publishTo((topic, text) => {
-      if (!this.topics.has(topic)) return;
+      if (this.topics.of(topic) === 0) return;
       sink.send(writer.begin(ToEdge.published, 0).text(topic), bytesOf(text));
     });
   }
@@ -175,29 +177,10 @@ function bytesOf(text: string | Uint8Array): Uint8Array {
   return typeof text === 'string' ? Buffer.from(text) : text;
 }
 
-/** How many of the edge's streams have joined a topic. */
-class Topics {
-  private readonly counts = new Map<string, number>();
-
-  has(topic: string): boolean {
-    return this.counts.has(topic);
-  }
-
-  add(topic: string): void {
-    this.counts.set(topic, (this.counts.get(topic) ?? 0) + 1);
-  }
-
-  remove(topic: string): void {
-    const left = this.counts.get(topic)! - 1;
-    if (left > 0) this.counts.set(topic, left);
-    else this.counts.delete(topic);
-  }
-}
-
 interface EdgeSocketOptions {
   number: number;
   sink: FrameSink;
-  topics: Topics;
+  topics: Tally<string>;
   /** Called when the exchange closes it, as uWebSockets.js calls its close handler. */
   onEnd: () => void;
 }

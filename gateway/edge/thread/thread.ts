@@ -8,8 +8,6 @@ import { programVersion } from '../../../persistence/storage/program-folder.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
 import { ConnectionCap } from '../../access/fair-use/connections.js';
 import { FairUse } from '../../access/fair-use/fair-use.js';
-import { serveDayFiles } from '../../contract/downloads/days.js';
-import { serveDownloads } from '../../contract/downloads/serve.js';
 import { serveContract } from '../../contract/serve.js';
 import { Acceptor, handingOut } from '../../http/acceptor.js';
 import { Answer } from '../../http/answers/answer.js';
@@ -134,8 +132,6 @@ class EdgeThread {
       router.capConnections(this.cap);
       this.streams.attach(router);
       serveContract(router, serving);
-      serveDayFiles(router, serving);
-      serveDownloads(router, serving);
       serveSite(router, serving);
     });
     this.teller = setInterval(() => this.tell(), TELL_MS);

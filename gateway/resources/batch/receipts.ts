@@ -3,11 +3,7 @@
  * operation its `type` and the receipt or the error that its own route would send.
  */
 import { Code } from '../../../engine/interface/codes.js';
-import {
-  type Batch,
-  type BatchOperation,
-  CommandKind,
-} from '../../../engine/interface/commands.js';
+import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import {
   FIRST_OPERATION,
@@ -45,6 +41,14 @@ const TYPES = {
   claim: typed('claim'),
   split: typed('split'),
   merge: typed('merge'),
+};
+const RECEIPTS: Record<Exclude<BatchOperation['kind'], 'buy' | 'sell' | 'amend'>, ReceiptWriter> = {
+  cancel: cancelReceipt,
+  cancelAll: cancelAllReceipt,
+  cancelEverywhere: cancelEverywhereReceipt,
+  claim: claimReceipt,
+  split: splitReceipt,
+  merge: mergeReceipt,
 };
 const COMMA = 44;
 const BRACE = 125;
@@ -95,33 +99,8 @@ export function writeOperation(
     out.text(refusalAnswer(refusalAt(result, at, null)).error.text);
     return;
   }
-  switch (values[at + ResultHead.kind]) {
-    case CommandKind.buy:
-    case CommandKind.sell:
-      writeOrderReceipt(out, assets, result, at, clientOrderIdOf(operation));
-      break;
-    case CommandKind.cancel:
-      out.text(cancelReceipt(assets, result, at));
-      break;
-    case CommandKind.cancelAll:
-      out.text(cancelAllReceipt(assets, result, at, operation));
-      break;
-    case CommandKind.cancelEverywhere:
-      out.text(cancelEverywhereReceipt(assets, result, at, operation));
-      break;
-    case CommandKind.amend:
-      writeAmendReceipt(out, assets, result, at);
-      break;
-    case CommandKind.claim:
-      out.text(claimReceipt(assets, result, at, operation));
-      break;
-    case CommandKind.split:
-      out.text(splitReceipt(assets, result, at, operation));
-      break;
-    case CommandKind.merge:
-      out.text(mergeReceipt(assets, result, at, operation));
-      break;
-    default:
-      throw new Error('a batch cannot contain a result of this kind');
-  }
+  if (operation.kind === 'amend') writeAmendReceipt(out, assets, result, at);
+  else if (operation.kind === 'buy' || operation.kind === 'sell')
+    writeOrderReceipt(out, assets, result, at, clientOrderIdOf(operation));
+  else out.text(RECEIPTS[operation.kind](assets, result, at, operation));
 }

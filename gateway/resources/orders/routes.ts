@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
-import type { Asking } from '../../http/asking.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../http/errors.js';
+import type { Asking } from '../../http/request.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';

@@ -9,8 +9,19 @@ import { hasEnded } from '../../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS } from '../../../engine/interface/limits.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import { orderbookText } from '../../resources/markets/orderbook.js';
+import { Orderbook } from '../../resources/markets/schemas.js';
 import { ChangedLevels } from './changed-levels.js';
-import { Channel } from './channel.js';
+import { Channel, DATA } from './channel.js';
+
+/** Its time is that of the message. */
+export const Book = Orderbook.omit({ atMs: true }).describe(DATA);
+export const BOOK = {
+  of: 'market',
+  snapshot: Book,
+  delta: Book,
+  texts: ['The order book at full depth', 'The price levels that changed; 0 shares: none left'],
+  make: (engine: Engine, marketId: number) => new BookChannel(engine, marketId),
+} as const;
 
 export class BookChannel extends Channel {
   readonly levels: ChangedLevels;

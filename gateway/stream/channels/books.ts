@@ -3,10 +3,29 @@
  * from market to market: the first message about another one, or about none, is a snapshot. Deltas
  * are those of `book:<marketId>`.
  */
+import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
-import { wholeBook } from './book.js';
+import { asset } from '../../json/response-fields.js';
+import { Book, wholeBook } from './book.js';
 import { ChangedLevels } from './changed-levels.js';
-import { Channel } from './channel.js';
+import { Channel, DATA } from './channel.js';
+
+const data = z
+  .strictObject({
+    asset,
+    book: Book.nullable().describe('The book, or its changes; null: no market is active'),
+  })
+  .describe(DATA);
+export const BOOKS = {
+  of: 'asset',
+  snapshot: data,
+  delta: data,
+  texts: [
+    'The order book of the active market at full depth',
+    'The price levels that changed; 0 shares: none left',
+  ],
+  make: (engine: Engine, asset: number) => new BooksChannel(engine, asset),
+} as const;
 
 export class BooksChannel extends Channel {
   readonly levels: ChangedLevels;

@@ -12,7 +12,14 @@
  * - a channel without subscribers is forgotten after a while (see {@link Channel.isIdle}), so the
  *   number of channels is limited.
  */
+import { count } from '../../json/response-fields.js';
 import { channelText, type Stamp } from './message-text.js';
+
+/** What messages of every channel hold, in the schemas that each declares for its own. */
+export const DATA = 'The state of the channel, or its changes';
+export const atMs = count.describe(
+  'The time of the exchange then, in milliseconds since the epoch',
+);
 
 /** The size of the kept messages of all channels. */
 export interface KeptTotal {

@@ -3,20 +3,43 @@
  * later, closed. The snapshot contains the active and the upcoming ones, a delta the changes of one
  * command, in order, each with the market after the command (null if closed).
  */
+import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
+import { marketId } from '../../json/response-fields.js';
+import { Market } from '../../resources/markets/schemas.js';
 import { marketText } from '../../resources/markets/views.js';
-import { Channel } from './channel.js';
+import { Channel, DATA } from './channel.js';
 
-export type MarketChange =
-  | 'upcoming'
-  | 'opened'
-  | 'start_price_fixed'
-  | 'paused'
-  | 'resumed'
-  | 'ended'
-  | 'resolved'
-  | 'closed';
+const CHANGES = [
+  'upcoming',
+  'opened',
+  'start_price_fixed',
+  'paused',
+  'resumed',
+  'ended',
+  'resolved',
+  'closed',
+] as const;
+export type MarketChange = (typeof CHANGES)[number];
+const change = z.strictObject({
+  change: z.enum(CHANGES).describe('What happened to the market'),
+  marketId,
+  market: Market.nullable().describe('The market afterwards; null once it is closed'),
+});
+
+export const MARKETS = {
+  of: 'all',
+  snapshot: z.strictObject({ markets: z.array(Market).describe('The markets') }).describe(DATA),
+  delta: z
+    .strictObject({ changes: z.array(change).describe('What happened to markets, in order') })
+    .describe(DATA),
+  texts: [
+    'The active and the upcoming markets',
+    'Markets that were listed, opened, ended, were resolved or were closed',
+  ],
+  make: (engine: Engine) => new MarketsChannel(engine),
+} as const;
 
 export class MarketsChannel extends Channel {
   private changes: { change: MarketChange; marketId: number }[] = [];

@@ -3,13 +3,7 @@ import type { Engine } from '../../../engine/engine.js';
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
 import { assetsText } from '../../resources/find.js';
-import { CHANNEL_KINDS, CHANNELS, type ChannelKind } from '../server-messages.js';
-
-export interface ChannelId {
-  kind: ChannelKind;
-  /** The id of the market, asset, user or sub-account; 0: of all. */
-  of: number;
-}
+import { CHANNEL_KINDS, CHANNELS, type ChannelId } from '../hub.js';
 
 const FORMS = {
   all: '',

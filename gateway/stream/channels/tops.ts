@@ -2,9 +2,28 @@
  * `tops:<asset>`: the best bid and ask of the asset's active market, as an order book of one level.
  * It follows the asset from market to market. A command that changes neither sends nothing.
  */
+import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
+import { asset } from '../../json/response-fields.js';
 import { orderbookText } from '../../resources/markets/orderbook.js';
-import { Channel } from './channel.js';
+import { Book } from './book.js';
+import { Channel, DATA } from './channel.js';
+
+const data = z
+  .strictObject({
+    asset,
+    book: Book.nullable().describe(
+      'The active market with at most one level on each side; null: no market is active',
+    ),
+  })
+  .describe(DATA);
+export const TOPS = {
+  of: 'asset',
+  snapshot: data,
+  delta: data,
+  texts: ['The best bid and ask of the active market', 'A new best bid or ask, or market'],
+  make: (engine: Engine, asset: number) => new TopsChannel(engine, asset),
+} as const;
 
 export class TopsChannel extends Channel {
   /** As of the command before the current one, at sequence 0: two equal books have one text. */

@@ -3,6 +3,7 @@
  * snapshot is an empty list; earlier trades are at GET /markets/15m/:marketId/trades. A delta
  * contains the trades of one command, in order.
  */
+import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
 import { ticksIn } from '../../../engine/interface/domain.js';
 import { EventSlot } from '../../../engine/interface/events.js';
@@ -15,7 +16,20 @@ import {
   sideName,
   ticksText,
 } from '../../../engine/interface/notation.js';
-import { Channel } from './channel.js';
+import * as fields from '../../json/response-fields.js';
+import { atMs, Channel, DATA } from './channel.js';
+
+const trade = z.strictObject({ ...fields.tradeFields, atMs });
+const data = z
+  .strictObject({ marketId: fields.marketId, trades: z.array(trade).describe('The trades') })
+  .describe(DATA);
+export const TRADES = {
+  of: 'market',
+  snapshot: data,
+  delta: data,
+  texts: ['No trades: those before the subscription are at the HTTP route', 'New trades'],
+  make: (engine: Engine, marketId: number) => new TradesChannel(engine, marketId),
+} as const;
 
 const TRADE = EventSlot.trade;
 

@@ -3,16 +3,62 @@
  * `account:<userId>`, the same of a sub-account for its parent.
  *
  * The snapshot contains the balance, the resting orders and the positions; a delta the balance
- * after the command, the events in order (user-event-text.ts), and the current positions of each
+ * after the command, the events in order (user-events.ts), and the current positions of each
  * market in which they changed (an empty list: none). The price, value and status of a position are
  * current as of the message.
  */
+import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
-import { balanceText, openPositions, positionText } from '../../resources/accounts/views.js';
+import * as fields from '../../json/response-fields.js';
+import {
+  balanceText,
+  openPositions,
+  Positions,
+  positionText,
+} from '../../resources/accounts/views.js';
+import { Order } from '../../resources/orders/schemas.js';
 import { orderText } from '../../resources/orders/views.js';
-import { Channel } from './channel.js';
-import { positionMarketAt, userEventText } from './user-event-text.js';
+import { Channel, DATA } from './channel.js';
+import { positionMarketAt, UserEvent, userEventText } from './user-events.js';
+
+const account = {
+  userId: fields.userId,
+  balance: z.strictObject(fields.balanceFields).describe('The balance afterwards'),
+  positions: z
+    .array(
+      z.strictObject({
+        marketId: fields.marketId,
+        outcomes: Positions.shape.positions.describe('The positions in the market; empty: none'),
+      }),
+    )
+    .describe('The positions'),
+};
+
+const accountData = {
+  snapshot: z
+    .strictObject({ ...account, orders: z.array(Order).describe('The orders') })
+    .describe(DATA),
+  delta: z
+    .strictObject({
+      ...account,
+      events: z.array(UserEvent).describe('What happened to the account, in order'),
+    })
+    .describe(DATA),
+};
+
+export const USER = {
+  of: 'user',
+  ...accountData,
+  texts: ['The account: balance, orders, positions', 'What a command did to the account'],
+  make: (engine: Engine, userId: number) => new UserChannel(engine, userId),
+} as const;
+export const ACCOUNT = {
+  of: 'subAccount',
+  ...accountData,
+  texts: ['A sub-account: balance, orders, positions', 'What a command did to the sub-account'],
+  make: (engine: Engine, userId: number) => new UserChannel(engine, userId, 'account'),
+} as const;
 
 export class UserChannel extends Channel {
   private texts: string[] = [];

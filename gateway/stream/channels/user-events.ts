@@ -1,7 +1,9 @@
 /**
- * The text of each event of an account. Together they contain all money and shares that it gains or
- * loses: from a snapshot on, they add up to the balance and orders of every later message.
+ * The events of an account, as schemas and as texts. Together they contain all money and shares
+ * that it gains or loses: from a snapshot on, they add up to the balance and orders of every later
+ * message.
  */
+import { z } from 'zod';
 import {
   type CancelReason,
   DepositSource,
@@ -21,7 +23,119 @@ import {
   sideName,
   ticksText,
 } from '../../../engine/interface/notation.js';
-import { CANCEL_REASONS, END_REASONS } from '../../json/cancel-reasons.js';
+import { CANCEL_REASONS, END_REASONS, ENDED } from '../../json/cancel-reasons.js';
+
+import * as fields from '../../json/response-fields.js';
+
+/** A message or an event of this type. */
+export const typed = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) =>
+  z.strictObject({ type: z.literal(name).describe('What it is'), ...shape });
+
+const order = {
+  orderId: fields.orderId,
+  clientOrderId: fields.clientOrderId,
+  marketId: fields.marketId,
+  side: fields.side,
+  outcome: fields.outcome,
+  price: fields.price,
+  shares: fields.shares,
+};
+export const UserEvent = z.discriminatedUnion('type', [
+  typed('order_rested', order),
+  typed('order_cancelled', {
+    ...order,
+    reason: z.enum(Object.values(CANCEL_REASONS)).describe('Why it happened'),
+  }),
+  typed('order_ended', {
+    orderId: fields.orderId,
+    clientOrderId: fields.clientOrderId,
+    marketId: fields.marketId,
+    reason: z.enum(ENDED).describe('Why the rest was not filled'),
+  }),
+  typed('order_amended', {
+    ...order,
+    oldPrice: fields.price,
+    oldShares: fields.shares,
+    originalShares: fields.shares,
+    keptPriority: z.boolean().describe('Whether the order kept its place in the queue'),
+  }),
+  typed('fill', {
+    tradeId: fields.tradeId,
+    orderId: fields.orderId,
+    clientOrderId: fields.clientOrderId,
+    marketId: fields.marketId,
+    role: z
+      .enum(['taker', 'maker'])
+      .describe('Whether the order arrived (taker) or rested in the book (maker)'),
+    side: fields.side,
+    outcome: fields.outcome,
+    price: fields.price,
+    shares: fields.shares,
+    value: fields.money,
+    fee: fields.money,
+    matchType: fields.matchType,
+  }),
+  typed('position_settled', {
+    marketId: fields.marketId,
+    UP: fields.shares,
+    DOWN: fields.shares,
+    cost: fields.money,
+    payout: fields.money,
+    refundedFees: fields.money,
+    profit: fields.money,
+  }),
+  z.strictObject({
+    type: z.literal('sets_split'),
+    marketId: fields.marketId,
+    shares: fields.shares,
+    fee: fields.money,
+  }),
+  z.strictObject({
+    type: z.literal('sets_merged'),
+    marketId: fields.marketId,
+    shares: fields.shares,
+    profit: fields.money,
+  }),
+  typed('claimed', {
+    marketId: fields.marketId,
+    shares: fields.shares,
+    payout: fields.money,
+    refundedFees: fields.money,
+    automatic: z.boolean().describe('Whether the exchange paid without a request'),
+  }),
+  typed('deposited', {
+    amount: fields.money,
+    source: z.enum(['grant', 'partner']).describe('Where it came from'),
+  }),
+  typed('user_frozen', {
+    frozen: z.boolean().describe('Whether an operator has frozen the account'),
+  }),
+  typed('cancel_after_fired', {
+    cancelAtMs: fields.count.describe('The time for which the cancellation was set'),
+  }),
+  typed('order_group_tripped', {
+    groupId: fields.groupId,
+    filledShares: fields.shares.describe('What its orders filled in the window'),
+  }),
+  typed('withdrawn', { amount: fields.money }),
+  typed('transferred_in', { from: fields.userId, amount: fields.money }),
+  typed('transferred_out', { to: fields.userId, amount: fields.money }),
+  typed('staked', {
+    depositId: fields.depositId,
+    amount: fields.money,
+    earnsFromMs: fields.count.describe(
+      'When the deposit starts to earn, in milliseconds since the epoch',
+    ),
+  }),
+  typed('unstaked', { depositId: fields.depositId, amount: fields.money, yield: fields.money }),
+  typed('yield_claimed', { depositId: fields.depositId, yield: fields.money }),
+  typed('referral_earned', { marketId: fields.marketId, amount: fields.money }),
+  typed('points_credited', {
+    marketId: fields.marketId,
+    points: z.number().describe('Points, at most 6 decimal places'),
+    reason: z.enum(['fees', 'referral']).describe('Why it happened'),
+  }),
+]);
 
 const SOURCES = { [DepositSource.GRANT]: 'grant', [DepositSource.PARTNER]: 'partner' } as const;
 
