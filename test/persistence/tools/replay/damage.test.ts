@@ -71,40 +71,42 @@ function expectDamage(run: ToolRun, ...words: string[]): void {
   for (const word of words) expect(run.err).toContain(word);
 }
 
-it('a flipped bit in the journal is found by every command', async () => {
-  const folder = folders.copy(stopped);
-  const { firstSequence } = batches[17]!;
-  await flip(folder, firstSequence, 'records');
-  const before = traceOf(folder);
-  for (const verb of VERBS) {
-    const run = await replayTool(folder, ...verb);
-    expectDamage(run, `journal.db, sequence ${firstSequence}:`, 'its hash does not match');
-  }
-  expect(traceOf(folder)).toEqual(before);
-});
-
 it('ends the output before it', async () => {
   const folder = folders.copy(stopped);
-  const { firstSequence } = batches[17]!;
-  await flip(folder, firstSequence, 'records');
+  const firstSequence = await flipOne(folder);
   const { out } = await replayTool(folder, 'events', '--json');
   const told = linesOf(out).map(({ sequence }) => sequence);
   expect(told).toEqual(Array.from({ length: firstSequence - 1 }, (_, i) => i + 1));
   expect((await replayTool(folder, 'state', '--json')).out).toBe('');
 });
 
-it('an intact journal with a digest that the engine does not compute', async () => {
+it.each<[what: string, damage: (folder: string) => Promise<number>, says: string]>([
+  ['a flipped bit', flipOne, 'its hash does not match'],
+  [
+    'a digest that the engine does not compute, in an intact journal',
+    async (folder) => {
+      await goOn(folder, { kind: 'advanceTime' }, '0123456789abcdef');
+      return lastSequence() + 1;
+    },
+    'had 0123456789abcdef',
+  ],
+])('%s is found by every command', async (_what, damage, says) => {
   const folder = folders.copy(stopped);
-  const firstSequence = lastSequence() + 1;
-  const digest = '0123456789abcdef';
-  await goOn(folder, { kind: 'advanceTime' }, digest);
-  for (const verb of VERBS) {
-    const run = await replayTool(folder, ...verb);
-    expectDamage(run, `journal.db, sequence ${firstSequence}:`, `had ${digest}`);
-  }
+  const bad = await damage(folder);
+  const before = traceOf(folder);
+  for (const verb of VERBS)
+    expectDamage(await replayTool(folder, ...verb), `journal.db, sequence ${bad}:`, says);
+  expect(traceOf(folder)).toEqual(before);
   const { out } = await replayTool(folder, 'events', '--json');
-  expect(linesOf(out).length).toBe(lastSequence());
+  expect(linesOf(out)).toHaveLength(bad - 1);
 });
+
+/** Returns the first sequence that cannot be trusted. */
+async function flipOne(folder: string): Promise<number> {
+  const { firstSequence } = batches[17]!;
+  await flip(folder, firstSequence, 'records');
+  return firstSequence;
+}
 
 /** The exchange goes on with one command. @param digest default: the right one. */
 async function goOn(folder: string, command: Command, digest?: string): Promise<void> {
@@ -150,29 +152,30 @@ describe('snapshots', () => {
     expect(traceOf(folder)).toEqual(before);
   });
 
-  it('that are truncated, or named after another sequence, are found', async () => {
+  it.each<[what: string, damage: (paths: string[]) => unknown, ...says: string[]]>([
+    ['truncated', ([first]) => truncateSync(first!, 1_000), 'it has 1000 bytes'],
+    [
+      'named after another sequence',
+      ([, second, third]) => copyFileSync(third!, second!),
+      'its content is of sequence ',
+    ],
+    [
+      'intact but of another state',
+      ([, second]) => moveMoney(second!, 3, 4),
+      'it is whole, but differs from the replay',
+    ],
+    [
+      'a folder',
+      ([first]) => {
+        rmSync(first!);
+        mkdirSync(first!);
+      },
+      'it cannot be read: EISDIR',
+    ],
+  ])('one that is %s is found', async (_what, damage, ...says) => {
     const folder = folders.copy(stopped);
-    const [first, second, third] = await withSnapshots(folder);
-    truncateSync(first!, 1_000);
-    copyFileSync(third!, second!);
-    const run = await replayTool(folder, 'verify');
-    expectDamage(run, 'it has 1000 bytes', `its content is of sequence ${lastSequence()}`);
-  });
-
-  it('that are intact but of another state are found', async () => {
-    const folder = folders.copy(stopped);
-    const [, second] = await withSnapshots(folder);
-    moveMoney(second!, 3, 4);
-    const run = await replayTool(folder, 'verify');
-    expectDamage(run, 'it is whole, but differs from the replay');
-  });
-
-  it('that cannot be read are found', async () => {
-    const folder = folders.copy(stopped);
-    const [path] = await withSnapshots(folder);
-    rmSync(path!);
-    mkdirSync(path!);
-    expectDamage(await replayTool(folder, 'verify'), 'it cannot be read: EISDIR');
+    damage(await withSnapshots(folder));
+    expectDamage(await replayTool(folder, 'verify'), ...says);
   });
 
   it('that the journal vouches for are reported so, and other bytes at their place are found', async () => {

@@ -170,19 +170,47 @@ describe('a history that does not match', () => {
     );
   });
 
-  it('a changed number in market', async () => {
-    const folder = folders.copy(whole);
-    await change(
-      folder,
+  it.each([
+    [
+      'a changed number in market',
       `UPDATE market SET volumeMicros = volumeMicros + 1
         WHERE marketId IN (SELECT marketId FROM market LIMIT 1 OFFSET 3)`,
-    );
-    await expectFinding(
-      folder,
-      'table market, marketId ',
-      'volumeMicros is ',
-      'but the journal leads to ',
-    );
+      ['table market, marketId ', 'volumeMicros is ', 'but the journal leads to '],
+    ],
+    [
+      'a table without entries',
+      'DELETE FROM assetPrice',
+      ['table assetPrice, asset 0, ordinal 1: the entry is missing'],
+    ],
+    [
+      'a changed price history',
+      'UPDATE marketPrices SET points = zeroblob(length(points)) WHERE marketId % 64 = 1',
+      ['table marketPrices, marketId ', 'points is not what the journal leads to'],
+    ],
+    [
+      'one of another version',
+      'PRAGMA user_version = 77',
+      ['sqlite_schema: its tables are not those of this version'],
+    ],
+    [
+      'one ahead of the journal',
+      'UPDATE progress SET sequence = sequence + 1000000',
+      ['but the journal ends at '],
+    ],
+    [
+      'one that is not at the end of a batch',
+      'UPDATE progress SET sequence = 20',
+      ['where no batch ends'],
+    ],
+    [
+      'one of another journal',
+      "UPDATE progress SET hash = x'00'",
+      ['table progress, id 1: hash is not what the journal leads to'],
+    ],
+  ])('%s', async (_what, sql, words) => {
+    const folder = folders.copy(whole);
+    await change(folder, sql);
+    await expectFinding(folder, ...words);
   });
 
   it('a changed run is reported once, and its entries are not reported missing', async () => {
@@ -202,25 +230,6 @@ describe('a history that does not match', () => {
     const folder = folders.copy(whole);
     writeFileSync(join(folder, 'history.db'), Buffer.alloc(8_192, 'x'));
     await expectFinding(folder, 'as a whole', 'it cannot be read');
-  });
-
-  it('a table without entries', async () => {
-    const folder = folders.copy(whole);
-    await change(folder, 'DELETE FROM assetPrice');
-    await expectFinding(folder, 'table assetPrice, asset 0, ordinal 1: the entry is missing');
-  });
-
-  it('a changed price history', async () => {
-    const folder = folders.copy(whole);
-    await change(
-      folder,
-      'UPDATE marketPrices SET points = zeroblob(length(points)) WHERE marketId % 64 = 1',
-    );
-    await expectFinding(
-      folder,
-      'table marketPrices, marketId ',
-      'points is not what the journal leads to',
-    );
   });
 
   it('a missing run and an extra run; of many differences in a table, the first', async () => {
@@ -270,24 +279,6 @@ describe('a history that does not match', () => {
       'the structure of SQLite: row ',
       'missing from index sqlite_autoindex_userTrade_1',
     );
-  });
-
-  it('one of another version', async () => {
-    const folder = folders.copy(whole);
-    await change(folder, 'PRAGMA user_version = 77');
-    await expectFinding(folder, 'sqlite_schema: its tables are not those of this version');
-  });
-
-  it('one ahead of the journal, or not at the end of a batch', async () => {
-    const ahead = folders.copy(whole);
-    await change(ahead, 'UPDATE progress SET sequence = sequence + 100');
-    await expectFinding(ahead, `but the journal ends at ${batches.at(-1)!.lastSequence}`);
-    const between = folders.copy(whole);
-    await change(between, `UPDATE progress SET sequence = ${batches[10]!.lastSequence - 1}`);
-    await expectFinding(between, 'where no batch ends');
-    const other = folders.copy(whole);
-    await change(other, "UPDATE progress SET hash = x'00'");
-    await expectFinding(other, 'table progress, id 1: hash is not what the journal leads to');
   });
 });
 
