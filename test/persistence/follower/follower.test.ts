@@ -3,7 +3,7 @@
  * are refused. follower-thread.test.ts tests the real thread, history.test.ts the contents of the
  * answers.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +35,7 @@ import {
   writeSnapshotHere,
 } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
-import { append, appendCommand, Folders, tamper } from '../../support/journal-fixture.js';
+import { append, appendCommand, Folders } from '../../support/journal-fixture.js';
 
 const folders = new Folders();
 const followers: TestFollower[] = [];
@@ -497,31 +497,5 @@ describe('the lag', () => {
     bound.reset();
     expect(bound.isExceeded(1_601, 800)).toBe(false);
     expect(bound.isExceeded(1_702, 800)).toBe(true);
-  });
-});
-
-describe('tampering', () => {
-  it('finds a journal that was replaced from some batch on, with a history of the original', async () => {
-    const folder = folders.make();
-    await journalOf(folder, commands.slice(0, 2_000));
-    const first = startFollower(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
-    await first.read(TRADES);
-    await first.close();
-    await tamper(folder, 'DELETE FROM batch');
-    rmSync(join(folder, 'journal.head'));
-    rmSync(join(folder, 'snapshots'), { recursive: true });
-    // An exchange does not start with a history that is ahead of its journal, so it is restored
-    // afterwards.
-    const history = readFileSync(join(folder, 'history.db'));
-    rmSync(join(folder, 'history.db'));
-    const journal = await openJournal({ folder, acceptMissingMark: true });
-    const others = dayOfCommands('others').slice(0, 3_000);
-    await writeCommands(journal, new Engine(), others);
-    await journal.close();
-    writeFileSync(join(folder, 'history.db'), history);
-    const follower = start(folder, 3_000);
-    const [entry] = (await follower.read(TRADES)).entries;
-    expect(entry).toBeDefined();
-    expect(follower.log.of('error').map(({ fields }) => fields.table)).toEqual(['progress']);
   });
 });

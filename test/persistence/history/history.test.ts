@@ -20,7 +20,6 @@ import {
 import { type HistoryAnswers, PAGE_END_BYTES } from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import {
-  COUNTED,
   type CountedName,
   HISTORY_VERSION,
   LISTS,
@@ -183,26 +182,14 @@ describe('the history', () => {
     await journal.close();
   });
 
-  it('accepts cursors beyond either end, and unknown users and markets', async () => {
+  it('has nothing of unknown users and markets', async () => {
     const follower = start(folders.copy(original));
-    const userId = [...expected.userTrades.keys()][0]!;
-    const list = expected.userTrades.get(userId)!.toReversed();
-    const far = await follower.read({ kind: 'userTrades', userId, limit: 3, cursor: 1e9 });
-    expect(far.entries).toEqual(list.slice(0, 3));
-    expect(await follower.read({ kind: 'userTrades', userId, limit: 3, cursor: 1 })).toEqual({
-      entries: [],
-      nextCursor: null,
-    });
-    expect(
-      await follower.read({ kind: 'userTrades', userId: 99_999, limit: 3, cursor: null }),
-    ).toEqual({
-      entries: [],
-      nextCursor: null,
-    });
-    expect(await follower.read({ kind: 'marketText', marketId: 64_000 })).toBeNull();
-    expect(
-      await follower.read({ kind: 'marketTrades', marketId: 64_000, limit: 3, cursor: null }),
-    ).toBeNull();
+    const page = { limit: 3, cursor: null };
+    const none = await follower.read({ kind: 'userTrades', userId: 99_999, ...page });
+    expect(none).toEqual({ entries: [], nextCursor: null });
+    const marketId = 64_000;
+    expect(await follower.read({ kind: 'marketText', marketId })).toBeNull();
+    expect(await follower.read({ kind: 'marketTrades', marketId, ...page })).toBeNull();
   });
 
   it('continues after restarts at any point, with nothing missing and nothing duplicated', async () => {
@@ -281,19 +268,6 @@ describe('the history', () => {
       historySequence: 1_000,
       snapshotSequence: 0,
     });
-  });
-
-  it('is rebuilt when it is from another journal, and this is logged', async () => {
-    const folder = folders.copy(original);
-    const other = folders.make();
-    await journalOf(other, dayOfCommands('another', 5_000));
-    const theirs = startFollower(other, 4_000);
-    await theirs.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
-    await theirs.close();
-    writeFileSync(historyPath(folder), readFileSync(historyPath(other)));
-    const follower = start(folder);
-    await expectEverything(follower);
-    expect(follower.log.of('error')[0]!.fields.problem).toMatch(/no such batch/);
   });
 
   it('a read waits until the follower has reached its sequence', async () => {
@@ -375,11 +349,13 @@ describe('damage', () => {
     }
   });
 
-  async function change(folder: string, sql: string): Promise<void> {
-    await withDatabase(historyPath(folder), async (database) => {
+  const change = (folder: string, sql: string) =>
+    withDatabase(historyPath(folder), (database) => execute(database, sql));
+
+  function changeOne(folder: string, sql: string): Promise<void> {
+    return withDatabase(historyPath(folder), async (database) => {
       await execute(database, sql);
-      const [changed] = await query<{ n: number }>(database, 'SELECT changes() AS n');
-      expect(changed!.n).toBe(1);
+      expect(await query(database, 'SELECT changes() AS n')).toEqual([{ n: 1 }]);
     });
   }
 
@@ -403,7 +379,7 @@ describe('damage', () => {
       const follower = start(folder);
       await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
       // While it runs, so that only reading the run can detect it.
-      await change(
+      await changeOne(
         folder,
         `UPDATE ${name} SET ${column} = ${value} WHERE ${key} = ${id} AND firstOrdinal = ${firstOrdinal}`,
       );
@@ -427,7 +403,7 @@ describe('damage', () => {
     ];
     const follower = start(folder);
     await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
-    await change(folder, `${sql} WHERE marketId = ${id}`);
+    await changeOne(folder, `${sql} WHERE marketId = ${id}`);
     await readNewest(follower, 'market', id);
     const [damage] = follower.log.of('error');
     expect(damage!.fields).toMatchObject({ table: 'market', row: `marketId ${id}` });
@@ -437,19 +413,12 @@ describe('damage', () => {
   async function readNewest(follower: TestFollower, name: CountedName, id: number): Promise<void> {
     const page = { limit: 1, cursor: null };
     switch (name) {
-      case 'userTrade': {
-        const { entries } = await follower.read({ kind: 'userTrades', userId: id, ...page });
-        expect(entries).toEqual([expected.userTrades.get(id)!.at(-1)]);
-        break;
-      }
-      case 'pointsCredit': {
-        const { entries } = await follower.read({ kind: 'pointsCredits', userId: id, ...page });
-        expect(entries).toEqual([expected.pointsCredits.get(id)!.at(-1)]);
-        break;
-      }
+      case 'userTrade':
+      case 'pointsCredit':
       case 'closedPosition': {
-        const { entries } = await follower.read({ kind: 'closedPositions', userId: id, ...page });
-        expect(entries).toEqual([expected.closedPositions.get(id)!.at(-1)]);
+        const kind = `${name}s` as const;
+        const { entries } = await follower.read({ kind, userId: id, ...page });
+        expect(entries).toEqual([expected[kind].get(id)!.at(-1)]);
         break;
       }
       case 'marketTrade': {
@@ -468,11 +437,9 @@ describe('damage', () => {
       }
       case 'marketBook':
       case 'assetPrice': {
-        const asset = name === 'assetPrice' ? id : assetOfMarket(id);
-        const { marketId } =
-          name === 'marketBook'
-            ? { marketId: id }
-            : expected.markets.findLast((market) => assetOfMarket(market.marketId) === asset)!;
+        const isIt = ({ marketId }: { marketId: number }) =>
+          id === (name === 'marketBook' ? marketId : assetOfMarket(marketId));
+        const { marketId, bookCount, tradeCount } = expected.markets.findLast(isIt)!;
         const request = { kind: 'marketEvents', marketId, limit: 200 } as const;
         let cursor: EventCursor | null = null;
         let found = 0;
@@ -481,8 +448,7 @@ describe('damage', () => {
           found += read!.entries.filter(({ type }) => type === 'book').length;
           cursor = read!.nextCursor;
         } while (cursor !== null);
-        const market = expected.markets.find((each) => each.marketId === marketId)!;
-        expect(found).toBe(market.bookCount + market.tradeCount);
+        expect(found).toBe(bookCount + tradeCount);
         break;
       }
       case 'market': {
@@ -499,20 +465,44 @@ describe('damage', () => {
     return withDatabase(historyPath(folder), (database) => query(database, sql));
   }
 
-  it.each([
-    ['userTrade', 'max'],
-    ['market', 'min'],
-    ['marketPrices', 'max'],
-    ['progress', 'max'],
-  ])('a row missing from %s (%s) is found when the history is opened', async (name, end) => {
+  it.each<[what: string, damage: (folder: string) => unknown, problem: RegExp | null]>([
+    ['lacks the last run of a list', losing('userTrade', 'userId', 'max'), /./],
+    ['lacks a market', losing('market', 'marketId', 'min'), /./],
+    ['lacks prices', losing('marketPrices', 'marketId', 'max'), /./],
+    ['does not say how far it is', losing('progress', 'id', 'max'), /./],
+    [
+      'is of another version',
+      (folder) => change(folder, `PRAGMA user_version = ${HISTORY_VERSION - 1}`),
+      /the tables are not those of this version/,
+    ],
+    ['is of another journal', ofAnother(7_000), /no such batch/],
+    ['is of another journal, with other batches', ofAnother(5_000), /no such batch/],
+    ['was left empty by a crash', (folder) => writeFileSync(historyPath(folder), ''), null],
+  ])('one that %s is rebuilt when it is opened', async (_what, damage, problem) => {
     const folder = folders.copy(complete);
-    const counted = COUNTED.find((each) => each.name === name);
-    const key = counted?.key ?? (name === 'progress' ? 'id' : 'marketId');
-    await change(folder, `DELETE FROM ${name} WHERE ${key} = (SELECT ${end}(${key}) FROM ${name})`);
+    await damage(folder);
     const follower = start(folder);
     await expectEverything(follower);
-    expect(follower.log.of('error').length).toBe(1);
+    const problems = follower.log.of('error').map(({ fields }) => fields.problem);
+    expect(problems).toEqual(problem === null ? [] : [expect.stringMatching(problem)]);
   });
+
+  function losing(table: string, key: string, end: string): (folder: string) => Promise<void> {
+    const row = `(SELECT ${end}(${key}) FROM ${table})`;
+    return (folder) => changeOne(folder, `DELETE FROM ${table} WHERE ${key} = ${row}`);
+  }
+
+  function ofAnother(commands: number): (folder: string) => Promise<void> {
+    return async (folder) => {
+      const other = folders.make();
+      const theirs = dayOfCommands('another', commands);
+      await journalOf(other, theirs);
+      const follower = startFollower(other, theirs.length);
+      await follower.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+      await follower.close();
+      copyFileSync(historyPath(other), historyPath(folder));
+    };
+  }
 
   it.each([
     ['shorter', (folder: string) => tamper(folder, 'DELETE FROM batch WHERE lastSequence > 900')],
@@ -523,24 +513,5 @@ describe('damage', () => {
     writeFileSync(join(folder, 'journal.head'), '');
     const { message } = await journalErrorOf(recovered(folder, true));
     expect(message).toContain(`history.db was made from commands up to ${commands.length}`);
-  });
-
-  it('rebuilds a history of another version', async () => {
-    const folder = folders.copy(complete);
-    const older = `PRAGMA user_version = ${HISTORY_VERSION - 1}`;
-    await withDatabase(historyPath(folder), (database) => execute(database, older));
-    const follower = start(folder);
-    await expectEverything(follower);
-    expect(follower.log.of('error').map(({ fields }) => fields.problem)).toEqual([
-      expect.stringMatching(/the tables are not those of this version/),
-    ]);
-  });
-
-  it('builds a history that a crash left empty', async () => {
-    const folder = folders.copy(original);
-    writeFileSync(historyPath(folder), '');
-    const follower = start(folder);
-    await expectEverything(follower);
-    expect(follower.log.of('error')).toEqual([]);
   });
 });
