@@ -14,6 +14,7 @@ import { CommitMarks, LagBound } from '../../../persistence/follower/lag.js';
 import type { WriteSnapshot } from '../../../persistence/follower/snapshots.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
+import type { Journal } from '../../../persistence/journal/journal.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { recoverFromSnapshot } from '../../../persistence/recovery/recovery.js';
@@ -39,12 +40,14 @@ import { append, appendCommand, Folders } from '../../support/journal-fixture.js
 
 const folders = new Folders();
 const followers: TestFollower[] = [];
+const journals: Journal[] = [];
 let commands: TimedCommand[];
 beforeAll(() => {
   commands = dayOfCommands();
 });
 afterEach(async () => {
   for (const follower of followers.splice(0)) await follower.close();
+  for (const journal of journals.splice(0)) await journal.close();
   folders.removeAll();
 });
 
@@ -65,14 +68,30 @@ function start(
   return follower;
 }
 
+/** An exchange's journal, and a follower of it. */
+async function trading(
+  snapshots?: { everyCommands: number; everyMs: number },
+  write?: WriteSnapshot,
+) {
+  const folder = folders.make();
+  const journal = await openJournal({ folder });
+  journals.push(journal);
+  const engine = new Engine();
+  const follower = startFollower(folder, 0, snapshots, write);
+  followers.push(follower);
+  /** Writes the next commands of the day, up to this one; the follower has read them then. */
+  const goOn = async (to: number) => {
+    await writeCommands(journal, engine, commands.slice(engine.sequence, to));
+    follower.committed(engine.sequence);
+    await follower.read(TRADES);
+  };
+  return { folder, journal, engine, follower, goOn };
+}
+
 describe('disagreement', () => {
   it('reports a digest that it does not compute, with its batch, and answers nothing afterwards', async () => {
-    const folder = folders.make();
-    const journal = await openJournal({ folder });
-    const engine = new Engine();
-    await writeCommands(journal, engine, commands.slice(0, 1_000));
-    const follower = start(folder, 1_000);
-    await follower.read(TRADES);
+    const { journal, follower, goOn } = await trading();
+    await goOn(1_000);
     // As another engine would have written it: the chain fits, the digest does not.
     const { command, atMs } = commands[1_000]!;
     await appendCommand(journal, command, atMs, '0123456789abcdef');
@@ -86,7 +105,6 @@ describe('disagreement', () => {
         reason: /has stopped/,
       });
     });
-    await journal.close();
   });
 
   it('finds that the end of the journal is removed while it runs', async () => {
@@ -101,17 +119,15 @@ describe('disagreement', () => {
   });
 });
 
+const loggedSnapshots = ({ log }: TestFollower) =>
+  log.of('info').filter(({ message }) => message.startsWith('a snapshot')).length;
+
 describe('snapshots', () => {
   it('are taken every given number of commands, the last three are kept, and the history is never behind them', async () => {
-    const folder = folders.make();
-    const journal = await openJournal({ folder });
-    const engine = new Engine();
-    const follower = start(folder, 0, { everyCommands: 500, everyMs: 1e15 });
+    const { folder, follower, goOn } = await trading({ everyCommands: 500, everyMs: 1e15 });
     const seen = new Set<number>();
-    for (let from = 0; from < 4_000; from += 250) {
-      await writeCommands(journal, engine, commands.slice(from, from + 250));
-      follower.committed(engine.sequence);
-      await follower.read(TRADES);
+    for (let to = 250; to <= 4_000; to += 250) {
+      await goOn(to);
       for (const { sequence } of listSnapshots(folder)) {
         seen.add(sequence);
         expect(sequence).toBeLessThanOrEqual(follower.board.get('projected'));
@@ -121,35 +137,22 @@ describe('snapshots', () => {
     expect(seen.size).toBeLessThan(9);
     expect(listSnapshots(folder).length).toBe(3);
     expect(follower.written.map(({ sequence }) => sequence)).toEqual([...seen]);
-    expect(
-      follower.log.of('info').filter(({ message }) => message.startsWith('a snapshot')).length,
-    ).toBe(seen.size);
-    await journal.close();
+    expect(loggedSnapshots(follower)).toBe(seen.size);
   });
 
   it('are taken after a given time of the exchange', async () => {
-    const folder = folders.make();
-    const journal = await openJournal({ folder });
-    const engine = new Engine();
-    const follower = start(folder, 0, { everyCommands: 1e9, everyMs: 600_000 });
-    await writeCommands(journal, engine, commands);
-    follower.committed(engine.sequence);
-    await follower.read(TRADES);
+    const { folder, follower, goOn } = await trading({ everyCommands: 1e9, everyMs: 600_000 });
+    await goOn(commands.length);
     // Two windows take half an hour, more than the three snapshots that are kept.
-    expect(
-      follower.log.of('info').filter(({ message }) => message.startsWith('a snapshot')).length,
-    ).toBeGreaterThan(3);
+    expect(loggedSnapshots(follower)).toBeGreaterThan(3);
     expect(listSnapshots(folder).length).toBe(3);
-    await journal.close();
   });
 
   it('are the same on every node of a cluster, so the leader vouches for those of all', async () => {
-    const [leading, other] = [folders.make(), folders.make()];
     const schedule = { everyCommands: 700, everyMs: 900_000 };
+    const { folder: leading, journal, engine, follower: leader } = await trading(schedule);
+    const other = folders.make();
     const place = { folder: leading };
-    const journal = await openJournal(place);
-    const engine = new Engine();
-    const leader = start(leading, 0, schedule);
     const startOther = (durable: number) => {
       const follower = startFollower(other, durable, schedule, writeSnapshotHere, place);
       followers.push(follower);
@@ -197,13 +200,9 @@ describe('snapshots', () => {
     await reader.close();
     expect(recovered.snapshotSequence).toBe(leader.written.at(-1)!.sequence);
     expect(log.of('warn')).toEqual([]);
-    await journal.close();
   });
 
   it('end the session when the journal vouches for other bytes, also while they are written', async () => {
-    const folder = folders.make();
-    const journal = await openJournal({ folder });
-    const engine = new Engine();
     let finish = () => {};
     const isFinished = new Promise<void>((resolve) => {
       finish = resolve;
@@ -213,11 +212,9 @@ describe('snapshots', () => {
       const { done, cancel } = writeSnapshotHere(to, content);
       return { done: Promise.all([done, isFinished]).then(([hash]) => hash), cancel };
     };
-    const follower = startFollower(folder, 0, { everyCommands: 500, everyMs: 1e15 }, write);
-    followers.push(follower);
-    await writeCommands(journal, engine, commands.slice(0, 600));
-    follower.committed(engine.sequence);
-    await follower.read(TRADES);
+    const schedule = { everyCommands: 500, everyMs: 1e15 };
+    const { folder, journal, engine, follower, goOn } = await trading(schedule, write);
+    await goOn(600);
     const [snapshot] = listSnapshots(folder);
     const of = { snapshotSequence: snapshot!.sequence, snapshotHash: '0'.repeat(64) };
     const vouch = { command: { kind: 'vouchForSnapshot' as const, ...of }, atMs: engine.nowMs };
@@ -231,7 +228,6 @@ describe('snapshots', () => {
     follower.committed(engine.sequence);
     await eventually(() => expect(follower.disagreements.length).toBe(1));
     expect(follower.disagreements[0]!.message).toContain('vouches for a snapshot at sequence');
-    await journal.close();
   });
 
   it('are not taken while it catches up with a long journal', async () => {
@@ -245,26 +241,16 @@ describe('snapshots', () => {
   });
 
   it('logs one that cannot be written, and continues', async () => {
-    const folder = folders.make();
-    const journal = await openJournal({ folder });
-    const engine = new Engine();
-    const follower = start(folder, 0, { everyCommands: 400, everyMs: 1e15 });
-    await writeCommands(journal, engine, commands.slice(0, 300));
-    follower.committed(300);
-    await follower.read(TRADES);
+    const { folder, follower, goOn } = await trading({ everyCommands: 400, everyMs: 1e15 });
+    await goOn(300);
     rmSync(join(folder, 'snapshots'), { recursive: true });
-    await writeCommands(journal, engine, commands.slice(300, 600));
-    follower.committed(600);
-    await follower.read(TRADES);
+    await goOn(600);
     expect(follower.log.of('error').map(({ message }) => message)).toEqual([
       'a snapshot could not be written',
     ]);
     mkdirSync(join(folder, 'snapshots'));
-    await writeCommands(journal, engine, commands.slice(600, 1_100));
-    follower.committed(1_100);
-    await follower.read(TRADES);
+    await goOn(1_100);
     expect(listSnapshots(folder).length).toBe(1);
-    await journal.close();
   });
 
   it('damaged ones ahead of the journal do not keep others from being taken or kept', async () => {
@@ -402,12 +388,8 @@ describe('a history that is far behind', () => {
 
 describe('failures outside the journal', () => {
   it('retries a history that another process has locked, and continues where it was', async () => {
-    const folder = folders.make();
-    const journal = await openJournal({ folder });
-    const engine = new Engine();
-    await writeCommands(journal, engine, commands.slice(0, 1_000));
-    const follower = start(folder, 1_000);
-    await follower.read(TRADES);
+    const { folder, journal, engine, follower, goOn } = await trading();
+    await goOn(1_000);
     const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
     await execute(database, 'BEGIN IMMEDIATE');
     await writeCommands(journal, engine, commands.slice(1_000, 4_000));
@@ -423,7 +405,6 @@ describe('failures outside the journal', () => {
       .filter(({ message }) => message === 'the follower starts');
     expect(starts.at(-1)!.fields).toMatchObject({ historySequence: 1_000 });
     expect(follower.disagreements).toEqual([]);
-    await journal.close();
   });
 });
 
