@@ -10,6 +10,8 @@
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { BatchOperation, CommandName } from '../../../engine/interface/commands.js';
+import { CancelReason } from '../../../engine/interface/domain.js';
+import { EVENT_NAMES, type EventName } from '../../../engine/interface/events.js';
 
 /** A remembered result counts as `replayed`, whatever its code. */
 type CaseName = CodeName | 'replayed';
@@ -152,76 +154,23 @@ const OPERATION_ANSWERS: Record<BatchOperation['kind'], CaseName[]> = {
   merge: [...SETS, 'insufficient_shares', 'batch_aborted'],
 };
 
-const EVENTS = [
-  'assetListed',
-  'priceObserved',
-  'priceHeld',
-  'marketListed',
-  'marketOpened',
-  'startPriceFixed',
-  'marketEnded',
-  'marketResolved UP',
-  'marketResolved DOWN',
-  'marketResolved VOID',
-  'feesShared',
-  'marketClosed',
-  'userRegistered',
-  'credentialSet',
-  'deposited GRANT',
-  'deposited PARTNER',
-  'withdrawn',
-  'orderPlaced and resting',
-  'orderPlaced and ended',
-  'orderPlaced anew',
-  'orderNamed',
-  'orderCancelled REQUESTED',
-  'orderCancelled SELF_TRADE',
-  'orderCancelled MARKET_ENDED',
-  'orderCancelled EXPIRED',
-  'orderCancelled DISCONNECTED',
-  'orderAmended in place',
-  'orderAmended and closed',
-  'orderAmended and placed anew',
-  'trade TRANSFER by BUY UP',
-  'trade TRANSFER by BUY DOWN',
-  'trade TRANSFER by SELL UP',
-  'trade TRANSFER by SELL DOWN',
-  'trade MINT by BUY UP',
-  'trade MINT by BUY DOWN',
-  'trade MERGE by SELL UP',
-  'trade MERGE by SELL DOWN',
-  'positionSettled',
-  'claimed on request',
-  'claimed automatically',
-  'pointsCredited FEES',
-  'pointsCredited REFERRAL',
-  'referralEarned',
-  'staked',
-  'unstaked',
-  'yieldClaimed',
-  'vaultRemainder',
-  'referralCodeSet',
-  'tokenCreated',
-  'tokenRevoked',
-  'tokenExpired',
-  'orderCancelled CANCEL_AFTER',
-  'cancelAfterFired',
-  'orderCancelled OPERATOR',
-  'marketPaused',
-  'userFrozen',
-  'privacyChanged',
-  'rulesChanged',
-  'setsSplit',
-  'setsMerged',
-  'orderGrouped',
-  'orderCancelled ORDER_GROUP',
-  'orderGroupCreated',
-  'orderGroupTripped',
-  'orderGroupReset',
-  'orderGroupRemoved',
-  'transferredOut',
-  'transferredIn',
-];
+/** Of the events that have variants, which. */
+const VARIANTS: { [Name in EventName]?: string[] } = {
+  marketResolved: ['UP', 'DOWN', 'VOID'],
+  deposited: ['GRANT', 'PARTNER'],
+  orderPlaced: ['and resting', 'and ended', 'anew'],
+  orderCancelled: Object.keys(CancelReason),
+  orderAmended: ['in place', 'and closed', 'and placed anew'],
+  trade: [
+    ...['BUY UP', 'BUY DOWN', 'SELL UP', 'SELL DOWN'].map((taker) => `TRANSFER by ${taker}`),
+    ...['MINT by BUY UP', 'MINT by BUY DOWN', 'MERGE by SELL UP', 'MERGE by SELL DOWN'],
+  ],
+  claimed: ['on request', 'automatically'],
+  pointsCredited: ['FEES', 'REFERRAL'],
+};
+const EVENTS = EVENT_NAMES.filter((name) => name !== 'none').flatMap(
+  (name) => VARIANTS[name]?.map((variant) => `${name} ${variant}`) ?? [name],
+);
 
 function named(prefix: string, answers: Record<string, CaseName[]>): string[] {
   return Object.entries(answers).flatMap(([kind, cases]) => [
