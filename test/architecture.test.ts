@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { type RolldownOptions, rolldown } from 'rolldown';
 import { describe, expect, test } from 'vitest';
 import { ROOT, reachableFrom, type Source, sourcesOf } from './support/sources.js';
+import { MUTATIONS } from './trials/mutations/mutations.js';
 
 /** The top-level folders, lowest first. Each imports from itself and from those below it. */
 const FOLDERS = ['engine', 'persistence', 'gateway', 'bench', 'test'];
@@ -248,6 +249,13 @@ test('the tests that reports.md names exist, by file and title', () => {
     return !existsSync(file) || !starts.some((start) => readFileSync(file, 'utf8').includes(start));
   });
   expect(missing.map(([row]) => row)).toEqual([]);
+});
+
+test('the mutations name lines and tests that exist', () => {
+  for (const { mistake, file, from, noticedBy } of MUTATIONS) {
+    expect(readFileSync(join(ROOT, file), 'utf8').split(from), mistake).toHaveLength(2);
+    expect(existsSync(join(ROOT, `test/${noticedBy}.test.ts`)), mistake).toBe(true);
+  }
 });
 
 describe('bundles', () => {

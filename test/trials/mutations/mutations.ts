@@ -103,7 +103,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'persistence/recovery/recovery.ts',
     from: 'if (digest !== batch.digest) throw otherDigest(batch, digest);',
     to: '',
-    noticedBy: 'persistence/journal/journal-damage',
+    noticedBy: 'persistence/damage',
   },
   {
     mistake: 'a snapshot is used that the journal does not vouch for',
