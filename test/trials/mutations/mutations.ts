@@ -115,7 +115,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'a token that may only read trades',
     file: 'gateway/http/admission.ts',
-    from: "if (scope < Scope.TRADE && route.method !== 'GET')",
+    from: "if (scope < Scope.TRADE && method !== 'GET')",
     to: 'if (false)',
     noticedBy: 'gateway/access/tokens',
   },
