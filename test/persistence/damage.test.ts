@@ -16,7 +16,6 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { vouchForSnapshots } from '../../bench/journal/vouch.js';
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
@@ -32,7 +31,6 @@ import { query } from '../../persistence/storage/sqlite.js';
 import { eventually } from '../support/eventually.js';
 import { startFollower } from '../support/follower-fixture.js';
 import {
-  addSnapshots,
   append,
   commandAt,
   Folders,
@@ -43,6 +41,7 @@ import {
   withDatabase,
   write,
   writeJournal,
+  writeSegments,
 } from '../support/journal-fixture.js';
 import { replayTool, traceOf } from '../support/replay-tool.js';
 
@@ -63,14 +62,7 @@ const WHOLE = {
   /** Sealed segments and an open one, with a snapshot in the middle of the fourth. */
   segments: async () => {
     const folder = originals.make();
-    const journal = await openJournal({ folder, segmentBytes: 25_000 });
-    await write(journal, new Engine(), { batchCount: 250, batchSize: 10 });
-    await journal.close();
-    const reader = await openJournalReader(folder);
-    const { sequence } = reader.segments[3]!.start;
-    await reader.close();
-    await addSnapshots(folder, sequence + 16);
-    await vouchForSnapshots(folder);
+    await writeSegments(folder);
     return folder;
   },
 };

@@ -6,10 +6,11 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
+import { vouchForSnapshots } from '../../bench/journal/vouch.js';
 import { Engine } from '../../engine/engine.js';
 import { readCommand, timeOf } from '../../engine/interface/command-record.js';
 import type { Command } from '../../engine/interface/commands.js';
-import { marketIdOf } from '../../engine/interface/domain.js';
+import { marketIdOf, Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import { JournalError } from '../../persistence/journal/errors.js';
 import {
@@ -28,6 +29,7 @@ import {
   snapshotNameOf,
 } from '../../persistence/recovery/snapshot/folder.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
+import { buy, registration } from './engine-support.js';
 
 export const START_MS = 1_763_700_300_000;
 const MARKET = marketIdOf(0, START_MS);
@@ -62,37 +64,22 @@ export class Folders {
 export function commandAt(sequence: number): Command {
   const user = (sequence % USERS) + 1;
   if (sequence === 1) return { kind: 'listAsset', symbol: 'BTC' };
-  if (sequence <= 1 + USERS) {
-    const username = `user-${sequence}`;
-    return {
-      kind: 'register',
-      username,
-      credential: 'c',
-      referralCode: '',
-      grantMicros: 10_000_000_000,
-      partner: null,
-    };
-  }
+  if (sequence <= 1 + USERS) return registration(`user-${sequence}`, 10_000);
   if (sequence === 2 + USERS || sequence % 17 === 0) {
     const priceMicros = 90_000_000_000 + sequence;
     return { kind: 'observePrice', asset: 0, priceMicros, observedAtMs: START_MS + sequence };
   }
   if (sequence % 7 === 0)
     return { kind: 'cancelAll', userId: user, idempotencyKey: null, marketId: MARKET };
-  const priceTicks = 450 + (sequence % 90);
-  return {
-    kind: 'buy',
+  return buy({
     userId: user,
     idempotencyKey: sequence % 5 === 0 ? `key-${sequence}` : null,
     marketId: MARKET,
-    outcome: sequence % 3 === 0 ? 0 : 1,
-    budgetMicros: 10_000 * priceTicks,
+    outcome: sequence % 3 === 0 ? Outcome.UP : Outcome.DOWN,
     sizeLots: 10_000,
-    priceTicks,
-    timeInForce: 2,
-    postOnly: false,
-    validUntilMs: 8_640_000_000_000,
-  };
+    priceTicks: 450 + (sequence % 90),
+    timeInForce: TimeInForce.GTC,
+  });
 }
 
 export interface Written {
@@ -163,6 +150,21 @@ export async function writeJournal(
   for (let user = 1; user <= engine.userCount; user++)
     tradeCount += engine.account(user)!.tradeCount;
   return { batches, end: journal.end, tradeCount };
+}
+
+/**
+ * Writes a journal of sealed segments and an open one, with a snapshot in the middle of the fourth
+ * for which it vouches, and closes it.
+ */
+export async function writeSegments(folder: string): Promise<void> {
+  const journal = await openJournal({ folder, segmentBytes: 25_000 });
+  await write(journal, new Engine(), { batchCount: 250, batchSize: 10 });
+  await journal.close();
+  const reader = await openJournalReader(folder);
+  const { sequence } = reader.segments[3]!.start;
+  await reader.close();
+  await addSnapshots(folder, sequence + 16);
+  await vouchForSnapshots(folder);
 }
 
 /** Opens the journal and recovers, as an exchange does when it starts; then closes it again. */

@@ -44,7 +44,6 @@ export interface ExpectedOrder {
   restingLots: number;
   valueMicros: number;
   feeMicros: number;
-  /** A CancelReason, or the OrderState of a rest that was dropped. */
   /** A CancelReason; of a rest that was dropped, its OrderStatus, negative; null: neither. */
   reason: number | null;
   placedAtMs: number;

@@ -6,18 +6,14 @@
  */
 import { Random } from '../../bench/workload/random.js';
 import { numberedKey } from '../../engine/interface/client-sequence.js';
-import type {
-  Amend,
-  Batch,
-  BatchOperation,
-  Buy,
-  Cancel,
-  Command,
-  CommandName,
-  CommandOf,
-  Deposit,
-  Sell,
-  Withdraw,
+import {
+  type BatchOperation,
+  COMMANDS,
+  type Command,
+  type CommandName,
+  type CommandOf,
+  type Deposit,
+  type Withdraw,
 } from '../../engine/interface/commands.js';
 import {
   MarketStatus,
@@ -28,11 +24,17 @@ import {
   TokenScope,
 } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
-import { FIRST_RULES } from '../../engine/interface/rule-sets.js';
+import { FIRST_RULES, type Rules } from '../../engine/interface/rule-sets.js';
 import { ANY_SIZE_RESTS } from './engine-support.js';
 import type { KeyedCommand } from './naive-engine/memory.js';
 import type { NaiveEngine } from './naive-engine/naive-engine.js';
-import { lotsOf, marketOf, type NaiveMarket, takesOrders } from './naive-engine/state.js';
+import {
+  lotsOf,
+  marketOf,
+  type NaiveMarket,
+  type NaiveOrder,
+  takesOrders,
+} from './naive-engine/state.js';
 
 /** The parameters of one random exchange. */
 export interface Scenario {
@@ -127,6 +129,22 @@ const WEIGHTS = {
   setRules: 0.2,
   recordUpgrade: 0.1,
 } satisfies Partial<Record<CommandName, number>>;
+
+/** Of the operations of a batch. */
+const OPERATION_WEIGHTS = {
+  buy: 40,
+  sell: 30,
+  cancel: 20,
+  claim: 10,
+  amend: 12,
+  cancelAll: 1.5,
+  cancelEverywhere: 1,
+  split: 3,
+  merge: 3,
+} satisfies Record<BatchOperation['kind'], number>;
+
+type Made = keyof typeof WEIGHTS | 'stake' | 'unstake';
+type FieldsOf<K extends Made> = Omit<CommandOf<K>, 'kind' | 'idempotencyKey'>;
 
 const HOUR_MS = 3_600_000;
 /** Time into a window at which one minute is left. */
@@ -321,10 +339,8 @@ export class RandomCommands {
       const earlier = this.earlierKeyed();
       if (random.chance(0.5)) return structuredClone(earlier);
       if (random.chance(0.7)) return this.altered(earlier);
-      const other = this.operation(
-        random.pick(['buy', 'sell', 'cancel', 'claim']),
-        this.naive.nowMs,
-      );
+      const kind = random.pick(['buy', 'sell', 'cancel', 'claim'] as const);
+      const other = this.made(kind, this.naive.nowMs);
       return { ...other, userId: earlier.userId, idempotencyKey: earlier.idempotencyKey };
     }
     if (this.transfers.length > 0 && random.chance(0.006)) {
@@ -396,167 +412,130 @@ export class RandomCommands {
   }
 
   private fresh(atMs: number): Command {
-    const { random } = this;
     const { stakeWeight: stake, unstakeWeight: unstake } = this.scenario;
-    const kind = random.weighted({ ...WEIGHTS, stake, unstake });
-    switch (kind) {
-      case 'advanceTime':
-        return { kind };
-      case 'listAsset':
-        return { kind, symbol: random.pick(['BTC', 'ETH', 'btc', 'X', 'TOOLONGSYMBOL']) };
-      case 'listMarkets':
-        return { kind, asset: random.whole(0, this.scenario.assets), ahead: random.chance(0.8) };
-      case 'register':
-        return this.registration();
-      case 'setCredential':
-        return { kind, userId: this.user(), credential: `credential ${random.whole(1, 9)}` };
-      case 'deposit':
-      case 'withdraw':
-        return this.transfer(kind);
-      case 'buy':
-      case 'sell':
-      case 'cancel':
-      case 'cancelAll':
-      case 'cancelEverywhere':
-      case 'amend':
-      case 'claim':
-      case 'split':
-      case 'merge':
-        return this.operation(kind, atMs);
-      case 'stake':
-        return {
-          kind,
-          userId: this.user(),
-          amountMicros: this.stakeMicros(),
-          idempotencyKey: null,
-        };
-      case 'unstake':
-      case 'claimYield':
-        return { kind, ...this.vaultDeposit(), idempotencyKey: null };
-      case 'setReferralCode':
-        return { kind, userId: this.user(), code: this.referralCode(), idempotencyKey: null };
-      case 'setPrivate':
-        return { kind, userId: this.user(), private: random.chance(0.5), idempotencyKey: null };
-      case 'createSubAccount':
-        return this.subAccountCreation();
-      case 'transferMoney':
-        return this.moneyTransfer();
-      case 'batch':
-        return this.batch(atMs);
-      case 'vouchForSnapshot': {
-        const snapshotSequence = random.pick([1, 2, 3, 1e12]);
-        return { kind, snapshotSequence, snapshotHash: random.pick(['0f', '0F']).repeat(32) };
-      }
-      case 'createToken':
-        return this.tokenCreation(atMs);
-      case 'revokeToken':
-        return this.tokenRevocation();
-      case 'setPaused': {
-        // Mostly resumed, so that markets are paused for a short time only.
-        const paused = random.chance(0.3);
-        const marketId = random.chance(0.4) ? this.marketId() : 0;
-        const asset =
-          marketId !== 0 || random.chance(0.5) ? -1 : random.whole(0, this.scenario.assets);
-        return { kind, marketId, asset, paused, ...SIGNED };
-      }
-      case 'setFrozen':
-        return { kind, userId: this.user(), frozen: random.chance(0.3), ...SIGNED };
-      case 'operatorCancel':
-        return { kind, userId: this.user(), ...SIGNED };
-      case 'voidMarket':
-        return { kind, marketId: this.marketId(), ...SIGNED };
-      case 'setRules': {
-        // Both come back often, so that their limits are reached.
-        if (random.chance(0.25)) return { kind, ...FIRST_RULES, ...SIGNED };
-        if (random.chance(0.4)) return ANY_SIZE_RESTS;
-        const ruleSet = random.chance(0.95) ? 2 : random.whole(0, 3);
-        const takerFeeBasisPoints = random.pick([0, 1, 7, 30, 50, 100, 1_000]);
-        const vaultSharePercent = random.pick([0, 15, 40, 90]);
-        const maxOrderMicros = random.pick([5_000_000, 500_000_000, 1e12]);
-        const maxOpenOrders = random.pick([3, 20, 1_000]);
-        const minRestingMicros = random.pick([0, 50_000, 1_000_000, 5_000_000]);
-        const orders = { maxOrderMicros, maxOpenOrders, minRestingMicros };
-        const values = { takerFeeBasisPoints, vaultSharePercent, ...orders };
-        return { kind, ruleSet, ...values, ...SIGNED };
-      }
-      case 'recordUpgrade': {
-        const chainHash = random.pick(['0f', '0F']).repeat(32);
-        return { kind, fromVersion: random.whole(0, 2), toVersion: random.whole(1, 3), chainHash };
-      }
-      case 'cancelDisconnected': {
-        const lastOrderId = random.whole(0, this.naive.state.ordersAccepted + 2);
-        return { kind, userId: this.user(), lastOrderId };
-      }
-      case 'createOrderGroup': {
-        const maxFilledLots = random.magnitude(this.scenario.maxLots);
-        const windowMs = random.pick([100, 5_000, 60_000, 3_600_000, 3_600_000, 3_600_001]);
-        return { kind, userId: this.user(), maxFilledLots, windowMs, idempotencyKey: null };
-      }
-      case 'resetOrderGroup':
-      case 'removeOrderGroup': {
-        const { groups, groupsMade } = this.naive.state;
-        const tripped = groups.filter((group) => group.tripped);
-        const group = random.pick([
-          ...groups,
-          ...tripped,
-          { userId: this.user(), groupId: groupsMade },
-        ]);
-        const groupId = random.chance(0.9) ? group.groupId : random.whole(0, groupsMade + 2);
-        const userId = random.chance(0.9) ? group.userId : this.user();
-        return { kind, userId, groupId, idempotencyKey: null };
-      }
-      case 'setCancelAfter': {
-        const timeoutMs = random.pick([0, 999, 1_000, 5_000, 30_000, 300_000, 3_600_000]);
-        return { kind, userId: this.user(), timeoutMs, idempotencyKey: null };
-      }
-    }
+    return this.made(this.random.weighted({ ...WEIGHTS, stake, unstake }), atMs);
   }
 
-  private operation(kind: BatchOperation['kind'], atMs: number): BatchOperation {
-    switch (kind) {
-      case 'buy':
-        return this.buy(atMs);
-      case 'sell':
-        return this.sell(atMs);
-      case 'cancel':
-        return this.cancellation();
-      case 'cancelAll':
-        return { kind, userId: this.user(), marketId: this.marketId(), idempotencyKey: null };
-      case 'cancelEverywhere':
-        return { kind, userId: this.user(), idempotencyKey: null };
-      case 'amend':
-        return this.amendment();
-      case 'claim':
-        return this.claiming();
-      case 'split':
-        return { kind, userId: this.user(), marketId: this.marketId(), ...this.sets() };
-      case 'merge':
-        return this.merging();
-    }
+  /** A command of a kind, without a key. */
+  private made<K extends Made>(kind: K, atMs: number): CommandOf<K> {
+    const key = 'idempotencyKey' in COMMANDS[kind].fields ? { idempotencyKey: null } : {};
+    return { kind, ...key, ...this.fieldsOf[kind](atMs) } as CommandOf<K>;
   }
 
-  private batch(atMs: number): Batch {
+  private readonly fieldsOf: { [K in Made]: (atMs: number) => FieldsOf<K> } = {
+    advanceTime: () => ({}),
+    listAsset: () => ({ symbol: this.random.pick(['BTC', 'ETH', 'btc', 'X', 'TOOLONGSYMBOL']) }),
+    listMarkets: () => ({ asset: this.asset(0), ahead: this.random.chance(0.8) }),
+    register: () => this.registration(),
+    setCredential: () => ({ ...this.one(), credential: `credential ${this.random.whole(1, 9)}` }),
+    deposit: () => this.transfer(),
+    withdraw: () => this.transfer(),
+    buy: (atMs) => this.buy(atMs),
+    sell: (atMs) => this.sell(atMs),
+    cancel: () => this.cancellation(),
+    cancelAll: () => ({ ...this.one(), marketId: this.marketId() }),
+    cancelEverywhere: () => this.one(),
+    cancelDisconnected: () => ({ ...this.one(), lastOrderId: this.orderId(0) }),
+    amend: () => this.amendment(),
+    claim: () => this.claiming(),
+    split: () => ({ ...this.one(), marketId: this.marketId(), sizeLots: this.setLots() }),
+    merge: () => this.merging(),
+    stake: () => ({ ...this.one(), amountMicros: this.stakeMicros() }),
+    unstake: () => this.vaultDeposit(),
+    claimYield: () => this.vaultDeposit(),
+    setReferralCode: () => ({ ...this.one(), code: this.referralCode() }),
+    setPrivate: () => ({ ...this.one(), private: this.random.chance(0.5) }),
+    createSubAccount: () => this.subAccountCreation(),
+    transferMoney: () => this.moneyTransfer(),
+    batch: (atMs) => this.batch(atMs),
+    vouchForSnapshot: () => ({
+      snapshotSequence: this.random.pick([1, 2, 3, 1e12]),
+      snapshotHash: this.hash(),
+    }),
+    createToken: (atMs) => this.tokenCreation(atMs),
+    revokeToken: () => this.tokenRevocation(),
+    setCancelAfter: () => ({
+      ...this.one(),
+      timeoutMs: this.random.pick([0, 999, 1_000, 5_000, 30_000, 300_000, 3_600_000]),
+    }),
+    createOrderGroup: () => ({
+      ...this.one(),
+      maxFilledLots: this.random.magnitude(this.scenario.maxLots),
+      windowMs: this.random.pick([100, 5_000, 60_000, 3_600_000, 3_600_000, 3_600_001]),
+    }),
+    resetOrderGroup: () => this.group(),
+    removeOrderGroup: () => this.group(),
+    setPaused: () => this.pause(),
+    setFrozen: () => ({ ...this.one(), frozen: this.random.chance(0.3), ...SIGNED }),
+    operatorCancel: () => ({ ...this.one(), ...SIGNED }),
+    voidMarket: () => ({ marketId: this.marketId(), ...SIGNED }),
+    setRules: () => ({ ...this.rules(), ...SIGNED }),
+    recordUpgrade: () => ({
+      fromVersion: this.random.whole(0, 2),
+      toVersion: this.random.whole(1, 3),
+      chainHash: this.hash(),
+    }),
+  };
+
+  private one(): { userId: number } {
+    return { userId: this.user() };
+  }
+
+  private asset(least: number): number {
+    return this.random.whole(least, this.scenario.assets);
+  }
+
+  private orderId(least: number): number {
+    return this.random.whole(least, this.naive.state.ordersAccepted + 2);
+  }
+
+  private hash(): string {
+    return this.random.pick(['0f', '0F']).repeat(32);
+  }
+
+  /** Mostly a resumption, so that markets are paused for a short time only. */
+  private pause(): FieldsOf<'setPaused'> {
+    const { random } = this;
+    const paused = random.chance(0.3);
+    const marketId = random.chance(0.4) ? this.marketId() : 0;
+    const asset = marketId !== 0 || random.chance(0.5) ? -1 : this.asset(0);
+    return { marketId, asset, paused, ...SIGNED };
+  }
+
+  /** The first ones and those without limits come back often, so that limits are reached. */
+  private rules(): Rules {
+    const { random } = this;
+    if (random.chance(0.25)) return FIRST_RULES;
+    if (random.chance(0.4)) return ANY_SIZE_RESTS;
+    return {
+      ruleSet: random.chance(0.95) ? 2 : random.whole(0, 3),
+      takerFeeBasisPoints: random.pick([0, 1, 7, 30, 50, 100, 1_000]),
+      vaultSharePercent: random.pick([0, 15, 40, 90]),
+      maxOrderMicros: random.pick([5_000_000, 500_000_000, 1e12]),
+      maxOpenOrders: random.pick([3, 20, 1_000]),
+      minRestingMicros: random.pick([0, 50_000, 1_000_000, 5_000_000]),
+    };
+  }
+
+  private group(): { userId: number; groupId: number } {
+    const { random } = this;
+    const { groups, groupsMade } = this.naive.state;
+    const tripped = groups.filter((group) => group.tripped);
+    const any = { userId: this.user(), groupId: groupsMade };
+    const group = random.pick([...groups, ...tripped, any]);
+    const groupId = random.chance(0.9) ? group.groupId : random.whole(0, groupsMade + 2);
+    return { userId: random.chance(0.9) ? group.userId : this.user(), groupId };
+  }
+
+  private batch(atMs: number): FieldsOf<'batch'> {
     const { random } = this;
     const count = random.chance(0.02) ? random.pick([0, 100, 101]) : random.whole(1, 6);
-    const kinds = {
-      buy: 40,
-      sell: 30,
-      cancel: 20,
-      claim: 10,
-      amend: 12,
-      cancelAll: 1.5,
-      cancelEverywhere: 1,
-      split: 3,
-      merge: 3,
-    };
     const operations = Array.from({ length: count }, () =>
-      this.operation(random.weighted(kinds), atMs),
+      this.made(random.weighted(OPERATION_WEIGHTS), atMs),
     );
     const userId = operations[0]?.userId ?? this.user();
     return {
-      kind: 'batch',
       userId,
-      idempotencyKey: null,
       operations: operations.map((operation) => ({
         ...(this.maybeMalformed(operation) as BatchOperation),
         userId: random.chance(0.998) ? userId : operation.userId,
@@ -573,7 +552,7 @@ export class RandomCommands {
     return Math.min(userCount, 1 + Math.floor(this.random.next() ** 2 * userCount));
   }
 
-  private registration(): CommandOf<'register'> {
+  private registration(): FieldsOf<'register'> {
     const { random, naive } = this;
     const isNew = naive.userCount < this.scenario.users + 12 && random.chance(0.4);
     const username = isNew
@@ -582,29 +561,20 @@ export class RandomCommands {
     const referralCode = random.chance(0.5) ? this.referralCode() : '';
     const grantMicros = random.chance(0.5) ? 0 : this.scenario.grantMicros;
     const credential = random.chance(0.7) ? 'c' : '';
-    return {
-      kind: 'register',
-      username,
-      credential,
-      referralCode,
-      grantMicros,
-      partner: this.partner(),
-    };
+    return { username, credential, referralCode, grantMicros, partner: this.partner() };
   }
 
   /** A few accounts have sub-accounts, so that these trade with everybody and each other. */
-  private subAccountCreation(): CommandOf<'createSubAccount'> {
+  private subAccountCreation(): FieldsOf<'createSubAccount'> {
     const { random, naive } = this;
     const isNew = naive.userCount < this.scenario.users + 12 && random.chance(0.5);
     const username = isNew ? `Sub-${naive.userCount}` : `USER${random.whole(1, 9)}`;
-    const userId = random.chance(0.6) ? random.whole(1, 3) : this.user();
-    return { kind: 'createSubAccount', userId, username, idempotencyKey: null };
+    return { userId: random.chance(0.6) ? random.whole(1, 3) : this.user(), username };
   }
 
   /** Mostly within a family, and of less than the account has. */
-  private moneyTransfer(): CommandOf<'transferMoney'> {
+  private moneyTransfer(): FieldsOf<'transferMoney'> {
     const { random, naive } = this;
-    const head = { kind: 'transferMoney', idempotencyKey: null } as const;
     const subs = naive.state.users.filter(({ parentId }) => parentId !== 0);
     const sub = subs.length > 0 && random.chance(0.9) ? random.pick(subs) : undefined;
     const userId = sub?.parentId ?? this.user();
@@ -613,7 +583,7 @@ export class RandomCommands {
     const [fromUserId, toUserId] = random.chance(0.5) ? [one, other] : [other, one];
     const available = naive.account(fromUserId)?.availableMicros ?? 0;
     const amountMicros = random.magnitude(Math.max(1, available) * 1.1);
-    return { ...head, userId, fromUserId, toUserId, amountMicros };
+    return { userId, fromUserId, toUserId, amountMicros };
   }
 
   /**
@@ -630,7 +600,7 @@ export class RandomCommands {
     return `nobody-${random.whole(1, 1_000)}`;
   }
 
-  private transfer(kind: 'deposit' | 'withdraw'): Deposit | Withdraw {
+  private transfer(): FieldsOf<'deposit'> {
     const { random } = this;
     this.referencesMade++;
     const amountMicros = random.magnitude(this.scenario.grantMicros * 2);
@@ -638,7 +608,7 @@ export class RandomCommands {
     // Mostly the user's own partner, who alone may withdraw.
     const own = this.naive.account(userId)?.partner ?? null;
     const partner = own !== null && random.chance(0.7) ? own : random.pick(PARTNERS);
-    return { kind, userId, amountMicros, partner, reference: `r${this.referencesMade}` };
+    return { userId, amountMicros, partner, reference: `r${this.referencesMade}` };
   }
 
   private partner(): string | null {
@@ -676,7 +646,6 @@ export class RandomCommands {
     const validUntilMs = random.chance(0.03) ? atMs + random.pick([-1, 0, 1, 1_000]) : MAX_TIME_MS;
     const postOnly = random.chance(timeInForce === TimeInForce.GTC ? 0.25 : 0.003);
     return {
-      idempotencyKey: null,
       marketId: this.marketId(),
       timeInForce,
       postOnly,
@@ -727,40 +696,21 @@ export class RandomCommands {
     return clampTicks(middle + (buys === crosses ? away : -away));
   }
 
-  private buy(atMs: number): Buy {
+  private buy(atMs: number): FieldsOf<'buy'> {
     const { random, scenario } = this;
     const terms = this.terms(atMs);
     const userId = this.user(0.005);
     const outcome = random.pick([Outcome.UP, Outcome.DOWN]);
-    const order = {
-      kind: 'buy' as const,
-      userId,
-      outcome,
-      ...terms,
-      ...this.grouped(userId, terms),
-    };
+    const order = { userId, outcome, ...terms, ...this.grouped(userId, terms) };
     const priceTicks = this.ticksFor(true, outcome);
     const sizeLots = random.magnitude(scenario.maxLots);
     const budgetMicros = random.magnitude(scenario.maxLots * 600);
     const resting = marketOf(this.naive.state, terms.marketId)?.orders.length ?? 0;
-    switch (
-      random.weighted({
-        amount: resting > scenario.maxRestingOrders ? 300 : 30,
-        size: 50,
-        both: 20,
-      })
-    ) {
+    const amount = resting > scenario.maxRestingOrders ? 300 : 30;
+    switch (random.weighted({ amount, size: 50, both: 20 })) {
       case 'amount': {
-        const timeInForce = random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
-        return {
-          ...order,
-          budgetMicros,
-          sizeLots: MAX_ORDER_LOTS,
-          priceTicks: 999,
-          timeInForce,
-          postOnly: false,
-          groupId: 0,
-        };
+        const anyPrice = { budgetMicros, sizeLots: MAX_ORDER_LOTS, priceTicks: 999 };
+        return { ...order, ...anyPrice, ...this.atOnce() };
       }
       case 'size':
         return { ...order, budgetMicros: sizeLots * priceTicks, sizeLots, priceTicks };
@@ -774,7 +724,13 @@ export class RandomCommands {
     }
   }
 
-  private sell(atMs: number): Sell {
+  /** What it does not trade at once is dropped. */
+  private atOnce() {
+    const timeInForce = this.random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
+    return { timeInForce, postOnly: false, groupId: 0 };
+  }
+
+  private sell(atMs: number): FieldsOf<'sell'> {
     const { random, naive, scenario } = this;
     const terms = this.terms(atMs);
     const market = marketOf(naive.state, terms.marketId);
@@ -786,64 +742,43 @@ export class RandomCommands {
     const owned = market === undefined ? 0 : lotsOf(market, userId, outcome);
     const part = random.pick([random.magnitude(Math.max(1, owned)), owned, Math.ceil(owned / 3)]);
     const sizeLots = random.chance(0.9) && part > 0 ? part : random.magnitude(scenario.maxLots);
-    const grouped = this.grouped(userId, terms);
-    const order = { kind: 'sell' as const, userId, outcome, sizeLots, ...terms, ...grouped };
-    if (random.chance(0.3)) {
-      const timeInForce = random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
-      return { ...order, priceTicks: 1, timeInForce, postOnly: false, groupId: 0 };
-    }
+    const order = { userId, outcome, sizeLots, ...terms, ...this.grouped(userId, terms) };
+    if (random.chance(0.3)) return { ...order, priceTicks: 1, ...this.atOnce() };
     return { ...order, priceTicks: this.ticksFor(false, outcome) };
   }
 
-  private cancellation(): Cancel {
+  private cancellation(): FieldsOf<'cancel'> {
     const { random } = this;
     const orders = this.market()?.orders ?? [];
-    if (orders.length === 0 || random.chance(0.05)) {
-      const orderId = random.whole(1, this.naive.state.ordersAccepted + 2);
-      return {
-        kind: 'cancel',
-        userId: this.user(),
-        marketId: this.marketId(),
-        orderId,
-        idempotencyKey: null,
-      };
-    }
-    const { marketId, orderId, userId, clientOrderId } = random.pick(orders);
-    const asker = random.chance(0.95) ? userId : this.user();
-    if (clientOrderId !== null && random.chance(0.5)) {
-      const id = random.chance(0.9) ? clientOrderId : `c-${random.whole(1, 60)}`;
-      return {
-        kind: 'cancel',
-        userId: asker,
-        marketId,
-        orderId: random.chance(0.97) ? 0 : orderId,
-        clientOrderId: id,
-        idempotencyKey: null,
-      };
-    }
-    return { kind: 'cancel', userId: asker, marketId, orderId, idempotencyKey: null };
+    if (orders.length === 0 || random.chance(0.05))
+      return { ...this.one(), marketId: this.marketId(), orderId: this.orderId(1) };
+    const order = random.pick(orders);
+    const userId = random.chance(0.95) ? order.userId : this.user();
+    return { userId, marketId: order.marketId, ...this.named(order) };
+  }
+
+  /** An order by its id, or by its client's. */
+  private named({ orderId, clientOrderId }: NaiveOrder) {
+    const { random } = this;
+    if (clientOrderId === null || random.chance(0.5)) return { orderId };
+    const name = random.chance(0.9) ? clientOrderId : `c-${random.whole(1, 60)}`;
+    return { orderId: random.chance(0.97) ? 0 : orderId, clientOrderId: name };
   }
 
   /** Mostly of an order that rests: smaller, larger, down to what it filled, at another price. */
-  private amendment(): Amend {
+  private amendment(): FieldsOf<'amend'> {
     const { random } = this;
     const orders = this.market()?.orders ?? [];
-    const head = { kind: 'amend' as const, idempotencyKey: null };
     if (orders.length === 0 || random.chance(0.08)) {
-      const orderId = random.whole(1, this.naive.state.ordersAccepted + 2);
+      const orderId = this.orderId(1);
       const known = this.naive.state.history[orderId - 1];
       const userId = random.chance(0.7) ? (known?.userId ?? this.user()) : this.user();
       const marketId = random.chance(0.7) ? (known?.marketId ?? 1) : this.marketId();
-      const terms = { sizeLots: 5, priceTicks: 0 };
-      return { ...head, userId, marketId, orderId, ...terms };
+      return { userId, marketId, orderId, sizeLots: 5, priceTicks: 0 };
     }
     const order = random.pick(orders);
     const userId = random.chance(0.97) ? order.userId : this.user();
-    const { originalLots, filledLots, marketId } = order;
-    const isNamed = order.clientOrderId !== null && random.chance(0.5);
-    const clientOrderId = random.chance(0.9) ? order.clientOrderId : `c-${random.whole(1, 60)}`;
-    const name = isNamed ? { clientOrderId } : {};
-    const orderId = isNamed && random.chance(0.97) ? 0 : order.orderId;
+    const { originalLots, filledLots, marketId, side, outcome } = order;
     const sizeLots = random.pick([
       0,
       Math.max(1, filledLots),
@@ -851,60 +786,48 @@ export class RandomCommands {
       originalLots,
       originalLots + random.magnitude(this.scenario.maxLots),
     ]);
-    const priceTicks = random.chance(0.5)
-      ? 0
-      : this.ticksFor(order.side === Side.BUY, order.outcome);
-    return { ...head, userId, marketId, orderId, sizeLots, priceTicks, ...name };
+    const priceTicks = random.chance(0.5) ? 0 : this.ticksFor(side === Side.BUY, outcome);
+    return { userId, marketId, sizeLots, priceTicks, ...this.named(order) };
   }
 
-  private claiming(): CommandOf<'claim'> {
+  private claiming(): FieldsOf<'claim'> {
     const { random } = this;
     const resolved = this.naive.state.markets.filter(
       (market) => market.status === MarketStatus.RESOLVED && market.positions.length > 0,
     );
-    if (resolved.length === 0 || random.chance(0.2)) {
-      return {
-        kind: 'claim',
-        userId: this.user(),
-        marketId: this.marketId(),
-        idempotencyKey: null,
-      };
-    }
+    if (resolved.length === 0 || random.chance(0.2))
+      return { ...this.one(), marketId: this.marketId() };
     const { marketId, positions } = random.pick(resolved);
-    const userId = random.chance(0.9) ? random.pick(positions).userId : this.user();
-    return { kind: 'claim', userId, marketId, idempotencyKey: null };
+    return { userId: random.chance(0.9) ? random.pick(positions).userId : this.user(), marketId };
   }
 
-  private sets() {
-    const { random, scenario } = this;
-    return { sizeLots: random.magnitude(scenario.maxLots * 20), idempotencyKey: null };
+  private setLots(): number {
+    return this.random.magnitude(this.scenario.maxLots * 20);
   }
 
   /** Mostly of shares that somebody has, sometimes all of them. */
-  private merging(): CommandOf<'merge'> {
+  private merging(): FieldsOf<'merge'> {
     const { random } = this;
     const owned = this.naive.state.markets
       .filter(takesOrders)
       .flatMap(({ marketId, positions }) => positions.map((position) => ({ marketId, position })));
     if (owned.length === 0 || random.chance(0.2))
-      return { kind: 'merge', userId: this.user(), marketId: this.marketId(), ...this.sets() };
+      return { ...this.one(), marketId: this.marketId(), sizeLots: this.setLots() };
     const { marketId, position } = random.pick(owned);
     const pairs = Math.min(...position.lots);
     const sizeLots = Math.max(1, random.chance(0.3) ? pairs : random.magnitude(pairs + 2));
-    const { userId } = position;
-    return { kind: 'merge', userId, marketId, sizeLots, idempotencyKey: null };
+    return { userId: position.userId, marketId, sizeLots };
   }
 
   private stakeMicros(): number {
     return 1_000_000 + this.random.magnitude(Math.floor(this.scenario.grantMicros / 20));
   }
 
-  private tokenCreation(atMs: number): CommandOf<'createToken'> {
+  private tokenCreation(atMs: number): FieldsOf<'createToken'> {
     const { random } = this;
     const hours = random.pick([0, 1, 24, 24 * 7]);
     return {
-      kind: 'createToken',
-      userId: this.user(),
+      ...this.one(),
       scope: random.pick([TokenScope.READ, TokenScope.TRADE]),
       expiresAtMs: random.chance(0.3) ? MAX_TIME_MS : atMs + hours * HOUR_MS + random.whole(-1, 9),
       name: `bot ${random.whole(1, 99)}`,
@@ -912,13 +835,13 @@ export class RandomCommands {
     };
   }
 
-  private tokenRevocation(): CommandOf<'revokeToken'> {
+  private tokenRevocation(): FieldsOf<'revokeToken'> {
     const { random, naive } = this;
     const { tokens, tokensMade } = naive.state;
     const token = tokens.length > 0 && random.chance(0.9) ? random.pick(tokens) : undefined;
     const userId = token !== undefined && random.chance(0.9) ? token.userId : this.user();
     const tokenId = token?.tokenId ?? random.whole(1, tokensMade + 2);
-    return { kind: 'revokeToken', userId, tokenId };
+    return { userId, tokenId };
   }
 
   private vaultDeposit(): { userId: number; depositId: number } {

@@ -9,7 +9,7 @@ import { Engine } from '../../engine/engine.js';
 import type { BatchOperation, Command } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce, TokenScope } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventName } from '../../engine/interface/events.js';
-import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { FIRST_RULES } from '../../engine/interface/rule-sets.js';
 import type {
   AccountView,
@@ -20,6 +20,7 @@ import type {
 import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
+import { buy, sell } from './engine-support.js';
 import { replay } from './journal-fixture.js';
 
 export const START_MS = 1_763_700_300_000;
@@ -111,20 +112,15 @@ export class ReplayExchange {
   operate(): void {
     const token = { kind: 'createToken', scope: TokenScope.TRADE, allowedAddresses: '' } as const;
     const byOperator = { operator: 'olga', reason: 'prices of the feed are wrong' };
-    const rest = (userId: number): Command => ({
-      kind: 'buy',
-      userId,
-      idempotencyKey: null,
-      marketId: this.engine.activeMarket(0),
-      outcome: Outcome.UP,
-      priceTicks: 1,
-      sizeLots: 1_000_000,
-      budgetMicros: 1_000_000,
-      timeInForce: TimeInForce.GTC,
-      postOnly: false,
-      validUntilMs: MAX_TIME_MS,
-      clientOrderId: `rest-${userId}`,
-    });
+    const rest = (userId: number): Command =>
+      buy({
+        userId,
+        marketId: this.engine.activeMarket(0),
+        priceTicks: 1,
+        sizeLots: 1_000_000,
+        timeInForce: TimeInForce.GTC,
+        clientOrderId: `rest-${userId}`,
+      });
     this.submit({ kind: 'listMarkets', asset: 0, ahead: true });
     this.tripGroup();
     this.useSubAccount();
@@ -163,17 +159,11 @@ export class ReplayExchange {
   private tripGroup(): void {
     const user = { userId: 3, idempotencyKey: null };
     this.submit({ kind: 'createOrderGroup', ...user, maxFilledLots: 1, windowMs: 60_000 });
-    const terms = {
-      kind: 'buy',
-      idempotencyKey: null,
-      marketId: this.engine.activeMarket(0),
-      postOnly: false,
-      validUntilMs: MAX_TIME_MS,
-    } as const;
-    const dear = { outcome: Outcome.UP, priceTicks: 998, sizeLots: 2_000, budgetMicros: 1_996_000 };
-    this.submit({ ...terms, ...dear, userId: 3, timeInForce: TimeInForce.GTC, groupId: 1 });
-    const cheap = { outcome: Outcome.DOWN, priceTicks: 2, sizeLots: 10, budgetMicros: 20 };
-    this.submit({ ...terms, ...cheap, userId: 1, timeInForce: TimeInForce.IOC });
+    const marketId = this.engine.activeMarket(0);
+    const rests = { timeInForce: TimeInForce.GTC, groupId: 1 };
+    this.submit(buy({ userId: 3, marketId, priceTicks: 998, sizeLots: 2_000, ...rests }));
+    const cheap = { outcome: Outcome.DOWN, priceTicks: 2, sizeLots: 10 };
+    this.submit(buy({ userId: 1, marketId, ...cheap }));
     this.submit({ kind: 'resetOrderGroup', ...user, groupId: 1 });
     this.submit({ kind: 'removeOrderGroup', ...user, groupId: 1 });
   }
@@ -255,8 +245,6 @@ export class ReplayExchange {
       outcome,
       priceTicks: random.whole(380, 620),
       timeInForce: random.whole(0, 3) === 0 ? TimeInForce.IOC : TimeInForce.GTC,
-      postOnly: false,
-      validUntilMs: MAX_TIME_MS,
     };
     const order = this.engine.orders(userId)[0];
     if (order !== undefined && random.whole(0, 9) === 0) {
@@ -277,28 +265,13 @@ export class ReplayExchange {
       case 3:
       case 4:
       case 5:
-        return { kind: 'sell', ...user, ...terms, sizeLots: random.whole(1, 20_000) };
+        return sell({ ...user, ...terms, sizeLots: random.whole(1, 20_000) });
       case 6:
-        return {
-          kind: 'buy',
-          ...user,
-          ...terms,
-          priceTicks: 999,
-          timeInForce: TimeInForce.IOC,
-          budgetMicros: random.whole(1, 30_000_000),
-          sizeLots: MAX_ORDER_LOTS,
-        };
+        return buy({ ...user, outcome, budgetMicros: random.whole(1, 30_000_000) });
       default: {
-        const sizeLots = random.whole(1, 40_000);
         const isGtc = terms.timeInForce === TimeInForce.GTC;
-        return {
-          kind: 'buy',
-          ...user,
-          ...terms,
-          ...(isGtc ? { expiresAtMs: this.nowMs + 300_000 } : {}),
-          sizeLots,
-          budgetMicros: sizeLots * terms.priceTicks,
-        };
+        const expiry = isGtc ? { expiresAtMs: this.nowMs + 300_000 } : {};
+        return buy({ ...user, ...terms, ...expiry, sizeLots: random.whole(1, 40_000) });
       }
     }
   }

@@ -8,9 +8,7 @@ import { getPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ANY_SIZE_RESTS } from '../../../bench/workload/open-market.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
-import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import {
   FOLLOWER_LAG_COMMANDS,
   Follower,
@@ -30,6 +28,7 @@ import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { recoverFromSnapshot } from '../../../persistence/recovery/recovery.js';
 import { Sequencer } from '../../../persistence/sequencer.js';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
+import { ANY_SIZE_RESTS, buy, price, registration } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
 import { Log } from '../../support/follower-fixture.js';
 import { Folders, START_MS } from '../../support/journal-fixture.js';
@@ -54,25 +53,8 @@ const USERS = 6;
 function setUp(sequencer: Sequencer): void {
   sequencer.submit(ANY_SIZE_RESTS);
   sequencer.submit({ kind: 'listAsset', symbol: 'BTC' });
-  const priceMicros = 90_000_000_000;
-  sequencer.submit({
-    kind: 'observePrice',
-    asset: 0,
-    priceMicros,
-    observedAtMs: sequencer.engine.nowMs,
-  });
-  for (let user = 1; user <= USERS; user++) {
-    const username = `user-${user}`;
-    const grantMicros = 10_000_000_000;
-    sequencer.submit({
-      kind: 'register',
-      username,
-      credential: 'c',
-      referralCode: '',
-      grantMicros,
-      partner: null,
-    });
-  }
+  sequencer.submit(price(90_000, sequencer.engine.nowMs));
+  for (let user = 1; user <= USERS; user++) sequencer.submit(registration(`user-${user}`, 10_000));
 }
 
 /** The grants, the price, and the market that it opens. */
@@ -83,17 +65,9 @@ const ENTRIES_OF_TRADE = 2 + 2 + 1 + 1;
 /** A maker and a taker: one trade. */
 function trade(sequencer: Sequencer, maker: number, taker: number): void {
   const marketId = sequencer.engine.activeMarket(0);
-  const common = {
-    kind: 'buy',
-    marketId,
-    idempotencyKey: null,
-    sizeLots: 1_000,
-    priceTicks: 500,
-  } as const;
-  const money = { budgetMicros: 500_000, postOnly: false, validUntilMs: MAX_TIME_MS };
-  const { GTC, IOC } = TimeInForce;
-  sequencer.submit({ ...common, ...money, userId: maker, outcome: Outcome.UP, timeInForce: GTC });
-  sequencer.submit({ ...common, ...money, userId: taker, outcome: Outcome.DOWN, timeInForce: IOC });
+  const terms = { marketId, sizeLots: 1_000, priceTicks: 500 };
+  sequencer.submit(buy({ ...terms, userId: maker, timeInForce: TimeInForce.GTC }));
+  sequencer.submit(buy({ ...terms, userId: taker, outcome: Outcome.DOWN }));
 }
 
 interface Exchange {

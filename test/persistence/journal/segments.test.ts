@@ -18,7 +18,6 @@ import {
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { listSegments, segmentAt } from '../../../persistence/journal/segments.js';
@@ -27,7 +26,6 @@ import { DataFolder, openJournal } from '../../../persistence/recovery/data-fold
 import { followAdvice } from '../../support/folders/advice.js';
 import { operate } from '../../support/folders/operations.js';
 import {
-  addSnapshots,
   Folders,
   journalErrorOf,
   readAll,
@@ -35,10 +33,10 @@ import {
   SILENT,
   start,
   write,
+  writeSegments,
 } from '../../support/journal-fixture.js';
 import { replayJson, replayTool } from '../../support/replay-tool.js';
 
-const SEGMENT_BYTES = 25_000;
 const folders = new Folders();
 const originals = new Folders();
 /** A stopped journal of several sealed segments and an open one, with a snapshot in the fourth. */
@@ -47,16 +45,9 @@ let batches: JournalBatch[];
 
 beforeAll(async () => {
   original = originals.make();
-  const engine = new Engine();
-  const journal = await openJournal({ folder: original, segmentBytes: SEGMENT_BYTES });
-  await write(journal, engine, { batchCount: 250, batchSize: 10 });
-  await journal.close();
+  await writeSegments(original);
   batches = await readAll(original);
   expect(listSegments(original).length).toBeGreaterThan(5);
-  const firstSequence = await firstOf(original, 4);
-  await addSnapshots(original, firstSequence + 15);
-  await vouchForSnapshots(original);
-  batches = await readAll(original);
 });
 afterEach(() => folders.removeAll());
 afterAll(() => originals.removeAll());

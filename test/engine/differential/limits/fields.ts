@@ -3,7 +3,7 @@ import type { BatchOperation, Command } from '../../../../engine/interface/comma
 import { TimeInForce } from '../../../../engine/interface/domain.js';
 import { ODD_NUMBERS, ODD_TEXTS } from '../../../support/random-commands.js';
 import type { Duel } from '../duel.js';
-import { batchOf, bid, type LimitPlay, openMarket, START_MS, UP } from './script.js';
+import { batchOf, bid, type LimitPlay, MARKET, openMarket, START_MS, UP } from './script.js';
 import { wellFormed } from './well-formed.js';
 
 /** Every field of every command with every odd value of its type, the other fields being valid. */
@@ -22,6 +22,9 @@ function fields(duel: Duel): void {
     duel.apply(batchOf(1, Array<BatchOperation>(count).fill(operation)), START_MS + 1);
   }
   duel.apply(batchOf(1, [bid(2, UP, 1, TimeInForce.IOC)]), START_MS + 1);
+  const sets = { userId: 1, idempotencyKey: null, marketId: MARKET, sizeLots: 0 };
+  for (const kind of ['split', 'merge'] as const)
+    duel.apply(batchOf(1, [{ kind, ...sets }]), START_MS + 1);
   duel.apply(
     batchOf(1, [{ ...bid(1, UP, 1, TimeInForce.IOC), idempotencyKey: 'key' }]),
     START_MS + 1,
