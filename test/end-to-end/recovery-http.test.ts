@@ -5,7 +5,7 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import { sessionSecrets } from '../../gateway/access/secret.js';
 import { Sessions } from '../../gateway/access/sessions.js';
@@ -41,22 +41,20 @@ const tokens = new Map<string, string>();
 let userIds: string[];
 let marketIds: string[];
 
-beforeAll(async () => {
-  const folder = folders.make();
-  const endMs = await makeFolder(folder);
-  const copies = {
-    'snapshot and history': [],
-    'snapshot alone': ['history.db'],
-    'history alone': ['snapshots'],
-    'the journal alone': ['history.db', 'snapshots'],
-  };
-  for (const [name, without] of Object.entries(copies)) {
-    const copy = folders.copy(folder);
-    for (const part of without) rmSync(join(copy, part), { recursive: true });
-    recoveries.push(await recoveryOf(copy));
-    servers.set(name, await open(copy, endMs));
-  }
-});
+const folder = folders.make();
+const endMs = await makeFolder(folder);
+const copies = {
+  'snapshot and history': [],
+  'snapshot alone': ['history.db'],
+  'history alone': ['snapshots'],
+  'the journal alone': ['history.db', 'snapshots'],
+};
+for (const [name, without] of Object.entries(copies)) {
+  const copy = folders.copy(folder);
+  for (const part of without) rmSync(join(copy, part), { recursive: true });
+  recoveries.push(await recoveryOf(copy));
+  servers.set(name, await open(copy, endMs));
+}
 afterAll(async () => {
   for (const server of servers.values()) await server.close();
   folders.removeAll();

@@ -4,34 +4,29 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { ROUTES } from '../../gateway/resources/routes.js';
 import { eventually } from '../support/eventually.js';
 import { isVouchedFor } from '../support/folders/vouched.js';
 import { flip } from '../support/journal-fixture.js';
-import { MARKET, TestServer, type Trader } from '../support/server.js';
+import { MARKET, TestServer } from '../support/server.js';
 
-let server: TestServer;
-let ada: Trader;
-
-beforeAll(async () => {
-  const first = await TestServer.withMarket({ snapshotEveryCommands: 20 });
-  const { folder } = first;
-  for (let i = 0; i < 30; i++) {
-    first.submit({ kind: 'advanceTime' });
-    await first.durable();
-  }
-  await eventually(() => isVouchedFor(folder));
-  await first.close();
-  await flip(folder, 1, 'records');
-  for (const name of ['history.db', 'history.db-wal', 'history.db-shm'])
-    rmSync(join(folder, name), { force: true });
-  server = await TestServer.start({}, folder, first.clock.nowMs());
-  ada = await server.register('ada');
-  await eventually(async () =>
-    expect((await server.api.get('/ready')).text).toContain('there may be no history'),
-  );
-});
+const first = await TestServer.withMarket({ snapshotEveryCommands: 20 });
+const { folder } = first;
+for (let i = 0; i < 30; i++) {
+  first.submit({ kind: 'advanceTime' });
+  await first.durable();
+}
+await eventually(() => isVouchedFor(folder));
+await first.close();
+await flip(folder, 1, 'records');
+for (const name of ['history.db', 'history.db-wal', 'history.db-shm'])
+  rmSync(join(folder, name), { force: true });
+const server = await TestServer.start({}, folder, first.clock.nowMs());
+const ada = await server.register('ada');
+await eventually(async () =>
+  expect((await server.api.get('/ready')).text).toContain('there may be no history'),
+);
 afterAll(() => server.stop());
 
 test('everything that needs no history works', async () => {

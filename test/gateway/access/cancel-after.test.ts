@@ -2,31 +2,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { ChildServer } from '../../support/programs.js';
-import {
-  type Answer,
-  type ApiClient,
-  MARKET,
-  PASSWORD,
-  TestServer,
-  type Trader,
-} from '../../support/server.js';
+import { type Answer, MARKET, PASSWORD, TestServer, type Trader } from '../../support/server.js';
 import { clientsOf } from '../stream/support.js';
 
-let server: TestServer;
-let api: ApiClient;
-let ada: Trader;
-let bob: Trader;
 const { connectAs } = clientsOf(() => server);
 
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  api = server.api;
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-});
+const server = await TestServer.withMarket();
+const api = server.api;
+const ada = await server.register('ada');
+const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 const BID = { outcome: 'UP', shares: 10, price: 0.1, timeInForce: 'GTC' };

@@ -1,10 +1,9 @@
 /** Operators over real HTTP: pauses, frozen users, cancelled orders, VOID, and a restart. */
 import { createHash } from 'node:crypto';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import {
-  type ApiClient,
   MARKET,
   PARTNER_KEY,
   PARTNER_KEYS,
@@ -23,18 +22,12 @@ const CONFIG = {
 };
 const BECAUSE = { reason: 'the feed is wrong' };
 
-let server: TestServer;
-let api: ApiClient;
-let ada: Trader;
-let bob: Trader;
 const { connectAs } = clientsOf(() => server);
 
-beforeAll(async () => {
-  server = await TestServer.withMarket(CONFIG);
-  api = server.api;
-  ada = await server.registerByPartner('ada');
-  bob = await server.register('bob');
-});
+let server = await TestServer.withMarket(CONFIG);
+let api = server.api;
+const ada = await server.registerByPartner('ada');
+const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field

@@ -3,15 +3,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { eventually } from '../../support/eventually.js';
 import { ChildServer } from '../../support/programs.js';
-import { type ApiClient, PASSWORD } from '../../support/server.js';
+import { PASSWORD } from '../../support/server.js';
 
-let folder: string;
-let server: ChildServer;
-let api: ApiClient;
 const AGAIN = 'keys and secrets were read again';
 const REFUSED = 'keys and secrets stay as they were';
 const partners = () => join(folder, 'partners');
@@ -20,16 +17,14 @@ const newSecret = () => randomBytes(32).toString('base64url');
 const keyLine = (name: string) =>
   `${name}:${createHash('sha256').update(`key of ${name}`.replaceAll(' ', '-')).digest('hex')}\n`;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'exchange-reload-'));
-  await writeFile(partners(), keyLine('acme') + keyLine('zenith'));
-  server = ChildServer.spawn({
-    DATA_FOLDER: join(folder, 'data'),
-    PARTNER_KEYS: `file:${partners()}`,
-    HOUSE: 'off',
-  });
-  api = await server.listening();
+const folder = await mkdtemp(join(tmpdir(), 'exchange-reload-'));
+await writeFile(partners(), keyLine('acme') + keyLine('zenith'));
+const server = ChildServer.spawn({
+  DATA_FOLDER: join(folder, 'data'),
+  PARTNER_KEYS: `file:${partners()}`,
+  HOUSE: 'off',
 });
+const api = await server.listening();
 afterAll(async () => {
   await server.stop();
   await rm(folder, { recursive: true, force: true });

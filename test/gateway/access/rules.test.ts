@@ -1,10 +1,10 @@
 /** Rules that an operator changes while the exchange trades: fees, limits, what is refused. */
 import { createHash } from 'node:crypto';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import { lockJournal } from '../../support/journal-fixture.js';
-import { MARKET, TestServer, type Trader } from '../../support/server.js';
+import { MARKET, TestServer } from '../../support/server.js';
 
 const KEY = 'operator-key-of-the-tests';
 const CONFIG = {
@@ -13,16 +13,10 @@ const CONFIG = {
 };
 const BECAUSE = { reason: 'half the fee for a week' };
 
-let server: TestServer;
-let ada: Trader;
-let bob: Trader;
-
-beforeAll(async () => {
-  server = await TestServer.start(CONFIG);
-  server.feed.deliver('BTC', 100_000);
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-});
+let server = await TestServer.start(CONFIG);
+server.feed.deliver('BTC', 100_000);
+const ada = await server.register('ada');
+const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 async function operate(method: 'GET' | 'POST', path: string, body?: object) {

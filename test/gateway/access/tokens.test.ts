@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { MAX_TOKENS_PER_USER } from '../../../engine/interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../../engine/interface/parameters.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
@@ -11,27 +11,19 @@ import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
 import { eventually } from '../../support/eventually.js';
 import {
   type Answer,
-  type ApiClient,
   MARKET,
   PASSWORD,
   TestServer,
-  type Trader,
   WINDOW_START_MS,
 } from '../../support/server.js';
 import { clientsOf } from '../stream/support.js';
 
-let server: TestServer;
-let api: ApiClient;
-let ada: Trader;
-let bob: Trader;
 const { connect, refusal } = clientsOf(() => server);
 
-beforeAll(async () => {
-  server = await TestServer.withMarket({ trustProxy: true });
-  api = server.api;
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-});
+let server = await TestServer.withMarket({ trustProxy: true });
+let api = server.api;
+const ada = await server.register('ada');
+const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 const error = ({ status, json }: Answer) => [status, json?.error?.code];

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
@@ -21,19 +21,14 @@ const SPEED = 120;
 const LIMIT_MS = 120_000 + KILLS * 15_000;
 
 const random = new Random(SEED);
-let folder: string;
 /** Bots connect to the same address again, so the exchange keeps it. */
-let port: number;
-let operationsPort: number;
 let server: ChildServer;
 let bots: readonly Bot[] = [];
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'exchange-bots-'));
-  port = await freePort();
-  operationsPort = await freePort();
-  const url = `http://127.0.0.1:${port}/api`;
-  bots = [new Bot('market-maker', folder, url), new Bot('taker', folder, url)];
-});
+const folder = await mkdtemp(join(tmpdir(), 'exchange-bots-'));
+const port = await freePort();
+const operationsPort = await freePort();
+const url = `http://127.0.0.1:${port}/api`;
+bots = [new Bot('market-maker', folder, url), new Bot('taker', folder, url)];
 afterAll(async () => {
   for (const bot of bots) await bot.stop('SIGKILL');
   await server?.stop('SIGKILL');

@@ -1,5 +1,5 @@
 /** The HTTP part of the client against an exchange: every route, errors, and safe repetitions. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import * as client from '../../../gateway/client/index.js';
 import { Api, ConnectionError, ExchangeError, isRefusal } from '../../../gateway/client/index.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
@@ -18,10 +18,7 @@ import {
 const NOT_IN_THE_CLIENT = ['GET /health', 'GET /ready', 'GET /metrics'];
 
 const seen = new Set<string>();
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
-});
+const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
 afterAll(() => server.stop());
 
 /** Sends for real, and notes the route. */

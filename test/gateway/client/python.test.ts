@@ -46,15 +46,12 @@ if (python === null) process.stderr.write('There is no python3: its client is no
 else if (python.modes.length === 1)
   process.stderr.write('There is no package websockets for python3: only polling is tested.\n');
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'python-'));
-  cpSync(join(PYTHON, 'quarter_hour.py'), join(folder, 'quarter_hour.py'));
-  cpSync(join(PYTHON, 'examples'), folder, { recursive: true });
-  // Hides the package from those that poll.
-  mkdirSync(join(folder, 'poll'));
-  writeFileSync(join(folder, 'poll/websockets.py'), 'raise ImportError');
-});
+const folder = await mkdtemp(join(tmpdir(), 'python-'));
+cpSync(join(PYTHON, 'quarter_hour.py'), join(folder, 'quarter_hour.py'));
+cpSync(join(PYTHON, 'examples'), folder, { recursive: true });
+// Hides the package from those that poll.
+mkdirSync(join(folder, 'poll'));
+writeFileSync(join(folder, 'poll/websockets.py'), 'raise ImportError');
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function environment(mode: Mode) {

@@ -5,7 +5,7 @@
 import specs from '@asyncapi/specs';
 import { Ajv } from 'ajv';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { AsyncApiDocument } from '../../../gateway/contract/stream/document.js';
 import { CLIENT_MESSAGES } from '../../../gateway/stream/client-messages.js';
 import { CLOSE, STREAM_LIMITS } from '../../../gateway/stream/limits.js';
@@ -13,12 +13,8 @@ import { SERVER_MESSAGES } from '../../../gateway/stream/server-messages.js';
 import { MARKET, TestServer } from '../../support/server.js';
 import { checkStreamMessage, namesOfMessage, streamDocument } from './stream-check.js';
 
-let server: TestServer;
-let document: AsyncApiDocument;
-beforeAll(async () => {
-  server = await TestServer.start();
-  document = JSON.parse((await fetched('/api/asyncapi.json')).text);
-});
+const server = await TestServer.start();
+const document: AsyncApiDocument = JSON.parse((await fetched('/api/asyncapi.json')).text);
 afterAll(() => server.stop());
 
 async function fetched(path: string) {

@@ -14,10 +14,7 @@ import { TestServer } from '../../support/server.js';
 import { type Contract, operationsOf, pointer, programContract, resolved } from './check.js';
 import { ContractSession } from './session.js';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-});
+const server = await TestServer.withMarket();
 afterAll(() => server.stop());
 
 interface Fetched {

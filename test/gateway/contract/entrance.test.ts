@@ -1,12 +1,9 @@
 /** A newcomer finds the documentation from / and /api, and sees no house on the leaderboard. */
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-});
+const server = await TestServer.withMarket();
 afterAll(() => server.stop());
 
 async function fetched(path: string, method: 'GET' | 'HEAD' | 'POST' = 'GET') {

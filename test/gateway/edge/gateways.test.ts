@@ -6,7 +6,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { FIRST, SECOND, writeCertificate } from '../../../bench/http/certificates.js';
@@ -21,6 +21,7 @@ import { sendRaw } from '../http/smuggling-cases.js';
 import { StreamClient } from '../stream/support.js';
 
 const exchanges = new Exchanges();
+const listening = (server: ChildServer) => exchanges.listening(server);
 const { work } = exchanges;
 const KEY = randomBytes(32).toString('hex');
 const OPERATOR_KEYS = `olga:${createHash('sha256').update(KEY).digest('hex')}`;
@@ -28,27 +29,19 @@ const keyFile = join(work, 'key');
 const secretFile = join(work, 'secret');
 const servers: ChildServer[] = [];
 const streams: StreamClient[] = [];
-let cluster: PostgresCluster;
-let leader: ChildServer;
-let secondGateway: ChildServer;
 let standby: ChildServer;
-let direct: ApiClient;
-let first: ApiClient;
-let second: ApiClient;
 let names = 0;
 
-beforeAll(async () => {
-  writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
-  writeFileSync(secretFile, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
-  cluster = await PostgresCluster.start();
-  leader = spawn({ REPLICAS_PORT: '0' });
-  direct = await listening(leader);
-  const firstGateway = spawn({ ROLE: 'replica' });
-  const operators = { OPERATIONS_PORT: '0', OPERATOR_KEYS };
-  secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: join(work, 'second'), ...operators });
-  first = await listening(firstGateway);
-  second = await listening(secondGateway);
-}, 180_000);
+writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
+writeFileSync(secretFile, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+const cluster = await PostgresCluster.start();
+let leader = spawn({ REPLICAS_PORT: '0' });
+const direct = await listening(leader);
+const firstGateway = spawn({ ROLE: 'replica' });
+const operators = { OPERATIONS_PORT: '0', OPERATOR_KEYS };
+let secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: join(work, 'second'), ...operators });
+const first = await listening(firstGateway);
+let second = await listening(secondGateway);
 afterEach(async () => {
   for (const stream of streams.splice(0)) stream.socket.terminate();
 });
@@ -72,8 +65,6 @@ function spawn(variables: Record<string, string>): ChildServer {
   servers.push(server);
   return server;
 }
-
-const listening = (server: ChildServer) => exchanges.listening(server);
 
 async function register(api: ApiClient): Promise<Trader> {
   const username = `trader-${++names}`;

@@ -3,19 +3,15 @@
  * with cookies. Also what a body's type and encoding may be.
  */
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MARKET, TestServer, type Trader } from '../../support/server.js';
+import { afterAll, expect, test } from 'vitest';
+import { MARKET, TestServer } from '../../support/server.js';
 
 const SITE = 'https://app.example';
 const OTHER = 'https://evil.example';
 const BUY = `/api/markets/15m/${MARKET}/buy`;
 
-let server: TestServer;
-let ada: Trader;
-beforeAll(async () => {
-  server = await TestServer.withMarket({ siteOrigins: [SITE] });
-  ada = await server.register('ada');
-});
+const server = await TestServer.withMarket({ siteOrigins: [SITE] });
+const ada = await server.register('ada');
 afterAll(() => server.stop());
 
 type Method = 'GET' | 'POST' | 'OPTIONS';

@@ -3,11 +3,11 @@
  * is the last of its connection, and what is hidden in it is never executed. The cases are in
  * smuggling-cases.ts.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { contractFiles } from '../../../gateway/contract/serve.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { AT_EDGES, MARKET, TestServer, type Trader } from '../../support/server.js';
+import { AT_EDGES, MARKET, TestServer } from '../../support/server.js';
 import {
   type Carrier,
   CHUNK_CASES,
@@ -21,18 +21,17 @@ import {
   sendRaw,
 } from './smuggling-cases.js';
 
-let server: TestServer;
-let ada: Trader;
-let hidden: string;
-
-beforeAll(async () => {
-  server = await TestServer.withMarket({
-    connections: { total: 1_000, perAddress: 0, streamsPerAddress: 0 },
-  });
-  ada = await server.register('ada');
-  const order = JSON.stringify({ outcome: 'UP', shares: 0.001, price: 0.001, timeInForce: 'GTC' });
-  hidden = requestText('POST', `/markets/15m/${MARKET}/buy`, { 'x-user-token': ada.token }, order);
+const server = await TestServer.withMarket({
+  connections: { total: 1_000, perAddress: 0, streamsPerAddress: 0 },
 });
+const ada = await server.register('ada');
+const order = JSON.stringify({ outcome: 'UP', shares: 0.001, price: 0.001, timeInForce: 'GTC' });
+const hidden = requestText(
+  'POST',
+  `/markets/15m/${MARKET}/buy`,
+  { 'x-user-token': ada.token },
+  order,
+);
 afterAll(() => server.stop());
 
 const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { type FileFeedOptions, openFileFeed } from '../../../gateway/inputs/feeds/file.js';
 import { parsePriceMicros } from '../../../gateway/inputs/feeds/price-feed.js';
 import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
@@ -14,10 +14,7 @@ import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 const HEADER = 'observedAtMs,asset,price';
 const BTC = new Set(['BTC']);
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'feed-'));
-});
+const folder = mkdtempSync(join(tmpdir(), 'feed-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let files = 0;

@@ -3,37 +3,27 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
   type Answer,
-  type ApiClient,
   MARKET,
   PARTNER_KEY,
   PARTNER_KEYS,
   PASSWORD,
   TestServer,
-  type Trader,
   WINDOW_START_MS,
 } from '../../support/server.js';
 
 const KEYS = [{ holder: 'other', sha256: randomBytes(32) }, ...PARTNER_KEYS];
 
-let server: TestServer;
-let api: ApiClient;
-let ada: Trader;
-let bob: Trader;
-let secret: Buffer;
-
-beforeAll(async () => {
-  server = await TestServer.withMarket({ partnerKeys: KEYS });
-  api = server.api;
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-  secret = Buffer.from(await readFile(join(server.folder, SECRET_FILE), 'utf8'), 'base64url');
-});
+const server = await TestServer.withMarket({ partnerKeys: KEYS });
+const api = server.api;
+const ada = await server.register('ada');
+const bob = await server.register('bob');
+const secret = Buffer.from(await readFile(join(server.folder, SECRET_FILE), 'utf8'), 'base64url');
 afterAll(() => server.stop());
 
 const error = ({ status, json }: Answer) => [status, json?.error?.code];

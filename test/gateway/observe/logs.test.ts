@@ -6,13 +6,13 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Route } from '../../../gateway/http/route.js';
 import { bounded, createLog } from '../../../gateway/observe/log.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { readConfig } from '../../../gateway/start/config.js';
-import { type Exchange, startExchange } from '../../../gateway/start/exchange.js';
+import { startExchange } from '../../../gateway/start/exchange.js';
 import { ManualClock } from '../../support/clock.js';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
@@ -27,39 +27,31 @@ const SECRET_WORD = 'hush-hush-hush';
 const lines: string[] = [];
 const secrets = new Set([PASSWORD, NEXT_PASSWORD, WRONG_PASSWORD, PARTNER_KEY, SECRET_WORD]);
 
-let folder: string;
-let exchange: Exchange;
-let api: ApiClient;
-let userId: string;
-let token: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'exchange-'));
-  const sha256 = createHash('sha256').update(PARTNER_KEY).digest();
-  const config = {
-    ...readConfig({
-      PORT: '0',
-      ASSETS: 'BTC',
-      PASSWORD_COST_LOG2: '10',
-      SIGN_INS_PER_USER: '0.001/100',
-    }),
-    dataFolder: folder,
-    partnerKeys: [{ holder: 'acme', sha256 }],
-  };
-  const clock = new ManualClock(WINDOW_START_MS);
-  const feed = new ManualFeed(clock);
-  const log = createLog('trace', { write: (line) => lines.push(line) });
-  const onFatal = (error: Error) => {
-    throw error;
-  };
-  exchange = await startExchange({ config, log, onFatal, inputs: { clock, feed, venues: [] } });
-  feed.deliver('BTC', 100_000);
-  api = new ApiClient(exchange.address);
-  const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
-  userId = json.userId;
-  token = json.token;
-  secrets.add(token);
-});
+const folder = await mkdtemp(join(tmpdir(), 'exchange-'));
+const sha256 = createHash('sha256').update(PARTNER_KEY).digest();
+const config = {
+  ...readConfig({
+    PORT: '0',
+    ASSETS: 'BTC',
+    PASSWORD_COST_LOG2: '10',
+    SIGN_INS_PER_USER: '0.001/100',
+  }),
+  dataFolder: folder,
+  partnerKeys: [{ holder: 'acme', sha256 }],
+};
+const clock = new ManualClock(WINDOW_START_MS);
+const feed = new ManualFeed(clock);
+const log = createLog('trace', { write: (line) => lines.push(line) });
+const onFatal = (error: Error) => {
+  throw error;
+};
+const exchange = await startExchange({ config, log, onFatal, inputs: { clock, feed, venues: [] } });
+feed.deliver('BTC', 100_000);
+const api = new ApiClient(exchange.address);
+const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+const userId = json.userId;
+let token = json.token;
+secrets.add(token);
 afterAll(async () => {
   await api.close();
   await exchange.stop();

@@ -2,7 +2,7 @@
  * Cursors belong to the list that returned them, including its filters and owner. Any other list
  * refuses them by name and never uses them as a position.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
 import { sessionSecrets } from '../../../gateway/access/secret.js';
 import { Sessions } from '../../../gateway/access/sessions.js';
@@ -20,50 +20,49 @@ interface List {
 }
 
 const folders = new Folders();
-let server: TestServer;
-let lists: List[];
 
-beforeAll(async () => {
-  const folder = folders.make();
-  const exchange = await ReplayExchange.open(folder, 'cursors');
-  await exchange.run(600);
-  for (let i = 0; i < 300 || exchange.engine.activeMarket(0) === 0; i++) exchange.trade();
-  for (const userId of [1, 2, 1, 2]) rest(exchange, userId);
-  await exchange.settle();
-  const { engine, nowMs } = exchange;
-  const sessions = new Sessions(sessionSecrets(folder));
-  const userIds = Array.from({ length: engine.userCount }, (_, i) => i + 1);
-  const versions = userIds.map((userId) => engine.credentialVersion(userId));
-  await exchange.sequencer.close();
-  server = await TestServer.start({}, folder, nowMs);
-  const { json } = await server.api.read('/markets/15m/history?limit=200');
-  const traded = json.markets.filter(({ volume }: { volume: number }) => volume > 0);
-  lists = [
-    ...['', '?asset=BTC', '?status=resolved', '?asset=ETH'].map((query) => ({
-      path: `/markets${query}`,
-    })),
-    ...['', '?asset=BTC', '?asset=ETH'].map((query) => ({ path: `/markets/15m/history${query}` })),
-    ...['trades', 'events'].flatMap((part) =>
-      traded.slice(0, 2).map(({ id }: { id: string }) => ({ path: `/markets/15m/${id}/${part}` })),
-    ),
-    ...['profit', 'volume', 'points'].flatMap((metric) =>
-      ['all', 'week'].map((period) => ({ path: `/leaderboard?metric=${metric}&period=${period}` })),
-    ),
-  ];
-  for (const part of ['orders', 'ledger', 'points', 'trades', 'positions', 'vaults']) {
-    const found: List[] = [];
-    for (const [i, userId] of userIds.entries()) {
-      const list = {
-        path: `/users/u${userId}/${part}`,
-        token: await sessions.issue(userId, versions[i]!, nowMs),
-      };
-      const { json } = await ask(list, 'limit=1');
-      if (json.nextCursor !== null) found.push(list);
-    }
-    expect(found.length, part).toBeGreaterThan(1);
-    lists.push(...found.slice(0, 2));
+const ask = ({ path, token }: List, query: string) =>
+  server.api.read(`${path}${path.includes('?') ? '&' : '?'}${query}`, token);
+
+const folder = folders.make();
+const exchange = await ReplayExchange.open(folder, 'cursors');
+await exchange.run(600);
+for (let i = 0; i < 300 || exchange.engine.activeMarket(0) === 0; i++) exchange.trade();
+for (const userId of [1, 2, 1, 2]) rest(exchange, userId);
+await exchange.settle();
+const { engine, nowMs } = exchange;
+const sessions = new Sessions(sessionSecrets(folder));
+const userIds = Array.from({ length: engine.userCount }, (_, i) => i + 1);
+const versions = userIds.map((userId) => engine.credentialVersion(userId));
+await exchange.sequencer.close();
+const server = await TestServer.start({}, folder, nowMs);
+const { json } = await server.api.read('/markets/15m/history?limit=200');
+const traded = json.markets.filter(({ volume }: { volume: number }) => volume > 0);
+const lists = [
+  ...['', '?asset=BTC', '?status=resolved', '?asset=ETH'].map((query) => ({
+    path: `/markets${query}`,
+  })),
+  ...['', '?asset=BTC', '?asset=ETH'].map((query) => ({ path: `/markets/15m/history${query}` })),
+  ...['trades', 'events'].flatMap((part) =>
+    traded.slice(0, 2).map(({ id }: { id: string }) => ({ path: `/markets/15m/${id}/${part}` })),
+  ),
+  ...['profit', 'volume', 'points'].flatMap((metric) =>
+    ['all', 'week'].map((period) => ({ path: `/leaderboard?metric=${metric}&period=${period}` })),
+  ),
+];
+for (const part of ['orders', 'ledger', 'points', 'trades', 'positions', 'vaults']) {
+  const found: List[] = [];
+  for (const [i, userId] of userIds.entries()) {
+    const list = {
+      path: `/users/u${userId}/${part}`,
+      token: await sessions.issue(userId, versions[i]!, nowMs),
+    };
+    const { json } = await ask(list, 'limit=1');
+    if (json.nextCursor !== null) found.push(list);
   }
-});
+  expect(found.length, part).toBeGreaterThan(1);
+  lists.push(...found.slice(0, 2));
+}
 /** An order that nobody trades with. */
 function rest({ engine, sequencer }: ReplayExchange, userId: number): void {
   const terms = { timeInForce: TimeInForce.GTC, sizeLots: 500_000, priceTicks: 2 };
@@ -74,9 +73,6 @@ afterAll(async () => {
   await server.close();
   folders.removeAll();
 });
-
-const ask = ({ path, token }: List, query: string) =>
-  server.api.read(`${path}${path.includes('?') ? '&' : '?'}${query}`, token);
 
 test('a cursor works in its own list and is refused by every other', async () => {
   const cursors: string[] = [];

@@ -3,14 +3,13 @@
  * user, key and body gets the first answer again, byte for byte, whether a success or a refusal,
  * and nothing is done twice. A new operation fails here until it has cases.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { Code } from '../../../engine/interface/codes.js';
 import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
   type Answer,
-  type ApiClient,
   MARKET,
   PARTNER_KEY,
   PARTNER_KEYS,
@@ -42,18 +41,12 @@ const KEYED = [...CHANGES]
   .filter(([, names]) => names.includes('Idempotency-Key'))
   .map(([name]) => name);
 
-let server: TestServer;
-let api: ApiClient;
-let ada: Trader;
-let bob: Trader;
 let count = 0;
 
-beforeAll(async () => {
-  server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
-  api = server.api;
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-});
+let server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
+let api = server.api;
+const ada = await server.register('ada');
+const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 /**

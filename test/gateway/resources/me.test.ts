@@ -1,18 +1,14 @@
 /** `me` for the own id in every path of a user. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { EXAMPLES } from '../../../gateway/contract/examples.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
-import { TestServer, type Trader } from '../../support/server.js';
+import { TestServer } from '../../support/server.js';
 
-let server: TestServer;
-let ada: Trader;
 const ofUsers = ROUTES.filter(({ userParameter }) => userParameter !== undefined);
 
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  ada = await server.register('ada');
-  await server.register('bob');
-});
+const server = await TestServer.withMarket();
+const ada = await server.register('ada');
+await server.register('bob');
 afterAll(() => server.stop());
 
 test('every route below /users names its user', () => {

@@ -1,18 +1,12 @@
 /** A private account shows its positions, trades and vault deposits to its user alone. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MARKET, TestServer, type Trader } from '../../support/server.js';
+import { afterAll, expect, test } from 'vitest';
+import { MARKET, TestServer } from '../../support/server.js';
 
-let server: TestServer;
-let ada: Trader;
-let bob: Trader;
-
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-  const body = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
-  await server.api.post(`/markets/15m/${MARKET}/buy`, { userId: ada.userId, ...body }, ada.token);
-});
+const server = await TestServer.withMarket();
+const ada = await server.register('ada');
+const bob = await server.register('bob');
+const body = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
+await server.api.post(`/markets/15m/${MARKET}/buy`, { userId: ada.userId, ...body }, ada.token);
 afterAll(() => server.stop());
 
 const privacy = () => `/users/${ada.userId}/privacy`;

@@ -1,12 +1,11 @@
 /**
  * Sub-accounts over HTTP: what a family shares, what it does not, and that nobody else gets at it.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { HOUSE_USERNAME } from '../../../gateway/inputs/house/house.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import {
   type Answer,
-  type ApiClient,
   MARKET,
   PARTNER_KEY,
   PARTNER_KEYS,
@@ -16,25 +15,16 @@ import {
 } from '../../support/server.js';
 import { clientsOf, type Message } from '../stream/support.js';
 
-let server: TestServer;
-let api: ApiClient;
-let ada: Trader;
-let bob: Trader;
 /** Sub-accounts of ada, and of bob. */
-let grid: string;
-let arb: string;
-let bobs: string;
 const { connect } = clientsOf(() => server);
 
-beforeAll(async () => {
-  server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
-  api = server.api;
-  ada = await server.registerByPartner('ada');
-  bob = await server.register('bob');
-  grid = await create(ada, 'ada-grid');
-  arb = await create(ada, 'ada-arb');
-  bobs = await create(bob, 'bob-sub');
-});
+const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
+const api = server.api;
+const ada = await server.registerByPartner('ada');
+const bob = await server.register('bob');
+const grid = await create(ada, 'ada-grid');
+const arb = await create(ada, 'ada-arb');
+const bobs = await create(bob, 'bob-sub');
 afterAll(() => server.stop());
 
 /** All money, and the number of each user's sub-accounts. */

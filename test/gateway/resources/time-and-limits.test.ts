@@ -1,24 +1,21 @@
 /** `/time`, `/limits` and the time in `/status`: exact bodies, and what they refuse. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { TestServer, WINDOW_START_MS } from '../../support/server.js';
 
 const RATE = { perSecond: 0.001, burst: 7 };
 const ORDERS = { user: { perSecond: 12.5, burst: 100 }, address: null };
 const CANCELS = { user: RATE, address: null };
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.start({
-    fairUse: {
-      orders: ORDERS,
-      cancels: CANCELS,
-      reads: { user: null, address: RATE },
-      signIns: { user: null, address: null },
-    },
-  });
-  server.feed.deliver('BTC', 100_000);
-  await server.durable();
+const server = await TestServer.start({
+  fairUse: {
+    orders: ORDERS,
+    cancels: CANCELS,
+    reads: { user: null, address: RATE },
+    signIns: { user: null, address: null },
+  },
 });
+server.feed.deliver('BTC', 100_000);
+await server.durable();
 afterAll(() => server.stop());
 
 /** The address has few reads: one test after the other uses them up. */

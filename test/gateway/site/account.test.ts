@@ -1,27 +1,21 @@
 /** The statement and its file, privacy, named tokens, the dead man's switch, in a real browser. */
 import { readFile } from 'node:fs/promises';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MARKET } from '../../support/server.js';
 import { openSite } from './browser.js';
 
-const site = openSite({ startingBalanceMicros: 1_000_000_000 });
-let token: string;
-let userId: string;
-beforeAll(async () => {
-  const { server, visitor } = site;
-  await visitor.register('ada');
-  token = await visitor.token();
-  userId = (await server.api.get('/auth/session', token)).json.userId;
-});
+const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
+const { page } = visitor;
+await visitor.register('ada');
+const token = await visitor.token();
+const userId = (await server.api.get('/auth/session', token)).json.userId;
 
 const rest = (price: number) => {
   const order = { outcome: 'UP', shares: 10, price, timeInForce: 'GTC' };
-  return site.server.api.post(`/markets/15m/${MARKET}/buy`, order, token);
+  return server.api.post(`/markets/15m/${MARKET}/buy`, order, token);
 };
 
 test('the statement, its filters, and its file', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   // 210 entries: more than one page of the file.
   for (let count = 0; count < 105; count++) {
     const { json } = await rest(0.25);
@@ -62,8 +56,6 @@ test('the statement, its filters, and its file', async () => {
 });
 
 test('an account is made private, is so for others, and is public again', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   const privateTo = async () => (await server.api.get(`/users/${userId}/privacy`, token)).json;
   const positionsForAll = async () => (await server.api.read(`/users/${userId}/positions`)).status;
   const toggle = page.getByLabel('Private account');
@@ -97,8 +89,6 @@ test('an account is made private, is so for others, and is public again', async 
 });
 
 test('a token is made, shown once, works, and is revoked', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   await visitor.view('account/settings');
   const make = page.getByRole('button', { name: 'Create API key' });
   await make.click();
@@ -125,8 +115,6 @@ test('a token is made, shown once, works, and is revoked', async () => {
 });
 
 test("the dead man's switch is started, and cancels the orders", async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   await rest(0.25);
   await visitor.view('account/settings');
   await page.getByLabel('Cancel all orders after').selectOption('1 minute');

@@ -4,7 +4,7 @@
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, expect } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import type { Config } from '../../../gateway/start/config.js';
 import { TestServer } from '../../support/server.js';
@@ -149,18 +149,13 @@ export interface Site {
   visitor: Visitor;
 }
 
-/** An exchange with a market, and a visitor. They are there when the tests run. */
-export function openSite(overrides: Partial<Config> = {}): Site {
-  const site = {} as Site;
-  beforeAll(async () => {
-    site.browser = await launchBrowser();
-    site.server = await TestServer.withMarket(overrides);
-    site.visitor = await Visitor.open(site.browser, site.server.exchange.address);
-  });
+/** An exchange with a market, and a visitor. */
+export async function openSite(overrides: Partial<Config> = {}): Promise<Site> {
+  const site: Partial<Site> = {};
   afterEach(async ({ task }) => {
     // The page tells why a wait was in vain.
     if (task.result?.state !== 'fail') return;
-    const { page } = site.visitor;
+    const { page } = site.visitor!;
     const focused = await page.evaluate('document.activeElement?.outerHTML.slice(0, 200)');
     process.stderr.write(`${page.url()}\nfocus: ${focused}\n${await page.innerText('body')}\n`);
   });
@@ -169,5 +164,8 @@ export function openSite(overrides: Partial<Config> = {}): Site {
     await site.browser?.close();
     await site.server?.stop();
   });
-  return site;
+  site.browser = await launchBrowser();
+  site.server = await TestServer.withMarket(overrides);
+  site.visitor = await Visitor.open(site.browser, site.server.exchange.address);
+  return site as Site;
 }

@@ -4,8 +4,8 @@
  */
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, Route } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Route } from 'playwright-core';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { writePrices } from '../../../bench/site/prices.js';
 import { eventually } from '../../support/eventually.js';
@@ -17,8 +17,6 @@ const exchanges = new Exchanges({ ASSETS: 'BTC', HOUSE: 'on', LOG_LEVEL: 'warn' 
 const PRICES = join(exchanges.work, 'prices.csv');
 let server: ChildServer;
 let api: ApiClient;
-let browser: Browser;
-let line: Line;
 
 /** A TCP proxy, as a network that can be cut. */
 class Line {
@@ -73,14 +71,11 @@ async function startServer(): Promise<void> {
   line.leadTo(api.url);
 }
 
-let url: string;
-beforeAll(async () => {
-  browser = await launchBrowser();
-  await writePrices(PRICES);
-  line = new Line();
-  url = await line.open();
-  await startServer();
-});
+const browser = await launchBrowser();
+await writePrices(PRICES);
+const line = new Line();
+const url = await line.open();
+await startServer();
 afterEach(() => line.mend());
 afterAll(async () => {
   await browser?.close();

@@ -1,16 +1,14 @@
 /** A visit without a pointer: every step is a key. */
 import type { Page } from 'playwright-core';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MARKET } from '../../support/server.js';
 import { openSite } from './browser.js';
 
-const site = openSite();
-beforeAll(async () => {
-  const { server } = site;
-  const maker = await server.register('maker');
-  const body = { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' };
-  await server.api.post(`/markets/15m/${MARKET}/buy`, body, maker.token);
-});
+const { server, visitor } = await openSite();
+const { page } = visitor;
+const maker = await server.register('maker');
+const body = { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' };
+await server.api.post(`/markets/15m/${MARKET}/buy`, body, maker.token);
 
 /** Tab until the button has the focus, as a person does who looks for it. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {
@@ -26,8 +24,6 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
 }
 
 test('register, look at the keys, buy, place and cancel an order, sell, by keys alone', async () => {
-  const { visitor } = site;
-  const { page } = visitor;
   const { keyboard } = page;
   await page.locator('.book .offer:enabled').waitFor();
   await tabTo(page, /^Sign up$/);

@@ -2,52 +2,45 @@
  * Resting orders and positions on the page: amend with every refusal beside its field, cancel all
  * by one request, sell all and claim; by the buttons, and by their keys.
  */
-import { beforeAll, expect, test } from 'vitest';
-import { MARKET, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { expect, test } from 'vitest';
+import { MARKET, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { openSite } from './browser.js';
 
-const site = openSite({ startingBalanceMicros: 1_000_000_000 });
-let maker: Trader;
-let token: string;
-let userId: string;
-beforeAll(async () => {
-  const { server, visitor } = site;
-  maker = await server.register('maker');
-  await visitor.register('ada');
-  token = await visitor.token();
-  userId = (await server.api.get('/auth/session', token)).json.userId;
-});
+const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
+const { page } = visitor;
+const maker = await server.register('maker');
+await visitor.register('ada');
+const token = await visitor.token();
+const userId = (await server.api.get('/auth/session', token)).json.userId;
 
 const BUY = `/markets/15m/${MARKET}/buy`;
 
 async function rest(of: string, outcome: 'UP' | 'DOWN', shares: number, price: number) {
   const body = { outcome, shares, price, timeInForce: 'GTC' };
-  const { status, json } = await site.server.api.post(BUY, body, of);
+  const { status, json } = await server.api.post(BUY, body, of);
   expect(status, JSON.stringify(json)).toBe(200);
   return json.orderId as string;
 }
 
 /** As the exchange has them, oldest first. */
 async function resting(): Promise<{ price: number; shares: number }[]> {
-  const { json } = await site.server.api.get(`/users/${userId}/orders`, token);
+  const { json } = await server.api.get(`/users/${userId}/orders`, token);
   return json.orders.map(({ price, shares }: { price: number; shares: number }) => {
     return { price, shares };
   });
 }
 
-const button = (name: string | RegExp) => site.visitor.page.getByRole('button', { name }).first();
-const notice = () => site.visitor.page.locator('.notice');
-const amount = () => site.visitor.page.locator('#amend-size');
-const price = () => site.visitor.page.locator('#amend-price');
+const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
+const notice = () => page.locator('.notice');
+const amount = () => page.locator('#amend-size');
+const price = () => page.locator('#amend-price');
 
 async function problem(of: string, text: string): Promise<void> {
-  const said = site.visitor.page.locator(`#${of}-problem`);
+  const said = page.locator(`#${of}-problem`);
   await expect.poll(() => said.textContent()).toContain(text);
 }
 
 test('amend: what is typed and what the exchange refuses is said beside its field', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   const orderId = await rest(token, 'UP', 100, 0.25);
   await rest(maker.token, 'DOWN', 5, 0.4);
   await button('Amend: buy UP at 25¢').click();
@@ -98,8 +91,6 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
 });
 
 test('a post-only order that would trade is refused beside the price', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   await rest(maker.token, 'DOWN', 5, 0.3);
   const body = { outcome: 'UP', shares: 10, price: 0.2, timeInForce: 'GTC', postOnly: true };
   await server.api.post(BUY, body, token);
@@ -112,8 +103,6 @@ test('a post-only order that would trade is refused beside the price', async () 
 });
 
 test('cancel all is one request, by the button and by its key', async () => {
-  const { visitor } = site;
-  const { page } = visitor;
   const sent: string[] = [];
   page.on('request', (request) => {
     if (request.method() === 'DELETE') sent.push(new URL(request.url()).pathname);
@@ -143,7 +132,6 @@ test('cancel all is one request, by the button and by its key', async () => {
 });
 
 test('pairs are turned into dollars', async () => {
-  const { server } = site;
   for (const [outcome, other] of [
     ['UP', 'DOWN'],
     ['DOWN', 'UP'],
@@ -161,8 +149,6 @@ test('pairs are turned into dollars', async () => {
 });
 
 test('sell all and claim, by their keys', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   const { keyboard } = page;
   // A buyer for the shares that are held: 5 UP.
   const body = { outcome: 'UP', shares: 3, price: 0.5, timeInForce: 'GTC' };

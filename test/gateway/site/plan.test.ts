@@ -3,7 +3,7 @@
  * with the receipt to the micro-dollar.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { toLots, toMicros, toTicks } from '../../../gateway/client/amounts.js';
 import {
   averageMicros,
@@ -11,16 +11,11 @@ import {
   planOrder,
 } from '../../../gateway/site/app/ticket/plan.js';
 import { ANY_SIZE_RESTS } from '../../support/engine-support.js';
-import { MARKET, TestServer, type Trader } from '../../support/server.js';
+import { MARKET, TestServer } from '../../support/server.js';
 
-let server: TestServer;
-let maker: Trader;
-let taker: Trader;
-beforeAll(async () => {
-  server = await TestServer.withMarket({ startingBalanceMicros: 100_000_000_000 });
-  maker = await server.register('maker');
-  taker = await server.register('taker');
-});
+const server = await TestServer.withMarket({ startingBalanceMicros: 100_000_000_000 });
+const maker = await server.register('maker');
+const taker = await server.register('taker');
 afterAll(() => server.stop());
 
 function setFee(takerFeeBasisPoints: number): void {

@@ -2,19 +2,17 @@
  * Every refusal is a sentence beside the field that caused it, and the page goes on. The clock and
  * the prices are the test's.
  */
-import { beforeAll, expect, test } from 'vitest';
-import { MARKET, PASSWORD, type Trader } from '../../support/server.js';
+import { expect, test } from 'vitest';
+import { MARKET, PASSWORD } from '../../support/server.js';
 import { openSite } from './browser.js';
 
-const site = openSite({ startingBalanceMicros: 1_000_000_000 });
-let maker: Trader;
-beforeAll(async () => {
-  maker = await site.server.register('maker');
-});
+const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
+const { page } = visitor;
+const maker = await server.register('maker');
 
 /** The text beside a field, once it is there. */
 async function problem(field: string): Promise<string> {
-  const found = site.visitor.page.locator(`#${field}-problem`);
+  const found = page.locator(`#${field}-problem`);
   await expect.poll(() => found.textContent()).not.toBe('');
   return (await found.textContent())!;
 }
@@ -24,12 +22,10 @@ const BUY = `/markets/15m/${MARKET}/buy`;
 /** `outcome` is what the maker buys; it is an offer of the other one. */
 async function rest(outcome: 'UP' | 'DOWN', shares: number, price: number): Promise<void> {
   const body = { outcome, shares, price, timeInForce: 'GTC' };
-  expect((await site.server.api.post(BUY, body, maker.token)).status).toBe(200);
+  expect((await server.api.post(BUY, body, maker.token)).status).toBe(200);
 }
 
 test('registration', async () => {
-  const { visitor } = site;
-  const { page } = visitor;
   await page.getByRole('button', { name: 'Sign up', exact: true }).click();
   const submit = page.getByRole('button', { name: 'Create account' });
   await submit.click();
@@ -52,8 +48,6 @@ test('registration', async () => {
 });
 
 test('signing in', async () => {
-  const { visitor } = site;
-  const { page } = visitor;
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('button', { name: 'Sign in' }).first().click();
   await page.getByLabel('Username').fill('ada');
@@ -67,8 +61,6 @@ test('signing in', async () => {
 });
 
 test('what is typed into the ticket', async () => {
-  const { visitor } = site;
-  const { page } = visitor;
   await page.getByLabel('Skip confirmation').check();
   const size = page.locator('#size');
   for (const typed of ['', 'ten', '-5', '0', '1.0000001', '1e3', '12,50']) {
@@ -87,8 +79,6 @@ test('what is typed into the ticket', async () => {
 });
 
 test('what cannot be done', async () => {
-  const { visitor } = site;
-  const { page } = visitor;
   const size = page.locator('#size');
   const buy = page.getByRole('button', { name: 'Buy UP' });
   await size.fill('10');
@@ -135,8 +125,6 @@ test('what cannot be done', async () => {
 });
 
 test('an order fills to the micro-dollar that the ticket foretold, rests, and is cancelled', async () => {
-  const { visitor } = site;
-  const { page } = visitor;
   await page.getByRole('button', { name: 'Market', exact: true }).click();
   await page.locator('#size').fill('12.345678');
   const foretold = page.locator('.ticket > .forecast');
@@ -165,8 +153,6 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
 });
 
 test('a double click does not confirm, and a part that fills is said to be one', async () => {
-  const { visitor } = site;
-  const { page } = visitor;
   await page.getByLabel('Skip confirmation').uncheck();
   await page.getByRole('button', { name: 'Market', exact: true }).click();
   await page.locator('#size').fill('500');
@@ -181,8 +167,6 @@ test('a double click does not confirm, and a part that fills is said to be one',
 });
 
 test('a price that moves is told, and the order is asked for again', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   const offer = { outcome: 'DOWN', shares: 50, price: 0.5, timeInForce: 'GTC' };
   const { json: near } = await server.api.post(BUY, offer, maker.token);
   await rest('DOWN', 50, 0.3);
@@ -205,8 +189,6 @@ test('a price that moves is told, and the order is asked for again', async () =>
 });
 
 test('staking, the referral code and the password', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   await visitor.view('account/vault');
   await page.getByLabel('Amount in dollars').fill('2,50');
   await page.getByRole('button', { name: 'Stake' }).click();

@@ -3,12 +3,11 @@ import { expect, test } from 'vitest';
 import { MARKET, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { openSite } from './browser.js';
 
-const site = openSite({ startingBalanceMicros: 1_000_000_000 });
+const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
+const { page } = visitor;
 const BUY = `/markets/15m/${MARKET}/buy`;
 
 test("a receipt shows the hash of the journal's batch that holds it", async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   const maker = await server.register('maker');
   const order = { outcome: 'DOWN', shares: 100, price: 0.4, timeInForce: 'GTC' };
   expect((await server.api.post(BUY, order, maker.token)).status).toBe(200);
@@ -28,8 +27,6 @@ test("a receipt shows the hash of the journal's batch that holds it", async () =
 });
 
 test('the averages agree, and the replay shows the book at every moment', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   for (let n = 1; server.clock.nowMs() < WINDOW_START_MS + WINDOW_MS + 2_000; n++)
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + (n % 13) / 7);
   await server.advance();

@@ -3,11 +3,10 @@ import { expect, test } from 'vitest';
 import { MARKET, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { openSite } from './browser.js';
 
-const site = openSite({ startingBalanceMicros: 1_000_000_000 });
+const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
+const { page } = visitor;
 
 test('a position that lost is told on every page until it is read, with the same loss', async () => {
-  const { server, visitor } = site;
-  const { page } = visitor;
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const maker = await server.register('maker');
   const order = { outcome: 'UP', shares: 20, price: 0.5, timeInForce: 'GTC' };

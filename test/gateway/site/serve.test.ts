@@ -2,14 +2,11 @@
 import { readdirSync, statSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { programFolder } from '../../../persistence/storage/program-folder.js';
 import { TestServer } from '../../support/server.js';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.start();
-});
+const server = await TestServer.start();
 afterAll(() => server.stop());
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };

@@ -2,17 +2,13 @@
  * What the page says where there is little to show: without a market, without an order, and to
  * whom the metrics are closed; and on the operator's page, that its figures are the metrics'.
  */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { Metrics, mean, perSecond, quantile } from '../../../gateway/site/app/status/metrics.js';
 import { MARKET, TestServer } from '../../support/server.js';
 import { Visitor } from './browser.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchBrowser();
-});
+const browser = await launchBrowser();
 afterAll(() => browser.close());
 
 test('no market is open, and none has been', async () => {

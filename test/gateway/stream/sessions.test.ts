@@ -3,22 +3,17 @@
  * changes.
  */
 import { connect as connectTcp } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import { MARKET, PASSWORD, TestServer, type Trader } from '../../support/server.js';
 import { clientsOf } from './support.js';
 
 const NEW_PASSWORD = 'another horse battery';
 
-let server: TestServer;
-let ada: Trader;
-let bob: Trader;
 const { connect, connectAs, refusal } = clientsOf(() => server);
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-});
+let server = await TestServer.withMarket();
+const ada = await server.register('ada');
+const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 const cookie = (trader: Trader) => `other=1; service-session=${trader.token}`;

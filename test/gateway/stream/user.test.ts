@@ -4,7 +4,7 @@
  * payout.
  */
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import {
   MARKET,
@@ -84,14 +84,10 @@ class Watcher {
   }
 }
 
-let server: TestServer;
-
 const connectAs = (trader: Trader) =>
   StreamClient.connect(server.exchange.port, { 'x-user-token': trader.token });
 
-beforeAll(async () => {
-  server = await TestServer.withMarket(streamLimits({ operationsBurst: 10_000 }));
-});
+const server = await TestServer.withMarket(streamLimits({ operationsBurst: 10_000 }));
 afterAll(() => server.stop());
 
 test('equals the account from its first order to its last payout', async () => {

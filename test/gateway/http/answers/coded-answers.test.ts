@@ -4,7 +4,7 @@
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import {
   MARKET,
   TestServer,
@@ -18,18 +18,12 @@ const NEXT_MARKET = 'btc-15m-1763701200';
 /** Opens in the last test that lets time pass. */
 const ACTIVE_MARKET = 'btc-15m-1763702100';
 
-let server: TestServer;
-let ada: Trader;
-let bob: Trader;
-
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-  for (let i = 0; i < 12; i++) await trade(MARKET);
-  await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
-  await server.followed();
-});
+const server = await TestServer.withMarket();
+const ada = await server.register('ada');
+const bob = await server.register('bob');
+for (let i = 0; i < 12; i++) await trade(MARKET);
+await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
+await server.followed();
 afterAll(() => server.stop());
 
 async function trade(market: string): Promise<void> {

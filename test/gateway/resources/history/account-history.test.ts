@@ -1,5 +1,5 @@
 /** Statements, orders and filters over HTTP: bytes, pages, filters, CSV and refusals. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import {
   type Answer,
   MARKET,
@@ -9,30 +9,24 @@ import {
   WINDOW_START_MS,
 } from '../../../support/server.js';
 
-let server: TestServer;
-let ada: Trader;
-let bob: Trader;
-
 const read = (path: string, token = ada.token) => server.api.read(path, token);
 const ledger = (query = '') => read(`/users/${ada.userId}/ledger${query}`);
 const orders = (query = '') => read(`/users/${ada.userId}/orders${query}`);
 
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-  const { api } = server;
-  const post = (trader: Trader, side: string, body: object) =>
-    api.post(`/markets/15m/${MARKET}/${side}`, body, trader.token);
-  const limit = { outcome: 'UP', timeInForce: 'GTC' };
-  await post(bob, 'buy', { ...limit, outcome: 'DOWN', shares: 30, price: 0.5 });
-  await post(ada, 'buy', { outcome: 'UP', amount: 5 });
-  await post(ada, 'buy', { ...limit, shares: 40, price: 0.5 });
-  await post(ada, 'buy', { ...limit, shares: 10, price: 0.25 });
-  await post(ada, 'sell', { ...limit, shares: 4, price: 0.75 });
-  await api.delete(`/markets/15m/${MARKET}/orders/o4`, ada.token);
-  await api.post('/vaults/flex/stake', { amount: 100 }, ada.token);
-});
+const server = await TestServer.withMarket();
+const ada = await server.register('ada');
+const bob = await server.register('bob');
+const { api } = server;
+const post = (trader: Trader, side: string, body: object) =>
+  api.post(`/markets/15m/${MARKET}/${side}`, body, trader.token);
+const limit = { outcome: 'UP', timeInForce: 'GTC' };
+await post(bob, 'buy', { ...limit, outcome: 'DOWN', shares: 30, price: 0.5 });
+await post(ada, 'buy', { outcome: 'UP', amount: 5 });
+await post(ada, 'buy', { ...limit, shares: 40, price: 0.5 });
+await post(ada, 'buy', { ...limit, shares: 10, price: 0.25 });
+await post(ada, 'sell', { ...limit, shares: 4, price: 0.75 });
+await api.delete(`/markets/15m/${MARKET}/orders/o4`, ada.token);
+await api.post('/vaults/flex/stake', { amount: 100 }, ada.token);
 afterAll(() => server.stop());
 
 describe('the statement', () => {

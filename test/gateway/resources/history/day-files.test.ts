@@ -7,7 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { rangeOf } from '../../../../gateway/contract/downloads/days.js';
 import type { Config } from '../../../../gateway/start/config.js';
 import { eventually } from '../../../support/eventually.js';
@@ -15,9 +15,6 @@ import { TestServer } from '../../../support/server.js';
 
 const START_MS = Date.UTC(2025, 10, 21, 23, 31);
 const PATH = '/api/history/BTC/2025-11-21.jsonl.gz';
-let server: TestServer;
-let whole: Buffer;
-let etag: string;
 
 const folderOf = (asset: string) => join(server.folder, 'days', asset);
 const fetched = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
@@ -44,31 +41,29 @@ async function restart(overrides: Partial<Config>): Promise<void> {
   server.feed.deliver('BTC', 100_200);
 }
 
-beforeAll(async () => {
-  server = await TestServer.start({}, undefined, START_MS);
-  server.feed.deliver('BTC', 100_000);
-  const [ada, bob] = [await server.register('ada'), await server.register('bob')];
-  for (const [from, until] of [
-    [0, 15],
-    [15, 28],
-  ] as const) {
-    const id = `btc-15m-${Date.UTC(2025, 10, 21, 23, 30 + from) / 1_000}`;
-    for (const price of [0.4, 0.45]) {
-      const bid = { outcome: 'UP', shares: 20, price, timeInForce: 'GTC' };
-      await server.api.post(`/markets/15m/${id}/buy`, bid, ada.token);
-      const taken = { outcome: 'DOWN', amount: 5 };
-      expect((await server.api.post(`/markets/15m/${id}/buy`, taken, bob.token)).status).toBe(200);
-    }
-    await server.passTime(START_MS + until * 60_000, 100_050 + from);
+let server = await TestServer.start({}, undefined, START_MS);
+server.feed.deliver('BTC', 100_000);
+const [ada, bob] = [await server.register('ada'), await server.register('bob')];
+for (const [from, until] of [
+  [0, 15],
+  [15, 28],
+] as const) {
+  const id = `btc-15m-${Date.UTC(2025, 10, 21, 23, 30 + from) / 1_000}`;
+  for (const price of [0.4, 0.45]) {
+    const bid = { outcome: 'UP', shares: 20, price, timeInForce: 'GTC' };
+    await server.api.post(`/markets/15m/${id}/buy`, bid, ada.token);
+    const taken = { outcome: 'DOWN', amount: 5 };
+    expect((await server.api.post(`/markets/15m/${id}/buy`, taken, bob.token)).status).toBe(200);
   }
-  expect(await dates()).toEqual([]);
-  await passMidnight();
-  await eventually(async () => expect(await dates()).toEqual(['2025-11-21']));
-  const answer = await fetched(PATH);
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/gzip']);
-  etag = answer.headers.get('etag')!;
-  whole = await bytesOf(answer);
-});
+  await server.passTime(START_MS + until * 60_000, 100_050 + from);
+}
+expect(await dates()).toEqual([]);
+await passMidnight();
+await eventually(async () => expect(await dates()).toEqual(['2025-11-21']));
+const answer = await fetched(PATH);
+expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/gzip']);
+const etag = answer.headers.get('etag')!;
+const whole = await bytesOf(answer);
 afterAll(() => server.stop());
 
 test('a file has each market of its day with all its events, and no account', async () => {

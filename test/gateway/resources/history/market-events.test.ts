@@ -1,5 +1,5 @@
 /** The past of a market over HTTP: its events, its settlement prices, and the journal's hashes. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { openJournalReader } from '../../../../persistence/journal/reader.js';
 import {
   MARKET,
@@ -20,36 +20,30 @@ interface Tick {
 // biome-ignore lint/suspicious/noExplicitAny: tests read events field by field
 type Event = any;
 
-let server: TestServer;
-let ada: Trader;
-let bob: Trader;
-
 const read = (path: string) => server.api.read(path);
 const eventsOf = (query = '') => read(`/markets/15m/${MARKET}/events${query}`);
 const ticksOf = (market: string) => read(`/markets/15m/${market}/ticks`);
 
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-  const post = (trader: Trader, side: string, body: object) =>
-    server.api.post(`/markets/15m/${MARKET}/${side}`, body, trader.token);
-  const limit = { outcome: 'UP', timeInForce: 'GTC' };
-  await post(bob, 'buy', { ...limit, outcome: 'DOWN', shares: 30, price: 0.5 });
-  await post(ada, 'buy', { outcome: 'UP', amount: 5 });
-  await post(ada, 'buy', { ...limit, shares: 10, price: 0.25 });
-  await post(ada, 'buy', { ...limit, shares: 6, price: 0.2 });
-  await post(ada, 'sell', { ...limit, shares: 4, price: 0.75 });
-  await server.api.delete(`/markets/15m/${MARKET}/orders/o3`, ada.token);
-  // Prices at odd times and of odd amounts, up to the end of this market and into the next one.
-  const { clock, feed } = server;
-  const untilMs = WINDOW_START_MS + WINDOW_MS + 3_000;
-  for (let n = 0; clock.nowMs() < untilMs; n++) {
-    clock.set(Math.min(untilMs, clock.nowMs() + 3_701 + 997 * (n % 5)));
-    feed.deliver('BTC', 100_000 + ((n * 7_919) % 1_000) / 7);
-  }
-  await server.advance();
-});
+const server = await TestServer.withMarket();
+const ada = await server.register('ada');
+const bob = await server.register('bob');
+const post = (trader: Trader, side: string, body: object) =>
+  server.api.post(`/markets/15m/${MARKET}/${side}`, body, trader.token);
+const limit = { outcome: 'UP', timeInForce: 'GTC' };
+await post(bob, 'buy', { ...limit, outcome: 'DOWN', shares: 30, price: 0.5 });
+await post(ada, 'buy', { outcome: 'UP', amount: 5 });
+await post(ada, 'buy', { ...limit, shares: 10, price: 0.25 });
+await post(ada, 'buy', { ...limit, shares: 6, price: 0.2 });
+await post(ada, 'sell', { ...limit, shares: 4, price: 0.75 });
+await server.api.delete(`/markets/15m/${MARKET}/orders/o3`, ada.token);
+// Prices at odd times and of odd amounts, up to the end of this market and into the next one.
+const { clock, feed } = server;
+const untilMs = WINDOW_START_MS + WINDOW_MS + 3_000;
+for (let n = 0; clock.nowMs() < untilMs; n++) {
+  clock.set(Math.min(untilMs, clock.nowMs() + 3_701 + 997 * (n % 5)));
+  feed.deliver('BTC', 100_000 + ((n * 7_919) % 1_000) / 7);
+}
+await server.advance();
 afterAll(() => server.stop());
 
 /** By the rule of the exchange: each price counts for the time it was the last known; in micros. */

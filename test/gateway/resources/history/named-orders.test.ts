@@ -1,18 +1,8 @@
 /** Orders by the client's own id over HTTP, and what a closed order still says of its terms. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  MARKET,
-  TestServer,
-  type Trader,
-  WINDOW_MS,
-  WINDOW_START_MS,
-} from '../../../support/server.js';
+import { afterAll, expect, test } from 'vitest';
+import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
 
 const EXPIRES_AT_MS = WINDOW_START_MS + 60_000;
-
-let server: TestServer;
-let ada: Trader;
-let bob: Trader;
 
 const orders = (query: string, { userId, token } = ada) =>
   server.api.read(`/users/${userId}/orders${query}`, token);
@@ -21,33 +11,31 @@ const named = async (name: string, more = '') =>
 
 const resting = { outcome: 'UP', shares: 10, price: 0.25, timeInForce: 'GTC' };
 
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-  const { api } = server;
-  const post = async (path: string, body: object, { token } = ada) => {
-    const answer = await api.post(path, body, token);
-    expect(answer.status, answer.text).toBe(200);
-  };
-  const buy = `/markets/15m/${MARKET}/buy`;
-  await post(buy, { ...resting, clientOrderId: 'kept' });
-  const terms = { expiresAtMs: EXPIRES_AT_MS, selfTrade: 'cancel_both' };
-  await post(buy, { ...resting, ...terms, clientOrderId: 'expiring' });
-  // A refused operation comes before the two that are placed.
-  const op = { op: 'buy', marketId: MARKET, ...resting };
-  await post('/batch', {
-    operations: [
-      { ...op, clientOrderId: 'kept' },
-      { ...op, clientOrderId: 'in-batch', selfTrade: 'cancel_taker' },
-      op,
-      { op: 'cancel', marketId: MARKET, clientOrderId: 'in-batch' },
-    ],
-  });
-  await post(buy, { ...resting, clientOrderId: 'of-bob' }, bob);
-  server.clock.set(EXPIRES_AT_MS);
-  await server.advance();
+const server = await TestServer.withMarket();
+const ada = await server.register('ada');
+const bob = await server.register('bob');
+const { api } = server;
+const post = async (path: string, body: object, { token } = ada) => {
+  const answer = await api.post(path, body, token);
+  expect(answer.status, answer.text).toBe(200);
+};
+const buy = `/markets/15m/${MARKET}/buy`;
+await post(buy, { ...resting, clientOrderId: 'kept' });
+const terms = { expiresAtMs: EXPIRES_AT_MS, selfTrade: 'cancel_both' };
+await post(buy, { ...resting, ...terms, clientOrderId: 'expiring' });
+// A refused operation comes before the two that are placed.
+const op = { op: 'buy', marketId: MARKET, ...resting };
+await post('/batch', {
+  operations: [
+    { ...op, clientOrderId: 'kept' },
+    { ...op, clientOrderId: 'in-batch', selfTrade: 'cancel_taker' },
+    op,
+    { op: 'cancel', marketId: MARKET, clientOrderId: 'in-batch' },
+  ],
 });
+await post(buy, { ...resting, clientOrderId: 'of-bob' }, bob);
+server.clock.set(EXPIRES_AT_MS);
+await server.advance();
 afterAll(() => server.stop());
 
 test('an order is found by its id while it rests, and when it is closed', async () => {

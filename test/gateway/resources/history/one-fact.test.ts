@@ -3,7 +3,7 @@
  * and markets, from the engine, from the history and on the stream, field by field, after random
  * commands of every kind, at several moments of a market's life.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { Random } from '../../../../bench/workload/random.js';
 import type { Command } from '../../../../engine/interface/commands.js';
 import { SelfTrade } from '../../../../engine/interface/domain.js';
@@ -67,18 +67,11 @@ class Facts {
   }
 }
 
-let server: TestServer;
-let traders: Trader[];
-beforeAll(async () => {
-  server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
-  server.feed.deliver('ETH', 3_000);
-  traders = [await server.register('ann'), await server.registerByPartner('ben')];
-  const referral = await server.api.read(
-    `/users/${traders[0]!.userId}/referral`,
-    traders[0]!.token,
-  );
-  traders.push(await server.register('cal', referral.json.code), await server.register('dee'));
-});
+const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
+server.feed.deliver('ETH', 3_000);
+const traders = [await server.register('ann'), await server.registerByPartner('ben')];
+const referral = await server.api.read(`/users/${traders[0]!.userId}/referral`, traders[0]!.token);
+traders.push(await server.register('cal', referral.json.code), await server.register('dee'));
 afterAll(() => server?.stop());
 
 test(`one fact, one value (${seedName})`, async () => {

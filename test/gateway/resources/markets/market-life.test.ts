@@ -1,5 +1,5 @@
 /** The fields of a market over its life: at the start, in the last minute, after the end. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { marketIdNumber } from '../../../../engine/interface/notation.js';
 import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
 
@@ -8,11 +8,8 @@ const NEXT_END_MS = NEXT_START_MS + WINDOW_MS;
 const NEXT = 'btc-15m-1763701200';
 const NEXT_ETH = 'eth-15m-1763701200';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  server.feed.deliver('ETH', 3_000);
-});
+const server = await TestServer.withMarket();
+server.feed.deliver('ETH', 3_000);
 afterAll(() => server.stop());
 
 /** Moves time and applies what is due, without a price. */

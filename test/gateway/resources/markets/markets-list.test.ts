@@ -3,7 +3,7 @@
  * list every market that ever opened, once, newest first, whatever the filter, the page size and
  * what happens between two pages.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { marketIdNumber } from '../../../../engine/interface/notation.js';
 import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
 
@@ -12,9 +12,7 @@ const WINDOWS_PER_DAY = DAY_MS / WINDOW_MS;
 /** The engine has forgotten the first few. */
 const WINDOWS = WINDOWS_PER_DAY + 12;
 
-let server: TestServer;
 /** Start times of the windows. */
-let now: number;
 
 /** In every other window one of the assets has no price at the end, and is VOID a minute later. */
 async function passWindow(): Promise<void> {
@@ -72,13 +70,11 @@ function expectedIds(): string[] {
 const idsOf = (markets: readonly Listed[]) => markets.map(({ id }) => id);
 const known = () => server.exchange.sequencer.engine.marketIds().length;
 
-beforeAll(async () => {
-  server = await TestServer.start();
-  now = WINDOW_START_MS;
-  for (const symbol of ['BTC', 'ETH']) server.feed.deliver(symbol, 1_000);
-  for (let i = 0; i < WINDOWS; i++) await passWindow();
-  await server.durable();
-});
+let server = await TestServer.start();
+let now = WINDOW_START_MS;
+for (const symbol of ['BTC', 'ETH']) server.feed.deliver(symbol, 1_000);
+for (let i = 0; i < WINDOWS; i++) await passWindow();
+await server.durable();
 afterAll(() => server.stop());
 
 describe('markets', () => {

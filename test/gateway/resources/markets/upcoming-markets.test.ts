@@ -1,5 +1,5 @@
 /** Upcoming markets over HTTP: listed, with orders that rest, over the opening and a restart. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../../../support/eventually.js';
 import {
   type Answer,
@@ -13,14 +13,9 @@ import {
 const marketIn = (windows: number) => `btc-15m-${(WINDOW_START_MS + windows * WINDOW_MS) / 1_000}`;
 const NEXT = marketIn(1);
 
-let server: TestServer;
-let ada: Trader;
-let bob: Trader;
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-});
+let server = await TestServer.withMarket();
+const ada = await server.register('ada');
+const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 const order = (trader: Trader, fields: object): Promise<Answer> =>

@@ -1,24 +1,11 @@
 /** Client order ids over real HTTP: where they are accepted, refused, shown and found again. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  type Answer,
-  type ApiClient,
-  MARKET,
-  TestServer,
-  type Trader,
-} from '../../../support/server.js';
+import { afterAll, expect, test } from 'vitest';
+import { type Answer, MARKET, TestServer, type Trader } from '../../../support/server.js';
 
-let server: TestServer;
-let api: ApiClient;
-let ada: Trader;
-let bob: Trader;
-
-beforeAll(async () => {
-  server = await TestServer.withMarket();
-  api = server.api;
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-});
+const server = await TestServer.withMarket();
+const api = server.api;
+const ada = await server.register('ada');
+const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 const RESTING = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };

@@ -2,19 +2,13 @@
  * How resting orders end, over real HTTP: they expire, are cancelled together, or meet another
  * order of their user; and what a later cancel is told.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MARKET, type Trader, WINDOW_START_MS } from '../../../support/server.js';
+import { afterAll, expect, test } from 'vitest';
+import { MARKET, WINDOW_START_MS } from '../../../support/server.js';
 import { Desk, PLACES, RESTING, refusal } from './desk.js';
 
-let desk: Desk;
-let ada: Trader;
-let bob: Trader;
-
-beforeAll(async () => {
-  desk = await Desk.open();
-  ada = await desk.register('ada');
-  bob = await desk.register('bob');
-});
+const desk = await Desk.open();
+const ada = await desk.register('ada');
+const bob = await desk.register('bob');
 afterAll(() => desk.server.stop());
 
 /** One of Ada's orders, as the history has it. */

@@ -1,18 +1,15 @@
 /** Order groups over real HTTP and the stream: they trip, are reset, are removed, and refuse. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { MARKET, type Trader } from '../../../support/server.js';
 import { clientsOf } from '../../stream/support.js';
 import { Desk, RESTING, refusal } from './desk.js';
 
-let desk: Desk;
 let ada: Trader;
 let bob: Trader;
 let users = 0;
 const { connectAs } = clientsOf(() => desk.server);
 
-beforeAll(async () => {
-  desk = await Desk.open();
-});
+const desk = await Desk.open();
 beforeEach(async () => {
   users++;
   ada = await desk.register(`ada-${users}`);
