@@ -72,6 +72,11 @@ export interface Answer {
   json: any;
 }
 
+/** The status and the code of a refusal, as in `401 missing_token`. */
+export function codeOf({ status, json }: Pick<Answer, 'status' | 'json'>): string {
+  return `${status} ${json?.error?.code}`;
+}
+
 export interface RequestOptions {
   token?: string | undefined;
   headers?: Record<string, string>;

@@ -4,6 +4,7 @@ import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import {
+  codeOf,
   MARKET,
   PARTNER_KEY,
   PARTNER_KEYS,
@@ -60,7 +61,6 @@ const actionsLogged = () =>
     .filter((line) => line.includes('an operator acted'))
     .map((line) => JSON.parse(line));
 type Id = { id: string };
-const code = ({ status, json }: Reply) => [status, json?.error?.code];
 const BID = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
 const bid = (trader: Trader, marketId = MARKET) =>
   api.post(`/markets/15m/${marketId}/buy`, BID, trader.token);
@@ -71,14 +71,13 @@ const isPaused = async () => (await api.get(`/markets/${MARKET}`)).json.paused;
 test('needs an operator key, on the address of the operators only', async () => {
   const before = await server.state();
   for (const authorization of ['', 'Bearer nonsense', `Basic ${KEY}`, `Bearer ${PARTNER_KEY}`])
-    expect(code(await operate('POST', '/operator/pause', BECAUSE, authorization))).toEqual([
-      403,
-      'operator_key_required',
-    ]);
+    expect(codeOf(await operate('POST', '/operator/pause', BECAUSE, authorization))).toBe(
+      '403 operator_key_required',
+    );
   const options = { headers: { authorization: `Bearer ${KEY}` } };
   const there = await api.send('POST', '/operator/pause', BECAUSE, options);
-  expect(code(there)).toEqual([404, 'route_not_found']);
-  expect(code(await operate('GET', '/markets'))).toEqual([404, 'route_not_found']);
+  expect(codeOf(there)).toBe('404 route_not_found');
+  expect(codeOf(await operate('GET', '/markets'))).toBe('404 route_not_found');
   const metrics = await operate('GET', '/metrics', undefined, '');
   expect([metrics.status, metrics.text]).toEqual([200, expect.stringContaining('exchange_users')]);
   expect((await request(`${server.exchange.address}/api/metrics`)).statusCode).toBe(404);
@@ -91,16 +90,15 @@ test('needs an operator key, on the address of the operators only', async () => 
     ['users/u1/freeze', {}],
     [`markets/${MARKET}/void`, { ...BECAUSE, userId: 'u1' }],
   ] as const)
-    expect(code(await act(path, body)), path).toEqual([400, 'invalid_request']);
-  expect(code(await act('pause', { ...BECAUSE, marketId: 'nonsense' }))).toEqual([
-    404,
-    'market_not_found',
-  ]);
+    expect(codeOf(await act(path, body)), path).toBe('400 invalid_request');
+  expect(codeOf(await act('pause', { ...BECAUSE, marketId: 'nonsense' }))).toBe(
+    '404 market_not_found',
+  );
   for (const verb of ['freeze', 'unfreeze', 'cancel-orders'])
-    expect(code(await act(`users/u99/${verb}`))).toEqual([404, 'user_not_found']);
+    expect(codeOf(await act(`users/u99/${verb}`))).toBe('404 user_not_found');
   expect(await server.state()).toEqual(before);
   // This one is refused by the engine, so it is in the journal.
-  expect(code(await act('markets/btc-15m-1763600400/void'))).toEqual([404, 'market_not_found']);
+  expect(codeOf(await act('markets/btc-15m-1763600400/void'))).toBe('404 market_not_found');
 });
 
 test.each([
@@ -118,7 +116,7 @@ test.each([
   expect((await operate('GET', '/metrics', undefined, '')).text).toMatch(/^exchange_pauses 1$/m);
   const paused = await client.next('delta');
   expect(paused.data.changes[0]).toMatchObject({ change: 'paused', market: { paused: true } });
-  expect(code(await bid(ada))).toEqual([409, 'market_paused']);
+  expect(codeOf(await bid(ada))).toBe('409 market_paused');
   expect((await api.delete(`/markets/15m/${MARKET}/orders/${orderId}`, ada.token)).status).toBe(
     200,
   );
@@ -139,13 +137,13 @@ test('freezes a user, whose orders are cancelled; cancels the orders of another'
   expect(data.events.at(0)).toMatchObject({ type: 'order_cancelled', reason: 'operator' });
   expect(data.events.at(-1)).toEqual({ type: 'user_frozen', frozen: true });
   expect(await ordersOf(ada)).toEqual([]);
-  expect(code(await bid(ada))).toEqual([409, 'user_frozen']);
+  expect(codeOf(await bid(ada))).toBe('409 user_frozen');
   const stake = await api.post('/vaults/flex/stake', { amount: 5 }, ada.token);
-  expect(code(stake)).toEqual([409, 'user_frozen']);
+  expect(codeOf(stake)).toBe('409 user_frozen');
   const partner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
   const transfer = { userId: ada.userId, amount: 5, reference: 'r1' };
   const withdrawal = await api.send('POST', '/partner/withdrawals', transfer, partner);
-  expect(code(withdrawal)).toEqual([409, 'user_frozen']);
+  expect(codeOf(withdrawal)).toBe('409 user_frozen');
   expect((await api.delete(`/markets/15m/${MARKET}/orders`, ada.token)).status).toBe(200);
   expect((await operate('GET', `/operator/users/${ada.userId}`)).json).toMatchObject({
     userId: ada.userId,
@@ -178,15 +176,15 @@ test('survives a restart; a later market of a paused asset opens paused, and end
     (await operate('GET', '/operator/actions')).json,
     (await operate('GET', `/operator/users/${bob.userId}`)).json,
   ]).toEqual(before);
-  expect(code(await bid(ada))).toEqual([409, 'user_frozen']);
-  expect(code(await bid(bob))).toEqual([409, 'market_paused']);
+  expect(codeOf(await bid(ada))).toBe('409 user_frozen');
+  expect(codeOf(await bid(bob))).toBe('409 market_paused');
   await done(`users/${ada.userId}/unfreeze`);
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_000);
   const ended = await api.read(`/markets/${MARKET}`);
   expect(ended.json).toMatchObject({ status: 'resolved', resolution: 'UP', paused: false });
   const [next] = (await api.get('/markets/15m')).json.markets;
   expect(next.paused).toBe(true);
-  expect(code(await bid(ada, next.id))).toEqual([409, 'market_paused']);
+  expect(codeOf(await bid(ada, next.id))).toBe('409 market_paused');
   await done('resume', { ...BECAUSE, asset: 'BTC' });
   expect((await bid(ada, next.id)).status).toBe(200);
 });
@@ -199,7 +197,7 @@ test('declares an active market VOID: half a dollar a share, fees refunded, noth
   expect(taken.status, taken.text).toBe(200);
   const { position, fee } = taken.json;
   await done(`markets/${id}/void`);
-  expect(code(await bid(ada, id))).toEqual([409, 'market_not_active']);
+  expect(codeOf(await bid(ada, id))).toBe('409 market_not_active');
   const claim = await api.post(`/markets/15m/${id}/claim`, {}, ada.token);
   expect(claim.json).toMatchObject({
     resolution: 'VOID',
@@ -212,10 +210,7 @@ test('declares an active market VOID: half a dollar a share, fees refunded, noth
   expect(actionsLogged().filter(({ marketId }) => marketId === id)).toMatchObject([
     { action: 'void', userId: null },
   ]);
-  expect(code(await act('pause', { ...BECAUSE, marketId: id }))).toEqual([
-    409,
-    'market_not_active',
-  ]);
+  expect(codeOf(await act('pause', { ...BECAUSE, marketId: id }))).toBe('409 market_not_active');
   expect((await api.read(`/markets/${id}`)).json).toMatchObject({
     status: 'resolved',
     resolution: 'VOID',
@@ -306,7 +301,7 @@ test('says how the exchange stands, and who a user is by name', async () => {
   const found = await operate('GET', '/operator/users?username=ADA');
   expect(found.json).toEqual({ userId: ada.userId, username: 'ada' });
   const nobody = await operate('GET', '/operator/users?username=nobody');
-  expect(code(nobody)).toEqual([404, 'user_not_found']);
+  expect(codeOf(nobody)).toBe('404 user_not_found');
   const { text } = await operate('GET', '/metrics', undefined, '');
   expect(text).toMatch(/^exchange_leader 1$/m);
   expect(text).toMatch(/^exchange_segments\{place="here"\} 1$/m);

@@ -9,13 +9,7 @@ import { ROUTES } from '../../../gateway/resources/routes.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
 import { eventually } from '../../support/eventually.js';
-import {
-  type Answer,
-  MARKET,
-  PASSWORD,
-  TestServer,
-  WINDOW_START_MS,
-} from '../../support/server.js';
+import { codeOf, MARKET, PASSWORD, TestServer, WINDOW_START_MS } from '../../support/server.js';
 import { clientsOf } from '../stream/support.js';
 
 const { connect, refusal } = clientsOf(() => server);
@@ -26,7 +20,6 @@ const ada = await server.register('ada');
 const bob = await server.register('bob');
 afterAll(() => server.stop());
 
-const error = ({ status, json }: Answer) => [status, json?.error?.code];
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
 async function create(body: object, owner = ada): Promise<{ tokenId: string; token: string }> {
@@ -49,17 +42,14 @@ test('a read token reads everything of its user and changes nothing', async () =
   for (const path of ['balance', 'orders', 'positions', 'points'])
     expect((await api.read(`/users/${ada.userId}/${path}`, token)).status, path).toBe(200);
   expect((await api.get('/auth/tokens', token)).status).toBe(200);
-  expect(error(await api.get(`/users/${bob.userId}/balance`, token))).toEqual([
-    403,
-    'user_mismatch',
-  ]);
+  expect(codeOf(await api.get(`/users/${bob.userId}/balance`, token))).toBe('403 user_mismatch');
   const before = await server.state();
   const changes = ROUTES.filter(({ access, method }) => access === 'session' && method !== 'GET');
   expect(changes.length).toBeGreaterThan(10);
   for (const { method, path } of changes) {
     const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
     const answer = await api.send(method, url, {}, { token });
-    expect(error(answer), url).toEqual([403, 'scope_insufficient']);
+    expect(codeOf(answer), url).toBe('403 scope_insufficient');
     expect(answer.json.error.details.scope).toBe('read');
   }
   expect(await server.state()).toEqual(before);
@@ -106,7 +96,7 @@ test('a trade token trades and handles no credentials', async () => {
     await api.post('/auth/tokens', { name: 'more', scope: 'read' }, token),
     await api.delete('/auth/tokens/k1', token),
   ]) {
-    expect(error(answer)).toEqual([403, 'scope_insufficient']);
+    expect(codeOf(answer)).toBe('403 scope_insufficient');
     expect(answer.json.error.details).toEqual({ scope: 'trade', required: 'password' });
   }
   expect(await server.state()).toEqual(before);
@@ -158,9 +148,9 @@ test('a token is accepted only from its addresses, over HTTP and by the stream',
     await connect({ 'x-user-token': token, ...from(address) });
   }
   for (const address of refused) {
-    expect(error(await balanceWith(token, address)), address).toEqual([403, 'address_not_allowed']);
+    expect(codeOf(await balanceWith(token, address)), address).toBe('403 address_not_allowed');
     const headers = { 'x-user-token': token, ...from(address) };
-    expect(await refusal(headers), address).toEqual([403, 'address_not_allowed']);
+    expect(await refusal(headers), address).toBe('403 address_not_allowed');
   }
   const client = await connect(from('192.0.2.8'));
   expect(await client.refusal({ op: 'auth', token })).toMatchObject({
@@ -168,10 +158,9 @@ test('a token is accepted only from its addresses, over HTTP and by the stream',
   });
   // Of what everybody may see, too: a credential that is sent is checked.
   const options = { token, headers: from('192.0.2.8') };
-  expect(error(await api.send('GET', '/vaults', undefined, options))).toEqual([
-    403,
-    'address_not_allowed',
-  ]);
+  expect(codeOf(await api.send('GET', '/vaults', undefined, options))).toBe(
+    '403 address_not_allowed',
+  );
 });
 
 test('invalid tokens are not created', async () => {
@@ -201,7 +190,7 @@ test('invalid tokens are not created', async () => {
   const before = await server.state();
   for (const [body, field] of bad) {
     const answer = await api.post('/auth/tokens', body, ada.token);
-    expect(error(answer), JSON.stringify(body)).toEqual([400, 'invalid_request']);
+    expect(codeOf(answer), JSON.stringify(body)).toBe('400 invalid_request');
     expect(Object.keys(answer.json.error.details), JSON.stringify(body)).toEqual([field]);
   }
   expect(await server.state()).toEqual(before);
@@ -232,15 +221,11 @@ test('a token of an earlier exchange, or signed with other claims, is invalid', 
     { ...claims, tid: '' },
     { ...claims, exp: 9e9 },
   ]) {
-    expect(error(await balanceWith(sign(changed))), JSON.stringify(changed)).toEqual([
-      401,
-      'invalid_token',
-    ]);
+    expect(codeOf(await balanceWith(sign(changed))), JSON.stringify(changed)).toBe(
+      '401 invalid_token',
+    );
   }
-  expect(error(await balanceWith(sign({ ...claims, tid: 'k999' })))).toEqual([
-    401,
-    'token_revoked',
-  ]);
+  expect(codeOf(await balanceWith(sign({ ...claims, tid: 'k999' })))).toBe('401 token_revoked');
 });
 
 test('revocation ends a token and its streams at once, and no others', async () => {
@@ -248,25 +233,22 @@ test('revocation ends a token and its streams at once, and no others', async () 
   const other = await create({ name: 'other', scope: 'trade' });
   const streams = [ended, other].map(({ token }) => connect({ 'x-user-token': token }));
   const [first, second] = await Promise.all(streams);
-  expect(error(await api.delete(`/auth/tokens/${ended.tokenId}`, bob.token))).toEqual([
-    404,
-    'token_not_found',
-  ]);
+  expect(codeOf(await api.delete(`/auth/tokens/${ended.tokenId}`, bob.token))).toBe(
+    '404 token_not_found',
+  );
   for (const unknown of ['k9999', 'k0', '1', 'x'])
-    expect(error(await api.delete(`/auth/tokens/${unknown}`, ada.token))).toEqual([
-      404,
-      'token_not_found',
-    ]);
+    expect(codeOf(await api.delete(`/auth/tokens/${unknown}`, ada.token))).toBe(
+      '404 token_not_found',
+    );
   expect((await api.delete(`/auth/tokens/${ended.tokenId}`, ada.token)).status).toBe(204);
   expect(CLOSE.tokenRevoked).toMatchObject(await first!.closed);
-  expect(error(await balanceWith(ended.token))).toEqual([401, 'token_revoked']);
-  expect(await refusal({ 'x-user-token': ended.token })).toEqual([401, 'token_revoked']);
+  expect(codeOf(await balanceWith(ended.token))).toBe('401 token_revoked');
+  expect(await refusal({ 'x-user-token': ended.token })).toBe('401 token_revoked');
   expect((await balanceWith(other.token)).status).toBe(200);
   await second!.caughtUp();
-  expect(error(await api.delete(`/auth/tokens/${ended.tokenId}`, ada.token))).toEqual([
-    404,
-    'token_not_found',
-  ]);
+  expect(codeOf(await api.delete(`/auth/tokens/${ended.tokenId}`, ada.token))).toBe(
+    '404 token_not_found',
+  );
 });
 
 test('tokens and their ends survive a restart; a new password ends all', async () => {
@@ -282,8 +264,8 @@ test('tokens and their ends survive a restart; a new password ends all', async (
   const state = async () => [
     (await api.get(owned, lasting.token)).status,
     (await api.get(owned, long.token)).status,
-    error(await api.get(owned, short.token)),
-    error(await api.get(owned, revoked.token)),
+    codeOf(await api.get(owned, short.token)),
+    codeOf(await api.get(owned, revoked.token)),
   ];
   const withoutUses = async () =>
     (await api.get('/auth/tokens', dan.token)).json.tokens.map(
@@ -293,16 +275,16 @@ test('tokens and their ends survive a restart; a new password ends all', async (
   server.clock.set(nowMs + 5_000);
   await server.advance();
   expect(CLOSE.tokenExpired).toMatchObject(await stream.closed);
-  const expected = [200, 200, [401, 'token_expired'], [401, 'token_revoked']];
+  const expected = [200, 200, '401 token_expired', '401 token_revoked'];
   expect(await state()).toEqual(expected);
   const before = [await server.state(), await withoutUses()];
   await restart();
   expect([await server.state(), await withoutUses()]).toEqual(before);
   expect(await state()).toEqual(expected);
-  expect(await refusal({ 'x-user-token': short.token })).toEqual([401, 'token_expired']);
+  expect(await refusal({ 'x-user-token': short.token })).toBe('401 token_expired');
   const trade = await restingBuy(lasting.token);
   expect(trade.status, trade.text).toBe(200);
-  expect(error(await restingBuy(long.token))).toEqual([403, 'scope_insufficient']);
+  expect(codeOf(await restingBuy(long.token))).toBe('403 scope_insufficient');
 
   const last = await connect({ 'x-user-token': lasting.token });
   const body = { currentPassword: PASSWORD, newPassword: 'another horse battery' };
@@ -310,7 +292,7 @@ test('tokens and their ends survive a restart; a new password ends all', async (
   expect(status).toBe(200);
   expect(CLOSE.tokenRevoked).toMatchObject(await last.closed);
   for (const { token } of [lasting, short, long, revoked])
-    expect(error(await api.get(owned, token))).toEqual([401, 'token_revoked']);
+    expect(codeOf(await api.get(owned, token))).toBe('401 token_revoked');
   expect((await api.get('/auth/tokens', json.token)).json.tokens).toEqual([]);
 });
 
@@ -321,15 +303,15 @@ test('a user has a limited number of tokens, and expired ones are forgotten afte
   const first = await create(soon, eve);
   for (let i = 1; i < MAX_TOKENS_PER_USER; i++) await create({ name: 'bot', scope: 'read' }, eve);
   const more = () => api.post('/auth/tokens', { name: 'more', scope: 'read' }, eve.token);
-  expect(error(await more())).toEqual([422, 'limit_reached']);
+  expect(codeOf(await more())).toBe('422 limit_reached');
   server.clock.set(nowMs + EXPIRED_TOKEN_KEPT_MS);
   await server.advance();
   const owned = `/users/${eve.userId}/balance`;
-  expect(error(await api.get(owned, first.token))).toEqual([401, 'token_expired']);
-  expect(error(await more())).toEqual([422, 'limit_reached']);
+  expect(codeOf(await api.get(owned, first.token))).toBe('401 token_expired');
+  expect(codeOf(await more())).toBe('422 limit_reached');
   server.clock.set(nowMs + EXPIRED_TOKEN_KEPT_MS + 1_000);
   await server.advance();
-  expect(error(await api.get(owned, first.token))).toEqual([401, 'token_revoked']);
+  expect(codeOf(await api.get(owned, first.token))).toBe('401 token_revoked');
   expect((await more()).status).toBe(201);
 });
 

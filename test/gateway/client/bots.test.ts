@@ -21,14 +21,13 @@ const SPEED = 120;
 const LIMIT_MS = 120_000 + KILLS * 15_000;
 
 const random = new Random(SEED);
-/** Bots connect to the same address again, so the exchange keeps it. */
 let server: ChildServer;
-let bots: readonly Bot[] = [];
 const folder = await mkdtemp(join(tmpdir(), 'exchange-bots-'));
+/** Bots connect to the same address again, so the exchange keeps it. */
 const port = await freePort();
 const operationsPort = await freePort();
 const url = `http://127.0.0.1:${port}/api`;
-bots = [new Bot('market-maker', folder, url), new Bot('taker', folder, url)];
+const bots = [new Bot('market-maker', folder, url), new Bot('taker', folder, url)];
 afterAll(async () => {
   for (const bot of bots) await bot.stop('SIGKILL');
   await server?.stop('SIGKILL');

@@ -15,7 +15,7 @@ import { listSnapshots, type SnapshotName } from '../../../persistence/recovery/
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
 import { type ChildServer, Exchanges } from '../../support/programs.js';
-import { ApiClient, PASSWORD, type Trader } from '../../support/server.js';
+import { ApiClient, codeOf, PASSWORD, type Trader } from '../../support/server.js';
 import { activeMarket } from '../../trials/disk/scenario.js';
 import { sendRaw } from '../http/smuggling-cases.js';
 import { StreamClient } from '../stream/support.js';
@@ -82,8 +82,6 @@ async function connect(api: ApiClient, token: string): Promise<StreamClient> {
 }
 
 const bid = { outcome: 'UP', amount: 5, price: 0.1, timeInForce: 'GTC' };
-const code = ({ status, json }: { status: number; json: { error?: { code: string } } }) =>
-  `${status} ${json.error?.code}`;
 
 /** Where the leader takes gateways. */
 function gatewaysPort(): number {
@@ -133,9 +131,9 @@ test('a sequence that is not reached is 503 with Retry-After, and one that is no
     const late = await api.send('GET', '/markets/15m', undefined, {
       headers: { 'min-sequence': `${json.sequence + 1_000_000}` },
     });
-    expect(code(late)).toBe('503 unavailable');
+    expect(codeOf(late)).toBe('503 unavailable');
     expect(late.headers['retry-after']).toBe('1');
-    expect(code(await api.get('/markets/15m?minSequence=soon'))).toBe('400 invalid_request');
+    expect(codeOf(await api.get('/markets/15m?minSequence=soon'))).toBe('400 invalid_request');
     const reached = await api.get(`/markets/15m?minSequence=${json.sequence + 1}`);
     expect(reached.status, reached.text).toBe(200);
   }
@@ -155,22 +153,22 @@ test('a token reads what it may, from where it may, until it is revoked', async 
 
   const reader = await create({ name: 'reader', scope: 'read' });
   expect((await second.get(balance, reader.token)).status).toBe(200);
-  expect(code(await order(second, reader.token))).toBe('403 scope_insufficient');
+  expect(codeOf(await order(second, reader.token))).toBe('403 scope_insufficient');
 
   // A client's own headers do not make it another address, at the leader or at a gateway.
   const elsewhere = await create({ name: 'far', scope: 'trade', allowedAddresses: ['10.9.9.9'] });
   const spoofed = { 'x-forwarded-for': '10.9.9.9', 'x-real-ip': '10.9.9.9' };
   for (const api of [direct, first])
-    expect(code(await order(api, elsewhere.token, spoofed))).toBe('403 address_not_allowed');
-  expect(code(await first.get(balance, elsewhere.token))).toBe('403 address_not_allowed');
+    expect(codeOf(await order(api, elsewhere.token, spoofed))).toBe('403 address_not_allowed');
+  expect(codeOf(await first.get(balance, elsewhere.token))).toBe('403 address_not_allowed');
   const here = await create({ name: 'here', scope: 'trade', allowedAddresses: ['127.0.0.1'] });
   expect((await order(first, here.token)).status).toBe(200);
 
   const revoked = await first.delete(`/auth/tokens/${here.tokenId}`, bob.token);
   expect(revoked.status, revoked.text).toBeLessThan(300);
-  expect(code(await order(second, here.token))).toBe('401 token_revoked');
+  expect(codeOf(await order(second, here.token))).toBe('401 token_revoked');
   await eventually(
-    async () => code(await second.get(balance, here.token)) === '401 token_revoked',
+    async () => codeOf(await second.get(balance, here.token)) === '401 token_revoked',
     1_500,
   );
 });
@@ -471,7 +469,7 @@ test('when the leader is killed, clients with keys see a delay, and one without 
   // Public and private reads of what is known go on for a while, or say that they cannot.
   expect([200, 503]).toContain((await second.get('/markets/15m')).status);
   leader.child.kill('SIGKILL');
-  expect(code(await keyless)).toBe('504 outcome_unknown');
+  expect(codeOf(await keyless)).toBe('504 outcome_unknown');
   const next = await listening(waiting);
   leader = waiting;
   const receipts = await Promise.all(keyed);

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../gateway/http/errors.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
-import { PASSWORD, type Verb } from '../../support/server.js';
+import { codeOf, PASSWORD, type Verb } from '../../support/server.js';
 import { ACTIVE, asPartner, ENDED, withTwoTraders } from './refusals.js';
 
 const { asAda, refused, traders } = withTwoTraders();
@@ -96,7 +96,7 @@ describe('methods', () => {
       // "/markets/15m" also matches a market's path with the id "15m", and so on; the router takes
       // the closest match.
       const answer = await traders().api.send(method, path);
-      expect([answer.status, answer.json.error.code]).toEqual([405, 'method_not_allowed']);
+      expect(codeOf(answer)).toBe('405 method_not_allowed');
       const { allow } = answer.headers;
       for (const one of allowed) expect(allow).toContain(one);
       refusals++;

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import type { ErrorCode } from '../../../gateway/http/errors.js';
-import { PASSWORD, type Verb, WINDOW_START_MS } from '../../support/server.js';
+import { codeOf, PASSWORD, type Verb, WINDOW_START_MS } from '../../support/server.js';
 import { ACTIVE, buy, ENDED, sell, withTwoTraders } from './refusals.js';
 
 const { asAda, rejected, traders } = withTwoTraders();
@@ -107,17 +107,17 @@ test('a refused FOK order says how much was there, and no other order does', asy
   const limit = others[0]!.price;
   const wanted = sharesOf(at(limit)) + 1;
   const limited = await ask({ ...fok, shares: wanted, price: limit });
-  expect([limited.status, limited.json.error.code]).toEqual([409, 'price_not_met']);
+  expect(codeOf(limited)).toBe('409 price_not_met');
   expect(limited.json.error.details).toEqual({
     availableShares: wanted - 1,
     availableValue: (wanted - 1) * limit,
   });
   expect(limited.json.error.message).toContain(`${wanted - 1} shares could be filled`);
   const nothing = await ask({ outcome: 'UP', amount: 5, price: 0.001 });
-  expect([nothing.status, nothing.json.error.code]).toEqual([409, 'insufficient_liquidity']);
+  expect(codeOf(nothing)).toBe('409 insufficient_liquidity');
   expect(nothing.json.error.details).toEqual({ availableShares: 0, availableValue: 0 });
   const anyPrice = await ask({ ...fok, amount: 9_000 });
-  expect([anyPrice.status, anyPrice.json.error.code]).toEqual([409, 'insufficient_liquidity']);
+  expect(codeOf(anyPrice)).toBe('409 insufficient_liquidity');
   expect(anyPrice.json.error.details.availableShares).toBe(sharesOf(others));
 });
 

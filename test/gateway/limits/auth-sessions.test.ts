@@ -8,7 +8,7 @@ import { ROUTES } from '../../../gateway/resources/routes.js';
 import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
-  type Answer,
+  codeOf,
   MARKET,
   PARTNER_KEY,
   PARTNER_KEYS,
@@ -20,13 +20,12 @@ import {
 const KEYS = [{ holder: 'other', sha256: randomBytes(32) }, ...PARTNER_KEYS];
 
 const server = await TestServer.withMarket({ partnerKeys: KEYS });
-const api = server.api;
+const { api } = server;
 const ada = await server.register('ada');
 const bob = await server.register('bob');
 const secret = Buffer.from(await readFile(join(server.folder, SECRET_FILE), 'utf8'), 'base64url');
 afterAll(() => server.stop());
 
-const error = ({ status, json }: Answer) => [status, json?.error?.code];
 const balanceWith = (headers: Record<string, string>, query = '') =>
   api.send('GET', `/users/${ada.userId}/balance${query}`, undefined, { headers });
 const cookie = (token: string) => `theme=dark; service-session=${token}; other=1`;
@@ -67,23 +66,21 @@ describe('tokens', () => {
     expect(sessions.length).toBeGreaterThan(10);
     for (const { method, path } of sessions) {
       const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
-      expect(error(await api.send(method, url)), path).toEqual([401, 'missing_token']);
+      expect(codeOf(await api.send(method, url)), path).toBe('401 missing_token');
       const headers = { authorization: `Bearer ${ada.token}` };
-      expect(error(await api.send(method, url, undefined, { headers })), path).toEqual([
-        401,
-        'missing_token',
-      ]);
+      expect(codeOf(await api.send(method, url, undefined, { headers })), path).toBe(
+        '401 missing_token',
+      );
       const partner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
-      expect(error(await api.send(method, url, undefined, partner)), path).toEqual([
-        401,
-        'missing_token',
-      ]);
+      expect(codeOf(await api.send(method, url, undefined, partner)), path).toBe(
+        '401 missing_token',
+      );
     }
   });
 
   test('are never read from the query string', async () => {
     for (const name of ['token', 'x-user-token', 'service-session', 'access_token']) {
-      expect(error(await balanceWith({}, `?${name}=${ada.token}`))).toEqual([401, 'missing_token']);
+      expect(codeOf(await balanceWith({}, `?${name}=${ada.token}`))).toBe('401 missing_token');
     }
   });
 
@@ -131,21 +128,15 @@ describe('tokens', () => {
       'far too long': `${header}.${payload}.${signature}${'A'.repeat(1_000)}`,
     };
     for (const [what, token] of Object.entries(bad)) {
-      expect(error(await balanceWith({ 'x-user-token': token })), what).toEqual([
-        401,
-        'invalid_token',
-      ]);
-      expect(error(await balanceWith({ cookie: cookie(token) })), what).toEqual([
-        401,
-        'invalid_token',
-      ]);
-      expect(error(await api.get('/markets/15m', token)), what).toEqual([401, 'invalid_token']);
+      expect(codeOf(await balanceWith({ 'x-user-token': token })), what).toBe('401 invalid_token');
+      expect(codeOf(await balanceWith({ cookie: cookie(token) })), what).toBe('401 invalid_token');
+      expect(codeOf(await api.get('/markets/15m', token)), what).toBe('401 invalid_token');
       const order = await api.post(
         `/markets/15m/${MARKET}/buy`,
         { outcome: 'UP', amount: 1 },
         token,
       );
-      expect(error(order), what).toEqual([401, 'invalid_token']);
+      expect(codeOf(order), what).toBe('401 invalid_token');
     }
     // The right one still works, in the header and in the cookie.
     expect((await balanceWith({ 'x-user-token': ada.token })).status).toBe(200);
@@ -154,14 +145,14 @@ describe('tokens', () => {
 
   test('are revoked when the credential version changes', async () => {
     const other = signed(OURS, { sub: ada.userId, ver: 2, iat: IAT }, secret);
-    expect(error(await balanceWith({ 'x-user-token': other }))).toEqual([401, 'token_revoked']);
+    expect(codeOf(await balanceWith({ 'x-user-token': other }))).toBe('401 token_revoked');
   });
 
   test('are taken from the header when there is also a cookie', async () => {
     const both = { 'x-user-token': ada.token, cookie: cookie('garbage') };
     expect((await balanceWith(both)).status).toBe(200);
     const wrongHeader = { 'x-user-token': 'garbage', cookie: cookie(ada.token) };
-    expect(error(await balanceWith(wrongHeader))).toEqual([401, 'invalid_token']);
+    expect(codeOf(await balanceWith(wrongHeader))).toBe('401 invalid_token');
   });
 
   test('are signed with a secret that only its owner can read', async () => {
@@ -179,7 +170,7 @@ describe("another user's id", () => {
         const answer = await api.send(method, path.replace(/:(id|userId)/, id), undefined, {
           token: ada.token,
         });
-        expect(error(answer), `${method} ${path} ${id}`).toEqual([403, 'user_mismatch']);
+        expect(codeOf(answer), `${method} ${path} ${id}`).toBe('403 user_mismatch');
       }
     }
     // Without a token the public routes are open, and the user's own id may be percent-encoded.
@@ -200,7 +191,7 @@ describe("another user's id", () => {
         '?userId=',
       ]) {
         const answer = await api.send(method, url + query, undefined, { token: ada.token });
-        expect(error(answer), `${method} ${url}${query}`).toEqual([403, 'user_mismatch']);
+        expect(codeOf(answer), `${method} ${url}${query}`).toBe('403 user_mismatch');
       }
     }
     expect((await api.get(`/markets/15m?userId=${ada.userId}`, ada.token)).status).toBe(200);
@@ -218,7 +209,7 @@ describe("another user's id", () => {
         { userId: bob.userId, outcome: 'UP', amount: 1 },
         { token: ada.token },
       );
-      expect(error(answer), url).toEqual([403, 'user_mismatch']);
+      expect(codeOf(answer), url).toBe('403 user_mismatch');
     }
     expect(await server.state()).toEqual(before);
   });
@@ -301,11 +292,11 @@ describe('the cookie', () => {
       const answer = await api.send('DELETE', path, undefined, {
         headers: { ...cookies, ...headers },
       });
-      expect(error(answer), JSON.stringify(headers)).toEqual([403, 'cross_site_request']);
+      expect(codeOf(answer), JSON.stringify(headers)).toBe('403 cross_site_request');
       const logout = await api.send('POST', '/auth/logout', undefined, {
         headers: { ...cookies, ...headers },
       });
-      expect(error(logout), JSON.stringify(headers)).toEqual([403, 'cross_site_request']);
+      expect(codeOf(logout), JSON.stringify(headers)).toBe('403 cross_site_request');
       // Reads are allowed from anywhere, and other sites cannot send the header.
       expect((await balanceWith({ ...cookies, ...headers })).status).toBe(200);
     }
@@ -319,10 +310,9 @@ describe('the cookie', () => {
   test('sent twice with two values authenticates nobody', async () => {
     const sessions = [`service-session=${ada.token}`, `service-session=${bob.token}`];
     for (const pairs of [sessions, sessions.toReversed(), [sessions[0]!, 'service-session=']]) {
-      expect(error(await balanceWith({ cookie: pairs.join('; ') })), pairs.join()).toEqual([
-        401,
-        'invalid_token',
-      ]);
+      expect(codeOf(await balanceWith({ cookie: pairs.join('; ') })), pairs.join()).toBe(
+        '401 invalid_token',
+      );
     }
     expect((await balanceWith({ cookie: `${sessions[0]}; ${sessions[0]}` })).status).toBe(200);
     // The same holds for two Cookie headers.
@@ -366,12 +356,12 @@ describe('passwords', () => {
     const check = async (server: TestServer) => {
       for (const token of [first.token, second]) {
         for (const path of ['/auth/session', `/users/${first.userId}`, '/markets', '/vaults']) {
-          expect(error(await server.api.get(path, token)), path).toEqual([401, 'token_revoked']);
+          expect(codeOf(await server.api.get(path, token)), path).toBe('401 token_revoked');
         }
       }
       expect((await server.api.get('/auth/session', changed.json.token)).status).toBe(200);
       const old = await server.api.post('/auth/login', { username: 'carol', password: PASSWORD });
-      expect(error(old)).toEqual([401, 'wrong_credentials']);
+      expect(codeOf(old)).toBe('401 wrong_credentials');
       const renewed = await server.api.post('/auth/login', {
         username: 'carol',
         password: 'a new password',
@@ -398,7 +388,7 @@ describe('passwords', () => {
           username,
           password: 'not the password',
         });
-        expect(error(answer)).toEqual([401, 'wrong_credentials']);
+        expect(codeOf(answer)).toBe('401 wrong_credentials');
         texts.add(answer.text);
       }
       expect(texts.size).toBe(1);
@@ -410,10 +400,7 @@ describe('passwords', () => {
   test('the wrong current password changes nothing', async () => {
     const before = await server.state();
     const body = { currentPassword: 'not the password', newPassword: 'something else' };
-    expect(error(await api.put('/auth/password', body, bob.token))).toEqual([
-      401,
-      'wrong_credentials',
-    ]);
+    expect(codeOf(await api.put('/auth/password', body, bob.token))).toBe('401 wrong_credentials');
     expect(await server.state()).toEqual(before);
     expect((await api.get('/auth/session', bob.token)).status).toBe(200);
   });
@@ -452,10 +439,9 @@ describe('partners', () => {
       const body = method === 'GET' ? undefined : { userId: ada.userId, amount: 1, reference: 'r' };
       for (const headers of wrong) {
         const answer = await api.send(method, path, body, { headers });
-        expect(error(answer), `${path} ${JSON.stringify(headers)}`).toEqual([
-          403,
-          'partner_key_required',
-        ]);
+        expect(codeOf(answer), `${path} ${JSON.stringify(headers)}`).toBe(
+          '403 partner_key_required',
+        );
       }
     }
     expect(await server.state()).toEqual(before);

@@ -219,8 +219,8 @@ export function clientsOf(server: () => TestServer) {
 
   const connectAs = (trader: Trader) => connect({ 'x-user-token': trader.token });
 
-  /** Status and code of a refused handshake. */
-  async function refusal(headers: Record<string, string>): Promise<[number, string]> {
+  /** Status and code of a refused handshake, as in `401 missing_token`. */
+  async function refusal(headers: Record<string, string>): Promise<string> {
     const refused: Refused = await connect(headers).then(
       () => {
         throw new Error('the handshake succeeded');
@@ -228,7 +228,7 @@ export function clientsOf(server: () => TestServer) {
       (error) => error,
     );
     if (!(refused instanceof Refused)) throw refused;
-    return [refused.status, ErrorBody.parse(refused.body).error.code];
+    return `${refused.status} ${ErrorBody.parse(refused.body).error.code}`;
   }
 
   return { connect, connectAs, refusal };

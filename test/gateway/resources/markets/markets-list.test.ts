@@ -12,8 +12,6 @@ const WINDOWS_PER_DAY = DAY_MS / WINDOW_MS;
 /** The engine has forgotten the first few. */
 const WINDOWS = WINDOWS_PER_DAY + 12;
 
-/** Start times of the windows. */
-
 /** In every other window one of the assets has no price at the end, and is VOID a minute later. */
 async function passWindow(): Promise<void> {
   const { clock, feed } = server;
@@ -71,6 +69,7 @@ const idsOf = (markets: readonly Listed[]) => markets.map(({ id }) => id);
 const known = () => server.exchange.sequencer.engine.marketIds().length;
 
 let server = await TestServer.start();
+/** The start of the current window. */
 let now = WINDOW_START_MS;
 for (const symbol of ['BTC', 'ETH']) server.feed.deliver(symbol, 1_000);
 for (let i = 0; i < WINDOWS; i++) await passWindow();

@@ -1,7 +1,7 @@
 /** Amendments over real HTTP: what changes, what stays, and what a refusal leaves. */
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { MARKET, type Trader } from '../../../support/server.js';
-import { Desk, RESTING, refusal } from './desk.js';
+import { codeOf, MARKET, type Trader } from '../../../support/server.js';
+import { Desk, RESTING } from './desk.js';
 
 let desk: Desk | null = null;
 let ada: Trader;
@@ -31,7 +31,7 @@ test('postOnly and clientOrderId of the order stay', async () => {
   const order = { ...RESTING, postOnly: true, clientOrderId: 'mine' };
   const { json } = await desk!.buy(ada, order);
   const refused = await desk!.amend(ada, json.orderId, { price: 0.5 });
-  expect(refusal(refused)).toEqual([409, 'post_only_would_trade']);
+  expect(codeOf(refused)).toBe('409 post_only_would_trade');
   const moved = await desk!.amend(ada, json.orderId, { price: 0.45 });
   expect(moved.json).toMatchObject({ keptPriority: false, status: 'resting' });
   expect((await own()).at(-1)).toMatchObject({ clientOrderId: 'mine', price: 0.45 });
@@ -84,7 +84,7 @@ test('in a batch; an atomic one that is refused undoes it, place and all', async
   const larger = { op: 'amend', marketId: MARKET, orderId: ADA, shares: 20 };
   const unknown = { op: 'cancel', marketId: MARKET, orderId: 'o99' };
   const refused = await desk!.batch(ada, [larger, unknown], true);
-  expect(refusal(refused)).toEqual([404, 'order_not_found']);
+  expect(codeOf(refused)).toBe('404 order_not_found');
   await take(1, await desk!.register('cyd'));
   expect(await own()).toMatchObject([{ shares: 9 }]);
   const { json } = await desk!.batch(ada, [larger, unknown]);

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'vitest';
 import { type Answer, MARKET, TestServer, type Trader } from '../../../support/server.js';
 
 const server = await TestServer.withMarket();
-const api = server.api;
+const { api } = server;
 const ada = await server.register('ada');
 const bob = await server.register('bob');
 afterAll(() => server.stop());

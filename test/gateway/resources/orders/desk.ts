@@ -36,8 +36,3 @@ export class Desk {
     return (await this.server.api.get(`/users/${userId}/orders`, token)).json.orders;
   }
 }
-
-/** The status and the code of a refusal. */
-export function refusal({ status, json }: Answer): [number, string] {
-  return [status, json.error?.code];
-}
