@@ -23,7 +23,6 @@ import { ManualClock } from '../support/clock.js';
 import { eventually } from '../support/eventually.js';
 import {
   codeOf,
-  MARKET,
   ManualFeed,
   PASSWORD,
   TestServer,
@@ -57,7 +56,7 @@ describe('a disagreement', () => {
     const ada = await server.register('ada');
     const adaId = engine.findUser('ada');
     const order = { outcome: 'UP', shares: 1_000, price: 0.001, timeInForce: 'GTC' };
-    const buy = () => api.post(`/markets/15m/${MARKET}/buy`, order, ada.token);
+    const buy = () => server.buy(ada, order);
     expect((await buy()).status).toBe(200);
     const stream = new WebSocket(`${api.url.replace('http', 'ws')}/api/stream`);
     await new Promise((resolve) => stream.on('open', resolve));

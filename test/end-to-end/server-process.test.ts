@@ -319,6 +319,8 @@ describe('the configuration', () => {
     ['ADVERTISE_ADDRESS', '10.0.0.1:4000', 'REPLICAS_PORT'],
     ['SESSION_SECRET_FILE', '/etc/secret', 'JOURNAL'],
     ['UNREPLICATED', 'on', 'JOURNAL'],
+    ['TLS_CERT_FILE', '/nowhere', 'TLS_KEY_FILE'],
+    ['TLS_KEY_FILE', '/nowhere', 'TLS_CERT_FILE'],
   ];
   test.each(IDLE)('%s=%s is an error without %s', (name, value, needed) => {
     expect(() => readConfig({ [name]: value })).toThrow(`${name} is set, but ${needed} is not`);

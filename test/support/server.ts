@@ -116,6 +116,19 @@ export class ApiClient {
     return answer;
   }
 
+  /** All entries of a list, from as many pages as there are. The path ends in `?` or `&`. */
+  async all(path: string, list: string, token?: string, limit = 50): Promise<Answer['json'][]> {
+    const found: Answer['json'][] = [];
+    for (let cursor = ''; ; ) {
+      const { status, text, json } = await this.read(`${path}limit=${limit}${cursor}`, token);
+      expect(status, text).toBe(200);
+      expect(json[list].length).toBeLessThanOrEqual(limit);
+      found.push(...json[list]);
+      if (json.nextCursor === null) return found;
+      cursor = `&cursor=${encodeURIComponent(json.nextCursor)}`;
+    }
+  }
+
   post(path: string, body: unknown, token?: string): Promise<Answer> {
     return this.send('POST', path, body, { token });
   }
@@ -303,6 +316,24 @@ export class TestServer {
     const { status, json, text } = answer;
     expect(status, text).toBe(201);
     return { userId: json.userId, token: json.token, username: json.username };
+  }
+
+  buy({ token }: { token: string }, body: object, marketId = MARKET): Promise<Answer> {
+    return this.api.post(`/markets/15m/${marketId}/buy`, body, token);
+  }
+
+  /** What the API shows of traders and of a market's book, without the sequence. */
+  async shown(traders: readonly Trader[], marketId = MARKET): Promise<object[]> {
+    const parts = ['balance', 'orders', 'positions', 'referral', 'vaults'];
+    const own = traders.flatMap(({ userId, token }) =>
+      parts.map((part) => this.api.get(`/users/${userId}/${part}`, token)),
+    );
+    const book = this.api.get(`/markets/15m/${marketId}/orderbook`);
+    const answers = await Promise.all([...own, book, this.api.get('/vaults')]);
+    return answers.map(({ status, json }) => {
+      expect(status).toBe(200);
+      return { ...json, sequence: 0 };
+    });
   }
 
   /** Moves time to `atMs`, with a price of the asset every half minute and at the end. */

@@ -66,8 +66,7 @@ test('a repetition starts the time anew, 0 turns it off, a replay renews nothing
   const cyd = await server.register('cyd');
   await server.passTime(server.clock.nowMs() + 1_000, 100_000);
   const [market] = (await api.get('/markets/15m')).json.markets;
-  const bid = async () =>
-    (await api.post(`/markets/15m/${market.id}/buy`, BID, cyd.token)).json.orderId;
+  const bid = async () => (await server.buy(cyd, BID, market.id)).json.orderId;
   const order = await bid();
   const first = await set(cyd, 2_000, 'first');
   await wait(1_500);

@@ -62,8 +62,7 @@ const actionsLogged = () =>
     .map((line) => JSON.parse(line));
 type Id = { id: string };
 const BID = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
-const bid = (trader: Trader, marketId = MARKET) =>
-  api.post(`/markets/15m/${marketId}/buy`, BID, trader.token);
+const bid = (trader: Trader, marketId = MARKET) => server.buy(trader, BID, marketId);
 const ordersOf = async ({ userId, token }: Trader) =>
   (await api.get(`/users/${userId}/orders`, token)).json.orders;
 const isPaused = async () => (await api.get(`/markets/${MARKET}`)).json.paused;
@@ -192,8 +191,8 @@ test('survives a restart; a later market of a paused asset opens paused, and end
 test('declares an active market VOID: half a dollar a share, fees refunded, nothing traded after', async () => {
   const [{ id }] = (await api.get('/markets/15m')).json.markets;
   const buy = { outcome: 'DOWN', shares: 100, price: 0.9, timeInForce: 'GTC' };
-  await api.post(`/markets/15m/${id}/buy`, buy, bob.token);
-  const taken = await api.post(`/markets/15m/${id}/buy`, { outcome: 'UP', amount: 10 }, ada.token);
+  await server.buy(bob, buy, id);
+  const taken = await server.buy(ada, { outcome: 'UP', amount: 10 }, id);
   expect(taken.status, taken.text).toBe(200);
   const { position, fee } = taken.json;
   await done(`markets/${id}/void`);
@@ -266,15 +265,8 @@ test('a market that is VOID before one with a smaller id ends has its place amon
 
   const all = (await api.read('/markets/15m/history')).json.markets.map(({ id }: Id) => id);
   expect(all.slice(0, 2)).toEqual([eth, btc]);
-  const walked: string[] = [];
-  let cursor: string | null = '';
-  while (cursor !== null) {
-    const page: string = `limit=1${cursor && `&cursor=${cursor}`}`;
-    const { json } = await api.read(`/markets/15m/history?${page}`);
-    walked.push(...json.markets.map(({ id }: Id) => id));
-    cursor = json.nextCursor;
-  }
-  expect(walked).toEqual(all);
+  const walked = await api.all('/markets/15m/history?', 'markets', undefined, 1);
+  expect(walked.map(({ id }: Id) => id)).toEqual(all);
   const found = (await api.read('/markets?limit=50')).json.markets.map(({ id }: Id) => id);
   expect(found).toEqual(expect.arrayContaining(all));
   expect((await api.get(`/leaderboard`)).status).toBe(200);

@@ -15,7 +15,11 @@ import {
   SECOND,
   writeCertificate,
 } from '../../../bench/http/certificates.js';
+import { createLog } from '../../../gateway/observe/log.js';
+import { readConfig } from '../../../gateway/start/config.js';
+import { checkCertificate, warnOfOpenAddresses } from '../../../gateway/start/encryption.js';
 import { eventually } from '../../support/eventually.js';
+import { silentLog } from '../../support/house-support.js';
 import { ChildServer } from '../../support/programs.js';
 import { type ApiClient, PASSWORD } from '../../support/server.js';
 
@@ -26,11 +30,14 @@ const STAYS = 'the certificate stays as it was';
 let folder: string;
 let server: ChildServer | null;
 let clients: ApiClient[];
+let logged: string[];
+const log = createLog('warn', { write: (line) => logged.push(line) });
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'exchange-tls-'));
   server = null;
   clients = [];
+  logged = [];
 });
 afterEach(async () => {
   for (const client of clients) await client.close();
@@ -225,24 +232,20 @@ const WRONG: [name: string, change: (folder: string) => void, message: string][]
 
 describe('a start', () => {
   test.each(WRONG)('refuses %s', async (_name, change, message) => {
-    const { certFile, keyFile } = writeCertificate(folder, FIRST);
+    const files = writeCertificate(folder, FIRST);
     change(folder);
-    start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
-    expect(await server!.end()).toBe(1);
-    expect(server!.stderr).toContain(message);
+    await expect(checkCertificate(files, silentLog)).rejects.toThrow(message);
   });
 
-  test.each(['TLS_CERT_FILE', 'TLS_KEY_FILE'])('refuses %s alone', async (variable) => {
-    start({ [variable]: '/nowhere' });
+  test('that is refused ends the program, with the same words', async () => {
+    startWith({ cert: SECOND.cert, key: FIRST.key });
     expect(await server!.end()).toBe(1);
-    expect(server!.stderr).toContain(`${variable} is set, but TLS_`);
+    expect(server!.stderr).toContain('is the key of another certificate');
   });
 
   test('warns of a certificate that has expired', async () => {
-    startWith(EXPIRED);
-    await listening([EXPIRED]);
-    expect(server!.stderr).toContain('THE CERTIFICATE IS NOT VALID NOW');
-    expect(server!.stderr).not.toContain('IS NOT ENCRYPTED');
+    await checkCertificate(writeCertificate(folder, EXPIRED), log);
+    expect(logged.join('')).toContain('THE CERTIFICATE IS NOT VALID NOW');
   });
 
   test('warns of an address of other machines without TLS', async () => {
@@ -252,13 +255,12 @@ describe('a start', () => {
     expect(server!.stderr).toContain('OPERATIONS_HOST=0.0.0.0 IS NOT ENCRYPTED');
   });
 
-  test('does not warn with TLS, nor where a proxy is said to be', async () => {
-    startWith(FIRST, { HOST: '0.0.0.0' });
-    await listening([FIRST]);
-    expect(server!.stderr).not.toContain('NOT ENCRYPTED');
-    await server!.stop();
-    start({ HOST: '0.0.0.0', TRUST_PROXY: 'on' });
-    await server!.listening();
-    expect(server!.stderr).not.toContain('NOT ENCRYPTED');
+  test.each([
+    { TLS_CERT_FILE: '/a', TLS_KEY_FILE: '/b' },
+    { TRUST_PROXY: 'on' },
+    { HOST: '127.0.0.1' },
+  ])('does not warn with TLS, where a proxy is said to be, or of this machine: %j', (variables) => {
+    warnOfOpenAddresses(readConfig({ HOST: '0.0.0.0', ...variables }), log);
+    expect(logged).toEqual([]);
   });
 });

@@ -143,7 +143,7 @@ const server = await TestServer.withMarket();
 const url = `${server.api.url}/api`;
 const maker = await server.register('maker');
 const offer = { outcome: 'DOWN', shares: 50, price: 0.6, timeInForce: 'GTC' };
-const offered = await server.api.post(`/markets/15m/${MARKET}/buy`, offer, maker.token);
+const offered = await server.buy(maker, offer);
 expect(offered.json.status).toBe('resting');
 const folder = await folderForPrograms();
 for (const [name, program] of Object.entries(PROGRAMS)) {

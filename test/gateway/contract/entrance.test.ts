@@ -1,7 +1,7 @@
 /** A newcomer finds the documentation from / and /api, and sees no house on the leaderboard. */
 import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
-import { MARKET, TestServer } from '../../support/server.js';
+import { TestServer } from '../../support/server.js';
 
 const server = await TestServer.withMarket();
 afterAll(() => server.stop());
@@ -51,7 +51,7 @@ test('the leaderboard ranks users and not the house', async () => {
   const house = engine.findUser('house-of-the-test');
   const ada = await server.register('ada');
   const bid = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
-  expect((await server.api.post(`/markets/15m/${MARKET}/buy`, bid, ada.token)).status).toBe(200);
+  expect((await server.buy(ada, bid)).status).toBe(200);
   server.submit({
     kind: 'buy',
     userId: house,

@@ -8,7 +8,7 @@ import { ROUTES } from '../../../gateway/resources/routes.js';
 import { codeOf, PASSWORD, type Verb } from '../../support/server.js';
 import { ACTIVE, asPartner, ENDED, withTwoTraders } from './refusals.js';
 
-const { asAda, refused, traders } = withTwoTraders();
+const { asAda, refused, server, api, ada, bob } = await withTwoTraders();
 
 describe('what does not exist', () => {
   const marketIds = [
@@ -30,12 +30,12 @@ describe('what does not exist', () => {
     refused({ method, path, status: 404, code: what, ...more });
 
   test.each(marketIds)('the market %s, for reading', async (id) => {
-    await traders().server.followed();
+    await server.followed();
     for (const path of [id, `15m/${id}/orderbook`, `15m/${id}/quote?outcome=UP&amount=1`])
       await missing('market_not_found', 'GET', `/markets/${path}`);
   });
   test.each(marketIds.slice(1))('the market %s, for trading', async (id) => {
-    const options = asAda();
+    const options = asAda;
     for (const [method, what, body] of [
       ['POST', 'buy', { outcome: 'UP', amount: 1 }],
       ['POST', 'sell', { outcome: 'UP', shares: 1 }],
@@ -50,22 +50,22 @@ describe('what does not exist', () => {
     async (id) => {
       for (const part of ['', '/positions', '/referral', '/vaults'])
         await missing('user_not_found', 'GET', `/users/${id}${part}`);
-      await missing('user_not_found', 'GET', `/partner/users/${id}`, { options: asPartner() });
+      await missing('user_not_found', 'GET', `/partner/users/${id}`, { options: asPartner });
     },
   );
   test.each(['x1', 'd0', '1', 'd1e3'])('the vault deposit %s', async (id) => {
     for (const verb of ['claim', 'unstake']) {
       const path = `/vaults/deposits/${id}/${verb}`;
-      await missing('deposit_not_found', 'POST', path, { options: asAda() });
+      await missing('deposit_not_found', 'POST', path, { options: asAda });
     }
   });
   test.each(['o0', '1', 'u1', 'o1x'])('the order %s', async (id) => {
     const path = `/markets/15m/${ACTIVE}/orders/${id}`;
-    await missing('order_not_found', 'DELETE', path, { options: asAda() });
+    await missing('order_not_found', 'DELETE', path, { options: asAda });
   });
   test('an unknown user in a transfer', async () => {
     const body = { userId: 'nobody', amount: 1, reference: 'r1' };
-    const more = { body, options: asPartner() };
+    const more = { body, options: asPartner };
     await missing('user_not_found', 'POST', '/partner/deposits', more);
   });
   test.each([
@@ -95,7 +95,7 @@ describe('methods', () => {
       if ((allowed as Verb[]).includes(method)) continue;
       // "/markets/15m" also matches a market's path with the id "15m", and so on; the router takes
       // the closest match.
-      const answer = await traders().api.send(method, path);
+      const answer = await api.send(method, path);
       expect(codeOf(answer)).toBe('405 method_not_allowed');
       const { allow } = answer.headers;
       for (const one of allowed) expect(allow).toContain(one);
@@ -106,33 +106,32 @@ describe('methods', () => {
 });
 
 test('a partner cannot name a second user in the query', async () => {
-  const { ada, bob } = traders();
   const body = { userId: ada.userId, amount: 1, reference: 'two-users' };
   for (const [method, path] of [
     ['POST', '/partner/deposits'],
     ['POST', '/partner/withdrawals'],
     ['GET', `/partner/users/${ada.userId}`],
   ] as const) {
-    const request = { method, ...(method === 'GET' ? {} : { body }), options: asPartner() };
+    const request = { method, ...(method === 'GET' ? {} : { body }), options: asPartner };
     const other = { ...request, path: `${path}?userId=${bob.userId}` };
     await refused({ ...other, status: 403, code: 'user_mismatch' });
     // Ada is not a user of the partner, who may not withdraw from her.
     if (path === '/partner/withdrawals') continue;
     const same = `${path}?userId=${ada.userId}`;
-    const { status } = await traders().api.send(method, same, request.body, request.options);
+    const { status } = await api.send(method, same, request.body, request.options);
     expect(status).toBe(200);
   }
 });
 
 test('the checks are, in order: token, user, body, state', async () => {
   const path = '/markets/15m/btc-15m-1763701201/buy';
-  const wrong = { userId: traders().bob.userId, outcome: 'SIDEWAYS' };
+  const wrong = { userId: bob.userId, outcome: 'SIDEWAYS' };
   const tooLarge = { raw: 'x'.repeat(70_000) };
   for (const [status, code, request] of [
     [401, 'missing_token', { path, body: wrong }],
-    [403, 'user_mismatch', { path, body: wrong, options: asAda() }],
-    [400, 'invalid_request', { path, body: { outcome: 'SIDEWAYS' }, options: asAda() }],
-    [404, 'market_not_found', { path, body: { outcome: 'UP', amount: 1 }, options: asAda() }],
+    [403, 'user_mismatch', { path, body: wrong, options: asAda }],
+    [400, 'invalid_request', { path, body: { outcome: 'SIDEWAYS' }, options: asAda }],
+    [404, 'market_not_found', { path, body: { outcome: 'UP', amount: 1 }, options: asAda }],
     [401, 'missing_token', { path, options: tooLarge }],
     [403, 'partner_key_required', { path: '/partner/deposits', options: tooLarge }],
   ] as const)

@@ -3,7 +3,7 @@ import { describe, test } from 'vitest';
 import { PASSWORD, type Verb } from '../../support/server.js';
 import { ACTIVE, buy, sell, withTwoTraders } from './refusals.js';
 
-const { asAda, invalid } = withTwoTraders();
+const { asAda, invalid } = await withTwoTraders();
 
 /** A body without its field, and values of the field that are refused. */
 const FIELDS: [Verb, path: string, body: object, field: string, values: unknown[]][] = [
@@ -40,7 +40,7 @@ const cases = FIELDS.flatMap(([method, path, body, field, values]) =>
 );
 
 test.each(cases)('%s %s %j: %s', async (method, path, body, field) => {
-  await invalid({ method, path, body, options: asAda(), field });
+  await invalid({ method, path, body, options: asAda, field });
 });
 
 describe('queries', () => {

@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../../gateway/http/errors.js';
 import { codeOf, PASSWORD, type Verb, WINDOW_START_MS } from '../../support/server.js';
 import { ACTIVE, buy, ENDED, sell, withTwoTraders } from './refusals.js';
 
-const { asAda, rejected, traders } = withTwoTraders();
+const { asAda, rejected, api, ada, bob } = await withTwoTraders();
 
 const UP = { outcome: 'UP' };
 const orders = `/markets/15m/${ACTIVE}/orders`;
@@ -39,7 +39,7 @@ test.each<[Verb, string, object | undefined, number, ErrorCode]>([
   ['POST', '/vaults/deposits/d1/claim', undefined, 409, 'nothing_to_claim'],
   ['POST', '/vaults/flex/stake', { amount: 99_999 }, 422, 'insufficient_balance'],
 ])('%s %s %j: %i %s', async (method, path, body, status, code) => {
-  await rejected({ method, path, body, options: asAda(), status, code });
+  await rejected({ method, path, body, options: asAda, status, code });
 });
 
 test("another user's vault deposit is not found", async () => {
@@ -48,7 +48,7 @@ test("another user's vault deposit is not found", async () => {
     await rejected({
       method: 'POST',
       path,
-      options: { token: traders().bob.token },
+      options: { token: bob.token },
       status: 404,
       code: 'deposit_not_found',
     });
@@ -56,13 +56,13 @@ test("another user's vault deposit is not found", async () => {
 });
 
 test('a referral code that is taken, and one that is unknown', async () => {
-  const { code } = (await traders().api.get(`/users/${traders().bob.userId}/referral`)).json;
-  const path = `/users/${traders().ada.userId}/referral/code`;
+  const { code } = (await api.get(`/users/${bob.userId}/referral`)).json;
+  const path = `/users/${ada.userId}/referral/code`;
   await rejected({
     method: 'PUT',
     path,
     body: { code: code.toLowerCase() },
-    options: asAda(),
+    options: asAda,
     status: 409,
     code: 'referral_code_taken',
   });
@@ -78,29 +78,19 @@ test('a referral code that is taken, and one that is unknown', async () => {
 });
 
 test('a shortage states the required and the available amount, in exact decimals', async () => {
-  const { available } = (
-    await traders().api.get(`/users/${traders().ada.userId}/balance`, traders().ada.token)
-  ).json;
-  const money = await traders().api.post(
-    buy,
-    { outcome: 'UP', amount: 9_999.999999 },
-    traders().ada.token,
-  );
+  const { available } = (await api.get(`/users/${ada.userId}/balance`, ada.token)).json;
+  const money = await api.post(buy, { outcome: 'UP', amount: 9_999.999999 }, ada.token);
   // The fee on 9,999.999999 is 50 dollars, rounded up to a micro-dollar.
   expect(money.json.error.details).toEqual({ required: 10_049.999999, available });
   expect(money.json.error.message).toContain('$10049.999999');
-  const shares = await traders().api.post(
-    sell,
-    { outcome: 'UP', shares: 10.001 },
-    traders().ada.token,
-  );
+  const shares = await api.post(sell, { outcome: 'UP', shares: 10.001 }, ada.token);
   expect(shares.json.error.details).toEqual({ required: 10.001, available: 10 });
 });
 
 test('a refused FOK order says how much was there, and no other order does', async () => {
   const fok = { outcome: 'UP', timeInForce: 'FOK' };
-  const ask = (body: object) => traders().api.post(buy, body, traders().ada.token);
-  const { json: book } = await traders().api.get(`/markets/15m/${ACTIVE}/orderbook?depth=999`);
+  const ask = (body: object) => api.post(buy, body, ada.token);
+  const { json: book } = await api.get(`/markets/15m/${ACTIVE}/orderbook?depth=999`);
   const others = book.UP.asks as { price: number; shares: number }[];
   const at = (limit: number) => others.filter(({ price }) => price <= limit);
   const sharesOf = (levels: typeof others) => levels.reduce((sum, { shares }) => sum + shares, 0);
@@ -123,7 +113,7 @@ test('a refused FOK order says how much was there, and no other order does', asy
 
 test('a quote of an empty side fills nothing, as the order', async () => {
   const quote = `/markets/15m/${ACTIVE}/quote?outcome=UP&amount=5&price=0.001`;
-  const { status, json } = await traders().api.get(quote);
+  const { status, json } = await api.get(quote);
   expect([status, json.filled, json.shares, json.spent, json.fee]).toEqual([200, 0, 0, 0, 0]);
   expect([json.unspent, json.averagePrice, json.worstPrice]).toEqual([5, null, null]);
 });
@@ -154,12 +144,12 @@ test('every missing field is named, also those that depend on others', async () 
     ['/vaults/flex/stake', {}, { amount: required }],
   ];
   for (const [path, body, missing] of cases) {
-    const { status, json } = await traders().api.post(path, body, traders().ada.token);
+    const { status, json } = await api.post(path, body, ada.token);
     expect([status, json.error.code], path).toEqual([400, 'invalid_request']);
     expect(json.error.details, path).toMatchObject(missing);
   }
-  const quote = await traders().api.get(`/markets/15m/${ACTIVE}/quote`);
+  const quote = await api.get(`/markets/15m/${ACTIVE}/quote`);
   expect(Object.keys(quote.json.error.details).sort()).toEqual(['amount', 'outcome']);
-  const sale = await traders().api.get(`/markets/15m/${ACTIVE}/quote?side=SELL`);
+  const sale = await api.get(`/markets/15m/${ACTIVE}/quote?side=SELL`);
   expect(Object.keys(sale.json.error.details).sort()).toEqual(['outcome', 'shares']);
 });

@@ -93,9 +93,7 @@ test('over HTTP, nothing refused is executed, and everything accepted is answere
   let refused = 0;
   await eventually(async () => {
     const order = { outcome: 'UP', shares: 0.001, price: 0.1, timeInForce: 'GTC' };
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, () => api.post(`/markets/15m/${MARKET}/buy`, order, ada.token)),
-    );
+    const answers = await Promise.all(Array.from({ length: 40 }, () => server.buy(ada, order)));
     for (const { status, json, headers } of answers) {
       if (status === 200) accepted++;
       else {
@@ -121,10 +119,9 @@ test('over HTTP, nothing refused is executed, and everything accepted is answere
 
 test('over HTTP, orders are refused while the follower is too far behind, and accepted again afterwards', async () => {
   const server = await TestServer.withMarket({ followerLagCommands: 100 });
-  const { api } = server;
   const ada = await server.register('ada');
   const order = { outcome: 'UP', shares: 0.001, price: 0.1, timeInForce: 'GTC' };
-  const buy = () => api.post(`/markets/15m/${MARKET}/buy`, order, ada.token);
+  const buy = () => server.buy(ada, order);
   const answers: Answer[] = [];
   const refused = () => answers.filter(({ status }) => status === 503);
   await eventually(async () => {
@@ -174,7 +171,7 @@ test('over HTTP, cancels are accepted while orders are refused because the disk 
   const orders: Promise<Answer>[] = [];
   let isRefused = false;
   await eventually(() => {
-    const buy = api.post(`/markets/15m/${MARKET}/buy`, { ...order, shares: 2 }, ada.token);
+    const buy = server.buy(ada, { ...order, shares: 2 });
     orders.push(buy);
     void buy.then(({ status }) => {
       isRefused ||= status === 503;

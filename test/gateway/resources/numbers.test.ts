@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { RequestOptions } from '../../support/server.js';
 import { ACTIVE, asPartner, buy, sell, withTwoTraders } from '../http/refusals.js';
 
-const { asAda, refused, invalid } = withTwoTraders();
+const { asAda, refused, invalid } = await withTwoTraders();
 
 /** By route: a body that is valid except for the number. */
 const NUMBERS: [
@@ -15,7 +15,7 @@ const NUMBERS: [
   field: string,
   places: number,
   tooMuch: number,
-  options?: () => RequestOptions,
+  options?: RequestOptions,
 ][] = [
   [buy, { outcome: 'UP' }, 'amount', 6, 1_000_001],
   [buy, { outcome: 'UP', price: 0.01 }, 'shares', 3, 10_000_001],
@@ -33,7 +33,7 @@ describe.each(NUMBERS)('%s %j: %s', (path, body, field, places, tooMuch, options
   const withText = (text: string) => {
     const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace('0.123', text);
     expect(raw).toContain(`"${field}":${text}`);
-    return { method: 'POST', path, options: { ...options(), raw } } as const;
+    return { method: 'POST', path, options: { ...options, raw } } as const;
   };
   const texts = {
     'a text that is no number': '"ten"',
@@ -89,7 +89,7 @@ describe('a deadline of minus zero', () => {
     ['a sell', sell, '{"outcome":"UP","shares":1,"validUntilMs":-0.0}'],
     ['a batch', '/batch', `{"operations":[{"op":"buy","marketId":"${ACTIVE}",${order('-0')}}]}`],
   ])('%s', async (_what, path, raw) => {
-    const options = { ...asAda(), raw };
+    const options = { ...asAda, raw };
     await invalid({ method: 'POST', path, options });
   });
 });

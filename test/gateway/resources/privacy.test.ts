@@ -1,12 +1,12 @@
 /** A private account shows its positions, trades and vault deposits to its user alone. */
 import { afterAll, expect, test } from 'vitest';
-import { MARKET, TestServer } from '../../support/server.js';
+import { TestServer } from '../../support/server.js';
 
 const server = await TestServer.withMarket();
 const ada = await server.register('ada');
 const bob = await server.register('bob');
 const body = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
-await server.api.post(`/markets/15m/${MARKET}/buy`, { userId: ada.userId, ...body }, ada.token);
+await server.buy(ada, { userId: ada.userId, ...body });
 afterAll(() => server.stop());
 
 const privacy = () => `/users/${ada.userId}/privacy`;

@@ -1,14 +1,13 @@
 /** A visit without a pointer: every step is a key. */
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { MARKET } from '../../support/server.js';
 import { openSite } from './browser.js';
 
 const { server, visitor } = await openSite();
 const { page } = visitor;
 const maker = await server.register('maker');
 const body = { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' };
-await server.api.post(`/markets/15m/${MARKET}/buy`, body, maker.token);
+await server.buy(maker, body);
 
 /** Tab until the button has the focus, as a person does who looks for it. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {

@@ -1,6 +1,6 @@
 /** What a market brought is told when it is decided, and is the same sum on every page. */
 import { expect, test } from 'vitest';
-import { MARKET, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { openSite } from './browser.js';
 
 const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
@@ -10,7 +10,7 @@ test('a position that lost is told on every page until it is read, with the same
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const maker = await server.register('maker');
   const order = { outcome: 'UP', shares: 20, price: 0.5, timeInForce: 'GTC' };
-  await server.api.post(`/markets/15m/${MARKET}/buy`, order, maker.token);
+  await server.buy(maker, order);
   await visitor.register('ada');
   await page.getByLabel('Skip confirmation').check();
   await page.locator('.book .bid:enabled').first().waitFor();

@@ -10,8 +10,6 @@ import { Exchanges } from '../../support/programs.js';
 import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 import { Visitor } from './browser.js';
 
-/** What is under the pointer where the page shows cents. */
-const EXACTLY = { minimumFractionDigits: 2, maximumFractionDigits: 6 };
 /** A market lasts 22.5 s. */
 const NEXT_MARKET_MS = 90_000;
 /** Without a receipt after so long, there will be none. */
@@ -176,28 +174,5 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   const results = page.getByRole('link', { name: / won$/ });
   await expect.poll(() => results.count(), { timeout: NEXT_MARKET_MS }).toBeGreaterThan(1);
   await resultOf(page, window).waitFor();
-  await visitor.close();
-});
-
-test('the balance on the page is that of the API at the same sequence', async () => {
-  const visitor = await Visitor.open(browser, api.url);
-  const { page } = visitor;
-  await visitor.register('joan');
-  await page.getByLabel('Skip confirmation').check();
-  await page.getByLabel('If the price rises, pay up to').selectOption('100');
-  await amount(page).fill('15');
-  await eventually(async () => {
-    await earlyInMarket(page);
-    await buy(page, 'UP');
-  });
-  await visitor.view('account');
-  const available = page.locator('[data-figure=available] span');
-  const token = await visitor.token();
-  const { json: session } = await api.get('/auth/session', token);
-  await eventually(async () => {
-    const { json } = await api.get(`/users/${session.userId}/balance`, token);
-    const shown = await available.getAttribute('title');
-    return shown === `$${json.available.toLocaleString('en', EXACTLY)}`;
-  });
   await visitor.close();
 });

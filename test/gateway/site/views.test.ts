@@ -5,7 +5,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { Metrics, mean, perSecond, quantile } from '../../../gateway/site/app/status/metrics.js';
-import { MARKET, TestServer } from '../../support/server.js';
+import { TestServer } from '../../support/server.js';
 import { Visitor } from './browser.js';
 
 const browser = await launchBrowser();
@@ -101,8 +101,7 @@ test('rates, latencies, commits, follower and connections, from the metrics', as
   await shown('Stream').waitFor();
   expect(await shown('Commits per second').textContent()).toBe('0.0');
   const order = { outcome: 'UP', shares: 1, price: 0.25, timeInForce: 'GTC' };
-  for (let count = 0; count < 20; count++)
-    await server.api.post(`/markets/15m/${MARKET}/buy`, order, trader.token);
+  for (let count = 0; count < 20; count++) await server.buy(trader, order);
   await expect.poll(() => shown('Commands').textContent()).not.toBe('0.0');
   await expect.poll(() => shown('Commits per second').textContent()).not.toBe('0.0');
   expect(await shown('Stream').textContent()).toBe('1');

@@ -32,7 +32,7 @@ function withServer(overrides: Partial<Config> = {}): void {
 
 const rest = (trader: Trader, price = 0.4, market = MARKET) => {
   const order = { outcome: 'UP', shares: 10, price, timeInForce: 'GTC' };
-  return server.api.post(`/markets/15m/${market}/buy`, order, trader.token);
+  return server.buy(trader, order, market);
 };
 const restingOrders = async (trader: Trader) =>
   (await server.api.get(`/users/${trader.userId}/orders`, trader.token)).json.orders.length;

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { archiveSegments } from '../../../persistence/tools/operations/archive.js';
 import { eventually } from '../../support/eventually.js';
-import { MARKET, TestServer, type Trader } from '../../support/server.js';
+import { TestServer, type Trader } from '../../support/server.js';
 import { randomCommand, type Trading } from './commands.js';
 import { clientsOf, type StreamClient, streamLimits } from './support.js';
 
@@ -121,7 +121,7 @@ describe('what cannot be given', () => {
     expect(error).toMatchObject({ id: 'r', channel: 'user', code: 'limit_reached' });
     expect(error.message).toContain('/users/:id/trades');
     // The connection is not subscribed, and can subscribe.
-    await server.api.post(`/markets/15m/${MARKET}/buy`, REST, ada.token);
+    await server.buy(ada, REST);
     await client.caughtUp();
     expect(client.of('user').filter(({ type }) => type === 'delta')).toEqual([]);
     await client.subscribe('user');

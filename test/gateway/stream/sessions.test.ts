@@ -130,7 +130,7 @@ test("a password change closes that user's connections, and no others", async ()
   await byMessage.next('authenticated');
   const other = await connectAs(ada);
   const order = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
-  await server.api.post(`/markets/15m/${MARKET}/buy`, order, dan.token);
+  await server.buy(dan, order);
   const body = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
   const { json } = await server.api.put('/auth/password', body, dan.token);
   const ended = { code: CLOSE.tokenRevoked.code, reason: 'token_revoked' };

@@ -161,11 +161,11 @@ test("hides other users' accounts, and public trades name nobody", async () => {
   const market = (await server.api.get('/markets/15m?asset=BTC')).json.markets[0].id;
   await client.subscribe('user', `trades:${market}`);
   const order = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
-  await server.api.post(`/markets/15m/${market}/buy`, order, dan.token);
-  await server.api.post(`/markets/15m/${market}/buy`, { outcome: 'DOWN', amount: 3 }, dan.token);
+  await server.buy(dan, order, market);
+  await server.buy(dan, { outcome: 'DOWN', amount: 3 }, market);
   const cyn = await server.register('cyn2');
-  await server.api.post(`/markets/15m/${market}/buy`, order, dan.token);
-  await server.api.post(`/markets/15m/${market}/buy`, { outcome: 'DOWN', amount: 3 }, cyn.token);
+  await server.buy(dan, order, market);
+  await server.buy(cyn, { outcome: 'DOWN', amount: 3 }, market);
   const trades = await client.next(
     (message) => message.type === 'delta' && message.channel.startsWith('trades'),
   );

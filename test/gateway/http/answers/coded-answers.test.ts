@@ -28,8 +28,7 @@ afterAll(() => server.stop());
 
 async function trade(market: string): Promise<void> {
   const order = { outcome: 'UP', shares: 2, price: 0.5, timeInForce: 'GTC' };
-  const post = (trader: Trader, body: object) =>
-    server.api.post(`/markets/15m/${market}/buy`, body, trader.token);
+  const post = (trader: Trader, body: object) => server.buy(trader, body, market);
   expect((await post(ada, order)).status).toBe(200);
   expect((await post(bob, { ...order, outcome: 'DOWN' })).status).toBe(200);
 }

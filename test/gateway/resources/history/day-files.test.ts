@@ -51,9 +51,9 @@ for (const [from, until] of [
   const id = `btc-15m-${Date.UTC(2025, 10, 21, 23, 30 + from) / 1_000}`;
   for (const price of [0.4, 0.45]) {
     const bid = { outcome: 'UP', shares: 20, price, timeInForce: 'GTC' };
-    await server.api.post(`/markets/15m/${id}/buy`, bid, ada.token);
+    await server.buy(ada, bid, id);
     const taken = { outcome: 'DOWN', amount: 5 };
-    expect((await server.api.post(`/markets/15m/${id}/buy`, taken, bob.token)).status).toBe(200);
+    expect((await server.buy(bob, taken, id)).status).toBe(200);
   }
   await server.passTime(START_MS + until * 60_000, 100_050 + from);
 }
@@ -79,12 +79,7 @@ test('a file has each market of its day with all its events, and no account', as
     const { resolvedAtMs, volume } = market;
     const window = { marketId, startsAtMs, endsAtMs, startPrice, endPrice };
     expected.push({ type: 'market', ...window, resolution, resolvedAtMs, volume });
-    for (let cursor = ''; ; ) {
-      const { json } = await server.api.read(`/markets/15m/${marketId}/events?limit=200${cursor}`);
-      expected.push(...json.events);
-      if (json.nextCursor === null) break;
-      cursor = `&cursor=${json.nextCursor}`;
-    }
+    expected.push(...(await server.api.all(`/markets/15m/${marketId}/events?`, 'events')));
   }
   expect(lines.map((line) => JSON.parse(line))).toEqual(expected);
   const types = new Set(lines.map((line) => JSON.parse(line).type));

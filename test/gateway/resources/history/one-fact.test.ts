@@ -154,9 +154,9 @@ async function factsOf(facts: Facts, { userId, token }: Trader): Promise<void> {
     for (const order of orders) facts.add(place, 'order', order.orderId, order);
   };
   addOrders('stream', data.orders);
-  addOrders('orders', await all(`/users/${userId}/orders?`, 'orders', token));
-  addOrders('open', await all(`/users/${userId}/orders?status=open&`, 'orders', token));
-  const everyOrder = await all(`/users/${userId}/orders?status=all&`, 'orders', token);
+  addOrders('orders', await server.api.all(`/users/${userId}/orders?`, 'orders', token));
+  addOrders('open', await server.api.all(`/users/${userId}/orders?status=open&`, 'orders', token));
+  const everyOrder = await server.api.all(`/users/${userId}/orders?status=all&`, 'orders', token);
   addOrders('all', everyOrder);
   for (const { orderId } of everyOrder.slice(0, 8)) {
     const { json } = await server.api.read(`/users/${userId}/orders/${orderId}`, token);
@@ -168,9 +168,12 @@ async function factsOf(facts: Facts, { userId, token }: Trader): Promise<void> {
       facts.add(place, 'position', `${userId} ${one.marketId} ${one.outcome}`, one);
   };
   for (const { outcomes } of data.positions) addPositions('stream', outcomes);
-  addPositions('positions', await all(`/users/${userId}/positions?`, 'positions', token));
+  addPositions(
+    'positions',
+    await server.api.all(`/users/${userId}/positions?`, 'positions', token),
+  );
 
-  for (const one of await all(`/users/${userId}/trades?`, 'trades', token)) {
+  for (const one of await server.api.all(`/users/${userId}/trades?`, 'trades', token)) {
     // A maker may trade the other outcome, at another price.
     const fields =
       one.role === 'taker' ? one : { tradeId: one.tradeId, atMs: one.atMs, shares: one.shares };
@@ -206,15 +209,15 @@ async function marketFacts(facts: Facts): Promise<void> {
   await client.close();
   addMarkets('stream', data.markets);
   addMarkets('active', (await server.api.read('/markets/15m')).json.markets);
-  const markets = await all('/markets?', 'markets');
+  const markets = await server.api.all('/markets?', 'markets');
   addMarkets('list', markets);
-  addMarkets('history', await all('/markets/15m/history?', 'markets'));
+  addMarkets('history', await server.api.all('/markets/15m/history?', 'markets'));
   for (const { id, status } of markets) {
     addMarkets('one market', [(await server.api.read(`/markets/${id}`)).json]);
-    for (const one of await all(`/markets/15m/${id}/trades?`, 'trades'))
+    for (const one of await server.api.all(`/markets/15m/${id}/trades?`, 'trades'))
       facts.add('tape', 'trade', one.tradeId, one);
     if (status !== 'resolved') continue;
-    const events = await all(`/markets/15m/${id}/events?`, 'events');
+    const events = await server.api.all(`/markets/15m/${id}/events?`, 'events');
     for (const one of events.filter(({ type }) => type === 'trade'))
       facts.add('events', 'trade', one.tradeId, without(one, 'sequence', 'type'));
   }
@@ -226,19 +229,6 @@ async function marketFacts(facts: Facts): Promise<void> {
       facts.add(`by ${metric}`, 'user', userId, { userId, username, ...told });
     }
   }
-}
-
-/** All pages of a list. */
-async function all(path: string, list: string, token?: string): Promise<Message[]> {
-  const found: Message[] = [];
-  let cursor = '';
-  do {
-    const { status, text, json } = await server.api.read(`${path}limit=50${cursor}`, token);
-    expect(status, text).toBe(200);
-    found.push(...json[list]);
-    cursor = json.nextCursor === null ? '' : `&cursor=${encodeURIComponent(json.nextCursor)}`;
-  } while (cursor !== '');
-  return found;
 }
 
 function without(fields: Message, ...names: string[]): Message {

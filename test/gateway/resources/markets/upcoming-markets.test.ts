@@ -20,10 +20,10 @@ const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 const order = (trader: Trader, fields: object): Promise<Answer> =>
-  server.api.post(
-    `/markets/15m/${NEXT}/buy`,
+  server.buy(
+    trader,
     { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC', ...fields },
-    trader.token,
+    NEXT,
   );
 
 async function idsOf(path: string): Promise<string[]> {

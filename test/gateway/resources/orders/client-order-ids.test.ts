@@ -9,8 +9,7 @@ const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 const RESTING = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
-const buy = (trader: Trader, body: object): Promise<Answer> =>
-  api.post(`/markets/15m/${MARKET}/buy`, body, trader.token);
+const buy = (trader: Trader, body: object): Promise<Answer> => server.buy(trader, body);
 const batch = (trader: Trader, operations: object[], rest: object = {}): Promise<Answer> =>
   api.post('/batch', { operations, ...rest }, trader.token);
 

@@ -275,7 +275,7 @@ describe('the limit of', () => {
       const tooMany = await client.refusal({ ...batch, id: 'c' });
       expect(tooMany).toMatchObject({ id: 'c', code: 'rate_limited' });
       expect(tooMany.details.retryAfterMs).toBeGreaterThan(1_000);
-      const overHttp = () => server.api.post(`/markets/15m/${MARKET}/buy`, REST, ada.token);
+      const overHttp = () => server.buy(ada, REST);
       expect((await overHttp()).status).toBe(200);
       expect((await overHttp()).status).toBe(429);
       expect(await client.refusal(order('2'))).toMatchObject({ code: 'rate_limited' });
