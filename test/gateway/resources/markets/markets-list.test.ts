@@ -68,7 +68,7 @@ function expectedIds(): string[] {
 const idsOf = (markets: readonly Listed[]) => markets.map(({ id }) => id);
 const known = () => server.exchange.sequencer.engine.marketIds().length;
 
-let server = await TestServer.start();
+const server = await TestServer.start();
 /** The start of the current window. */
 let now = WINDOW_START_MS;
 for (const symbol of ['BTC', 'ETH']) server.feed.deliver(symbol, 1_000);
