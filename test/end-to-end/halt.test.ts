@@ -30,87 +30,83 @@ import {
   WINDOW_START_MS,
 } from '../support/server.js';
 
-describe('a disagreement', () => {
-  let server: TestServer;
-  afterEach(() => server.stop());
+let server: TestServer;
+afterEach(() => server.stop());
 
-  /** The trading thread's memory differs from what its commands made. */
-  function corrupt(): void {
-    const { engine } = server.exchange.sequencer;
-    const running = (engine as unknown as { running: Digest }).running;
-    expect(running).toBeInstanceOf(Digest);
-    const tape = new NumberBuffer();
-    tape.write(1);
-    running.add(tape);
+/** The trading thread's memory differs from what its commands made. */
+function corrupt(): void {
+  const { engine } = server.exchange.sequencer;
+  const running = (engine as unknown as { running: Digest }).running;
+  expect(running).toBeInstanceOf(Digest);
+  const tape = new NumberBuffer();
+  tape.write(1);
+  running.add(tape);
+}
+
+test('a disagreement stops all trading', async () => {
+  server = await TestServer.start({ houseFundsMicros: 1_000_000_000_000 });
+  const { api, feed, clock, exchange } = server;
+  const { sequencer } = exchange;
+  const { engine } = sequencer;
+  feed.deliver('BTC', 100_000);
+  // The house is quoting.
+  const house = engine.findUser('house');
+  await eventually(() => engine.orders(house).length > 0);
+  const ada = await server.register('ada');
+  const adaId = engine.findUser('ada');
+  const order = { outcome: 'UP', shares: 1_000, price: 0.001, timeInForce: 'GTC' };
+  const buy = () => server.buy(ada, order);
+  expect((await buy()).status).toBe(200);
+  const stream = new WebSocket(`${api.url.replace('http', 'ws')}/api/stream`);
+  await new Promise((resolve) => stream.on('open', resolve));
+  const signedIn = new Promise((resolve) => stream.on('message', resolve));
+  stream.send(JSON.stringify({ op: 'auth', token: ada.token, cancelOnDisconnect: true }));
+  await signedIn;
+  expect((await api.get('/ready')).status).toBe(200);
+
+  corrupt();
+  // Disagreement is only found in a batch, so there must be one.
+  expect((await buy()).status).toBe(200);
+  await eventually(() => sequencer.halted !== null);
+  await eventually(() => sequencer.backlog === 0);
+  const before = await server.state();
+
+  const refused = await buy();
+  expect(codeOf(refused)).toBe('503 unavailable');
+  expect(refused.json.error.details).toEqual({ executed: false });
+  const account = { username: 'bob', password: PASSWORD };
+  expect((await api.post('/auth/register', account)).status).toBe(503);
+  const ready = await api.get('/ready');
+  expect([ready.status, ready.json.error.details.reason]).toEqual([
+    503,
+    expect.stringMatching(/^the follower disagrees from sequence \d+ on$/),
+  ]);
+  expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 1$/m);
+  // The price feed was told to stop, and a price that still arrives is refused.
+  expect(() => feed.deliver('BTC', 101_000)).toThrow('not running');
+  // Only the scheduler ends the market; the house would withdraw its quotes before that.
+  clock.set(WINDOW_START_MS + WINDOW_MS + 10_000);
+  for (const command of [
+    { kind: 'advanceTime' },
+    { kind: 'cancelAll', userId: house, idempotencyKey: null, marketId: engine.activeMarket(0) },
+    { kind: 'observePrice', asset: 0, priceMicros: 1, observedAtMs: clock.nowMs() },
+  ] as const) {
+    expect(() => sequencer.submit(command)).toThrow(TradingHalted);
   }
+  // A connection with cancel on disconnect ends.
+  const closed = new Promise((resolve) => stream.on('close', resolve));
+  stream.close();
+  await closed;
+  await eventually(async () =>
+    /^exchange_connections\{kind="stream"\} 0$/m.test((await api.get('/metrics')).text),
+  );
+  expect(engine.orders(adaId)).toHaveLength(2);
+  expect(engine.orders(house).length).toBeGreaterThan(0);
 
-  test('stops all trading', async () => {
-    server = await TestServer.start({ houseFundsMicros: 1_000_000_000_000 });
-    const { api, feed, clock, exchange } = server;
-    const { sequencer } = exchange;
-    const { engine } = sequencer;
-    feed.deliver('BTC', 100_000);
-    // The house is quoting.
-    const house = engine.findUser('house');
-    await eventually(() => engine.orders(house).length > 0);
-    const ada = await server.register('ada');
-    const adaId = engine.findUser('ada');
-    const order = { outcome: 'UP', shares: 1_000, price: 0.001, timeInForce: 'GTC' };
-    const buy = () => server.buy(ada, order);
-    expect((await buy()).status).toBe(200);
-    const stream = new WebSocket(`${api.url.replace('http', 'ws')}/api/stream`);
-    await new Promise((resolve) => stream.on('open', resolve));
-    const signedIn = new Promise((resolve) => stream.on('message', resolve));
-    stream.send(JSON.stringify({ op: 'auth', token: ada.token, cancelOnDisconnect: true }));
-    await signedIn;
-    expect((await api.get('/ready')).status).toBe(200);
-
-    corrupt();
-    // Disagreement is only found in a batch, so there must be one.
-    expect((await buy()).status).toBe(200);
-    await eventually(() => sequencer.halted !== null);
-    await eventually(() => sequencer.backlog === 0);
-    const before = await server.state();
-
-    const refused = await buy();
-    expect(codeOf(refused)).toBe('503 unavailable');
-    expect(refused.json.error.details).toEqual({ executed: false });
-    const account = { username: 'bob', password: PASSWORD };
-    expect((await api.post('/auth/register', account)).status).toBe(503);
-    const ready = await api.get('/ready');
-    expect([ready.status, ready.json.error.details.reason]).toEqual([
-      503,
-      expect.stringMatching(/^the follower disagrees from sequence \d+ on$/),
-    ]);
-    expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 1$/m);
-    // The price feed was told to stop, and a price that still arrives is refused.
-    expect(() => feed.deliver('BTC', 101_000)).toThrow('not running');
-    // Only the scheduler ends the market; the house would withdraw its quotes before that.
-    clock.set(WINDOW_START_MS + WINDOW_MS + 10_000);
-    for (const command of [
-      { kind: 'advanceTime' },
-      { kind: 'cancelAll', userId: house, idempotencyKey: null, marketId: engine.activeMarket(0) },
-      { kind: 'observePrice', asset: 0, priceMicros: 1, observedAtMs: clock.nowMs() },
-    ] as const) {
-      expect(() => sequencer.submit(command)).toThrow(TradingHalted);
-    }
-    // A connection with cancel on disconnect ends.
-    const closed = new Promise((resolve) => stream.on('close', resolve));
-    stream.close();
-    await closed;
-    await eventually(async () =>
-      /^exchange_connections\{kind="stream"\} 0$/m.test((await api.get('/metrics')).text),
-    );
-    expect(engine.orders(adaId)).toHaveLength(2);
-    expect(engine.orders(house).length).toBeGreaterThan(0);
-
-    // Users can still read, and sign in to read.
-    expect((await api.post('/auth/login', { username: 'ada', password: PASSWORD })).status).toBe(
-      200,
-    );
-    expect((await api.get(`/users/${ada.userId}/orders`, ada.token)).json.orders).toHaveLength(2);
-    expect(await server.state()).toEqual(before);
-  });
+  // Users can still read, and sign in to read.
+  expect((await api.post('/auth/login', { username: 'ada', password: PASSWORD })).status).toBe(200);
+  expect((await api.get(`/users/${ada.userId}/orders`, ada.token)).json.orders).toHaveLength(2);
+  expect(await server.state()).toEqual(before);
 });
 
 describe('a start that fails', () => {

@@ -9,7 +9,7 @@ import { ROUTES } from '../../gateway/resources/routes.js';
 import { eventually } from '../support/eventually.js';
 import { isVouchedFor } from '../support/folders/vouched.js';
 import { flip } from '../support/journal-fixture.js';
-import { MARKET, TestServer } from '../support/server.js';
+import { MARKET, pathOf, TestServer } from '../support/server.js';
 
 const first = await TestServer.withMarket({ snapshotEveryCommands: 20 });
 const { folder } = first;
@@ -61,10 +61,7 @@ test('every read of history is unavailable at once', async () => {
   );
   expect(routes.length).toBe(13);
   for (const { path } of routes) {
-    const filled = path
-      .replace(':marketId', MARKET)
-      .replace(':orderId', 'o1')
-      .replace(':id', ada.userId);
+    const filled = pathOf({ path }, ada);
     const asked = `${filled}${QUERIES[path] ?? ''}`;
     const { status, json } = await server.api.get(asked, ada.token);
     expect([status, json.error?.code, json.error?.details], asked).toEqual([

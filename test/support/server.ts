@@ -12,6 +12,8 @@ import { expect, inject } from 'vitest';
 import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
+import type { FairUseRates } from '../../gateway/access/fair-use/fair-use.js';
+import type { Rate } from '../../gateway/access/fair-use/token-buckets.js';
 import type { Route } from '../../gateway/http/route.js';
 import type { PriceFeed, PriceSink } from '../../gateway/inputs/feeds/price-feed.js';
 import type { Clock } from '../../gateway/observe/clock.js';
@@ -41,6 +43,14 @@ export const PARTNER_KEYS = [
 export const EDGE_THREADS = inject('edgeThreads') ?? 0;
 /** For what is different there on purpose: see "Edges" in gateway/CONFIGURATION.md. */
 export const AT_EDGES = EDGE_THREADS > 0;
+
+/** So slow that nothing is refilled within a test. */
+export const only = (burst: number): Rate => ({ perSecond: 0.001, burst });
+/** No limits but these. */
+export function rates(some: Partial<FairUseRates>): FairUseRates {
+  const none = { user: null, address: null };
+  return { orders: none, cancels: none, reads: none, signIns: none, ...some };
+}
 
 /** A price feed controlled by the test. */
 export class ManualFeed implements PriceFeed {
@@ -197,6 +207,14 @@ export function routeOf(method: string, path: string): Route | undefined {
     return route.method === method && pattern.length === segments.length && fits;
   });
   return matching.sort((a, b) => a.path.split(':').length - b.path.split(':').length)[0];
+}
+
+/** The path of a route, filled with ids that exist or could exist. */
+export function pathOf({ path }: Pick<Route, 'path'>, { userId }: { userId: string }): string {
+  const ids: Record<string, string> = { orderId: 'o1', depositId: 'd1', tokenId: 'k1' };
+  return path
+    .replace(/^\/markets\/:id|:marketId/, (place) => place.replace(/:\w+/, MARKET))
+    .replace(/:(\w+)/g, (_, name: string) => ids[name] ?? userId);
 }
 
 export interface Trader {

@@ -9,7 +9,14 @@ import { ROUTES } from '../../../gateway/resources/routes.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
 import { eventually } from '../../support/eventually.js';
-import { codeOf, MARKET, PASSWORD, TestServer, WINDOW_START_MS } from '../../support/server.js';
+import {
+  codeOf,
+  MARKET,
+  PASSWORD,
+  pathOf,
+  TestServer,
+  WINDOW_START_MS,
+} from '../../support/server.js';
 import { clientsOf } from '../stream/support.js';
 
 const { connect, refusal } = clientsOf(() => server);
@@ -47,7 +54,7 @@ test('a read token reads everything of its user and changes nothing', async () =
   const changes = ROUTES.filter(({ access, method }) => access === 'session' && method !== 'GET');
   expect(changes.length).toBeGreaterThan(10);
   for (const { method, path } of changes) {
-    const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
+    const url = pathOf({ path }, ada);
     const answer = await api.send(method, url, {}, { token });
     expect(codeOf(answer), url).toBe('403 scope_insufficient');
     expect(answer.json.error.details.scope).toBe('read');

@@ -8,6 +8,7 @@ import {
   PARTNER_KEY,
   PARTNER_KEYS,
   PASSWORD,
+  rates,
   routeOf,
   TestServer,
   WINDOW_MS,
@@ -80,152 +81,150 @@ async function usesSubAccounts({ api, userId }: Signed): Promise<void> {
   await expect(client.balance(bot, sub)).rejects.toMatchObject({ code: 'token_revoked' });
 }
 
-describe('routes', () => {
-  test('every route of the API is a function that gets its answer', async () => {
-    const maker = await makeMarket('maker');
-    const taker = await signedUp('taker');
-    const { api, userId } = taker;
+test('every route of the API is a function that gets its answer', async () => {
+  const maker = await makeMarket('maker');
+  const taker = await signedUp('taker');
+  const { api, userId } = taker;
 
-    expect((await client.session(api)).userId).toBe(userId);
-    expect(await micros(taker)).toBe(10_000_000_000);
-    expect((await client.login(apiOf(), { username: 'taker', password: PASSWORD })).userId).toBe(
-      userId,
-    );
-    expect((await client.markets(api, { status: 'active', limit: 5 })).markets[0]!.id).toBe(MARKET);
-    expect((await client.activeMarkets(api, { asset: 'btc' })).markets).toHaveLength(1);
-    expect((await client.market(api, MARKET)).priceHistory).not.toBe(undefined);
-    expect((await client.orderbook(api, MARKET, { depth: 1 })).UP.bids).toEqual([
-      { price: 0.45, shares: 1_000 },
-    ]);
-    const wanted = { outcome: 'UP', amount: '5.5' } as const;
-    const quote = await client.buyQuote(api, MARKET, wanted);
-    const bought = await client.buy(api, MARKET, wanted);
-    expect([bought.shares, bought.fee]).toEqual([quote.shares, quote.fee]);
-    expect(client.toMicros(bought.balance.available)).toBe(10_000_000_000 - 5_527_500);
-    const sale = { outcome: 'UP', shares: client.fromLots(1_500) } as const;
-    const saleQuote = await client.sellQuote(api, MARKET, sale);
-    const sold = await client.sell(api, MARKET, sale);
-    expect(sold.received).toBe(saleQuote.received);
-    expect((await client.marketTrades(api, MARKET)).trades).toHaveLength(2);
-    const trades = client.pages((paging) => client.userTrades(api, userId, paging), 'trades', 1);
-    const sides: string[] = [];
-    for await (const trade of trades) sides.push(trade.side);
-    expect(sides).toEqual(['SELL', 'BUY']);
+  expect((await client.session(api)).userId).toBe(userId);
+  expect(await micros(taker)).toBe(10_000_000_000);
+  expect((await client.login(apiOf(), { username: 'taker', password: PASSWORD })).userId).toBe(
+    userId,
+  );
+  expect((await client.markets(api, { status: 'active', limit: 5 })).markets[0]!.id).toBe(MARKET);
+  expect((await client.activeMarkets(api, { asset: 'btc' })).markets).toHaveLength(1);
+  expect((await client.market(api, MARKET)).priceHistory).not.toBe(undefined);
+  expect((await client.orderbook(api, MARKET, { depth: 1 })).UP.bids).toEqual([
+    { price: 0.45, shares: 1_000 },
+  ]);
+  const wanted = { outcome: 'UP', amount: '5.5' } as const;
+  const quote = await client.buyQuote(api, MARKET, wanted);
+  const bought = await client.buy(api, MARKET, wanted);
+  expect([bought.shares, bought.fee]).toEqual([quote.shares, quote.fee]);
+  expect(client.toMicros(bought.balance.available)).toBe(10_000_000_000 - 5_527_500);
+  const sale = { outcome: 'UP', shares: client.fromLots(1_500) } as const;
+  const saleQuote = await client.sellQuote(api, MARKET, sale);
+  const sold = await client.sell(api, MARKET, sale);
+  expect(sold.received).toBe(saleQuote.received);
+  expect((await client.marketTrades(api, MARKET)).trades).toHaveLength(2);
+  const trades = client.pages((paging) => client.userTrades(api, userId, paging), 'trades', 1);
+  const sides: string[] = [];
+  for await (const trade of trades) sides.push(trade.side);
+  expect(sides).toEqual(['SELL', 'BUY']);
 
-    const { orders } = await client.orders(maker.api, maker.userId);
-    expect(orders).toHaveLength(2);
-    expect((await client.cancel(maker.api, MARKET, orders[0]!.orderId)).status).toBe('cancelled');
-    const gone = await client.order(maker.api, maker.userId, orders[0]!.orderId);
-    expect([gone.status, gone.reason]).toEqual(['cancelled', 'requested']);
-    expect((await client.cancelAfter(maker.api, maker.userId, 0)).cancelAtMs).toBe(null);
-    expect((await client.setPrivate(maker.api, maker.userId, false)).private).toBe(false);
-    expect((await client.privacy(maker.api, maker.userId)).private).toBe(false);
-    await usesSubAccounts(maker);
-    expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);
-    const order = { outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' } as const;
-    const { orderId } = await client.buy(maker.api, MARKET, order);
-    const smaller = await client.amend(maker.api, MARKET, orderId, { shares: 3 });
-    expect(smaller.keptPriority).toBe(true);
-    const name = { clientOrderId: 'mine' };
-    await client.buy(maker.api, MARKET, { ...order, ...name });
-    const named = await client.amend(maker.api, MARKET, name, { shares: '4.5' });
-    expect([named.clientOrderId, named.restingShares]).toEqual(['mine', 4.5]);
-    expect((await client.cancel(maker.api, MARKET, name)).cancelledShares).toBe(4.5);
-    const all = await client.cancelEverywhere(maker.api, maker.userId);
-    expect(all.cancelled).toEqual([orderId]);
-    const pairs = await client.split(maker.api, MARKET, '2.5');
-    expect([pairs.position.UP, pairs.total]).toEqual([4, 2.5125]);
-    expect((await client.merge(maker.api, MARKET, 1.5)).position.UP).toBe(2.5);
-    const { results } = await client.batch(
-      maker.api,
-      [
-        {
-          op: 'buy',
-          marketId: MARKET,
-          outcome: 'UP',
-          shares: '2',
-          price: '0.3',
-          timeInForce: 'GTC',
-        },
-        { op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1e6 },
-      ],
-      { atomic: false },
-    );
-    expect(results[0]).toMatchObject({ status: 'resting', restingShares: 2 });
-    expect(results[1]).toMatchObject({ error: { code: 'insufficient_shares' } });
+  const { orders } = await client.orders(maker.api, maker.userId);
+  expect(orders).toHaveLength(2);
+  expect((await client.cancel(maker.api, MARKET, orders[0]!.orderId)).status).toBe('cancelled');
+  const gone = await client.order(maker.api, maker.userId, orders[0]!.orderId);
+  expect([gone.status, gone.reason]).toEqual(['cancelled', 'requested']);
+  expect((await client.cancelAfter(maker.api, maker.userId, 0)).cancelAtMs).toBe(null);
+  expect((await client.setPrivate(maker.api, maker.userId, false)).private).toBe(false);
+  expect((await client.privacy(maker.api, maker.userId)).private).toBe(false);
+  await usesSubAccounts(maker);
+  expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);
+  const order = { outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' } as const;
+  const { orderId } = await client.buy(maker.api, MARKET, order);
+  const smaller = await client.amend(maker.api, MARKET, orderId, { shares: 3 });
+  expect(smaller.keptPriority).toBe(true);
+  const name = { clientOrderId: 'mine' };
+  await client.buy(maker.api, MARKET, { ...order, ...name });
+  const named = await client.amend(maker.api, MARKET, name, { shares: '4.5' });
+  expect([named.clientOrderId, named.restingShares]).toEqual(['mine', 4.5]);
+  expect((await client.cancel(maker.api, MARKET, name)).cancelledShares).toBe(4.5);
+  const all = await client.cancelEverywhere(maker.api, maker.userId);
+  expect(all.cancelled).toEqual([orderId]);
+  const pairs = await client.split(maker.api, MARKET, '2.5');
+  expect([pairs.position.UP, pairs.total]).toEqual([4, 2.5125]);
+  expect((await client.merge(maker.api, MARKET, 1.5)).position.UP).toBe(2.5);
+  const { results } = await client.batch(
+    maker.api,
+    [
+      {
+        op: 'buy',
+        marketId: MARKET,
+        outcome: 'UP',
+        shares: '2',
+        price: '0.3',
+        timeInForce: 'GTC',
+      },
+      { op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1e6 },
+    ],
+    { atomic: false },
+  );
+  expect(results[0]).toMatchObject({ status: 'resting', restingShares: 2 });
+  expect(results[1]).toMatchObject({ error: { code: 'insufficient_shares' } });
 
-    const { entries } = await client.ledger(api, userId, { marketId: MARKET, cause: 'fee' });
-    expect(entries.map(({ available }) => available)).toEqual([-0.0275]);
-    const first = await client.ledgerCsv(api, userId, { limit: 1 });
-    expect(first.csv.split('\r\n')).toHaveLength(3);
-    const second = await client.ledgerCsv(api, userId, { cursor: first.nextCursor });
-    expect(first.csv).toMatch(/^sequence,atMs,cause,/);
-    expect(second.csv).not.toContain(first.csv.split('\r\n')[1]);
-    expect(second.nextCursor).toBe(null);
-    expect((await client.positions(api, userId)).positions[0]!.outcome).toBe('UP');
-    expect((await client.profile(api, userId)).trades).toBe(2);
-    expect((await client.setReferralCode(api, userId, 'FRIENDS')).code).toBe('FRIENDS');
-    expect((await client.referral(api, userId)).code).toBe('FRIENDS');
-    expect((await client.leaderboard(api, { metric: 'volume' })).entries.length).toBe(1);
-    expect((await client.points(api, userId)).history).toEqual([]);
+  const { entries } = await client.ledger(api, userId, { marketId: MARKET, cause: 'fee' });
+  expect(entries.map(({ available }) => available)).toEqual([-0.0275]);
+  const first = await client.ledgerCsv(api, userId, { limit: 1 });
+  expect(first.csv.split('\r\n')).toHaveLength(3);
+  const second = await client.ledgerCsv(api, userId, { cursor: first.nextCursor });
+  expect(first.csv).toMatch(/^sequence,atMs,cause,/);
+  expect(second.csv).not.toContain(first.csv.split('\r\n')[1]);
+  expect(second.nextCursor).toBe(null);
+  expect((await client.positions(api, userId)).positions[0]!.outcome).toBe('UP');
+  expect((await client.profile(api, userId)).trades).toBe(2);
+  expect((await client.setReferralCode(api, userId, 'FRIENDS')).code).toBe('FRIENDS');
+  expect((await client.referral(api, userId)).code).toBe('FRIENDS');
+  expect((await client.leaderboard(api, { metric: 'volume' })).entries.length).toBe(1);
+  expect((await client.points(api, userId)).history).toEqual([]);
 
-    const limits = { maxFilledShares: '50', windowMs: 1_000 };
-    const { groupId } = await client.createOrderGroup(api, userId, limits);
-    expect((await client.resetOrderGroup(api, userId, groupId)).maxFilledShares).toBe(50);
-    expect((await client.orderGroups(api, userId)).orderGroups).toMatchObject([{ groupId }]);
-    expect((await client.removeOrderGroup(api, userId, groupId)).cancelled).toEqual([]);
+  const limits = { maxFilledShares: '50', windowMs: 1_000 };
+  const { groupId } = await client.createOrderGroup(api, userId, limits);
+  expect((await client.resetOrderGroup(api, userId, groupId)).maxFilledShares).toBe(50);
+  expect((await client.orderGroups(api, userId)).orderGroups).toMatchObject([{ groupId }]);
+  expect((await client.removeOrderGroup(api, userId, groupId)).cancelled).toEqual([]);
 
-    const deposit = await client.stake(api, '100.25');
-    expect((await client.vaults(api)).vaults[0]!.staked).toBe(100.25);
-    expect((await client.deposits(api, userId)).deposits).toHaveLength(1);
-    await expect(client.claimYield(api, deposit.depositId)).rejects.toMatchObject({
-      code: 'nothing_to_claim',
-    });
-    expect((await client.unstake(api, deposit.depositId)).returned).toBe(100.25);
-
-    const partner = apiOf({ partnerKey: PARTNER_KEY });
-    const transfer = { userId, amount: '0.000001', reference: 'first' };
-    expect((await client.partnerDeposit(partner, transfer)).amount).toBe(0.000001);
-    await expect(
-      client.partnerWithdrawal(partner, { ...transfer, reference: 'second' }),
-    ).rejects.toMatchObject({ code: 'user_mismatch', status: 403 });
-    expect((await client.partnerUser(partner, userId)).available).toBe(null);
-
-    expect((await client.time(api)).nowMs).toBe(server.clock.nowMs());
-    expect((await client.limits(api)).tickSize).toBe(0.001);
-    expect((await client.dayFiles(api)).files).toEqual([]);
-    expect((await client.status(api)).sequence).toBeGreaterThan(10);
-
-    await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
-    await server.followed();
-    expect((await client.pastMarkets(api, { asset: 'BTC' })).markets[0]!.resolution).toBe('UP');
-    const { endPrice, end } = await client.marketTicks(api, MARKET);
-    expect(end.map(({ price }) => price)).toContain(endPrice);
-    const replay = client.pages((paging) => client.marketEvents(api, MARKET, paging), 'events', 7);
-    const types = new Set<string>();
-    for await (const event of replay) types.add(event.type);
-    expect([...types].sort()).toEqual(['book', 'price', 'trade']);
-    const { batch } = await client.digest(api, bought.sequence);
-    expect(batch.firstSequence).toBeLessThanOrEqual(bought.sequence);
-    expect((await client.claim(api, MARKET)).payout).toBeGreaterThan(0);
-    const reading = await client.createToken(api, { name: 'charts', scope: 'read' });
-    const reader = apiOf({ token: reading.token });
-    expect((await client.session(reader)).userId).toBe(userId);
-    await expect(client.stake(reader, 1)).rejects.toMatchObject({ code: 'scope_insufficient' });
-    expect((await client.tokens(api)).tokens.map(({ name }) => name)).toEqual(['charts']);
-    await client.revokeToken(api, reading.tokenId);
-    await expect(client.session(reader)).rejects.toMatchObject({ code: 'token_revoked' });
-    const passwords = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
-    const { token } = await client.changePassword(api, passwords);
-    await expect(client.session(api)).rejects.toMatchObject({ code: 'token_revoked', status: 401 });
-    api.token = token;
-    await client.logout(api);
-
-    const missing = ROUTES.map(({ method, path }) => `${method} ${path}`).filter(
-      (route) => !seen.has(route) && !NOT_IN_THE_CLIENT.includes(route),
-    );
-    expect(missing).toEqual([]);
+  const deposit = await client.stake(api, '100.25');
+  expect((await client.vaults(api)).vaults[0]!.staked).toBe(100.25);
+  expect((await client.deposits(api, userId)).deposits).toHaveLength(1);
+  await expect(client.claimYield(api, deposit.depositId)).rejects.toMatchObject({
+    code: 'nothing_to_claim',
   });
+  expect((await client.unstake(api, deposit.depositId)).returned).toBe(100.25);
+
+  const partner = apiOf({ partnerKey: PARTNER_KEY });
+  const transfer = { userId, amount: '0.000001', reference: 'first' };
+  expect((await client.partnerDeposit(partner, transfer)).amount).toBe(0.000001);
+  await expect(
+    client.partnerWithdrawal(partner, { ...transfer, reference: 'second' }),
+  ).rejects.toMatchObject({ code: 'user_mismatch', status: 403 });
+  expect((await client.partnerUser(partner, userId)).available).toBe(null);
+
+  expect((await client.time(api)).nowMs).toBe(server.clock.nowMs());
+  expect((await client.limits(api)).tickSize).toBe(0.001);
+  expect((await client.dayFiles(api)).files).toEqual([]);
+  expect((await client.status(api)).sequence).toBeGreaterThan(10);
+
+  await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
+  await server.followed();
+  expect((await client.pastMarkets(api, { asset: 'BTC' })).markets[0]!.resolution).toBe('UP');
+  const { endPrice, end } = await client.marketTicks(api, MARKET);
+  expect(end.map(({ price }) => price)).toContain(endPrice);
+  const replay = client.pages((paging) => client.marketEvents(api, MARKET, paging), 'events', 7);
+  const types = new Set<string>();
+  for await (const event of replay) types.add(event.type);
+  expect([...types].sort()).toEqual(['book', 'price', 'trade']);
+  const { batch } = await client.digest(api, bought.sequence);
+  expect(batch.firstSequence).toBeLessThanOrEqual(bought.sequence);
+  expect((await client.claim(api, MARKET)).payout).toBeGreaterThan(0);
+  const reading = await client.createToken(api, { name: 'charts', scope: 'read' });
+  const reader = apiOf({ token: reading.token });
+  expect((await client.session(reader)).userId).toBe(userId);
+  await expect(client.stake(reader, 1)).rejects.toMatchObject({ code: 'scope_insufficient' });
+  expect((await client.tokens(api)).tokens.map(({ name }) => name)).toEqual(['charts']);
+  await client.revokeToken(api, reading.tokenId);
+  await expect(client.session(reader)).rejects.toMatchObject({ code: 'token_revoked' });
+  const passwords = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
+  const { token } = await client.changePassword(api, passwords);
+  await expect(client.session(api)).rejects.toMatchObject({ code: 'token_revoked', status: 401 });
+  api.token = token;
+  await client.logout(api);
+
+  const missing = ROUTES.map(({ method, path }) => `${method} ${path}`).filter(
+    (route) => !seen.has(route) && !NOT_IN_THE_CLIENT.includes(route),
+  );
+  expect(missing).toEqual([]);
 });
 
 test('the address of the API may end in a slash', async () => {
@@ -318,12 +317,7 @@ describe('repetitions', () => {
 
   test('429 is repeated after the wait that the exchange asks for, unless that is too long', async () => {
     const strict = await TestServer.withMarket({
-      fairUse: {
-        orders: { user: { perSecond: 20, burst: 2 }, address: null },
-        cancels: { user: null, address: null },
-        reads: { user: null, address: null },
-        signIns: { user: null, address: null },
-      },
+      fairUse: rates({ orders: { user: { perSecond: 20, burst: 2 }, address: null } }),
     });
     let sent = 0;
     const counting: typeof fetch = (address, init) => {

@@ -12,7 +12,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
 import { ROOT } from '../../support/sources.js';
 
@@ -128,86 +128,80 @@ async function nodes(): Promise<Map<string, string>> {
   return found;
 }
 
-describe('a stranger', () => {
-  test('gets a small package without dependencies', async () => {
-    const installed = join(folder, 'node_modules/quarter-hour-client');
-    const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-    expect(dependencies).toBeUndefined();
-    expect((await readdir(installed)).sort()).toEqual([
-      'LICENSE',
-      'README.md',
-      'index.d.ts',
-      'index.js',
-      'package.json',
-    ]);
-    expect(readFileSync(join(installed, 'index.d.ts'), 'utf8')).not.toMatch(/\bimport\b|\bzod\b/);
-    for (const path of ['', 'quarter_hour.py', 'pyproject.toml', 'taker.py', 'taker.ts'])
-      expect((await fetch(`${server.api.url}/client/${path}`)).status, path).toBe(200);
-    expect(statSync(join(ROOT, 'dist/downloads/quarter-hour-client.tgz')).size).toBeLessThan(
-      27_000,
-    );
-  });
-
-  test('type-checks strictly with it, and trades with each Node.js that is here', async () => {
-    await compile(PROGRAM, NODE);
-    const program = join(folder, 'built/program.mjs');
-    const versions = await nodes();
-    for (const [version, node] of versions) {
-      const args = [program, `${server.api.url}/api`, MARKET, `stranger-${version.slice(1, 3)}`];
-      const { stdout } = await run(node, args);
-      expect(JSON.parse(stdout), version).toEqual({
-        complaint: version.startsWith('v20') ? expect.stringContaining('package ws') : null,
-        available: 10_000_000_000,
-        code: 'insufficient_liquidity',
-        held: 500,
-        status: 'resting',
-      });
-    }
-    process.stdout.write(`the package trades on Node.js ${[...versions.keys()].join(', ')}\n`);
-  });
-
-  test('runs the example of the README, also twice', async () => {
-    const [, example] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))!;
-    await compile(example!.replace('http://127.0.0.1:3000', server.api.url), NODE);
-    const { token } = await server.register('maker');
-    for (let i = 0; i < 2; i++) {
-      const offer = { outcome: 'DOWN', shares: 100, price: 0.5, timeInForce: 'GTC' };
-      await server.api.post(`/markets/15m/${MARKET}/buy`, offer, token);
-      const { stdout } = await run(process.execPath, [join(folder, 'built/program.mjs')]);
-      expect(stdout).toContain('filled [');
-    }
-  });
-
-  test('may be a page, which has no types of Node.js', async () => {
-    const inPage = PROGRAM.replace('process.argv.slice(2)', "location.hash.split('/')");
-    await compile(inPage, BROWSER);
-  });
+test('a stranger gets a small package without dependencies', async () => {
+  const installed = join(folder, 'node_modules/quarter-hour-client');
+  const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  expect(dependencies).toBeUndefined();
+  expect((await readdir(installed)).sort()).toEqual([
+    'LICENSE',
+    'README.md',
+    'index.d.ts',
+    'index.js',
+    'package.json',
+  ]);
+  expect(readFileSync(join(installed, 'index.d.ts'), 'utf8')).not.toMatch(/\bimport\b|\bzod\b/);
+  for (const path of ['', 'quarter_hour.py', 'pyproject.toml', 'taker.py', 'taker.ts'])
+    expect((await fetch(`${server.api.url}/client/${path}`)).status, path).toBe(200);
+  expect(statSync(join(ROOT, 'dist/downloads/quarter-hour-client.tgz')).size).toBeLessThan(27_000);
 });
 
-describe('a bundle', () => {
-  async function bundled(program: string): Promise<{ text: string; bytes: number }> {
-    const { outputFiles } = await build({
-      stdin: { contents: program, resolveDir: folder, loader: 'ts' },
-      bundle: true,
-      minify: true,
-      format: 'esm',
-      platform: 'browser',
-      target: 'es2022',
-      write: false,
+test('the package type-checks strictly, and trades with each Node.js that is here', async () => {
+  await compile(PROGRAM, NODE);
+  const program = join(folder, 'built/program.mjs');
+  const versions = await nodes();
+  for (const [version, node] of versions) {
+    const args = [program, `${server.api.url}/api`, MARKET, `stranger-${version.slice(1, 3)}`];
+    const { stdout } = await run(node, args);
+    expect(JSON.parse(stdout), version).toEqual({
+      complaint: version.startsWith('v20') ? expect.stringContaining('package ws') : null,
+      available: 10_000_000_000,
+      code: 'insufficient_liquidity',
+      held: 500,
+      status: 'resting',
     });
-    const { text } = outputFiles[0]!;
-    return { text, bytes: gzipSync(text).length };
   }
+  process.stdout.write(`the package trades on Node.js ${[...versions.keys()].join(', ')}\n`);
+});
 
-  test('of everything is small, and of one route much smaller', async () => {
-    const everything = await bundled("export * from 'quarter-hour-client';");
-    expect(everything.bytes).toBeLessThan(8_000);
-    const one = await bundled(
-      "import { Api, time } from 'quarter-hour-client'; console.log(await time(new Api()));",
-    );
-    expect(one.bytes).toBeLessThan(2_500);
-    expect(one.text).not.toMatch(/vaults|leaderboard|WebSocket/);
-    for (const { text } of [everything, one])
-      expect(text).not.toMatch(/\bimport\b|\bprocess\b|\bBuffer\b/);
+test('the example of the README runs, also twice', async () => {
+  const [, example] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))!;
+  await compile(example!.replace('http://127.0.0.1:3000', server.api.url), NODE);
+  const { token } = await server.register('maker');
+  for (let i = 0; i < 2; i++) {
+    const offer = { outcome: 'DOWN', shares: 100, price: 0.5, timeInForce: 'GTC' };
+    await server.api.post(`/markets/15m/${MARKET}/buy`, offer, token);
+    const { stdout } = await run(process.execPath, [join(folder, 'built/program.mjs')]);
+    expect(stdout).toContain('filled [');
+  }
+});
+
+test('the package may be in a page, which has no types of Node.js', async () => {
+  const inPage = PROGRAM.replace('process.argv.slice(2)', "location.hash.split('/')");
+  await compile(inPage, BROWSER);
+});
+
+async function bundled(program: string): Promise<{ text: string; bytes: number }> {
+  const { outputFiles } = await build({
+    stdin: { contents: program, resolveDir: folder, loader: 'ts' },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    write: false,
   });
+  const { text } = outputFiles[0]!;
+  return { text, bytes: gzipSync(text).length };
+}
+
+test('a bundle of everything is small, and of one route much smaller', async () => {
+  const everything = await bundled("export * from 'quarter-hour-client';");
+  expect(everything.bytes).toBeLessThan(8_000);
+  const one = await bundled(
+    "import { Api, time } from 'quarter-hour-client'; console.log(await time(new Api()));",
+  );
+  expect(one.bytes).toBeLessThan(2_500);
+  expect(one.text).not.toMatch(/vaults|leaderboard|WebSocket/);
+  for (const { text } of [everything, one])
+    expect(text).not.toMatch(/\bimport\b|\bprocess\b|\bBuffer\b/);
 });

@@ -2,40 +2,32 @@
  * An exchange whose connections two edges in threads have. Its clients see what those of any
  * exchange see: the trial `edges` runs the tests of HTTP and of the stream at edges.
  */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { MARKET, TestServer, type Trader } from '../../support/server.js';
+import { MARKET, TestServer } from '../../support/server.js';
 
 const BUY = `/markets/15m/${MARKET}/buy`;
 const ORDER = { outcome: 'UP', shares: 0.001, price: 0.001, timeInForce: 'GTC' };
 const CONNECTIONS = 100;
 const ROUNDS = 2;
 
-let server: TestServer;
-let ada: Trader;
-let connections: RawConnection[];
-
-async function start(overrides: Parameters<typeof TestServer.withMarket>[0] = {}): Promise<void> {
-  server = await TestServer.withMarket({ edgeThreads: 2, ...overrides });
-  ada = await server.register('ada');
-}
-
-beforeEach(async () => {
+const server = await TestServer.withMarket({ edgeThreads: 2 });
+const ada = await server.register('ada');
+let connections: RawConnection[] = [];
+afterEach(() => {
+  for (const connection of connections) connection.leave();
   connections = [];
 });
-afterEach(async () => {
-  for (const connection of connections) connection.leave();
-  await server.stop();
-});
+afterAll(() => server.stop());
 
-function connect(): RawConnection {
-  const connection = new RawConnection(server.api.url);
+function connect(to = server): RawConnection {
+  const connection = new RawConnection(to.api.url);
   connections.push(connection);
   return connection;
 }
 
-const ordersOf = (userId: number) => server.exchange.sequencer.engine.orders(userId).length;
+const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
 const buyText = (key: string) =>
   requestText(
     'POST',
@@ -44,131 +36,128 @@ const buyText = (key: string) =>
     JSON.stringify(ORDER),
   );
 
-async function metric(name: string): Promise<number> {
-  const { text } = await server.api.get('/metrics');
+async function metric(name: string, of = server): Promise<number> {
+  const { text } = await of.api.get('/metrics');
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-describe('edges in threads', () => {
-  test('serves 100 connections at once, each its own answers in order, each order once', async () => {
-    await start();
-    const clients = Array.from({ length: CONNECTIONS }, connect);
-    for (let round = 1; round <= ROUNDS; round++) {
-      for (const [i, client] of clients.entries()) void client.send(buyText(`${i}-${round}`));
-      for (const client of clients) await client.answers(round);
+test('serves 100 connections at once, each its own answers in order, each order once', async () => {
+  const clients = Array.from({ length: CONNECTIONS }, () => connect());
+  for (let round = 1; round <= ROUNDS; round++) {
+    for (const [i, client] of clients.entries()) void client.send(buyText(`${i}-${round}`));
+    for (const client of clients) await client.answers(round);
+  }
+  const orders = new Set<string>();
+  for (const client of clients) {
+    const answers = await client.answers(ROUNDS);
+    const ids = answers.map(({ status, text }) => {
+      expect(status, text).toBe(200);
+      return JSON.parse(text).orderId;
+    });
+    // One at a time, so that the ids of a connection rise.
+    const numbers = ids.map((id: string) => Number(id.slice(1)));
+    expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    for (const id of ids) orders.add(id);
+  }
+  expect(orders.size).toBe(CONNECTIONS * ROUNDS);
+  expect(ordersOfAda()).toBe(CONNECTIONS * ROUNDS);
+  expect(server.exchange.sequencer.durableSequence).toBeGreaterThan(CONNECTIONS * ROUNDS);
+  // A key that was used gets its first answer, whichever thread asks.
+  const [first] = await clients[0]!.answers(1);
+  await clients[1]!.send(buyText('0-1'));
+  const again = (await clients[1]!.answers(ROUNDS + 1)).at(-1)!;
+  expect(again.text).toBe(first!.text);
+  expect(again.headers['idempotency-replayed']).toBe('true');
+});
+
+test('serves the documents, and answers that are larger than a frame, whole', async () => {
+  const { text } = await server.api.get('/openapi.json');
+  expect(text.length).toBeGreaterThan(300_000);
+  const site = await fetch(server.api.url, { headers: { accept: 'text/html' } });
+  expect([site.status, site.headers.get('content-type')]).toEqual([
+    200,
+    'text/html; charset=utf-8',
+  ]);
+  const stream = await fetch(`${server.api.url}/api/stream`);
+  expect(stream.status).toBe(400);
+});
+
+test('executes the order of a client that leaves, once, and gives its place to others', async () => {
+  const before = ordersOfAda();
+  const leaving = Array.from({ length: 50 }, () => connect());
+  await Promise.all(leaving.map((client, i) => client.send(buyText(`gone-${i}`))));
+  for (const client of leaving) client.leave();
+  const staying = connect();
+  await staying.send(buyText('here'));
+  expect((await staying.answers(1))[0]!.status).toBe(200);
+  await eventually(async () => (await metric('exchange_calls_under_way')) === 1);
+  // Those that had come were executed; nobody else got their answers.
+  expect(ordersOfAda() - before).toBeLessThanOrEqual(51);
+  expect(ordersOfAda() - before).toBeGreaterThanOrEqual(1);
+  expect(parse(staying)).toBe(1);
+  // This one, and a few of the test's client that it keeps for later.
+  await eventually(async () => (await metric('exchange_connections\\{kind="http"\\}')) <= 10);
+});
+
+test('limits the connections of all threads together', async () => {
+  const connections = { total: 20, perAddress: 0, streamsPerAddress: 0 };
+  const small = await TestServer.withMarket({ edgeThreads: 2, connections });
+  const clients = Array.from({ length: 30 }, () => connect(small));
+  await eventually(() => clients.filter(({ isClosed }) => isClosed).length >= 10);
+  // Those that are left serve.
+  const open = clients.filter(({ isClosed }) => !isClosed);
+  expect(open.length).toBeGreaterThan(0);
+  await open[0]!.send(requestText('GET', '/health'));
+  expect((await open[0]!.answers(1))[0]!.status).toBe(200);
+  for (const client of clients) client.leave();
+  const refused = 'exchange_connections_refused_total\\{limit="total"\\}';
+  await eventually(async () => expect(await metric(refused, small)).toBeGreaterThan(0));
+  await small.stop();
+});
+
+test('answers a GET with a body, which is not read, and goes on with the connection', async () => {
+  const headers = { 'content-length': '5' };
+  const [head] = requestText('GET', '/health', headers).split('\r\n\r\n');
+  const inOne = connect();
+  const inTwo = connect();
+  for (let count = 1; count <= 3; count++) {
+    await inOne.send(`${head}\r\n\r\nGET /`);
+    await inTwo.send(`${head}\r\n\r\n`);
+    await inTwo.answers(count);
+    await inTwo.send('GET /');
+    for (const client of [inOne, inTwo]) {
+      const statuses = (await client.answers(count)).map(({ status }) => status);
+      expect(statuses).toEqual(new Array(count).fill(200));
     }
-    const orders = new Set<string>();
-    for (const client of clients) {
-      const answers = await client.answers(ROUNDS);
-      const ids = answers.map(({ status, text }) => {
-        expect(status, text).toBe(200);
-        return JSON.parse(text).orderId;
-      });
-      // One at a time, so that the ids of a connection rise.
-      const numbers = ids.map((id: string) => Number(id.slice(1)));
-      expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
-      for (const id of ids) orders.add(id);
-    }
-    expect(orders.size).toBe(CONNECTIONS * ROUNDS);
-    expect(ordersOf(1)).toBe(CONNECTIONS * ROUNDS);
-    expect(server.exchange.sequencer.durableSequence).toBeGreaterThan(CONNECTIONS * ROUNDS);
-    // A key that was used gets its first answer, whichever thread asks.
-    const [first] = await clients[0]!.answers(1);
-    await clients[1]!.send(buyText('0-1'));
-    const again = (await clients[1]!.answers(ROUNDS + 1)).at(-1)!;
-    expect(again.text).toBe(first!.text);
-    expect(again.headers['idempotency-replayed']).toBe('true');
-  });
+  }
+});
 
-  test('serves the documents, and answers that are larger than a frame, whole', async () => {
-    await start();
-    const { text } = await server.api.get('/openapi.json');
-    expect(text.length).toBeGreaterThan(300_000);
-    const site = await fetch(server.api.url, { headers: { accept: 'text/html' } });
-    expect([site.status, site.headers.get('content-type')]).toEqual([
-      200,
-      'text/html; charset=utf-8',
-    ]);
-    const stream = await fetch(`${server.api.url}/api/stream`);
-    expect(stream.status).toBe(400);
-  });
-
-  test('executes the order of a client that leaves, once, and gives its place to others', async () => {
-    await start();
-    const leaving = Array.from({ length: 50 }, connect);
-    await Promise.all(leaving.map((client, i) => client.send(buyText(`gone-${i}`))));
-    for (const client of leaving) client.leave();
-    const staying = connect();
-    await staying.send(buyText('here'));
-    expect((await staying.answers(1))[0]!.status).toBe(200);
-    await eventually(async () => (await metric('exchange_calls_under_way')) === 1);
-    // Those that had come were executed; nobody else got their answers.
-    expect(ordersOf(1)).toBeLessThanOrEqual(51);
-    expect(ordersOf(1)).toBeGreaterThanOrEqual(1);
-    expect(parse(staying)).toBe(1);
-    // This one, and a few of the test's client that it keeps for later.
-    await eventually(async () => (await metric('exchange_connections\\{kind="http"\\}')) <= 10);
-  });
-
-  test('limits the connections of all threads together', async () => {
-    await start({ connections: { total: 20, perAddress: 0, streamsPerAddress: 0 } });
-    const clients = Array.from({ length: 30 }, connect);
-    await eventually(() => clients.filter(({ isClosed }) => isClosed).length >= 10);
-    // Those that are left serve.
-    const open = clients.filter(({ isClosed }) => !isClosed);
-    expect(open.length).toBeGreaterThan(0);
-    await open[0]!.send(requestText('GET', '/health'));
-    expect((await open[0]!.answers(1))[0]!.status).toBe(200);
-    for (const client of clients) client.leave();
-    const refused = 'exchange_connections_refused_total\\{limit="total"\\}';
-    await eventually(async () => expect(await metric(refused)).toBeGreaterThan(0));
-  });
-
-  test('answers a GET with a body, which is not read, and goes on with the connection', async () => {
-    await start();
-    const headers = { 'content-length': '5' };
-    const [head] = requestText('GET', '/health', headers).split('\r\n\r\n');
-    const inOne = connect();
-    const inTwo = connect();
-    for (let count = 1; count <= 3; count++) {
-      await inOne.send(`${head}\r\n\r\nGET /`);
-      await inTwo.send(`${head}\r\n\r\n`);
-      await inTwo.answers(count);
-      await inTwo.send('GET /');
-      for (const client of [inOne, inTwo]) {
-        const statuses = (await client.answers(count)).map(({ status }) => status);
-        expect(statuses).toEqual(new Array(count).fill(200));
-      }
-    }
-  });
-
-  test('answers what it has begun before a stop, and refuses the rest', async () => {
-    await start();
-    const clients = Array.from({ length: 40 }, connect);
-    const slow = connect();
-    const all = [...clients, slow];
-    const askAll = async (asked: RawConnection[], count: number) => {
-      for (const client of asked) await client.send(requestText('GET', '/health'));
-      for (const client of asked) await client.answers(count);
-    };
-    await askAll(all, 1);
-    await slow.send(buyText('slow').slice(0, -5));
-    // Its thread has looked at all of its connections before the others are answered.
-    await askAll(clients, 2);
-    await Promise.all(clients.map((client, i) => client.send(buyText(`stop-${i}`))));
-    await server.exchange.stop();
-    let executed = 0;
-    for (const client of clients) {
-      await client.closed();
-      if (parse(client) === 2) continue;
-      const { status } = (await client.answers(3)).at(-1)!;
-      expect([200, 503]).toContain(status);
-      if (status === 200) executed++;
-    }
-    expect(executed).toBe(ordersOf(1));
-    await slow.closed();
-    expect(slow.received).toContain('HTTP/1.1 503');
-  });
+test('answers what it has begun before a stop, and refuses the rest', async () => {
+  const before = ordersOfAda();
+  const clients = Array.from({ length: 40 }, () => connect());
+  const slow = connect();
+  const all = [...clients, slow];
+  const askAll = async (asked: RawConnection[], count: number) => {
+    for (const client of asked) await client.send(requestText('GET', '/health'));
+    for (const client of asked) await client.answers(count);
+  };
+  await askAll(all, 1);
+  await slow.send(buyText('slow').slice(0, -5));
+  // Its thread has looked at all of its connections before the others are answered.
+  await askAll(clients, 2);
+  await Promise.all(clients.map((client, i) => client.send(buyText(`stop-${i}`))));
+  await server.exchange.stop();
+  let executed = 0;
+  for (const client of clients) {
+    await client.closed();
+    if (parse(client) === 2) continue;
+    const { status } = (await client.answers(3)).at(-1)!;
+    expect([200, 503]).toContain(status);
+    if (status === 200) executed++;
+  }
+  expect(executed).toBe(ordersOfAda() - before);
+  await slow.closed();
+  expect(slow.received).toContain('HTTP/1.1 503');
 });
 
 /** Whole answers that a connection has. */

@@ -67,7 +67,6 @@ const OTHERS: Carrier[] = [
     ['GET', 'HEAD', 'POST'].map((method) => ({ method, path })),
   ),
 ];
-const nameOf = ({ method, path }: Carrier) => `${method} ${path}`;
 
 function play(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
   return sendRaw(server.exchange.port, [rawBytes(raw, carrier, hidden)], leaves);
@@ -95,20 +94,18 @@ describe('a request with two lengths or a malformed one', () => {
     expect(ordersOfAda()).toBe(before);
   }
 
-  test.each([...TAKERS, ...OTHERS].map((carrier) => [nameOf(carrier), carrier] as const))(
-    'is refused by %s',
-    (_name, carrier) => refused(play, carrier),
+  test.each([...TAKERS, ...OTHERS])('is refused by $method $path', (carrier) =>
+    refused(play, carrier),
   );
-  test.each(TAKERS.map((carrier) => [nameOf(carrier), carrier] as const))(
-    'is refused by %s when the body comes later',
-    (_name, carrier) => refused(playInTwo, carrier),
+  test.each(TAKERS)('is refused by $method $path when the body comes later', (carrier) =>
+    refused(playInTwo, carrier),
   );
 });
 
 describe('a chunked body that readers could split differently', () => {
-  test.each(TAKERS.map((carrier) => [nameOf(carrier), carrier] as const))(
-    'cannot hide a request from %s, and its own is the last of the connection',
-    async (_name, carrier) => {
+  test.each(TAKERS)(
+    'cannot hide a request from $method $path, and its own is the last of the connection',
+    async (carrier) => {
       const before = ordersOfAda();
       for (const send of [play, playInTwo]) {
         const outcomes = await Promise.all(CHUNK_CASES.map((raw) => send(raw, carrier, true)));
@@ -118,37 +115,28 @@ describe('a chunked body that readers could split differently', () => {
     },
   );
 
-  test.each(OTHERS.map((carrier) => [nameOf(carrier), carrier] as const))(
-    'is refused by %s, which takes no body',
-    async (_name, carrier) => {
-      const before = ordersOfAda();
-      const outcomes = await Promise.all(CHUNK_CASES.map((raw) => play(raw, carrier)));
-      for (const [i, raw] of CHUNK_CASES.entries()) judge(raw.name, 'refused', outcomes[i]!);
-      expect(ordersOfAda()).toBe(before);
-    },
-  );
+  test.each(OTHERS)('is refused by $method $path, which takes no body', async (carrier) => {
+    const before = ordersOfAda();
+    const outcomes = await Promise.all(CHUNK_CASES.map((raw) => play(raw, carrier)));
+    for (const [i, raw] of CHUNK_CASES.entries()) judge(raw.name, 'refused', outcomes[i]!);
+    expect(ordersOfAda()).toBe(before);
+  });
 });
 
-test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))(
-  '%s is not a request',
-  async (_name, raw) => {
-    const before = ordersOfAda();
-    judge(raw.name, raw.expected, await sendRaw(server.exchange.port, [raw.bytes(hidden)], true));
-    expect(ordersOfAda()).toBe(before);
-  },
-);
+test.each(REQUEST_CASES)('$name is not a request', async (raw) => {
+  const before = ordersOfAda();
+  judge(raw.name, raw.expected, await sendRaw(server.exchange.port, [raw.bytes(hidden)], true));
+  expect(ordersOfAda()).toBe(before);
+});
 
 // At an edge the outer request waits for its answer, so the one behind it is never executed.
-test.skipIf(AT_EDGES).each(LIBRARY_CASES.map((raw) => [raw.name, raw] as const))(
-  '%s, which only a proxy can refuse',
-  async (_name, raw) => {
-    // The outer request is answered at once, so the one behind it is not blocked.
-    await server.durable();
-    const before = ordersOfAda();
-    await play(raw, { method: 'GET', path: '/api/health' }, true);
-    expect(ordersOfAda()).toBe(before + 1);
-  },
-);
+test.skipIf(AT_EDGES).each(LIBRARY_CASES)('$name, which only a proxy can refuse', async (raw) => {
+  // The outer request is answered at once, so the one behind it is not blocked.
+  await server.durable();
+  const before = ordersOfAda();
+  await play(raw, { method: 'GET', path: '/api/health' }, true);
+  expect(ordersOfAda()).toBe(before + 1);
+});
 
 /** The connection is kept unless the body is chunked. */
 const HONEST: [what: string, head: string, body: string, isKept: boolean][] = [

@@ -13,6 +13,7 @@ import {
   PARTNER_KEY,
   PARTNER_KEYS,
   PASSWORD,
+  pathOf,
   TestServer,
   WINDOW_START_MS,
 } from '../../support/server.js';
@@ -65,7 +66,7 @@ describe('tokens', () => {
     const sessions = ROUTES.filter((route) => route.access === 'session');
     expect(sessions.length).toBeGreaterThan(10);
     for (const { method, path } of sessions) {
-      const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
+      const url = pathOf({ path }, ada);
       expect(codeOf(await api.send(method, url)), path).toBe('401 missing_token');
       const headers = { authorization: `Bearer ${ada.token}` };
       expect(codeOf(await api.send(method, url, undefined, { headers })), path).toBe(
@@ -184,7 +185,7 @@ describe("another user's id", () => {
       (route) => route.access === 'public' || route.access === 'session',
     );
     for (const { method, path } of checking) {
-      const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
+      const url = pathOf({ path }, ada);
       for (const query of [
         `?userId=${bob.userId}`,
         `?userId=${ada.userId}&userId=${bob.userId}`,
@@ -202,7 +203,7 @@ describe("another user's id", () => {
     const taking = ROUTES.filter((route) => route.access === 'session' && route.body !== undefined);
     expect(taking.length).toBeGreaterThan(8);
     for (const { method, path } of taking) {
-      const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
+      const url = pathOf({ path }, ada);
       const answer = await api.send(
         method,
         url,
@@ -417,37 +418,33 @@ describe('passwords', () => {
   });
 });
 
-describe('partners', () => {
-  const paths = ['/partner/deposits', '/partner/withdrawals', '/partner/users/u1'];
-  test('need a configured key, and nothing else is accepted', async () => {
-    const before = await server.state();
-    const digest = createHash('sha256').update(PARTNER_KEY).digest('hex');
-    const wrong: Record<string, string>[] = [
-      {},
-      { authorization: `Bearer ${ada.token}` },
-      { authorization: 'Bearer ' },
-      { authorization: `Basic ${PARTNER_KEY}` },
-      { authorization: PARTNER_KEY },
-      { authorization: `Bearer ${PARTNER_KEY}x` },
-      { authorization: `Bearer ${digest}` },
-      { authorization: `Bearer ${PARTNER_KEY}\xe9x` },
-      { 'x-user-token': ada.token },
-      { cookie: cookie(ada.token) },
-    ];
-    for (const path of paths) {
-      const method = path.includes('users') ? 'GET' : 'POST';
-      const body = method === 'GET' ? undefined : { userId: ada.userId, amount: 1, reference: 'r' };
-      for (const headers of wrong) {
-        const answer = await api.send(method, path, body, { headers });
-        expect(codeOf(answer), `${path} ${JSON.stringify(headers)}`).toBe(
-          '403 partner_key_required',
-        );
-      }
+const paths = ['/partner/deposits', '/partner/withdrawals', '/partner/users/u1'];
+test('partners need a configured key, and nothing else is accepted', async () => {
+  const before = await server.state();
+  const digest = createHash('sha256').update(PARTNER_KEY).digest('hex');
+  const wrong: Record<string, string>[] = [
+    {},
+    { authorization: `Bearer ${ada.token}` },
+    { authorization: 'Bearer ' },
+    { authorization: `Basic ${PARTNER_KEY}` },
+    { authorization: PARTNER_KEY },
+    { authorization: `Bearer ${PARTNER_KEY}x` },
+    { authorization: `Bearer ${digest}` },
+    { authorization: `Bearer ${PARTNER_KEY}\xe9x` },
+    { 'x-user-token': ada.token },
+    { cookie: cookie(ada.token) },
+  ];
+  for (const path of paths) {
+    const method = path.includes('users') ? 'GET' : 'POST';
+    const body = method === 'GET' ? undefined : { userId: ada.userId, amount: 1, reference: 'r' };
+    for (const headers of wrong) {
+      const answer = await api.send(method, path, body, { headers });
+      expect(codeOf(answer), `${path} ${JSON.stringify(headers)}`).toBe('403 partner_key_required');
     }
-    expect(await server.state()).toEqual(before);
-    const right = { headers: { authorization: `bearer ${PARTNER_KEY}` } };
-    expect((await api.send('GET', `/partner/users/${ada.userId}`, undefined, right)).status).toBe(
-      200,
-    );
-  });
+  }
+  expect(await server.state()).toEqual(before);
+  const right = { headers: { authorization: `bearer ${PARTNER_KEY}` } };
+  expect((await api.send('GET', `/partner/users/${ada.userId}`, undefined, right)).status).toBe(
+    200,
+  );
 });

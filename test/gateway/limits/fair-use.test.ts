@@ -11,16 +11,17 @@ import {
   FairUse,
   type FairUseRates,
   type Payer,
-  QUOTAS,
 } from '../../../gateway/access/fair-use/fair-use.js';
-import { type Rate, TokenBuckets } from '../../../gateway/access/fair-use/token-buckets.js';
+import { TokenBuckets } from '../../../gateway/access/fair-use/token-buckets.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
   type Answer,
   type ApiClient,
   MARKET,
+  only,
   PASSWORD,
+  rates,
   TestServer,
   type Trader,
 } from '../../support/server.js';
@@ -155,14 +156,6 @@ describe('addresses', () => {
     );
   });
 });
-
-/** So slow that nothing is refilled within a test. */
-const only = (burst: number): Rate => ({ perSecond: 0.001, burst });
-const NO_LIMITS = Object.fromEntries(QUOTAS.map((quota) => [quota, { user: null, address: null }]));
-
-function rates(some: Partial<FairUseRates>): FairUseRates {
-  return { ...NO_LIMITS, ...some } as FairUseRates;
-}
 
 describe('over HTTP', () => {
   let server: TestServer;

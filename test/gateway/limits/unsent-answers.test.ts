@@ -23,7 +23,7 @@ import { textBuffers } from '../../../gateway/json/text-buffers.js';
 import { eventually } from '../../support/eventually.js';
 import { ChildServer } from '../../support/programs.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { type ApiClient, AT_EDGES, TestServer } from '../../support/server.js';
+import { type ApiClient, AT_EDGES, only, rates, TestServer } from '../../support/server.js';
 
 const MIB = 2 ** 20;
 /** The largest file. */
@@ -391,11 +391,8 @@ describe('files and answers without a body', () => {
 
   // Each edge counts who reads its files.
   test.skipIf(AT_EDGES)('files count for fair use by their size', async () => {
-    const none = { user: null, address: null };
-    const reads = { user: null, address: { perSecond: 0.001, burst: 60 } };
-    server = await TestServer.start({
-      fairUse: { orders: none, cancels: none, reads, signIns: none },
-    });
+    const reads = { user: null, address: only(60) };
+    server = await TestServer.start({ fairUse: rates({ reads }) });
     const ask = (path: string, headers = {}) => fetched(server.api, path, headers);
     const script = await ask(SCRIPT);
     const cost = Math.ceil(Buffer.byteLength(script.text) / 65_536);

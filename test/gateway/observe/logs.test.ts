@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Route } from '../../../gateway/http/route.js';
 import { bounded, createLog } from '../../../gateway/observe/log.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { readConfig } from '../../../gateway/start/config.js';
@@ -16,7 +15,7 @@ import { startExchange } from '../../../gateway/start/exchange.js';
 import { ManualClock } from '../../support/clock.js';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { ApiClient, MARKET, ManualFeed, WINDOW_START_MS } from '../../support/server.js';
+import { ApiClient, ManualFeed, pathOf, WINDOW_START_MS } from '../../support/server.js';
 
 const PASSWORD = 'my-first-secret-passphrase';
 const NEXT_PASSWORD = 'my-second-secret-passphrase';
@@ -58,16 +57,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-function pathOf(route: Route): string {
-  const filled: Record<string, string> = {
-    marketId: MARKET,
-    orderId: 'o1',
-    depositId: 'd1',
-    tokenId: 'k1',
-  };
-  return route.path.replace(/:(\w+)/g, (_, name: string) => filled[name] ?? userId);
-}
-
 /** One object per line. */
 const entries = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
@@ -98,9 +87,14 @@ describe('secrets', () => {
     for (const route of ROUTES.filter(({ path }) => path !== '/auth/login')) {
       for (const headers of places) {
         for (const body of route.body === undefined ? [undefined] : bodies) {
-          await api.send(route.method, `${pathOf(route)}?token=${token}&key=${SECRET_WORD}`, body, {
-            headers,
-          });
+          await api.send(
+            route.method,
+            `${pathOf(route, { userId })}?token=${token}&key=${SECRET_WORD}`,
+            body,
+            {
+              headers,
+            },
+          );
           sent++;
         }
       }

@@ -11,6 +11,7 @@ import {
   PARTNER_KEY,
   PARTNER_KEYS,
   PASSWORD,
+  pathOf,
   TestServer,
   type Trader,
 } from '../../support/server.js';
@@ -162,10 +163,7 @@ describe('over the API', () => {
   )('%s refuses a duplicate key', async (name, route) => {
     const before = await server.state();
     const [raw, field] = RAW[name] ?? ['{"userId":"u1","userId":"u1"}', 'userId'];
-    const path = route.path
-      .replace(':marketId', MARKET)
-      .replace(':id', ada.userId)
-      .replace(/:\w+/g, 'o1');
+    const path = pathOf(route, ada);
     const headers = route.access === 'partner' ? { authorization: `Bearer ${PARTNER_KEY}` } : {};
     const token = route.access === 'session' ? ada.token : undefined;
     const { status, json } = await server.api.send(route.method, path, undefined, {

@@ -1,19 +1,14 @@
 /** `/time`, `/limits` and the time in `/status`: exact bodies, and what they refuse. */
 import { afterAll, expect, test } from 'vitest';
-import { codeOf, TestServer, WINDOW_START_MS } from '../../support/server.js';
+import { codeOf, only, rates, TestServer, WINDOW_START_MS } from '../../support/server.js';
 
-const RATE = { perSecond: 0.001, burst: 7 };
-const ORDERS = { user: { perSecond: 12.5, burst: 100 }, address: null };
-const CANCELS = { user: RATE, address: null };
-
-const server = await TestServer.start({
-  fairUse: {
-    orders: ORDERS,
-    cancels: CANCELS,
-    reads: { user: null, address: RATE },
-    signIns: { user: null, address: null },
-  },
+const RATES = rates({
+  orders: { user: { perSecond: 12.5, burst: 100 }, address: null },
+  cancels: { user: only(7), address: null },
+  reads: { user: null, address: only(7) },
 });
+
+const server = await TestServer.start({ fairUse: RATES });
 server.feed.deliver('BTC', 100_000);
 await server.durable();
 afterAll(() => server.stop());
@@ -59,12 +54,7 @@ test('the limits are those that the exchange enforces', async () => {
       idempotencyKeys: 600_000,
       idempotencyKeptMs: 3_600_000,
     },
-    rates: {
-      orders: ORDERS,
-      cancels: CANCELS,
-      reads: { user: null, address: RATE },
-      signIns: { user: null, address: null },
-    },
+    rates: RATES,
   });
 });
 

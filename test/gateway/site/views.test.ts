@@ -9,7 +9,11 @@ import { TestServer } from '../../support/server.js';
 import { Visitor } from './browser.js';
 
 const browser = await launchBrowser();
-afterAll(() => browser.close());
+const server = await TestServer.withMarket();
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+});
 
 test('no market is open, and none has been', async () => {
   const server = await TestServer.start();
@@ -46,7 +50,6 @@ test('no market is open, and none has been', async () => {
 });
 
 test('nobody has ordered in the market', async () => {
-  const server = await TestServer.withMarket();
   const visitor = await Visitor.open(browser, server.exchange.address);
   const { page } = visitor;
   await page.getByText('The book is empty').waitFor();
@@ -71,11 +74,9 @@ test('nobody has ordered in the market', async () => {
   await page.getByRole('button', { name: 'Close', exact: true }).click();
   await expect.poll(() => answer.evaluate((it) => it.matches(':focus'))).toBe(true);
   await visitor.close();
-  await server.stop();
 });
 
 test('the chart is there for a browser whose language Intl refuses', async () => {
-  const server = await TestServer.withMarket();
   const visitor = await Visitor.open(browser, server.exchange.address);
   const { page } = visitor;
   await page.addInitScript(() => {
@@ -85,11 +86,9 @@ test('the chart is there for a browser whose language Intl refuses', async () =>
   await page.reload();
   await page.locator('.chart canvas').waitFor();
   await visitor.close();
-  await server.stop();
 });
 
 test('rates, latencies, commits, follower and connections, from the metrics', async () => {
-  const server = await TestServer.withMarket();
   const trader = await server.register('ada');
   const read = async (atMs: number) => new Metrics((await server.api.get('/metrics')).text, atMs);
   const before = await read(0);
@@ -104,7 +103,7 @@ test('rates, latencies, commits, follower and connections, from the metrics', as
   for (let count = 0; count < 20; count++) await server.buy(trader, order);
   await expect.poll(() => shown('Commands').textContent()).not.toBe('0.0');
   await expect.poll(() => shown('Commits per second').textContent()).not.toBe('0.0');
-  expect(await shown('Stream').textContent()).toBe('1');
+  await expect.poll(() => shown('Stream').textContent()).toBe('1');
   expect(await shown('State').textContent()).toBe('healthy');
   const latency = page.getByRole('row', { name: /^Whole request/ }).locator('td');
   await expect.poll(() => latency.nth(2).textContent()).toMatch(/^\d+(\.\d)? (µs|ms|s)$/);
@@ -123,7 +122,6 @@ test('rates, latencies, commits, follower and connections, from the metrics', as
   expect(bounds).toEqual([...bounds].sort((one, other) => one - other));
   expect(bounds[0]).toBe(0.000_016);
   expect(quantile(after, after, 'exchange_apply_seconds', 0.5)).toBe(null);
-  await server.stop();
 });
 
 test('an exchange with an address for its operators has no metrics for a visitor', async () => {

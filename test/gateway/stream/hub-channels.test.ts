@@ -141,33 +141,31 @@ describe('tops', () => {
   });
 });
 
-describe('books', () => {
-  test('have the deltas of the active market, and a snapshot of the next one or of none', async () => {
-    const bench = new Bench();
-    const { channel } = bench.follow('books:BTC');
-    const own = bench.follow(`book:${MARKET}`).channel;
-    bench.do(bench.rest(1, 400, 3_000));
-    bench.do(bench.rest(2, 300, 4_000));
-    bench.do(buy({ userId: 3, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 1_500 }));
-    bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
-    bench.do(price(100_000, bench.nowMs));
-    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
-    bench.do({ kind: 'advanceTime' });
-    bench.do(bench.rest(1, 200, 5_000));
-    bench.nowMs = WINDOW_START_MS + 2 * WINDOW_MS + 300_000;
-    bench.do({ kind: 'advanceTime' });
-    await bench.flush();
-    const messages = bench.messagesOf(channel).map(({ type, data: { book } }) => [type, book]);
-    const deltas = bench.messagesOf(own).filter(({ type }) => type === 'delta');
-    expect(deltas.length).toBe(3);
-    expect(messages.slice(0, 3)).toEqual(deltas.map(({ data }) => ['delta', data]));
-    const next = 'btc-15m-1763701200';
-    expect(messages.slice(3)).toMatchObject([
-      ['snapshot', { marketId: next, UP: { bids: [], asks: [] } }],
-      ['delta', { marketId: next, UP: { bids: [{ price: 0.2, shares: 5 }] } }],
-      ['snapshot', null],
-    ]);
-  });
+test('books have the deltas of the active market, and a snapshot of the next one or of none', async () => {
+  const bench = new Bench();
+  const { channel } = bench.follow('books:BTC');
+  const own = bench.follow(`book:${MARKET}`).channel;
+  bench.do(bench.rest(1, 400, 3_000));
+  bench.do(bench.rest(2, 300, 4_000));
+  bench.do(buy({ userId: 3, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 1_500 }));
+  bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
+  bench.do(price(100_000, bench.nowMs));
+  bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
+  bench.do({ kind: 'advanceTime' });
+  bench.do(bench.rest(1, 200, 5_000));
+  bench.nowMs = WINDOW_START_MS + 2 * WINDOW_MS + 300_000;
+  bench.do({ kind: 'advanceTime' });
+  await bench.flush();
+  const messages = bench.messagesOf(channel).map(({ type, data: { book } }) => [type, book]);
+  const deltas = bench.messagesOf(own).filter(({ type }) => type === 'delta');
+  expect(deltas.length).toBe(3);
+  expect(messages.slice(0, 3)).toEqual(deltas.map(({ data }) => ['delta', data]));
+  const next = 'btc-15m-1763701200';
+  expect(messages.slice(3)).toMatchObject([
+    ['snapshot', { marketId: next, UP: { bids: [], asks: [] } }],
+    ['delta', { marketId: next, UP: { bids: [{ price: 0.2, shares: 5 }] } }],
+    ['snapshot', null],
+  ]);
 });
 
 test('markets are announced as upcoming, opened and ended, and their books go on', async () => {
@@ -208,80 +206,74 @@ test('markets are announced as upcoming, opened and ended, and their books go on
   ]);
 });
 
-describe('prices', () => {
-  test('show the price observed last, even if an earlier one arrives late', async () => {
-    const bench = new Bench();
-    bench.do({ kind: 'listAsset', symbol: 'ETH' });
-    const none = bench.follow('prices:ETH').channel;
-    expect(JSON.parse(none.snapshot(bench.hub.stamp)).data).toEqual({
-      asset: 'ETH',
-      price: null,
-      observedAtMs: null,
-    });
-    const { channel } = bench.follow('prices:BTC');
-    bench.nowMs += 2_000;
-    bench.do(price(100_002, bench.nowMs - 500), price(100_001, bench.nowMs - 1_000));
-    await bench.flush();
-    expect(bench.messagesOf(channel).map(({ data }) => [data.price, data.observedAtMs])).toEqual([
-      [100_002, bench.nowMs - 500],
-      [100_002, bench.nowMs - 500],
-    ]);
-    expect(bench.messagesOf(none)).toEqual([]);
+test('prices show the price observed last, even if an earlier one arrives late', async () => {
+  const bench = new Bench();
+  bench.do({ kind: 'listAsset', symbol: 'ETH' });
+  const none = bench.follow('prices:ETH').channel;
+  expect(JSON.parse(none.snapshot(bench.hub.stamp)).data).toEqual({
+    asset: 'ETH',
+    price: null,
+    observedAtMs: null,
   });
+  const { channel } = bench.follow('prices:BTC');
+  bench.nowMs += 2_000;
+  bench.do(price(100_002, bench.nowMs - 500), price(100_001, bench.nowMs - 1_000));
+  await bench.flush();
+  expect(bench.messagesOf(channel).map(({ data }) => [data.price, data.observedAtMs])).toEqual([
+    [100_002, bench.nowMs - 500],
+    [100_002, bench.nowMs - 500],
+  ]);
+  expect(bench.messagesOf(none)).toEqual([]);
 });
 
-describe('the user channel', () => {
-  test('reports deposits and withdrawals, the vault and referrals', async () => {
-    const bench = new Bench();
-    const code = bench.engine.referral(1)!.code;
-    bench.do(registration('dan', 10_000, code, 'acme'));
-    const ada = bench.follow('user', 1).channel;
-    const dan = bench.follow('user', 4).channel;
-    const transfer = { userId: 4, amountMicros: 5 * DOLLAR, partner: 'acme' };
-    bench.do(
-      { kind: 'deposit', ...transfer, reference: 'in' },
-      { kind: 'withdraw', ...transfer, reference: 'out' },
-    );
-    const own = { userId: 4, idempotencyKey: null };
-    bench.do({ kind: 'stake', ...own, amountMicros: 100 * DOLLAR });
-    bench.do(bench.rest(2, 500, 100_000));
-    bench.do(
-      buy({ userId: 4, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 100_000 }),
-    );
-    for (let i = 1; i <= 61; i++) {
-      bench.nowMs = WINDOW_START_MS + i * 30_000;
-      bench.do(price(99_000, bench.nowMs));
-    }
-    bench.do({ kind: 'claim', ...own, marketId: bench.engine.marketIds()[0]! });
-    bench.do({ kind: 'unstake', ...own, depositId: 1 });
-    await bench.flush();
-    const events = (channel: Channel) =>
-      bench.messagesOf(channel).flatMap((message) => message.data.events as Message[]);
-    expect(events(dan).map((event) => event.type)).toEqual([
-      'deposited',
-      'withdrawn',
-      'staked',
-      'fill',
-      'position_settled',
-      'points_credited',
-      'claimed',
-      'unstaked',
-    ]);
-    expect(events(dan)[3]).toMatchObject({
-      role: 'taker',
-      side: 'BUY',
-      price: 0.5,
-      value: 50,
-      fee: 0.25,
-    });
-    expect(events(dan)[4]).toMatchObject({ DOWN: 100, payout: 100, profit: 50 });
-    // 40% of the fee, and 1/1,000 of the stake.
-    expect(events(dan)[7]).toEqual({ type: 'unstaked', depositId: 'd1', amount: 100, yield: 0.1 });
-    expect(events(ada)).toEqual([
-      { type: 'referral_earned', marketId: MARKET, amount: 0.025 },
-      { type: 'points_credited', marketId: MARKET, points: 2.5, reason: 'referral' },
-    ]);
-    const { available, held, total } = bench.messagesOf(dan).at(-1).data.balance;
-    expect([available, held, total]).toEqual([10_049.85, 0, 10_049.85]);
+test('the user channel reports deposits and withdrawals, the vault and referrals', async () => {
+  const bench = new Bench();
+  const code = bench.engine.referral(1)!.code;
+  bench.do(registration('dan', 10_000, code, 'acme'));
+  const ada = bench.follow('user', 1).channel;
+  const dan = bench.follow('user', 4).channel;
+  const transfer = { userId: 4, amountMicros: 5 * DOLLAR, partner: 'acme' };
+  bench.do(
+    { kind: 'deposit', ...transfer, reference: 'in' },
+    { kind: 'withdraw', ...transfer, reference: 'out' },
+  );
+  const own = { userId: 4, idempotencyKey: null };
+  bench.do({ kind: 'stake', ...own, amountMicros: 100 * DOLLAR });
+  bench.do(bench.rest(2, 500, 100_000));
+  bench.do(buy({ userId: 4, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 100_000 }));
+  for (let i = 1; i <= 61; i++) {
+    bench.nowMs = WINDOW_START_MS + i * 30_000;
+    bench.do(price(99_000, bench.nowMs));
+  }
+  bench.do({ kind: 'claim', ...own, marketId: bench.engine.marketIds()[0]! });
+  bench.do({ kind: 'unstake', ...own, depositId: 1 });
+  await bench.flush();
+  const events = (channel: Channel) =>
+    bench.messagesOf(channel).flatMap((message) => message.data.events as Message[]);
+  expect(events(dan).map((event) => event.type)).toEqual([
+    'deposited',
+    'withdrawn',
+    'staked',
+    'fill',
+    'position_settled',
+    'points_credited',
+    'claimed',
+    'unstaked',
+  ]);
+  expect(events(dan)[3]).toMatchObject({
+    role: 'taker',
+    side: 'BUY',
+    price: 0.5,
+    value: 50,
+    fee: 0.25,
   });
+  expect(events(dan)[4]).toMatchObject({ DOWN: 100, payout: 100, profit: 50 });
+  // 40% of the fee, and 1/1,000 of the stake.
+  expect(events(dan)[7]).toEqual({ type: 'unstaked', depositId: 'd1', amount: 100, yield: 0.1 });
+  expect(events(ada)).toEqual([
+    { type: 'referral_earned', marketId: MARKET, amount: 0.025 },
+    { type: 'points_credited', marketId: MARKET, points: 2.5, reason: 'referral' },
+  ]);
+  const { available, held, total } = bench.messagesOf(dan).at(-1).data.balance;
+  expect([available, held, total]).toEqual([10_049.85, 0, 10_049.85]);
 });

@@ -7,7 +7,7 @@ import type { Config } from '../../../gateway/start/config.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import { batch, buy } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
-import { MARKET, TestServer } from '../../support/server.js';
+import { MARKET, only, rates, TestServer } from '../../support/server.js';
 import { clientsOf, Refused, type StreamClient, streamLimits } from './support.js';
 
 let server: TestServer;
@@ -135,16 +135,8 @@ describe('connections of one user', () => {
 });
 
 describe('fair use', () => {
-  /** No bucket refills within a test. */
-  const rates = (address: number | null, user: number | null) => {
-    const rate = (burst: number | null) => (burst === null ? null : { perSecond: 0.001, burst });
-    const none = { address: null, user: null };
-    const reads = { address: rate(address), user: rate(user) };
-    return { fairUse: { orders: none, cancels: none, signIns: none, reads } };
-  };
-
   describe('of an address', () => {
-    withServer(rates(12, null));
+    withServer({ fairUse: rates({ reads: { address: only(12), user: null } }) });
 
     test('counts handshakes, messages and channels; the excess is refused, and nothing else happens', async () => {
       const client = await connect();
@@ -171,7 +163,7 @@ describe('fair use', () => {
   });
 
   describe('of a user', () => {
-    withServer(rates(null, 3));
+    withServer({ fairUse: rates({ reads: { address: null, user: only(3) } }) });
 
     test('counts all connections of the user, and no others', async () => {
       const [ada, bob] = [await server.register('ada'), await server.register('bob')];

@@ -3,7 +3,7 @@
  * list every market that ever opened, once, newest first, whatever the filter, the page size and
  * what happens between two pages.
  */
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { marketIdNumber } from '../../../../engine/interface/notation.js';
 import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
 
@@ -76,57 +76,55 @@ for (let i = 0; i < WINDOWS; i++) await passWindow();
 await server.durable();
 afterAll(() => server.stop());
 
-describe('markets', () => {
-  test('are forgotten in another order than they started', async () => {
-    const { engine } = server.exchange.sequencer;
-    expect(known()).toBeLessThan(expectedIds().length - 10);
-    expect(known()).toBeGreaterThan(WINDOWS_PER_DAY);
-    const listed = await pages('', 200);
-    expect(new Set(listed.map(({ resolution }) => resolution))).toEqual(
-      new Set(['UP', 'VOID', null]),
-    );
-    const isKnown = listed.map(({ id }) => engine.market(marketIdNumber(engine, id)) !== null);
-    expect(isKnown.indexOf(false)).toBeLessThan(isKnown.lastIndexOf(true));
-  });
-
-  test.each([1, 7, 199])('are all listed, once, in pages of %d', async (limit) => {
-    // With one market per page, only the end, where the two sources meet.
-    if (limit > 1) expect(idsOf(await pages('', limit))).toEqual(expectedIds());
-    else {
-      const { json } = await server.api.read('/markets?limit=180');
-      const rest = await pages('', 1, undefined, `&cursor=${json.nextCursor}`);
-      expect(idsOf(rest)).toEqual(expectedIds().slice(180));
-    }
-  });
-
-  test.each(['btc', 'ETH'])('can be filtered by asset: %s', async (asset) => {
-    const expected = expectedIds().filter((id) => id.startsWith(asset.toLowerCase()));
-    for (const limit of [5, 60, 200]) {
-      const markets = await pages(`&asset=${asset}`, limit);
-      expect(idsOf(markets)).toEqual(expected);
-    }
-  });
-
-  test.each(['upcoming', 'active', 'ended', 'resolved'])(
-    'can be filtered by status: %s',
-    async (status) => {
-      const all = await pages('', 200);
-      const expected = all.filter((market) => market.status === status);
-      expect(expected.length).toBeGreaterThan(status === 'resolved' ? 200 : 0);
-      for (const limit of [5, 60, 200])
-        expect(await pages(`&status=${status}`, limit)).toEqual(expected);
-      const ofBoth = await pages(`&status=${status}&asset=BTC`, 40);
-      expect(ofBoth).toEqual(expected.filter(({ asset }) => asset === 'BTC'));
-    },
+test('markets are forgotten in another order than they started', async () => {
+  const { engine } = server.exchange.sequencer;
+  expect(known()).toBeLessThan(expectedIds().length - 10);
+  expect(known()).toBeGreaterThan(WINDOWS_PER_DAY);
+  const listed = await pages('', 200);
+  expect(new Set(listed.map(({ resolution }) => resolution))).toEqual(
+    new Set(['UP', 'VOID', null]),
   );
+  const isKnown = listed.map(({ id }) => engine.market(marketIdNumber(engine, id)) !== null);
+  expect(isKnown.indexOf(false)).toBeLessThan(isKnown.lastIndexOf(true));
+});
 
-  test('are complete while some are forgotten and others start between two pages', async () => {
-    const before = expectedIds();
-    const knownBefore = server.exchange.sequencer.engine.marketIds();
-    const markets = await pages('', 12, passWindow);
-    expect(idsOf(markets)).toEqual(before);
-    const stillKnown = new Set(server.exchange.sequencer.engine.marketIds());
-    expect(knownBefore.filter((id) => !stillKnown.has(id)).length).toBeGreaterThan(10);
-    expect(idsOf(await pages('', 200))).toEqual(expectedIds());
-  });
+test.each([1, 7, 199])('markets are all listed, once, in pages of %d', async (limit) => {
+  // With one market per page, only the end, where the two sources meet.
+  if (limit > 1) expect(idsOf(await pages('', limit))).toEqual(expectedIds());
+  else {
+    const { json } = await server.api.read('/markets?limit=180');
+    const rest = await pages('', 1, undefined, `&cursor=${json.nextCursor}`);
+    expect(idsOf(rest)).toEqual(expectedIds().slice(180));
+  }
+});
+
+test.each(['btc', 'ETH'])('markets can be filtered by asset: %s', async (asset) => {
+  const expected = expectedIds().filter((id) => id.startsWith(asset.toLowerCase()));
+  for (const limit of [5, 60, 200]) {
+    const markets = await pages(`&asset=${asset}`, limit);
+    expect(idsOf(markets)).toEqual(expected);
+  }
+});
+
+test.each(['upcoming', 'active', 'ended', 'resolved'])(
+  'markets can be filtered by status: %s',
+  async (status) => {
+    const all = await pages('', 200);
+    const expected = all.filter((market) => market.status === status);
+    expect(expected.length).toBeGreaterThan(status === 'resolved' ? 200 : 0);
+    for (const limit of [5, 60, 200])
+      expect(await pages(`&status=${status}`, limit)).toEqual(expected);
+    const ofBoth = await pages(`&status=${status}&asset=BTC`, 40);
+    expect(ofBoth).toEqual(expected.filter(({ asset }) => asset === 'BTC'));
+  },
+);
+
+test('markets are complete while some are forgotten and others start between two pages', async () => {
+  const before = expectedIds();
+  const knownBefore = server.exchange.sequencer.engine.marketIds();
+  const markets = await pages('', 12, passWindow);
+  expect(idsOf(markets)).toEqual(before);
+  const stillKnown = new Set(server.exchange.sequencer.engine.marketIds());
+  expect(knownBefore.filter((id) => !stillKnown.has(id)).length).toBeGreaterThan(10);
+  expect(idsOf(await pages('', 200))).toEqual(expectedIds());
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Config } from '../../../../gateway/start/config.js';
 import { CLOSE } from '../../../../gateway/stream/limits.js';
 import { eventually } from '../../../support/eventually.js';
-import { AT_EDGES, MARKET, TestServer, type Trader } from '../../../support/server.js';
+import { AT_EDGES, MARKET, only, rates, TestServer, type Trader } from '../../../support/server.js';
 import { clientsOf, type Message, type StreamClient, streamLimits } from '../support.js';
 
 let server: TestServer;
@@ -258,11 +258,9 @@ describe('the limit of', () => {
   });
 
   describe('orders', () => {
-    const rate = (burst: number) => ({ perSecond: 0.001, burst });
-    const reads = { address: null, user: null };
-    const orders = { address: rate(100), user: rate(5) };
-    const cancels = { address: rate(100), user: rate(3) };
-    withServer({ fairUse: { orders, cancels, reads, signIns: reads } });
+    const orders = { address: only(100), user: only(5) };
+    const cancels = { address: only(100), user: only(3) };
+    withServer({ fairUse: rates({ orders, cancels }) });
 
     test('counts every operation, over the stream and over HTTP together', async () => {
       const ada = await server.register('ada');
