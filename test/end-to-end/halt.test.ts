@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import type { Engine } from '../../engine/engine.js';
 import { Digest } from '../../engine/storage/digest.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import type { PriceFeed } from '../../gateway/inputs/feeds/price-feed.js';
@@ -30,12 +31,8 @@ import {
   WINDOW_START_MS,
 } from '../support/server.js';
 
-let server: TestServer;
-afterEach(() => server.stop());
-
 /** The trading thread's memory differs from what its commands made. */
-function corrupt(): void {
-  const { engine } = server.exchange.sequencer;
+function corrupt(engine: Engine): void {
   const running = (engine as unknown as { running: Digest }).running;
   expect(running).toBeInstanceOf(Digest);
   const tape = new NumberBuffer();
@@ -43,8 +40,9 @@ function corrupt(): void {
   running.add(tape);
 }
 
-test('a disagreement stops all trading', async () => {
-  server = await TestServer.start({ houseFundsMicros: 1_000_000_000_000 });
+test('a disagreement stops all trading', async ({ onTestFinished }) => {
+  const server = await TestServer.start({ houseFundsMicros: 1_000_000_000_000 });
+  onTestFinished(() => server.stop());
   const { api, feed, clock, exchange } = server;
   const { sequencer } = exchange;
   const { engine } = sequencer;
@@ -64,7 +62,7 @@ test('a disagreement stops all trading', async () => {
   await signedIn;
   expect((await api.get('/ready')).status).toBe(200);
 
-  corrupt();
+  corrupt(engine);
   // Disagreement is only found in a batch, so there must be one.
   expect((await buy()).status).toBe(200);
   await eventually(() => sequencer.halted !== null);

@@ -6,22 +6,17 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { afterAll, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
 import { ROOT } from '../../support/sources.js';
+import { compile } from '../contract/generated-program.js';
 
 const run = promisify(execFile);
-const TSC = join(
-  dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
-  'bin/tsc',
-);
-
 const PROGRAM = `
 import { Api, buy, followAccount, isRefusal, register, Stream, toMicros } from 'quarter-hour-client';
 
@@ -66,34 +61,17 @@ export function notCompiled(): void {
 }
 `;
 
-const rules = (more: object) => ({
-  compilerOptions: {
-    target: 'ES2022',
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    skipLibCheck: true,
-    noEmitOnError: true,
-    outDir: 'built',
-    ...more,
-  },
-  include: ['*.mts'],
-});
-const NODE = rules({
-  lib: ['ES2022'],
-  module: 'NodeNext',
-  moduleResolution: 'NodeNext',
-  types: ['node'],
-});
+const NODE = { lib: ['ES2022'], exactOptionalPropertyTypes: true };
 /** Without the types of Node.js, as in a page. Those of the package are checked, too. */
-const BROWSER = rules({
+const BROWSER = {
+  ...NODE,
   skipLibCheck: false,
   lib: ['ES2022', 'DOM', 'DOM.Iterable'],
   module: 'ESNext',
   moduleResolution: 'Bundler',
   types: [],
   noEmit: true,
-});
+};
 
 const server = await TestServer.withMarket();
 const folder = await mkdtemp(join(tmpdir(), 'consumer-'));
@@ -109,11 +87,9 @@ afterAll(async () => {
   await server.stop();
 });
 
-async function compile(program: string, options: object): Promise<void> {
+async function compileAs(rules: object, program: string): Promise<void> {
   await writeFile(join(folder, 'program.mts'), program);
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(options));
-  const compiled = await run(process.execPath, [TSC, '-p', folder]).catch((error) => error);
-  expect(compiled.stdout).toBe('');
+  await compile(folder, ['*.mts'], rules);
 }
 
 /** One Node.js for each version in the path, from 20 on: that of this process is always there. */
@@ -146,7 +122,7 @@ test('a stranger gets a small package without dependencies', async () => {
 });
 
 test('the package type-checks strictly, and trades with each Node.js that is here', async () => {
-  await compile(PROGRAM, NODE);
+  await compileAs(NODE, PROGRAM);
   const program = join(folder, 'built/program.mjs');
   const versions = await nodes();
   for (const [version, node] of versions) {
@@ -165,7 +141,7 @@ test('the package type-checks strictly, and trades with each Node.js that is her
 
 test('the example of the README runs, also twice', async () => {
   const [, example] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))!;
-  await compile(example!.replace('http://127.0.0.1:3000', server.api.url), NODE);
+  await compileAs(NODE, example!.replace('http://127.0.0.1:3000', server.api.url));
   const { token } = await server.register('maker');
   for (let i = 0; i < 2; i++) {
     const offer = { outcome: 'DOWN', shares: 100, price: 0.5, timeInForce: 'GTC' };
@@ -177,7 +153,7 @@ test('the example of the README runs, also twice', async () => {
 
 test('the package may be in a page, which has no types of Node.js', async () => {
   const inPage = PROGRAM.replace('process.argv.slice(2)', "location.hash.split('/')");
-  await compile(inPage, BROWSER);
+  await compileAs(BROWSER, inPage);
 });
 
 async function bundled(program: string): Promise<{ text: string; bytes: number }> {

@@ -161,8 +161,8 @@ await createClient({
 });
 const output = { target: join(folder, 'orval/api.ts'), client: 'fetch', baseUrl: url } as const;
 await generate({ input, output });
-await compile(folder, ['openapi-typescript'], { exactOptionalPropertyTypes: true });
-await compile(folder, ['hey-api', 'orval']);
+await compile(folder, ['openapi-typescript/**/*.ts'], { exactOptionalPropertyTypes: true });
+await compile(folder, ['hey-api/**/*.ts', 'orval/**/*.ts'], {});
 afterAll(async () => {
   await server.stop();
   await rm(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** Compiles programs with generated clients under strict rules, and runs them. */
+/** Compiles programs of clients under strict rules, and runs them. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -36,9 +36,8 @@ export async function folderForPrograms(): Promise<string> {
   return mkdtemp(join(DIST, 'contract-client-'));
 }
 
-/** Compiles everything in the folders of these names. */
-export async function compile(folder: string, names: string[], rules: object = {}): Promise<void> {
-  const include = names.map((name) => `${name}/**/*.ts`);
+/** Compiles the files of these patterns. */
+export async function compile(folder: string, include: string[], rules: object): Promise<void> {
   const options = { compilerOptions: { ...STRICT, ...rules }, include };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(options));
   const compiled = await run(process.execPath, [TSC, '-p', folder]).catch((error) => error);

@@ -158,7 +158,7 @@ const REFUSALS: Record<string, Refusal[]> = {
   ],
   'PUT /users/{id}/referral/code': [
     // Bob's code, in another case.
-    ['/users/u1/referral/code', { code: 'q000002' }, 'q000002'],
+    ['/users/u1/referral/code', { code: 'q000002' }, 'referral_code_taken'],
   ],
   'POST /users/{id}/order-groups/{groupId}/reset': [
     ['/users/u1/order-groups/nonsense/reset', undefined, 'order_group_not_found'],
