@@ -534,16 +534,6 @@ export class Reads {
     };
   }
 
-  /** Money that belongs to the exchange. */
-  treasuryMicros(): number {
-    return this.state.ledger.treasury;
-  }
-
-  /** Deposits less withdrawals: the sum of all pots. */
-  netDepositsMicros(): number {
-    return this.state.ledger.netDeposits;
-  }
-
   private depositView(deposit: VaultDeposit): VaultDepositView {
     return {
       depositId: deposit.depositId,

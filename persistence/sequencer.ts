@@ -154,11 +154,6 @@ export class Sequencer {
     return this.inFlight === null ? 0 : this.inFlight.buffer.count;
   }
 
-  /** Commands that wait for the next batch or a later one. */
-  get pendingCommands(): number {
-    return this.backlog - this.inFlightCommands;
-  }
-
   get waitingTargets(): number {
     return this.waiting.length;
   }

@@ -72,7 +72,7 @@ function totalOf(engine: Engine): number {
     const account = engine.account(userId)!;
     total += account.availableMicros + account.heldMicros;
   }
-  return total + engine.treasuryMicros();
+  return total + engine.funds().treasuryMicros;
 }
 
 describe('a market with thousands of orders and positions', () => {
@@ -111,7 +111,7 @@ describe('a market with thousands of orders and positions', () => {
     run(engine, { kind: 'advanceTime' }, dayLater);
     while (engine.nextDueMs() <= engine.nowMs) run(engine, { kind: 'advanceTime' });
     expect(engine.market(marketId)).toBeNull();
-    expect(totalOf(engine)).toBe(engine.netDepositsMicros());
+    expect(totalOf(engine)).toBe(engine.funds().netDepositsMicros);
     // 0.5 dollars of UP at 0.5 cost 0.5 and a fee of 0.0025; the share paid 1.
     expect(engine.account(1)!.availableMicros).toBe(10_000 * DOLLAR - 500_000 - 2_500 + 1_000_000);
     expect(engine.account(4_001)!.availableMicros).toBe(engine.account(1)!.availableMicros);
@@ -145,7 +145,7 @@ describe('a market with thousands of orders and positions', () => {
     expect(engine.account(1)!.realizedProfitMicros).toBe(0);
     run(engine, { kind: 'advanceTime' }, at(END + 60_000 + 86_400_000));
     while (engine.nextDueMs() <= engine.nowMs) run(engine, { kind: 'advanceTime' });
-    expect(engine.treasuryMicros()).toBe(0);
-    expect(totalOf(engine)).toBe(engine.netDepositsMicros());
+    expect(engine.funds().treasuryMicros).toBe(0);
+    expect(totalOf(engine)).toBe(engine.funds().netDepositsMicros);
   });
 });

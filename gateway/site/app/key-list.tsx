@@ -3,11 +3,16 @@ import { KEYS } from './keys.js';
 import { closeDialog } from './model/dialog.js';
 import { Dialog } from './parts/dialog.js';
 
+const OTHERS = [
+  { key: '↑ ↓', does: 'In the price field: 0.1¢ up or down, with Shift 1¢' },
+  { key: 'Esc', does: 'Withdraw the confirmation, or leave a field' },
+];
+
 export function KeyList() {
   return (
     <Dialog title="Shortcuts">
       <dl class="keys">
-        {KEYS.map(({ key, does }) => (
+        {[...KEYS, ...OTHERS].map(({ key, does }) => (
           <div key={key}>
             <dt>
               <kbd>{key}</kbd>
@@ -15,18 +20,6 @@ export function KeyList() {
             <dd>{does}</dd>
           </div>
         ))}
-        <div>
-          <dt>
-            <kbd>↑ ↓</kbd>
-          </dt>
-          <dd>In the price field: 0.1¢ up or down, with Shift 1¢</dd>
-        </div>
-        <div>
-          <dt>
-            <kbd>Esc</kbd>
-          </dt>
-          <dd>Withdraw the confirmation, or leave a field</dd>
-        </div>
       </dl>
       <button type="button" class="send neutral" onClick={closeDialog}>
         Close

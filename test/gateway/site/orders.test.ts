@@ -85,7 +85,7 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
   await server.api.send('DELETE', path, undefined, { token });
   await amount().fill('30');
   await send.click();
-  await problem('amend', 'order');
+  await page.getByRole('dialog').getByText('The order is no longer resting').waitFor();
   await page.keyboard.press('Escape');
   await expect.poll(() => page.locator('dialog').count()).toBe(0);
 });

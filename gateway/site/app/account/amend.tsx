@@ -14,10 +14,10 @@ import { notice } from '../model/notice.js';
 import { user } from '../model/session.js';
 import { readLots, readTicks, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
 import { Dialog } from '../parts/dialog.js';
+import { TextField } from '../parts/fields.js';
+import { Form } from '../parts/form.js';
 import { averageCents, cents, shares, typedCents } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
-import { Submit } from '../parts/submit.js';
-import { TextField } from '../parts/text-field.js';
 import { refusalOf } from '../ticket/refusal.js';
 
 type Problems = Partial<Record<'size' | 'price' | 'order', string>>;
@@ -38,7 +38,6 @@ function AmendForm({ of }: { of: RestingOrder }) {
   const price = useSignal(typedCents(of.priceTicks));
   const found = useSignal<Found | null>(null);
   const problems = useSignal<Problems>({});
-  const isSending = useSignal(false);
   const refused = (error: unknown) => {
     const { field, sentence } = refusalOf(error);
     const place = field === 'size' ? 'size' : field === 'order' ? 'order' : 'price';
@@ -57,10 +56,9 @@ function AmendForm({ of }: { of: RestingOrder }) {
     };
     void read().catch(refused);
   }, []);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const send = async () => {
     const known = found.peek();
-    if (known === null || isSending.peek()) return;
+    if (known === null) return;
     const lots = readLots(size.peek());
     const ticks = readTicks(price.peek());
     problems.value = {
@@ -72,22 +70,21 @@ function AmendForm({ of }: { of: RestingOrder }) {
       ...(lots === known.lots ? {} : { shares: fromLots(lots) }),
       ...(ticks === of.priceTicks ? {} : { price: fromTicks(ticks) }),
     };
-    isSending.value = true;
-    try {
-      if (Object.keys(terms).length > 0)
-        notice.value = outcomeOf(await amend(api, of.marketId, of.orderId, terms), ticks);
-      closeDialog();
-    } catch (error) {
-      refused(error);
-    } finally {
-      isSending.value = false;
-    }
+    if (Object.keys(terms).length > 0)
+      notice.value = outcomeOf(await amend(api, of.marketId, of.orderId, terms), ticks);
+    closeDialog();
   };
   const filledLots = found.value?.filledLots ?? 0;
   const { size: wrongSize, price: wrongPrice, order: wrong } = problems.value;
   return (
     <Dialog title="Amend the order">
-      <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
+      <Form
+        button="Amend"
+        disabled={found.value === null}
+        send={send}
+        refused={refused}
+        problem={wrong}
+      >
         <p class="soft">
           {of.side === 'BUY' ? 'Buy' : 'Sell'} {of.outcome}, {slotName(of.marketId)}
           {of.clientOrderId !== null && <>, your id {of.clientOrderId}</>}
@@ -110,11 +107,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
           problem={wrongPrice}
           hint="More shares or another price put the order at the end of its queue, and it may trade at once."
         />
-        <p class="problem" id="amend-problem" role="alert">
-          {wrong ?? ''}
-        </p>
-        <Submit disabled={found.value === null}>{isSending.value ? 'Sending' : 'Amend'}</Submit>
-      </form>
+      </Form>
     </Dialog>
   );
 }

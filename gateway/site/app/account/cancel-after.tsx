@@ -11,11 +11,17 @@ import { now } from '../model/clock.js';
 import { api, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
+import { Select } from '../parts/fields.js';
 import { clockSeconds } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 
 const MINUTE_MS = 60_000;
-const CHOICES = [1, 5, 15, 60] as const;
+const CHOICES = [
+  ['1', '1 minute'],
+  ['5', '5 minutes'],
+  ['15', '15 minutes'],
+  ['60', '60 minutes'],
+] as const;
 
 interface Switch {
   userId: string;
@@ -62,7 +68,7 @@ async function renew(timeoutMs: number): Promise<void> {
 }
 
 export function CancelAfterPanel() {
-  const minutes = useSignal<number>(5);
+  const minutes = useSignal<(typeof CHOICES)[number][0]>('5');
   const running = started.value;
   return (
     <Panel title="Auto-cancel">
@@ -71,22 +77,12 @@ export function CancelAfterPanel() {
           Cancels your open orders in every market when the time is up, unless you restart it. It
           also works while this page is closed.
         </p>
-        <div class="field">
-          <label for="cancel-after">Cancel all orders after</label>
-          <select
-            id="cancel-after"
-            value={minutes.value}
-            onChange={({ currentTarget }) => {
-              minutes.value = Number(currentTarget.value);
-            }}
-          >
-            {CHOICES.map((each) => (
-              <option key={each} value={each}>
-                {each === 1 ? '1 minute' : `${each} minutes`}
-              </option>
-            ))}
-          </select>
-        </div>
+        <Select
+          label="Cancel all orders after"
+          name="cancel-after"
+          value={minutes}
+          options={CHOICES}
+        />
         <label class="check">
           <input
             type="checkbox"
@@ -99,7 +95,7 @@ export function CancelAfterPanel() {
         </label>
         <p class="soft small">Browsers slow down background pages, so choose at least 5 minutes.</p>
         <p class="actions">
-          <Action class="plain strong" run={() => set(minutes.peek() * MINUTE_MS)}>
+          <Action class="plain strong" run={() => set(Number(minutes.peek()) * MINUTE_MS)}>
             Start
           </Action>
           <Action run={() => set(0)}>Turn off</Action>

@@ -5,8 +5,8 @@ import { closeDialog, openDialog } from '../model/dialog.js';
 import { sentenceOf } from '../model/exchange.js';
 import { signIn, signUp } from '../model/session.js';
 import { Dialog } from '../parts/dialog.js';
-import { Submit } from '../parts/submit.js';
-import { TextField } from '../parts/text-field.js';
+import { TextField } from '../parts/fields.js';
+import { Form } from '../parts/form.js';
 
 type Field = 'username' | 'password' | 'referralCode' | 'form';
 type Problems = Partial<Record<Field, string>>;
@@ -43,26 +43,33 @@ function Entrance({ isNew }: { isNew: boolean }) {
   const password = useSignal('');
   const referralCode = useSignal(new URLSearchParams(location.search).get('ref') ?? '');
   const problems = useSignal<Problems>({});
-  const isSending = useSignal(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (isSending.peek()) return;
-    isSending.value = true;
+  const send = async () => {
     problems.value = {};
-    try {
-      if (isNew) await signUp(username.peek(), password.peek(), referralCode.peek().trim());
-      else await signIn(username.peek(), password.peek());
-      closeDialog();
-    } catch (error) {
-      problems.value = problemsOf(error);
-    } finally {
-      isSending.value = false;
-    }
+    if (isNew) await signUp(username.peek(), password.peek(), referralCode.peek().trim());
+    else await signIn(username.peek(), password.peek());
+    closeDialog();
+  };
+  const refused = (error: unknown) => {
+    problems.value = problemsOf(error);
   };
   const found = problems.value;
+  const other = (
+    <p class="soft">
+      {isNew ? 'Already have an account? ' : 'New here? '}
+      <button type="button" class="link" onClick={() => openDialog(isNew ? 'signIn' : 'register')}>
+        {isNew ? 'Sign in' : 'Sign up'}
+      </button>
+    </p>
+  );
   return (
     <Dialog title={isNew ? 'Create an account' : 'Sign in'}>
-      <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
+      <Form
+        button={isNew ? 'Create account' : 'Sign in'}
+        send={send}
+        refused={refused}
+        problem={found.form}
+        after={other}
+      >
         <TextField
           label="Username"
           name="username"
@@ -89,21 +96,7 @@ function Entrance({ isNew }: { isNew: boolean }) {
             problem={found.referralCode}
           />
         )}
-        <p class="problem" role="alert">
-          {found.form ?? ''}
-        </p>
-        <Submit disabled={isSending.value}>{isNew ? 'Create account' : 'Sign in'}</Submit>
-        <p class="soft">
-          {isNew ? 'Already have an account? ' : 'New here? '}
-          <button
-            type="button"
-            class="link"
-            onClick={() => openDialog(isNew ? 'signIn' : 'register')}
-          >
-            {isNew ? 'Sign in' : 'Sign up'}
-          </button>
-        </p>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -10,7 +10,6 @@ import { slotName } from '../parts/market-name.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
-import { Table } from '../parts/table.js';
 import { OrdersPanel } from './holdings.js';
 
 /** An order without a limit was placed at the worst price. */
@@ -45,33 +44,28 @@ export function OrdersList() {
         <Paged
           about={userId}
           news={balance.value}
-          read={async (cursor) => {
-            const page = await orders(api, userId, { status: 'closed', cursor });
-            return { entries: page.orders, nextCursor: page.nextCursor };
-          }}
-        >
-          {(closed) => (
-            <Table
-              label="Closed orders"
-              heads={['Order', 'Placed', 'Price', 'Filled', 'Average', 'Ended']}
-              nothing="No closed orders yet."
-              rows={closed.map((each) => ({
-                key: each.orderId,
-                cells: [
-                  <>
-                    {each.side === 'BUY' ? 'Buy' : 'Sell'} <Outcome of={each.outcome} />{' '}
-                    <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
-                  </>,
-                  dayAndTime(each.placedAtMs),
-                  limitOf(each),
-                  shares(toLots(each.filledShares)),
-                  each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
-                  ENDS[each.reason ?? 'filled'],
-                ],
-              }))}
-            />
-          )}
-        </Paged>
+          list="orders"
+          read={(cursor) => orders(api, userId, { status: 'closed', cursor })}
+          label="Closed orders"
+          heads={['Order', 'Placed', 'Price', 'Filled', 'Average', 'Ended']}
+          nothing="No closed orders yet."
+          rows={(closed) =>
+            closed.map((each) => ({
+              key: each.orderId,
+              cells: [
+                <>
+                  {each.side === 'BUY' ? 'Buy' : 'Sell'} <Outcome of={each.outcome} />{' '}
+                  <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+                </>,
+                dayAndTime(each.placedAtMs),
+                limitOf(each),
+                shares(toLots(each.filledShares)),
+                each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
+                ENDS[each.reason ?? 'filled'],
+              ],
+            }))
+          }
+        />
       </Panel>
     </div>
   );

@@ -3,9 +3,9 @@ import { useSignal } from '@preact/signals';
 import { ExchangeError } from '../../../client/errors.js';
 import { problemOf, sentenceOf } from '../model/exchange.js';
 import { newPasswordOf } from '../model/session.js';
+import { TextField } from '../parts/fields.js';
+import { Form } from '../parts/form.js';
 import { Panel } from '../parts/panel.js';
-import { Submit } from '../parts/submit.js';
-import { TextField } from '../parts/text-field.js';
 
 type Problems = Partial<Record<'currentPassword' | 'newPassword' | 'form', string>>;
 
@@ -22,23 +22,28 @@ export function PasswordForm() {
   const newPassword = useSignal('');
   const problems = useSignal<Problems>({});
   const said = useSignal('');
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const send = async () => {
     problems.value = {};
     said.value = '';
-    try {
-      await newPasswordOf(currentPassword.peek(), newPassword.peek());
-      currentPassword.value = '';
-      newPassword.value = '';
-      said.value = 'Password changed. All other sessions and API keys have ended.';
-    } catch (error) {
-      problems.value = problemsOf(error);
-    }
+    await newPasswordOf(currentPassword.peek(), newPassword.peek());
+    currentPassword.value = '';
+    newPassword.value = '';
+    said.value = 'Password changed. All other sessions and API keys have ended.';
+  };
+  const refused = (error: unknown) => {
+    problems.value = problemsOf(error);
   };
   const found = problems.value;
   return (
     <Panel title="Password">
-      <form class="entrance panel-body" onSubmit={(event) => void submit(event)} noValidate>
+      <Form
+        class="panel-body"
+        button="Change password"
+        send={send}
+        refused={refused}
+        problem={found.form}
+        after={<p role="status">{said.value}</p>}
+      >
         <TextField
           label="Current password"
           name="currentPassword"
@@ -56,12 +61,7 @@ export function PasswordForm() {
           problem={found.newPassword}
           hint="At least 8 characters"
         />
-        <p class="problem" role="alert">
-          {found.form ?? ''}
-        </p>
-        <Submit>Change password</Submit>
-        <p role="status">{said.value}</p>
-      </form>
+      </Form>
     </Panel>
   );
 }

@@ -7,7 +7,6 @@ import { slotName } from '../parts/market-name.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
-import { Table } from '../parts/table.js';
 
 const REASONS = { fees: 'Fees you paid', referral: 'Fees of users you referred' };
 
@@ -28,28 +27,23 @@ export function PointsList() {
       <Panel title="Credits">
         <Paged
           about={userId}
-          read={async (cursor) => {
-            const { history, nextCursor } = await points(api, userId, { cursor });
-            return { entries: history, nextCursor };
-          }}
-        >
-          {(history) => (
-            <Table
-              label="Credits of points"
-              heads={['Market', 'For', 'Time', 'Points']}
-              nothing="No points yet."
-              rows={history.map((each) => ({
-                key: `${each.marketId} ${each.reason} ${each.atMs} ${each.points}`,
-                cells: [
-                  slotName(each.marketId),
-                  REASONS[each.reason],
-                  dayAndTime(each.atMs),
-                  `${each.points}`,
-                ],
-              }))}
-            />
-          )}
-        </Paged>
+          list="history"
+          read={(cursor) => points(api, userId, { cursor })}
+          label="Credits of points"
+          heads={['Market', 'For', 'Time', 'Points']}
+          nothing="No points yet."
+          rows={(history) =>
+            history.map((each) => ({
+              key: `${each.marketId} ${each.reason} ${each.atMs} ${each.points}`,
+              cells: [
+                slotName(each.marketId),
+                REASONS[each.reason],
+                dayAndTime(each.atMs),
+                `${each.points}`,
+              ],
+            }))
+          }
+        />
       </Panel>
     </div>
   );

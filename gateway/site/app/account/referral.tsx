@@ -6,11 +6,12 @@ import type { OwnReferral } from '../../../client/types.js';
 import { api, problemOf, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
+import { TextField } from '../parts/fields.js';
+import { Fact } from '../parts/figure.js';
+import { Form } from '../parts/form.js';
 import { dollars, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
-import { Submit } from '../parts/submit.js';
-import { TextField } from '../parts/text-field.js';
 
 export function ReferralPanel() {
   const userId = user.value?.userId ?? '';
@@ -54,18 +55,9 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
         </span>
       </p>
       <dl class="forecast">
-        <div>
-          <dt>Users referred</dt>
-          <dd>{whole(referredUsers)}</dd>
-        </div>
-        <div>
-          <dt>Earned, 10% of their fees</dt>
-          <dd>{dollars(toMicros(earned))}</dd>
-        </div>
-        <div>
-          <dt>Pending, until their markets are decided</dt>
-          <dd>{dollars(toMicros(pending))}</dd>
-        </div>
+        <Fact label="Users referred" value={whole(referredUsers)} />
+        <Fact label="Earned, 10% of their fees" value={dollars(toMicros(earned))} />
+        <Fact label="Pending, until their markets are decided" value={dollars(toMicros(pending))} />
       </dl>
     </>
   );
@@ -74,19 +66,17 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
 function ChangeForm(props: { reading: Reading<OwnReferral>; userId: string }) {
   const code = useSignal('');
   const problem = useSignal<string | undefined>(undefined);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const send = async () => {
     problem.value = undefined;
-    try {
-      props.reading.set(await setReferralCode(api, props.userId, code.peek().trim()));
-      code.value = '';
-    } catch (error) {
-      const said = problemOf(error, 'code');
-      problem.value = said === null ? sentenceOf(error) : `The code ${said}.`;
-    }
+    props.reading.set(await setReferralCode(api, props.userId, code.peek().trim()));
+    code.value = '';
+  };
+  const refused = (error: unknown) => {
+    const said = problemOf(error, 'code');
+    problem.value = said === null ? sentenceOf(error) : `The code ${said}.`;
   };
   return (
-    <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
+    <Form button="Change code" send={send} refused={refused}>
       <TextField
         label="New code"
         name="code"
@@ -95,7 +85,6 @@ function ChangeForm(props: { reading: Reading<OwnReferral>; userId: string }) {
         problem={problem.value}
         hint="3 to 20 letters, digits, hyphens or underscores. Your old code keeps working."
       />
-      <Submit>Change code</Submit>
-    </form>
+    </Form>
   );
 }

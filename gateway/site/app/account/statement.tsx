@@ -7,14 +7,13 @@ import { balance } from '../model/account.js';
 import { api, problemOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
+import { Select, TextField } from '../parts/fields.js';
 import { dayAndSeconds, endOfDay, gain, shares, startOfDay } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
-import { Table } from '../parts/table.js';
-import { TextField } from '../parts/text-field.js';
 import { readStatement } from './statement-csv.js';
 
 type Entry = Ledger['entries'][number];
@@ -39,6 +38,7 @@ const CAUSES: Record<Cause, string> = {
   yield: 'Vault yield',
   referral: 'Referral',
 };
+const CAUSES_BY_NAME = Object.entries(CAUSES) as [Cause, string][];
 
 export function StatementPanel() {
   const userId = user.value?.userId ?? '';
@@ -54,19 +54,26 @@ export function StatementPanel() {
         <Paged
           about={about}
           news={balance.value}
-          read={async (cursor) => {
+          list="entries"
+          read={async (cursor): Promise<Pick<Ledger, 'entries' | 'nextCursor'>> => {
             try {
-              const page = await ledger(api, userId, { ...filter.peek(), cursor });
-              return { entries: page.entries, nextCursor: page.nextCursor };
+              return await ledger(api, userId, { ...filter.peek(), cursor });
             } catch (error) {
               if (!isRefusal(error) || problemOf(error, 'marketId') === null) throw error;
               problem.value = 'No market has this ID.';
               return { entries: [], nextCursor: null };
             }
           }}
-        >
-          {(entries) => <Entries of={entries} />}
-        </Paged>
+          label="Statement"
+          heads={['Entry', 'Time', 'Available', 'Held', 'Shares', 'Available after', 'No.']}
+          nothing="No entries."
+          rows={(entries) =>
+            groupsOf(entries).map((group) => ({
+              key: `${group[0]!.sequence} ${group.at(-1)!.sequence} ${group[0]!.cause}`,
+              cells: cellsOf(group),
+            }))
+          }
+        />
       </Panel>
     </div>
   );
@@ -95,23 +102,7 @@ function FilterForm(props: { filter: Signal<LedgerFilter>; problem: Signal<strin
   };
   return (
     <form class="filters panel-body" onSubmit={submit} noValidate>
-      <div class="field">
-        <label for="cause">Type</label>
-        <select
-          id="cause"
-          value={cause.value}
-          onChange={({ currentTarget }) => {
-            cause.value = currentTarget.value as Cause | '';
-          }}
-        >
-          <option value="">All</option>
-          {Object.entries(CAUSES).map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </div>
+      <Select label="Type" name="cause" value={cause} options={[['', 'All'], ...CAUSES_BY_NAME]} />
       <TextField
         label="Market ID"
         name="marketId"
@@ -173,20 +164,6 @@ function groupsOf(entries: readonly Entry[]): Entry[][] {
     else groups.push([entry]);
   }
   return groups;
-}
-
-function Entries({ of }: { of: readonly Entry[] }) {
-  return (
-    <Table
-      label="Statement"
-      heads={['Entry', 'Time', 'Available', 'Held', 'Shares', 'Available after', 'No.']}
-      nothing="No entries."
-      rows={groupsOf(of).map((group) => ({
-        key: `${group[0]!.sequence} ${group.at(-1)!.sequence} ${group[0]!.cause}`,
-        cells: cellsOf(group),
-      }))}
-    />
-  );
 }
 
 function cellsOf(group: readonly Entry[]) {

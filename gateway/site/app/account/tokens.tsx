@@ -11,12 +11,12 @@ import { exchangeNowMs } from '../model/clock.js';
 import { api, problemOf, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
+import { Select, TextField } from '../parts/fields.js';
+import { Form } from '../parts/form.js';
 import { dayAndTime } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
-import { Submit } from '../parts/submit.js';
 import { Table } from '../parts/table.js';
-import { TextField } from '../parts/text-field.js';
 
 const DAY_MS = 86_400_000;
 const SCOPES = { read: 'Read only', trade: 'Read and trade' } as const;
@@ -55,29 +55,33 @@ function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken |
   const scope = useSignal<Scope>('read');
   const days = useSignal('90');
   const problems = useSignal<Problems>({});
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const send = async () => {
     problems.value = {};
     const allowed = addresses
       .peek()
       .split(/[\s,]+/)
       .filter((each) => each !== '');
     const lasts = Number(days.peek()) * DAY_MS;
-    try {
-      props.made.value = await createToken(api, {
-        name: name.peek().trim(),
-        scope: scope.peek(),
-        ...(lasts > 0 ? { expiresAtMs: Math.floor(exchangeNowMs()) + lasts } : {}),
-        ...(allowed.length > 0 ? { allowedAddresses: allowed } : {}),
-      });
-      void props.reading.again();
-    } catch (error) {
-      problems.value = problemsOf(error);
-    }
+    props.made.value = await createToken(api, {
+      name: name.peek().trim(),
+      scope: scope.peek(),
+      ...(lasts > 0 ? { expiresAtMs: Math.floor(exchangeNowMs()) + lasts } : {}),
+      ...(allowed.length > 0 ? { allowedAddresses: allowed } : {}),
+    });
+    void props.reading.again();
+  };
+  const refused = (error: unknown) => {
+    problems.value = problemsOf(error);
   };
   const found = problems.value;
   return (
-    <form class="entrance panel-body" onSubmit={(event) => void submit(event)} noValidate>
+    <Form
+      class="panel-body"
+      button="Create API key"
+      send={send}
+      refused={refused}
+      problem={found.form}
+    >
       <TextField
         label="Name of the key"
         name="name"
@@ -85,7 +89,12 @@ function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken |
         value={name}
         problem={found.name}
       />
-      <Select label="Permissions" name="scope" value={scope} options={Object.entries(SCOPES)} />
+      <Select
+        label="Permissions"
+        name="scope"
+        value={scope}
+        options={Object.entries(SCOPES) as [Scope, string][]}
+      />
       <Select
         label="Expires"
         name="days"
@@ -105,38 +114,7 @@ function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken |
         problem={found.addresses}
         hint="For example 192.0.2.7, 192.0.2.0/24. Empty: any address."
       />
-      <p class="problem" role="alert">
-        {found.form ?? ''}
-      </p>
-      <Submit>Create API key</Submit>
-    </form>
-  );
-}
-
-function Select<Value extends string>(props: {
-  label: string;
-  name: string;
-  value: Signal<Value>;
-  options: readonly (readonly [string, string])[];
-}) {
-  const { label, name, value, options } = props;
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      <select
-        id={name}
-        value={value.value}
-        onChange={({ currentTarget }) => {
-          value.value = currentTarget.value as Value;
-        }}
-      >
-        {options.map(([each, text]) => (
-          <option key={each} value={each}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
+    </Form>
   );
 }
 

@@ -1,6 +1,6 @@
-/** One's own trades, newest first. */
+/** The trades of an account, newest first. */
 import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
-import { userTrades } from '../../../client/index.js';
+import { type Api, userTrades } from '../../../client/index.js';
 import { balance } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
@@ -10,43 +10,42 @@ import { Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
-import { Table } from '../parts/table.js';
 
 export function TradesList() {
-  const userId = user.value?.userId ?? '';
+  return <UserTrades of={user.value?.userId ?? ''} from={api} news={balance.value} />;
+}
+
+/** @param props.from with one's own session, or without. */
+export function UserTrades(props: { of: string; from: Api; news?: unknown }) {
+  const userId = props.of;
   return (
     <Panel title="Trades">
       <Paged
         about={userId}
-        news={balance.value}
-        read={async (cursor) => {
-          const { trades, nextCursor } = await userTrades(api, userId, { cursor });
-          return { entries: trades, nextCursor };
-        }}
-      >
-        {(trades) => (
-          <Table
-            label="Trades"
-            heads={['Trade', 'Time', 'Role', 'Price', 'Shares', 'Value', 'Fee']}
-            nothing="No trades yet."
-            rows={trades.map((each) => ({
-              key: `${each.tradeId} ${each.orderId}`,
-              cells: [
-                <>
-                  {each.side === 'BUY' ? 'Bought' : 'Sold'} <Outcome of={each.outcome} />{' '}
-                  <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
-                </>,
-                dayAndTime(each.atMs),
-                each.role,
-                cents(toTicks(each.price)),
-                shares(toLots(each.shares)),
-                <Money key="value" micros={toMicros(each.value)} />,
-                <Money key="fee" micros={toMicros(each.fee)} />,
-              ],
-            }))}
-          />
-        )}
-      </Paged>
+        news={props.news}
+        list="trades"
+        read={(cursor) => userTrades(props.from, userId, { cursor })}
+        label="Trades"
+        heads={['Trade', 'Time', 'Role', 'Price', 'Shares', 'Value', 'Fee']}
+        nothing="No trades yet."
+        rows={(trades) =>
+          trades.map((each) => ({
+            key: `${each.tradeId} ${each.orderId}`,
+            cells: [
+              <>
+                {each.side === 'BUY' ? 'Bought' : 'Sold'} <Outcome of={each.outcome} />{' '}
+                <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+              </>,
+              dayAndTime(each.atMs),
+              each.role,
+              cents(toTicks(each.price)),
+              shares(toLots(each.shares)),
+              <Money key="value" micros={toMicros(each.value)} />,
+              <Money key="fee" micros={toMicros(each.fee)} />,
+            ],
+          }))
+        }
+      />
     </Panel>
   );
 }

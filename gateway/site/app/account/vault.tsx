@@ -16,13 +16,13 @@ import { tell } from '../model/notice.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
 import { readMicros, WRONG_MONEY } from '../parts/amount.js';
+import { TextField } from '../parts/fields.js';
 import { Fact } from '../parts/figure.js';
+import { Form } from '../parts/form.js';
 import { dayAndTime, dollars, perCent, whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
-import { Submit } from '../parts/submit.js';
 import { Table } from '../parts/table.js';
-import { TextField } from '../parts/text-field.js';
 
 export function VaultPanel() {
   const userId = user.value?.userId ?? '';
@@ -68,22 +68,21 @@ export function VaultPanel() {
 function StakeForm({ done }: { done: () => Promise<void> }) {
   const amount = useSignal('');
   const problem = useSignal<string | undefined>(undefined);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const send = async () => {
     const micros = readMicros(amount.peek());
     problem.value = micros === null ? WRONG_MONEY : undefined;
     if (micros === null) return;
-    try {
-      await stake(api, fromMicros(micros));
-      amount.value = '';
-      await done();
-    } catch (error) {
-      problem.value = stakeProblem(error);
-    }
+    await stake(api, fromMicros(micros));
+    amount.value = '';
+    await done();
+  };
+  const refused = (error: unknown) => {
+    const said = problemOf(error, 'amount');
+    problem.value = said === null ? sentenceOf(error) : `The amount ${said}.`;
   };
   const money = balance.value;
   return (
-    <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
+    <Form button="Stake" send={send} refused={refused}>
       <TextField
         label="Amount in dollars"
         name="stake"
@@ -97,14 +96,8 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
             : `${dollars(money.availableMicros)} available. A deposit starts to earn 15 to 30 minutes after you make it, earns at most 0.1% of itself per market, and can be unstaked at any time.`
         }
       />
-      <Submit>Stake</Submit>
-    </form>
+    </Form>
   );
-}
-
-function stakeProblem(error: unknown): string {
-  const said = problemOf(error, 'amount');
-  return said === null ? sentenceOf(error) : `The amount ${said}.`;
 }
 
 async function takeYield({ depositId }: Deposit): Promise<string> {

@@ -22,9 +22,10 @@ export function Figure(props: {
   );
 }
 
-export function Fact({ label, value }: { label: string; value: string }) {
+export function Fact(props: { label: string; value: ComponentChildren; class?: string }) {
+  const { label, value } = props;
   return (
-    <div>
+    <div class={props.class}>
       <dt>{label}</dt>
       <dd>{value}</dd>
     </div>

@@ -1,29 +1,35 @@
-/** A list of the exchange that is read page by page. */
+/** A table of the exchange's that is read page by page. */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Action } from './action.js';
 import { Read, useReading } from './reading.js';
+import { Table, type TableProps, type TableRow } from './table.js';
 
 /** After this time, the exchange's history has what the page has just been told. */
 const HISTORY_MS = 1_000;
 
-export interface Page<Entry> {
-  entries: readonly Entry[];
+interface Page {
   nextCursor: string | null;
 }
 
-export function Paged<Entry>(props: {
+interface PagedProps<List extends string, Of extends Page & Record<List, readonly unknown[]>>
+  extends Omit<TableProps, 'rows'> {
   /** What is listed: another list starts from its beginning. */
   about: string;
-  read: (cursor: string | null) => Promise<Page<Entry>>;
+  /** The name of the list in a page. */
+  list: List;
+  read: (cursor: string | null) => Promise<Of>;
   /** When it changes, there may be new entries: the list is read again unless more was asked. */
   news?: unknown;
-  children: (entries: readonly Entry[]) => ComponentChildren;
-}) {
-  const { about, read, news, children } = props;
+  rows: (entries: Of[List]) => TableRow[];
+}
+
+export function Paged<List extends string, Of extends Page & Record<List, readonly unknown[]>>(
+  props: PagedProps<List, Of>,
+) {
+  const { about, list, read, news, rows, ...table } = props;
   const first = useReading(() => read(null), about);
-  const more = useSignal<{ about: string; page: Page<Entry> } | null>(null);
+  const more = useSignal<{ about: string; pages: Of[] } | null>(null);
   const known = useRef(news);
   useEffect(() => {
     if (known.current === news) return;
@@ -32,20 +38,20 @@ export function Paged<Entry>(props: {
     const timer = setTimeout(readAgain, HISTORY_MS);
     return () => clearTimeout(timer);
   }, [news]);
-  const added = more.value?.about === about ? more.value.page : null;
+  const added = more.value?.about === about ? more.value.pages : [];
   return (
     <Read of={first}>
       {(page) => {
-        const cursor = added === null ? page.nextCursor : added.nextCursor;
-        const entries = added === null ? page.entries : [...page.entries, ...added.entries];
+        const pages = [page, ...added];
+        const cursor = pages.at(-1)!.nextCursor;
+        const entries = pages.flatMap((each) => each[list]) as readonly unknown[] as Of[List];
         const readMore = async () => {
           const next = await read(cursor);
-          const before = added?.entries ?? [];
-          more.value = { about, page: { ...next, entries: [...before, ...next.entries] } };
+          more.value = { about, pages: [...added, next] };
         };
         return (
           <>
-            {children(entries)}
+            <Table {...table} rows={rows(entries)} />
             {cursor !== null && (
               <p class="more">
                 <Action run={readMore}>More</Action>

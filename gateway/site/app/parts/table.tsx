@@ -7,19 +7,20 @@ import type { ComponentChildren } from 'preact';
 /** More do not fit beside each other on a phone. */
 const COLUMNS_MAX = 4;
 
-interface TableRow {
+export interface TableRow {
   key: string;
   cells: readonly ComponentChildren[];
 }
 
-export function Table(props: {
+export interface TableProps {
   label: string;
   heads: readonly string[];
   rows: readonly TableRow[];
   /** Instead of rows. */
   nothing: string;
-}) {
-  const { label, heads, rows, nothing } = props;
+}
+
+export function Table({ label, heads, rows, nothing }: TableProps) {
   if (rows.length === 0) return <p class="nothing">{nothing}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it needs the keyboard

@@ -12,7 +12,6 @@ import { Gain, Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
-import { Table } from '../parts/table.js';
 import { type Flows, profitOf, readFlows } from '../results/flows.js';
 
 /** After its end, a market has paid all within a day and a little. */
@@ -42,6 +41,7 @@ export function PastView() {
         <Paged
           about={`${of} ${userId}`}
           news={decided?.resolution && decided.id}
+          list="entries"
           read={async (cursor) => {
             const query = { asset: of, status: 'resolved', limit: 50, cursor } as const;
             const page = await markets(publicApi, query);
@@ -56,39 +56,36 @@ export function PastView() {
             const entries = page.markets.map((market) => ({ market, flows }));
             return { entries, nextCursor: page.nextCursor };
           }}
-        >
-          {(entries) => (
-            <Table
-              label="Past markets"
-              heads={[
-                'Market',
-                'Result',
-                'Price to beat',
-                'End price',
-                'Difference',
-                'Volume',
-                ...(userId === undefined ? [] : ['Your result']),
-              ]}
-              nothing={`No ${of} market has been decided yet.`}
-              rows={entries.map(({ market: each, flows }) => ({
-                key: each.id,
-                cells: [
-                  <a key="window" href={`#/market/${each.id}`}>
-                    {dayAndTime(each.startsAtMs)}
-                  </a>,
-                  each.resolution === null ? '' : <Outcome key="result" of={each.resolution} />,
-                  each.startPrice === null ? '\u2013' : assetPrice(each.startPrice),
-                  each.endPrice === null ? '\u2013' : assetPrice(each.endPrice),
-                  each.endPrice === null || each.startPrice === null
-                    ? '\u2013'
-                    : priceDifference(each.endPrice - each.startPrice),
-                  <Money key="volume" micros={toMicros(each.volume)} />,
-                  ...(userId === undefined ? [] : [<Own key="own" of={each.id} in={flows} />]),
-                ],
-              }))}
-            />
-          )}
-        </Paged>
+          label="Past markets"
+          heads={[
+            'Market',
+            'Result',
+            'Price to beat',
+            'End price',
+            'Difference',
+            'Volume',
+            ...(userId === undefined ? [] : ['Your result']),
+          ]}
+          nothing={`No ${of} market has been decided yet.`}
+          rows={(entries) =>
+            entries.map(({ market: each, flows }) => ({
+              key: each.id,
+              cells: [
+                <a key="window" href={`#/market/${each.id}`}>
+                  {dayAndTime(each.startsAtMs)}
+                </a>,
+                each.resolution === null ? '' : <Outcome key="result" of={each.resolution} />,
+                each.startPrice === null ? '\u2013' : assetPrice(each.startPrice),
+                each.endPrice === null ? '\u2013' : assetPrice(each.endPrice),
+                each.endPrice === null || each.startPrice === null
+                  ? '\u2013'
+                  : priceDifference(each.endPrice - each.startPrice),
+                <Money key="volume" micros={toMicros(each.volume)} />,
+                ...(userId === undefined ? [] : [<Own key="own" of={each.id} in={flows} />]),
+              ],
+            }))
+          }
+        />
       </Panel>
     </>
   );

@@ -20,7 +20,6 @@ import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
-import { Table } from '../parts/table.js';
 import { CheckPanel } from './check.js';
 import { ReplayPanel } from './replay.js';
 
@@ -80,31 +79,26 @@ function Trades({ marketId }: { marketId: string }) {
     <Panel title="Trades">
       <Paged
         about={marketId}
-        read={async (cursor) => {
-          const { trades, nextCursor } = await marketTrades(publicApi, marketId, { cursor });
-          return { entries: trades, nextCursor };
-        }}
-      >
-        {(trades) => (
-          <Table
-            label="Trades"
-            heads={['Taker', 'Time', 'Price', 'Shares', 'Value']}
-            nothing="Nothing was traded."
-            rows={trades.map((each) => ({
-              key: each.tradeId,
-              cells: [
-                <>
-                  {each.side === 'BUY' ? 'buys' : 'sells'} <Outcome of={each.outcome} />
-                </>,
-                clockSeconds(each.atMs),
-                cents(toTicks(each.price)),
-                shares(toLots(each.shares)),
-                <Money key="value" micros={toMicros(each.value)} />,
-              ],
-            }))}
-          />
-        )}
-      </Paged>
+        list="trades"
+        read={(cursor) => marketTrades(publicApi, marketId, { cursor })}
+        label="Trades"
+        heads={['Taker', 'Time', 'Price', 'Shares', 'Value']}
+        nothing="Nothing was traded."
+        rows={(trades) =>
+          trades.map((each) => ({
+            key: each.tradeId,
+            cells: [
+              <>
+                {each.side === 'BUY' ? 'buys' : 'sells'} <Outcome of={each.outcome} />
+              </>,
+              clockSeconds(each.atMs),
+              cents(toTicks(each.price)),
+              shares(toLots(each.shares)),
+              <Money key="value" micros={toMicros(each.value)} />,
+            ],
+          }))
+        }
+      />
     </Panel>
   );
 }

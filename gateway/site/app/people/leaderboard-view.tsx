@@ -8,7 +8,6 @@ import { Choice } from '../parts/choice.js';
 import { dollars, gain } from '../parts/format.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
-import { Table } from '../parts/table.js';
 
 const METRICS = [
   { value: 'profit', label: 'Profit' },
@@ -59,31 +58,25 @@ export function LeaderboardView() {
       <Panel title={METRICS.find(({ value }) => value === by)!.label}>
         <Paged
           about={`${by} ${over}`}
-          read={async (cursor) => {
-            const query = { metric: by, period: over, cursor };
-            const { entries, nextCursor } = await leaderboard(publicApi, query);
-            return { entries, nextCursor };
-          }}
-        >
-          {(entries) => (
-            <Table
-              label="Leaderboard"
-              heads={['Rank, name', METRICS.find(({ value }) => value === by)!.label]}
-              nothing="Nobody is ranked for this period yet."
-              rows={entries.map((each) => ({
-                key: each.userId,
-                cells: [
-                  <>
-                    <span class="rank">{each.rank}</span>{' '}
-                    <a href={`#/user/${each.userId}`}>{each.username}</a>
-                    {each.userId === own && <span class="soft"> (you)</span>}
-                  </>,
-                  valueText(by, each.value),
-                ],
-              }))}
-            />
-          )}
-        </Paged>
+          list="entries"
+          read={(cursor) => leaderboard(publicApi, { metric: by, period: over, cursor })}
+          label="Leaderboard"
+          heads={['Rank, name', METRICS.find(({ value }) => value === by)!.label]}
+          nothing="Nobody is ranked for this period yet."
+          rows={(entries) =>
+            entries.map((each) => ({
+              key: each.userId,
+              cells: [
+                <>
+                  <span class="rank">{each.rank}</span>{' '}
+                  <a href={`#/user/${each.userId}`}>{each.username}</a>
+                  {each.userId === own && <span class="soft"> (you)</span>}
+                </>,
+                valueText(by, each.value),
+              ],
+            }))
+          }
+        />
       </Panel>
     </>
   );

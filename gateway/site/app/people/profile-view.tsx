@@ -1,17 +1,17 @@
 /** The public side of an account: what it traded, and what it holds. */
-import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
-import { isRefusal, positions, profile, userTrades } from '../../../client/index.js';
+import { toLots, toMicros } from '../../../client/amounts.js';
+import { isRefusal, positions, profile } from '../../../client/index.js';
+import { UserTrades } from '../account/trades.js';
 import { publicApi } from '../model/exchange.js';
 import { route } from '../model/route.js';
 import { Figure } from '../parts/figure.js';
-import { averageCents, cents, dayAndTime, dollars, shares, whole } from '../parts/format.js';
+import { averageCents, dayAndTime, dollars, shares, whole } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 import { Gain } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
-import { Table } from '../parts/table.js';
 
 /** As everyone sees it, also its own user. */
 async function readProfile(userId: string) {
@@ -58,7 +58,7 @@ export function ProfileView() {
             ) : (
               <>
                 <OpenPositions userId={userId} />
-                <PublicTrades userId={userId} />
+                <UserTrades of={userId} from={publicApi} />
               </>
             )}
           </div>
@@ -73,66 +73,26 @@ function OpenPositions({ userId }: { userId: string }) {
     <Panel title="Positions">
       <Paged
         about={userId}
-        read={async (cursor) => {
-          const page = await positions(publicApi, userId, { cursor });
-          return { entries: page.positions, nextCursor: page.nextCursor };
-        }}
-      >
-        {(entries) => (
-          <Table
-            label="Positions"
-            heads={['Market', 'Shares', 'Average', 'Value']}
-            nothing="No positions."
-            rows={entries.map((each) => ({
-              key: `${each.marketId} ${each.outcome}`,
-              cells: [
-                <>
-                  <Outcome of={each.outcome} />{' '}
-                  <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
-                </>,
-                shares(toLots(each.shares)),
-                averageCents(toMicros(each.averagePrice)),
-                dollars(toMicros(each.value)),
-              ],
-            }))}
-          />
-        )}
-      </Paged>
-    </Panel>
-  );
-}
-
-function PublicTrades({ userId }: { userId: string }) {
-  return (
-    <Panel title="Trades">
-      <Paged
-        about={userId}
-        read={async (cursor) => {
-          const { trades, nextCursor } = await userTrades(publicApi, userId, { cursor });
-          return { entries: trades, nextCursor };
-        }}
-      >
-        {(entries) => (
-          <Table
-            label="Trades"
-            heads={['Trade', 'Time', 'Price', 'Shares', 'Value']}
-            nothing="No trades yet."
-            rows={entries.map((each) => ({
-              key: `${each.tradeId} ${each.orderId}`,
-              cells: [
-                <>
-                  {each.side === 'BUY' ? 'Bought' : 'Sold'} <Outcome of={each.outcome} />{' '}
-                  <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
-                </>,
-                dayAndTime(each.atMs),
-                cents(toTicks(each.price)),
-                shares(toLots(each.shares)),
-                dollars(toMicros(each.value)),
-              ],
-            }))}
-          />
-        )}
-      </Paged>
+        list="positions"
+        read={(cursor) => positions(publicApi, userId, { cursor })}
+        label="Positions"
+        heads={['Market', 'Shares', 'Average', 'Value']}
+        nothing="No positions."
+        rows={(held) =>
+          held.map((each) => ({
+            key: `${each.marketId} ${each.outcome}`,
+            cells: [
+              <>
+                <Outcome of={each.outcome} />{' '}
+                <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+              </>,
+              shares(toLots(each.shares)),
+              averageCents(toMicros(each.averagePrice)),
+              dollars(toMicros(each.value)),
+            ],
+          }))
+        }
+      />
     </Panel>
   );
 }

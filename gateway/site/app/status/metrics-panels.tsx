@@ -7,6 +7,7 @@ import { useEffect } from 'preact/hooks';
 import { isRefusal, metrics as readMetrics } from '../../../client/index.js';
 import { elapsedMs } from '../model/clock.js';
 import { publicApi, sentenceOf } from '../model/exchange.js';
+import { Fact } from '../parts/figure.js';
 import { whole } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
@@ -196,10 +197,7 @@ function Figures(props: { title: string; rows: readonly (readonly [string, strin
     <Panel title={props.title}>
       <dl class="forecast panel-body">
         {props.rows.map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
+          <Fact key={label} label={label} value={value} />
         ))}
       </dl>
     </Panel>

@@ -5,6 +5,7 @@ import { positions } from '../model/account.js';
 import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { feeBasisPoints, isLimit, order, outcome, plan, shortage, side } from '../model/ticket.js';
+import { Fact } from '../parts/figure.js';
 import { averageCents, cents, dollars, exactDollars, perCent, shares } from '../parts/format.js';
 import { Gain, Money } from '../parts/money.js';
 import { paidMicros } from '../results/fees.js';
@@ -62,10 +63,7 @@ function Rows({ rows }: { rows: readonly Row[] }) {
   return (
     <dl class="forecast">
       {rows.map(([label, value, kind = '']) => (
-        <div key={label} class={kind}>
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </div>
+        <Fact key={label} label={label} value={value} class={kind} />
       ))}
     </dl>
   );

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { active } from '../model/markets.js';
+import { Fact } from '../parts/figure.js';
 import {
   averageCents,
   cents,
@@ -70,28 +71,19 @@ function Details({ of }: { of: Receipt }) {
       {unfilled !== '' && <p class="hint">{unfilled}</p>}
       <dl class="forecast">
         {isTraded && (
-          <div>
-            <dt>{of.side === 'BUY' ? 'Paid, including the fee' : 'Received'}</dt>
-            <dd>
-              <Money micros={toMicros(of.total)} />
-            </dd>
-          </div>
+          <Fact
+            label={of.side === 'BUY' ? 'Paid, including the fee' : 'Received'}
+            value={<Money micros={toMicros(of.total)} />}
+          />
         )}
         {isTraded && of.side === 'BUY' && (
-          <div>
-            <dt>Fee</dt>
-            <dd>
-              <Money micros={toMicros(of.fee)} />
-            </dd>
-          </div>
+          <Fact label="Fee" value={<Money micros={toMicros(of.fee)} />} />
         )}
         {resting > 0 && (
-          <div>
-            <dt>{isOver(of) ? 'Waited in the book' : 'Waits in the book'}</dt>
-            <dd>
-              {shares(resting)} shares at {cents(of.sent.limitTicks!)}
-            </dd>
-          </div>
+          <Fact
+            label={isOver(of) ? 'Waited in the book' : 'Waits in the book'}
+            value={`${shares(resting)} shares at ${cents(of.sent.limitTicks!)}`}
+          />
         )}
       </dl>
       <details class="levels">

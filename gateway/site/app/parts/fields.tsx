@@ -1,6 +1,7 @@
-/** A labelled text input with its hint and its refusal. */
+/** Labelled inputs. */
 import type { Signal } from '@preact/signals';
 
+/** With its hint and its refusal. */
 export function TextField(props: {
   label: string;
   name: string;
@@ -40,6 +41,34 @@ export function TextField(props: {
       <p class="problem" id={`${name}-problem`} role="alert">
         {problem ?? ''}
       </p>
+    </div>
+  );
+}
+
+/** A list of which one is chosen. */
+export function Select<Value extends string>(props: {
+  label: string;
+  name: string;
+  value: Signal<Value>;
+  options: readonly (readonly [value: Value, label: string])[];
+}) {
+  const { label, name, value, options } = props;
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <select
+        id={name}
+        value={value.value}
+        onChange={({ currentTarget }) => {
+          value.value = currentTarget.value as Value;
+        }}
+      >
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
     </div>
   );
 }
