@@ -98,6 +98,7 @@ describe('the keyed hash', () => {
     const bytes = new Uint8Array(ints.buffer);
     const hash = new TextHash();
     hash.setKey('a secret');
+    const others: [length: number, odd: number][] = [];
     for (let length = 1; length <= 64; length++) {
       for (const odd of [...Array(256).keys(), ...new Array(50).fill(0x41)]) {
         const from = 2 + 4 * random.whole(0, 10);
@@ -109,9 +110,11 @@ describe('the keyed hash', () => {
         const isPrintable = hash.pairOfPrintable(length, ints, from, length);
         const { low, high } = hash;
         hash.pairOfBytes(length, bytes, from, length);
-        expect([isPrintable, low, high]).toEqual([odd >= 32 && odd <= 126, hash.low, hash.high]);
+        const isSame = low === hash.low && high === hash.high;
+        if (!isSame || isPrintable !== (odd >= 32 && odd <= 126)) others.push([length, odd]);
       }
     }
+    expect(others).toEqual([]);
   });
 
   test('is HalfSipHash-1-3 of a 0 and the text', () => {

@@ -14,10 +14,12 @@ test('remembers a closed deposit until 100,000 more are closed', () => {
     engine.apply({ kind: 'unstake', userId, depositId, idempotencyKey: null }, at(0));
     return engine.result.values[ResultHead.code]!;
   };
+  const codes = new Set<number>();
   for (let depositId = 1; depositId <= CLOSED_DEPOSITS_REMEMBERED; depositId++) {
     stake(1);
-    expect(unstake(1, depositId)).toBe(Code.ok);
+    codes.add(unstake(1, depositId));
   }
+  expect([...codes]).toEqual([Code.ok]);
   stake(2);
   const copy = Engine.restore(archiveOf(engine));
   expect(copy.vaultDepositIds(2)).toEqual([CLOSED_DEPOSITS_REMEMBERED + 1]);

@@ -78,34 +78,35 @@ describe('a plan', () => {
       fc.property(anyInput, (input) => {
         const { quotes } = planQuotes(input);
         if (bids(quotes).length > 0 && asks(quotes).length > 0) withBothSides++;
-        for (const quote of quotes) {
-          expect(Number.isInteger(quote.priceTicks)).toBe(true);
-          expect(quote.priceTicks).toBeGreaterThanOrEqual(1);
-          expect(quote.priceTicks).toBeLessThanOrEqual(999);
-          expect(Number.isInteger(quote.sizeLots)).toBe(true);
-          expect(quote.sizeLots).toBeGreaterThan(0);
-          const value = quote.sizeLots * quote.priceTicks;
-          expect(value).toBeGreaterThanOrEqual(input.minRestingMicros);
-        }
-        expect(bestBid(quotes)).toBeLessThanOrEqual(Math.max(0, input.fairTicks - 1));
-        expect(bestAsk(quotes)).toBeGreaterThanOrEqual(Math.min(1_000, input.fairTicks + 1));
-        expect(bestBid(quotes)).toBeLessThan(input.othersAskTicks ?? 1_000);
-        expect(bestAsk(quotes)).toBeGreaterThan(input.othersBidTicks ?? 0);
         const exposure = input.upLots - input.downLots;
-        if (bids(quotes).length > 0)
-          expect(exposure + lots(bids(quotes))).toBeLessThanOrEqual(input.maxExposureLots);
-        if (asks(quotes).length > 0)
-          expect(exposure - lots(asks(quotes))).toBeGreaterThanOrEqual(-input.maxExposureLots);
-        const sells = quotes.filter((quote) => quote.side === Side.SELL);
-        expect(lots(sells.filter((quote) => quote.outcome === Outcome.UP))).toBeLessThanOrEqual(
-          input.upLots,
-        );
-        expect(lots(sells.filter((quote) => quote.outcome === Outcome.DOWN))).toBeLessThanOrEqual(
-          input.downLots,
-        );
-        expect(cost(quotes)).toBeLessThanOrEqual(input.spendableMicros);
-        for (const quote of quotes) expect(cost([quote])).toBeLessThanOrEqual(input.maxOrderMicros);
-        expect(quotes.length).toBeLessThanOrEqual(input.maxOrders);
+        const soldLots = (outcome: Outcome) =>
+          lots(quotes.filter((quote) => quote.side === Side.SELL && quote.outcome === outcome));
+        const promises = {
+          terms: quotes.every(
+            ({ priceTicks, sizeLots }) =>
+              Number.isInteger(priceTicks) &&
+              priceTicks >= 1 &&
+              priceTicks <= 999 &&
+              Number.isInteger(sizeLots) &&
+              sizeLots > 0 &&
+              sizeLots * priceTicks >= input.minRestingMicros,
+          ),
+          bidBelowFair: bestBid(quotes) <= Math.max(0, input.fairTicks - 1),
+          askAboveFair: bestAsk(quotes) >= Math.min(1_000, input.fairTicks + 1),
+          bidBelowOthers: bestBid(quotes) < (input.othersAskTicks ?? 1_000),
+          askAboveOthers: bestAsk(quotes) > (input.othersBidTicks ?? 0),
+          bidExposure:
+            bids(quotes).length === 0 || exposure + lots(bids(quotes)) <= input.maxExposureLots,
+          askExposure:
+            asks(quotes).length === 0 || exposure - lots(asks(quotes)) >= -input.maxExposureLots,
+          sellsWhatItHas:
+            soldLots(Outcome.UP) <= input.upLots && soldLots(Outcome.DOWN) <= input.downLots,
+          spending: cost(quotes) <= input.spendableMicros,
+          spendingOfOne: quotes.every((quote) => cost([quote]) <= input.maxOrderMicros),
+          count: quotes.length <= input.maxOrders,
+        };
+        const broken = Object.entries(promises).filter(([, isKept]) => !isKept);
+        expect(broken).toEqual([]);
       }),
       { numRuns: 3_000 },
     );

@@ -27,7 +27,7 @@ test('parses every decimal of the scale to its integer', () => {
   fc.assert(
     fc.property(integers(999_999_999_999_999), SCALES, (integer, scale) => {
       const json = new Big(integer).div(scale).toFixed();
-      expect(scaledInteger(JSON.parse(json), scale)).toBe(integer);
+      return scaledInteger(JSON.parse(json), scale) === integer;
     }),
     RUNS,
   );
@@ -41,7 +41,7 @@ test('refuses a decimal with one place more than the scale, whatever its size', 
       SCALES,
       (integer, digit, scale) => {
         const json = new Big(integer).times(10).plus(digit).div(scale).div(10).toFixed();
-        expect(scaledInteger(JSON.parse(json), scale)).toBe(Number.NaN);
+        return Number.isNaN(scaledInteger(JSON.parse(json), scale));
       },
     ),
     RUNS,
@@ -54,8 +54,7 @@ test('accepts a double only if its shortest decimal fits the scale', () => {
       const exact = new Big(value).times(scale);
       const isInteger = exact.eq(exact.round(0)) && exact.abs().lte(999_999_999_999_999);
       const scaled = scaledInteger(value, scale);
-      expect(Number.isNaN(scaled)).toBe(!isInteger);
-      if (isInteger) expect(exact.eq(scaled)).toBe(true);
+      return isInteger ? exact.eq(scaled) : Number.isNaN(scaled);
     }),
     RUNS,
   );
@@ -65,8 +64,11 @@ test('writes money and shares as exact decimals, up to the largest total', () =>
   fc.assert(
     fc.property(integers(MAX_TOTAL_MICROS), fc.boolean(), (size, negative) => {
       const integer = negative ? 0 - size : size;
-      expect(microsText(integer)).toBe(new Big(integer).div(MICRO_SCALE).toFixed());
-      expect(lotsText(integer)).toBe(new Big(integer).div(LOT_SCALE).toFixed());
+      const big = new Big(integer);
+      return (
+        microsText(integer) === big.div(MICRO_SCALE).toFixed() &&
+        lotsText(integer) === big.div(LOT_SCALE).toFixed()
+      );
     }),
     RUNS,
   );
@@ -87,14 +89,11 @@ test('writes the edge cases exactly', () => {
 test('rounds an average price half up to a micro-dollar', () => {
   fc.assert(
     fc.property(integers(MAX_TOTAL_MICROS), integers(9_000_000_000_000), (valueMicros, lots) => {
-      if (lots === 0) {
-        expect(averagePriceMicros(valueMicros, lots)).toBe(null);
-        return;
-      }
+      if (lots === 0) return averagePriceMicros(valueMicros, lots) === null;
       const expected = new Big(valueMicros).times(2_000).plus(lots).div(new Big(lots).times(2));
       const floor = expected.round(0, Big.roundDown);
       fc.pre(floor.lte(Number.MAX_SAFE_INTEGER));
-      expect(averagePriceMicros(valueMicros, lots)).toBe(floor.toNumber());
+      return averagePriceMicros(valueMicros, lots) === floor.toNumber();
     }),
     RUNS,
   );

@@ -125,7 +125,7 @@ class Run {
   checkWait(): void {
     const waits = this.log.writing === null && this.sequencer.backlog > 0;
     this.idleTurns = waits && this.sentThisTurn === 0 ? this.idleTurns + 1 : 0;
-    expect(this.idleTurns).toBeLessThanOrEqual(2);
+    if (this.idleTurns > 2) this.problems.push('a commit waits for an idle disk');
     this.sentThisTurn = 0;
   }
 
