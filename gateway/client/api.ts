@@ -167,7 +167,7 @@ function answerOf(call: Call, response: Response, text: string): unknown {
   if (call.asCsv === true)
     return { csv: text, nextCursor: cursorIn(response.headers.get('link')) } satisfies CsvPage;
   if (call.asText === true) return text;
-  return text === '' ? undefined : parsed(text);
+  return text === '' ? undefined : JSON.parse(text);
 }
 
 /** From a header such as </api/users/u1/ledger?cursor=…>; rel="next". */
@@ -176,14 +176,10 @@ function cursorIn(link: string | null): string | null {
   return query === undefined ? null : new URLSearchParams(query).get('cursor');
 }
 
-function parsed(text: string): unknown {
-  return JSON.parse(text);
-}
-
 /** The error in an answer; "unknown" if the answer is not the API's. */
 function errorOf(status: number, text: string): ExchangeError {
   try {
-    const { code, message, details } = (parsed(text) as { error: ApiError }).error;
+    const { code, message, details } = (JSON.parse(text) as { error: ApiError }).error;
     return new ExchangeError(code, message, details, status);
   } catch {
     return new ExchangeError('unknown', `status ${status}`, {}, status);

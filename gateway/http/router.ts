@@ -24,7 +24,6 @@ import type * as uWS from 'uWebSockets.js';
 import type { ConnectionCap } from '../access/fair-use/connections.js';
 import type { FieldProblems } from '../json/problems.js';
 import { Acceptor, appWith, descriptorOf, handingOut, type TlsFiles } from './acceptor.js';
-import { type ReceivedBody, receiveBody } from './body.js';
 import { Request } from './request.js';
 
 /** `raw` is only valid within the call. */
@@ -89,11 +88,6 @@ export class Router {
    */
   onBody(verb: Verb, path: string, handler: Handler): void {
     this.register(verb, path, handler);
-  }
-
-  /** Calls `done` with the body of a request, within a callback of uWebSockets.js; or never. */
-  receive(response: uWS.HttpResponse, done: (body: ReceivedBody) => void): void {
-    receiveBody(response, done);
   }
 
   onUpgrade<Data>(path: string, behavior: uWS.WebSocketBehavior<Data>, upgrade: Upgrade): void {

@@ -11,7 +11,7 @@ import type { FieldProblems } from '../json/problems.js';
 import { elapsedMs } from '../observe/clock.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import type { Answer } from './answers/answer.js';
-import { BODY_MS_MAX, ReceivedBody } from './body.js';
+import { BODY_MS_MAX, ReceivedBody, receiveBody } from './body.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Serving } from './gateway.js';
 import { InFlight } from './in-flight.js';
@@ -166,7 +166,7 @@ export class HttpServer<A extends Answer = Answer> {
       this.inFlight.received(call);
       if (!call.isOver) this.answer(call, route, body);
     };
-    this.router.receive(response, (body) => {
+    receiveBody(response, (body) => {
       // While this request is unanswered, uWebSockets.js accepts no request behind it.
       if (isChunked) setImmediate(received, body.kept());
       else received(body);

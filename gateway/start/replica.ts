@@ -20,7 +20,7 @@ import { FollowedClock } from '../edge/replica/followed-clock.js';
 import { FollowedSequencer } from '../edge/replica/followed-sequencer.js';
 import { LastAnswers } from '../edge/replica/last-answers.js';
 import { LeaderLink } from '../edge/replica/leader-link.js';
-import { AGE_MS_MAX, isOfCredentials, ReplicaService } from '../edge/replica/service.js';
+import { AGE_MS_MAX, isOfCredentials, replicaService } from '../edge/replica/service.js';
 import { StreamOrders } from '../edge/replica/stream-orders.js';
 import type { Call } from '../http/call.js';
 import { notLeading } from '../http/errors.js';
@@ -124,7 +124,7 @@ async function open(parts: Parts, started: Started): Promise<Running> {
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
   const gateway = gatewayOf(parts, { clock, metrics, waits, link, isStopping: () => stopping });
   started.add(() => gateway.coder.stop());
-  const { serve } = new ReplicaService({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
+  const serve = replicaService({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
   const ownRoutes = operatorRoutes.map((route) =>
     route.body === undefined ? route : { ...route, handle: refuseChange },
   );

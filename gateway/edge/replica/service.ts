@@ -11,7 +11,6 @@
  *   than the replica.
  */
 import { tokenIn } from '../../access/cookie.js';
-import type { ReceivedBody } from '../../http/body.js';
 import type { Call } from '../../http/call.js';
 import type { Route } from '../../http/route.js';
 import { serve } from '../../http/way.js';
@@ -28,28 +27,26 @@ export interface ReplicaState {
   ageMs: () => number;
 }
 
-export class ReplicaService {
-  constructor(private readonly state: ReplicaState) {}
-
-  readonly serve = (call: Call, route: Route, body: ReceivedBody): void => {
+export function replicaService(state: ReplicaState): typeof serve {
+  return (call, route, body) => {
     if (body.unread) call.closeAfterAnswer();
     if (call.gateway.isStopping()) call.refuseUnavailable();
-    else if (this.isAnsweredHere(call, route)) serve(call, route, body);
-    else this.state.forwarder.forward(call, route, body);
+    else if (isAnsweredHere(call, route, state)) serve(call, route, body);
+    else state.forwarder.forward(call, route, body);
   };
+}
 
-  private isAnsweredHere(call: Call, route: Route): boolean {
-    if (route.body !== undefined || route.answeredBy === 'leader') return false;
-    if (route.answeredBy === 'process') return true;
-    if (route.access === 'partner' || this.state.ageMs() > AGE_MS_MAX) return false;
-    const { request, gateway } = call;
-    const token = tokenIn(request);
-    if (token === '' || route.access === 'open') return true;
-    const session = gateway.sessions.check(token, call.engine);
-    if (typeof session === 'string') return false;
-    call.minSequence = this.state.lastAnswers.of(session.userId);
-    return true;
-  }
+function isAnsweredHere(call: Call, route: Route, { ageMs, lastAnswers }: ReplicaState): boolean {
+  if (route.body !== undefined || route.answeredBy === 'leader') return false;
+  if (route.answeredBy === 'process') return true;
+  if (route.access === 'partner' || ageMs() > AGE_MS_MAX) return false;
+  const { request, gateway } = call;
+  const token = tokenIn(request);
+  if (token === '' || route.access === 'open') return true;
+  const session = gateway.sessions.check(token, call.engine);
+  if (typeof session === 'string') return false;
+  call.minSequence = lastAnswers.of(session.userId);
+  return true;
 }
 
 /** A new token is answered when this replica knows it: it may be used at once, for a stream. */

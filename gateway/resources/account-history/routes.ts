@@ -12,18 +12,7 @@ import { answerList, type Columns, columnsOf, LIST_TYPES } from '../csv.js';
 import { type Filter, filterOf } from '../find.js';
 import { answerPage, type PageEnd, readHistory } from '../history/read.js';
 import { type PageRequest, pageOf, refuseCursor } from '../paging.js';
-import {
-  Ledger,
-  LedgerQuery,
-  ListedOrder,
-  ledgerEntryOf,
-  OrderRecord,
-  Orders,
-  OrdersQuery,
-  orderRecordOf,
-  restingOrderOf,
-  type WritableOrder,
-} from './views.js';
+import * as views from './views.js';
 
 export const LEDGER_COLUMNS: Columns = [
   ['sequence', 'sequence'],
@@ -40,7 +29,7 @@ export const LEDGER_COLUMNS: Columns = [
   ['balanceAvailable', 'balance', 'available'],
   ['balanceHeld', 'balance', 'held'],
 ];
-export const ORDER_COLUMNS = columnsOf(ListedOrder);
+export const ORDER_COLUMNS = columnsOf(views.ListedOrder);
 
 export const accountHistoryRoutes: Route[] = [
   defineRoute('GET', '/users/:id/ledger', {
@@ -49,8 +38,8 @@ export const accountHistoryRoutes: Route[] = [
       'Your statement: every change of your money and shares, newest first; as CSV with `Accept: text/csv`',
     userParameter: 'id',
     caching: 'private',
-    query: LedgerQuery,
-    responses: { 200: Ledger },
+    query: views.LedgerQuery,
+    responses: { 200: views.Ledger },
     produces: LIST_TYPES,
     errors: ['unavailable'],
     handle(call) {
@@ -61,10 +50,10 @@ export const accountHistoryRoutes: Route[] = [
       const { cause = null } = query;
       const request = { kind: 'ledger', userId, cause, ...filter.bounds } as const;
       answerPage(call, list, request, (page, end) => {
-        const entries = page.entries.map((line) => ledgerEntryOf(engine, line));
+        const entries = page.entries.map((line) => views.ledgerEntryOf(engine, line));
         const path = `/users/u${userId}/ledger`;
         const listed = { path, columns: LEDGER_COLUMNS, entries, ...end };
-        answerList(call, listed, () => jsonText<typeof Ledger>({ entries, ...end }));
+        answerList(call, listed, () => jsonText<typeof views.Ledger>({ entries, ...end }));
       });
     },
   }),
@@ -75,8 +64,8 @@ export const accountHistoryRoutes: Route[] = [
       'Your orders, newest first; without a filter, those that rest, oldest first and at once; as CSV with `Accept: text/csv`',
     userParameter: 'id',
     caching: 'private',
-    query: OrdersQuery,
-    responses: { 200: Orders },
+    query: views.OrdersQuery,
+    responses: { 200: views.Orders },
     produces: LIST_TYPES,
     errors: ['unavailable'],
     handle(call) {
@@ -93,7 +82,7 @@ export const accountHistoryRoutes: Route[] = [
     access: 'session',
     summary: 'One of your orders, open or closed',
     userParameter: 'id',
-    responses: { 200: OrderRecord },
+    responses: { 200: views.OrderRecord },
     errors: ['order_not_found', 'unavailable'],
     handle(call) {
       const { userId, engine } = call;
@@ -101,8 +90,8 @@ export const accountHistoryRoutes: Route[] = [
       if (!call.finds(orderId || null, 'order_not_found')) return;
       readHistory(call, { kind: 'userOrder', userId, orderId }, (order, at) => {
         if (!call.finds(order, 'order_not_found')) return;
-        const record = { ...orderRecordOf(engine, order), ...at };
-        call.answerJson<typeof OrderRecord>(record, at.sequence);
+        const record = { ...views.orderRecordOf(engine, order), ...at };
+        call.answerJson<typeof views.OrderRecord>(record, at.sequence);
       });
     },
   }),
@@ -118,7 +107,7 @@ function answerResting(call: OrdersCall): void {
     newestFirst: false,
   });
   if (page === null) return;
-  const orders = page.entries.map((order) => restingOrderOf(engine, order));
+  const orders = page.entries.map((order) => views.restingOrderOf(engine, order));
   answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.trueAt });
 }
 
@@ -144,13 +133,13 @@ function answerHistory(
   const list = `orders/u${userId}/${status}${filter.name}`;
   const wanted = { userId, status, clientOrderId, ...filter.bounds };
   answerPage(call, list, { kind: 'userOrders', ...wanted }, (page, end) => {
-    const orders = page.entries.map((order) => orderRecordOf(engine, order));
+    const orders = page.entries.map((order) => views.orderRecordOf(engine, order));
     answerOrders(call, orders, end);
   });
 }
 
-function answerOrders(call: OrdersCall, orders: WritableOrder[], end: PageEnd): void {
+function answerOrders(call: OrdersCall, orders: views.WritableOrder[], end: PageEnd): void {
   const path = `/users/u${call.userId}/orders`;
   const listed = { path, columns: ORDER_COLUMNS, entries: orders, ...end };
-  answerList(call, listed, () => jsonText<typeof Orders>({ orders, ...end }));
+  answerList(call, listed, () => jsonText<typeof views.Orders>({ orders, ...end }));
 }

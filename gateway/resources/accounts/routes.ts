@@ -7,31 +7,14 @@ import { jsonText } from '../../json/serializer.js';
 import { filterOf, findAccount, findShownAccount } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
-import {
-  Balance,
-  balanceFieldsOf,
-  type OpenPosition,
-  OwnReferral,
-  openPositions,
-  ownReferralOf,
-  Positions,
-  PositionsQuery,
-  Privacy,
-  PrivacyBody,
-  Profile,
-  positionOf,
-  positionStatus,
-  profileOf,
-  Referral,
-  ReferralCodeBody,
-} from './views.js';
+import * as views from './views.js';
 
 export const userRoutes: Route[] = [
   defineRoute('GET', '/users/:id', {
     access: 'public',
     summary: 'The profile of a user',
     userParameter: 'id',
-    responses: { 200: Profile },
+    responses: { 200: views.Profile },
     errors: ['user_not_found', 'unavailable'],
     handle(call) {
       const account = findAccount(call, 'id');
@@ -41,7 +24,10 @@ export const userRoutes: Route[] = [
       readHistory(call, request, ({ account: shown, rank }, at) => {
         // The registration of a new account may not be durable yet.
         if (call.finds(shown, 'user_not_found'))
-          call.answerJson<typeof Profile>({ ...profileOf(shown), rank, ...at }, at.sequence);
+          call.answerJson<typeof views.Profile>(
+            { ...views.profileOf(shown), rank, ...at },
+            at.sequence,
+          );
       });
     },
   }),
@@ -50,10 +36,14 @@ export const userRoutes: Route[] = [
     access: 'session',
     summary: 'Your balance',
     userParameter: 'id',
-    responses: { 200: Balance },
+    responses: { 200: views.Balance },
     handle(call) {
-      const balance = balanceFieldsOf(call.engine.account(call.userId)!);
-      call.answerJson<typeof Balance>({ userId: `u${call.userId}`, ...balance, ...call.trueAt });
+      const balance = views.balanceFieldsOf(call.engine.account(call.userId)!);
+      call.answerJson<typeof views.Balance>({
+        userId: `u${call.userId}`,
+        ...balance,
+        ...call.trueAt,
+      });
     },
   }),
 
@@ -61,8 +51,8 @@ export const userRoutes: Route[] = [
     access: 'public',
     summary: 'The open and claimable positions of a user, newest market first',
     userParameter: 'id',
-    query: PositionsQuery,
-    responses: { 200: Positions },
+    query: views.PositionsQuery,
+    responses: { 200: views.Positions },
     errors: ['missing_token', 'user_not_found'],
     handle(call) {
       const account = findShownAccount(call, 'id');
@@ -74,7 +64,7 @@ export const userRoutes: Route[] = [
       const listed = positionsOf(call, account.userId).filter(
         ({ market }) =>
           (marketId === null || market.marketId === marketId) &&
-          (query.status === undefined || positionStatus(market) === query.status),
+          (query.status === undefined || views.positionStatus(market) === query.status),
       );
       const page = pageOf(call, listed, {
         list: `positions/u${account.userId}${filter.name}${query.status ?? ''}`,
@@ -82,9 +72,9 @@ export const userRoutes: Route[] = [
         newestFirst: true,
       });
       if (page === null) return;
-      const positions = page.entries.map((position) => positionOf(engine, position));
+      const positions = page.entries.map((position) => views.positionOf(engine, position));
       const { nextCursor } = page;
-      call.answerJson<typeof Positions>({ positions, nextCursor, ...call.trueAt });
+      call.answerJson<typeof views.Positions>({ positions, nextCursor, ...call.trueAt });
     },
   }),
 
@@ -92,10 +82,10 @@ export const userRoutes: Route[] = [
     access: 'session',
     summary: 'Whether your account is private',
     userParameter: 'id',
-    responses: { 200: Privacy },
+    responses: { 200: views.Privacy },
     handle(call) {
       const { isPrivate } = call.engine.account(call.userId)!;
-      call.answerJson<typeof Privacy>({ private: isPrivate, ...call.trueAt });
+      call.answerJson<typeof views.Privacy>({ private: isPrivate, ...call.trueAt });
     },
   }),
 
@@ -103,14 +93,14 @@ export const userRoutes: Route[] = [
     access: 'session',
     summary: 'Choose whether anybody may read your positions, trades and vault deposits',
     userParameter: 'id',
-    body: PrivacyBody,
+    body: views.PrivacyBody,
     idempotent: true,
-    responses: { 200: Privacy },
+    responses: { 200: views.Privacy },
     handle(call) {
       const { userId, idempotencyKey } = call;
       const receipt: ReceiptWriter = (_assets, result, at) => {
         const { isPrivate, sequence, atMs } = resultFields('setPrivate', result, at);
-        return jsonText<typeof Privacy>({ private: isPrivate === 1, sequence, atMs });
+        return jsonText<typeof views.Privacy>({ private: isPrivate === 1, sequence, atMs });
       };
       const { private: isPrivate } = call.body;
       call.execute(
@@ -125,17 +115,17 @@ export const userRoutes: Route[] = [
     access: 'public',
     summary: 'The referral data of a user; earnings are shown only to that user',
     userParameter: 'id',
-    responses: { 200: Referral },
+    responses: { 200: views.Referral },
     errors: ['user_not_found'],
     handle(call) {
       const account = findAccount(call, 'id');
       if (account === null) return;
       const { engine } = call;
-      const referral = ownReferralOf(engine.referral(account.userId)!);
+      const referral = views.ownReferralOf(engine.referral(account.userId)!);
       const { userId, code, referredUsers } = referral;
       const isOwn = call.userId === account.userId;
       const shown = isOwn ? referral : { userId, code, referredUsers };
-      call.answerJson<typeof Referral>({ ...shown, ...call.trueAt });
+      call.answerJson<typeof views.Referral>({ ...shown, ...call.trueAt });
     },
   }),
 
@@ -143,9 +133,9 @@ export const userRoutes: Route[] = [
     access: 'session',
     summary: 'Change your referral code; the old code still refers to you',
     userParameter: 'id',
-    body: ReferralCodeBody,
+    body: views.ReferralCodeBody,
     idempotent: true,
-    responses: { 200: OwnReferral },
+    responses: { 200: views.OwnReferral },
     errors: ['referral_code_taken', 'limit_reached'],
     handle(call) {
       const { userId, idempotencyKey } = call;
@@ -153,8 +143,8 @@ export const userRoutes: Route[] = [
       const receipt: ReceiptWriter = (_assets, result, at) => {
         const fields = resultFields('setReferralCode', result, at);
         const { sequence, atMs } = fields;
-        const referral = ownReferralOf({ ...fields, code });
-        return jsonText<typeof OwnReferral>({ ...referral, sequence, atMs });
+        const referral = views.ownReferralOf({ ...fields, code });
+        return jsonText<typeof views.OwnReferral>({ ...referral, sequence, atMs });
       };
       call.execute({ kind: 'setReferralCode', userId, idempotencyKey, code }, 200, receipt);
     },
@@ -162,14 +152,14 @@ export const userRoutes: Route[] = [
 ];
 
 /** Orders positions by market, UP before DOWN. */
-function placeOf(position: OpenPosition): number {
+function placeOf(position: views.OpenPosition): number {
   return position.marketId * 2 + (1 - position.outcome);
 }
 
-function positionsOf(call: Call, userId: number): OpenPosition[] {
+function positionsOf(call: Call, userId: number): views.OpenPosition[] {
   const { engine } = call;
   return engine
     .positions(userId)
-    .flatMap((position) => openPositions(position, engine.market(position.marketId)!))
+    .flatMap((position) => views.openPositions(position, engine.market(position.marketId)!))
     .sort((a, b) => placeOf(b) - placeOf(a));
 }

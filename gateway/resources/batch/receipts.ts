@@ -17,14 +17,7 @@ import type { ReceiptWriter } from '../../commands/receipt.js';
 import { refusalAnswer } from '../../http/errors.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
 import { clientOrderIdOf, writeAmendReceipt, writeOrderReceipt } from '../orders/order-receipt.js';
-import {
-  cancelAllReceipt,
-  cancelEverywhereReceipt,
-  cancelReceipt,
-  claimReceipt,
-  mergeReceipt,
-  splitReceipt,
-} from '../orders/receipts.js';
+import * as orders from '../orders/receipts.js';
 
 const RESULTS = ascii('{"results":[');
 const SEQUENCE = ascii('],"sequence":');
@@ -43,12 +36,12 @@ const TYPES = {
   merge: typed('merge'),
 };
 const RECEIPTS: Record<Exclude<BatchOperation['kind'], 'buy' | 'sell' | 'amend'>, ReceiptWriter> = {
-  cancel: cancelReceipt,
-  cancelAll: cancelAllReceipt,
-  cancelEverywhere: cancelEverywhereReceipt,
-  claim: claimReceipt,
-  split: splitReceipt,
-  merge: mergeReceipt,
+  cancel: orders.cancelReceipt,
+  cancelAll: orders.cancelAllReceipt,
+  cancelEverywhere: orders.cancelEverywhereReceipt,
+  claim: orders.claimReceipt,
+  split: orders.splitReceipt,
+  merge: orders.mergeReceipt,
 };
 const COMMA = 44;
 const BRACE = 125;

@@ -3,26 +3,17 @@ import { z } from 'zod';
 import { ErrorBody } from '../../http/errors.js';
 import { responseObject, responseSchema } from '../../json/components.js';
 import { state } from '../../json/response-fields.js';
-import {
-  AmendReceipt,
-  BuyReceipt,
-  CancelOrdersReceipt,
-  CancelReceipt,
-  ClaimReceipt,
-  MergeReceipt,
-  SellReceipt,
-  SplitReceipt,
-} from '../orders/schemas.js';
+import * as orders from '../orders/schemas.js';
 
 export const OPERATION_RECEIPTS = {
-  buy: BuyReceipt,
-  sell: SellReceipt,
-  cancel: CancelReceipt,
-  amend: AmendReceipt,
-  cancelAll: CancelOrdersReceipt,
-  claim: ClaimReceipt,
-  split: SplitReceipt,
-  merge: MergeReceipt,
+  buy: orders.BuyReceipt,
+  sell: orders.SellReceipt,
+  cancel: orders.CancelReceipt,
+  amend: orders.AmendReceipt,
+  cancelAll: orders.CancelOrdersReceipt,
+  claim: orders.ClaimReceipt,
+  split: orders.SplitReceipt,
+  merge: orders.MergeReceipt,
 };
 
 /** A receipt or an error in a batch, whose `type` says which it is. */
@@ -40,14 +31,14 @@ const BatchResult = responseSchema(
   'BatchResult',
   'The receipt or the error of an operation of a batch',
   z.discriminatedUnion('type', [
-    resultOf('buy', 'What a buy did', BuyReceipt),
-    resultOf('sell', 'What a sale did', SellReceipt),
-    resultOf('cancel', 'A cancelled order', CancelReceipt),
-    resultOf('amend', 'What an amendment did', AmendReceipt),
-    resultOf('cancelAll', 'What cancelling all orders did', CancelOrdersReceipt),
-    resultOf('claim', 'Claimed winnings', ClaimReceipt),
-    resultOf('split', 'Dollars that were turned into pairs', SplitReceipt),
-    resultOf('merge', 'Pairs that were turned into dollars', MergeReceipt),
+    resultOf('buy', 'What a buy did', orders.BuyReceipt),
+    resultOf('sell', 'What a sale did', orders.SellReceipt),
+    resultOf('cancel', 'A cancelled order', orders.CancelReceipt),
+    resultOf('amend', 'What an amendment did', orders.AmendReceipt),
+    resultOf('cancelAll', 'What cancelling all orders did', orders.CancelOrdersReceipt),
+    resultOf('claim', 'Claimed winnings', orders.ClaimReceipt),
+    resultOf('split', 'Dollars that were turned into pairs', orders.SplitReceipt),
+    resultOf('merge', 'Pairs that were turned into dollars', orders.MergeReceipt),
     resultOf('error', 'Why an operation was refused', ErrorBody),
   ]),
 );

@@ -16,34 +16,19 @@ import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
 import { filterOf, findShownAccount, isListed } from '../find.js';
 import { cursorOf, startOf, startPosition } from '../paging.js';
 import { answerPage, type PageEnd, readHistory } from './read.js';
-import {
-  Leaderboard,
-  LeaderboardQuery,
-  leaderboardEntryOf,
-  MarketTrade,
-  MarketTrades,
-  marketTradeOf,
-  PastMarkets,
-  PastMarketsQuery,
-  Points,
-  pointsCreditOf,
-  UserTrade,
-  UserTrades,
-  UserTradesQuery,
-  userTradeOf,
-} from './views.js';
+import * as views from './views.js';
 
-const MARKET_TRADE_COLUMNS = columnsOf(MarketTrade);
-const USER_TRADE_COLUMNS = columnsOf(UserTrade);
+const MARKET_TRADE_COLUMNS = columnsOf(views.MarketTrade);
+const USER_TRADE_COLUMNS = columnsOf(views.UserTrade);
 
 export const historyRoutes: Route[] = [
   defineRoute('GET', '/markets/15m/history', {
     access: 'public',
     summary: 'Markets that have ended, newest first, each with its price history',
     caching: 'public',
-    query: PastMarketsQuery,
+    query: views.PastMarketsQuery,
     costAtMost: entriesAskedFor,
-    responses: { 200: PastMarkets },
+    responses: { 200: views.PastMarkets },
     errors: ['unavailable'],
     handle(call) {
       const { engine, query } = call;
@@ -69,17 +54,17 @@ export const historyRoutes: Route[] = [
       'The public trades of a market, newest first; outcome, side and price are the taker’s; as CSV with `Accept: text/csv`',
     caching: 'public',
     query: PagedQuery,
-    responses: { 200: MarketTrades },
+    responses: { 200: views.MarketTrades },
     produces: LIST_TYPES,
     errors: ['market_not_found', 'unavailable'],
     handle(call) {
       const name = call.parameter('marketId');
       const marketId = marketIdNumber(call.engine, name);
       answerPage(call, `tape/${marketId}`, { kind: 'marketTrades', marketId }, (page, end) => {
-        const trades = page.entries.map(marketTradeOf);
+        const trades = page.entries.map(views.marketTradeOf);
         const path = `/markets/15m/${name}/trades`;
         const listed = { path, columns: MARKET_TRADE_COLUMNS, entries: trades, ...end };
-        answerList(call, listed, () => jsonText<typeof MarketTrades>({ trades, ...end }));
+        answerList(call, listed, () => jsonText<typeof views.MarketTrades>({ trades, ...end }));
       });
     },
   }),
@@ -89,8 +74,8 @@ export const historyRoutes: Route[] = [
     summary: 'The trades of a user, newest first; as CSV with `Accept: text/csv`',
     userParameter: 'id',
     caching: 'public',
-    query: UserTradesQuery,
-    responses: { 200: UserTrades },
+    query: views.UserTradesQuery,
+    responses: { 200: views.UserTrades },
     produces: LIST_TYPES,
     errors: ['missing_token', 'user_not_found', 'unavailable'],
     handle(call) {
@@ -101,10 +86,10 @@ export const historyRoutes: Route[] = [
       const list = `trades/u${userId}${filter.name}`;
       const request = { kind: 'userTrades', userId, ...filter.bounds } as const;
       answerPage(call, list, request, (page, end) => {
-        const trades = page.entries.map((trade) => userTradeOf(call.engine, trade));
+        const trades = page.entries.map((trade) => views.userTradeOf(call.engine, trade));
         const path = `/users/u${userId}/trades`;
         const listed = { path, columns: USER_TRADE_COLUMNS, entries: trades, ...end };
-        answerList(call, listed, () => jsonText<typeof UserTrades>({ trades, ...end }));
+        answerList(call, listed, () => jsonText<typeof views.UserTrades>({ trades, ...end }));
       });
     },
   }),
@@ -115,15 +100,15 @@ export const historyRoutes: Route[] = [
     userParameter: 'id',
     caching: 'private',
     query: PagedQuery,
-    responses: { 200: Points },
+    responses: { 200: views.Points },
     errors: ['unavailable'],
     handle(call) {
       const { userId } = call;
       answerPage(call, `points/u${userId}`, { kind: 'pointsCredits', userId }, (page, end) => {
-        const text = jsonText<typeof Points>({
+        const text = jsonText<typeof views.Points>({
           userId: `u${userId}`,
           balance: micros(page.microPoints),
-          history: page.entries.map((credit) => pointsCreditOf(call.engine, credit)),
+          history: page.entries.map((credit) => views.pointsCreditOf(call.engine, credit)),
           ...end,
         });
         answerCoded(call, end.sequence, text);
@@ -134,8 +119,8 @@ export const historyRoutes: Route[] = [
   defineRoute('GET', '/leaderboard', {
     access: 'public',
     summary: 'The users with the highest profit, volume or points',
-    query: LeaderboardQuery,
-    responses: { 200: Leaderboard },
+    query: views.LeaderboardQuery,
+    responses: { 200: views.Leaderboard },
     errors: ['unavailable'],
     handle(call) {
       const { metric, period, limit } = call.query;
@@ -145,11 +130,11 @@ export const historyRoutes: Route[] = [
       const cursor = after && { userId: after[0]!, value: after[1]! };
       const request = { kind: 'leaderboard', metric, period, limit, cursor } as const;
       readHistory(call, request, (page, at) => {
-        const entries = page.entries.map(leaderboardEntryOf);
+        const entries = page.entries.map(views.leaderboardEntryOf);
         const { nextCursor: next } = page;
         const nextCursor = next && cursorOf(list, next.userId, next.value);
         const fields = { metric, period, entries, nextCursor, ...at };
-        call.answerJson<typeof Leaderboard>(fields, at.sequence);
+        call.answerJson<typeof views.Leaderboard>(fields, at.sequence);
       });
     },
   }),

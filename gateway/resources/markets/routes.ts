@@ -18,18 +18,7 @@ import { readHistory } from '../history/read.js';
 import { startOf } from '../paging.js';
 import { answerMarkets, listName } from './list.js';
 import { orderbookBytes } from './orderbook.js';
-import {
-  ActiveMarkets,
-  ActiveMarketsQuery,
-  DepthQuery,
-  MarketDetail,
-  Markets,
-  MarketsQuery,
-  missingOfQuote,
-  Orderbook,
-  Quote,
-  QuoteQuery,
-} from './schemas.js';
+import * as schemas from './schemas.js';
 import { SharedTexts } from './shared-texts.js';
 import { marketText, quoteText } from './views.js';
 
@@ -44,8 +33,8 @@ export const marketRoutes: Route[] = [
   defineRoute('GET', '/markets', {
     access: 'public',
     summary: 'All markets, upcoming and past ones included, newest first',
-    query: MarketsQuery,
-    responses: { 200: Markets },
+    query: schemas.MarketsQuery,
+    responses: { 200: schemas.Markets },
     errors: ['unavailable'],
     handle(call) {
       const { asset } = call.query;
@@ -58,8 +47,8 @@ export const marketRoutes: Route[] = [
   defineRoute('GET', '/markets/15m', {
     access: 'public',
     summary: 'The active 15-minute markets',
-    query: ActiveMarketsQuery,
-    responses: { 200: ActiveMarkets },
+    query: schemas.ActiveMarketsQuery,
+    responses: { 200: schemas.ActiveMarkets },
     handle(call) {
       const { engine } = call;
       const { asset = '' } = call.query;
@@ -74,7 +63,7 @@ export const marketRoutes: Route[] = [
     access: 'public',
     summary: 'One market, upcoming, active or past, with its price history',
     caching: 'public',
-    responses: { 200: MarketDetail },
+    responses: { 200: schemas.MarketDetail },
     errors: ['market_not_found', 'unavailable'],
     handle(call) {
       const { engine } = call;
@@ -91,8 +80,8 @@ export const marketRoutes: Route[] = [
   defineRoute('GET', '/markets/15m/:marketId/orderbook', {
     access: 'public',
     summary: 'The order book of a market, best prices first',
-    query: DepthQuery,
-    responses: { 200: Orderbook },
+    query: schemas.DepthQuery,
+    responses: { 200: schemas.Orderbook },
     errors: ['market_not_found'],
     handle(call) {
       const { engine } = call;
@@ -112,9 +101,9 @@ export const marketRoutes: Route[] = [
   defineRoute('GET', '/markets/15m/:marketId/quote', {
     access: 'public',
     summary: 'What an order would do now; your own resting orders are left out',
-    query: QuoteQuery,
-    missing: missingOfQuote,
-    responses: { 200: Quote },
+    query: schemas.QuoteQuery,
+    missing: schemas.missingOfQuote,
+    responses: { 200: schemas.Quote },
     errors: ['market_not_found', 'market_not_active', 'market_not_open'],
     handle(call) {
       const market = call.engine.market(marketNumber(call.engine, call.parameter('marketId')));

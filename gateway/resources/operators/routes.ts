@@ -24,21 +24,7 @@ import { pageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
 import { pausesIn } from '../status/pauses.js';
 import { operationRoutes } from '../status/routes.js';
-import {
-  type ACTION_NAMES,
-  Actions,
-  ActionsQuery,
-  CancelledOrders,
-  Done,
-  FoundUser,
-  OperatorStatus,
-  OperatorUser,
-  PauseBody,
-  Paused,
-  ReasonBody,
-  RulesBody,
-  UserQuery,
-} from './schemas.js';
+import * as schemas from './schemas.js';
 
 const USER_SUMMARIES = {
   freeze:
@@ -49,7 +35,7 @@ const USER_SUMMARIES = {
 
 const OF_OPERATORS = { access: 'operator', quota: null } as const;
 
-type ActionName = (typeof ACTION_NAMES)[number];
+type ActionName = (typeof schemas.ACTION_NAMES)[number];
 type PauseFields = { reason: string; marketId?: string | undefined; asset?: string | undefined };
 
 export const operatorRoutes: Route[] = [
@@ -60,8 +46,8 @@ export const operatorRoutes: Route[] = [
         verb === 'pause'
           ? 'Refuse new orders in a market, in the markets of an asset, or everywhere'
           : 'End the pause of a market, of an asset, or of everything',
-      body: PauseBody,
-      responses: { 200: Paused },
+      body: schemas.PauseBody,
+      responses: { 200: schemas.Paused },
       errors: ['market_not_found', 'market_not_active'],
       handle: (call) => setPaused(call, verb === 'pause'),
     }),
@@ -70,8 +56,8 @@ export const operatorRoutes: Route[] = [
     defineRoute('POST', `/operator/users/:id/${verb}`, {
       ...OF_OPERATORS,
       summary: USER_SUMMARIES[verb],
-      body: ReasonBody,
-      responses: { 200: CancelledOrders },
+      body: schemas.ReasonBody,
+      responses: { 200: schemas.CancelledOrders },
       errors: ['user_not_found'],
       handle(call) {
         const account = findAccount(call, 'id');
@@ -87,8 +73,8 @@ export const operatorRoutes: Route[] = [
     ...OF_OPERATORS,
     summary:
       'Declare a market VOID that is not resolved yet; an active or upcoming one ends with it',
-    body: ReasonBody,
-    responses: { 200: Done },
+    body: schemas.ReasonBody,
+    responses: { 200: schemas.Done },
     errors: ['market_not_found', 'market_not_active'],
     handle(call) {
       const marketId = marketIdNumber(call.engine, call.parameter('id'));
@@ -99,21 +85,21 @@ export const operatorRoutes: Route[] = [
   defineRoute('POST', '/operator/rules', {
     ...OF_OPERATORS,
     summary: 'Put rules in force from now on: the fee, the share of the vault, limits of orders',
-    body: RulesBody,
-    responses: { 200: Done },
+    body: schemas.RulesBody,
+    responses: { 200: schemas.Done },
     handle: setRules,
   }),
   defineRoute('GET', '/operator/status', {
     ...OF_OPERATORS,
     summary: 'How the exchange stands: who leads, copies, room, pauses, configuration',
-    responses: { 200: OperatorStatus },
-    handle: (call) => call.answerJson<typeof OperatorStatus>(statusOf(call)),
+    responses: { 200: schemas.OperatorStatus },
+    handle: (call) => call.answerJson<typeof schemas.OperatorStatus>(statusOf(call)),
   }),
   defineRoute('GET', '/operator/users', {
     ...OF_OPERATORS,
     summary: 'The id of the user with a name',
-    query: UserQuery,
-    responses: { 200: FoundUser },
+    query: schemas.UserQuery,
+    responses: { 200: schemas.FoundUser },
     errors: ['user_not_found'],
     handle(call) {
       const { engine } = call;
@@ -123,13 +109,13 @@ export const operatorRoutes: Route[] = [
         return;
       }
       const { userId, username } = account;
-      call.answerJson<typeof FoundUser>({ userId: `u${userId}`, username });
+      call.answerJson<typeof schemas.FoundUser>({ userId: `u${userId}`, username });
     },
   }),
   defineRoute('GET', '/operator/users/:id', {
     ...OF_OPERATORS,
     summary: 'The account of a user, with its orders and positions',
-    responses: { 200: OperatorUser },
+    responses: { 200: schemas.OperatorUser },
     errors: ['user_not_found'],
     handle(call) {
       const account = findAccount(call, 'id');
@@ -139,7 +125,7 @@ export const operatorRoutes: Route[] = [
       const positions = engine
         .positions(userId)
         .flatMap((position) => openPositions(position, engine.market(position.marketId)!));
-      const text = jsonText<typeof OperatorUser>({
+      const text = jsonText<typeof schemas.OperatorUser>({
         userId: `u${userId}`,
         username,
         createdAtMs,
@@ -158,8 +144,8 @@ export const operatorRoutes: Route[] = [
   defineRoute('GET', '/operator/actions', {
     ...OF_OPERATORS,
     summary: 'What operators did, newest first: the last 10,000 actions; the journal has all',
-    query: ActionsQuery,
-    responses: { 200: Actions },
+    query: schemas.ActionsQuery,
+    responses: { 200: schemas.Actions },
     handle(call) {
       const { engine } = call;
       const page = pageOf(call, engine.operatorActions(), {
@@ -170,7 +156,7 @@ export const operatorRoutes: Route[] = [
       if (page === null) return;
       const actions = page.entries.map((action) => actionOf(call, action));
       const { nextCursor } = page;
-      call.answerJson<typeof Actions>({ actions, nextCursor, ...call.trueAt });
+      call.answerJson<typeof schemas.Actions>({ actions, nextCursor, ...call.trueAt });
     },
   }),
   ...operationRoutes.filter(({ path }) => path === '/metrics' || path === '/status'),
@@ -219,7 +205,7 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
 }
 
 /** What the body leaves out stays as it is; in set 1 it is what the set has. */
-function setRules(call: Call<z.infer<typeof RulesBody>>): void {
+function setRules(call: Call<z.infer<typeof schemas.RulesBody>>): void {
   const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, restingOrderValue, reason } =
     call.body;
   const kept = ruleSet === 1 ? FIRST_RULES : call.engine.rules();
@@ -277,10 +263,10 @@ function run(call: Call<{ reason: string }>, command: Command): void {
       sequencer.releaseAt(done.sequence, { release: () => log.warn(fields, 'an operator acted') });
     }
     if (command.kind === 'setPaused')
-      call.answerJson<typeof Paused>({ paused: pausesIn(call.engine), ...done });
+      call.answerJson<typeof schemas.Paused>({ paused: pausesIn(call.engine), ...done });
     else if (command.kind === 'setFrozen' || command.kind === 'operatorCancel')
-      call.answerJson<typeof CancelledOrders>({ cancelledOrders, ...done });
-    else call.answerJson<typeof Done>(done);
+      call.answerJson<typeof schemas.CancelledOrders>({ cancelledOrders, ...done });
+    else call.answerJson<typeof schemas.Done>(done);
   }
 }
 

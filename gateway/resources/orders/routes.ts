@@ -24,25 +24,8 @@ import {
 } from './operations.js';
 import { amendReceipt, orderReceipt } from './order-receipt.js';
 import { OperationReader } from './reader.js';
-import {
-  cancelAllReceipt,
-  cancelEverywhereReceipt,
-  cancelReceipt,
-  claimReceipt,
-  mergeReceipt,
-  splitReceipt,
-} from './receipts.js';
-import {
-  AmendReceipt,
-  BuyReceipt,
-  CancelAllReceipt,
-  CancelOrdersReceipt,
-  CancelReceipt,
-  ClaimReceipt,
-  MergeReceipt,
-  SellReceipt,
-  SplitReceipt,
-} from './schemas.js';
+import * as receipts from './receipts.js';
+import * as schemas from './schemas.js';
 
 /** Only one market's orders. */
 const CancelQuery = ownQuery({
@@ -71,7 +54,7 @@ export const tradingRoutes: Route[] = [
   defineRoute('POST', '/markets/15m/:marketId/buy', {
     summary: 'Buy shares of an outcome, at the market or with a limit',
     body: BuyBody,
-    responses: { 200: BuyReceipt },
+    responses: { 200: schemas.BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
     missing: OPERATIONS.buy.missing,
     ...single('buy', orderReceipt),
@@ -80,7 +63,7 @@ export const tradingRoutes: Route[] = [
   defineRoute('POST', '/markets/15m/:marketId/sell', {
     summary: 'Sell shares back before the market ends',
     body: SellBody,
-    responses: { 200: SellReceipt },
+    responses: { 200: schemas.SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
     missing: OPERATIONS.sell.missing,
     ...single('sell', orderReceipt),
@@ -89,40 +72,40 @@ export const tradingRoutes: Route[] = [
   defineRoute('POST', '/markets/15m/:marketId/split', {
     summary: 'Turn dollars into pairs, one UP and one DOWN share for a dollar and the fee on it',
     body: SetsBody,
-    responses: { 200: SplitReceipt },
+    responses: { 200: schemas.SplitReceipt },
     errors: [...SETS_ERRORS, 'limit_reached', 'insufficient_balance'],
-    ...single('split', splitReceipt),
+    ...single('split', receipts.splitReceipt),
   }),
 
   defineRoute('POST', '/markets/15m/:marketId/merge', {
     summary: 'Turn pairs of an UP and a DOWN share back into a dollar each, without a fee',
     body: SetsBody,
-    responses: { 200: MergeReceipt },
+    responses: { 200: schemas.MergeReceipt },
     errors: [...SETS_ERRORS, 'insufficient_shares'],
-    ...single('merge', mergeReceipt),
+    ...single('merge', receipts.mergeReceipt),
   }),
 
   defineRoute('POST', '/markets/15m/:marketId/claim', {
     summary: 'Claim the winnings in a resolved market',
     body: EmptyBody,
-    responses: { 200: ClaimReceipt },
+    responses: { 200: schemas.ClaimReceipt },
     errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
-    ...single('claim', claimReceipt),
+    ...single('claim', receipts.claimReceipt),
   }),
 
   defineRoute('DELETE', '/markets/15m/:marketId/orders/:orderId', {
     quota: 'cancels',
     summary: 'Cancel a resting order',
     body: EmptyBody,
-    responses: { 200: CancelReceipt },
+    responses: { 200: schemas.CancelReceipt },
     errors: CANCEL_ERRORS,
-    ...single('cancel', cancelReceipt),
+    ...single('cancel', receipts.cancelReceipt),
   }),
 
   defineRoute('PATCH', '/markets/15m/:marketId/orders/:orderId', {
     summary: 'Change the size or the price of a resting order',
     body: AmendBody,
-    responses: { 200: AmendReceipt },
+    responses: { 200: schemas.AmendReceipt },
     errors: AMEND_ERRORS,
     ...single('amend', amendReceipt),
   }),
@@ -132,16 +115,16 @@ export const tradingRoutes: Route[] = [
     summary: 'Cancel the resting order with a clientOrderId',
     query: NamedOrderQuery,
     body: EmptyBody,
-    responses: { 200: CancelReceipt },
+    responses: { 200: schemas.CancelReceipt },
     errors: CANCEL_ERRORS,
-    ...named('cancel', cancelReceipt),
+    ...named('cancel', receipts.cancelReceipt),
   }),
 
   defineRoute('PATCH', '/markets/15m/:marketId/orders/by-client-id', {
     summary: 'Change the size or the price of the resting order with a clientOrderId',
     query: NamedOrderQuery,
     body: AmendBody,
-    responses: { 200: AmendReceipt },
+    responses: { 200: schemas.AmendReceipt },
     errors: AMEND_ERRORS,
     ...named('amend', amendReceipt),
   }),
@@ -150,9 +133,9 @@ export const tradingRoutes: Route[] = [
     quota: 'cancels',
     summary: 'Cancel all your resting orders in a market',
     body: EmptyBody,
-    responses: { 200: CancelAllReceipt },
+    responses: { 200: schemas.CancelAllReceipt },
     errors: ['market_not_found'],
-    ...single('cancelAll', cancelAllReceipt),
+    ...single('cancelAll', receipts.cancelAllReceipt),
   }),
 
   defineRoute('DELETE', '/users/:id/orders', {
@@ -163,19 +146,23 @@ export const tradingRoutes: Route[] = [
     query: CancelQuery,
     body: EmptyBody,
     idempotent: true,
-    responses: { 200: CancelOrdersReceipt },
+    responses: { 200: schemas.CancelOrdersReceipt },
     errors: ['market_not_found'],
     handle(call) {
       const { userId, idempotencyKey } = call;
       const name = call.query.marketId;
       if (name === undefined) {
         const command = { kind: 'cancelEverywhere', userId, idempotencyKey } as const;
-        call.execute(command, 200, cancelEverywhereReceipt);
+        call.execute(command, 200, receipts.cancelEverywhereReceipt);
         return;
       }
       const marketId = marketOf(call, name);
       if (marketId === null) return;
-      call.execute({ kind: 'cancelAll', userId, idempotencyKey, marketId }, 200, cancelAllReceipt);
+      call.execute(
+        { kind: 'cancelAll', userId, idempotencyKey, marketId },
+        200,
+        receipts.cancelAllReceipt,
+      );
     },
   }),
 ];

@@ -12,24 +12,13 @@ import { EmptyBody, PagedQuery } from '../../json/fields.js';
 import { findShownAccount } from '../find.js';
 import { pageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
-import {
-  ClaimYieldReceipt,
-  claimYieldReceipt,
-  Deposits,
-  depositOf,
-  StakeBody,
-  StakeReceipt,
-  stakeReceipt,
-  UnstakeReceipt,
-  unstakeReceipt,
-  Vaults,
-} from './receipts.js';
+import * as receipts from './receipts.js';
 
 export const vaultRoutes: Route[] = [
   defineRoute('GET', '/vaults', {
     access: 'public',
     summary: 'The vaults',
-    responses: { 200: Vaults },
+    responses: { 200: receipts.Vaults },
     handle(call) {
       const { engine } = call;
       const vault = engine.vault();
@@ -44,21 +33,25 @@ export const vaultRoutes: Route[] = [
         apr: aprOf(engine),
         minimumStake: micros(MIN_STAKE_MICROS),
       } as const;
-      call.answerJson<typeof Vaults>({ vaults: [flex], ...call.trueAt });
+      call.answerJson<typeof receipts.Vaults>({ vaults: [flex], ...call.trueAt });
     },
   }),
 
   defineRoute('POST', '/vaults/flex/stake', {
     access: 'session',
     summary: 'Stake dollars in the flex vault',
-    body: StakeBody,
+    body: receipts.StakeBody,
     idempotent: true,
-    responses: { 201: StakeReceipt },
+    responses: { 201: receipts.StakeReceipt },
     errors: ['user_frozen', 'insufficient_balance', 'limit_reached'],
     handle(call) {
       const { userId, idempotencyKey, body } = call;
       const { amount: amountMicros } = body;
-      call.execute({ kind: 'stake', userId, idempotencyKey, amountMicros }, 201, stakeReceipt);
+      call.execute(
+        { kind: 'stake', userId, idempotencyKey, amountMicros },
+        201,
+        receipts.stakeReceipt,
+      );
     },
   }),
 
@@ -67,13 +60,17 @@ export const vaultRoutes: Route[] = [
     summary: 'Close a vault deposit; principal and yield return to the balance',
     body: EmptyBody,
     idempotent: true,
-    responses: { 200: UnstakeReceipt },
+    responses: { 200: receipts.UnstakeReceipt },
     errors: ['deposit_not_found', 'deposit_closed'],
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositIdOf(call);
       if (depositId === null) return;
-      call.execute({ kind: 'unstake', userId, idempotencyKey, depositId }, 200, unstakeReceipt);
+      call.execute(
+        { kind: 'unstake', userId, idempotencyKey, depositId },
+        200,
+        receipts.unstakeReceipt,
+      );
     },
   }),
 
@@ -82,14 +79,14 @@ export const vaultRoutes: Route[] = [
     summary: 'Claim the yield that a vault deposit has accrued',
     body: EmptyBody,
     idempotent: true,
-    responses: { 200: ClaimYieldReceipt },
+    responses: { 200: receipts.ClaimYieldReceipt },
     errors: ['deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositIdOf(call);
       if (depositId === null) return;
       const command = { kind: 'claimYield', userId, idempotencyKey, depositId } as const;
-      call.execute(command, 200, claimYieldReceipt);
+      call.execute(command, 200, receipts.claimYieldReceipt);
     },
   }),
 
@@ -98,7 +95,7 @@ export const vaultRoutes: Route[] = [
     summary: 'The active vault deposits of a user, oldest first',
     userParameter: 'userId',
     query: PagedQuery,
-    responses: { 200: Deposits },
+    responses: { 200: receipts.Deposits },
     errors: ['missing_token', 'user_not_found'],
     handle(call) {
       const { engine } = call;
@@ -110,9 +107,11 @@ export const vaultRoutes: Route[] = [
         newestFirst: false,
       });
       if (page === null) return;
-      const deposits = page.entries.map((depositId) => depositOf(engine.vaultDeposit(depositId)!));
+      const deposits = page.entries.map((depositId) =>
+        receipts.depositOf(engine.vaultDeposit(depositId)!),
+      );
       const { nextCursor } = page;
-      call.answerJson<typeof Deposits>({ deposits, nextCursor, ...call.trueAt });
+      call.answerJson<typeof receipts.Deposits>({ deposits, nextCursor, ...call.trueAt });
     },
   }),
 ];
