@@ -205,11 +205,11 @@ describe('records', () => {
     const count = 10_000;
     for (let i = 0; i < count; i++) records.append({ ...A_BUY, budgetMicros: i }, AT_MS + i);
     expect(records.count).toBe(count);
-    const read = decode(bytesOf(records));
-    expect(read.length).toBe(count);
-    for (const [i, entry] of read.entries()) {
-      expect(entry).toStrictEqual([{ ...A_BUY, budgetMicros: i }, AT_MS + i]);
-    }
+    const written = Array.from({ length: count }, (_, i) => [
+      { ...A_BUY, budgetMicros: i },
+      AT_MS + i,
+    ]);
+    expect(decode(bytesOf(records))).toStrictEqual(written);
     records.clear();
     expect([records.count, records.length]).toEqual([0, 0]);
     records.append(A_BUY, AT_MS);

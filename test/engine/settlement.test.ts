@@ -30,32 +30,15 @@ const USERS = 5_000;
 function crowdedMarket(): { engine: Engine; marketId: number } {
   const { engine, marketId } = openMarket(USERS);
   for (let userId = 1; userId < USERS; userId += 2) {
-    const maker = userId + 1;
     const gtc = { timeInForce: TimeInForce.GTC };
-    engine.apply(
-      buy({
-        userId: maker,
-        marketId,
-        outcome: Outcome.DOWN,
-        sizeLots: 1_000,
-        priceTicks: 500,
-        ...gtc,
-      }),
-      at(1_000),
-    );
-    engine.apply(buy({ userId, marketId, sizeLots: 1_000, priceTicks: 500 }), at(1_000));
-    engine.apply(buy({ userId, marketId, sizeLots: 100, priceTicks: 100, ...gtc }), at(1_000));
-    engine.apply(
-      sell({
-        userId: maker,
-        marketId,
-        outcome: Outcome.DOWN,
-        sizeLots: 300,
-        priceTicks: 900,
-        ...gtc,
-      }),
-      at(1_000),
-    );
+    const down = { userId: userId + 1, marketId, outcome: Outcome.DOWN, ...gtc };
+    const orders = [
+      buy({ ...down, sizeLots: 1_000, priceTicks: 500 }),
+      buy({ userId, marketId, sizeLots: 1_000, priceTicks: 500 }),
+      buy({ userId, marketId, sizeLots: 100, priceTicks: 100, ...gtc }),
+      sell({ ...down, sizeLots: 300, priceTicks: 900 }),
+    ];
+    for (const order of orders) engine.apply(order, at(1_000));
   }
   engine.checkInvariants();
   return { engine, marketId };

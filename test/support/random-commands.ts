@@ -5,6 +5,7 @@
  * gives the same results.
  */
 import { Random } from '../../bench/workload/random.js';
+import type { TimedCommand } from '../../bench/workload/workload.js';
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import {
   type BatchOperation,
@@ -27,7 +28,7 @@ import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { FIRST_RULES, type Rules } from '../../engine/interface/rule-sets.js';
 import { ANY_SIZE_RESTS } from './engine-support.js';
 import type { KeyedCommand } from './naive-engine/memory.js';
-import type { NaiveEngine } from './naive-engine/naive-engine.js';
+import { NaiveEngine } from './naive-engine/naive-engine.js';
 import {
   lotsOf,
   marketOf,
@@ -84,11 +85,6 @@ export const USUAL: Scenario = {
   stakeWeight: 2,
   unstakeWeight: 1.2,
 };
-
-export interface TimedCommand {
-  command: Command;
-  atMs: number;
-}
 
 /** Weights of the commands of users and partners. Prices come on top. */
 const WEIGHTS = {
@@ -857,6 +853,23 @@ export class RandomCommands {
       userId: any?.userId ?? this.user(),
       depositId: any?.depositId ?? random.whole(1, 10_000),
     };
+  }
+}
+
+/** All commands of an exchange, each after the naive engine has applied those before it. */
+export function* randomDay(
+  seed: string,
+  scenario: Scenario,
+  startMs: number,
+): Generator<TimedCommand> {
+  const naive = new NaiveEngine();
+  const random = new RandomCommands(seed, scenario, naive);
+  const opening = random.opening();
+  for (let i = 0; i < opening.length + scenario.commands; i++) {
+    const first = opening[i];
+    const timed = first === undefined ? random.next() : { command: first, atMs: startMs };
+    naive.apply(timed.command, timed.atMs);
+    yield timed;
   }
 }
 

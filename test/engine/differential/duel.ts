@@ -97,21 +97,12 @@ export class Duel {
     this.expectSame('rules', engine.rules(), naive.rules());
     this.expectSame('vault', engine.vault(), naive.vault());
     for (let asset = 0; asset < naive.assetCount; asset++) {
-      this.expectSame(
-        `price of ${asset}`,
-        engine.assetPriceMicros(asset),
-        naive.assetPriceMicros(asset),
-      );
-      this.expectSame(
-        `active market of ${asset}`,
-        engine.activeMarket(asset),
-        naive.activeMarket(asset),
-      );
-      this.expectSame(
-        `asset ${asset}`,
-        engine.findAsset(engine.assetSymbol(asset)),
-        naive.findAsset(engine.assetSymbol(asset)),
-      );
+      const same = (name: string, real: unknown, expected: unknown) =>
+        this.expectSame(`${name} of asset ${asset}`, real, expected);
+      const symbol = engine.assetSymbol(asset);
+      same('price', engine.assetPriceMicros(asset), naive.assetPriceMicros(asset));
+      same('active market', engine.activeMarket(asset), naive.activeMarket(asset));
+      same('number', engine.findAsset(symbol), naive.findAsset(symbol));
     }
     const frozen = naive.state.users.filter((user) => user.frozen).map((user) => user.userId);
     this.expectSame('frozenUsers', engine.frozenUsers(), frozen);
@@ -175,11 +166,8 @@ export class Duel {
     for (const quote of QUOTES) {
       for (const userId of [0, 1 + (this.commands % naive.userCount)]) {
         const request = { ...quote, marketId, userId };
-        this.expectSame(
-          `quote ${JSON.stringify(request)}`,
-          engine.quote(request),
-          naive.quote(request),
-        );
+        const name = `quote ${JSON.stringify(request)}`;
+        this.expectSame(name, engine.quote(request), naive.quote(request));
       }
     }
   }

@@ -3,16 +3,45 @@
  * script that goes just below a maximum, to it, and past it. The duel compares the results; the
  * scripts only get there.
  */
+import type { BatchOperation, Command } from '../../../engine/interface/commands.js';
+import { TimeInForce } from '../../../engine/interface/domain.js';
+import { ODD_NUMBERS, ODD_TEXTS } from '../../support/random-commands.js';
+import type { Duel } from './duel.js';
 import { ACCOUNT_PLAYS } from './limits/accounts.js';
-import { FIELD_PLAYS } from './limits/fields.js';
 import { GROUP_PLAYS } from './limits/groups.js';
 import { KEY_PLAYS } from './limits/keys.js';
 import { ORDER_PLAYS } from './limits/orders.js';
 import { PRICE_PLAYS } from './limits/prices.js';
-import type { LimitPlay } from './limits/script.js';
+import { batchOf, bid, type LimitPlay, MARKET, openMarket, START_MS, UP } from './limits/script.js';
+import { wellFormed } from './limits/well-formed.js';
+
+/** Every field of every command with every odd value of its type, the other fields being valid. */
+function fields(duel: Duel): void {
+  openMarket(duel, 2);
+  for (const command of wellFormed()) {
+    for (const [name, value] of Object.entries(command)) {
+      if (name === 'kind' || name === 'operations') continue;
+      const odd =
+        typeof value === 'boolean' ? [!value] : typeof value === 'number' ? ODD_NUMBERS : ODD_TEXTS;
+      for (const one of odd) duel.apply({ ...command, [name]: one } as Command, START_MS + 1);
+    }
+  }
+  for (const count of [0, 1, 100, 101]) {
+    const operation = bid(1, UP, 1, TimeInForce.IOC);
+    duel.apply(batchOf(1, Array<BatchOperation>(count).fill(operation)), START_MS + 1);
+  }
+  duel.apply(batchOf(1, [bid(2, UP, 1, TimeInForce.IOC)]), START_MS + 1);
+  const sets = { userId: 1, idempotencyKey: null, marketId: MARKET, sizeLots: 0 };
+  for (const kind of ['split', 'merge'] as const)
+    duel.apply(batchOf(1, [{ kind, ...sets }]), START_MS + 1);
+  duel.apply(
+    batchOf(1, [{ ...bid(1, UP, 1, TimeInForce.IOC), idempotencyKey: 'key' }]),
+    START_MS + 1,
+  );
+}
 
 export const LIMIT_PLAYS: LimitPlay[] = [
-  ...FIELD_PLAYS,
+  { name: 'every field, with invalid values', play: fields },
   ...PRICE_PLAYS,
   ...ORDER_PLAYS,
   ...GROUP_PLAYS,

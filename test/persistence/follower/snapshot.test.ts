@@ -139,15 +139,6 @@ describe('recovery', () => {
     const whole = await recoverWhole(folder);
     expect(bytesOf(recovery.engine)).toBe(bytesOf(whole.engine));
   });
-
-  it('without snapshots, or without their folder, replays the whole journal', async () => {
-    const folder = folders.make();
-    await journalOf(folder, commands);
-    const { recovery } = await start(folder);
-    expect(recovery.snapshotSequence).toBe(0);
-    expect(recovery.commands).toBe(commands.length);
-    expect(recovery.engine.digest()).toBe(recovery.end.digest);
-  });
 });
 
 describe('a damaged snapshot is named, and the one before is used', () => {

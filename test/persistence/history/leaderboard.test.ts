@@ -76,6 +76,27 @@ function naive(engine: Engine, metric: MetricName, period: PeriodName): Ranked[]
   return sorted(values);
 }
 
+/** The maker's rest and the taker's buy, of which the boards learn. */
+function trade(
+  engine: Engine,
+  boards: Leaderboards,
+  { maker, taker, lots = 1_000, atMs = at(1_000) }: Traded,
+): void {
+  const common = { marketId: engine.activeMarket(0), sizeLots: lots, priceTicks: 500 };
+  const rest = { ...common, outcome: Outcome.DOWN, timeInForce: TimeInForce.GTC };
+  engine.apply(buy({ ...rest, userId: maker }), atMs);
+  engine.apply(buy({ ...common, userId: taker }), atMs);
+  expect(eventsOf(engine, 'trade').length).toBe(1);
+  noteChanges(engine, boards);
+}
+
+interface Traded {
+  maker: number;
+  taker: number;
+  lots?: number;
+  atMs?: number;
+}
+
 function noteChanges(engine: Engine, boards: Leaderboards): void {
   for (const event of decodeEvents(engine.events)) {
     if (event.type === 'trade') {
@@ -128,16 +149,11 @@ describe('the boards', () => {
 
   it('are made ready in turns while the engine goes on', async () => {
     const users = 80_000;
-    const { engine, marketId } = openMarket(users);
+    const { engine } = openMarket(users);
     const boards = new Leaderboards(engine);
-    const trade = (maker: number) => {
-      const common = { marketId, sizeLots: 1_000 + (maker % 7), priceTicks: 500 };
-      const rest = { ...common, outcome: Outcome.DOWN, timeInForce: TimeInForce.GTC };
-      engine.apply(buy({ ...rest, userId: maker }), at(1_000));
-      engine.apply(buy({ ...common, userId: maker + 1, outcome: Outcome.UP }), at(1_000));
-      noteChanges(engine, boards);
-    };
-    for (let maker = 1; maker < users; maker += 200) trade(maker);
+    const tradeOf = (maker: number) =>
+      trade(engine, boards, { maker, taker: maker + 1, lots: 1_000 + (maker % 7) });
+    for (let maker = 1; maker < users; maker += 200) tradeOf(maker);
     expect(boards.of('volume', 'day').isReady).toBe(false);
     let calls = 0;
     const prepare = () =>
@@ -149,7 +165,7 @@ describe('the boards', () => {
     for (prepare(); calls === 0; turns++) {
       expect(boards.of('volume', 'day').isReady).toBe(false);
       // Users who were read already, and users who come.
-      for (let maker = 2 + turns; maker < users; maker += 100) trade(maker);
+      for (let maker = 2 + turns; maker < users; maker += 100) tradeOf(maker);
       prepare();
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -161,19 +177,13 @@ describe('the boards', () => {
 
   it('pages continue by value and user, even if the last entry of a page has moved', () => {
     const maker = 6;
-    const { engine, marketId } = openMarket(maker);
+    const { engine } = openMarket(maker);
     const boards = new Leaderboards(engine);
-    const trade = (one: number, other: number, lots: number) => {
-      const common = { marketId, sizeLots: lots, priceTicks: 500 };
-      const rest = { ...common, outcome: Outcome.DOWN, timeInForce: TimeInForce.GTC };
-      for (const userId of [one, other]) {
-        engine.apply(buy({ ...rest, userId: maker }), at(1_000));
-        engine.apply(buy({ ...common, userId, outcome: Outcome.UP }), at(1_000));
-        noteChanges(engine, boards);
-      }
+    const buyBoth = (one: number, other: number, lots: number) => {
+      for (const taker of [one, other]) trade(engine, boards, { maker, taker, lots });
     };
-    trade(1, 2, 1_000);
-    trade(3, 4, 2_000);
+    buyBoth(1, 2, 1_000);
+    buyBoth(3, 4, 2_000);
     const first = boards.of('volume', 'all').page(2, null);
     expect(first.map(({ userId, rank }) => [userId, rank])).toEqual([
       [3, 1],
@@ -184,7 +194,7 @@ describe('the boards', () => {
       [1, 3],
       [2, 3],
     ]);
-    trade(4, 5, 5_000);
+    buyBoth(4, 5, 5_000);
     // User 4 has moved up and user 5 is new; the users after user 4 still come once.
     expect(boards.of('volume', 'all').page(2, first[1]!)).toEqual(
       second.map((entry) => ({ ...entry, rank: entry.rank + 1 })),
@@ -197,16 +207,8 @@ describe('the boards', () => {
   });
 
   it('the day ends at midnight UTC, and the week on Sunday, to the millisecond', () => {
-    const { engine, marketId } = openMarket(2);
+    const { engine } = openMarket(2);
     const boards = new Leaderboards(engine);
-    const limit = { marketId, sizeLots: 1_000, priceTicks: 500, timeInForce: TimeInForce.GTC };
-    const trade = (atMs: number) => {
-      const market = engine.activeMarket(0);
-      engine.apply(buy({ ...limit, marketId: market, userId: 1, outcome: Outcome.DOWN }), atMs);
-      engine.apply(buy({ ...limit, marketId: market, userId: 2, outcome: Outcome.UP }), atMs);
-      expect(eventsOf(engine, 'trade').length).toBe(1);
-      noteChanges(engine, boards);
-    };
     const ranks = (atMs: number) => {
       engine.apply({ kind: 'advanceTime' }, atMs);
       noteChanges(engine, boards);
@@ -216,7 +218,7 @@ describe('the boards', () => {
     const monday = Date.UTC(2025, 10, 24);
     engine.apply(price(100_000, monday - 60_000), monday - 900_000 + 840_000);
     expect(engine.activeMarket(0)).not.toBe(0);
-    trade(monday - 1);
+    trade(engine, boards, { maker: 1, taker: 2, atMs: monday - 1 });
     expect(ranks(monday - 1)).toEqual([1, 1]);
     expect(ranks(monday)).toEqual([null, null]);
     expect(boards.of('volume', 'all').rankOf(2)).toBe(1);

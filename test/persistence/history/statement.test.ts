@@ -20,26 +20,22 @@ import {
 } from '../../support/follower-fixture.js';
 import type { TimedCommand } from '../../support/history-oracle.js';
 import { Folders } from '../../support/journal-fixture.js';
-import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 import { OrderOracle } from '../../support/order-oracle.js';
-import { RandomCommands, type Scenario } from '../../support/random-commands.js';
+import { randomDay, type Scenario, USUAL } from '../../support/random-commands.js';
 
 const START_MS = 1_763_700_300_000;
 const SCENARIO: Scenario = {
+  ...USUAL,
   name: 'a day with outages',
   commands: 9_000,
   assets: 2,
   users: 9,
   grantMicros: 2_000_000_000,
   stepMs: 4_000,
-  deadlineShare: 0.01,
   silenceShare: 0.001,
   priceShare: 0.15,
   outageShare: 0.02,
-  maxLots: 50_000,
-  spreadTicks: 60,
   maxRestingOrders: 60,
-  crossingShare: 0.35,
   stakeWeight: 1,
   unstakeWeight: 0.8,
 };
@@ -51,26 +47,13 @@ let follower: TestFollower;
 const statements = new Map<number, LedgerLine[]>();
 const users = () => Array.from({ length: oracle.engine.userCount }, (_, i) => i + 1);
 
-function randomDay(seed: string): TimedCommand[] {
-  const naive = new NaiveEngine();
-  const random = new RandomCommands(seed, SCENARIO, naive);
-  const commands: TimedCommand[] = [];
-  const add = (timed: TimedCommand) => {
-    naive.apply(timed.command, timed.atMs);
-    commands.push(timed);
-  };
-  for (const command of random.opening()) add({ command, atMs: START_MS });
-  for (let i = 0; i < SCENARIO.commands; i++) add(random.next());
-  return commands;
-}
-
 /**
  * A day on which everything happened that the tests look at. On some, the exchange is paused for
  * hours, or a user frozen; then another day is taken.
  */
 function fullDay(): TimedCommand[] {
   for (let i = 0; i < 20; i++) {
-    const commands = randomDay(`${SEED}:${i}`);
+    const commands = [...randomDay(`${SEED}:${i}`, SCENARIO, START_MS)];
     oracle = new OrderOracle();
     for (const command of commands) oracle.apply(command);
     if (isFull(oracle)) return commands;

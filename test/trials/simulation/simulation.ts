@@ -18,6 +18,7 @@ import { ResultHead } from '../../../engine/interface/results.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import { JournalFollower } from '../../../persistence/recovery/recovery.js';
+import { registration } from '../../support/engine-support.js';
 import { withCommand } from '../../support/journal-fixture.js';
 import { Client, type Deliver } from './client.js';
 import { SimulatedDisk } from './disk.js';
@@ -40,7 +41,7 @@ const START_MS = 1_763_700_300_000;
 const RUN_MS = 24 * 60_000;
 const END_MS = 10 * 60_000;
 const CLIENTS = 6;
-const GRANT_MICROS = 1_000_000_000;
+const GRANT_DOLLARS = 1_000;
 const PRICE_EVERY_MS = 2_000;
 const FOLLOW_EVERY_MS = 500;
 const RESTART_MS = 3_000;
@@ -139,14 +140,7 @@ class Simulation {
     const { engine } = this.exchange!.sequencer;
     if (engine.assetCount === 0) this.submit({ kind: 'listAsset', symbol: 'BTC' });
     for (let userId = engine.userCount + 1; userId <= CLIENTS; userId++)
-      this.submit({
-        kind: 'register',
-        username: `trader-${userId}`,
-        credential: 'a hash of a password',
-        referralCode: '',
-        grantMicros: GRANT_MICROS,
-        partner: null,
-      });
+      this.submit(registration(`trader-${userId}`, GRANT_DOLLARS));
   }
 
   private meetClients(): void {

@@ -78,34 +78,31 @@ function partners(duel: Duel): void {
   expectCode(duel, registration('of-nobody', 0), OK);
 }
 
+function token(userId: number, expiresAtMs = MAX_TIME_MS): Command {
+  const bot = { scope: TokenScope.TRADE, name: 'bot', allowedAddresses: '' };
+  return { kind: 'createToken', userId, expiresAtMs, ...bot };
+}
+
 /** Expired tokens count until they are forgotten, a week later; a new password ends all. */
 function tokens(duel: Duel): void {
   for (const name of ['ada', 'bob']) expectCode(duel, registration(name, 0), OK, START_MS);
-  const create = (userId: number, expiresAtMs: number): Command => ({
-    kind: 'createToken',
-    userId,
-    scope: TokenScope.READ,
-    expiresAtMs,
-    name: 'bot',
-    allowedAddresses: '',
-  });
   const most = MAX_TOKENS_PER_USER;
-  for (let i = 1; i < most; i++) expectCode(duel, create(1, START_MS + 1_000 + (i % 3)), OK);
-  expectCode(duel, create(1, MAX_TIME_MS), OK);
-  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED);
-  expectCode(duel, create(2, START_MS), OK);
-  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED, START_MS + 2_000);
+  for (let i = 1; i < most; i++) expectCode(duel, token(1, START_MS + 1_000 + (i % 3)), OK);
+  expectCode(duel, token(1), OK);
+  expectCode(duel, token(1), LIMIT_REACHED);
+  expectCode(duel, token(2, START_MS), OK);
+  expectCode(duel, token(1), LIMIT_REACHED, START_MS + 2_000);
   duel.compareState();
   const forgottenMs = START_MS + 1_000 + EXPIRED_TOKEN_KEPT_MS;
-  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED, forgottenMs - 1);
-  expectCode(duel, create(1, MAX_TIME_MS), OK, forgottenMs);
+  expectCode(duel, token(1), LIMIT_REACHED, forgottenMs - 1);
+  expectCode(duel, token(1), OK, forgottenMs);
   duel.compareState();
   expectCode(duel, { kind: 'setCredential', userId: 1, credential: 'new' }, OK, forgottenMs + 2);
   expectCode(duel, { kind: 'revokeToken', userId: 1, tokenId: most }, Code.token_not_found);
-  for (let i = 0; i < most; i++) expectCode(duel, create(1, MAX_TIME_MS), OK);
-  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED);
+  for (let i = 0; i < most; i++) expectCode(duel, token(1), OK);
+  expectCode(duel, token(1), LIMIT_REACHED);
   const tooLong = { allowedAddresses: 'a'.repeat(MAX_ALLOWED_ADDRESSES_LENGTH + 1) };
-  expectCode(duel, { ...create(2, MAX_TIME_MS), ...tooLong } as Command, Code.invalid_command);
+  expectCode(duel, { ...token(2), ...tooLong } as Command, Code.invalid_command);
 }
 
 /** A user's sub-accounts have none, share its room, and lose their tokens with its password. */
@@ -116,14 +113,6 @@ function subAccounts(duel: Duel): void {
     userId,
     username,
     idempotencyKey: null,
-  });
-  const token = (userId: number): Command => ({
-    kind: 'createToken',
-    userId,
-    scope: TokenScope.TRADE,
-    expiresAtMs: MAX_TIME_MS,
-    name: 'bot',
-    allowedAddresses: '',
   });
   expectCode(duel, token(1), OK);
   for (let i = 1; i <= MAX_SUB_ACCOUNTS_PER_USER; i++) expectCode(duel, create(1, `sub${i}`), OK);

@@ -133,17 +133,6 @@ describe.each(Object.entries(STORES))('a journal in %s', (_, store) => {
     expect(await read(1)).toEqual({ status: 'unavailable', reason: 'it ends' });
   });
 
-  test('a reader sees what is committed while it is open', async () => {
-    const journal = await store.open();
-    const source = await openSource(store.place());
-    expect(await source.end()).toEqual(GENESIS);
-    const batch = { firstSequence: 1, lastSequence: 4, records: Buffer.alloc(64), digest: DIGEST };
-    await new Promise<void>((resolve) => journal.append(batch, () => resolve()));
-    expect((await source.end()).sequence).toBe(4);
-    await source.close();
-    await journal.close();
-  });
-
   test('takes a batch of the largest size, and bytes of every value', async () => {
     const journal = await store.open();
     const records = Buffer.alloc(
