@@ -43,11 +43,6 @@ function connect(): RawConnection {
   return connection;
 }
 
-async function reading(name: string): Promise<number> {
-  const { text } = await api.get('/metrics');
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
-}
-
 /** The one answer on each connection. */
 async function statuses(): Promise<number[]> {
   const all: number[] = [];
@@ -64,13 +59,13 @@ test('with 125 waiting sign-ins: the current one is done, all others are refused
   const body = JSON.stringify({ username: 'ada', password: PASSWORD });
   await registering.send(requestText('POST', '/auth/register', {}, body));
   // What an edge counts is in the metrics half a second later, when it may be over.
-  if (!AT_EDGES) await eventually(async () => (await reading('exchange_calls_under_way')) === 2);
+  if (!AT_EDGES) await eventually(async () => (await api.metric('exchange_calls_under_way')) === 2);
   for (let i = 0; i < 125; i++) {
     const connection = connect();
     await connection.send(login(`nobody-${i}`, { 'x-forwarded-for': `198.51.100.${i}` }));
   }
   // Including the one that sends this request.
-  await eventually(async () => (await reading('exchange_calls_under_way')) > 50);
+  await eventually(async () => (await api.metric('exchange_calls_under_way')) > 50);
   await expectGoodStop();
   const counts: Record<number, number> = {};
   for (const status of await statuses()) counts[status] = (counts[status] ?? 0) + 1;
@@ -86,7 +81,7 @@ test.skipIf(AT_EDGES)('with unfinished requests: they are refused at once', asyn
   await start();
   const whole = login('ada');
   for (let i = 0; i < 5; i++) await connect().send(whole.slice(0, -1 - i));
-  await eventually(async () => (await reading('exchange_calls_under_way')) === 6);
+  await eventually(async () => (await api.metric('exchange_calls_under_way')) === 6);
   await expectGoodStop();
   expect(await statuses()).toEqual([503, 503, 503, 503, 503]);
   const answers = await connections[0]!.answers(1);
@@ -110,7 +105,7 @@ test('with streams and large answers that nobody reads', async () => {
     await connection.send(requestText('GET', '/docs/swagger-ui-bundle.js'));
   }
   await eventually(
-    async () => (await reading('exchange_stream_subscriptions{channel="markets"}')) === 20,
+    async () => (await api.metric('exchange_stream_subscriptions{channel="markets"}')) === 20,
   );
   await expectGoodStop();
   expect(await Promise.all(codes)).toEqual(streams.map(() => 1001));

@@ -63,6 +63,14 @@ export class ChildServer {
     return new ApiClient(url, tls);
   }
 
+  /** Makes it read its keys and files again, and waits until it says so once more. */
+  async hangUp(says = 'keys and secrets were read again'): Promise<void> {
+    const count = () => this.stderr.split(says).length;
+    const before = count();
+    this.child.kill('SIGHUP');
+    await eventually(() => count() > before);
+  }
+
   /** Sends a signal and resolves to the exit code; null if the signal killed it. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     this.child.kill(signal);

@@ -139,6 +139,11 @@ export class ApiClient {
     }
   }
 
+  /** A metric, by its name and labels as in the text. */
+  async metric(name: string): Promise<number> {
+    return metricIn((await this.get('/metrics')).text, name);
+  }
+
   post(path: string, body: unknown, token?: string): Promise<Answer> {
     return this.send('POST', path, body, { token });
   }
@@ -192,6 +197,12 @@ export class ApiClient {
       expect(JSON.stringify(answer.json)).toBe(JSON.stringify(schema.parse(answer.json)));
     }
   }
+}
+
+export function metricIn(text: string, name: string): number {
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+  if (line === undefined) throw new Error(`no such metric: ${name}`);
+  return Number(line.slice(name.length + 1));
 }
 
 function isJson(headers: Answer['headers']): boolean {

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { eventually } from '../../support/eventually.js';
 import { ChildServer } from '../../support/programs.js';
 import { PASSWORD } from '../../support/server.js';
 
@@ -30,13 +29,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function hangUp(says = AGAIN): Promise<void> {
-  const count = () => server.stderr.split(says).length;
-  const before = count();
-  server.child.kill('SIGHUP');
-  await eventually(() => count() > before);
-}
-
 async function register(partner: string, username: string): Promise<number> {
   const headers = { authorization: `Bearer key-of-${partner}` };
   const body = { username, password: PASSWORD };
@@ -47,14 +39,14 @@ test("a partner's key that was taken out of the file is refused", async () => {
   expect(await register('acme', 'one')).toBe(201);
   await writeFile(partners(), keyLine('zenith'));
   expect(await register('acme', 'two')).toBe(201);
-  await hangUp();
+  await server.hangUp();
   expect(await register('acme', 'three')).toBe(403);
   expect(await register('zenith', 'three')).toBe(201);
 });
 
 test('a file with a mistake changes nothing', async () => {
   await writeFile(partners(), `${keyLine('zenith')}acme:123\n`);
-  await hangUp(REFUSED);
+  await server.hangUp(REFUSED);
   expect(server.stderr).toContain(`PARTNER_KEYS: line 2 of ${partners()} must be name:`);
   expect(await register('zenith', 'four')).toBe(201);
   await writeFile(partners(), keyLine('zenith'));
@@ -74,13 +66,13 @@ test('two secrets overlap, and the end of one ends its sessions and streams', as
 
   const [first, second] = [await readFile(secrets(), 'utf8'), newSecret()];
   await writeFile(secrets(), `${second}\n${first}`);
-  await hangUp();
+  await server.hangUp();
   const { token: young } = await login();
   expect([await balance(old), await balance(young)]).toEqual([200, 200]);
   expect(stream.readyState).toBe(WebSocket.OPEN);
 
   await writeFile(secrets(), `${second}\n`);
-  await hangUp();
+  await server.hangUp();
   expect([await balance(old), await balance(young)]).toEqual([401, 200]);
   expect(await closed).toBe(4001);
   const read = server.stderr.split('\n').filter((line) => line.includes(AGAIN));

@@ -62,13 +62,6 @@ async function listening(trusted: Certificate[]): Promise<ApiClient> {
   return api;
 }
 
-async function hangUp(says: string): Promise<void> {
-  const count = () => server!.stderr.split(says).length;
-  const before = count();
-  server!.child.kill('SIGHUP');
-  await eventually(() => count() > before);
-}
-
 /** The subject of the certificate that a new connection to a port gets. */
 async function shown(url: string): Promise<string> {
   const { port, hostname } = new URL(url);
@@ -129,7 +122,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     writeCertificate(folder, EXPIRED);
     server!.child.kill('SIGHUP');
     writeCertificate(folder, SECOND);
-    await hangUp(RENEWED);
+    await server!.hangUp(RENEWED);
     await eventually(async () => (await shown(api.url)) === 'second');
     expect(await shown(operations)).toBe('second');
     expect((await api.get('/time')).status).toBe(200);
@@ -157,7 +150,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     expect(await register('zenith', 'one')).toBe(403);
     writeFileSync(partners, keyLine('zenith'));
     writeCertificate(folder, { cert: SECOND.cert, key: FIRST.key });
-    await hangUp(STAYS);
+    await server!.hangUp(STAYS);
     expect(server!.stderr).toContain(KEYS_AGAIN);
     expect(server!.stderr).toContain(
       'is the key of another certificate than that in TLS_CERT_FILE',
@@ -168,7 +161,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     // And a wrong file of keys does not keep the old certificate.
     writeFileSync(partners, 'acme:123');
     writeCertificate(folder, SECOND);
-    await hangUp(RENEWED);
+    await server!.hangUp(RENEWED);
     expect(server!.stderr).toContain('keys and secrets stay as they were');
     expect(await shown(api.url)).toBe('second');
     expect(await register('zenith', 'two')).toBe(201);
@@ -180,9 +173,9 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     startWith(FIRST, { ROLE: 'standby', JOURNAL, UNREPLICATED: 'on' });
     await eventually(() => server!.stderr.includes('a standby: it follows the leader and waits'));
     writeCertificate(folder, { cert: SECOND.cert, key: FIRST.key });
-    await hangUp('this process cannot serve with these files');
+    await server!.hangUp('this process cannot serve with these files');
     writeCertificate(folder, FIRST);
-    await hangUp('are read again before this process serves');
+    await server!.hangUp('are read again before this process serves');
     expect(server!.stderr.split('cannot serve with these files')).toHaveLength(2);
     expect(await server!.stop()).toBe(0);
   });

@@ -194,25 +194,16 @@ test.each([
 });
 
 test('the key of gateways is replaced while they run, and the old one is refused', async () => {
-  const again = 'keys and secrets were read again';
   const gateways = servers.filter((server) => server !== leader);
-  const hangUp = async (...processes: ChildServer[]) => {
-    for (const server of processes) {
-      const count = () => server.stderr.split(again).length;
-      const before = count();
-      server.child.kill('SIGHUP');
-      await eventually(() => count() > before);
-    }
-  };
   const next = randomBytes(32).toString('hex');
   writeFileSync(keyFile, `${KEY}\n${next}\n`);
-  await hangUp(leader);
+  await leader.hangUp();
   writeFileSync(keyFile, `${next}\n${KEY}\n`);
-  await hangUp(...gateways);
+  for (const gateway of gateways) await gateway.hangUp();
   const hasLeft = () => leader.stderr.split('a replica has left').length;
   const before = hasLeft();
   writeFileSync(keyFile, `${next}\n`);
-  await hangUp(leader);
+  await leader.hangUp();
   // They come back with the new key.
   await eventually(() => hasLeft() >= before + gateways.length);
   for (const api of [first, second])

@@ -36,11 +36,6 @@ const buyText = (key: string) =>
     JSON.stringify(ORDER),
   );
 
-async function metric(name: string, of = server): Promise<number> {
-  const { text } = await of.api.get('/metrics');
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
-}
-
 test('serves 100 connections at once, each its own answers in order, each order once', async () => {
   const clients = Array.from({ length: CONNECTIONS }, () => connect());
   for (let round = 1; round <= ROUNDS; round++) {
@@ -90,13 +85,15 @@ test('executes the order of a client that leaves, once, and gives its place to o
   const staying = connect();
   await staying.send(buyText('here'));
   expect((await staying.answers(1))[0]!.status).toBe(200);
-  await eventually(async () => (await metric('exchange_calls_under_way')) === 1);
+  await eventually(async () => (await server.api.metric('exchange_calls_under_way')) === 1);
   // Those that had come were executed; nobody else got their answers.
   expect(ordersOfAda() - before).toBeLessThanOrEqual(51);
   expect(ordersOfAda() - before).toBeGreaterThanOrEqual(1);
   expect(parse(staying)).toBe(1);
   // This one, and a few of the test's client that it keeps for later.
-  await eventually(async () => (await metric('exchange_connections\\{kind="http"\\}')) <= 10);
+  await eventually(
+    async () => (await server.api.metric('exchange_connections{kind="http"}')) <= 10,
+  );
 });
 
 test('limits the connections of all threads together', async () => {
@@ -110,8 +107,8 @@ test('limits the connections of all threads together', async () => {
   await open[0]!.send(requestText('GET', '/health'));
   expect((await open[0]!.answers(1))[0]!.status).toBe(200);
   for (const client of clients) client.leave();
-  const refused = 'exchange_connections_refused_total\\{limit="total"\\}';
-  await eventually(async () => expect(await metric(refused, small)).toBeGreaterThan(0));
+  const refused = 'exchange_connections_refused_total{limit="total"}';
+  await eventually(async () => expect(await small.api.metric(refused)).toBeGreaterThan(0));
   await small.stop();
 });
 

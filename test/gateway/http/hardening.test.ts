@@ -10,7 +10,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { type ApiClient, AT_EDGES, MARKET, TestServer, type Trader } from '../../support/server.js';
+import {
+  type ApiClient,
+  AT_EDGES,
+  MARKET,
+  metricIn,
+  TestServer,
+  type Trader,
+} from '../../support/server.js';
 
 let server: TestServer;
 let api: ApiClient;
@@ -23,18 +30,9 @@ const connection = () => new RawConnection(api.url);
 const buyText = (headers: Record<string, string> = {}) =>
   requestText('POST', BUY, { 'x-user-token': ada.token, ...headers }, ORDER);
 
-async function metric(name: string): Promise<number> {
-  return valueIn((await api.get('/metrics')).text, name);
-}
-
-function valueIn(text: string, name: string): number {
-  const line = text.split('\n').find((line) => line.startsWith(`${name} `));
-  if (line === undefined) throw new Error(`no such metric: ${name}`);
-  return Number(line.slice(name.length + 1));
-}
-
 /** Without the request that reads it. */
-const noCallIsLeft = () => eventually(async () => (await metric('exchange_calls_under_way')) === 1);
+const noCallIsLeft = () =>
+  eventually(async () => (await api.metric('exchange_calls_under_way')) === 1);
 const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
 
 async function start(): Promise<void> {
@@ -163,13 +161,13 @@ describe('one connection', () => {
     await headersOnly.closed();
     clearInterval(drip);
     for (const client of silent) await client.closed();
-    expect(await metric('exchange_slow_bodies_total')).toBe(3);
+    expect(await api.metric('exchange_slow_bodies_total')).toBe(3);
     // The connections of this test's own client.
-    await eventually(async () => (await metric('exchange_connections{kind="http"}')) < 10);
+    await eventually(async () => (await api.metric('exchange_connections{kind="http"}')) < 10);
   });
 
   test('cuts off a body that never ends', async () => {
-    const slow = await metric('exchange_slow_bodies_total');
+    const slow = await api.metric('exchange_slow_bodies_total');
     const block = 'x'.repeat(64 * 1024);
     for (const headers of [
       { 'transfer-encoding': 'chunked' },
@@ -188,7 +186,7 @@ describe('one connection', () => {
         expect(JSON.parse(answer!.text).error.code).toBe('body_too_large');
       }
     }
-    expect(await metric('exchange_slow_bodies_total')).toBe(slow);
+    expect(await api.metric('exchange_slow_bodies_total')).toBe(slow);
   });
 
   test('limits headers, and refuses what is not HTTP', async () => {
@@ -296,7 +294,7 @@ describe('many connections', () => {
 
   async function seen(name: string): Promise<number> {
     await probe.send(requestText('GET', '/metrics'));
-    return valueIn((await probe.answers(++asked)).at(-1)!.text, name);
+    return metricIn((await probe.answers(++asked)).at(-1)!.text, name);
   }
 
   const opened = async (): Promise<RawConnection> => {
