@@ -19,7 +19,7 @@ import { extent, SEED } from '../../support/extent.js';
 import { ChildServer } from '../../support/programs.js';
 import { Visitor } from './browser.js';
 
-const RUN_MS = extent(600_000, 2_500);
+const RUN_MS = extent(600_000, 6_000);
 const SAMPLE_EVERY_MS = 200;
 const BALANCES_MIN = 5;
 const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples', import.meta.url));
