@@ -8,7 +8,7 @@
  */
 import { type Amount, toNumber } from './amounts.js';
 import { ConnectionError, ExchangeError, type Failure } from './errors.js';
-import { DEFAULT_RETRIES, type Retries, waitBefore, waitFor } from './retries.js';
+import { DEFAULT_RETRIES, type Retries, repeated } from './retries.js';
 import type { ApiError, Paging } from './terms.js';
 
 export interface ApiOptions {
@@ -97,15 +97,8 @@ export class Api {
     const key = isKeyed ? (call.options?.idempotencyKey ?? randomKey()) : null;
     const isRepeatable = call.method === 'GET' || (call.repeat !== undefined && !isNumbered);
     const body = call.body === undefined ? undefined : bodyText(call.body);
-    for (let attempt = 1; ; attempt++) {
-      call.options?.signal?.throwIfAborted();
-      const failure = await this.attempt<Answer>(call, key, body);
-      if ('answer' in failure) return failure.answer;
-      call.options?.signal?.throwIfAborted();
-      const waitMs = waitBefore(attempt, failure, isRepeatable, this.retries);
-      if (waitMs === null) throw failure.error;
-      await waitFor(waitMs, call.options?.signal);
-    }
+    const attempt = () => this.attempt<Answer>(call, key, body);
+    return repeated(attempt, isRepeatable, this.retries, call.options?.signal);
   }
 
   private async attempt<Answer>(

@@ -19,8 +19,30 @@ export const DEFAULT_RETRIES: Retries = {
   longestWaitMs: 30_000,
 };
 
+/**
+ * Attempts until one is answered, or a repetition is of no use.
+ * @param isRepeatable whether what may have been executed can be sent again
+ * @throws the last failure's error, or the reason of the signal
+ */
+export async function repeated<Answer>(
+  attempt: () => Promise<{ answer: Answer } | Failure>,
+  isRepeatable: boolean,
+  retries: Retries,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  for (let count = 1; ; count++) {
+    signal?.throwIfAborted();
+    const outcome = await attempt();
+    if ('answer' in outcome) return outcome.answer;
+    signal?.throwIfAborted();
+    const waitMs = waitBefore(count, outcome, isRepeatable, retries);
+    if (waitMs === null) throw outcome.error;
+    await waitFor(waitMs, signal);
+  }
+}
+
 /** The milliseconds to wait before the request is sent again; null: it is not. */
-export function waitBefore(
+function waitBefore(
   attempt: number,
   { error, retryAfterMs }: Failure,
   isRepeatable: boolean,
@@ -54,7 +76,7 @@ function askedWaitMs(error: Failure['error']): number | null {
 }
 
 /** @throws the reason of the signal, if it ends the wait */
-export function waitFor(ms: number, signal?: AbortSignal): Promise<void> {
+function waitFor(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const ended = () => {

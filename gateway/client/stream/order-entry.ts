@@ -4,7 +4,7 @@
  */
 import { bodyText, type CallOptions, randomKey } from '../api.js';
 import { ConnectionError, ExchangeError } from '../errors.js';
-import { DEFAULT_RETRIES, type Retries, waitBefore, waitFor } from '../retries.js';
+import { DEFAULT_RETRIES, type Retries, repeated } from '../retries.js';
 import type {
   AmendReceipt,
   BatchReceipt,
@@ -63,27 +63,17 @@ async function enter<Answer extends object>(
   const isNumbered = clientSequence !== undefined;
   const name = isNumbered ? { clientSequence } : { idempotencyKey };
   const exact = JSON.parse(bodyText({ ...message, ...name }));
-  for (let attempt = 1; ; attempt++) {
+  const attempt = async () => {
     const timeout = AbortSignal.timeout(retries.timeoutMs);
     const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
     try {
-      return await stream.request<Answer>(exact, either, !isNumbered);
-    } catch (thrown) {
-      signal?.throwIfAborted();
-      const error =
-        thrown instanceof ExchangeError
-          ? thrown
-          : new ConnectionError(
-              'no answer over the stream',
-              true,
-              isNumbered ? null : idempotencyKey,
-              {
-                cause: thrown,
-              },
-            );
-      const waitMs = waitBefore(attempt, { error, retryAfterMs: null }, !isNumbered, retries);
-      if (waitMs === null) throw error;
-      await waitFor(waitMs, signal);
+      return { answer: await stream.request<Answer>(exact, either, !isNumbered) };
+    } catch (cause) {
+      if (cause instanceof ExchangeError) return { error: cause, retryAfterMs: null };
+      const key = isNumbered ? null : idempotencyKey;
+      const error = new ConnectionError('no answer over the stream', true, key, { cause });
+      return { error, retryAfterMs: null };
     }
-  }
+  };
+  return repeated(attempt, !isNumbered, retries, signal);
 }

@@ -201,7 +201,7 @@ test('staking, the referral code and the password', async () => {
   expect(await problem('stake')).toContain('is available');
   await visitor.isAccessible('a stake that was refused');
   await page.getByLabel('Amount in dollars').fill('10');
-  await page.getByRole('button', { name: 'Stake' }).dblclick();
+  await page.getByRole('button', { name: 'Stake' }).click();
   await page.getByRole('button', { name: /^Unstake / }).click();
   await page.getByText('$10.00 unstaked, with $0.00 of yield.').waitFor();
 
