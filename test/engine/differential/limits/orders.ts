@@ -169,6 +169,7 @@ function pausedAmendment(duel: Duel, operation: BatchOperation): void {
   expectCode(duel, { ...pause, marketId: MARKET }, OK);
   expectCode(duel, operation, Code.market_paused);
   expectCode(duel, batchOf(1, [operation]), OK);
+  expectCode(duel, { ...pause, marketId: MARKET }, Code.market_not_active, START_MS + WINDOW_MS);
 }
 
 /** A cancel by the client's id names no order besides. */
