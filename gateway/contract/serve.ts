@@ -1,11 +1,12 @@
 /**
  * Serves the OpenAPI document, also as 3.0, the AsyncAPI document of the stream, the pages that
- * show them, and at /api where to find them. The build makes the files (build.ts).
+ * show them, and at /api where to find them; and the downloads. The build makes the files
+ * (build.ts).
  */
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 import { serveDayFiles } from './downloads/days.js';
-import { downloads } from './downloads/serve.js';
+import { downloads } from './downloads/files.js';
 import { builtFile, type StaticFile, serveFile } from './static-file.js';
 import { STREAM_POLICY } from './stream/style.js';
 
@@ -61,7 +62,7 @@ function headersOf(policy: string): StaticFile['headers'] {
   ];
 }
 
-/** With what can be downloaded: the clients, and the files of days. */
+/** Also serves the downloads: the clients and the files of days. */
 export function serveContract(router: Router, server: Serving): void {
   for (const [path, file] of [...contractFiles(), ...downloads()])
     serveFile(router, path, file, server);

@@ -42,7 +42,7 @@ export class InFlight<R extends Receivable<R>> {
     this.last = request;
   }
 
-  /** It has its body, or gets none. */
+  /** Its body has arrived, or never will. */
   received(request: R): void {
     if (!request.isReceiving) return;
     const { older, newer } = request;

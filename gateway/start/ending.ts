@@ -25,7 +25,7 @@ export const STOP_MS = { requests: 2_500, stream: 1_000, sources: 100, replicas:
 interface EndingParts {
   log: Log;
   sequencer: WatchedSequencer;
-  follower: Follower | null;
+  follower: Follower;
   metrics: Metrics;
   sources: Sources;
   gateway: Gateway;
@@ -85,7 +85,7 @@ export class Ending {
     await servers.stream.stop(STOP_MS.stream);
     replicas?.leave();
     await this.closeSequencer();
-    await follower?.close();
+    await follower.close();
     await servers.close();
     replicas?.close();
     metrics.stop();

@@ -16,7 +16,7 @@ import { type AccessKey, AccessKeys } from '../access/access-keys.js';
 import { Overload } from '../access/fair-use/overload.js';
 import { fingerprint, readSecrets, sessionSecrets } from '../access/secret.js';
 import { Sessions } from '../access/sessions.js';
-import { downloads } from '../contract/downloads/serve.js';
+import { downloads } from '../contract/downloads/files.js';
 import { contractFiles } from '../contract/serve.js';
 import { ReplicaListener } from '../edge/core/listener.js';
 import type { Gateway } from '../http/gateway.js';

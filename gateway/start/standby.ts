@@ -44,7 +44,7 @@ export interface StandbyOptions {
   log: Log;
   onLost: (error: Error) => void;
   /** Starts this node's follower, which is told of each batch. */
-  startFollower: (place: JournalPlace, durableSequence: number) => Follower | null;
+  startFollower: (place: JournalPlace, durableSequence: number) => Follower;
   /** Prepares what leading needs besides the journal, such as the documents of the API. */
   warmUp: () => void;
   /** Ends the waiting. */

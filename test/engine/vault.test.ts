@@ -1,4 +1,7 @@
-/** How long a closed deposit of the vault is remembered. The differential test has the others. */
+/**
+ * How long a closed deposit of the vault is remembered. The differential test covers the rest of
+ * the vault.
+ */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';

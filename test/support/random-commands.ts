@@ -720,7 +720,7 @@ export class RandomCommands {
     }
   }
 
-  /** What it does not trade at once is dropped. */
+  /** Terms of an order whose rest is dropped. */
   private atOnce() {
     const timeInForce = this.random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
     return { timeInForce, postOnly: false, groupId: 0 };

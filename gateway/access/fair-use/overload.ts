@@ -49,7 +49,7 @@ export class Overload {
     private readonly sequencer: Backlog,
     private readonly limits: OverloadLimits,
     private readonly elapsedMs: ElapsedMs,
-    /** null: a replica's, which executes nothing. */
+    /** null: on a replica, which executes nothing. */
     private readonly follower: Pick<Follower, 'isTooFarBehind'> | null,
   ) {}
 

@@ -22,7 +22,6 @@ import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
 import type { Writable } from '../../json/serializer.js';
 import * as operation from '../orders/fields.js';
-import { SELF_TRADE_NAMES } from '../orders/fields.js';
 
 export const LedgerQuery = request.ownQuery({
   cause: z.enum(CAUSES).optional().describe('Only entries of this cause'),
@@ -46,7 +45,7 @@ export const OrdersQuery = request.ownQuery({
   ...request.paging,
 });
 
-export const LedgerEntry = responseObject('LedgerEntry', 'A change of money or shares', {
+const LedgerEntry = responseObject('LedgerEntry', 'A change of money or shares', {
   sequence: z.int().min(1).describe('The journal sequence of the command'),
   atMs: response.timeMs,
   cause: z
@@ -182,7 +181,7 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
     timeInForce: TIMES_IN_FORCE[order.timeInForce as TimeInForce],
     postOnly: order.postOnly,
     expiresAtMs: order.expiresAtMs,
-    selfTrade: SELF_TRADE_NAMES[selfTrade],
+    selfTrade: operation.SELF_TRADE_NAMES[selfTrade],
     groupId: order.groupId === 0 ? null : `g${order.groupId}`,
     status: statusOf(order),
     reason: reasonOf(order),

@@ -14,7 +14,7 @@ import { jsonText } from '../../json/serializer.js';
 
 const RANGE = `must be 0, or from ${MIN_CANCEL_AFTER_MS} to ${MAX_CANCEL_AFTER_MS}`;
 
-export const CancelAfterBody = bodyObject(
+const CancelAfterBody = bodyObject(
   'CancelAfterBody',
   'A time after which resting orders are cancelled',
   {

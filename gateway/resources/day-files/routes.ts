@@ -11,7 +11,7 @@ import { elapsedMs } from '../../observe/clock.js';
 import { isListed } from '../find.js';
 import { asset as assetFilter } from '../markets/schemas.js';
 
-export const DayFilesQuery = request.ownQuery({ asset: assetFilter });
+const DayFilesQuery = request.ownQuery({ asset: assetFilter });
 
 export const DayFile = responseObject('DayFile', 'A file with the events of a day', {
   asset,

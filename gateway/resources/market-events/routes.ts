@@ -76,7 +76,7 @@ export const MarketTicks = responseObject('MarketTicks', 'The prices that settle
   ...response.state,
 });
 
-export const DigestQuery = request.ownQuery({
+const DigestQuery = request.ownQuery({
   sequence: z
     .string()
     .regex(/^[1-9]\d{0,14}$/, 'must be a journal sequence, a whole number from 1')

@@ -23,23 +23,19 @@ import { MAX_ORDER_SHARES } from '../orders/fields.js';
 
 const WINDOW = `must be a whole number from ${MIN_GROUP_WINDOW_MS} to ${MAX_GROUP_WINDOW_MS}`;
 
-export const OrderGroupBody = bodyObject(
-  'OrderGroupBody',
-  'How much the orders of a group may fill',
-  {
-    ...request.own,
-    maxFilledShares: request
-      .shares({ max: MAX_ORDER_SHARES })
-      .describe(
-        'Shares, at most 3 decimal places: once the orders of the group have filled as many within a window, the rest of them is cancelled',
-      ),
-    windowMs: z
-      .int(WINDOW)
-      .min(MIN_GROUP_WINDOW_MS, WINDOW)
-      .max(MAX_GROUP_WINDOW_MS, WINDOW)
-      .describe('Milliseconds: how long a window is, which begins with the first fill in it'),
-  },
-);
+const OrderGroupBody = bodyObject('OrderGroupBody', 'How much the orders of a group may fill', {
+  ...request.own,
+  maxFilledShares: request
+    .shares({ max: MAX_ORDER_SHARES })
+    .describe(
+      'Shares, at most 3 decimal places: once the orders of the group have filled as many within a window, the rest of them is cancelled',
+    ),
+  windowMs: z
+    .int(WINDOW)
+    .min(MIN_GROUP_WINDOW_MS, WINDOW)
+    .max(MAX_GROUP_WINDOW_MS, WINDOW)
+    .describe('Milliseconds: how long a window is, which begins with the first fill in it'),
+});
 
 const terms = {
   groupId: response.groupId,

@@ -20,7 +20,7 @@ import { jsonText } from '../../json/serializer.js';
 import { balanceFieldsOf } from '../accounts/views.js';
 import { findAccount } from '../find.js';
 
-export const TransferBody = bodyObject('TransferBody', 'A transfer of a partner', {
+const TransferBody = bodyObject('TransferBody', 'A transfer of a partner', {
   userId: request.userId,
   amount: request
     .dollars({ max: MAX_TRANSFER_MICROS / MICRO_SCALE })

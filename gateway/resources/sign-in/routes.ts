@@ -12,18 +12,18 @@ import * as request from '../../json/fields.js';
 import { state, userId, username } from '../../json/response-fields.js';
 import { jsonText } from '../../json/serializer.js';
 
-export const RegisterBody = bodyObject('RegisterBody', 'A new account', {
+const RegisterBody = bodyObject('RegisterBody', 'A new account', {
   username: request.username,
   password: request.password.describe('The password'),
   referralCode: request.referralCode
     .optional()
     .describe('A code that identifies the user who referred another'),
 });
-export const LoginBody = bodyObject('LoginBody', 'The credentials of a user', {
+const LoginBody = bodyObject('LoginBody', 'The credentials of a user', {
   username,
   password: request.triedPassword.describe('The password'),
 });
-export const PasswordBody = bodyObject('PasswordBody', 'A change of password', {
+const PasswordBody = bodyObject('PasswordBody', 'A change of password', {
   ...request.own,
   currentPassword: request.triedPassword.describe('The password until now'),
   newPassword: request.password.describe('The password from now on; all tokens end'),

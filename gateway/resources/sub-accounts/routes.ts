@@ -19,7 +19,7 @@ import { jsonText } from '../../json/serializer.js';
 import { balanceFieldsOf } from '../accounts/views.js';
 import { CreatedToken, createToken, listTokens, TokenBody, Tokens } from '../sign-in/tokens.js';
 
-export const SubAccountBody = bodyObject('SubAccountBody', 'A new sub-account', {
+const SubAccountBody = bodyObject('SubAccountBody', 'A new sub-account', {
   ...request.own,
   username: request.username,
 });
@@ -53,7 +53,7 @@ const account = z
   .string()
   .regex(/^u[1-9]\d{0,9}$/, 'must be the id of a user, such as u12')
   .describe('Your id, or that of a sub-account of yours');
-export const MoneyTransferBody = bodyObject('MoneyTransferBody', 'A transfer of available money', {
+const MoneyTransferBody = bodyObject('MoneyTransferBody', 'A transfer of available money', {
   ...request.own,
   from: account,
   to: account,

@@ -23,7 +23,7 @@ export const BOOK = {
   make: (engine: Engine, marketId: number) => new BookChannel(engine, marketId),
 } as const;
 
-export class BookChannel extends Channel {
+class BookChannel extends Channel {
   readonly levels: ChangedLevels;
   private hasEnded: boolean;
 

@@ -27,7 +27,7 @@ export const BOOKS = {
   make: (engine: Engine, asset: number) => new BooksChannel(engine, asset),
 } as const;
 
-export class BooksChannel extends Channel {
+class BooksChannel extends Channel {
   readonly levels: ChangedLevels;
   /** The market of the last message; 0: none was active. */
   shownId: number;

@@ -41,7 +41,7 @@ export const MARKETS = {
   make: (engine: Engine) => new MarketsChannel(engine),
 } as const;
 
-export class MarketsChannel extends Channel {
+class MarketsChannel extends Channel {
   private changes: { change: MarketChange; marketId: number }[] = [];
   /** Active markets whose subscribers know a start price that may still change. */
   private unfixed: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * The messages of the server, as JSON text. server-messages.ts has their schemas. Those of
- * channels are put together by hand: their data is text already.
+ * The messages of the server, as JSON text. Their schemas are in server-messages.ts, those of
+ * channels in the channels' files. They are put together by hand: their data is text already.
  */
 import type { ErrorAnswer } from '../../http/errors.js';
 

@@ -25,7 +25,7 @@ export const PRICES = {
   make: (engine: Engine, asset: number) => new PricesChannel(engine, asset),
 } as const;
 
-export class PricesChannel extends Channel {
+class PricesChannel extends Channel {
   constructor(
     private readonly engine: Engine,
     private readonly asset: number,

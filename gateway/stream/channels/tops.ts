@@ -25,7 +25,7 @@ export const TOPS = {
   make: (engine: Engine, asset: number) => new TopsChannel(engine, asset),
 } as const;
 
-export class TopsChannel extends Channel {
+class TopsChannel extends Channel {
   /** As of the command before the current one, at sequence 0: two equal books have one text. */
   private last: string;
 

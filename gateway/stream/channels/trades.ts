@@ -33,7 +33,7 @@ export const TRADES = {
 
 const TRADE = EventSlot.trade;
 
-export class TradesChannel extends Channel {
+class TradesChannel extends Channel {
   private readonly marketName: string;
   private texts: string[] = [];
 

@@ -24,7 +24,6 @@ import {
   ticksText,
 } from '../../../engine/interface/notation.js';
 import { CANCEL_REASONS, END_REASONS, ENDED } from '../../json/cancel-reasons.js';
-
 import * as fields from '../../json/response-fields.js';
 
 /** A message or an event of this type. */

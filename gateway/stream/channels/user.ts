@@ -60,7 +60,7 @@ export const ACCOUNT = {
   make: (engine: Engine, userId: number) => new UserChannel(engine, userId, 'account'),
 } as const;
 
-export class UserChannel extends Channel {
+class UserChannel extends Channel {
   private texts: string[] = [];
   private readonly markets = new Set<number>();
 

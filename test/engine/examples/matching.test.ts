@@ -1,7 +1,7 @@
 /**
  * Matching by worked examples: mint, transfer, merge, price, time and resting, in dollars and
  * shares as a trader would check them by hand. Each starts with one BTC market and four users who
- * have 1,000 dollars each. That the naive engine does the same, the differential test shows.
+ * have 1,000 dollars each. The differential test shows that the naive engine does the same.
  */
 import { expect, test } from 'vitest';
 import { CODES, Code } from '../../../engine/interface/codes.js';

@@ -66,7 +66,10 @@ export async function withTwoTraders() {
   /** With what the history tells of the two. */
   const accounts = async () => {
     const profiles = [ada, bob].map(({ userId }) => api.read(`/users/${userId}`));
-    const told = (await Promise.all(profiles)).map(({ json }) => ({ ...json, sequence: 0 }));
+    const told = (await Promise.all(profiles)).map(({ status, json }) => {
+      expect(status).toBe(200);
+      return { ...json, sequence: 0 };
+    });
     return [...(await server.shown([ada, bob], ACTIVE)), ...told];
   };
 

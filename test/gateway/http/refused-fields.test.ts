@@ -55,6 +55,7 @@ describe('queries', () => {
     ['/markets', 'limt', ['limt=5']],
     ['/markets', 'minSequence', ['x', '1e3', '-1', '9999999999999999'].map(of('minSequence'))],
     ['/markets', 'status', ['status=open']],
+    ['/markets/15m', 'status', ['status=upcoming']],
     ['/markets', 'asset', ['asset=DOGE', 'asset=%F0%9F%92%A5']],
     ['/markets', 'cursor', ['cursor=xyz']],
     ['/markets', '__proto__', ['__proto__=1']],

@@ -27,7 +27,7 @@ test('parses every decimal of the scale to its integer', () => {
   fc.assert(
     fc.property(integers(999_999_999_999_999), SCALES, (integer, scale) => {
       const json = new Big(integer).div(scale).toFixed();
-      return scaledInteger(JSON.parse(json), scale) === integer;
+      return Object.is(scaledInteger(JSON.parse(json), scale), integer);
     }),
     RUNS,
   );
@@ -93,7 +93,7 @@ test('rounds an average price half up to a micro-dollar', () => {
       const expected = new Big(valueMicros).times(2_000).plus(lots).div(new Big(lots).times(2));
       const floor = expected.round(0, Big.roundDown);
       fc.pre(floor.lte(Number.MAX_SAFE_INTEGER));
-      return averagePriceMicros(valueMicros, lots) === floor.toNumber();
+      return Object.is(averagePriceMicros(valueMicros, lots), floor.toNumber());
     }),
     RUNS,
   );

@@ -45,7 +45,7 @@ export function TextField(props: {
   );
 }
 
-/** A list of which one is chosen. */
+/** A list to choose one entry from. */
 export function Select<Value extends string>(props: {
   label: string;
   name: string;

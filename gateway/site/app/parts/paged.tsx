@@ -1,4 +1,4 @@
-/** A table of the exchange's that is read page by page. */
+/** A table that is read from the exchange page by page. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Action } from './action.js';

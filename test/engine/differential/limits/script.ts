@@ -82,7 +82,7 @@ export function batchOf(userId: number, operations: BatchOperation[]): Batch {
   return { kind: 'batch', userId, idempotencyKey: null, operations, atomic: true };
 }
 
-/** Rests `count` equal orders of the user, in batches: the naive engine is slow with commands. */
+/** Rests `count` equal orders of the user, in batches: the naive engine is slow per command. */
 export function restMany(duel: Duel, order: Buy, count: number): void {
   const { userId } = order;
   const before = duel.engine.orders(userId).length;
@@ -93,7 +93,7 @@ export function restMany(duel: Duel, order: Buy, count: number): void {
   if (duel.engine.orders(userId).length !== before + count) throw new Error('not all rest');
 }
 
-/** As many orders as the first users may have, each of a lot; UP meets them at 0.5. */
+/** The first users rest as many orders as they may, one lot each; UP meets them at 0.5. */
 export function fillBook(duel: Duel, users: number): void {
   for (let userId = 1; userId <= users; userId++)
     restMany(duel, bid(userId, DOWN, 1, TimeInForce.GTC), MAX_OPEN_ORDERS_PER_USER);

@@ -152,17 +152,17 @@ describe('snapshots', () => {
     expect(traceOf(folder)).toEqual(before);
   });
 
-  it.each<[what: string, damage: (paths: string[]) => unknown, ...says: string[]]>([
-    ['truncated', ([first]) => truncateSync(first!, 1_000), 'it has 1000 bytes'],
+  it.each<[what: string, damage: (paths: string[]) => unknown, says: () => string]>([
+    ['truncated', ([first]) => truncateSync(first!, 1_000), () => 'it has 1000 bytes'],
     [
       'named after another sequence',
       ([, second, third]) => copyFileSync(third!, second!),
-      'its content is of sequence ',
+      () => `its content is of sequence ${lastSequence()}`,
     ],
     [
       'intact but of another state',
       ([, second]) => moveMoney(second!, 3, 4),
-      'it is whole, but differs from the replay',
+      () => 'it is whole, but differs from the replay',
     ],
     [
       'a folder',
@@ -170,12 +170,20 @@ describe('snapshots', () => {
         rmSync(first!);
         mkdirSync(first!);
       },
-      'it cannot be read: EISDIR',
+      () => 'it cannot be read: EISDIR',
     ],
-  ])('one that is %s is found', async (_what, damage, ...says) => {
+  ])('one that is %s is found', async (_what, damage, says) => {
     const folder = folders.copy(stopped);
     damage(await withSnapshots(folder));
-    expectDamage(await replayTool(folder, 'verify'), ...says);
+    expectDamage(await replayTool(folder, 'verify'), says());
+  });
+
+  it('that are damaged are all found at once', async () => {
+    const folder = folders.copy(stopped);
+    const paths = await withSnapshots(folder);
+    for (const path of paths.slice(0, 2)) truncateSync(path, 1_000);
+    const { findings } = JSON.parse((await replayTool(folder, 'verify', '--json')).out);
+    expect(findings.length).toBe(2);
   });
 
   it('that the journal vouches for are reported so, and other bytes at their place are found', async () => {

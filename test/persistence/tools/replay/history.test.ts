@@ -195,7 +195,7 @@ describe('a history that does not match', () => {
     [
       'one ahead of the journal',
       'UPDATE progress SET sequence = sequence + 1000000',
-      ['but the journal ends at '],
+      () => [`but the journal ends at ${batches.at(-1)!.lastSequence}`],
     ],
     [
       'one that is not at the end of a batch',
@@ -210,7 +210,7 @@ describe('a history that does not match', () => {
   ])('%s', async (_what, sql, words) => {
     const folder = folders.copy(whole);
     await change(folder, sql);
-    await expectFinding(folder, ...words);
+    await expectFinding(folder, ...(typeof words === 'function' ? words() : words));
   });
 
   it('a changed run is reported once, and its entries are not reported missing', async () => {

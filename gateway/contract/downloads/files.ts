@@ -1,5 +1,5 @@
 /**
- * Serves what client authors download, below /client/: the clients that fit this exchange, and at
+ * What client authors download, below /client/: the clients that fit this exchange, and at
  * /client/ how to install them. The build makes the files (build.ts).
  */
 import { readdirSync, readFileSync } from 'node:fs';
