@@ -9,7 +9,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
 import { createLog } from '../../../gateway/observe/log.js';
 import { readConfig } from '../../../gateway/start/config.js';
@@ -36,7 +36,10 @@ const COMMANDS = 30;
 /** One after the other, all while a key lives: each leader but the first was a standby. */
 const PLANNED = extent(3, 1);
 const OPERATIONS = join(import.meta.dirname, '../../../dist/persistence/tools/operations/main.js');
-const machines = await Machines.start();
+let machines: Machines;
+beforeAll(async () => {
+  machines = await Machines.start();
+}, 120_000);
 beforeEach(() => machines.cluster.dropJournal());
 afterEach(() => machines.kill());
 afterAll(() => machines?.end());

@@ -3,10 +3,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { ChildServer } from '../../support/programs.js';
-import { PASSWORD } from '../../support/server.js';
+import { type ApiClient, PASSWORD } from '../../support/server.js';
 
 const AGAIN = 'keys and secrets were read again';
 const REFUSED = 'keys and secrets stay as they were';
@@ -16,14 +16,19 @@ const newSecret = () => randomBytes(32).toString('base64url');
 const keyLine = (name: string) =>
   `${name}:${createHash('sha256').update(`key of ${name}`.replaceAll(' ', '-')).digest('hex')}\n`;
 
-const folder = await mkdtemp(join(tmpdir(), 'exchange-reload-'));
-await writeFile(partners(), keyLine('acme') + keyLine('zenith'));
-const server = ChildServer.spawn({
-  DATA_FOLDER: join(folder, 'data'),
-  PARTNER_KEYS: `file:${partners()}`,
-  HOUSE: 'off',
+let folder: string;
+let server: ChildServer;
+let api: ApiClient;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'exchange-reload-'));
+  await writeFile(partners(), keyLine('acme') + keyLine('zenith'));
+  server = ChildServer.spawn({
+    DATA_FOLDER: join(folder, 'data'),
+    PARTNER_KEYS: `file:${partners()}`,
+    HOUSE: 'off',
+  });
+  api = await server.listening();
 });
-const api = await server.listening();
 afterAll(async () => {
   await server.stop();
   await rm(folder, { recursive: true, force: true });

@@ -11,7 +11,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
 import { ROOT } from '../../support/sources.js';
 import { compile } from '../contract/generated-program.js';
@@ -73,15 +73,19 @@ const BROWSER = {
   noEmit: true,
 };
 
-const server = await TestServer.withMarket();
-const folder = await mkdtemp(join(tmpdir(), 'consumer-'));
-const address = `${server.api.url}/client/quarter-hour-client.tgz`;
-const command = ['install', '--no-audit', '--no-fund', '--no-update-notifier', address];
-await run('npm', command, { cwd: folder });
-// What a stranger installs from a registry: the types of Node.js and, for Node.js 20, ws.
-await mkdir(join(folder, 'node_modules/@types'));
-for (const name of ['@types/node', 'ws'])
-  await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+let server: TestServer;
+let folder: string;
+beforeAll(async () => {
+  server = await TestServer.withMarket();
+  folder = await mkdtemp(join(tmpdir(), 'consumer-'));
+  const address = `${server.api.url}/client/quarter-hour-client.tgz`;
+  const command = ['install', '--no-audit', '--no-fund', '--no-update-notifier', address];
+  await run('npm', command, { cwd: folder });
+  // What a stranger installs from a registry: the types of Node.js and, for Node.js 20, ws.
+  await mkdir(join(folder, 'node_modules/@types'));
+  for (const name of ['@types/node', 'ws'])
+    await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+});
 afterAll(async () => {
   await rm(folder, { recursive: true });
   await server.stop();

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createClient } from '@hey-api/openapi-ts';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { generate } from 'orval';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
 import { compile, folderForPrograms, runProgram } from './generated-program.js';
 
@@ -139,30 +139,35 @@ const PROGRAMS = {
   orval: ORVAL,
 };
 
-const server = await TestServer.withMarket();
-const url = `${server.api.url}/api`;
-const maker = await server.register('maker');
-const offer = { outcome: 'DOWN', shares: 50, price: 0.6, timeInForce: 'GTC' };
-const offered = await server.buy(maker, offer);
-expect(offered.json.status).toBe('resting');
-const folder = await folderForPrograms();
-for (const [name, program] of Object.entries(PROGRAMS)) {
-  await mkdir(join(folder, name));
-  await writeFile(join(folder, name, 'program.ts'), program);
-}
-const input = `${url}/openapi.json`;
-const types = astToString(await openapiTS(new URL(input)));
-await writeFile(join(folder, 'openapi-typescript/api.ts'), types);
-await createClient({
-  input,
-  output: { path: join(folder, 'hey-api/api'), importFileExtension: '.js' },
-  plugins: ['@hey-api/client-fetch', '@hey-api/sdk', '@hey-api/typescript'],
-  logs: { level: 'silent' },
+let server: TestServer;
+let url: string;
+let folder: string;
+beforeAll(async () => {
+  server = await TestServer.withMarket();
+  url = `${server.api.url}/api`;
+  const maker = await server.register('maker');
+  const offer = { outcome: 'DOWN', shares: 50, price: 0.6, timeInForce: 'GTC' };
+  const offered = await server.buy(maker, offer);
+  expect(offered.json.status).toBe('resting');
+  folder = await folderForPrograms();
+  for (const [name, program] of Object.entries(PROGRAMS)) {
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, 'program.ts'), program);
+  }
+  const input = `${url}/openapi.json`;
+  const types = astToString(await openapiTS(new URL(input)));
+  await writeFile(join(folder, 'openapi-typescript/api.ts'), types);
+  await createClient({
+    input,
+    output: { path: join(folder, 'hey-api/api'), importFileExtension: '.js' },
+    plugins: ['@hey-api/client-fetch', '@hey-api/sdk', '@hey-api/typescript'],
+    logs: { level: 'silent' },
+  });
+  const output = { target: join(folder, 'orval/api.ts'), client: 'fetch', baseUrl: url } as const;
+  await generate({ input, output });
+  await compile(folder, ['openapi-typescript/**/*.ts'], { exactOptionalPropertyTypes: true });
+  await compile(folder, ['hey-api/**/*.ts', 'orval/**/*.ts'], {});
 });
-const output = { target: join(folder, 'orval/api.ts'), client: 'fetch', baseUrl: url } as const;
-await generate({ input, output });
-await compile(folder, ['openapi-typescript/**/*.ts'], { exactOptionalPropertyTypes: true });
-await compile(folder, ['hey-api/**/*.ts', 'orval/**/*.ts'], {});
 afterAll(async () => {
   await server.stop();
   await rm(folder, { recursive: true });

@@ -6,7 +6,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { FIRST, SECOND, writeCertificate } from '../../../bench/http/certificates.js';
@@ -32,16 +32,24 @@ const streams: StreamClient[] = [];
 let standby: ChildServer;
 let names = 0;
 
-writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
-writeFileSync(secretFile, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
-const cluster = await PostgresCluster.start();
-let leader = spawn({ REPLICAS_PORT: '0' });
-const direct = await listening(leader);
-const firstGateway = spawn({ ROLE: 'replica' });
-const operators = { OPERATIONS_PORT: '0', OPERATOR_KEYS };
-let secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: join(work, 'second'), ...operators });
-const first = await listening(firstGateway);
-let second = await listening(secondGateway);
+let cluster: PostgresCluster;
+let leader: ChildServer;
+let direct: ApiClient;
+let secondGateway: ChildServer;
+let first: ApiClient;
+let second: ApiClient;
+beforeAll(async () => {
+  writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
+  writeFileSync(secretFile, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+  cluster = await PostgresCluster.start();
+  leader = spawn({ REPLICAS_PORT: '0' });
+  direct = await listening(leader);
+  const firstGateway = spawn({ ROLE: 'replica' });
+  const operators = { OPERATIONS_PORT: '0', OPERATOR_KEYS };
+  secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: join(work, 'second'), ...operators });
+  first = await listening(firstGateway);
+  second = await listening(secondGateway);
+});
 afterEach(async () => {
   for (const stream of streams.splice(0)) stream.socket.terminate();
 });

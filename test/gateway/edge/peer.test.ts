@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { Random } from '../../../bench/workload/random.js';
 import type { Command } from '../../../engine/interface/commands.js';
@@ -22,8 +22,8 @@ import {
 } from '../../../gateway/edge/link/frames.js';
 import { eventually } from '../../support/eventually.js';
 import { SEED } from '../../support/extent.js';
-import { Exchanges } from '../../support/programs.js';
-import { PASSWORD, type Trader } from '../../support/server.js';
+import { type ChildServer, Exchanges } from '../../support/programs.js';
+import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
 
 const KEY = randomBytes(32).toString('hex');
 const ADDRESS = new Uint8Array(16).fill(1);
@@ -93,15 +93,22 @@ class Edge {
   }
 }
 
-const keyFile = join(exchanges.work, 'key');
-writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
-const server = exchanges.spawn({ REPLICAS_PORT: '0', REPLICAS_KEY_FILE: keyFile });
-const api = await exchanges.listening(server);
-const listening = () => /"port":(\d+),"msg":"open to replicas"/.exec(server.stderr)?.[1];
-await eventually(() => listening() !== undefined);
-const port = Number(listening());
-const ada = await register('ada');
-const bob = await register('bob');
+let server: ChildServer;
+let api: ApiClient;
+let port: number;
+let ada: Trader;
+let bob: Trader;
+beforeAll(async () => {
+  const keyFile = join(exchanges.work, 'key');
+  writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
+  server = exchanges.spawn({ REPLICAS_PORT: '0', REPLICAS_KEY_FILE: keyFile });
+  api = await exchanges.listening(server);
+  const listening = () => /"port":(\d+),"msg":"open to replicas"/.exec(server.stderr)?.[1];
+  await eventually(() => listening() !== undefined);
+  port = Number(listening());
+  ada = await register('ada');
+  bob = await register('bob');
+});
 beforeEach(async () => {
   edge = new Edge();
   await eventually(() => edge.isOpen);

@@ -2,7 +2,7 @@
  * An exchange whose connections two edges in threads have. Its clients see what those of any
  * exchange see: the trial `edges` runs the tests of HTTP and of the stream at edges.
  */
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import { MARKET, TestServer } from '../../support/server.js';
@@ -99,6 +99,7 @@ test('executes the order of a client that leaves, once, and gives its place to o
 test('limits the connections of all threads together', async () => {
   const connections = { total: 20, perAddress: 0, streamsPerAddress: 0 };
   const small = await TestServer.withMarket({ edgeThreads: 2, connections });
+  onTestFinished(() => small.stop());
   const clients = Array.from({ length: 30 }, () => connect(small));
   await eventually(() => clients.filter(({ isClosed }) => isClosed).length >= 10);
   // Those that are left serve.
@@ -109,7 +110,6 @@ test('limits the connections of all threads together', async () => {
   for (const client of clients) client.leave();
   const refused = 'exchange_connections_refused_total{limit="total"}';
   await eventually(async () => expect(await small.api.metric(refused)).toBeGreaterThan(0));
-  await small.stop();
 });
 
 test('answers a GET with a body, which is not read, and goes on with the connection', async () => {

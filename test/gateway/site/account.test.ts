@@ -1,14 +1,17 @@
 /** The statement and its file, privacy, named tokens, the dead man's switch, in a real browser. */
 import { readFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { MARKET } from '../../support/server.js';
-import { openSite } from './browser.js';
+import { openSite, page, server, visitor } from './browser.js';
 
-const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
-const { page } = visitor;
-await visitor.register('ada');
-const token = await visitor.token();
-const userId = (await server.api.get('/auth/session', token)).json.userId;
+openSite({ startingBalanceMicros: 1_000_000_000 });
+let token: string;
+let userId: string;
+beforeAll(async () => {
+  await visitor.register('ada');
+  token = await visitor.token();
+  userId = (await server.api.get('/auth/session', token)).json.userId;
+});
 
 const rest = (price: number) => {
   const order = { outcome: 'UP', shares: 10, price, timeInForce: 'GTC' };

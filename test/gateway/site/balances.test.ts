@@ -8,8 +8,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Page } from 'playwright-core';
-import { afterAll, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { Random } from '../../../bench/workload/random.js';
 import * as client from '../../../gateway/client/index.js';
@@ -17,6 +17,7 @@ import type { Paging } from '../../../gateway/client/terms.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
 import { ChildServer } from '../../support/programs.js';
+import type { ApiClient } from '../../support/server.js';
 import { Visitor } from './browser.js';
 
 const RUN_MS = extent(600_000, 6_000);
@@ -26,11 +27,17 @@ const EXAMPLES = fileURLToPath(new URL('../../../dist/gateway/client/examples', 
 
 const random = new Random(SEED);
 const bots: ChildProcess[] = [];
-const browser = await launchBrowser();
-const folder = await mkdtemp(join(tmpdir(), 'site-'));
-const data = join(folder, 'data');
-const server = ChildServer.spawn({ DATA_FOLDER: data, FEED_SPEED: '60', LOG_LEVEL: 'warn' });
-const http = await server.listening();
+let browser: Browser;
+let folder: string;
+let server: ChildServer;
+let http: ApiClient;
+beforeAll(async () => {
+  browser = await launchBrowser();
+  folder = await mkdtemp(join(tmpdir(), 'site-'));
+  const data = join(folder, 'data');
+  server = ChildServer.spawn({ DATA_FOLDER: data, FEED_SPEED: '60', LOG_LEVEL: 'warn' });
+  http = await server.listening();
+});
 afterAll(async () => {
   for (const bot of bots) bot.kill('SIGKILL');
   await browser.close();

@@ -4,7 +4,7 @@
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import type { Config } from '../../../gateway/start/config.js';
 import { TestServer } from '../../support/server.js';
@@ -143,29 +143,31 @@ function isLoss(text: string): boolean {
 }
 
 /** What the tests of a file share: one exchange, and one person who looks at it. */
-export interface Site {
-  server: TestServer;
-  browser: Browser;
-  visitor: Visitor;
-}
+export let server: TestServer;
+export let visitor: Visitor;
+export let page: Page;
 
-/** An exchange with a market, and a visitor. */
-export async function openSite(overrides: Partial<Config> = {}): Promise<Site> {
-  const site: Partial<Site> = {};
+/** Opens them before the tests of the file, and closes them after. */
+export function openSite(overrides: Partial<Config> = {}): void {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+    server = await TestServer.withMarket(overrides);
+    visitor = await Visitor.open(browser, server.exchange.address);
+    ({ page } = visitor);
+  });
   afterEach(async ({ task }) => {
     // The page tells why a wait was in vain.
     if (task.result?.state !== 'fail') return;
-    const { page } = site.visitor!;
     const focused = await page.evaluate('document.activeElement?.outerHTML.slice(0, 200)');
     process.stderr.write(`${page.url()}\nfocus: ${focused}\n${await page.innerText('body')}\n`);
   });
   afterAll(async () => {
-    await site.visitor?.close();
-    await site.browser?.close();
-    await site.server?.stop();
+    try {
+      await visitor?.close();
+    } finally {
+      await browser?.close();
+      await server?.stop();
+    }
   });
-  site.browser = await launchBrowser();
-  site.server = await TestServer.withMarket(overrides);
-  site.visitor = await Visitor.open(site.browser, site.server.exchange.address);
-  return site as Site;
 }

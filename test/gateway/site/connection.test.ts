@@ -4,8 +4,8 @@
  */
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Route } from 'playwright-core';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import type { Browser, Route } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { writePrices } from '../../../bench/site/prices.js';
 import { eventually } from '../../support/eventually.js';
@@ -71,15 +71,20 @@ async function startServer(): Promise<void> {
   line.leadTo(api.url);
 }
 
-const browser = await launchBrowser();
-await writePrices(PRICES);
-const line = new Line();
-const url = await line.open();
-await startServer();
+let browser: Browser;
+let line: Line;
+let url: string;
+beforeAll(async () => {
+  browser = await launchBrowser();
+  await writePrices(PRICES);
+  line = new Line();
+  url = await line.open();
+  await startServer();
+});
 afterEach(() => line.mend());
 afterAll(async () => {
   await browser?.close();
-  line.close();
+  line?.close();
   await exchanges.end();
 });
 

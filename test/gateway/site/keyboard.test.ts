@@ -1,13 +1,14 @@
 /** A visit without a pointer: every step is a key. */
 import type { Page } from 'playwright-core';
-import { expect, test } from 'vitest';
-import { openSite } from './browser.js';
+import { beforeAll, expect, test } from 'vitest';
+import { openSite, page, server, visitor } from './browser.js';
 
-const { server, visitor } = await openSite();
-const { page } = visitor;
-const maker = await server.register('maker');
-const body = { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' };
-await server.buy(maker, body);
+openSite();
+beforeAll(async () => {
+  const maker = await server.register('maker');
+  const body = { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' };
+  await server.buy(maker, body);
+});
 
 /** Tab until the button has the focus, as a person does who looks for it. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {

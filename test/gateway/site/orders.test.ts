@@ -2,16 +2,20 @@
  * Resting orders and positions on the page: amend with every refusal beside its field, cancel all
  * by one request, sell all and claim; by the buttons, and by their keys.
  */
-import { expect, test } from 'vitest';
-import { MARKET, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
-import { openSite } from './browser.js';
+import { beforeAll, expect, test } from 'vitest';
+import { MARKET, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { openSite, page, server, visitor } from './browser.js';
 
-const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
-const { page } = visitor;
-const maker = await server.register('maker');
-await visitor.register('ada');
-const token = await visitor.token();
-const userId = (await server.api.get('/auth/session', token)).json.userId;
+openSite({ startingBalanceMicros: 1_000_000_000 });
+let maker: Trader;
+let token: string;
+let userId: string;
+beforeAll(async () => {
+  maker = await server.register('maker');
+  await visitor.register('ada');
+  token = await visitor.token();
+  userId = (await server.api.get('/auth/session', token)).json.userId;
+});
 
 const BUY = `/markets/15m/${MARKET}/buy`;
 

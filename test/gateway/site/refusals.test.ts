@@ -2,13 +2,15 @@
  * Every refusal is a sentence beside the field that caused it, and the page goes on. The clock and
  * the prices are the test's.
  */
-import { expect, test } from 'vitest';
-import { MARKET, PASSWORD } from '../../support/server.js';
-import { openSite } from './browser.js';
+import { beforeAll, expect, test } from 'vitest';
+import { MARKET, PASSWORD, type Trader } from '../../support/server.js';
+import { openSite, page, server, visitor } from './browser.js';
 
-const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
-const { page } = visitor;
-const maker = await server.register('maker');
+openSite({ startingBalanceMicros: 1_000_000_000 });
+let maker: Trader;
+beforeAll(async () => {
+  maker = await server.register('maker');
+});
 
 /** The text beside a field, once it is there. */
 async function problem(field: string): Promise<string> {

@@ -1,10 +1,9 @@
 /** A finished market's page, and a receipt's proof, in a real browser. */
 import { expect, test } from 'vitest';
 import { MARKET, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
-import { openSite } from './browser.js';
+import { openSite, page, server, visitor } from './browser.js';
 
-const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
-const { page } = visitor;
+openSite({ startingBalanceMicros: 1_000_000_000 });
 const BUY = `/markets/15m/${MARKET}/buy`;
 
 test("a receipt shows the hash of the journal's batch that holds it", async () => {

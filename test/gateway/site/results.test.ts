@@ -1,10 +1,9 @@
 /** What a market brought is told when it is decided, and is the same sum on every page. */
 import { expect, test } from 'vitest';
 import { WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
-import { openSite } from './browser.js';
+import { openSite, page, server, visitor } from './browser.js';
 
-const { server, visitor } = await openSite({ startingBalanceMicros: 1_000_000_000 });
-const { page } = visitor;
+openSite({ startingBalanceMicros: 1_000_000_000 });
 
 test('a position that lost is told on every page until it is read, with the same loss', async () => {
   const button = (name: string) => page.getByRole('button', { name, exact: true });

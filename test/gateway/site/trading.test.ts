@@ -2,11 +2,12 @@
  * A person's whole visit in a real browser, on the built program at 40 times the speed: from the
  * first look to the statement, with no error in the console and nothing that axe objects to.
  */
-import type { Page } from 'playwright-core';
-import { afterAll, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { eventually } from '../../support/eventually.js';
 import { Exchanges } from '../../support/programs.js';
+import type { ApiClient } from '../../support/server.js';
 import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 import { Visitor } from './browser.js';
 
@@ -23,8 +24,12 @@ const exchanges = new Exchanges({
   HOUSE: 'on',
   LOG_LEVEL: 'warn',
 });
-const browser = await launchBrowser();
-const api = await exchanges.listening(exchanges.spawn());
+let browser: Browser;
+let api: ApiClient;
+beforeAll(async () => {
+  browser = await launchBrowser();
+  api = await exchanges.listening(exchanges.spawn());
+});
 afterAll(async () => {
   await browser?.close();
   await exchanges.end();

@@ -2,17 +2,22 @@
  * What the page says where there is little to show: without a market, without an order, and to
  * whom the metrics are closed; and on the operator's page, that its figures are the metrics'.
  */
-import { afterAll, expect, test } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser } from '../../../bench/site/browser.js';
 import { Metrics, mean, perSecond, quantile } from '../../../gateway/site/app/status/metrics.js';
 import { TestServer } from '../../support/server.js';
 import { Visitor } from './browser.js';
 
-const browser = await launchBrowser();
-const server = await TestServer.withMarket();
+let browser: Browser;
+let server: TestServer;
+beforeAll(async () => {
+  browser = await launchBrowser();
+  server = await TestServer.withMarket();
+});
 afterAll(async () => {
-  await browser.close();
-  await server.stop();
+  await browser?.close();
+  await server?.stop();
 });
 
 test('no market is open, and none has been', async () => {
