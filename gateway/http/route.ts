@@ -28,6 +28,8 @@ interface RouteCommand {
    * the schemas. null: the schemas decide.
    */
   read(asking: Asking, body: Uint8Array): Command | null;
+  /** Whether what was read is executed; false: the request has been refused. */
+  admits?(call: Call, command: Command): boolean;
   receipt: ReceiptWriter<string | Uint8Array>;
 }
 
@@ -48,8 +50,6 @@ export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
   body?: z.ZodType<Body>;
   /** Only on routes that need a session and no query. An edge reads it, too (edge/). */
   command?: RouteCommand;
-  /** Whether a command that was read is executed; false: the request has been refused. */
-  admitsCommand?(call: Call, command: Command): boolean;
   /**
    * Reports fields of the body, or of the query if there is no body, that are required because of
    * other fields. Called if the schema refuses the request: it checks no rules across fields then.

@@ -36,8 +36,8 @@ export function serve(call: Call, route: Route, body: ReceivedBody): void {
 function run(call: Call, route: Route): void {
   const { command } = call;
   if (command !== null) {
-    if (route.admitsCommand?.(call, command) !== false)
-      call.execute(command, 200, route.command!.receipt);
+    const { admits, receipt } = route.command!;
+    if (admits === undefined || admits(call, command)) call.execute(command, 200, receipt);
     return;
   }
   const pending = route.handle(call);

@@ -66,6 +66,9 @@ export const matchType = z
   .describe(
     'transfer: shares changed hands; mint: two buyers paid for a new set; merge: two sellers gave one up',
   );
+export const role = z
+  .enum(['taker', 'maker'])
+  .describe('Whether the order arrived (taker) or rested in the book (maker)');
 /** A trade, from the taker's point of view. */
 export const tradeFields = { tradeId, outcome, side, price, shares, value: money, matchType };
 export const resolution = z

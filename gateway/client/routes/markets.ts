@@ -1,7 +1,7 @@
 /** Markets, their books and trades. Public. */
-import type * as dayFileSchemas from '../../resources/day-files/routes.js';
+import type * as dayFileRoutes from '../../resources/day-files/routes.js';
 import type * as history from '../../resources/history/views.js';
-import type * as eventSchemas from '../../resources/market-events/routes.js';
+import type * as eventRoutes from '../../resources/market-events/routes.js';
 import type * as marketSchemas from '../../resources/markets/schemas.js';
 import type { Amount } from '../amounts.js';
 import type { Answer } from '../answer.js';
@@ -14,15 +14,15 @@ export type MarketWithHistory = Answer<typeof marketSchemas.MarketWithHistory>;
 export type MarketDetail = Answer<typeof marketSchemas.MarketDetail>;
 export type Markets = Answer<typeof marketSchemas.Markets>;
 export type ActiveMarkets = Answer<typeof marketSchemas.ActiveMarkets>;
-export type DayFiles = Answer<typeof dayFileSchemas.DayFiles>;
+export type DayFiles = Answer<typeof dayFileRoutes.DayFiles>;
 export type Orderbook = Answer<typeof marketSchemas.Orderbook>;
 export type BuyQuote = Answer<typeof marketSchemas.BuyQuote>;
 export type SellQuote = Answer<typeof marketSchemas.SellQuote>;
 export type PastMarkets = Answer<typeof history.PastMarkets>;
 export type MarketTrades = Answer<typeof history.MarketTrades>;
-export type MarketEvents = Answer<typeof eventSchemas.MarketEvents>;
+export type MarketEvents = Answer<typeof eventRoutes.MarketEvents>;
 export type MarketEvent = MarketEvents['events'][number];
-export type MarketTicks = Answer<typeof eventSchemas.MarketTicks>;
+export type MarketTicks = Answer<typeof eventRoutes.MarketTicks>;
 
 /** Newest first. */
 export function markets(

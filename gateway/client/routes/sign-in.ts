@@ -5,15 +5,15 @@
  */
 import type { z } from 'zod';
 import type * as signIn from '../../resources/sign-in/routes.js';
-import type * as named from '../../resources/sign-in/tokens.js';
+import type * as tokenRoutes from '../../resources/sign-in/tokens.js';
 import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
 
 export type SignedIn = Answer<typeof signIn.SignedIn>;
 export type NewToken = Answer<typeof signIn.NewToken>;
-export type TokenTerms = Omit<z.input<typeof named.TokenBody>, 'userId'>;
-export type CreatedToken = Answer<typeof named.CreatedToken>;
-export type Tokens = Answer<typeof named.Tokens>;
+export type TokenTerms = Omit<z.input<typeof tokenRoutes.TokenBody>, 'userId'>;
+export type CreatedToken = Answer<typeof tokenRoutes.CreatedToken>;
+export type Tokens = Answer<typeof tokenRoutes.Tokens>;
 export type SessionOwner = Answer<typeof signIn.SessionOwner>;
 
 export interface Credentials {

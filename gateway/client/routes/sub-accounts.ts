@@ -2,15 +2,15 @@
  * Sub-accounts, for the token of their parent's sign-in. Each has a user id of its own: a client
  * with a token of a sub-account uses it as any other account.
  */
-import type * as schemas from '../../resources/sub-accounts/routes.js';
+import type * as subAccountRoutes from '../../resources/sub-accounts/routes.js';
 import type { Amount } from '../amounts.js';
 import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
 import type { CreatedToken, Tokens, TokenTerms } from './sign-in.js';
 
-export type SubAccount = Answer<typeof schemas.SubAccount>;
-export type SubAccounts = Answer<typeof schemas.SubAccounts>;
-export type MoneyTransfer = Answer<typeof schemas.MoneyTransfer>;
+export type SubAccount = Answer<typeof subAccountRoutes.SubAccount>;
+export type SubAccounts = Answer<typeof subAccountRoutes.SubAccounts>;
+export type MoneyTransfer = Answer<typeof subAccountRoutes.MoneyTransfer>;
 
 /** At most 32. Only the token of a sign-in may do this. */
 export function createSubAccount(

@@ -101,7 +101,7 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
     .nullable()
     .describe('When it is cancelled; null: when the market ends'),
   selfTrade: z
-    .enum(['cancel_resting', 'cancel_taker', 'cancel_both'])
+    .enum(operation.SELF_TRADE_NAMES)
     .describe('What happens when it meets an order of the same user'),
   groupId: response.groupId.nullable().describe('Its order group; null: none'),
   status: z

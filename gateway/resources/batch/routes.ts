@@ -53,8 +53,8 @@ export const batchRoutes: Route[] = [
       receipt: batchReceipt,
       read: ({ assets, userId, idempotencyKey }, body) =>
         reader.read(assets, body, userId, idempotencyKey),
+      admits: (call, command) => isAllowed(call, command as Batch),
     },
-    admitsCommand: (call, command) => isAllowed(call, command as Batch),
     // The rest of the batch is looked at once it has been read.
     quota: (body) => (beginsWithCancel(body) ? 'cancels' : 'orders'),
     costAtMost: (_query, body) => operationsNamedIn(body),

@@ -59,9 +59,7 @@ export const UserTrade = responseObject('UserTrade', 'A trade of a user', {
   shares: response.shares,
   value: response.money,
   fee: response.money,
-  role: z
-    .enum(['taker', 'maker'])
-    .describe('Whether the order arrived (taker) or rested in the book (maker)'),
+  role: response.role,
   atMs: response.timeMs,
 });
 export const UserTrades = responseObject('UserTrades', 'The trades of a user', {

@@ -63,9 +63,7 @@ export const UserEvent = z.discriminatedUnion('type', [
     orderId: fields.orderId,
     clientOrderId: fields.clientOrderId,
     marketId: fields.marketId,
-    role: z
-      .enum(['taker', 'maker'])
-      .describe('Whether the order arrived (taker) or rested in the book (maker)'),
+    role: fields.role,
     side: fields.side,
     outcome: fields.outcome,
     price: fields.price,

@@ -1,6 +1,6 @@
 /**
- * A form with its button. It is sent once at a time, so a double click sends it once, and not while
- * the connection is lost.
+ * A form with its button. It is sent once at a time, so a double click sends it once. While the
+ * connection is lost, nothing is sent.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
