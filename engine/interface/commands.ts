@@ -8,7 +8,7 @@
  * passes it to `apply` beside the command.
  *
  * Fields are in engine units (limits.ts). The engine trusts no command, whether it comes from the
- * journal or from a gateway: it checks every field before it changes anything.
+ * journal or from an edge: it checks every field before it changes anything.
  */
 import type { Outcome, SelfTrade, TimeInForce } from './domain.js';
 

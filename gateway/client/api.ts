@@ -113,7 +113,7 @@ export class Api {
       const error = errorOf(response.status, text);
       const retryAfterMs = retryAfterOf(response);
       if (error.code !== 'outcome_unknown') return { error, retryAfterMs };
-      // A gateway has lost the leader: it is as if there were no answer.
+      // A replica has lost the leader: it is as if there were no answer.
       return { error: new ConnectionError(error.message, true, key), retryAfterMs };
     } catch (cause) {
       const message = `no answer from ${this.url} to ${call.method} ${call.path}`;

@@ -61,7 +61,7 @@ export const IF_NONE_MATCH_PARAMETER: Parameter = {
 
 const MIN_SEQUENCE = {
   description:
-    'The answer must include this sequence. A gateway that has not reached it waits up to a second and then answers 503. The later one of the query and the header counts.',
+    'The answer must include this sequence. A replica that has not reached it waits up to a second and then answers 503. The later one of the query and the header counts.',
   schema: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
   required: false,
 } as const;

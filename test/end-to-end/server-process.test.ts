@@ -262,7 +262,7 @@ describe('the configuration', () => {
     REPLICAS_HOST: [''],
     REPLICAS_PORT: ['-1'],
     ADVERTISE_ADDRESS: ['leader'],
-    REPLICAS_KEY_FILE: ['/etc/gateways'],
+    REPLICAS_KEY_FILE: ['/etc/replicas'],
     SESSION_SECRET_FILE: ['/etc/secret'],
     JOURNAL_CA_FILE: ['/etc/ca.pem'],
     UNREPLICATED: ['yes'],
@@ -332,12 +332,12 @@ describe('the configuration', () => {
     expect(readConfig({ ...live, FEED_SPEED: '1' }).feed.kind).toBe('live');
   });
 
-  test('names what gateways can reach', () => {
-    const gateways = { REPLICAS_PORT: '4000', REPLICAS_KEY_FILE: '/etc/gateways' };
+  test('names what replicas can reach', () => {
+    const replicated = { REPLICAS_PORT: '4000', REPLICAS_KEY_FILE: '/etc/replicas' };
     for (const REPLICAS_HOST of ['0.0.0.0', '::'])
-      expect(() => readConfig({ ...gateways, REPLICAS_HOST })).toThrow('ADVERTISE_ADDRESS');
+      expect(() => readConfig({ ...replicated, REPLICAS_HOST })).toThrow('ADVERTISE_ADDRESS');
     const reachable = { REPLICAS_HOST: '0.0.0.0', ADVERTISE_ADDRESS: '10.0.0.1:4000' };
-    const { replicas: listens, advertiseAddress } = readConfig({ ...gateways, ...reachable });
+    const { replicas: listens, advertiseAddress } = readConfig({ ...replicated, ...reachable });
     expect([listens, advertiseAddress]).toEqual([
       { host: '0.0.0.0', port: 4_000 },
       '10.0.0.1:4000',

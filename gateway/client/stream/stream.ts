@@ -333,7 +333,7 @@ export class Stream {
     const error = new ExchangeError(code, text, details, 0);
     const request = this.requests.get(id);
     const subscription = this.subscriptions.get(channel);
-    // A gateway has lost the leader: as after a lost connection.
+    // A replica has lost the leader: as after a lost connection.
     if (request !== undefined && code === 'outcome_unknown') this.sendAgain(id, request);
     else if (request !== undefined) request.reject(error);
     else if (subscription !== undefined) this.channelRefused(subscription, error);

@@ -164,7 +164,7 @@ test('a planned takeover loses no command of clients that wait for the new leade
   const random = new Random('planned');
   const all: Sent[] = [];
   let stopping = false;
-  // What a gateway does: it sends a command again until a leader has answered it.
+  // What a replica does: it sends a command again until a leader has answered it.
   const client = async (name: string) => {
     for (let i = 0; !stopping; i++) {
       const sent = nextCommand(traders, market, `${name}-${i}`, random);

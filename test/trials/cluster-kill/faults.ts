@@ -73,7 +73,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** A gateway or a standby. */
+/** A replica or a standby. */
 async function otherExchange(cluster: Cluster, random: Random): Promise<ClusterExchange> {
   const leader = await cluster.leader();
   return random.pick(cluster.exchanges.filter((exchange) => exchange !== leader));

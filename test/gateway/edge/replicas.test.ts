@@ -1,6 +1,6 @@
 /**
- * The built program as a leader, an exchange that waits to lead, and two gateways, on a real
- * cluster of PostgreSQL: clients trade through the gateways, read their own writes there, and see
+ * The built program as a leader, an exchange that waits to lead, and two replicas, on a real
+ * cluster of PostgreSQL: clients trade through the replicas, read their own writes there, and see
  * no more than a delay when the leader is killed.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -35,7 +35,7 @@ let names = 0;
 let cluster: PostgresCluster;
 let leader: ChildServer;
 let direct: ApiClient;
-let secondGateway: ChildServer;
+let secondReplica: ChildServer;
 let first: ApiClient;
 let second: ApiClient;
 beforeAll(async () => {
@@ -44,11 +44,11 @@ beforeAll(async () => {
   cluster = await PostgresCluster.start();
   leader = spawn({ REPLICAS_PORT: '0' });
   direct = await listening(leader);
-  const firstGateway = spawn({ ROLE: 'replica' });
+  const firstReplica = spawn({ ROLE: 'replica' });
   const operators = { OPERATIONS_PORT: '0', OPERATOR_KEYS };
-  secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: join(work, 'second'), ...operators });
-  first = await listening(firstGateway);
-  second = await listening(secondGateway);
+  secondReplica = spawn({ ROLE: 'replica', DATA_FOLDER: join(work, 'second'), ...operators });
+  first = await listening(firstReplica);
+  second = await listening(secondReplica);
 });
 afterEach(async () => {
   for (const stream of streams.splice(0)) stream.socket.terminate();
@@ -91,12 +91,12 @@ async function connect(api: ApiClient, token: string): Promise<StreamClient> {
 
 const bid = { outcome: 'UP', amount: 5, price: 0.1, timeInForce: 'GTC' };
 
-/** Where the leader takes gateways. */
-function gatewaysPort(): number {
+/** Where the leader takes replicas. */
+function replicasPort(): number {
   return Number(/"port":(\d+),"msg":"open to replicas"/.exec(leader.stderr)![1]);
 }
 
-test('orders go through both gateways, whose reads include the last answer', async () => {
+test('orders go through both replicas, whose reads include the last answer', async () => {
   const ada = await register(first);
   const marketId = await activeMarket(first);
   for (const [i, api] of [first, second, first, second].entries()) {
@@ -105,7 +105,7 @@ test('orders go through both gateways, whose reads include the last answer', asy
     const sent = await api.send('POST', path, bid, { token: ada.token, headers });
     expect(sent.status, sent.text).toBe(200);
     const { sequence, orderId } = sent.json;
-    // At the same gateway without more; at the other one with the sequence.
+    // At the same replica without more; at the other one with the sequence.
     const own = await api.get(`/users/${ada.userId}/orders`, ada.token);
     expect(own.json.sequence).toBeGreaterThanOrEqual(sequence);
     expect(own.json.orders.map((order: { orderId: string }) => order.orderId)).toContain(orderId);
@@ -116,7 +116,7 @@ test('orders go through both gateways, whose reads include the last answer', asy
     );
     expect(theirs.json.sequence).toBeGreaterThanOrEqual(sequence);
     expect(theirs.json.held).toBeCloseTo(0.1 * 50 * (i + 1), 6);
-    // The same key at another gateway, and at the leader: the same answer.
+    // The same key at another replica, and at the leader: the same answer.
     for (const again of [other, direct]) {
       const repeated = await again.send('POST', path, bid, { token: ada.token, headers });
       expect(repeated.text).toBe(sent.text);
@@ -163,7 +163,7 @@ test('a token reads what it may, from where it may, until it is revoked', async 
   expect((await second.get(balance, reader.token)).status).toBe(200);
   expect(codeOf(await order(second, reader.token))).toBe('403 scope_insufficient');
 
-  // A client's own headers do not make it another address, at the leader or at a gateway.
+  // A client's own headers do not make it another address, at the leader or at a replica.
   const elsewhere = await create({ name: 'far', scope: 'trade', allowedAddresses: ['10.9.9.9'] });
   const spoofed = { 'x-forwarded-for': '10.9.9.9', 'x-real-ip': '10.9.9.9' };
   for (const api of [direct, first])
@@ -194,29 +194,29 @@ test.each([
     '',
     'x',
   ],
-])('the address of gateways refuses %s', async (_name, start, ...rest) => {
+])('the address of replicas refuses %s', async (_name, start, ...rest) => {
   const request = [start, 'Host: leader', ...rest].join('\r\n');
-  const { statuses } = await sendRaw(gatewaysPort(), [request], false);
+  const { statuses } = await sendRaw(replicasPort(), [request], false);
   expect(statuses).toEqual([400]);
   expect((await direct.get('/health')).status).toBe(200);
 });
 
-test('the key of gateways is replaced while they run, and the old one is refused', async () => {
-  const gateways = servers.filter((server) => server !== leader);
+test('the key of replicas is replaced while they run, and the old one is refused', async () => {
+  const replicas = servers.filter((server) => server !== leader);
   const next = randomBytes(32).toString('hex');
   writeFileSync(keyFile, `${KEY}\n${next}\n`);
   await leader.hangUp();
   writeFileSync(keyFile, `${next}\n${KEY}\n`);
-  for (const gateway of gateways) await gateway.hangUp();
+  for (const replica of replicas) await replica.hangUp();
   const hasLeft = () => leader.stderr.split('a replica has left').length;
   const before = hasLeft();
   writeFileSync(keyFile, `${next}\n`);
   await leader.hangUp();
   // They come back with the new key.
-  await eventually(() => hasLeft() >= before + gateways.length);
+  await eventually(() => hasLeft() >= before + replicas.length);
   for (const api of [first, second])
     await eventually(async () => (await register(api)).token !== '');
-  const old = new WebSocket(`ws://127.0.0.1:${gatewaysPort()}/replicas/2`, {
+  const old = new WebSocket(`ws://127.0.0.1:${replicasPort()}/replicas/2`, {
     headers: { authorization: `Bearer ${KEY}` },
   });
   const status = await new Promise((resolve) =>
@@ -225,7 +225,7 @@ test('the key of gateways is replaced while they run, and the old one is refused
   old.on('error', () => {});
   expect(status).toBe(403);
   // Nor is the address another way to the API.
-  const plain = await fetch(`http://127.0.0.1:${gatewaysPort()}/api/markets/15m`);
+  const plain = await fetch(`http://127.0.0.1:${replicasPort()}/api/markets/15m`);
   expect(plain.status).toBe(404);
 });
 
@@ -252,7 +252,7 @@ test('a replica and a standby have TLS, and take another certificate', async () 
   servers.splice(-2);
 }, 60_000);
 
-test('a stream moves to the other gateway, and takes orders at both', async () => {
+test('a stream moves to the other replica, and takes orders at both', async () => {
   const cyd = await register(first);
   const marketId = await activeMarket(first);
   const book = `book:${marketId}`;
@@ -270,7 +270,7 @@ test('a stream moves to the other gateway, and takes orders at both', async () =
   const places = new Map(here.numbers);
   await here.hangUp();
 
-  // Meanwhile at the other gateway, by somebody else and by the same user.
+  // Meanwhile at the other replica, by somebody else and by the same user.
   const marketWas = marketId;
   const there = await connect(second, cyd.token);
   const [user] = await there.subscribe('user', book);
@@ -293,7 +293,7 @@ test('a stream moves to the other gateway, and takes orders at both', async () =
   expect(await activeMarket(second)).toBe(marketWas);
 });
 
-test('orders with cancelOnDisconnect are cancelled by the leader when the gateway loses the client', async () => {
+test('orders with cancelOnDisconnect are cancelled by the leader when the replica loses the client', async () => {
   const eve = await register(first);
   const operation = { op: 'buy', marketId: await activeMarket(first), ...bid };
   const stream = await connect(first, eve.token);
@@ -357,19 +357,19 @@ function recoveryOf({ stderr }: ChildServer): { snapshotSequence: number } {
   return JSON.parse(line!);
 }
 
-test('who does not lead says where the leader is, and not where it takes gateways', async () => {
+test('who does not lead says where the leader is, and not where it takes replicas', async () => {
   standby = await standBy(join(work, 'standby'));
   const leads = direct.url;
   const { port, operationsPort } = waitingPorts(standby);
   await eventually(async () => expect((await statusAt(port)).leader).toBe(leads));
-  const line = secondGateway.stderr.split('\n').find((each) => each.includes('open to operators'));
+  const line = secondReplica.stderr.split('\n').find((each) => each.includes('open to operators'));
   const refused = async (at: number, path: string) => {
     const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
     const body = JSON.stringify({ reason: 'the feed is wrong' });
     const options = { method: 'POST', headers, body };
     const answer = await fetch(`http://127.0.0.1:${at}/api${path}`, options);
     const text = await answer.text();
-    expect(text).not.toContain(`:${gatewaysPort()}`);
+    expect(text).not.toContain(`:${replicasPort()}`);
     const { message, details } = JSON.parse(text).error;
     expect(message).toContain(`The leader is ${leads}.`);
     return [answer.status, details];
@@ -378,16 +378,16 @@ test('who does not lead says where the leader is, and not where it takes gateway
   const waits = [503, { ...details, reason: 'standby' }];
   expect(await refused(port, '/auth/register')).toEqual(waits);
   expect(await refused(operationsPort, '/operator/pause')).toEqual(waits);
-  const gateway = await refused(JSON.parse(line!).port, '/operator/pause');
-  expect(gateway).toEqual([503, { ...details, reason: 'replica' }]);
+  const replica = await refused(JSON.parse(line!).port, '/operator/pause');
+  expect(replica).toEqual([503, { ...details, reason: 'replica' }]);
 });
 
 /** Until there are three: one is taken every ten seconds of the exchange's time. */
 const SNAPSHOTS_MS = 180_000;
 
-test('a standby and a gateway start again from the newest snapshot that the leader vouched for and nobody changed', async () => {
+test('a standby and a replica start again from the newest snapshot that the leader vouched for and nobody changed', async () => {
   const folders = [join(work, 'standby'), join(work, 'second')] as const;
-  const both = () => [standby, secondGateway];
+  const both = () => [standby, secondReplica];
   // Balances that nobody else has, for the snapshots that will be changed.
   const traders = [await register(first), await register(second)] as const;
   for (const [i, amount] of [1.37, 2.59].entries()) {
@@ -410,8 +410,8 @@ test('a standby and a gateway start again from the newest snapshot that the lead
     expect(newest!.sequence).toBe(changed);
     moveMoney(newest!.path, from!, to!);
   }
-  secondGateway = spawn({ ROLE: 'replica', DATA_FOLDER: folders[1] });
-  [standby, second] = await Promise.all([standBy(folders[0]), listening(secondGateway)]);
+  secondReplica = spawn({ ROLE: 'replica', DATA_FOLDER: folders[1] });
+  [standby, second] = await Promise.all([standBy(folders[0]), listening(secondReplica)]);
   for (const [i, server] of both().entries()) {
     expect(recoveryOf(server).snapshotSequence).toBe(vouched[i]!.at(-2));
     expect(server.stderr).toMatch(/it was changed after it was written.*cannot be used/);
