@@ -11,6 +11,7 @@ import type { Session } from '../access/sessions.js';
 import type { Backlogs } from './backlogs.js';
 import type { Channel, Subscriber } from './channels/channel.js';
 import type { CloseReason, StreamLimits } from './limits.js';
+import { partsOf } from './parts.js';
 
 /** The data that uWebSockets.js stores with a socket. */
 export interface SocketData {
@@ -193,7 +194,8 @@ export class Connection {
    * Sends texts with few system calls. A cork of uWebSockets.js ends with the first text that does
    * not fit into its buffer, so the texts are corked in parts that do.
    */
-  private sendAll(texts: readonly string[]): void {
+  private sendAll(messages: readonly string[]): void {
+    const texts = messages.flatMap(partsOf);
     for (let from = 0; from < texts.length; ) {
       let to = from;
       let bytes = 0;
@@ -209,7 +211,7 @@ export class Connection {
   }
 
   send(text: string): void {
-    this.socket?.send(text);
+    for (const part of partsOf(text)) this.socket?.send(part);
     this.options.backlogs.checkOne(this);
   }
 
@@ -221,7 +223,7 @@ export class Connection {
     if (this.socket === null) return;
     const { topic, publish } = this.options;
     if (publish === null) {
-      this.socket.send(text);
+      for (const part of partsOf(text)) this.socket?.send(part);
       return;
     }
     if (!this.hasTopic) this.hasTopic = this.socket.subscribe(topic);

@@ -106,6 +106,11 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
     )
     .describe('What an operation did'),
   batchReceipt: z.strictObject({ ...envelope, ...BatchReceipt.shape }).describe('What a batch did'),
+  part: typed('part', {
+    part: fields.count.min(1).describe('The number of the part, from 1'),
+    parts: fields.count.min(2).describe('How many parts the message has'),
+    text: z.string().min(1).describe('The next characters of the JSON text of the message'),
+  }).describe('A part of a message of more than 256 KiB; the parts follow one another'),
   error: typed('error', {
     id,
     channel: z

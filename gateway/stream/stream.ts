@@ -30,6 +30,7 @@ import {
 import { type ChannelKind, Hub } from './hub.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 import type { OrderEntry, OrdersElsewhere } from './orders/order-entry.js';
+import { partsOf } from './parts.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 
 /** Heartbeats are spread over this many moments of an interval. */
@@ -348,7 +349,8 @@ export class StreamServer {
   }
 
   private publish(topic: string, text: string | Uint8Array): void {
-    for (const publishThere of this.publishers) publishThere(topic, text);
+    for (const part of partsOf(text))
+      for (const publishThere of this.publishers) publishThere(topic, part);
     this.uncheckedCharacters += text.length;
     if (this.uncheckedCharacters >= CHECK_AFTER_CHARACTERS) this.checkBacklogs();
   }

@@ -6,6 +6,7 @@
 import { BODIES, RESPONSES, withMore } from '../../json/components.js';
 import { CLIENT_MESSAGES } from '../../stream/client-messages.js';
 import { CLOSE, STREAM_LIMITS } from '../../stream/limits.js';
+import { OUTGOING_BYTES_MAX } from '../../stream/parts.js';
 import { SERVER_MESSAGES } from '../../stream/server-messages.js';
 import type { JsonSchema, Reference } from '../openapi.js';
 import { TITLE } from '../prose.js';
@@ -19,6 +20,7 @@ const DESCRIPTION = `Market data, your account, and order entry over one WebSock
 - A **snapshot** replaces your state of a channel; a **delta** changes it. \`channelSequence\` numbers the messages of a channel (with gaps: one is missing if the \`previousSequence\` of a delta is higher than your last number), and \`sequence\` is the journal sequence that a message is true at.
 - Every message is durable before it is sent, and messages are sent in the order of the commands.
 - Every request may have an \`id\`, which its answers repeat. Requests are answered in order, and need not wait for the answers before.
+- A message of more than ${OUTGOING_BYTES_MAX} bytes travels in **parts**, which follow one another: join the \`text\` of parts 1 to \`parts\`, and read the result as the message.
 - Numbers, ids, names and errors are those of the HTTP API.`;
 
 type ClientName = keyof typeof CLIENT_MESSAGES;
@@ -67,7 +69,7 @@ const REPLIES: Record<ClientName, string[]> = {
   batch: ['batchReceipt', 'error'],
 };
 
-const MATTER_OF_COURSE = ['closed', 'heartbeat', ...NAMES.filter(isDelta)];
+const MATTER_OF_COURSE = ['closed', 'heartbeat', 'part', ...NAMES.filter(isDelta)];
 
 export function buildStreamDocument(version: string) {
   const clientNames = Object.keys(CLIENT_MESSAGES) as ClientName[];

@@ -17,6 +17,7 @@ import { SOCKET_BEHAVIOR, STREAM_PATH, serveNoUpgrade } from '../../stream/endpo
 import { streamRequest } from '../../stream/handshake.js';
 import type { StreamLimits } from '../../stream/limits.js';
 import { type OrderRequest, OrderRequestReader } from '../../stream/orders/order-messages.js';
+import { partsOf } from '../../stream/parts.js';
 import { type FrameReader, FrameWriter, StreamFlag, ToCore, ToEdge } from '../link/frames.js';
 import type { RingLink } from '../link/ring-link.js';
 import { orderFrame, readReply, recordOf, replySent } from '../order-records.js';
@@ -167,7 +168,7 @@ export class ThreadStreams {
 
   private result(stream: Stream, frame: FrameReader): void {
     const reply = readReply(frame, this.assets, stream.answered(frame.integer()));
-    stream.send(reply.text);
+    for (const part of partsOf(reply.text)) stream.send(part);
     replySent(reply);
   }
 

@@ -83,6 +83,11 @@ export function pongText({ sequence, atMs }: Stamp, id?: RequestId): string {
   return JSON.stringify({ type: 'pong', id, sequence, atMs });
 }
 
+/** Part `part` of a message that is too large for one: the texts of all parts, joined, are it. */
+export function partText(part: number, parts: number, text: string): string {
+  return JSON.stringify({ type: 'part', part, parts, text });
+}
+
 /** What an error answers. */
 export interface ErrorSource {
   id?: RequestId;

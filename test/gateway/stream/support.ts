@@ -8,6 +8,7 @@ import { afterEach, expect } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
 import { ErrorBody } from '../../../gateway/http/errors.js';
 import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
+import { OUTGOING_BYTES_MAX } from '../../../gateway/stream/parts.js';
 import { eventually } from '../../support/eventually.js';
 import type { TestServer, Trader } from '../../support/server.js';
 import { programContract } from '../contract/check.js';
@@ -48,6 +49,8 @@ export class StreamClient {
   /** The problem with a message; thrown by the next wait. */
   private fault: unknown = null;
   private read = 0;
+  /** Of a message whose last part has not come. */
+  private readonly parts: string[] = [];
 
   private constructor(readonly socket: WebSocket) {
     socket.on('message', (data, isBinary) => this.take(data, isBinary));
@@ -174,13 +177,29 @@ export class StreamClient {
   private take(data: RawData, isBinary: boolean): void {
     try {
       expect(isBinary).toBe(false);
-      const message = JSON.parse(data.toString());
+      const text = data.toString();
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(OUTGOING_BYTES_MAX);
+      const message = JSON.parse(text);
       checkStreamMessage(message);
-      this.count(message);
-      this.messages.push(message);
+      if (message.type === 'part') this.takePart(message);
+      else this.takeWhole(message);
     } catch (error) {
       this.fault ??= error;
     }
+  }
+
+  private takePart({ part, parts, text }: Message): void {
+    expect(part).toBe(this.parts.push(text));
+    if (part < parts) return;
+    const message = JSON.parse(this.parts.splice(0).join(''));
+    checkStreamMessage(message);
+    this.takeWhole(message);
+  }
+
+  private takeWhole(message: Message): void {
+    expect(this.parts, 'no message comes between two parts of another').toEqual([]);
+    this.count(message);
+    this.messages.push(message);
   }
 
   private count(message: Message): void {
