@@ -356,11 +356,11 @@ export class Reads {
     return levels.lots(levelRow(markets.ladder(slot, side === Side.BUY ? 0 : 1), level));
   }
 
-  /** The effect that an order would have now; null if the market is unknown or not active. */
+  /** The effect that an order would have now; null if the market is unknown or has ended. */
   quote(request: QuoteRequest): QuoteView | null {
     const { markets } = this.state;
     const slot = markets.find(request.marketId);
-    if (slot === 0 || markets.status(slot) !== MarketStatus.ACTIVE) return null;
+    if (slot === 0 || !markets.takesOrders(slot)) return null;
     const taker = new Taker();
     taker.userId = request.userId;
     taker.family = this.state.accounts.family(request.userId);

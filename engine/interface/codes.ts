@@ -45,8 +45,6 @@ export const Code = {
   user_frozen: 35,
   deadline_passed: 10,
   market_not_active: 11,
-  /** The market is upcoming, and the order could only trade: it is not GTC. */
-  market_not_open: 42,
   /** An operator has paused the market, its asset or everything. */
   market_paused: 36,
   /** Enough of the order group has been filled. It takes no orders until it is reset. */

@@ -19,7 +19,7 @@ export type Side = (typeof Side)[keyof typeof Side];
 export const TimeInForce = { IOC: 0, FOK: 1, GTC: 2 } as const;
 export type TimeInForce = (typeof TimeInForce)[keyof typeof TimeInForce];
 
-/** UPCOMING: orders rest in it, and nothing trades. */
+/** UPCOMING: listed, and traded, before its window. It has no start price yet. */
 export const MarketStatus = { ACTIVE: 0, ENDED: 1, RESOLVED: 2, UPCOMING: 3 } as const;
 export type MarketStatus = (typeof MarketStatus)[keyof typeof MarketStatus];
 

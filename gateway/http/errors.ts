@@ -63,8 +63,6 @@ export const ERRORS = {
   }),
   ...entries(409, {
     market_not_active: 'The market has ended and accepts no more orders.',
-    market_not_open:
-      'The market has not opened: until its window begins, only GTC orders are accepted, and they rest.',
     market_paused:
       'An operator has paused the market. Orders can be cancelled, but no new ones are accepted.',
     user_frozen:
@@ -127,7 +125,6 @@ export const ORDER_ERRORS = [
   'order_group_not_found',
   'user_frozen',
   'market_not_active',
-  'market_not_open',
   'market_paused',
   'order_group_tripped',
   'deadline_passed',

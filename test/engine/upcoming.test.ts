@@ -1,7 +1,7 @@
 /**
- * Markets that are listed ahead of their windows, by example: orders rest in them, nothing trades
- * before they open, and each of them has an end. Their money, their pauses and their timers are
- * those of any market, which the differential test compares.
+ * Markets that are listed ahead of their windows, by example: they trade from then on, and each of
+ * them has an end. Their orders, money, pauses and timers are those of any market, which the
+ * differential test compares.
  */
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -82,42 +82,94 @@ test('lists the next four windows, once, and the current one while a price would
 
 describe('before it opens', () => {
   const order = { userId: TAKER, marketId: NEXT, sizeLots: 1_000 };
-  const cases: [name: string, command: Command, code: CodeName][] = [
-    ['an IOC order', buy({ ...order, priceTicks: 300 }), 'market_not_open'],
-    ['a FOK order', buy({ ...order, priceTicks: 999, timeInForce: 1 }), 'market_not_open'],
+  const amended = {
+    kind: 'amend',
+    ...order,
+    userId: MAKER,
+    orderId: 1,
+    idempotencyKey: null,
+  } as const;
+  const cases: [name: string, command: Command, code: CodeName, upTicks: number[]][] = [
+    ['an IOC order trades', buy({ ...order, priceTicks: 500 }), 'ok', [500]],
+    ['a FOK order trades', buy({ ...order, priceTicks: 999, timeInForce: 1 }), 'ok', [500]],
+    ['a GTC order that crosses trades', buy({ ...order, priceTicks: 600, ...GTC }), 'ok', [500]],
+    ['a GTC order that does not rests', buy({ ...order, priceTicks: 499, ...GTC }), 'ok', []],
     [
-      'a GTC order that crosses',
-      buy({ ...order, priceTicks: 500, ...GTC }),
-      'post_only_would_trade',
-    ],
-    ['one that does not', buy({ ...order, priceTicks: 499, ...GTC }), 'ok'],
-    ['a sale without shares', sell({ ...order, priceTicks: 600, ...GTC }), 'insufficient_shares'],
-    ['a split', { kind: 'split', ...order, idempotencyKey: null }, 'ok'],
-    [
-      'an amendment that crosses',
-      { kind: 'amend', ...order, userId: MAKER, orderId: 1, priceTicks: 500, idempotencyKey: null },
-      'post_only_would_trade',
-    ],
-    [
-      'an amendment that does not',
-      { kind: 'amend', ...order, userId: MAKER, orderId: 1, priceTicks: 410, idempotencyKey: null },
+      'a buy of an amount trades',
+      buy({ userId: TAKER, marketId: NEXT, outcome: Outcome.DOWN }),
       'ok',
+      [400],
     ],
+    ['an amendment that crosses trades', { ...amended, priceTicks: 500 }, 'ok', [500]],
     [
-      'a cancel',
-      { kind: 'cancel', userId: MAKER, marketId: NEXT, orderId: 1, idempotencyKey: null },
-      'ok',
-    ],
-    [
-      'a claim',
-      { kind: 'claim', userId: MAKER, marketId: NEXT, idempotencyKey: null },
-      'market_not_resolved',
+      'a post-only order that crosses is refused',
+      buy({ ...order, priceTicks: 500, postOnly: true, ...GTC }),
+      'post_only_would_trade',
+      [],
     ],
   ];
-  test.each(cases)('%s', (_, command, code) => {
+  test.each(cases)('%s', (_, command, code, upTicks) => {
     const engine = quoted();
     expect(codeOf(run(engine, command))).toBe(Code[code]);
-    expect(eventsOf(engine, 'trade')).toEqual([]);
+    expect(eventsOf(engine, 'trade').map((trade) => trade.upTicks)).toEqual(upTicks);
+  });
+
+  test('a purchase pays its fee into escrow, and its shares can be sold and claimed', () => {
+    const engine = quoted();
+    run(engine, buy({ ...order, priceTicks: 500 }));
+    expect(engine.market(NEXT)).toMatchObject({
+      startPriceMicros: null,
+      lastTradeTicks: 500,
+      volumeMicros: 500_000,
+      openInterestLots: 1_000,
+    });
+    expect(engine.position(TAKER, NEXT)).toMatchObject({ upLots: 1_000, upCostMicros: 500_000 });
+    run(engine, sell({ ...order, priceTicks: 400, sizeLots: 400 }));
+    opened(engine);
+    run(engine, { kind: 'advanceTime' }, at(2 * END - 30_000));
+    run(engine, price(100_001, at(2 * END - 30_000)));
+    run(engine, { kind: 'advanceTime' }, at(2 * END + 3_000));
+    const claim = { kind: 'claim', userId: TAKER, marketId: NEXT, idempotencyKey: null } as const;
+    expect(codeOf(run(engine, claim))).toBe(Code.ok);
+    const profit = 160_000 + 600_000 - 500_000 - 2_500;
+    expect(engine.account(TAKER)).toMatchObject({
+      availableMicros: 10_000 * DOLLAR + profit,
+      realizedProfitMicros: profit,
+      microPoints: 250_000,
+    });
+  });
+
+  describe('an absurd price is taken by the first who wants it', () => {
+    const SIZE_LOTS = 3_000_000;
+    const absurd = { userId: MAKER, marketId: NEXT, sizeLots: SIZE_LOTS, ...GTC };
+    const against = { outcome: Outcome.DOWN, sizeLots: SIZE_LOTS } as const;
+
+    // Two accounts of one person: complete sets would cost them a fee on a thousandth of a dollar.
+    test.each([[999], [990], [750]])('a bid for UP at %i mints with a stranger', (priceTicks) => {
+      const engine = listed();
+      run(engine, buy({ ...absurd, priceTicks }));
+      const takes = { marketId: NEXT, priceTicks: 1000 - priceTicks, ...against };
+      run(engine, buy({ userId: TAKER, ...takes }));
+      expect(engine.position(TAKER, NEXT)).toMatchObject({ upLots: 0, downLots: SIZE_LOTS });
+      expect(codeOf(run(engine, buy({ userId: OTHER, ...takes })))).toBe(
+        Code.insufficient_liquidity,
+      );
+      opened(engine);
+      expect(engine.position(OTHER, NEXT)).toBe(null);
+      expect(engine.position(MAKER, NEXT)).toMatchObject({ upLots: SIZE_LOTS, downLots: 0 });
+    });
+
+    test('and keeps no order of others out of the book', () => {
+      const engine = listed();
+      run(engine, buy({ ...absurd, sizeLots: 1_002, priceTicks: 999, postOnly: true }));
+      const bid = { userId: OTHER, marketId: NEXT, priceTicks: 500, sizeLots: 10_000, ...GTC };
+      run(engine, buy({ ...bid, outcome: Outcome.DOWN }));
+      expect(eventsOf(engine, 'trade')).toMatchObject([{ upTicks: 999, sizeLots: 1_002 }]);
+      expect(engine.depth(NEXT, 5)).toEqual({
+        bids: [],
+        asks: [{ priceTicks: 500, sizeLots: 8_998 }],
+      });
+    });
   });
 });
 
@@ -137,25 +189,16 @@ test('it opens with the book that it has, in the order of its queues', () => {
     [MAKER, 10_000],
     [OTHER, 2_000],
   ]);
-  // Its order was not post-only, so it may trade now.
-  const amend = { kind: 'amend', userId: OTHER, marketId: NEXT, idempotencyKey: null } as const;
-  run(engine, { ...amend, orderId: 3, sizeLots: 0, priceTicks: 450 });
-  expect(engine.orders(OTHER)).toHaveLength(2);
 });
 
 describe('it ends without having opened', () => {
-  const split: Command = {
-    kind: 'split',
-    userId: TAKER,
-    marketId: NEXT,
-    sizeLots: 20_000,
-    idempotencyKey: null,
-  };
   const untouched = { availableMicros: 10_000 * DOLLAR, heldMicros: 0 };
 
-  test('when its window passes without a price: orders are cancelled, pairs and fees come back', () => {
+  test('when its window passes without a price: shares pay half a dollar, and fees come back', () => {
     const engine = quoted();
-    run(engine, split);
+    const lots = { userId: TAKER, marketId: NEXT, sizeLots: 4_000 };
+    run(engine, { kind: 'split', ...lots, idempotencyKey: null });
+    run(engine, buy({ ...lots, outcome: Outcome.DOWN }));
     run(engine, { kind: 'advanceTime' }, at(2 * END - 1));
     expect(statusOf(engine, NEXT)).toBe(MarketStatus.UPCOMING);
     expect(engine.activeMarket(0)).toBe(0);
@@ -165,9 +208,19 @@ describe('it ends without having opened', () => {
       resolution: Resolution.VOID,
       startPriceMicros: null,
     });
-    run(engine, { kind: 'claim', userId: TAKER, marketId: NEXT, idempotencyKey: null });
-    for (const userId of [MAKER, OTHER, TAKER])
-      expect(engine.account(userId)).toMatchObject(untouched);
+    for (const userId of [MAKER, TAKER])
+      run(engine, { kind: 'claim', userId, marketId: NEXT, idempotencyKey: null });
+    // The taker paid 0.6 a share, the maker 0.4.
+    const gainedMicros = [400_000, 0, -400_000];
+    for (const [i, userId] of [MAKER, OTHER, TAKER].entries())
+      expect(engine.account(userId)).toEqual(
+        expect.objectContaining({
+          availableMicros: untouched.availableMicros + gainedMicros[i]!,
+          heldMicros: 0,
+          realizedProfitMicros: gainedMicros[i]!,
+          microPoints: 0,
+        }),
+      );
   });
 
   test('but a price of the last minute opens nothing, and one before that opens it', () => {

@@ -9,7 +9,7 @@
 
 import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
-import { MarketStatus, OrderEnd, OrderStatus, Side, TimeInForce } from '../../interface/domain.js';
+import { OrderEnd, OrderStatus, Side, TimeInForce } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MAX_TIME_MS } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
@@ -111,8 +111,6 @@ function readOrder(state: State, taker: Taker, row: number): void {
   taker.sizeLots = 0;
   taker.timeInForce = TimeInForce.GTC;
   taker.postOnly = orders.postOnly(row);
-  taker.onlyRests =
-    taker.postOnly || state.markets.status(orders.slot(row)) === MarketStatus.UPCOMING;
   taker.selfTrade = orders.selfTrade(row);
   taker.placedAfterMs = orders.placedAfterMs(row);
   taker.validUntilMs = MAX_TIME_MS;
@@ -137,7 +135,7 @@ function checkNewTerms(state: State, taker: Taker, row: number): number {
       ? state.refuse(Code.insufficient_shares, taker.sizeLots, free)
       : Code.ok;
   }
-  const fee = taker.onlyRests ? 0 : feeOn(taker.budgetMicros, state.rules.takerFeeBasisPoints);
+  const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros, state.rules.takerFeeBasisPoints);
   const required = taker.budgetMicros + fee;
   const available = state.ledger.available(taker.userId) + lots * orders.level(row);
   return available < required

@@ -20,7 +20,6 @@ import {
   CancelReason,
   Deadline,
   hasEnded,
-  MarketStatus,
   OrderEnd,
   OrderStatus,
   Outcome,
@@ -155,11 +154,7 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     return state.refuse(Code.deadline_passed, Deadline.VALID_UNTIL, state.nowMs);
   if (taker.expiresAtMs <= state.nowMs)
     return state.refuse(Code.deadline_passed, Deadline.EXPIRES_AT, state.nowMs);
-  const status = state.markets.status(slot);
-  if (hasEnded(status)) return Code.market_not_active;
-  const isUpcoming = status === MarketStatus.UPCOMING;
-  if (isUpcoming && taker.timeInForce !== TimeInForce.GTC) return Code.market_not_open;
-  taker.onlyRests = taker.postOnly || isUpcoming;
+  if (hasEnded(state.markets.status(slot))) return Code.market_not_active;
   if (state.markets.pausedBy(slot) !== 0) return Code.market_paused;
   if (taker.groupRow !== 0 && state.orderGroups.hasTripped(taker.groupRow) === 1)
     return Code.order_group_tripped;
@@ -232,7 +227,7 @@ export function mayHavePosition(
 
 function checkMoney(state: State, taker: Taker, slot: number): number {
   taker.positionRow = state.positions.find(taker.userId, slot);
-  const fee = taker.onlyRests ? 0 : feeOn(taker.budgetMicros, state.rules.takerFeeBasisPoints);
+  const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros, state.rules.takerFeeBasisPoints);
   const required = taker.budgetMicros + fee;
   const available = state.ledger.available(taker.userId);
   return available < required
@@ -252,7 +247,7 @@ function checkShares(state: State, taker: Taker, slot: number): number {
 export function checkLiquidity(state: State, taker: Taker): number {
   const firstLevel = firstMakerLevel(state, taker);
   if (firstLevel === TOO_MANY_DUE) return Code.limit_reached;
-  if (taker.onlyRests && firstLevel > 0) return Code.post_only_would_trade;
+  if (taker.postOnly && firstLevel > 0) return Code.post_only_would_trade;
   if (taker.timeInForce === TimeInForce.FOK && !wouldFill(state, taker)) {
     if (state.passesLeft < 0) return Code.limit_reached;
     const worst = taker.side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;

@@ -34,8 +34,6 @@ export class Taker {
   /** Its order group, 0: none; and the row of the group, once it was looked up. */
   groupId = 0;
   groupRow = 0;
-  /** It may not trade: it is post-only, or its market has not opened. The caller's to set. */
-  onlyRests = false;
   /** When it was first placed, in time after the start of its market; or WITH_THIS_COMMAND. */
   placedAfterMs = WITH_THIS_COMMAND;
   /** The client's name for it: its characters in the record, and how many; -1: it has no name. */

@@ -9,7 +9,7 @@ import type { ChannelMessage, MarketChange } from './messages.js';
 import type { Stream } from './stream.js';
 
 export interface MarketListener {
-  /** Orders can rest in it until it opens; called again when it is paused or resumed. */
+  /** It trades, without a start price; called again when it is paused or resumed. */
   onUpcoming?: (market: Market) => void;
   /** It can be traded: it opened, or it was open when the stream began. */
   onOpened?: (market: Market) => void;

@@ -1,6 +1,6 @@
 /** Markets: lists, one market, its order book, and what an order would do now. Public. */
 import type { Engine } from '../../../engine/engine.js';
-import { hasEnded, MarketStatus, Side } from '../../../engine/interface/domain.js';
+import { hasEnded, Side } from '../../../engine/interface/domain.js';
 import {
   MAX_ORDER_LOTS,
   MAX_PRICE_TICKS,
@@ -104,13 +104,12 @@ export const marketRoutes: Route[] = [
     query: schemas.QuoteQuery,
     missing: schemas.missingOfQuote,
     responses: { 200: schemas.Quote },
-    errors: ['market_not_found', 'market_not_active', 'market_not_open'],
+    errors: ['market_not_found', 'market_not_active'],
     handle(call) {
       const market = call.engine.market(marketNumber(call.engine, call.parameter('marketId')));
       if (!call.finds(market, 'market_not_found')) return;
-      if (market.status !== MarketStatus.ACTIVE) {
-        const isOver = hasEnded(market.status);
-        call.refuseWhenDurable(errorAnswer(isOver ? 'market_not_active' : 'market_not_open'));
+      if (hasEnded(market.status)) {
+        call.refuseWhenDurable(errorAnswer('market_not_active'));
         return;
       }
       const { side, outcome, amount = 0, shares = MAX_ORDER_LOTS, price } = call.query;

@@ -35,7 +35,6 @@ const ORDERS: CaseName[] = [
   'user_frozen',
   'deadline_passed',
   'market_not_active',
-  'market_not_open',
   'market_paused',
   'post_only_would_trade',
   'price_not_met',

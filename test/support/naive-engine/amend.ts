@@ -6,16 +6,7 @@ import { isFull } from './access/room.js';
 import { planOrder, type Taker } from './book.js';
 import { dollars, feeOn, micros, tradeValue } from './decimal.js';
 import { orderWithClientId } from './memory.js';
-import {
-  carryOut,
-  gone,
-  holdings,
-  onlyRests,
-  refusal,
-  release,
-  smallRest,
-  tooSmall,
-} from './orders.js';
+import { carryOut, gone, holdings, refusal, release, smallRest, tooSmall } from './orders.js';
 import {
   type Answer,
   emit,
@@ -124,7 +115,7 @@ function placeAnew(
   const plan = planOrder(state, market, taker, state.fillsLeft);
   const timeInForce = TimeInForce.GTC;
   const refused =
-    refusal(market, { postOnly, timeInForce, priceTicks }, taker, plan) ??
+    refusal({ postOnly, timeInForce, priceTicks }, taker, plan) ??
     tooSmall(state, market, taker, plan);
   if (refused !== null) return refused;
 
@@ -152,7 +143,7 @@ function missing(
     return free < leftLots ? reject('insufficient_shares', leftLots, free) : null;
   }
   const budget = tradeValue(leftLots, priceTicks);
-  const required = onlyRests(market, order)
+  const required = order.postOnly
     ? budget
     : budget.plus(feeOn(budget, state.rules.takerFeeBasisPoints));
   const held = tradeValue(sizeLots, order.priceTicks);

@@ -5,7 +5,6 @@
 import type { Buy, Cancel, CommandOf, Sell } from '../../../engine/interface/commands.js';
 import {
   CancelReason,
-  MarketStatus,
   MatchType,
   OrderEnd,
   OrderStatus,
@@ -78,8 +77,6 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   const expiresAtMs = command.expiresAtMs ?? MAX_TIME_MS;
   if (expiresAtMs <= state.nowMs) return reject('deadline_passed', 1, state.nowMs);
   if (!takesOrders(market)) return reject('market_not_active');
-  const isUpcoming = market.status === MarketStatus.UPCOMING;
-  if (isUpcoming && command.timeInForce !== TimeInForce.GTC) return reject('market_not_open');
   if (market.paused || state.everythingPaused || state.pausedAssets.includes(market.asset))
     return reject('market_paused');
   if (group?.tripped) return reject('order_group_tripped');
@@ -95,7 +92,7 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   if (rests && !mayTakeOne(state, 'orders', user.userId)) return reject('limit_reached');
   const missing =
     command.kind === 'buy'
-      ? missingMoney(state, market, command, user.available)
+      ? missingMoney(state, command, user.available)
       : missingShares(command, market);
   if (missing !== null) return missing;
 
@@ -111,21 +108,16 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   };
   const plan = planOrder(state, market, taker, state.fillsLeft);
   const refused =
-    refusal(market, command, taker, plan) ?? (rests ? tooSmall(state, market, taker, plan) : null);
+    refusal(command, taker, plan) ?? (rests ? tooSmall(state, market, taker, plan) : null);
   if (refused === null) return accept(state, market, { command, taker, plan });
   // A refused FOK order uses up the makers that it would have traded with.
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) state.fillsLeft -= plan.fills.length;
   return refused;
 }
 
-function missingMoney(
-  state: NaiveState,
-  market: NaiveMarket,
-  command: Buy,
-  available: Dollars,
-): Answer | null {
+function missingMoney(state: NaiveState, command: Buy, available: Dollars): Answer | null {
   const budget = dollars(command.budgetMicros);
-  const required = onlyRests(market, command)
+  const required = command.postOnly
     ? budget
     : budget.plus(feeOn(budget, state.rules.takerFeeBasisPoints));
   return required.gt(available)
@@ -139,19 +131,13 @@ function missingShares(command: Sell, market: NaiveMarket): Answer | null {
   return free < sizeLots ? reject('insufficient_shares', sizeLots, free) : null;
 }
 
-/** Whether an order may not trade at once. */
-export function onlyRests(market: NaiveMarket, { postOnly }: { postOnly: boolean }): boolean {
-  return postOnly || market.status === MarketStatus.UPCOMING;
-}
-
 /** The refusal that the book leads to; null: none. */
 export function refusal(
-  market: NaiveMarket,
   command: Pick<Buy, 'postOnly' | 'timeInForce' | 'priceTicks'>,
   taker: Taker,
   plan: Plan,
 ): Answer | null {
-  if (onlyRests(market, command) && plan.hasMaker) return reject('post_only_would_trade');
+  if (command.postOnly && plan.hasMaker) return reject('post_only_would_trade');
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) {
     const worstTicks = taker.side === Side.BUY ? 999 : 1;
     const code = command.priceTicks === worstTicks ? 'insufficient_liquidity' : 'price_not_met';

@@ -1,4 +1,4 @@
-/** Upcoming markets over HTTP: listed, with orders that rest, over the opening and a restart. */
+/** Upcoming markets over HTTP: listed, traded, over the opening and a restart. */
 import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../../../support/eventually.js';
 import {
@@ -57,18 +57,27 @@ test('are listed for an hour ahead, apart from the active ones', async () => {
   expect(codeOf(await server.api.get('/markets?status=open'))).toBe('400 invalid_request');
 });
 
-test('take orders that rest, and no others', async () => {
+test('take orders of every kind', async () => {
   expect((await order(ada, {})).json).toMatchObject({ status: 'resting', fee: 0 });
-  expect(codeOf(await order(bob, { timeInForce: 'IOC' }))).toBe('409 market_not_open');
-  const crossing = { outcome: 'DOWN', price: 0.6 };
+  const quote = `/markets/15m/${NEXT}/quote?outcome=DOWN&amount=1.2`;
+  expect((await server.api.read(quote)).json).toMatchObject({ filled: 2, averagePrice: 0.6 });
+  const amount = { outcome: 'DOWN', amount: 1.2 };
+  expect((await server.buy(bob, amount, NEXT)).json).toMatchObject({ shares: 2, fee: 0.006 });
+  const crossing = { outcome: 'DOWN', price: 0.6, postOnly: true };
   expect(codeOf(await order(bob, crossing))).toBe('409 post_only_would_trade');
-  expect(codeOf(await server.api.get(`/markets/15m/${NEXT}/quote?outcome=UP&amount=1`))).toBe(
-    '409 market_not_open',
-  );
+  const killed = { outcome: 'DOWN', price: 0.6, timeInForce: 'FOK' };
+  expect(codeOf(await order(bob, killed))).toBe('409 price_not_met');
   const split = await server.api.post(`/markets/15m/${NEXT}/split`, { shares: 5 }, bob.token);
   expect(split.json).toMatchObject({ shares: 5, fee: 0.025 });
+  const sale = { outcome: 'DOWN', shares: 1, price: 0.6, timeInForce: 'GTC', postOnly: true };
+  const path = `/markets/15m/${NEXT}/sell`;
+  expect((await server.api.post(path, sale, bob.token)).json.status).toBe('resting');
   const { json } = await server.api.read(`/users/${bob.userId}/positions?marketId=${NEXT}`);
   expect(json.positions).toMatchObject([{ status: 'open' }, { status: 'open' }]);
+  await server.followed();
+  const trades = { trades: [{ outcome: 'DOWN', price: 0.6, shares: 2 }] };
+  for (const of of [`/markets/15m/${NEXT}`, `/users/${bob.userId}`])
+    expect((await server.api.read(`${of}/trades`)).json).toMatchObject(trades);
 });
 
 test('open with their book, also after a restart', async () => {
@@ -81,8 +90,11 @@ test('open with their book, also after a restart', async () => {
   expect(await idsOf('/markets/15m')).toEqual([NEXT]);
   expect(await idsOf('/markets?status=upcoming&asset=BTC')).toEqual([5, 4, 3, 2].map(marketIn));
   const { json } = await server.api.read(`/markets/15m/${NEXT}/orderbook`);
-  expect(json.UP).toEqual({ bids: [{ price: 0.4, shares: 10 }], asks: [] });
-  expect((await order(bob, { outcome: 'DOWN', price: 0.6 })).json.status).toBe('filled');
+  expect(json.DOWN).toEqual({
+    bids: [],
+    asks: [{ price: 0.6, shares: 9 }],
+  });
+  expect((await order(bob, { outcome: 'DOWN', shares: 8, price: 0.6 })).json.status).toBe('filled');
   await server.followed();
   const { json: market } = await server.api.read(`/markets/${NEXT}`);
   expect(market.priceHistory[0]).toMatchObject({ atMs: WINDOW_START_MS + WINDOW_MS });
