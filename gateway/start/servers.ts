@@ -93,9 +93,9 @@ export class Servers {
     this.observe();
   }
 
-  readonly streamsOf: PeerOptions['streamsOf'] = (sink, commands) => {
+  readonly streamsOf: PeerOptions['streamsOf'] = (sink, commands, isBehind) => {
     const { isStopping } = this.options.gateway;
-    return new CoreStreams({ stream: this.stream, sink, commands, isStopping });
+    return new CoreStreams({ stream: this.stream, sink, commands, isStopping, isBehind });
   };
 
   private inThisThread(serve?: ServersOptions['serve']): PublicServer {

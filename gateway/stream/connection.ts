@@ -6,11 +6,11 @@
  */
 
 import type { AddressKey } from '../access/fair-use/addresses.js';
-import { TokenBuckets } from '../access/fair-use/token-buckets.js';
 import type { Session } from '../access/sessions.js';
 import type { Backlogs } from './backlogs.js';
 import type { Channel, Subscriber } from './channels/channel.js';
-import type { CloseReason, StreamLimits } from './limits.js';
+import { FrameBudget } from './frame-budget.js';
+import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 import { partsOf } from './parts.js';
 
 /** The data that uWebSockets.js stores with a socket. */
@@ -97,17 +97,16 @@ export class Connection {
   unansweredPings = 0;
   /** Why the connection closes once its requests are answered; null: it stays open. */
   private ending: CloseReason | null = null;
-  private readonly operations: TokenBuckets<null>;
+  private readonly budget: FrameBudget;
   private socket: Socket | null = null;
   /** Whether the socket is subscribed to the connection's own topic. */
   private hasTopic = false;
 
   constructor(private readonly options: ConnectionOptions) {
-    const { operationsBurst: burst, operationsPerSecond: perSecond } = options.limits;
     this.address = options.address;
     this.addressBytes = options.addressBytes;
     this.slot = options.slot;
-    this.operations = new TokenBuckets<null>({ burst, perSecond });
+    this.budget = new FrameBudget(options.limits, options.elapsedMs);
   }
 
   /** Sets whose connection it is, and what its token allows. */
@@ -129,7 +128,14 @@ export class Connection {
 
   /** Returns false if the client exceeds its rate of operations. */
   takeOperations(count: number): boolean {
-    return this.operations.take(null, count, this.options.elapsedMs());
+    return this.budget.take(count);
+  }
+
+  /** A frame came though the connection is about to close. It is cut off if more follow. */
+  ignoreFrame(): void {
+    if (this.budget.ignore()) return;
+    this.options.onEnd(CLOSE.rateLimited);
+    this.cutOff();
   }
 
   /** To be called when the socket has closed. */

@@ -16,8 +16,8 @@ export interface StreamLimits {
   subscriptions: number;
   /**
    * Operations of one connection, as a burst and per second. A message costs one per channel that
-   * it names, at least one; orders and batches cost one if they are refused. Above the limit, the
-   * connection gets `rate_limited` and is closed.
+   * it names, at least one, and a ping or a pong one; orders and batches cost one if they are
+   * refused. Above the limit, the connection gets `rate_limited` and is closed.
    */
   operationsBurst: number;
   operationsPerSecond: number;

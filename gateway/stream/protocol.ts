@@ -91,7 +91,10 @@ export class Protocol {
 
   /** Handles one message. uWebSockets.js reuses `bytes` after the call. */
   receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
-    if (connection.isEnding) return;
+    if (connection.isEnding) {
+      connection.ignoreFrame();
+      return;
+    }
     const receivedMs = this.options.elapsedMs();
     const { engine } = this.options.gateway.sequencer;
     if (!isBinary && connection.userId !== 0) {
@@ -161,15 +164,21 @@ export class Protocol {
    * connection gets an error and is closed.
    */
   afford(connection: Connection, operations: number): boolean {
-    if (connection.isEnding) return false;
-    if (connection.takeOperations(operations)) return true;
+    if (connection.isEnding) connection.ignoreFrame();
+    else if (connection.takeOperations(operations)) return true;
+    else this.exceeded(connection);
+    return false;
+  }
+
+  /** The connection has exceeded its rate: see {@link afford}. */
+  exceeded(connection: Connection): void {
+    if (connection.isEnding) return;
     connection.isEnding = true;
     const message = 'Too many messages. Connect again later.';
     this.whenDurable(() => {
       connection.send(errorText(errorAnswer('rate_limited', {}, message)));
       connection.endWhenAnswered(CLOSE.rateLimited);
     });
-    return false;
   }
 
   private handle(connection: Connection, received: ReceivedMessage): void {

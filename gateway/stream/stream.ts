@@ -54,6 +54,8 @@ export class StreamServer {
   private readonly backlogs: Backlogs;
   /** Connections closed by the exchange, by reason. */
   private readonly endings = new Map<string, number>();
+  /** Connections cut off because too much waited for their edge. */
+  private edgeCutOffs = 0;
   private atEdges = (): BacklogReadings => ({ backlogBytes: 0, cutOffCount: 0 });
   private readonly protocol: Protocol;
   private readonly cancels: CancelOnDisconnect;
@@ -114,7 +116,8 @@ export class StreamServer {
   /** Connections closed by the exchange since the start, by reason. */
   *endingCounts(): Generator<readonly [reason: string, count: number]> {
     yield* this.endings;
-    yield ['cut_off', this.backlogs.cutOffCount + this.atEdges().cutOffCount];
+    const cutOffs = this.backlogs.cutOffCount + this.atEdges().cutOffCount + this.edgeCutOffs;
+    yield ['cut_off', cutOffs];
   }
 
   /** The sockets of this process are at edges, which limit what waits there. */
@@ -140,8 +143,8 @@ export class StreamServer {
       open: (socket) => this.opened(socket.getUserData().connection, socket),
       message: (socket, bytes, isBinary) =>
         this.receive(socket.getUserData().connection, bytes, isBinary),
-      ping: (socket) => this.pinged(socket.getUserData().connection),
-      pong: (socket) => this.ponged(socket.getUserData().connection),
+      ping: (socket) => this.controlled(socket.getUserData().connection),
+      pong: (socket) => this.controlled(socket.getUserData().connection),
       close: (socket) => this.left(socket.getUserData().connection),
     };
     router.onUpgrade(STREAM_PATH, behavior, (response, request, raw, context) => {
@@ -261,13 +264,26 @@ export class StreamServer {
     if (this.protocol.afford(connection, 1)) this.whenDurable(refuse);
   }
 
-  pinged(connection: Connection): void {
-    connection.unansweredPings = 0;
+  /** A ping or a pong has come, which counts as a message. */
+  private controlled(connection: Connection): void {
+    this.isAlive(connection);
     this.protocol.afford(connection, 1);
   }
 
-  ponged(connection: Connection): void {
+  /** The client of an edge has answered a ping. */
+  isAlive(connection: Connection): void {
     connection.unansweredPings = 0;
+  }
+
+  /** The client of an edge has exceeded its rate: the edge passes on nothing more. */
+  exceeded(connection: Connection): void {
+    this.guard(() => this.protocol.exceeded(connection));
+  }
+
+  /** Cuts off a connection of an edge for which too much waits. */
+  cutOff(connection: Connection): void {
+    this.edgeCutOffs++;
+    connection.cutOff();
   }
 
   /** The socket of a connection has closed. `by`: why an edge has closed it. */

@@ -154,7 +154,9 @@ export class ReplicaListener {
   private peerOf(sink: BlockSink): EdgePeer {
     const { gateway, streamsOf } = this.options;
     const { served, settle: onChange } = this;
-    return new EdgePeer({ gateway, served, sink, streamsOf, isCongested: () => false, onChange });
+    // The socket of a replica is closed when too much waits for it.
+    const [isCongested, isBehind] = [() => false, () => false];
+    return new EdgePeer({ gateway, served, sink, streamsOf, isCongested, isBehind, onChange });
   }
 
   private receive(socket: uWS.WebSocket<SocketData>, message: Buffer): void {

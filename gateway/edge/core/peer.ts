@@ -41,7 +41,13 @@ import type { CoreStreams } from './streams.js';
 
 export interface PeerOptions extends EdgeCommandsOptions {
   served: ServedRoutes;
-  streamsOf: (sink: BlockSink, commands: EdgeCommands) => CoreStreams;
+  streamsOf: (
+    sink: BlockSink,
+    commands: EdgeCommands,
+    isBehind: PeerOptions['isBehind'],
+  ) => CoreStreams;
+  /** Whether so much waits for the edge that its streams are cut off. */
+  isBehind: () => boolean;
 }
 
 const writer = new FrameWriter();
@@ -68,7 +74,7 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
     this.isCongested = options.isCongested;
     this.inFlight = new InFlight(options.onChange);
     this.commands = new EdgeCommands(options);
-    this.streams = options.streamsOf(options.sink, this.commands);
+    this.streams = options.streamsOf(options.sink, this.commands, options.isBehind);
   }
 
   get address(): AddressKey {

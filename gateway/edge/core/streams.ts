@@ -32,6 +32,8 @@ interface CoreStreamsOptions {
   sink: BlockSink;
   commands: EdgeCommands;
   isStopping: () => boolean;
+  /** Whether so much waits for the edge that its streams are cut off. */
+  isBehind: () => boolean;
 }
 
 interface Stream {
@@ -53,7 +55,8 @@ export class CoreStreams {
     const { stream, sink } = options;
     this.stopPublishing = stream.publishTo((topic, text) => {
       if (this.topics.of(topic) === 0) return;
-      sink.send(writer.begin(ToEdge.published, 0).text(topic), bytesOf(text));
+      if (options.isBehind()) this.cutOff();
+      else sink.send(writer.begin(ToEdge.published, 0).text(topic), bytesOf(text));
     });
   }
 
@@ -75,11 +78,16 @@ export class CoreStreams {
       this.options.stream.receive(found.connection, bytes, isBinary);
     },
     [ToCore.streamCommand]: (frame, found) => found && this.command(found, frame),
-    [ToCore.streamPing]: (_, found) => found && this.options.stream.pinged(found.connection),
-    [ToCore.streamPong]: (_, found) => found && this.options.stream.ponged(found.connection),
+    [ToCore.streamExceeded]: (_, found) => found && this.options.stream.exceeded(found.connection),
+    [ToCore.streamPong]: (_, found) => found && this.options.stream.isAlive(found.connection),
     [ToCore.streamClosed]: ({ id, own }) =>
       this.closed(id, own === CLOSE.slowReader.code ? CLOSE.slowReader : null),
   };
+
+  /** The edge does not keep up: its streams end, so nothing more is sent to it for them. */
+  private cutOff(): void {
+    for (const { connection } of [...this.streams.values()]) this.options.stream.cutOff(connection);
+  }
 
   /** The edge is gone, and so are its clients. */
   allClosed(): void {

@@ -232,6 +232,8 @@ class EdgeThread {
       streamsOf,
       onChange: () => {},
       isCongested: () => this.link.waitingBytes > task.unsent.bytes,
+      // Answers are dropped before, so what is beyond waits for streams.
+      isBehind: () => this.link.waitingBytes > 2 * task.unsent.bytes,
     });
     this.app = this.nextApp();
     this.worker = new Worker(THREAD, { workerData: task });

@@ -14,6 +14,7 @@ import type { Router } from '../../http/router.js';
 import { elapsedMs } from '../../observe/clock.js';
 import { Backlogs, type Reader } from '../../stream/backlogs.js';
 import { SOCKET_BEHAVIOR, STREAM_PATH, serveNoUpgrade } from '../../stream/endpoint.js';
+import { FrameBudget } from '../../stream/frame-budget.js';
 import { streamRequest } from '../../stream/handshake.js';
 import type { StreamLimits } from '../../stream/limits.js';
 import { type OrderRequest, OrderRequestReader } from '../../stream/orders/order-messages.js';
@@ -25,6 +26,8 @@ import { orderFrame, readReply, recordOf, replySent } from '../order-records.js'
 /** Backlogs are checked each time this many bytes have been published. */
 const CHECK_AFTER_BYTES = 256 * 1024;
 const NUMBERS = 2 ** 32;
+/** Bytes that wait for room in the ring to the core. Beyond, a stream that says more is cut off. */
+export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
 interface SocketData {
   number: number;
@@ -51,6 +54,8 @@ export class ThreadStreams {
   private lastNumber = 0;
   private readonly reader = new OrderRequestReader();
   private uncheckedBytes = 0;
+  /** Streams cut off because of what they have sent. */
+  private cutOffs = 0;
   private upgraded = 0;
   private router!: Router;
 
@@ -58,7 +63,7 @@ export class ThreadStreams {
     private readonly link: RingLink,
     private readonly serving: Serving,
     private readonly assets: Assets,
-    limits: StreamLimits,
+    private readonly limits: StreamLimits,
   ) {
     this.backlogs = new Backlogs(limits, elapsedMs);
   }
@@ -77,7 +82,7 @@ export class ThreadStreams {
   }
 
   get cutOffCount(): number {
-    return this.backlogs.cutOffCount;
+    return this.backlogs.cutOffCount + this.cutOffs;
   }
 
   attach(router: Router): void {
@@ -116,7 +121,7 @@ export class ThreadStreams {
     [ToEdge.published]: (frame) => this.publish(frame.text(), frame.rest()),
     [ToEdge.streamSubscribe]: (frame, stream) => stream?.socket.subscribe(frame.text()),
     [ToEdge.streamUnsubscribe]: (frame, stream) => stream?.socket.unsubscribe(frame.text()),
-    [ToEdge.streamPing]: (_, stream) => stream?.socket.ping(),
+    [ToEdge.streamPing]: (_, stream) => stream?.ping(),
     [ToEdge.streamEnd]: (frame, stream) => stream?.end({ code: frame.own, reason: frame.text() }),
     [ToEdge.streamSession]: (frame, stream) => stream?.signedIn(frame.integer(), frame.number()),
     [ToEdge.streamResult]: (frame, stream) => stream && this.result(stream, frame),
@@ -135,17 +140,19 @@ export class ThreadStreams {
       open: (socket) => {
         const { number } = socket.getUserData();
         this.upgraded++;
-        this.sockets.set(number, new Stream(socket, this.backlogs));
+        this.sockets.set(number, new Stream(socket, this.backlogs, this.limits));
       },
       message: (socket, bytes, isBinary) => {
         const { number } = socket.getUserData();
+        const stream = this.sockets.get(number)!;
         const message = new Uint8Array(bytes);
-        if (!isBinary && this.enter(number, message)) return;
+        if (!isBinary && this.enter(number, stream, message)) return;
+        if (!this.afford(number, stream)) return;
         writer.begin(ToCore.streamMessage, number, { flags: isBinary ? StreamFlag.binary : 0 });
-        this.link.send(writer, message);
+        this.pass(stream, writer, message);
       },
-      ping: (socket) => this.say(ToCore.streamPing, socket.getUserData().number),
-      pong: (socket) => this.say(ToCore.streamPong, socket.getUserData().number),
+      ping: (socket) => this.controlled(socket.getUserData().number),
+      pong: (socket) => this.controlled(socket.getUserData().number),
       close: (socket) => {
         const { number } = socket.getUserData();
         const { closedWith: own } = this.sockets.get(number)!;
@@ -155,14 +162,50 @@ export class ThreadStreams {
     };
   }
 
-  /** Sends order entry of the usual form as a record; false: it is something else. */
-  private enter(number: number, message: Uint8Array): boolean {
+  /** A ping or a pong has come. The core hears of it once for each ping of its own. */
+  private controlled(number: number): void {
     const stream = this.sockets.get(number)!;
-    if (stream.userId === 0) return false;
+    if (!this.afford(number, stream) || !stream.isPinged) return;
+    stream.isPinged = false;
+    this.say(ToCore.streamPong, number);
+  }
+
+  /**
+   * Counts a frame as the core counts messages, so that no client can send the core more than it
+   * will answer. Returns false if the stream exceeds its rate: then nothing more of it is passed on.
+   */
+  private afford(number: number, stream: Stream): boolean {
+    if (stream.hasExceeded) {
+      if (!stream.budget.ignore()) this.cutOff(stream);
+      return false;
+    }
+    if (stream.budget.take(1)) return true;
+    stream.hasExceeded = true;
+    this.say(ToCore.streamExceeded, number);
+    return false;
+  }
+
+  /** Sends the core what a client has said, if there is room for it. */
+  private pass(stream: Stream, frame: FrameWriter, body: Uint8Array): void {
+    if (this.link.waitingBytes > WAITING_BYTES_MAX) this.cutOff(stream);
+    else this.link.send(frame, body);
+  }
+
+  private cutOff(stream: Stream): void {
+    this.cutOffs++;
+    stream.cutOff();
+  }
+
+  /** Sends order entry of the usual form as a record; false: it is something else. */
+  private enter(number: number, stream: Stream, message: Uint8Array): boolean {
+    if (stream.userId === 0 || stream.hasExceeded) return false;
     const request = this.reader.read(this.assets, message, stream.userId);
     if (request === null) return false;
+    // The core refuses more.
+    const isRefused = stream.unanswered >= this.limits.outstandingRequests;
+    if (isRefused && !this.afford(number, stream)) return true;
     const record = recordOf(request, stream.tokenId);
-    this.link.send(orderFrame(number, stream.ask(request)), record);
+    this.pass(stream, orderFrame(number, stream.ask(request)), record);
     return true;
   }
 
@@ -229,6 +272,11 @@ class Stream implements Reader {
   tokenId = 0;
   /** The code with which it was closed from this side; 0: it was not. */
   closedWith = 0;
+  /** Whether it has sent too much: nothing more is passed on, and the core ends it. */
+  hasExceeded = false;
+  /** Whether the core has sent a ping, and was not told of the answer. */
+  isPinged = false;
+  readonly budget: FrameBudget;
   /** What is not answered, by number. */
   private readonly asked = new Map<number, OrderRequest>();
   private lastNumber = 0;
@@ -236,10 +284,23 @@ class Stream implements Reader {
   constructor(
     readonly socket: uWS.WebSocket<SocketData>,
     private readonly backlogs: Backlogs,
-  ) {}
+    limits: StreamLimits,
+  ) {
+    this.budget = new FrameBudget(limits, elapsedMs);
+  }
 
   get backlogBytes(): number {
     return this.socket.getBufferedAmount();
+  }
+
+  /** Requests without an answer. */
+  get unanswered(): number {
+    return this.asked.size;
+  }
+
+  ping(): void {
+    this.isPinged = true;
+    this.socket.ping();
   }
 
   signedIn(userId: number, tokenId: number): void {
