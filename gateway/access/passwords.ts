@@ -11,7 +11,7 @@ import type { ElapsedMs } from './fair-use/token-buckets.js';
 
 /** About 80 hashes at the default cost; most clients wait longer for an answer. */
 const WAIT_MS = 5_000;
-const LIMITS: FairQueueLimits = { perLane: 500, perAddress: 100, waitMs: WAIT_MS };
+const LIMITS: FairQueueLimits = { perLane: 500, perKey: 100, waitMs: WAIT_MS };
 const BLOCK_SIZE = 8;
 const PARALLELISM = 1;
 const SALT_BYTES = 16;

@@ -19,6 +19,8 @@ type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble'
 export interface ConnectionReadings {
   connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
   http: { readonly requestsInFlight: number; readonly slowBodies: number };
+  /** Bytes that wait for room between the core and its edges. */
+  rings: { readonly core: number; readonly edge: number };
   unsent: {
     readonly bytes: number;
     readonly count: number;
@@ -41,6 +43,8 @@ interface Observed {
   stream: {
     readonly connectionCount: number;
     readonly backlogBytes: number;
+    readonly keptCharacters: number;
+    readonly replays: { readonly waitingCount: number; readonly heldBytes: number };
     subscriberCounts(): Record<string, number>;
     endingCounts(): Iterable<readonly [reason: string, count: number]>;
   };
@@ -163,6 +167,21 @@ function registerClients(metrics: Metrics, observed: Observed): void {
       return stream.backlogBytes;
     },
   );
+  metrics.gauge('exchange_stream_kept_characters', 'Characters of messages for resume', () => {
+    return stream.keptCharacters;
+  });
+  metrics.gauges(
+    'exchange_edge_waiting_bytes',
+    'Bytes that wait for room in the rings of edges',
+    'to',
+    () => Object.entries(open().rings),
+  );
+  metrics.gauge('exchange_stream_replays_waiting', 'Resumes that wait for the journal', () => {
+    return stream.replays.waitingCount;
+  });
+  metrics.gauge('exchange_stream_replay_bytes', 'Bytes from the journal for resumes', () => {
+    return stream.replays.heldBytes;
+  });
   metrics.counters(
     'exchange_stream_closed_total',
     'Stream connections closed by the exchange',

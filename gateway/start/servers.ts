@@ -118,7 +118,7 @@ export class Servers {
       serveSite(router, gateway);
     });
     return {
-      readings: () => ({ http, connections, unsent }),
+      readings: () => ({ http, connections, unsent, rings: { core: 0, edge: 0 } }),
       listen: (host, port) => http.listen(host, port),
       renewCertificate: async () => void http.renewCertificate(),
       drain: () => http.drain(),

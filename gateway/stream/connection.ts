@@ -10,7 +10,7 @@ import type { Session } from '../access/sessions.js';
 import type { Backlogs } from './backlogs.js';
 import type { Channel, Subscriber } from './channels/channel.js';
 import { FrameBudget } from './frame-budget.js';
-import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
+import { CLOSE, type CloseReason, type StreamLimits, UNREAD_BYTES } from './limits.js';
 import { partsOf } from './parts.js';
 
 /** The data that uWebSockets.js stores with a socket. */
@@ -28,6 +28,11 @@ export interface Socket {
   getBufferedAmount(): number;
   end(code: number, reason: string): void;
   close(): void;
+  /**
+   * At an edge: asks it to say when less than {@link UNREAD_BYTES} is unread, by a call of
+   * {@link Connection.drained}.
+   */
+  askRead?(): void;
   /** Told whose the connection is. */
   signedIn?(session: Session): void;
 }
@@ -93,6 +98,13 @@ export class Connection {
   cancelOnDisconnect = false;
   /** Whether it is about to close, so that nothing more is read from it. */
   isEnding = false;
+  /**
+   * While a `resume` takes messages from the journal: the number of the last one that was sent. What
+   * is said to have been sent before must not be beyond it.
+   */
+  resumedTo = Number.POSITIVE_INFINITY;
+  /** Called once when the client has read most of what was sent, or has left. */
+  private onRead: (() => void) | null = null;
   /** Pings since the client last sent something. */
   unansweredPings = 0;
   /** Why the connection closes once its requests are answered; null: it stays open. */
@@ -145,6 +157,7 @@ export class Connection {
       subscription.channel.remove(subscription, this.options.elapsedMs());
     }
     this.subscriptions.clear();
+    this.hasRead();
   }
 
   /** Subscribes to a channel, once. Messages are sent only after {@link start}. */
@@ -157,6 +170,24 @@ export class Connection {
     return subscription;
   }
 
+  /** Calls `go` when less than {@link UNREAD_BYTES} is unread, or when the client has left. */
+  whenRead(go: () => void): void {
+    this.onRead = go;
+    if (this.socket?.askRead === undefined) this.drained();
+    else this.socket.askRead();
+  }
+
+  /** To be called when the socket has taken some of what waits. */
+  drained(): void {
+    if (this.backlogBytes < UNREAD_BYTES) this.hasRead();
+  }
+
+  private hasRead(): void {
+    const go = this.onRead;
+    this.onRead = null;
+    go?.();
+  }
+
   /** Stops a subscription's messages until it is started again. */
   pause(subscription: Subscription): void {
     if (subscription.isLive) this.socket?.unsubscribe(subscription.channel.topic);
@@ -164,7 +195,7 @@ export class Connection {
   }
 
   /** Sends texts before {@link start}. Returns false if the subscription was dropped. */
-  prepare(subscription: Subscription, texts: readonly string[]): boolean {
+  prepare(subscription: Subscription, texts: readonly (string | Uint8Array)[]): boolean {
     const isThere = this.subscriptions.get(subscription.channel.name) === subscription;
     if (isThere) this.sendAll(texts);
     return isThere && this.socket !== null;
@@ -200,7 +231,7 @@ export class Connection {
    * Sends texts with few system calls. A cork of uWebSockets.js ends with the first text that does
    * not fit into its buffer, so the texts are corked in parts that do.
    */
-  private sendAll(messages: readonly string[]): void {
+  private sendAll(messages: readonly (string | Uint8Array)[]): void {
     const texts = messages.flatMap(partsOf);
     for (let from = 0; from < texts.length; ) {
       let to = from;

@@ -10,7 +10,7 @@ const ALLOW = ['Allow', 'GET'] as const;
  * A larger frame closes the connection without an error. Orders and batches may have this size: the
  * largest body over HTTP, and what the envelope adds.
  */
-const FRAME_BYTES = 65 * 1024;
+export const FRAME_BYTES = 65 * 1024;
 
 export const SOCKET_BEHAVIOR = {
   maxPayloadLength: FRAME_BYTES,

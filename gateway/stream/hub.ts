@@ -133,6 +133,11 @@ export class Hub {
     if (this.touched.length > 0) this.sendTouched();
   }
 
+  /** Characters of the messages that all channels keep. */
+  get keptCharacters(): number {
+    return this.kept.characters;
+  }
+
   /** Current subscriptions. */
   subscriberCounts(): Record<ChannelKind, number> {
     const entries = Object.entries<Map<number, Channel>>(this.channels);

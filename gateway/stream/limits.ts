@@ -35,12 +35,14 @@ export interface StreamLimits {
   /** Characters that all channels keep. Above the limit, each new message removes two old ones. */
   keptCharactersInAll: number;
   /**
-   * Commands that a `resume` of `user` from the journal executes again, and the characters of its
-   * messages; one that needs more is answered with `limit_reached`. Above the standard distance of
-   * two snapshots, so that a restart never needs more.
+   * Commands that a `resume` of `user` from the journal executes again, and the bytes of its
+   * messages; one that needs more ends with a `gap`. Above the standard distance of two snapshots,
+   * so that a restart never needs more.
    */
   replayedCommands: number;
-  replayedCharacters: number;
+  replayedBytes: number;
+  /** Bytes of the messages that are taken from the journal for a user at a time. */
+  replayWindowBytes: number;
   /** Real milliseconds for which a channel without subscribers keeps its messages. */
   keptMs: number;
 }
@@ -61,9 +63,17 @@ export const STREAM_LIMITS: StreamLimits = {
   keptCharacters: 1024 * 1024,
   keptCharactersInAll: 256 * 1024 * 1024,
   replayedCommands: 5_000_000,
-  replayedCharacters: 16 * 1024 * 1024,
+  replayedBytes: 16 * 1024 * 1024,
+  replayWindowBytes: 2 * 1024 * 1024,
   keptMs: 120_000,
 };
+
+/**
+ * Messages from the journal are sent to a connection in pages. The next page is sent when less than
+ * {@link UNREAD_BYTES} is unread. Eight connections of a user and a window are 4 MiB.
+ */
+export const PAGE_BYTES = 128 * 1024;
+export const UNREAD_BYTES = 128 * 1024;
 
 /**
  * Why the exchange closed a connection. A client sees 1006 (no code) instead after an invalid frame
@@ -90,7 +100,8 @@ export const CLOSE = {
   slowReader: {
     code: 4008,
     reason: 'slow_reader',
-    description: 'Too much was waiting for you. Read faster or subscribe to less, and resume.',
+    description:
+      'Too much was waiting for you, or for too long. Read faster or subscribe to less, and resume.',
   },
   notAnswering: {
     code: 4010,

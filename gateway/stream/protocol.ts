@@ -50,11 +50,9 @@ import {
   OrderRequestReader,
   orderRequest,
 } from './orders/order-messages.js';
-import { UserResumes } from './resume/user-resumes.js';
+import { READS_PER_REPLAY, UserResumes } from './resume/user-resumes.js';
 
 const MESSAGES_PER_READ = 100;
-/** A `resume` from the journal costs so much more. */
-const READS_PER_REPLAY = 100;
 export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
   return `The user has ${connectionsPerUser} connections, which is the limit.`;
 }
@@ -77,7 +75,7 @@ interface ProtocolOptions {
 export class Protocol {
   private readonly reader = new OrderRequestReader();
   readonly orders: OrderEntry;
-  private readonly resumes: UserResumes;
+  readonly resumes: UserResumes;
 
   constructor(private readonly options: ProtocolOptions) {
     this.orders = new OrderEntry(options.gateway, options.limits.outstandingRequests);
@@ -217,12 +215,18 @@ export class Protocol {
         this.resume(connection, message, bill);
         return;
       case 'ping':
-        this.reply(connection, pongText(this.options.hub.stamp, message.id));
+        this.reply(connection, this.pong(connection, message.id));
         return;
       case 'order':
       case 'batch':
         throw new Error('order entry has its own way');
     }
+  }
+
+  /** What a `resume` has not sent yet was not sent before. */
+  private pong({ resumedTo }: Connection, id: string | undefined): string {
+    const { sequence, atMs } = this.options.hub.stamp;
+    return pongText({ sequence: Math.min(sequence, resumedTo), atMs }, id);
   }
 
   private authenticate(connection: Connection, message: Operation<'auth'>): void {

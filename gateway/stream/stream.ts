@@ -113,6 +113,15 @@ export class StreamServer {
     return this.backlogs.bytes(this.connections) + this.atEdges().backlogBytes;
   }
 
+  get keptCharacters(): number {
+    return this.hub.keptCharacters;
+  }
+
+  /** Resumes that take messages from the journal. */
+  get replays(): { readonly waitingCount: number; readonly heldBytes: number } {
+    return this.protocol.resumes.replays;
+  }
+
   /** Connections closed by the exchange since the start, by reason. */
   *endingCounts(): Generator<readonly [reason: string, count: number]> {
     yield* this.endings;
@@ -145,6 +154,7 @@ export class StreamServer {
         this.receive(socket.getUserData().connection, bytes, isBinary),
       ping: (socket) => this.controlled(socket.getUserData().connection),
       pong: (socket) => this.controlled(socket.getUserData().connection),
+      drain: (socket) => this.drained(socket.getUserData().connection),
       close: (socket) => this.left(socket.getUserData().connection),
     };
     router.onUpgrade(STREAM_PATH, behavior, (response, request, raw, context) => {
@@ -253,6 +263,11 @@ export class StreamServer {
   receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
     connection.unansweredPings = 0;
     this.guard(() => this.protocol.receive(connection, bytes, isBinary));
+  }
+
+  /** The client has read some of what waited for it. */
+  drained(connection: Connection): void {
+    this.guard(() => connection.drained());
   }
 
   get orders(): OrderEntry {

@@ -6,17 +6,16 @@
  * known one by one task.
  *
  * Always holds:
- * - at most `perAddress` tasks of one address wait, and at most `perLane` in a lane. In a full
+ * - at most `perKey` tasks of one address wait, and at most `perLane` in a lane. In a full
  *   lane, a new task replaces the last one of the address with the most, if its own address has
  *   fewer;
  * - no task waits longer than `waitMs`, and a task that gets no turn is refused exactly once.
  */
 import type { AddressKey } from './addresses.js';
+import { Lane, type LaneLimits } from './lane.js';
 import type { ElapsedMs } from './token-buckets.js';
 
-export interface FairQueueLimits {
-  perLane: number;
-  perAddress: number;
+export interface FairQueueLimits extends LaneLimits {
   /** Real time. */
   waitMs: number;
 }
@@ -37,10 +36,10 @@ export class FairQueue {
   private isClosed = false;
   private refused = 0;
   private readonly known = new Set<AddressKey>();
-  private readonly knownLane: Lane;
-  private readonly otherLane: Lane;
+  private readonly knownLane: Lane<Waiter>;
+  private readonly otherLane: Lane<Waiter>;
   /** The lane whose turn is next. */
-  private nextLane: Lane;
+  private nextLane: Lane<Waiter>;
   /** The tasks of both lanes, the oldest first. */
   private readonly waiting = new Set<Waiter>();
   private timer: NodeJS.Timeout | null = null;
@@ -123,7 +122,7 @@ export class FairQueue {
   private enter(requester: Requester, decide: (hasTurn: boolean) => void): void {
     const { address } = requester;
     const lane = this.known.has(address) ? this.knownLane : this.otherLane;
-    const waiter: Waiter = { requester, address, lane, sinceMs: this.elapsedMs(), decide };
+    const waiter: Waiter = { requester, key: address, lane, sinceMs: this.elapsedMs(), decide };
     if (lane.isFullFor(address)) this.dropUnwanted();
     const displaced = lane.add(waiter);
     this.waiting.add(waiter);
@@ -194,73 +193,8 @@ export class FairQueue {
 
 interface Waiter {
   requester: Requester;
-  address: AddressKey;
-  lane: Lane;
+  key: AddressKey;
+  lane: Lane<Waiter>;
   sinceMs: number;
   decide: (hasTurn: boolean) => void;
-}
-
-/** Tasks by address. The first address has the next turn; after it, it moves to the end. */
-class Lane {
-  private readonly lines = new Map<AddressKey, Waiter[]>();
-  private length = 0;
-
-  constructor(private readonly limits: FairQueueLimits) {}
-
-  isFullFor(address: AddressKey): boolean {
-    return this.length >= this.limits.perLane || this.lengthOf(address) >= this.limits.perAddress;
-  }
-
-  /** Returns the task that no longer has a place: another one, the new one, or null. */
-  add(waiter: Waiter): Waiter | null {
-    const { address } = waiter;
-    let displaced: Waiter | null = null;
-    if (this.isFullFor(address)) {
-      displaced = this.displacedBy(address);
-      if (displaced === null) return waiter;
-      this.remove(displaced);
-    }
-    const line = this.lines.get(address);
-    if (line === undefined) this.lines.set(address, [waiter]);
-    else line.push(waiter);
-    this.length++;
-    return displaced;
-  }
-
-  take(): Waiter | null {
-    const first = this.lines.values().next();
-    if (first.done === true) return null;
-    const waiter = first.value[0]!;
-    this.remove(waiter);
-    const { address } = waiter;
-    const rest = this.lines.get(address);
-    if (rest !== undefined) {
-      this.lines.delete(address);
-      this.lines.set(address, rest);
-    }
-    return waiter;
-  }
-
-  /** Does nothing if the task does not wait here. */
-  remove(waiter: Waiter): void {
-    const line = this.lines.get(waiter.address);
-    const at = line?.indexOf(waiter) ?? -1;
-    if (line === undefined || at < 0) return;
-    line.splice(at, 1);
-    if (line.length === 0) this.lines.delete(waiter.address);
-    this.length--;
-  }
-
-  private lengthOf(address: AddressKey): number {
-    return this.lines.get(address)?.length ?? 0;
-  }
-
-  /** The task that a new one of this address replaces; null: none. */
-  private displacedBy(address: AddressKey): Waiter | null {
-    const own = this.lengthOf(address);
-    if (own >= this.limits.perAddress) return null;
-    let longest: Waiter[] = [];
-    for (const line of this.lines.values()) if (line.length > longest.length) longest = line;
-    return longest.length > own + 1 ? longest.at(-1)! : null;
-  }
 }

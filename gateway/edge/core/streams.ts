@@ -80,6 +80,7 @@ export class CoreStreams {
     [ToCore.streamCommand]: (frame, found) => found && this.command(found, frame),
     [ToCore.streamExceeded]: (_, found) => found && this.options.stream.exceeded(found.connection),
     [ToCore.streamPong]: (_, found) => found && this.options.stream.isAlive(found.connection),
+    [ToCore.streamRead]: (_, found) => found && this.options.stream.drained(found.connection),
     [ToCore.streamClosed]: ({ id, own }) =>
       this.closed(id, own === CLOSE.slowReader.code ? CLOSE.slowReader : null),
   };
@@ -228,8 +229,14 @@ class EdgeSocket implements Socket {
     sink.send(writer.begin(ToEdge.streamPing, number));
   }
 
+  /** What is unread is at the edge, which limits it. */
   getBufferedAmount(): number {
     return 0;
+  }
+
+  askRead(): void {
+    const { number, sink } = this.options;
+    sink.send(writer.begin(ToEdge.streamAskRead, number));
   }
 
   end(code: number, reason: string): void {

@@ -168,6 +168,7 @@ const NOTHING_YET: EdgeReadings = {
   connections: { httpCount: 0, refusedCounts: { total: 0, address: 0 } },
   http: { requestsInFlight: 0, slowBodies: 0 },
   streams: { backlogBytes: 0, cutOffCount: 0 },
+  rings: { core: 0, edge: 0 },
   unsent: { bytes: 0, count: 0, dropCounts: { total: 0, address: 0, time: 0 } },
 };
 
@@ -198,7 +199,7 @@ class EdgeThread {
   /** Resolves to the thread's newest app once it is made; null: it could make none. */
   app: Promise<number | null>;
   readonly ended: Promise<void>;
-  readings = NOTHING_YET;
+  private told = NOTHING_YET;
   private readonly worker: Worker;
   private readonly link: RingLink;
   private hasApp: (app: number | null) => void = () => {};
@@ -251,6 +252,11 @@ class EdgeThread {
     );
   }
 
+  get readings(): EdgeReadings {
+    const { core } = this.told.rings;
+    return { ...this.told, rings: { core, edge: this.link.waitingBytes } };
+  }
+
   post(message: ToEdgeThread): void {
     this.worker.postMessage(message);
   }
@@ -300,13 +306,13 @@ class EdgeThread {
       const problem = `the thread of edge ${this.task.index} failed: ${message.failure}`;
       this.options.failed(new Error(problem));
     } else if ('app' in message) this.hasApp(message.app);
-    else if ('answers' in message) this.told(message);
+    else if ('answers' in message) this.tell(message);
     else this.listening(message.port);
   }
 
-  private told({ answers, readings }: { answers: OwnAnswers; readings: EdgeReadings }): void {
+  private tell({ answers, readings }: { answers: OwnAnswers; readings: EdgeReadings }): void {
     const { served } = this.options;
-    this.readings = readings;
+    this.told = readings;
     for (const [route, status, count] of answers) {
       const counts = route === NO_ROUTE ? served.unknown : served.named(route)!.counts;
       counts.add(status, count);

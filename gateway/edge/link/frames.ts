@@ -31,6 +31,8 @@ export const ToCore = {
   streamCommand: 9,
   /** To a core that stops: nothing more follows. */
   left: 10,
+  /** The client of a stream has read most of what was sent, for which the core has asked. */
+  streamRead: 11,
 } as const;
 
 /** To an edge. */
@@ -66,6 +68,8 @@ export const ToEdge = {
   streamSession: 17,
   /** What the engine made of a stream's command; or the error that answers it. */
   streamResult: 18,
+  /** Asks to be told when the client of a stream has read most of what was sent. */
+  streamAskRead: 19,
 } as const;
 
 export const ResultFlag = { replayed: 1, limited: 2, refused: 4 } as const;

@@ -13,6 +13,8 @@
 
 /** Room for about 1,500 orders. Small enough to stay in the caches of a core. */
 export const RING_BYTES = 1024 * 1024;
+/** Bytes that wait for room in the ring to the core. Beyond, a stream that says more is cut off. */
+export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 /** The largest frame; larger contents are cut into several. */
 export const FRAME_BYTES_MAX = RING_BYTES / 4;
 

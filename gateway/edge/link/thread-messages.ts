@@ -60,6 +60,8 @@ export interface EdgeReadings {
   connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
   http: Pick<HttpServer<never>, 'requestsInFlight' | 'slowBodies'>;
   streams: BacklogReadings;
+  /** Bytes that wait for room in the rings to the core and to the edge. */
+  rings: { readonly core: number; readonly edge: number };
   unsent: Pick<UnsentAnswers, 'bytes' | 'count' | 'dropCounts'>;
 }
 

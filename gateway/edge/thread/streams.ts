@@ -16,18 +16,17 @@ import { Backlogs, type Reader } from '../../stream/backlogs.js';
 import { SOCKET_BEHAVIOR, STREAM_PATH, serveNoUpgrade } from '../../stream/endpoint.js';
 import { FrameBudget } from '../../stream/frame-budget.js';
 import { streamRequest } from '../../stream/handshake.js';
-import type { StreamLimits } from '../../stream/limits.js';
+import { type StreamLimits, UNREAD_BYTES } from '../../stream/limits.js';
 import { type OrderRequest, OrderRequestReader } from '../../stream/orders/order-messages.js';
 import { partsOf } from '../../stream/parts.js';
 import { type FrameReader, FrameWriter, StreamFlag, ToCore, ToEdge } from '../link/frames.js';
+import { WAITING_BYTES_MAX } from '../link/ring.js';
 import type { RingLink } from '../link/ring-link.js';
 import { orderFrame, readReply, recordOf, replySent } from '../order-records.js';
 
 /** Backlogs are checked each time this many bytes have been published. */
 const CHECK_AFTER_BYTES = 256 * 1024;
 const NUMBERS = 2 ** 32;
-/** Bytes that wait for room in the ring to the core. Beyond, a stream that says more is cut off. */
-export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
 interface SocketData {
   number: number;
@@ -125,6 +124,11 @@ export class ThreadStreams {
     [ToEdge.streamEnd]: (frame, stream) => stream?.end({ code: frame.own, reason: frame.text() }),
     [ToEdge.streamSession]: (frame, stream) => stream?.signedIn(frame.integer(), frame.number()),
     [ToEdge.streamResult]: (frame, stream) => stream && this.result(stream, frame),
+    [ToEdge.streamAskRead]: ({ id }, stream) => {
+      if (stream === undefined) return;
+      stream.isReadAsked = true;
+      this.drained(id, stream);
+    },
     [ToEdge.streamCut]: (_, stream) => stream?.cutOff(),
   };
 
@@ -153,6 +157,10 @@ export class ThreadStreams {
       },
       ping: (socket) => this.controlled(socket.getUserData().number),
       pong: (socket) => this.controlled(socket.getUserData().number),
+      drain: (socket) => {
+        const { number } = socket.getUserData();
+        this.drained(number, this.sockets.get(number)!);
+      },
       close: (socket) => {
         const { number } = socket.getUserData();
         const { closedWith: own } = this.sockets.get(number)!;
@@ -160,6 +168,12 @@ export class ThreadStreams {
         this.link.send(writer.begin(ToCore.streamClosed, number, { own }));
       },
     };
+  }
+
+  private drained(number: number, stream: Stream): void {
+    if (!stream.isReadAsked || stream.backlogBytes >= UNREAD_BYTES) return;
+    stream.isReadAsked = false;
+    this.say(ToCore.streamRead, number);
   }
 
   /** A ping or a pong has come. The core hears of it once for each ping of its own. */
@@ -276,6 +290,8 @@ class Stream implements Reader {
   hasExceeded = false;
   /** Whether the core has sent a ping, and was not told of the answer. */
   isPinged = false;
+  /** Whether the core waits until the client has read most of what was sent. */
+  isReadAsked = false;
   readonly budget: FrameBudget;
   /** What is not answered, by number. */
   private readonly asked = new Map<number, OrderRequest>();

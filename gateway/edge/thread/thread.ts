@@ -232,6 +232,7 @@ class EdgeThread {
       readings: {
         connections: { httpCount: cap.httpCount, refusedCounts: cap.refusedCounts },
         http: { requestsInFlight: server.requestsInFlight, slowBodies: server.slowBodies },
+        rings: { core: this.link.waitingBytes, edge: 0 },
         streams: { backlogBytes: streams.backlogBytes, cutOffCount: streams.cutOffCount },
         unsent: { bytes: unsent.bytes, count: unsent.count, dropCounts: unsent.dropCounts },
       },

@@ -12,7 +12,7 @@ import type { Coding } from './accept-encoding.js';
 import type { CodingAnswer, CodingTask } from './coding-worker.js';
 
 /** What waits for the thread at most: about a second of its work. */
-const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+export const CODED_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface Coded {
   /** null: the answer has none. */
@@ -37,7 +37,7 @@ export class AnswerCoder {
 
   constructor(
     private readonly log: Log,
-    private readonly waitingBytesMax = WAITING_BYTES_MAX,
+    private readonly waitingBytesMax = CODED_BYTES_MAX,
   ) {}
 
   /** `done` is called once, now or later. The body is in shared memory and stays as it is. */

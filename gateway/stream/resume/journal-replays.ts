@@ -1,52 +1,89 @@
 /**
- * The messages of accounts that memory does not have any more, from the journal.
+ * The messages of accounts that memory does not have any more, from the journal, a window at a
+ * time.
  *
- * Always holds: one thread at most replays at a time, at a low priority, and no more commands than
- * stated. Wishes that come meanwhile are answered together by the next replays, so that a thousand
- * clients that resume after a restart cost sixteen.
+ * Always holds:
+ * - at most one thread replays at a time, at a low priority, and no more commands than stated.
+ *   Wishes that come meanwhile are answered together by the next replays, so that a thousand clients
+ *   that resume after a restart cost a few dozen;
+ * - a user (a sub-account counts as its parent) has at most one window, which goes to at most
+ *   {@link AT_ONCE} of its connections at a time. All users have at most {@link HELD_BYTES_MAX};
+ * - users take turns, in two lanes that take turns too: one for newcomers, who have at most half of
+ *   the windows, and one for all others.
  */
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
+import { Lane } from '../../access/fair-use/lane.js';
+import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
 import type { Log } from '../../observe/log.js';
-import type { ReplayAnswer, ReplayTask, ReplayWish } from './replay-worker.js';
+import type { ReplayAnswer, ReplayTask, ReplayWish, Window } from './replay-worker.js';
 
-const WAITING_MAX = 1_000;
-/** Wishes that one replay answers: it bounds the memory of the answers. */
-const TOGETHER_MAX = 64;
+/** Wishes that wait in a lane, and of one user. */
+const WAITING = { perLane: 1_000, perKey: 100 };
+/** Users whom one replay serves. */
+const TOGETHER_MAX = 16;
+/** Connections of one user that are sent a window at a time. */
+export const AT_ONCE = 8;
+/** Bytes of all windows. */
+export const HELD_BYTES_MAX = 256 * 1024 * 1024;
+/** For how long a window is given to further connections. */
+const GIVEN_MS = 30_000;
 
-/** Messages up to sequence `through`. */
-export interface Replayed {
-  texts: string[];
-  through: number;
+/** Part of a window: the messages after the number that was wished for. */
+export interface Share {
+  window: Window;
+  /** The index of the first message. */
+  from: number;
+  /** To be called once, when the messages are not needed any more. */
+  release(): void;
 }
 
-/** `tooFar`: more commands or messages than a replay gives. `failed`: not now. */
+/** `tooFar`: more commands than a replay executes. `failed`: not now. */
 export type NotReplayed = 'tooFar' | 'failed';
 
-interface Waiting extends ReplayWish {
-  done: (replayed: Replayed | NotReplayed) => void;
+export interface Wish extends ReplayWish {
+  /** The user, or the parent of a sub-account. */
+  readonly key: number;
+  readonly isNewcomer: boolean;
+  /** Whether the client has left. */
+  isOver(): boolean;
+  done(replayed: Share | NotReplayed): void;
 }
 
 interface ReplayOptions
-  extends Pick<ReplayTask, 'folder' | 'journal' | 'commandsMax' | 'charactersMax'> {
+  extends Pick<ReplayTask, 'folder' | 'journal' | 'commandsMax' | 'windowBytes'> {
   durableSequence: () => number;
   log: Log;
+  elapsedMs: ElapsedMs;
 }
 
 export class JournalReplays {
-  private waiting: Waiting[] = [];
+  private readonly newcomers = new Lane<Wish>(WAITING);
+  private readonly others = new Lane<Wish>(WAITING);
+  private isOthersTurn = true;
+  private readonly held = new Map<number, Held>();
   private worker: Worker | null = null;
   private readonly stopped = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(private readonly options: ReplayOptions) {}
 
-  /** Calls `done` with the messages after `after`, up to what is durable now or later. */
-  read(wish: ReplayWish, done: Waiting['done']): void {
-    if (this.isStopped || this.waiting.length >= WAITING_MAX) done('failed');
-    else {
-      this.waiting.push({ ...wish, done });
-      if (this.worker === null) this.next();
-    }
+  /** Wishes that wait. */
+  get waitingCount(): number {
+    return this.newcomers.size + this.others.size;
+  }
+
+  /** Bytes of the windows that are being sent. */
+  get heldBytes(): number {
+    let sum = 0;
+    for (const { bytes } of this.held.values()) sum += bytes;
+    return sum;
+  }
+
+  /** Calls `done` with the messages after `after`, as many as a window has. */
+  read(wish: Wish): void {
+    const lane = wish.isNewcomer ? this.newcomers : this.others;
+    (this.isStopped ? wish : lane.add(wish))?.done('failed');
+    this.next();
   }
 
   /**
@@ -55,7 +92,8 @@ export class JournalReplays {
    */
   async stop(): Promise<void> {
     Atomics.store(this.stopped, 0, 1);
-    for (const { done } of this.waiting.splice(0)) done('failed');
+    for (const lane of [this.newcomers, this.others])
+      for (let wish = lane.take(); wish !== null; wish = lane.take()) wish.done('failed');
     const { worker } = this;
     if (worker !== null) await new Promise((resolve) => worker.once('exit', resolve));
   }
@@ -65,36 +103,136 @@ export class JournalReplays {
   }
 
   private next(): void {
-    if (this.waiting.length === 0 || this.isStopped) return;
-    const group = this.waiting.splice(0, TOGETHER_MAX);
-    const { folder, journal, durableSequence, commandsMax, charactersMax, log } = this.options;
+    if (this.worker !== null || this.isStopped) return;
+    const group = this.nextGroup();
+    if (group.length === 0) return;
+    const { folder, journal, durableSequence, commandsMax, windowBytes, log } = this.options;
     const workerData: ReplayTask = {
       folder,
       journal,
       wishes: group.map(({ userId, after }) => ({ userId, after })),
       through: durableSequence(),
       commandsMax,
-      charactersMax,
+      windowBytes,
       stopped: this.stopped,
     };
-    let answers: ReplayAnswer | null = null;
+    let answer: ReplayAnswer | null = null;
     const worker = new Worker(compiledFile('gateway/stream/resume/replay-worker.js'), {
       workerData,
     });
     this.worker = worker;
     worker.on('message', (message: ReplayAnswer) => {
-      answers = message;
+      answer = message;
     });
     worker.on('error', (error) => log.warn({ err: error }, 'a replay for resume failed'));
     worker.on('exit', () => {
       this.worker = null;
-      if (this.isStopped) answers = null;
-      for (const [i, { done }] of group.entries()) {
-        const texts = answers?.[i] ?? null;
-        if (texts !== null) done({ texts, through: workerData.through });
-        else done(answers === null ? 'failed' : 'tooFar');
-      }
+      if (answer === null || this.isStopped) for (const { done } of group) done('failed');
+      else this.answered(group, answer);
       this.next();
     });
+  }
+
+  /** The wishes of the next users in turn, as far as there is room for their windows. */
+  private nextGroup(): Wish[] {
+    const { windowBytes } = this.options;
+    const users = new Set<number>();
+    const group: Wish[] = [];
+    let [room, newcomersRoom] = [HELD_BYTES_MAX, HELD_BYTES_MAX / 2];
+    for (const { bytes, isNewcomer } of this.held.values()) {
+      room -= bytes;
+      if (isNewcomer) newcomersRoom -= bytes;
+    }
+    const mayHaveTurn = (key: number | string) =>
+      !users.has(key as number) && !this.held.has(key as number);
+    while (users.size < TOGETHER_MAX && room >= windowBytes) {
+      const first = this.takeTurn(mayHaveTurn, newcomersRoom >= windowBytes);
+      if (first === null) break;
+      const lane = first.isNewcomer ? this.newcomers : this.others;
+      const wishes = [first, ...lane.lineOf(first.key).filter(isOf(first.userId))];
+      for (const wish of wishes) lane.remove(wish);
+      const wanted = wishes.filter((wish) => !wish.isOver());
+      if (wanted.length === 0) continue;
+      group.push(...wanted);
+      users.add(first.key);
+      room -= windowBytes;
+      if (first.isNewcomer) newcomersRoom -= windowBytes;
+    }
+    return group;
+  }
+
+  private takeTurn(
+    mayHaveTurn: (key: number | string) => boolean,
+    mayBeNewcomer: boolean,
+  ): Wish | null {
+    const { others } = this;
+    const newcomers = mayBeNewcomer ? this.newcomers : null;
+    const [first, second] = this.isOthersTurn ? [others, newcomers] : [newcomers, others];
+    const wish = first?.take(mayHaveTurn) ?? second?.take(mayHaveTurn) ?? null;
+    if (wish !== null) this.isOthersTurn = wish.isNewcomer;
+    return wish;
+  }
+
+  private answered(group: readonly Wish[], { windows, tooFar }: ReplayAnswer): void {
+    const far = group.filter((_, i) => tooFar[i]);
+    const near = group.filter((_, i) => !tooFar[i]);
+    const { elapsedMs } = this.options;
+    const untilMs = elapsedMs() + GIVEN_MS;
+    const all = windows.map((window) => {
+      const wishes = near.filter(isOf(window.userId));
+      const mayGive = () => elapsedMs() <= untilMs;
+      const held = new Held(window, wishes, mayGive, (left) => {
+        this.held.delete(held.key);
+        for (const wish of left) this.read(wish);
+        this.next();
+      });
+      this.held.set(held.key, held);
+      return held;
+    });
+    for (const held of all) held.give();
+    for (const { done } of far) done('tooFar');
+  }
+}
+
+function isOf(userId: number): (wish: Wish) => boolean {
+  return (wish) => wish.userId === userId;
+}
+
+/** The window of a user, and the wishes that it answers. */
+class Held {
+  readonly key: number;
+  readonly isNewcomer: boolean;
+  private active = 0;
+
+  constructor(
+    private readonly window: Window,
+    private readonly wishes: Wish[],
+    private readonly mayGive: () => boolean,
+    /** Called with the wishes that are left, which need a window of their own. */
+    private readonly onEmpty: (left: readonly Wish[]) => void,
+  ) {
+    const [{ key, isNewcomer }] = wishes as [Wish];
+    this.key = key;
+    this.isNewcomer = isNewcomer;
+  }
+
+  get bytes(): number {
+    return this.window.bytes.byteLength;
+  }
+
+  give(): void {
+    const { window, wishes } = this;
+    const release = () => {
+      this.active--;
+      this.give();
+    };
+    while (this.active < AT_ONCE && wishes.length > 0 && this.mayGive()) {
+      const wish = wishes.shift()!;
+      if (wish.isOver()) continue;
+      this.active++;
+      const found = window.numbers.findIndex((number) => number > wish.after);
+      wish.done({ window, from: found < 0 ? window.numbers.length : found, release });
+    }
+    if (this.active === 0) this.onEmpty(wishes);
   }
 }

@@ -3,6 +3,9 @@
  * sequence that is wanted, fed by the journal, and a hub that makes the messages of the wanted
  * accounts. They are the messages that were sent, to the byte, because the same code makes them
  * from the same commands.
+ *
+ * Always holds: it keeps at most a window of each account's messages, the oldest, and it ends when
+ * all windows are full.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Engine } from '../../../engine/engine.js';
@@ -31,96 +34,146 @@ export interface ReplayTask {
   through: number;
   /** The most commands that are executed. */
   commandsMax: number;
-  /** Characters of the messages of one account. */
-  charactersMax: number;
+  /** Bytes of a window. */
+  windowBytes: number;
   /** Shared: 1 when the replay is to end early, without an answer. */
   stopped: Int32Array;
 }
 
-/**
- * For each wish, in order: the messages; or null, because there are too many commands or characters
- * after it, or because what it needs of the journal is in an archive.
- */
-export type ReplayAnswer = (string[] | null)[];
+/** Messages of an account, one behind the other, in memory that is not of any heap. */
+export interface Window {
+  userId: number;
+  bytes: Uint8Array;
+  /** Where each message ends, and its number. */
+  ends: Uint32Array;
+  numbers: Float64Array;
+  /** The messages up to this number are here. */
+  through: number;
+}
+
+export interface ReplayAnswer {
+  windows: Window[];
+  /**
+   * For each wish, in order: whether there are too many commands after it, or whether what it needs
+   * of the journal is in an archive.
+   */
+  tooFar: boolean[];
+}
 
 const PRIORITY_STEPS = 10;
 const LOG = { warn: () => {} };
 
 /** The messages of one account. */
-interface Collected extends ReplayWish {
-  texts: string[] | null;
-  characters: number;
+class Collected {
+  readonly texts: Buffer[] = [];
+  readonly numbers: number[] = [];
+  private bytes = 0;
+  isFull = false;
+
+  constructor(
+    readonly userId: number,
+    readonly after: number,
+  ) {}
+
+  keep(text: string, number: number, windowBytes: number): void {
+    if (this.isFull) return;
+    const bytes = Buffer.from(text);
+    this.isFull = this.bytes > 0 && this.bytes + bytes.length > windowBytes;
+    if (this.isFull) return;
+    this.bytes += bytes.length;
+    this.texts.push(bytes);
+    this.numbers.push(number);
+  }
+
+  window(through: number): Window {
+    const { userId, texts, numbers, isFull } = this;
+    const bytes = new Uint8Array(this.bytes);
+    const ends = new Uint32Array(texts.length);
+    let at = 0;
+    for (const [i, text] of texts.entries()) {
+      bytes.set(text, at);
+      at += text.length;
+      ends[i] = at;
+    }
+    const last = isFull ? numbers.at(-1)! : through;
+    return { userId, bytes, ends, numbers: new Float64Array(numbers), through: last };
+  }
 }
 
 async function replay(task: ReplayTask): Promise<ReplayAnswer> {
-  const collected: Collected[] = task.wishes.map((wish) => ({ ...wish, texts: [], characters: 0 }));
   const reader = await openSource(task.journal);
   try {
-    refuseFarWishes(task, reader, collected);
-    const wanted = collected.filter(({ texts }) => texts !== null);
-    if (wanted.length > 0) await collect(task, reader, wanted);
+    const tooFar = farWishes(task, reader);
+    const accounts = new Map<number, Collected>();
+    for (const [i, { userId, after }] of task.wishes.entries()) {
+      const first = Math.min(after, accounts.get(userId)?.after ?? after);
+      if (!tooFar[i]) accounts.set(userId, new Collected(userId, first));
+    }
+    const wanted = [...accounts.values()];
+    if (wanted.length > 0 && !(await collect(task, reader, wanted)))
+      return { windows: [], tooFar: tooFar.map(() => true) };
+    return { windows: wanted.map((each) => each.window(task.through)), tooFar };
   } finally {
     await reader.close();
   }
-  return collected.map(({ texts }) => texts);
 }
 
 /** A wish that lies too far back must not decide where the replay of the others starts. */
-function refuseFarWishes(task: ReplayTask, reader: JournalSource, collected: Collected[]): void {
-  const { folder, through, commandsMax } = task;
+function farWishes(
+  { folder, through, commandsMax, wishes }: ReplayTask,
+  reader: JournalSource,
+): boolean[] {
   const starts = listSnapshots(folder).map(({ sequence }) => sequence);
   // Segments before it are in an archive.
   const first = reader instanceof JournalReader ? reader.firstSequence : 1;
-  for (const each of collected) {
-    const start = starts.find((sequence) => sequence <= each.after) ?? 0;
-    if (through - start > commandsMax || start + 1 < first) each.texts = null;
-  }
+  return wishes.map(({ after }) => {
+    const start = starts.find((sequence) => sequence <= after) ?? 0;
+    return through - start > commandsMax || start + 1 < first;
+  });
 }
 
+/** Returns false if the snapshot that was expected cannot be used. */
 async function collect(
-  task: ReplayTask,
+  { folder, through, commandsMax, windowBytes, stopped }: ReplayTask,
   reader: JournalSource,
   wanted: Collected[],
-): Promise<void> {
-  const { folder, through, commandsMax, stopped } = task;
+): Promise<boolean> {
   const notAfter = Math.min(...wanted.map(({ after }) => after));
   const start = await loadNewestSnapshot({ folder, reader, log: LOG, notAfter });
   const { engine, position } = start;
-  // The snapshot that was expected cannot be used.
-  if (through - position.sequence > commandsMax) {
-    for (const each of wanted) each.texts = null;
-    return;
-  }
-  const collector = new Collector(engine, wanted, task.charactersMax);
+  if (through - position.sequence > commandsMax) return false;
+  const collector = new Collector(engine, wanted, windowBytes);
   collector.reached();
   const follower = new JournalFollower(engine, position, {
     applied: () => {
       collector.hub.observe();
       collector.reached();
     },
-    proven: ({ lastSequence }) => lastSequence < through && Atomics.load(stopped, 0) === 0,
+    proven: ({ lastSequence }) =>
+      lastSequence < through &&
+      Atomics.load(stopped, 0) === 0 &&
+      !wanted.every(({ isFull }) => isFull),
   });
   await follower.follow(reader);
+  return true;
 }
 
 class Collector {
   readonly hub: Hub;
   /** Those whose sequence the engine has not reached, the next one last. */
   private readonly waiting: Collected[];
-  private readonly byTopic = new Map<string, Collected[]>();
+  private readonly byTopic = new Map<string, Collected>();
 
   constructor(
     private readonly engine: Engine,
     collected: readonly Collected[],
-    charactersMax: number,
+    windowBytes: number,
   ) {
     this.waiting = [...collected].sort((a, b) => b.after - a.after);
     this.hub = new Hub({
       engine,
       releaseAt: (_sequence, target) => target.release(),
-      publish: (topic, text) => {
-        for (const each of this.byTopic.get(topic) ?? []) keep(each, text, charactersMax);
-      },
+      publish: (topic, text) => this.byTopic.get(topic)?.keep(text, engine.sequence, windowBytes),
       onTokensEnded: () => {},
       onTokenEnded: () => {},
       limits: { ...STREAM_LIMITS, keptMessages: 1 },
@@ -132,18 +185,16 @@ class Collector {
     const { waiting, engine, hub, byTopic } = this;
     while (waiting.length > 0 && waiting.at(-1)!.after <= engine.sequence) {
       const each = waiting.pop()!;
-      const { topic } = hub.channel({ kind: 'user', of: each.userId });
-      byTopic.set(topic, [...(byTopic.get(topic) ?? []), each]);
+      byTopic.set(hub.channel({ kind: 'user', of: each.userId }).topic, each);
     }
   }
 }
 
-function keep(each: Collected, text: string, charactersMax: number): void {
-  if (each.texts === null) return;
-  each.characters += text.length;
-  if (each.characters > charactersMax) each.texts = null;
-  else each.texts.push(text);
-}
-
 lowerPriority(PRIORITY_STEPS);
-parentPort!.postMessage(await replay(workerData as ReplayTask));
+const answer = await replay(workerData as ReplayTask);
+const transfers = answer.windows.flatMap(({ bytes, ends, numbers }) => [
+  bytes.buffer,
+  ends.buffer,
+  numbers.buffer,
+]);
+parentPort!.postMessage(answer, transfers as ArrayBuffer[]);

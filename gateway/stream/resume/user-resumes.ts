@@ -1,57 +1,71 @@
 /**
- * `resume` of the channel `user` from further back than memory: the messages come from the journal
- * and are sent in pages, the next when the client has read most of the one before. Then the channel
- * goes on as after any other `resume`.
+ * `resume` of the channel `user` from further back than memory: the messages come from the journal,
+ * a window at a time, and are sent in pages, the next when the client has read most of the one
+ * before. Then the channel goes on as after any other `resume`.
  *
- * Always holds: the messages are those that were sent, or would have been, in order and without a
- * gap; if that cannot be, the client gets a `gap` and a snapshot, or an error that says what to
- * read instead.
+ * Always holds:
+ * - the messages are those that were sent, or would have been, in order and without a gap. If they
+ *   cannot be given, the client gets a `gap` and a snapshot;
+ * - in one turn of the event loop, one page of one connection is sent, and it is paid for before, as
+ *   reads of the user and of the address;
+ * - what one user's resumes take in this thread is bounded (limits.ts), and a client that does not
+ *   read its pages is closed.
  */
-import { errorAnswer, UNAVAILABLE } from '../../http/errors.js';
+import { Bill } from '../../access/fair-use/fair-use.js';
+import { errorAnswer } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { errorText, replayedText, resumeText } from '../channels/message-text.js';
 import type { Connection, Subscription } from '../connection.js';
 import type { Hub } from '../hub.js';
-import type { StreamLimits } from '../limits.js';
-import { JournalReplays, type NotReplayed, type Replayed } from './journal-replays.js';
+import { CLOSE, PAGE_BYTES, type StreamLimits } from '../limits.js';
+import { JournalReplays, type NotReplayed, type Share } from './journal-replays.js';
 
-const PAGE_CHARACTERS = 512 * 1024;
-/** The next page is sent when less than this is unread. */
-const UNREAD_BYTES = 256 * 1024;
-const PAUSE_MS = 5;
+/** A window from the journal costs so much, and so does each page. */
+export const READS_PER_REPLAY = 100;
+const READS_PER_PAGE = 25;
+/** For how long a client may let the pages of one window wait. */
+const UNREAD_MS = 30_000;
+const NOT_NOW = errorAnswer('unavailable', { executed: false, retryAfterMs: 2_000 });
 
-const ERRORS = {
-  tooFar: errorAnswer(
-    'limit_reached',
-    { channel: 'user' },
-    'Too much has happened since then to be sent again. Subscribe to "user" for the account as it is now, and read what happened at GET /users/:id/trades, /users/:id/orders and /users/:id/points.',
-  ),
-  failed: UNAVAILABLE,
-};
-
-interface ResumeRequest {
-  id: string | undefined;
+/** What is under way for one connection. */
+interface Resume {
+  readonly connection: Connection;
+  readonly subscription: Subscription;
+  readonly id: string | undefined;
+  /** The number of the last message that was sent, or that the client had. */
   after: number;
+  sentBytes: number;
+  /** null: it waits for a window. */
+  share: Share | null;
+  /** The index of the next message in its window. */
+  next: number;
+  /** What is left of {@link UNREAD_MS}. */
+  leftMs: number;
 }
 
 interface Options {
   gateway: Gateway;
   hub: Hub;
   limits: StreamLimits;
+  elapsedMs: () => number;
 }
 
 export class UserResumes {
-  private readonly replays: JournalReplays;
+  readonly replays: JournalReplays;
+  /** Those whose next page can be sent, in turn. */
+  private readonly ready = new Set<Resume>();
 
   constructor(private readonly options: Options) {
-    const { config, journal, sequencer, log } = options.gateway;
+    const { gateway, limits, elapsedMs } = options;
+    const { config, journal, sequencer, log } = gateway;
     this.replays = new JournalReplays({
       folder: config.dataFolder,
       journal,
       durableSequence: () => sequencer.durableSequence,
-      commandsMax: options.limits.replayedCommands,
-      charactersMax: options.limits.replayedCharacters,
+      commandsMax: limits.replayedCommands,
+      windowBytes: limits.replayWindowBytes,
       log,
+      elapsedMs,
     });
   }
 
@@ -60,89 +74,167 @@ export class UserResumes {
   }
 
   /** `subscription`: to `user`, and not in use until it is started here. */
-  begin(connection: Connection, subscription: Subscription, request: ResumeRequest): void {
+  begin(
+    connection: Connection,
+    subscription: Subscription,
+    { id, after }: { id: string | undefined; after: number },
+  ): void {
+    const { channel } = subscription;
     subscription.isResuming = true;
-    const { userId } = connection;
-    const { after } = request;
+    connection.resumedTo = after;
+    const head = resumeText('resumed', channel, after, this.options.hub.stamp, id);
+    const none = { sentBytes: 0, share: null, next: 0, leftMs: 0 };
+    const resume = { connection, subscription, id, after, ...none };
     // Everything up to now must be in the journal; what comes later, the channel keeps.
     this.whenDurable(() => {
       connection.pause(subscription);
-      this.replays.read({ userId, after }, (replayed) =>
-        this.finish(connection, subscription, request, replayed),
-      );
+      if (connection.prepare(subscription, [head])) this.ask(resume);
     });
   }
 
-  private finish(
-    connection: Connection,
-    subscription: Subscription,
-    request: ResumeRequest,
-    replayed: Replayed | NotReplayed,
-  ): void {
-    if (this.replays.isStopped) return;
-    if (typeof replayed === 'string') {
-      this.whenDurable(() => {
-        if (!connection.prepare(subscription, [])) return;
-        connection.drop(subscription);
-        connection.send(errorText(ERRORS[replayed], { id: request.id, channel: 'user' }));
-      });
-      return;
-    }
-    const { hub } = this.options;
-    const { channel } = subscription;
-    const head = resumeText('resumed', channel, request.after, hub.stamp, request.id);
-    const pages = pagesOf([head, ...replayed.texts]);
-    const go = () => {
-      const page = pages.shift();
-      if (this.replays.isStopped || !connection.prepare(subscription, page ?? [])) return;
-      if (page === undefined) this.start(connection, subscription, replayed.through, request);
-      else this.whenRead(connection, go);
-    };
-    this.whenDurable(go);
+  private ask(resume: Resume): void {
+    const { connection, after } = resume;
+    const { userId, session } = connection;
+    if (session === null) return;
+    this.replays.read({
+      userId,
+      after,
+      key: session.payerId,
+      isNewcomer: !this.options.gateway.sequencer.engine.isEstablished(userId),
+      isOver: () => !connection.isOpen,
+      done: (result) => this.answered(resume, result),
+    });
   }
 
-  /** The messages since the replay, which the channel has kept; then new ones. */
-  private start(
-    connection: Connection,
-    subscription: Subscription,
-    through: number,
-    request: ResumeRequest,
-  ): void {
+  private answered(resume: Resume, result: Share | NotReplayed): void {
+    if (this.replays.isStopped) return;
+    const { connection, subscription, id } = resume;
+    if (result === 'tooFar') this.finish(resume, null);
+    else if (result === 'failed')
+      this.whenDurable(() => {
+        if (!connection.prepare(subscription, [])) return;
+        this.end(resume);
+        connection.drop(subscription);
+        connection.send(errorText(NOT_NOW, { id, channel: 'user' }));
+      });
+    else {
+      resume.share = result;
+      resume.next = result.from;
+      resume.leftMs = UNREAD_MS;
+      this.addReady(resume);
+    }
+  }
+
+  private addReady(resume: Resume): void {
+    if (this.ready.size === 0) setImmediate(this.turn);
+    this.ready.add(resume);
+  }
+
+  private readonly turn = (): void => {
+    const [resume] = this.ready;
+    if (resume === undefined || this.replays.isStopped) return;
+    this.ready.delete(resume);
+    this.sendPage(resume);
+    if (this.ready.size > 0) setImmediate(this.turn);
+  };
+
+  private sendPage(resume: Resume): void {
+    const { connection, subscription, share } = resume;
+    const { window } = share!;
+    if (!connection.prepare(subscription, [])) this.release(resume);
+    else if (resume.next === window.ends.length) {
+      resume.after = Math.max(resume.after, window.through);
+      this.release(resume);
+      this.goOn(resume);
+    } else
+      this.whenPaid(resume, READS_PER_PAGE, () => {
+        connection.prepare(subscription, this.takePage(resume));
+        this.waitUntilRead(resume);
+      });
+  }
+
+  /** The window was sent. */
+  private goOn(resume: Resume): void {
+    const { subscription, after, sentBytes } = resume;
+    const { hub, limits } = this.options;
+    const since = subscription.channel.since(after, hub.stamp.sequence);
+    if (since !== null || sentBytes >= limits.replayedBytes) this.finish(resume, since);
+    else this.whenPaid(resume, READS_PER_REPLAY, () => this.ask(resume));
+  }
+
+  private takePage(resume: Resume): Uint8Array[] {
+    const { bytes, ends, numbers } = resume.share!.window;
+    const texts: Uint8Array[] = [];
+    const start = ends[resume.next - 1] ?? 0;
+    let from = start;
+    do {
+      const to = ends[resume.next]!;
+      texts.push(bytes.subarray(from, to));
+      resume.after = numbers[resume.next++]!;
+      from = to;
+    } while (resume.next < ends.length && ends[resume.next]! - start <= PAGE_BYTES);
+    resume.sentBytes += from - start;
+    resume.connection.resumedTo = resume.after;
+    return texts;
+  }
+
+  private waitUntilRead(resume: Resume): void {
+    const { elapsedMs } = this.options;
+    const sinceMs = elapsedMs();
+    const slow = () => resume.connection.end(CLOSE.slowReader);
+    const timer = setTimeout(slow, Math.max(0, resume.leftMs));
+    resume.connection.whenRead(() => {
+      clearTimeout(timer);
+      resume.leftMs -= elapsedMs() - sinceMs;
+      this.addReady(resume);
+    });
+  }
+
+  /** Pays, as soon as the user and the address can. */
+  private whenPaid(resume: Resume, reads: number, go: () => void): void {
+    const { connection, subscription } = resume;
+    const bill = new Bill(connection);
+    bill.payer = connection.session;
+    const result = this.options.gateway.fairUse.charge('reads', bill, reads);
+    if (result === null || result.granted) {
+      go();
+      return;
+    }
+    setTimeout(() => {
+      if (this.replays.isStopped) return;
+      if (connection.prepare(subscription, [])) this.whenPaid(resume, reads, go);
+      else this.release(resume);
+    }, result.waitMs);
+  }
+
+  /** The messages since the last window, which the channel has kept, or a snapshot; then new ones. */
+  private finish(resume: Resume, since: readonly string[] | null): void {
+    const { connection, subscription, after, id } = resume;
     const { stamp } = this.options.hub;
     const { channel } = subscription;
-    const { id } = request;
-    const since = channel.since(through, stamp.sequence);
     const texts =
       since === null
-        ? [resumeText('gap', channel, through, stamp, id), channel.snapshot(stamp, id)]
-        : [replayedText(channel.name, through, stamp, id), ...since];
+        ? [resumeText('gap', channel, after, stamp, id), channel.snapshot(stamp, id)]
+        : [replayedText(channel.name, after, stamp, id), ...since];
     this.whenDurable(() => {
-      subscription.isResuming = false;
+      this.end(resume);
       connection.start(subscription, texts);
     });
   }
 
-  private whenRead(connection: Connection, go: () => void): void {
-    if (connection.backlogBytes < UNREAD_BYTES) setImmediate(go);
-    else setTimeout(() => this.whenRead(connection, go), PAUSE_MS);
+  private end({ connection, subscription }: Resume): void {
+    subscription.isResuming = false;
+    connection.resumedTo = Number.POSITIVE_INFINITY;
+  }
+
+  private release(resume: Resume): void {
+    const { share } = resume;
+    resume.share = null;
+    share?.release();
   }
 
   private whenDurable(release: () => void): void {
     const { sequencer } = this.options.gateway;
     sequencer.releaseAt(sequencer.engine.sequence, { release });
   }
-}
-
-function pagesOf(texts: readonly string[]): string[][] {
-  const pages: string[][] = [[]];
-  let characters = 0;
-  for (const text of texts) {
-    if (characters > PAGE_CHARACTERS) {
-      pages.push([]);
-      characters = 0;
-    }
-    pages.at(-1)!.push(text);
-    characters += text.length;
-  }
-  return pages;
 }

@@ -14,7 +14,7 @@ import { PASSWORD, TestServer } from '../../support/server.js';
 /** Of the floods. */
 const LOGINS = Math.max(150, extent(500, 150));
 
-const LIMITS: FairQueueLimits = { perLane: 500, perAddress: 100, waitMs: 60_000 };
+const LIMITS: FairQueueLimits = { perLane: 500, perKey: 100, waitMs: 60_000 };
 
 /** Nothing here waits for anything but promises. */
 const decided = () => new Promise((resolve) => setImmediate(resolve));
@@ -122,7 +122,7 @@ describe('turns', () => {
 
 describe('limits', () => {
   test('per address: the excess is refused at once, and no other address is', async () => {
-    const line = new Line({ perAddress: 3 });
+    const line = new Line({ perKey: 3 });
     line.flood('a', 6);
     line.flood('b', 3);
     await decided();
@@ -148,7 +148,7 @@ describe('limits', () => {
   });
 
   test('ignore clients that have left', async () => {
-    const line = new Line({ perAddress: 2 });
+    const line = new Line({ perKey: 2 });
     line.flood('busy', 1);
     const gone = { isOver: false };
     void line.ask('gone-1', 'a', gone);
@@ -184,7 +184,7 @@ describe('limits', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
-        const line = new Line({ perLane: 6, perAddress: 3 });
+        const line = new Line({ perLane: 6, perKey: 3 });
         let asked = 0;
         for (const { kind, address } of steps) {
           if (kind === 'ask') void line.ask(`${asked++}`, address);

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
+import { TimeInForce } from '../../../engine/interface/domain.js';
 import { archiveSegments } from '../../../persistence/tools/operations/archive.js';
+import { batch, buy } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
 import { TestServer, type Trader } from '../../support/server.js';
 import { randomCommand, type Trading } from './commands.js';
@@ -111,20 +113,21 @@ describe('what cannot be given', () => {
   }
 
   test.each([
-    ['commands', { replayedCommands: 100 }],
-    ['characters', { replayedCharacters: 1_000 }],
-  ])('because of too many %s is refused with what to read instead', async (_name, limits) => {
+    ['commands', { replayedCommands: 100 }, 0],
+    ['bytes', { replayedBytes: 5_000, replayWindowBytes: 4_000, keptMessages: 1 }, 5],
+  ])('because of too many %s ends with a gap and a snapshot', async (_name, limits, least) => {
     const { ada, first } = await afterTrading(limits);
     const client = await connectAs(ada);
-    const message = { op: 'resume', id: 'r', channel: 'user', afterSequence: first };
-    const error = await client.refusal(message);
-    expect(error).toMatchObject({ id: 'r', channel: 'user', code: 'limit_reached' });
-    expect(error.message).toContain('/users/:id/trades');
-    // The connection is not subscribed, and can subscribe.
+    client.send({ op: 'resume', id: 'r', channel: 'user', afterSequence: first });
+    expect(await client.next('resumed')).toMatchObject({ id: 'r', after: first });
+    const gap = await client.next('gap');
+    const snapshot = await client.next('snapshot');
+    expect([gap.id, snapshot.id]).toEqual(['r', 'r']);
+    const given = client.of('user').filter(({ type }) => type === 'delta');
+    expect(given.length).toBeGreaterThanOrEqual(least);
+    expect(gap.after).toBe(given.at(-1)?.channelSequence ?? first);
     await server.buy(ada, REST);
-    await client.caughtUp();
-    expect(client.of('user').filter(({ type }) => type === 'delta')).toEqual([]);
-    await client.subscribe('user');
+    await client.next('delta');
   });
 
   test('because it is ahead of the exchange is a gap', async () => {
@@ -157,13 +160,9 @@ test('what is in an archive is too far back, also beside a resume that is not', 
   for (const [i, client] of clients.entries())
     client.send({ op: 'resume', channel: 'user', afterSequence: after[i] });
   const answers = await Promise.all(
-    clients.map((client) => client.next(({ type }) => type === 'resumed' || type === 'error')),
+    clients.map((client) => client.next(({ type }) => type === 'replayed' || type === 'gap')),
   );
-  expect(answers).toMatchObject([
-    { type: 'resumed' },
-    { type: 'error', code: 'limit_reached' },
-    { type: 'resumed' },
-  ]);
+  expect(answers.map(({ type }) => type)).toEqual(['replayed', 'gap', 'replayed']);
   await rm(archive, { recursive: true });
 });
 
@@ -185,8 +184,79 @@ test('requests that make no sense are refused', async () => {
   client.send({ op: 'resume', id: '1', channel: 'user', afterSequence: 1 });
   const error = await client.refusal({ op: 'subscribe', id: '2', channels: ['user'] });
   expect(error).toMatchObject({ id: '2', channel: 'user', code: 'invalid_request' });
-  await client.next('resumed');
+  await client.next('replayed');
+});
+
+test('answers stay in order, and a pong names no message that comes after it', async () => {
+  server = await TestServer.withMarket(streamLimits({ ...LIMITS, replayWindowBytes: 20_000 }));
+  const [ada] = await traders();
+  const first = server.exchange.sequencer.engine.sequence;
+  await trade(trading('order'), 400);
+  const client = await connectAs(ada!);
+  client.sendTogether([
+    { op: 'ping', id: 'before' },
+    { op: 'resume', id: 'r', channel: 'user', after: first },
+    { op: 'ping', id: 'after' },
+    { op: 'subscribe', id: 's', channels: ['markets'] },
+  ]);
+  await client.next('replayed');
   await client.caughtUp();
+  const answers = client.answers.filter(({ id, type }) => id !== undefined && type !== 'replayed');
+  expect(answers.map(({ id }) => id)).toEqual(['before', 'r', 'after', 's']);
+  const { messages } = client;
+  for (const [at, { type, id, sequence }] of messages.entries()) {
+    if (type !== 'pong' || id === 'before') continue;
+    const later = messages.slice(at).filter(({ channel }) => channel === 'user');
+    for (const { channelSequence } of later) expect(channelSequence).toBeGreaterThan(sequence);
+  }
+});
+
+test('64 connections of one user and one of another are served in turn, each whole', async () => {
+  server = await TestServer.withMarket(streamLimits({ ...LIMITS, replayWindowBytes: 20_000 }));
+  const [ada, bob] = await traders();
+  const first = server.exchange.sequencer.engine.sequence;
+  await trade(trading('turns'), 150);
+  const message = { op: 'resume', channel: 'user', after: first };
+  const many = await Promise.all(Array.from({ length: 64 }, () => connectAs(ada!)));
+  const other = await connectAs(bob!);
+  for (const client of many) client.send(message);
+  other.send(message);
+  await other.next('replayed');
+  for (const client of many) await client.next('replayed');
+  const numbers = many.map((client) => client.of('user').map((each) => each.channelSequence));
+  for (const each of numbers) expect(each.length).toBe(numbers[0]!.length);
+  expect(await server.api.metric('exchange_stream_replay_bytes')).toBe(0);
+});
+
+test.each([0, 1])('is as fast as its reader, with %i edge threads', async (edgeThreads) => {
+  const limits = { ...LIMITS, backlogBytes: 512 * 1024, replayedBytes: 64 * 1024 * 1024 };
+  server = await TestServer.withMarket({ ...streamLimits(limits), edgeThreads });
+  const [ada] = await traders();
+  const userId = Number(ada!.userId.slice(1));
+  const first = server.exchange.sequencer.engine.sequence;
+  const { engine } = server.exchange.sequencer;
+  const marketId = engine.activeMarket(0);
+  const terms = { userId, marketId, sizeLots: 2, timeInForce: TimeInForce.GTC };
+  const operations = Array.from({ length: 100 }, () => buy({ ...terms, priceTicks: 1 }));
+  // More than the buffers of the operating system take.
+  for (let i = 0; i < 300; i++) {
+    server.submit(batch(userId, operations));
+    server.submit({ kind: 'cancelAll', userId, idempotencyKey: null, marketId });
+    if (i % 50 === 0) await server.durable();
+  }
+  await server.durable();
+  const client = await connectAs(ada!);
+  client.send({ op: 'resume', channel: 'user', after: first });
+  let isDone = false;
+  const reading = client.next('replayed').finally(() => (isDone = true));
+  while (!isDone) {
+    client.socket.pause();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    client.socket.resume();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await reading;
+  expect(client.of('user').filter(({ type }) => type === 'delta')).toHaveLength(600);
 });
 
 test('a client that leaves, and a stop, end a resume', async () => {

@@ -1,6 +1,7 @@
 /** Attacks on the built exchange, each on a stage of its own. */
-import { test } from 'vitest';
+import { describe, test } from 'vitest';
 import { economy } from './economy.js';
+import { frames } from './frames.js';
 import { races } from './races.js';
 import { slow } from './slow.js';
 import { onStage } from './stage.js';
@@ -11,4 +12,11 @@ test.for([...races, ...slow])('$name', async ({ attack }, { annotate }) => {
 
 test.for(economy)('$name', async ({ attack }, { annotate }) => {
   await annotate(await onStage({ variables: { HOUSE: 'off' }, clients: 0 }, attack));
+});
+
+describe.each(['0', '2'])('frames, with %s edge threads', (EDGE_THREADS) => {
+  const variables = { EDGE_THREADS, FAIR_USE: 'on' };
+  test.for(frames)('$name', async ({ attack }, { annotate }) => {
+    await annotate(await onStage({ variables, clients: 1 }, attack));
+  });
 });
