@@ -6,7 +6,7 @@
  * exceed it. A complete set costs 1,000 micros of that money, so no position can exceed 9e12 lots.
  */
 
-import { feeOn, GUARD_RATIO, MAX_FEE_BASIS_POINTS } from './parameters.js';
+import { feeOn, GUARD_RATIO, MAX_FEE_BASIS_POINTS, UPCOMING_WINDOWS } from './parameters.js';
 
 /** 1 US dollar in micros, the unit of all money. */
 export const MICROS_PER_DOLLAR = 1_000_000;
@@ -48,8 +48,11 @@ export const CLIENT_ORDER_IDS_IN_ALL = 4_000_000;
 export const ORDERS_REMEMBERED = 1_048_576;
 /** Positions of all users in markets that are not paid out. */
 export const MAX_POSITIONS = 8_000_000;
-/** Positions of one user: in each asset, the open ones and the last day's, until they are paid. */
-export const MAX_POSITIONS_PER_USER = MAX_ASSETS * 100;
+/**
+ * Positions of one user: in each asset, those of the last day's 96 markets, until they are paid, of
+ * the one that has just ended, the active one and the upcoming ones.
+ */
+export const MAX_POSITIONS_PER_USER = MAX_ASSETS * (96 + 2 + UPCOMING_WINDOWS);
 /** Referral codes that one user may ever have; all of them stay valid. */
 export const MAX_REFERRAL_CODES_PER_USER = 20;
 /** Referral codes that users chose, in total and for ever; the engine's own are not counted. */

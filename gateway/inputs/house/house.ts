@@ -1,6 +1,6 @@
 /**
- * The house: an ordinary account, without privileges, that quotes both sides of every active market
- * so that orders usually find liquidity. Here are its account and its turns; what it quotes is in
+ * The house: an ordinary account, without privileges, that quotes both sides of every market that
+ * trades, so that orders usually find liquidity. Here are its account and its turns; what it quotes is in
  * market-maker.ts.
  *
  * Always holds: it submits commands only after a price, when the caller no longer needs the

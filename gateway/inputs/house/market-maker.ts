@@ -1,5 +1,6 @@
 /**
- * What the house does in the book: it quotes both sides of each active market around a fair value.
+ * What the house does in the book: it quotes both sides of each active market around a fair value,
+ * and of each upcoming one around half a dollar.
  * It reads no clock and sets no timer, so a simulation can drive it for days.
  *
  * Always holds: all its orders are post-only. After a price, no order rests that the new fair value
@@ -26,6 +27,7 @@ import {
   MAX_TIME_MS,
   MICROS_PER_SET,
 } from '../../../engine/interface/limits.js';
+import { UPCOMING_WINDOWS } from '../../../engine/interface/parameters.js';
 import {
   FIRST_OPERATION,
   nextOperation,
@@ -54,9 +56,17 @@ const MAX_PRICE_AGE_MS = 2_000;
 
 /** Fractions of its funds: the most to commit to a market, and the most to lose in one. */
 const MARKET_SHARE_OF_FUNDS = 1 / 10;
+/** The upcoming markets together leave most of the money to the active one. */
+const UPCOMING_SHARE_OF_FUNDS = 1 / 50;
 const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
 /** Fraction of the available balance. The rest covers the fee that the engine adds to a buy. */
 const SPENDABLE_SHARE = 0.99;
+
+/**
+ * Before the start price begins to form: a price without drift is as likely to rise as to fall from
+ * wherever it will be.
+ */
+const EVEN: FairValue = { probability: 0.5, perSecond: 0, perVolatility: 0 };
 
 /** Refusals of quotes that need no warning. */
 const EXPECTED = ['market_not_active', 'market_paused', 'user_frozen'];
@@ -106,8 +116,8 @@ export class MarketMaker {
     if (market !== null) {
       const { probability } = this.fairOf(market, nowMs);
       losses.mark(market.marketId, probability * MICROS_PER_SET, nowMs - prices.horizonMs);
+      this.reviewMarket(market, nowMs);
     }
-    this.review(asset, nowMs);
   }
 
   /** Reads the events of the last command, for what the house's fills may cost. */
@@ -128,11 +138,17 @@ export class MarketMaker {
     }
   }
 
-  /** Withdraws, moves and adds quotes of the asset's market. */
+  /** Withdraws, moves and adds quotes of the asset's markets. */
   review(asset: number, nowMs: number): void {
-    const market = this.engine.market(this.engine.activeMarket(asset));
-    if (market === null) return;
-    const state = this.stateOf(asset);
+    const { engine } = this;
+    for (const marketId of [engine.activeMarket(asset), ...engine.upcomingMarkets(asset)]) {
+      const market = engine.market(marketId);
+      if (market !== null) this.reviewMarket(market, nowMs);
+    }
+  }
+
+  private reviewMarket(market: MarketView, nowMs: number): void {
+    const state = this.stateOf(market.asset);
     const { marketId } = market;
     const resting = this.engine.orders(this.userId).filter((order) => order.marketId === marketId);
     if (!this.isQuotable(market, state, nowMs)) {
@@ -140,7 +156,7 @@ export class MarketMaker {
       return;
     }
     const { quotes, short, half } = this.wanted(market, state, resting, nowMs);
-    this.noteShortage(state, market, short);
+    if (market.status === MarketStatus.ACTIVE) this.noteShortage(state, market, short);
     if (needsRequote(quotes, resting, half)) this.requote(marketId, quotes, resting);
   }
 
@@ -169,7 +185,10 @@ export class MarketMaker {
   }
 
   private isQuotable(market: MarketView, { prices }: AssetState, nowMs: number): boolean {
+    // In the minute before the start, the start price forms, and what is known of it moves the chance.
+    const isFair = market.startPriceMicros !== null || market.startsAtMs - nowMs > AVERAGED_MS;
     return (
+      isFair &&
       market.endsAtMs - nowMs > PULL_BEFORE_END_MS &&
       prices.last !== null &&
       nowMs - prices.last.observedAtMs <= Math.max(MAX_PRICE_AGE_MS, 2 * prices.horizonMs) &&
@@ -191,12 +210,12 @@ export class MarketMaker {
   }
 
   private fairOf({ asset, startPriceMicros, endsAtMs }: MarketView, nowMs: number): FairValue {
+    if (startPriceMicros === null) return EVEN;
     const { prices } = this.stateOf(asset);
     const { priceMicros } = prices.last!;
     return fairValue({
       priceMicros,
-      // Only an active market is quoted.
-      startPriceMicros: startPriceMicros!,
+      startPriceMicros,
       remainingMs: Math.max(0, endsAtMs - nowMs),
       averageMicros: prices.averageMicros(endsAtMs - AVERAGED_MS, nowMs) ?? priceMicros,
       volatility: prices.volatility,
@@ -216,7 +235,8 @@ export class MarketMaker {
     const moved = perSecond * Math.sqrt(aheadMs / 1_000);
     const misjudged = perVolatility * prices.volatilityError;
     const deviationTicks = Math.hypot(moved, misjudged) * MICROS_PER_SET;
-    state.deviationTicks = deviationTicks;
+    const isActive = market.status === MarketStatus.ACTIVE;
+    if (isActive) state.deviationTicks = deviationTicks;
     const half = halfSpreadTicks(deviationTicks, state.losses.extraDeviations(nowMs));
     const position = this.engine.position(this.userId, marketId);
     const { maxOrderMicros, maxOpenOrders, minRestingMicros } = this.engine.rules();
@@ -226,9 +246,9 @@ export class MarketMaker {
       upLots: position?.upLots ?? 0,
       downLots: position?.downLots ?? 0,
       maxExposureLots: Math.floor((this.fundsMicros * EXPOSURE_SHARE_OF_FUNDS) / MICROS_PER_SET),
-      spendableMicros: this.spendableMicros(position, resting),
+      spendableMicros: this.spendableMicros(position, resting, isActive),
       maxOrderMicros,
-      maxOrders: Math.floor(maxOpenOrders / this.engine.assetCount),
+      maxOrders: Math.floor(maxOpenOrders / this.engine.assetCount / (1 + UPCOMING_WINDOWS)),
       minRestingMicros,
       othersBidTicks: this.othersBest(marketId, Side.SELL),
       othersAskTicks: this.othersBest(marketId, Side.BUY),
@@ -237,12 +257,17 @@ export class MarketMaker {
   }
 
   /** Money for all buys in a market: its limit less the cost of shares held, within the balance. */
-  private spendableMicros(position: PositionView | null, resting: readonly OrderView[]): number {
+  private spendableMicros(
+    position: PositionView | null,
+    resting: readonly OrderView[],
+    isActive: boolean,
+  ): number {
+    const share = isActive ? MARKET_SHARE_OF_FUNDS : UPCOMING_SHARE_OF_FUNDS;
     const committed = position === null ? 0 : position.upCostMicros + position.downCostMicros;
     const buys = resting.filter((order) => order.side === Side.BUY);
     const held = buys.reduce((sum, order) => sum + order.priceTicks * order.sizeLots, 0);
     const available = this.engine.account(this.userId)!.availableMicros + held;
-    const cap = this.fundsMicros * MARKET_SHARE_OF_FUNDS - committed;
+    const cap = this.fundsMicros * share - committed;
     return Math.floor(Math.max(0, Math.min(cap, available * SPENDABLE_SHARE)));
   }
 

@@ -14,7 +14,7 @@ export function RulesView() {
           <p>
             Every 15 minutes, a market opens for each asset: {assets.value.join(', ')}. It asks
             whether the price will be at or above the price to beat when the market ends. UP says
-            yes, DOWN says no.
+            yes, DOWN says no. It can be traded through the API from an hour before.
           </p>
           <p>
             A share of the right answer pays $1.00, a share of the other one nothing. A price of 60¢

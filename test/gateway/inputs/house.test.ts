@@ -249,6 +249,49 @@ describe('a market’s life', () => {
   });
 });
 
+describe('upcoming markets', () => {
+  const [lists, bid] = [{ kind: 'listMarkets', asset: 0, ahead: true }, 999] as const;
+  const next = () => exchange.engine.market(exchange.engine.upcomingMarkets(0)[0]!)!;
+  const inNext = () => houseOrders().filter((order) => order.marketId === next().marketId);
+
+  beforeEach(async () => {
+    exchange.scheduler.start();
+    exchange.do(lists);
+    house.start();
+    price(95_000);
+    clock.set(clock.nowMs() + 1_000);
+    await eventually(() =>
+      expect(new Set(houseOrders().map((each) => each.marketId)).size).toBe(5),
+    );
+  });
+
+  test('are quoted at half a dollar, whatever the price does, until a minute before the start', async () => {
+    expect(next()).toMatchObject({ bestBidTicks: 495, bestAskTicks: 505 });
+    await pass(WINDOW_MS - 62_000, 95_300);
+    expect(next()).toMatchObject({ bestBidTicks: 495, bestAskTicks: 505 });
+    const { marketId } = next();
+    await pass(2_000, 95_300);
+    await eventually(() => expect(inNext()).toEqual([]));
+    await pass(61_000, 95_300);
+    expect(exchange.engine.activeMarket(0)).toBe(marketId);
+    await quoted();
+  });
+
+  // So two accounts cannot mint complete sets there almost without a fee.
+  test('sell to an absurd bid before it can rest', async () => {
+    exchange.do(registration('absurd', 10_000));
+    const order = { userId: 2, marketId: next().marketId, priceTicks: bid, sizeLots: 3_000_000 };
+    const terms = { timeInForce: TimeInForce.GTC, postOnly: true };
+    expect(exchange.submit(buy({ ...order, ...terms })).values[1]).not.toBe(0);
+    exchange.do(buy({ ...order, timeInForce: TimeInForce.GTC }));
+    const sold = exchange.events().filter((event) => event.type === 'trade');
+    expect(sold.map(({ upTicks }) => upTicks)).toEqual([505, 511, 520, 535, 555]);
+    expect(exchange.engine.position(houseId(), order.marketId)!.downLots).toBeGreaterThan(
+      1_900_000,
+    );
+  });
+});
+
 describe('inventory and money', () => {
   test('sells to a persistent buyer at rising prices, up to its cap', async () => {
     house.start();
