@@ -6,6 +6,7 @@
 import {
   MarketStatus,
   Outcome,
+  Privacy,
   Resolution,
   type SelfTrade,
   Side,
@@ -113,7 +114,7 @@ export class Reads {
       partner: users.partners.nameOf(users.partner(userId)),
       parentId: users.parent(userId),
       frozen: accounts.isFrozen(userId),
-      isPrivate: users.isPrivate(userId) === 1,
+      privacy: users.privacy(userId) as Privacy,
     };
   }
 
@@ -147,16 +148,21 @@ export class Reads {
   }
 
   /**
-   * The number that a leaderboard ranks the user by; null if the user has none in the period, or is
-   * the exchange itself.
+   * The number that a leaderboard ranks the user by; null if the user has none in the period, is
+   * private, or is the exchange itself.
    */
   standing(userId: number, metric: Metric, period: Period): number | null {
     const { users, accounts } = this.state;
     if (!users.exists(userId) || !accounts.isListed(userId, period)) return null;
     if (users.isOfExchange(userId)) return null;
-    const value = accounts.value(userId, metric, period);
-    // Whoever has only lost has a profit to rank, but a volume or points of 0 are none.
-    return value === 0 && metric !== Metric.profit ? null : value;
+    const privacy = users.privacy(userId);
+    if (privacy === Privacy.PRIVATE) return null;
+    const isLate = privacy === Privacy.LISTED;
+    const value = isLate
+      ? accounts.valueBeforeToday(userId, metric, period)
+      : accounts.value(userId, metric, period);
+    // A profit of 0 is ranked, but not a private user's: it could tell that they traded today.
+    return value === 0 && (isLate || metric !== Metric.profit) ? null : value;
   }
 
   credential(userId: number): string | null {

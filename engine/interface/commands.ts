@@ -275,8 +275,8 @@ export const COMMANDS = {
   split: { number: 44, fields: SETS },
   /** Turns complete sets back into money. */
   merge: { number: 45, fields: SETS },
-  /** Whether only the user may read the user's positions, trades and vault deposits. */
-  setPrivate: { number: 46, fields: { ...USER, private: 'set' } },
+  /** What others may read of the account: one of Privacy. */
+  setPrivacy: { number: 46, fields: { ...USER, privacy: 'number' } },
   /**
    * Makes an order group: once its orders have filled `maxFilledLots` within a window, those that
    * rest are cancelled, and it takes no more orders until it is reset.

@@ -28,6 +28,13 @@ export function hasEnded(status: number): boolean {
   return status === MarketStatus.ENDED || status === MarketStatus.RESOLVED;
 }
 
+/**
+ * What others may read of an account. PRIVATE: its name and the time of its registration. LISTED:
+ * the same, and on leaderboards its figures as they were when the day began.
+ */
+export const Privacy = { OPEN: 0, PRIVATE: 1, LISTED: 2 } as const;
+export type Privacy = (typeof Privacy)[keyof typeof Privacy];
+
 /** NONE until the market is resolved. */
 export const Resolution = { NONE: 0, UP: 1, DOWN: 2, VOID: 3 } as const;
 export type Resolution = (typeof Resolution)[keyof typeof Resolution];

@@ -150,7 +150,7 @@ export const EVENT_FIELDS = {
   /** An active or upcoming market begins (1) or ceases (0) to be paused. */
   marketPaused: ['marketId', 'paused'],
   userFrozen: ['userId', 'frozen'],
-  privacyChanged: ['userId', 'isPrivate'],
+  privacyChanged: ['userId', 'privacy'],
   /**
    * A resting order has other terms. keptPriority 1: it rests on where it was, with `sizeLots` (0:
    * all it shall have is filled, and it is closed). 0: it has left the book, and `sizeLots` are

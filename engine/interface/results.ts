@@ -120,8 +120,7 @@ export const RESULT_FIELDS = {
   revokeToken: ['tokenId', 'userId'],
   /** cancelAtMs 0: never. */
   setCancelAfter: ['userId', 'cancelAtMs'],
-  /** isPrivate: 0 or 1. */
-  setPrivate: ['userId', 'isPrivate'],
+  setPrivacy: ['userId', 'privacy'],
   createOrderGroup: GROUP_FIELDS,
   resetOrderGroup: GROUP_FIELDS,
   removeOrderGroup: ['groupId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],

@@ -2,7 +2,15 @@
  * Views of the engine's state: plain objects in engine units, made on request. They are copies, so
  * changing one has no effect on the engine.
  */
-import type { MarketStatus, Outcome, Resolution, SelfTrade, Side, TokenScope } from './domain.js';
+import type {
+  MarketStatus,
+  Outcome,
+  Privacy,
+  Resolution,
+  SelfTrade,
+  Side,
+  TokenScope,
+} from './domain.js';
 import type { Rules } from './rule-sets.js';
 
 export interface AccountView {
@@ -23,8 +31,7 @@ export interface AccountView {
   parentId: number;
   /** An operator has frozen the user. */
   frozen: boolean;
-  /** Only the user may read the user's positions, trades and vault deposits. */
-  isPrivate: boolean;
+  privacy: Privacy;
 }
 
 export interface AccessTokenView {

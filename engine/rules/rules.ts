@@ -23,7 +23,7 @@ import { placeOrder } from './orders/place-order.js';
 import { Taker } from './orders/taker.js';
 import { createSubAccount, transferMoney } from './sub-accounts.js';
 import { transfer } from './transfer.js';
-import { register, setCredential, setPrivate, setReferralCode } from './users.js';
+import { register, setCredential, setPrivacy, setReferralCode } from './users.js';
 import { claimYield, stake, unstake } from './vault.js';
 import { recordUpgrade, vouchForSnapshot } from './vouch.js';
 
@@ -69,7 +69,7 @@ const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number }
   unstake,
   claimYield,
   setReferralCode,
-  setPrivate,
+  setPrivacy,
   createSubAccount,
   transferMoney,
   cancelDisconnected,

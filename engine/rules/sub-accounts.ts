@@ -37,7 +37,7 @@ export function createSubAccount(state: State, command: CommandOf<'createSubAcco
   const referrerId = accounts.referrer(parentId);
   accounts.setReferrer(userId, referrerId);
   accounts.joinFamily(userId, accounts.family(parentId));
-  users.setIsPrivate(userId, users.isPrivate(parentId));
+  users.setPrivacy(userId, users.privacy(parentId));
   users.addSubAccount(parentId, userId);
   room.count(Pool.subAccounts, parentId, 1);
   state.events.write(EventType.userRegistered, userId, referrerId, partner, parentId);

@@ -5,7 +5,7 @@
 
 import { Code } from '../interface/codes.js';
 import type { CommandOf } from '../interface/commands.js';
-import { DepositSource } from '../interface/domain.js';
+import { DepositSource, Privacy } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { isReferralCode, isText, isUsername } from '../interface/fields.js';
 import {
@@ -74,16 +74,16 @@ export function setCredential(state: State, command: CommandOf<'setCredential'>)
   return Code.ok;
 }
 
-export function setPrivate(state: State, command: CommandOf<'setPrivate'>): number {
+export function setPrivacy(state: State, command: CommandOf<'setPrivacy'>): number {
   const { users } = state;
-  const { userId } = command;
+  const { userId, privacy } = command;
+  if (!isIntegerBetween(privacy, Privacy.OPEN, Privacy.LISTED)) return Code.invalid_command;
   if (!users.exists(userId)) return Code.user_not_found;
-  const isPrivate = Number(command.private);
-  if (users.isPrivate(userId) !== isPrivate) {
-    users.setIsPrivate(userId, isPrivate);
-    state.events.write(EventType.privacyChanged, userId, isPrivate);
+  if (users.privacy(userId) !== privacy) {
+    users.setPrivacy(userId, privacy);
+    state.events.write(EventType.privacyChanged, userId, privacy);
   }
-  state.result.write(userId, isPrivate);
+  state.result.write(userId, privacy);
   return Code.ok;
 }
 

@@ -171,6 +171,13 @@ export class Accounts extends AccountTable {
       : addSaturating(total, 0 - this.base(userId, metric, period));
   }
 
+  /** As `value`, without what has counted today. */
+  valueBeforeToday(userId: number, metric: Metric, period: Period): number {
+    const value = this.value(userId, metric, period);
+    if (!this.isListed(userId, Period.day)) return value;
+    return addSaturating(value, 0 - this.value(userId, metric, Period.day));
+  }
+
   /** Whether anything has counted for the user in a period: a trade, a split, points, … */
   isListed(userId: number, period: Period): boolean {
     if (period === Period.day) return this.day(userId) === this.today;

@@ -34,8 +34,8 @@ const ProfileTable = tableOf(64, {
   referredUsers: 'i32',
   /** In markets that are not paid out. */
   positionCount: 'i32',
-  /** 1: only the user may read the user's positions, trades and vault deposits. */
-  isPrivate: 'i32',
+  /** One of Privacy. */
+  privacy: 'i32',
   /** The user whose sub-account it is; 0: it is not one. */
   parent: 'i32',
   /** The user's first sub-account, and the parent's next one; 0: none. */

@@ -1,5 +1,6 @@
 /** Finds what a request names. If it does not exist, the request is refused. */
 import type { Engine } from '../../engine/engine.js';
+import { Privacy } from '../../engine/interface/domain.js';
 import { type Assets, idNumber, marketIdNumber } from '../../engine/interface/notation.js';
 import type { AccountView } from '../../engine/interface/views.js';
 import type { Call } from '../http/call.js';
@@ -15,7 +16,8 @@ export function findAccount(call: Call, parameter: string): AccountView | null {
 export function findShownAccount(call: Call, parameter: string): AccountView | null {
   const account = findAccount(call, parameter);
   // Who is signed in asks for the own account: reading.ts refuses any other.
-  if (account === null || !account.isPrivate || call.session !== null) return account;
+  const isOpen = account === null || account.privacy === Privacy.OPEN;
+  if (isOpen || call.session !== null) return account;
   call.refuseWhenDurable(errorAnswer('missing_token', {}, PRIVATE));
   return null;
 }

@@ -47,7 +47,7 @@ export interface HistoryChanges extends MarketChanges {
 const { trade, orderPlaced, orderCancelled, orderAmended, pointsCredited } = EventType;
 const { priceObserved, marketListed, marketOpened, startPriceFixed, marketEnded, marketResolved } =
   EventType;
-const { feesShared, marketClosed, setsSplit, setsMerged } = EventType;
+const { feesShared, marketClosed, privacyChanged, setsSplit, setsMerged } = EventType;
 
 /** The offset of each field from the start of its event. */
 const Trade = EventSlot.trade;
@@ -144,6 +144,9 @@ export class Projection {
           break;
         case setsMerged:
           this.addSets(values, at, 0 - values[at + Sets.sizeLots]!);
+          break;
+        case privacyChanged:
+          this.changed(values[at + EventSlot.privacyChanged.userId]!);
           break;
         case pointsCredited:
           this.addPointsCredit(values, at);

@@ -148,7 +148,7 @@ export class ReplayExchange {
     // Of the batch before this one: all of these are in one.
     const chainHash = this.journal.end.hash.toString('hex');
     this.submit({ kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash });
-    this.submit({ kind: 'setPrivate', userId: 1, idempotencyKey: null, private: true });
+    this.submit({ kind: 'setPrivacy', userId: 1, idempotencyKey: null, privacy: 1 });
     const tenfold = { asset: 0, priceMicros: 900_000_000_000, observedAtMs: this.nowMs };
     this.submit({ kind: 'observePrice', ...tenfold });
     this.submit({ kind: 'voidMarket', ...byOperator, marketId: this.engine.activeMarket(1) });

@@ -475,9 +475,10 @@ class Client:
         """Cancels its orders, too."""
         return self.call("DELETE", self._own("order-groups", group_id), **options)
 
-    def set_private(self, private: bool, **options: Any) -> Fields:
-        """Whether only you may read your positions, trades and vault deposits."""
-        return self.call("PUT", self._own("privacy"), {"private": private}, **options)
+    def set_privacy(self, private: bool, listed: bool = False, **options: Any) -> Fields:
+        """Whether others read your name only, and whether leaderboards list you all the same."""
+        body = {"private": private, "listed": listed}
+        return self.call("PUT", self._own("privacy"), body, **options)
 
     # Sub-accounts, for the token of their parent's sign-in
 

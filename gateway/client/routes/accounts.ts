@@ -96,19 +96,19 @@ export function referral(api: Api, userId: string, options?: CallOptions): Promi
   return api.call({ method: 'GET', path: path`/users/${userId}/referral`, options });
 }
 
-/** Whether only you may read your positions, trades and vault deposits; at first anybody may. */
+/** What others may read of your account; at first, everything but money and orders. */
 export function privacy(api: Api, userId: string, options?: CallOptions): Promise<Privacy> {
   return api.call({ method: 'GET', path: path`/users/${userId}/privacy`, options });
 }
 
-export function setPrivate(
+/** `listed`: leaderboards list the private account, with the figures of the last full UTC day. */
+export function setPrivacy(
   api: Api,
   userId: string,
-  isPrivate: boolean,
+  body: { private: boolean; listed?: boolean | undefined },
   options?: CallOptions,
 ): Promise<Privacy> {
   const ofUser = path`/users/${userId}/privacy`;
-  const body = { private: isPrivate };
   return api.call({ method: 'PUT', path: ofUser, body, repeat: 'key', options });
 }
 

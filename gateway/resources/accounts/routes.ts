@@ -1,5 +1,6 @@
 /** Accounts: profile, balance, positions, referral. */
 
+import { Privacy } from '../../../engine/interface/domain.js';
 import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -12,7 +13,7 @@ import * as views from './views.js';
 export const userRoutes: Route[] = [
   defineRoute('GET', '/users/:id', {
     access: 'public',
-    summary: 'The profile of a user',
+    summary: 'The profile of a user; of a private one the name and the date only',
     userParameter: 'id',
     responses: { 200: views.Profile },
     errors: ['user_not_found', 'unavailable'],
@@ -23,11 +24,14 @@ export const userRoutes: Route[] = [
       const request = { kind: 'rank', userId, metric: 'profit', period: 'all' } as const;
       readHistory(call, request, ({ account: shown, rank }, at) => {
         // The registration of a new account may not be durable yet.
-        if (call.finds(shown, 'user_not_found'))
-          call.answerJson<typeof views.Profile>(
-            { ...views.profileOf(shown), rank, ...at },
-            at.sequence,
-          );
+        if (!call.finds(shown, 'user_not_found')) return;
+        // A session is the own one: reading.ts refuses any other.
+        const isHidden = shown.privacy !== Privacy.OPEN && call.session === null;
+        const figures = isHidden ? views.NO_FIGURES : { ...views.figuresOf(shown), rank };
+        call.answerJson<typeof views.Profile>(
+          { ...views.nameOf(shown), ...figures, ...at },
+          at.sequence,
+        );
       });
     },
   }),
@@ -80,18 +84,18 @@ export const userRoutes: Route[] = [
 
   defineRoute('GET', '/users/:id/privacy', {
     access: 'session',
-    summary: 'Whether your account is private',
+    summary: 'What others may read of your account',
     userParameter: 'id',
     responses: { 200: views.Privacy },
     handle(call) {
-      const { isPrivate } = call.engine.account(call.userId)!;
-      call.answerJson<typeof views.Privacy>({ private: isPrivate, ...call.trueAt });
+      const { privacy } = call.engine.account(call.userId)!;
+      call.answerJson<typeof views.Privacy>({ ...views.privacyOf(privacy), ...call.trueAt });
     },
   }),
 
   defineRoute('PUT', '/users/:id/privacy', {
     access: 'session',
-    summary: 'Choose whether anybody may read your positions, trades and vault deposits',
+    summary: 'Choose what others may read of your account',
     userParameter: 'id',
     body: views.PrivacyBody,
     idempotent: true,
@@ -99,15 +103,13 @@ export const userRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey } = call;
       const receipt: ReceiptWriter = (_assets, result, at) => {
-        const { isPrivate, sequence, atMs } = resultFields('setPrivate', result, at);
-        return jsonText<typeof views.Privacy>({ private: isPrivate === 1, sequence, atMs });
+        const { privacy, sequence, atMs } = resultFields('setPrivacy', result, at);
+        return jsonText<typeof views.Privacy>({ ...views.privacyOf(privacy), sequence, atMs });
       };
-      const { private: isPrivate } = call.body;
-      call.execute(
-        { kind: 'setPrivate', userId, idempotencyKey, private: isPrivate },
-        200,
-        receipt,
-      );
+      const { private: isPrivate, listed } = call.body;
+      const hidden = listed ? Privacy.LISTED : Privacy.PRIVATE;
+      const privacy = isPrivate ? hidden : Privacy.OPEN;
+      call.execute({ kind: 'setPrivacy', userId, idempotencyKey, privacy }, 200, receipt);
     },
   }),
 
@@ -116,9 +118,9 @@ export const userRoutes: Route[] = [
     summary: 'The referral data of a user; earnings are shown only to that user',
     userParameter: 'id',
     responses: { 200: views.Referral },
-    errors: ['user_not_found'],
+    errors: ['missing_token', 'user_not_found'],
     handle(call) {
-      const account = findAccount(call, 'id');
+      const account = findShownAccount(call, 'id');
       if (account === null) return;
       const { engine } = call;
       const referral = views.ownReferralOf(engine.referral(account.userId)!);

@@ -1,7 +1,7 @@
 /** The bodies of accounts: profile, balance, positions, referral; and what makes them. */
 
 import { z } from 'zod';
-import { MarketStatus, Outcome } from '../../../engine/interface/domain.js';
+import { MarketStatus, Outcome, Privacy as PrivacyCode } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import type {
   AccountView,
@@ -32,21 +32,30 @@ export const Profile = responseObject('Profile', 'The public part of an account'
   userId: response.userId,
   username: response.username,
   createdAtMs: response.timeMs,
-  volume: response.money.describe('US dollars spent on purchases that paid a fee'),
-  realizedProfit: response.money,
-  trades: response.count.describe('The number of trades'),
+  volume: response.money
+    .nullable()
+    .describe('US dollars spent on purchases that paid a fee; null: the account is private'),
+  realizedProfit: response.money.nullable().describe('US dollars; null: the account is private'),
+  trades: response.count.nullable().describe('The number of trades; null: the account is private'),
   rank: z.int().min(1).nullable().describe('The rank, from 1; null if the user is not ranked'),
   ...response.state,
 });
 const isPrivate = z
   .boolean()
-  .describe('Whether only you may read your positions, trades and vault deposits');
-export const PrivacyBody = bodyObject('PrivacyBody', 'Who may read what an account holds', {
+  .describe('Whether only you may read more of the account than its name and its date');
+const isListed = z
+  .boolean()
+  .describe('Whether leaderboards list the account; a private one with the last full UTC day');
+export const PrivacyBody = bodyObject('PrivacyBody', 'What others may read of an account', {
   ...request.own,
   private: isPrivate,
+  listed: isListed
+    .default(false)
+    .describe('Whether leaderboards list the private account, with the last full UTC day'),
 });
-export const Privacy = responseObject('Privacy', 'Who may read what an account holds', {
+export const Privacy = responseObject('Privacy', 'What others may read of an account', {
   private: isPrivate,
+  listed: isListed,
   ...response.state,
 });
 export const Balance = responseObject('Balance', 'The money of a user', {
@@ -175,21 +184,26 @@ export function positionText(assets: Assets, position: OpenPosition): string {
   return jsonText<typeof Position>(positionOf(assets, position));
 }
 
-/** All of a profile that does not come from the history. */
-export function profileOf(
-  account: AccountView,
-): Omit<Writable<typeof Profile>, 'rank' | keyof TrueAt> {
-  const { userId, username, createdAtMs, tradeCount } = account;
-  const volume = micros(account.volumeMicros);
-  const realizedProfit = micros(account.realizedProfitMicros);
+/** What a profile shows of every account. */
+export function nameOf({ userId, username, createdAtMs }: AccountView) {
+  return { userId: `u${userId}`, username, createdAtMs };
+}
+
+/** What a profile shows besides, apart from the rank. */
+export function figuresOf(account: AccountView) {
   return {
-    userId: `u${userId}`,
-    username,
-    createdAtMs,
-    volume,
-    realizedProfit,
-    trades: tradeCount,
+    volume: micros(account.volumeMicros),
+    realizedProfit: micros(account.realizedProfitMicros),
+    trades: account.tradeCount,
   };
+}
+
+/** Of a private account. */
+export const NO_FIGURES = { volume: null, realizedProfit: null, trades: null, rank: null };
+
+export function privacyOf(privacy: number): Pick<Writable<typeof Privacy>, 'private' | 'listed'> {
+  const { OPEN, PRIVATE } = PrivacyCode;
+  return { private: privacy !== OPEN, listed: privacy !== PRIVATE };
 }
 
 /** What the user sees of their referral data. Others see less. */

@@ -2,6 +2,8 @@
  * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week
  * of the exchange's time, from the follower's engine.
  *
+ * A private user is listed only if they want that, with the figures as they were when the day began.
+ *
  * By profit, a user of the day or week is listed after their first trade, split, merge, settlement
  * or points in it, and one of all time with a trade, points or a profit other than 0; by volume or
  * points, with more than 0. Higher values come first, equal values in order of registration. A rank
@@ -14,7 +16,7 @@
  * goes on: users who change meanwhile are noted and moved at the end.
  */
 import type { Engine } from '../../../engine/engine.js';
-import { dayOf, Metric, Period, weekOf } from '../../../engine/state/accounts.js';
+import { dayOf, Metric, Period } from '../../../engine/state/accounts.js';
 import { atOnce, type Work } from '../../../engine/storage/pieces.js';
 import { inTurns } from '../turns.js';
 import { type Ranked, RankedUsers } from './order.js';
@@ -66,7 +68,8 @@ class Board {
   private isNoted = new Uint8Array(0);
   /** Users from this one on are not ranked yet. */
   private nextUserId = 1;
-  private periodNumber = -1;
+  /** Every day begins with an empty board: for private users, the figures of the last day count. */
+  private day = -1;
   private isPrepared = false;
 
   constructor(
@@ -89,7 +92,7 @@ class Board {
   /** Whether the board can answer in a moment. */
   get isReady(): boolean {
     if (this.isPrepared) return false;
-    const isNew = this.periodNumber !== this.currentPeriod();
+    const isNew = this.day !== dayOf(this.engine.nowMs);
     const unranked = this.engine.userCount + 1 - (isNew ? 1 : this.nextUserId);
     return unranked < FEW_USERS && (isNew || this.changedIds.length < FEW_MOVES);
   }
@@ -109,8 +112,8 @@ class Board {
   /** Brings the board up to date in pieces, in between which the engine may go on. */
   private *refresh(): Work<void> {
     for (;;) {
-      const periodNumber = this.currentPeriod();
-      if (periodNumber !== this.periodNumber) this.begin(periodNumber);
+      const day = dayOf(this.engine.nowMs);
+      if (day !== this.day) this.begin(day);
       const end = Math.min(this.nextUserId + USERS_IN_PIECE, this.engine.userCount + 1);
       if (this.nextUserId < end) while (this.nextUserId < end) this.rank(this.nextUserId++);
       else if (this.changedIds.length > 0)
@@ -123,8 +126,8 @@ class Board {
     }
   }
 
-  private begin(periodNumber: number): void {
-    this.periodNumber = periodNumber;
+  private begin(day: number): void {
+    this.day = day;
     this.ranked = new RankedUsers();
     this.changedIds = [];
     this.isNoted.fill(0);
@@ -157,16 +160,5 @@ class Board {
   private countUpTo({ userId, value }: LeaderboardCursor): number {
     const isThere = this.ranked.valueOf(userId) === value;
     return this.ranked.countBefore(userId, value) + Number(isThere);
-  }
-
-  private currentPeriod(): number {
-    switch (this.period) {
-      case Period.all:
-        return 0;
-      case Period.day:
-        return dayOf(this.engine.nowMs);
-      case Period.week:
-        return weekOf(this.engine.nowMs);
-    }
   }
 }

@@ -105,7 +105,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   vouchForSnapshot: ['ok', 'invalid_command'],
   createToken: ['ok', 'invalid_command', 'user_not_found', 'limit_reached'],
   setCancelAfter: USERS,
-  setPrivate: USERS,
+  setPrivacy: USERS,
   createOrderGroup: [...USERS, 'limit_reached'],
   resetOrderGroup: [...USERS, 'order_group_not_found'],
   removeOrderGroup: [...USERS, 'order_group_not_found'],

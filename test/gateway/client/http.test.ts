@@ -118,7 +118,9 @@ test('every route of the API is a function that gets its answer', async () => {
   const gone = await client.order(maker.api, maker.userId, orders[0]!.orderId);
   expect([gone.status, gone.reason]).toEqual(['cancelled', 'requested']);
   expect((await client.cancelAfter(maker.api, maker.userId, 0)).cancelAtMs).toBe(null);
-  expect((await client.setPrivate(maker.api, maker.userId, false)).private).toBe(false);
+  expect((await client.setPrivacy(maker.api, maker.userId, { private: false })).private).toBe(
+    false,
+  );
   expect((await client.privacy(maker.api, maker.userId)).private).toBe(false);
   await usesSubAccounts(maker);
   expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);

@@ -1,6 +1,6 @@
-/** A private account shows its positions, trades and vault deposits to its user alone. */
-import { afterAll, expect, test } from 'vitest';
-import { TestServer } from '../../support/server.js';
+/** A private account shows its name and its date to all, and everything else to its user alone. */
+import { afterAll, describe, expect, test } from 'vitest';
+import { MARKET, TestServer, WINDOW_START_MS } from '../../support/server.js';
 
 const server = await TestServer.withMarket();
 const ada = await server.register('ada');
@@ -12,7 +12,7 @@ afterAll(() => server.stop());
 const privacy = () => `/users/${ada.userId}/privacy`;
 const choose = (isPrivate: unknown, token = ada.token) =>
   server.api.put(privacy(), { private: isPrivate }, token);
-const HIDDEN = ['positions', 'trades', 'vaults'];
+const HIDDEN = ['positions', 'trades', 'vaults', 'referral'];
 const hidden = () => HIDDEN.map((list) => `/users/${ada.userId}/${list}`);
 
 test('is public at first, then private, then public again', async () => {
@@ -49,4 +49,63 @@ test('is the choice of its user', async () => {
       details: { private: expect.any(String) },
     });
   expect((await server.api.get(privacy(), ada.token)).json.private).toBe(false);
+});
+
+describe('what it has traded', () => {
+  const DAY_MS = 86_400_000;
+  const profile = async (token?: string) =>
+    (await server.api.read(`/users/${ada.userId}`, token)).json;
+  const figures = ({ volume, realizedProfit, trades, rank }: Record<string, unknown>) => [
+    volume,
+    realizedProfit,
+    trades,
+    rank,
+  ];
+  const listed = async (period: string) => {
+    const path = `/leaderboard?metric=volume&period=${period}`;
+    const { entries } = (await server.api.read(path)).json;
+    return entries.flatMap(({ userId, value }: { userId: string; value: number }) =>
+      userId === ada.userId ? [value] : [],
+    );
+  };
+  const boards = async () => {
+    await server.followed();
+    return [await listed('all'), await listed('week'), await listed('day')];
+  };
+  const takes = async (shares: number, market = MARKET) => {
+    const rests = { outcome: 'UP', shares, price: 0.4, timeInForce: 'GTC' };
+    await server.buy(bob, { userId: bob.userId, ...rests }, market);
+    const taken = { outcome: 'DOWN', shares, price: 0.6, timeInForce: 'IOC' };
+    const { json } = await server.buy(ada, { userId: ada.userId, ...taken }, market);
+    expect(json.status).toBe('filled');
+  };
+  const setPrivacy = (body: object) => server.api.put(privacy(), body, ada.token);
+
+  test('is in its profile for its user alone, and on no board', async () => {
+    await server.api.delete(`/users/${ada.userId}/orders`, ada.token);
+    await takes(10);
+    expect(await boards()).toEqual([[6], [6], [6]]);
+    expect(figures(await profile())).toEqual([6, expect.any(Number), 1, expect.any(Number)]);
+    await setPrivacy({ private: true });
+    expect(await boards()).toEqual([[], [], []]);
+    const { userId, username } = ada;
+    const createdAtMs = WINDOW_START_MS;
+    expect(await profile()).toMatchObject({ userId, username, createdAtMs });
+    expect(figures(await profile())).toEqual([null, null, null, null]);
+    expect(figures(await profile(ada.token))).toEqual([6, expect.any(Number), 1, null]);
+  });
+
+  test('is on boards with the figures of the last full day where its user wants that', async () => {
+    const { json } = await setPrivacy({ private: true, listed: true });
+    expect(json).toMatchObject({ private: true, listed: true });
+    expect((await server.api.get(privacy(), ada.token)).json).toMatchObject(json);
+    expect(await boards()).toEqual([[], [], []]);
+    await server.passTime(WINDOW_START_MS + DAY_MS, 100_000);
+    expect(await boards()).toEqual([[6], [6], []]);
+    await takes(20, `btc-15m-${(WINDOW_START_MS + DAY_MS) / 1_000}`);
+    expect(await boards()).toEqual([[6], [6], []]);
+    expect(figures(await profile())).toEqual([null, null, null, null]);
+    await setPrivacy({ private: false });
+    expect(await boards()).toEqual([[18], [18], [12]]);
+  });
 });

@@ -70,10 +70,11 @@ test('an account is made private, is so for others, and is public again', async 
     await expect.poll(privateTo).toMatchObject({ private: isPrivate });
     expect(await positionsForAll()).toBe(isPrivate ? 401 : 200);
     expect(await toggle.isChecked()).toBe(isPrivate);
+    expect(await page.getByLabel('On leaderboards').isDisabled()).toBe(!isPrivate);
     await visitor.isAccessibleInEveryForm(`an account, private: ${isPrivate}`);
     // Its own user, too, sees there what everyone sees.
     await visitor.view(`user/${userId}`);
-    await page.getByText('Rank by profit').waitFor();
+    await page.getByRole('heading', { name: 'Record' }).waitFor();
     expect(await hidden.count()).toBe(isPrivate ? 1 : 0);
     expect(await page.getByRole('heading', { name: 'Trades', exact: true }).count()).toBe(
       isPrivate ? 0 : 1,

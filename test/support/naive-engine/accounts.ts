@@ -2,7 +2,7 @@
  * The naive engine's accounts: registration, credentials, referral codes, deposits and withdrawals.
  */
 import type { CommandOf, Deposit, Withdraw } from '../../../engine/interface/commands.js';
-import { DepositSource } from '../../../engine/interface/domain.js';
+import { DepositSource, Privacy } from '../../../engine/interface/domain.js';
 import { MAX_PARTNERS, MAX_TOTAL_MICROS } from '../../../engine/interface/limits.js';
 import { isOfExchange, mayTakeOne } from './access/room.js';
 import { endTokensOf } from './access/tokens.js';
@@ -29,7 +29,7 @@ export function register(state: NaiveState, command: CommandOf<'register'>): Ans
   if (isNewPartner && state.partners.length >= MAX_PARTNERS) return reject('limit_reached');
   if (isNewPartner) state.partners.push(partner);
   const fields = { username, credential, referrerId: referrer?.userId ?? 0, partner };
-  const { userId } = addUser(state, { ...fields, parentId: 0, isPrivate: false });
+  const { userId } = addUser(state, { ...fields, parentId: 0, privacy: Privacy.OPEN });
   userOf(state, userId)!.available = dollars(grantMicros);
   state.total = state.total.plus(dollars(grantMicros));
   if (grantMicros > 0) {
@@ -47,7 +47,7 @@ function addUser(
   state: NaiveState,
   fields: Pick<
     NaiveUser,
-    'username' | 'credential' | 'referrerId' | 'partner' | 'parentId' | 'isPrivate'
+    'username' | 'credential' | 'referrerId' | 'partner' | 'parentId' | 'privacy'
   >,
 ): NaiveUser {
   const userId = state.users.length + 1;
@@ -84,8 +84,8 @@ export function createSubAccount(
   if (isTaken(state, username)) return reject('username_taken');
   if (parent.parentId !== 0 || !mayTakeOne(state, 'subAccounts', parentId))
     return reject('limit_reached');
-  const { referrerId, partner, isPrivate } = parent;
-  const fields = { username, credential: '', referrerId, partner, parentId, isPrivate };
+  const { referrerId, partner, privacy } = parent;
+  const fields = { username, credential: '', referrerId, partner, parentId, privacy };
   return ok({ userId: addUser(state, fields).userId });
 }
 
@@ -197,15 +197,13 @@ function transferFields(user: NaiveUser, amountMicros: number): Record<string, n
   };
 }
 
-export function setPrivate(state: NaiveState, command: CommandOf<'setPrivate'>): Answer {
+export function setPrivacy(state: NaiveState, command: CommandOf<'setPrivacy'>): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
-  const { userId } = user;
-  const isPrivate = Number(command.private);
-  if (user.isPrivate !== command.private)
-    emit(state, { type: 'privacyChanged', userId, isPrivate });
-  user.isPrivate = command.private;
-  return ok({ userId, isPrivate });
+  const { userId, privacy } = command;
+  if (user.privacy !== privacy) emit(state, { type: 'privacyChanged', userId, privacy });
+  user.privacy = privacy;
+  return ok({ userId, privacy });
 }
 
 export function setReferralCode(state: NaiveState, command: CommandOf<'setReferralCode'>): Answer {

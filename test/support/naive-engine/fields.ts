@@ -105,7 +105,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   unstake: { ...isUsers },
   claimYield: { ...isUsers },
   setReferralCode: { ...isUsers, code: form(CODE) },
-  setPrivate: { ...isUsers, private: isFlag },
+  setPrivacy: { ...isUsers, privacy: whole(0, 2) },
   createSubAccount: { ...isUsers, username: form(CODE) },
   transferMoney: { ...isUsers, amountMicros: whole(1, MAX_TRANSFER_MICROS) },
   batch: { ...isUsers, atomic: isFlag },

@@ -38,7 +38,7 @@ export interface NaiveUser {
   /** When the dead man's switch fires; null: it is off. */
   cancelAtMs: number | null;
   frozen: boolean;
-  isPrivate: boolean;
+  privacy: number;
   /** The user whose sub-account it is; 0: it is not one. */
   parentId: number;
 }

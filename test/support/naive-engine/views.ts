@@ -3,7 +3,13 @@
  * two engines can be compared whole.
  */
 
-import { MarketStatus, type Outcome, SelfTrade, Side } from '../../../engine/interface/domain.js';
+import {
+  MarketStatus,
+  type Outcome,
+  type Privacy,
+  SelfTrade,
+  Side,
+} from '../../../engine/interface/domain.js';
 import { MAX_FILLS_PER_ORDER, MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import type {
   AccountView,
@@ -51,7 +57,7 @@ export function accountView(state: NaiveState, userId: number): AccountView | nu
     partner: user.partner,
     parentId: user.parentId,
     frozen: user.frozen,
-    isPrivate: user.isPrivate,
+    privacy: user.privacy as Privacy,
   };
 }
 

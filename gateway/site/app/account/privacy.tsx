@@ -1,6 +1,6 @@
-/** Whether others may see what the account holds and trades. */
+/** Whether others may see what the account holds and trades, and whether boards list it. */
 import { useSignal } from '@preact/signals';
-import { privacy, setPrivate } from '../../../client/index.js';
+import { privacy, setPrivacy } from '../../../client/index.js';
 import { api, isLost, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Panel } from '../parts/panel.js';
@@ -11,11 +11,11 @@ export function PrivacyPanel() {
   const reading = useReading(() => privacy(api, userId), userId);
   const isSending = useSignal(false);
   const problem = useSignal('');
-  const choose = async (box: HTMLInputElement) => {
+  const choose = async (box: HTMLInputElement, wanted: { private: boolean; listed?: boolean }) => {
     isSending.value = true;
     problem.value = '';
     try {
-      reading.set(await setPrivate(api, userId, box.checked));
+      reading.set(await setPrivacy(api, userId, wanted));
     } catch (error) {
       problem.value = sentenceOf(error);
       box.checked = !box.checked;
@@ -27,22 +27,35 @@ export function PrivacyPanel() {
     <Panel title="Privacy">
       <div class="entrance panel-body">
         <Read of={reading}>
-          {({ private: isPrivate }) => (
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={isPrivate}
-                aria-describedby="privacy-hint"
-                disabled={isSending.value || isLost.value}
-                onChange={({ currentTarget }) => void choose(currentTarget)}
-              />
-              Private account
-            </label>
+          {({ private: isPrivate, listed }) => (
+            <>
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={isPrivate}
+                  aria-describedby="privacy-hint"
+                  disabled={isSending.value || isLost.value}
+                  onChange={({ currentTarget: box }) => void choose(box, { private: box.checked })}
+                />
+                Private account
+              </label>
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={listed}
+                  disabled={!isPrivate || isSending.value || isLost.value}
+                  onChange={({ currentTarget: box }) =>
+                    void choose(box, { private: true, listed: box.checked })
+                  }
+                />
+                On leaderboards
+              </label>
+            </>
           )}
         </Read>
         <p class="soft" id="privacy-hint">
-          Hides your positions, trades and vault deposits from everyone else. Your name, profit and
-          rank stay public.
+          Others see only the name of a private account and when it was made. Leaderboards list it
+          if you choose so, with the figures of the last full day (UTC).
         </p>
         <p class="problem" role="alert">
           {problem.value}

@@ -1,6 +1,7 @@
 /** The public side of an account: what it traded, and what it holds. */
 import { toLots, toMicros } from '../../../client/amounts.js';
-import { isRefusal, positions, profile } from '../../../client/index.js';
+import { positions, profile } from '../../../client/index.js';
+import type { Profile } from '../../../client/types.js';
 import { UserTrades } from '../account/trades.js';
 import { publicApi } from '../model/exchange.js';
 import { route } from '../model/route.js';
@@ -13,24 +14,10 @@ import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 
-/** As everyone sees it, also its own user. */
-async function readProfile(userId: string) {
-  const [of, isPrivate] = await Promise.all([
-    profile(publicApi, userId),
-    positions(publicApi, userId, { limit: 1 }).then(
-      () => false,
-      (error) => {
-        if (isRefusal(error, 'missing_token')) return true;
-        throw error;
-      },
-    ),
-  ]);
-  return { ...of, isPrivate };
-}
-
 export function ProfileView() {
   const userId = route.value.subject;
-  const reading = useReading(() => readProfile(userId), userId);
+  // As everyone sees it, also its own user.
+  const reading = useReading(() => profile(publicApi, userId), userId);
   return (
     <Read of={reading}>
       {(of) => (
@@ -41,21 +28,9 @@ export function ProfileView() {
           </div>
           <div class="stack">
             <Panel title="Record">
-              <dl class="figures panel-body">
-                <Figure label="Rank by profit" value={of.rank === null ? '\u2013' : `${of.rank}`} />
-                <Figure
-                  label="Realised profit"
-                  value={<Gain micros={toMicros(of.realizedProfit)} />}
-                />
-                <Figure label="Volume" value={dollars(toMicros(of.volume))} />
-                <Figure label="Trades" value={whole(of.trades)} />
-              </dl>
+              <Record of={of} />
             </Panel>
-            {of.isPrivate ? (
-              <Panel title="Positions and trades">
-                <p class="nothing">This account is private.</p>
-              </Panel>
-            ) : (
+            {of.volume !== null && (
               <>
                 <OpenPositions userId={userId} />
                 <UserTrades of={userId} from={publicApi} />
@@ -65,6 +40,20 @@ export function ProfileView() {
         </>
       )}
     </Read>
+  );
+}
+
+function Record({ of }: { of: Profile }) {
+  const { rank, realizedProfit, volume, trades } = of;
+  if (realizedProfit === null || volume === null || trades === null)
+    return <p class="nothing">This account is private.</p>;
+  return (
+    <dl class="figures panel-body">
+      <Figure label="Rank by profit" value={rank === null ? '\u2013' : `${rank}`} />
+      <Figure label="Realised profit" value={<Gain micros={toMicros(realizedProfit)} />} />
+      <Figure label="Volume" value={dollars(toMicros(volume))} />
+      <Figure label="Trades" value={whole(trades)} />
+    </dl>
   );
 }
 
