@@ -15,6 +15,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
 import type { Engine } from '../../engine/engine.js';
 import { TokenScope, TokenState } from '../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { idNumber } from '../../engine/interface/notation.js';
 import type { AccessTokenView } from '../../engine/interface/views.js';
 import { type AddressRules, addressRules } from './allowed-addresses.js';
@@ -40,6 +41,8 @@ export interface Session {
   /** The id of a named token; 0: the token came with the password. */
   tokenId: number;
   scope: Scope;
+  /** When it ends by itself, in the exchange's time; null: never. */
+  expiresAtMs: number | null;
   /** null: it may be used from any address. */
   allowedAddresses: AddressRules | null;
   /** When a named token was last used, in the exchange's time; 0: never. */
@@ -162,7 +165,7 @@ type Claims = Pick<Session, 'userId' | 'version' | 'issuedAt' | 'tokenId'>;
 
 function passwordSession(claims: Claims, secret: Buffer): Session {
   const rights = { payerId: claims.userId, scope: Scope.FULL, allowedAddresses: null };
-  return { ...claims, ...rights, lastUsedAtMs: 0, secret, ahead: null };
+  return { ...claims, ...rights, expiresAtMs: null, lastUsedAtMs: 0, secret, ahead: null };
 }
 
 /** The session of a named token, with what the engine has under its number. */
@@ -175,7 +178,8 @@ function namedSession(engine: Engine, claims: Claims, secret: Buffer): Session |
   if (!isSame) return 'invalid_token';
   const allowedAddresses = addressRules(token.allowedAddresses);
   const payerId = engine.payer(claims.userId);
-  const rights = { payerId, scope: token.scope, allowedAddresses };
+  const expiresAtMs = token.expiresAtMs === MAX_TIME_MS ? null : token.expiresAtMs;
+  const rights = { payerId, scope: token.scope, expiresAtMs, allowedAddresses };
   return { ...claims, ...rights, lastUsedAtMs: 0, secret, ahead: null };
 }
 

@@ -7,7 +7,7 @@
  * that it was not executed.
  */
 import { type Amount, toNumber } from './amounts.js';
-import { ConnectionError, ExchangeError, type Failure } from './errors.js';
+import { ConnectionError, ExchangeError, type Failure, waitIn } from './errors.js';
 import { DEFAULT_RETRIES, type Retries, repeated } from './retries.js';
 import type { ApiError, Paging } from './terms.js';
 
@@ -110,15 +110,13 @@ export class Api {
       const response = await this.fetch(this.addressOf(call), this.requestOf(call, key, body));
       const text = await response.text();
       if (response.ok) return { answer: answerOf(call, response, text) as Answer };
-      const error = errorOf(response.status, text);
-      const retryAfterMs = retryAfterOf(response);
-      if (error.code !== 'outcome_unknown') return { error, retryAfterMs };
+      const error = errorOf(response, text);
+      if (error.code !== 'outcome_unknown') return { error };
       // A replica has lost the leader: it is as if there were no answer.
-      return { error: new ConnectionError(error.message, true, key), retryAfterMs };
+      return { error: new ConnectionError(error.message, true, key) };
     } catch (cause) {
       const message = `no answer from ${this.url} to ${call.method} ${call.path}`;
-      const error = new ConnectionError(message, call.method !== 'GET', key, { cause });
-      return { error, retryAfterMs: null };
+      return { error: new ConnectionError(message, call.method !== 'GET', key, { cause }) };
     }
   }
 
@@ -170,18 +168,15 @@ function cursorIn(link: string | null): string | null {
 }
 
 /** The error in an answer; "unknown" if the answer is not the API's. */
-function errorOf(status: number, text: string): ExchangeError {
+function errorOf({ status, headers }: Response, text: string): ExchangeError {
+  const seconds = headers.get('retry-after');
+  const headerMs = seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1_000 : null;
   try {
     const { code, message, details } = (JSON.parse(text) as { error: ApiError }).error;
-    return new ExchangeError(code, message, details, status);
+    return new ExchangeError(code, message, details, status, waitIn(details) ?? headerMs);
   } catch {
-    return new ExchangeError('unknown', `status ${status}`, {}, status);
+    return new ExchangeError('unknown', `status ${status}`, {}, status, headerMs);
   }
-}
-
-function retryAfterOf(response: Response): number | null {
-  const seconds = response.headers.get('retry-after');
-  return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1_000 : null;
 }
 
 /** 128 random bits in hex. */

@@ -13,6 +13,8 @@ export class ExchangeError extends Error {
     readonly details: Readonly<Record<string, unknown>>,
     /** The HTTP status; 0 for an error of the stream. */
     readonly status: number,
+    /** How long the exchange asks to wait before a repetition; null: it does not say. */
+    readonly retryAfterMs: number | null = null,
   ) {
     super(message);
   }
@@ -40,9 +42,13 @@ export function isRefusal(error: unknown, ...codes: ErrorCode[]): error is Excha
   return codes.length === 0 || codes.includes(error.code as ErrorCode);
 }
 
-/** A failed attempt. */
+/** A failed attempt. `isFinal`: no further one can succeed. */
 export interface Failure {
   error: ExchangeError | ConnectionError;
-  /** How long the exchange asks to wait; null: it does not say. */
-  retryAfterMs: number | null;
+  isFinal?: boolean;
+}
+
+/** More exact than the header Retry-After, which has whole seconds. */
+export function waitIn({ retryAfterMs }: ExchangeError['details']): number | null {
+  return typeof retryAfterMs === 'number' ? retryAfterMs : null;
 }

@@ -1,5 +1,6 @@
 /** When a request is sent again, and after how long. */
-import { ExchangeError, type Failure } from './errors.js';
+import { ConnectionError, ExchangeError, type Failure } from './errors.js';
+import type { ErrorCode } from './terms.js';
 
 export interface Retries {
   /** Sendings of one request, the first included. */
@@ -8,7 +9,10 @@ export interface Retries {
   timeoutMs: number;
   /** The first wait; each further one is twice as long, less a random part of up to half. */
   firstWaitMs: number;
-  /** The longest wait. If the exchange asks for a longer one, the call fails at once. */
+  /**
+   * The longest wait. If the exchange asks for a longer one, the call fails at once, and the error's
+   * `retryAfterMs` says when the request can succeed: whether to wait that long is up to you.
+   */
   longestWaitMs: number;
 }
 
@@ -30,27 +34,52 @@ export async function repeated<Answer>(
   retries: Retries,
   signal?: AbortSignal,
 ): Promise<Answer> {
+  let lost: ConnectionError | null = null;
   for (let count = 1; ; count++) {
     signal?.throwIfAborted();
     const outcome = await attempt();
     if ('answer' in outcome) return outcome.answer;
     signal?.throwIfAborted();
+    const { error } = outcome;
+    if (error instanceof ConnectionError && error.mayBeExecuted) lost ??= error;
     const waitMs = waitBefore(count, outcome, isRepeatable, retries);
-    if (waitMs === null) throw outcome.error;
+    if (waitMs === null) throw lost !== null && isSilent(error) ? stillLost(lost, error) : error;
     await waitFor(waitMs, signal);
   }
+}
+
+/** Refusals that come before the key is looked up. */
+const SILENT: readonly string[] = [
+  'unknown',
+  'unavailable',
+  'rate_limited',
+  'limit_reached',
+  'missing_token',
+  'invalid_token',
+  'token_revoked',
+  'token_expired',
+  'address_not_allowed',
+] satisfies (ErrorCode | 'unknown')[];
+
+/** Whether the error leaves open what became of an earlier attempt. */
+function isSilent(error: Failure['error']): boolean {
+  return !(error instanceof ExchangeError) || SILENT.includes(error.code);
+}
+
+function stillLost({ idempotencyKey }: ConnectionError, cause: Error): ConnectionError {
+  return new ConnectionError(cause.message, true, idempotencyKey, { cause });
 }
 
 /** The milliseconds to wait before the request is sent again; null: it is not. */
 function waitBefore(
   attempt: number,
-  { error, retryAfterMs }: Failure,
+  { error, isFinal }: Failure,
   isRepeatable: boolean,
   retries: Retries,
 ): number | null {
-  if (attempt >= retries.attempts) return null;
+  if (attempt >= retries.attempts || isFinal === true) return null;
   if (!isTemporary(error, isRepeatable)) return null;
-  const asked = askedWaitMs(error) ?? retryAfterMs ?? 0;
+  const asked = (error instanceof ExchangeError ? error.retryAfterMs : null) ?? 0;
   if (asked > retries.longestWaitMs) return null;
   return Math.max(asked, backoffMs(attempt, retries.firstWaitMs, retries.longestWaitMs));
 }
@@ -66,13 +95,6 @@ function isTemporary(error: Failure['error'], isRepeatable: boolean): boolean {
   const { executed } = error.details;
   if (error.status === 429 || executed === false) return true;
   return isRepeatable && [502, 503, 504].includes(error.status);
-}
-
-/** More exact than the header, which has whole seconds. */
-function askedWaitMs(error: Failure['error']): number | null {
-  if (!(error instanceof ExchangeError)) return null;
-  const { retryAfterMs } = error.details;
-  return typeof retryAfterMs === 'number' ? retryAfterMs : null;
 }
 
 /** @throws the reason of the signal, if it ends the wait */

@@ -96,6 +96,8 @@ export class Connection {
   /** Orders and batches that are not answered yet. */
   outstanding = 0;
   cancelOnDisconnect = false;
+  /** Whether the client was told that its session ends soon. */
+  isWarned = false;
   /** Whether it is about to close, so that nothing more is read from it. */
   isEnding = false;
   /**
@@ -126,6 +128,7 @@ export class Connection {
     this.userId = session.userId;
     this.tokenVersion = session.version;
     this.session = session;
+    this.isWarned = false;
     this.socket?.signedIn?.(session);
   }
 

@@ -21,6 +21,8 @@ export interface StreamLimits {
    */
   operationsBurst: number;
   operationsPerSecond: number;
+  /** Before a token expires, in the exchange's time: its connections are warned at a heartbeat. */
+  sessionWarningMs: number;
   /** Real milliseconds between two heartbeats of a connection. */
   heartbeatMs: number;
   /** Unanswered pings, one per heartbeat, after which the connection counts as lost. */
@@ -55,6 +57,7 @@ export const STREAM_LIMITS: StreamLimits = {
   subscriptions: 100,
   operationsBurst: 100,
   operationsPerSecond: 20,
+  sessionWarningMs: 60_000,
   heartbeatMs: 10_000,
   unansweredPings: 3,
   backlogBytes: 4 * 1024 * 1024,

@@ -250,8 +250,7 @@ export class Protocol {
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
       connection.token = message.token;
       this.options.remote?.signedIn(connection);
-      const { userId } = session;
-      this.reply(connection, authenticatedText(userId, connection.cancelOnDisconnect, id));
+      this.reply(connection, authenticatedText(session, connection.cancelOnDisconnect, id));
     }
   }
 

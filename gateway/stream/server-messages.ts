@@ -90,7 +90,14 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
     cancelOnDisconnect: z
       .boolean()
       .describe('Whether the orders of the user are cancelled when the connection ends'),
+    expiresAtMs: fields.count
+      .nullable()
+      .describe("When the token expires, in the exchange's time; null: never"),
   }).describe('The connection is signed in'),
+  sessionEnding: typed('session_ending', {
+    endsAtMs: fields.count.describe("When the token expires, in the exchange's time"),
+    ...stamp,
+  }).describe('The token expires soon; then the connection is closed, and orders still rest'),
   heartbeat: typed('heartbeat', {
     ...stamp,
     channels: z

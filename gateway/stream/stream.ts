@@ -16,7 +16,7 @@ import type { Router } from '../http/router.js';
 import { atMost, elapsedMs } from '../observe/clock.js';
 import { type BacklogReadings, Backlogs } from './backlogs.js';
 import { CancelOnDisconnect } from './cancel-on-disconnect.js';
-import { heartbeatText } from './channels/message-text.js';
+import { heartbeatText, sessionEndingText } from './channels/message-text.js';
 import { Connection, type Socket, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
 import { SOCKET_BEHAVIOR, STREAM_PATH, serveNoUpgrade } from './endpoint.js';
@@ -436,8 +436,20 @@ export class StreamServer {
     connection.ping();
     const { sequence, atMs: appliedAtMs } = this.hub.stamp;
     const atMs = Math.max(appliedAtMs, this.gateway.clock.nowMs());
-    const text = heartbeatText(connection.channels(), { sequence, atMs });
-    this.gateway.sequencer.releaseAt(sequence, { release: () => connection.send(text) });
+    const texts = [heartbeatText(connection.channels(), { sequence, atMs })];
+    const endsAtMs = connection.session?.expiresAtMs ?? null;
+    if (this.mustWarn(connection, endsAtMs, atMs)) {
+      connection.isWarned = true;
+      texts.push(sessionEndingText(endsAtMs!, { sequence, atMs }));
+    }
+    const release = () => {
+      for (const text of texts) connection.send(text);
+    };
+    this.gateway.sequencer.releaseAt(sequence, { release });
+  }
+
+  private mustWarn({ isWarned }: Connection, endsAtMs: number | null, atMs: number): boolean {
+    return !isWarned && endsAtMs !== null && endsAtMs - atMs <= this.limits.sessionWarningMs;
   }
 
   private async until(isDone: (connection: Connection) => boolean, limitMs: number): Promise<void> {

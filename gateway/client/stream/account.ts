@@ -200,6 +200,8 @@ export interface AccountListener {
   onChange?: (account: Account, events: readonly UserEvent[]) => void;
   /** Events were missed: the account is right, but what is added up from events is not. */
   onGap?: () => void;
+  /** The channel was refused, or the stream has ended: see Subscriber. */
+  onEnd?: (error: Error | null) => void;
 }
 
 /**
@@ -221,6 +223,6 @@ export function followAccount(
     onGap();
     stream.restart(channel);
   };
-  const stop = stream.subscribe(channel, { onMessage, onGap }, saved);
+  const stop = stream.subscribe(channel, { onMessage, onGap, onEnd: listener.onEnd }, saved);
   return { account, stop };
 }

@@ -61,36 +61,42 @@ export class Book {
   }
 }
 
-/** A book that follows the stream, and the function that ends that. */
+/**
+ * A book that follows the stream, and the function that ends that. A market that is not listed is
+ * refused: see Subscriber about `onEnd`.
+ */
 export function followBook(
   stream: Stream,
   marketId: string,
   onChange?: (book: Book) => void,
+  onEnd?: (error: Error | null) => void,
 ): { book: Book; stop: () => void } {
   const book = new Book(marketId);
-  const stop = stream.subscribe(`book:${marketId}`, ({ type, data }) => {
+  const onMessage = ({ type, data }: ChannelMessage<'book'>) => {
     book.apply(type, data);
     onChange?.(book);
-  });
-  return { book, stop };
+  };
+  return { book, stop: stream.subscribe(`book:${marketId}`, { onMessage, onEnd }) };
 }
 
 /**
  * Follows an asset from market to market: `onChange` gets the book of its active one, null while
- * there is none. Returns the function that ends that.
+ * there is none. Returns the function that ends that. `onEnd`: see Subscriber.
  */
 export function followBooks(
   stream: Stream,
   asset: string,
   onChange: (book: Book | null) => void,
+  onEnd?: (error: Error | null) => void,
 ): () => void {
   let book: Book | null = null;
-  return stream.subscribe(`books:${asset}`, ({ type, data }) => {
+  const onMessage = ({ type, data }: ChannelMessage<'books'>) => {
     if (data.book === null) book = null;
     else {
       if (book?.marketId !== data.book.marketId) book = new Book(data.book.marketId);
       book.apply(type, data.book);
     }
     onChange(book);
-  });
+  };
+  return stream.subscribe(`books:${asset}`, { onMessage, onEnd });
 }

@@ -1,10 +1,12 @@
 /**
  * The active and the upcoming markets, as the stream tells: one opens when another ends.
  *
- * Always holds: an active market is announced as opened before anything else, and as ended or
- * resolved once at most, also if that happened while the connection was lost.
+ * Always holds: a market that was announced ends once and is resolved once, also if that happened
+ * while messages were lost: then it is read. A market that opened and ended meanwhile ends without
+ * having opened.
  */
-import type { Market } from '../types.js';
+import { isRefusal } from '../errors.js';
+import { type Market, market as readMarket } from '../routes/markets.js';
 import type { ChannelMessage, MarketChange } from './messages.js';
 import type { Stream } from './stream.js';
 
@@ -13,7 +15,7 @@ export interface MarketListener {
   onUpcoming?: (market: Market) => void;
   /** It can be traded: it opened, or it was open when the stream began. */
   onOpened?: (market: Market) => void;
-  /** It trades no more. If that was missed, `market` is its last known state. */
+  /** It trades no more. */
   onEnded?: (market: Market) => void;
   onResolved?: (market: Market) => void;
   /** Anything else, such as the final start price. */
@@ -25,8 +27,16 @@ export class MarketList {
   readonly active = new Map<string, Market>();
   /** Those of the next windows, by id. */
   readonly upcoming = new Map<string, Market>();
+  /** Markets that were announced, are in no list and are not resolved: whether they have ended. */
+  private readonly leaving = new Map<string, boolean>();
+  /** Resolved as they were read, so that the message about it may still come. */
+  private readonly readAsResolved = new Set<string>();
 
-  constructor(private readonly listener: MarketListener = {}) {}
+  /** `read`: the state of a market that messages were lost about, given to {@link found} later. */
+  constructor(
+    private readonly listener: MarketListener,
+    private readonly read: (marketId: string) => void,
+  ) {}
 
   apply(message: ChannelMessage<'markets'>): void {
     if (message.type === 'delta') {
@@ -35,9 +45,21 @@ export class MarketList {
     }
     const { markets } = message.data;
     const ids = new Set(markets.map(({ id }) => id));
-    const known = [...this.active.values(), ...this.upcoming.values()];
-    for (const market of known) if (!ids.has(market.id)) this.end(market);
+    for (const id of [...this.active.keys(), ...this.upcoming.keys()])
+      if (!ids.has(id)) this.leave(id);
+    this.readAsResolved.clear();
     for (const market of markets) this.enter(market);
+    for (const id of this.leaving.keys()) this.read(id);
+  }
+
+  /** A market as it was read. */
+  found(market: Market): void {
+    const { id, status } = market;
+    if (!this.leaving.has(id)) return;
+    this.end(market);
+    if (status !== 'resolved') return;
+    this.readAsResolved.add(id);
+    this.resolve(market);
   }
 
   /** `market` is as after the command, which may have resolved what it ended. */
@@ -45,7 +67,7 @@ export class MarketList {
     if (market === null) return;
     if (change === 'ended' || change === 'resolved') this.end(market);
     else if (market.status === 'active' || market.status === 'upcoming') this.enter(market);
-    if (change === 'resolved') this.listener.onResolved?.(market);
+    if (change === 'resolved' && !this.readAsResolved.delete(market.id)) this.resolve(market);
   }
 
   private enter(market: Market): void {
@@ -61,18 +83,41 @@ export class MarketList {
     else this.listener.onChanged?.(market);
   }
 
+  private leave(id: string): void {
+    const wasListed = this.active.delete(id) || this.upcoming.delete(id);
+    if (wasListed) this.leaving.set(id, false);
+  }
+
   private end(market: Market): void {
-    this.upcoming.delete(market.id);
-    if (this.active.delete(market.id)) this.listener.onEnded?.(market);
+    const { id } = market;
+    this.leave(id);
+    if (this.leaving.get(id) !== false) return;
+    this.leaving.set(id, true);
+    this.listener.onEnded?.(market);
+  }
+
+  private resolve(market: Market): void {
+    this.leaving.delete(market.id);
+    this.listener.onResolved?.(market);
   }
 }
+
+const READ_AGAIN_MS = 5_000;
 
 /** The list of markets, following the stream, and the function that ends that. */
 export function followMarkets(
   stream: Stream,
   listener: MarketListener,
 ): { markets: MarketList; stop: () => void } {
-  const markets = new MarketList(listener);
+  const read = async (marketId: string) => {
+    try {
+      markets.found(await readMarket(stream.api, marketId));
+    } catch (error) {
+      if (stream.failure !== null || isRefusal(error, 'market_not_found')) return;
+      setTimeout(() => void read(marketId), READ_AGAIN_MS);
+    }
+  };
+  const markets = new MarketList(listener, (marketId) => void read(marketId));
   const stop = stream.subscribe('markets', (message) => markets.apply(message));
   return { markets, stop };
 }

@@ -40,7 +40,7 @@ interface Stamp {
 /** What a subscriber gets: a snapshot replaces its state, a delta changes it. */
 export type ChannelMessage<Of extends Kind> =
   | (Stamp & { type: 'snapshot'; data: ChannelData[Of]['snapshot'] })
-  | (Stamp & { type: 'delta'; data: ChannelData[Of]['delta'] });
+  | (Stamp & { type: 'delta'; previousSequence: number; data: ChannelData[Of]['delta'] });
 
 /** Where a subscriber is in its channel. */
 export interface Place {

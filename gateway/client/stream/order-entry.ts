@@ -69,10 +69,13 @@ async function enter<Answer extends object>(
     try {
       return { answer: await stream.request<Answer>(exact, either, !isNumbered) };
     } catch (cause) {
-      if (cause instanceof ExchangeError) return { error: cause, retryAfterMs: null };
+      const isFinal = stream.failure !== null;
+      if (cause instanceof ExchangeError) return { error: cause, isFinal };
       const key = isNumbered ? null : idempotencyKey;
-      const error = new ConnectionError('no answer over the stream', true, key, { cause });
-      return { error, retryAfterMs: null };
+      const maybe = cause !== stream.failure;
+      const text = `no answer over the stream: ${(cause as Error).message}`;
+      const reason = { cause: stream.failure ?? cause };
+      return { error: new ConnectionError(text, maybe, key, reason), isFinal };
     }
   };
   return repeated(attempt, !isNumbered, retries, signal);

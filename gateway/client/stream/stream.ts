@@ -1,15 +1,15 @@
 /**
- * One connection to the stream, kept open: it connects again after a loss, signs in again, and
- * resumes its channels.
+ * One connection to the stream, kept open: it connects again after a loss, signs in again, and asks
+ * for its channels again (channel.ts).
  *
- * Always holds: a subscriber gets a snapshot, or the continuation of what it had, and then every
- * message in order. When a number is missing, the rest is left out until a new snapshot.
+ * Always holds: every request is answered, fails, or is ended by its signal; and an end that no
+ * callback takes is thrown where nothing catches it.
  */
 import type { Api } from '../api.js';
-import { ConnectionError, ExchangeError } from '../errors.js';
+import { ConnectionError, ExchangeError, waitIn } from '../errors.js';
 import { backoffMs } from '../retries.js';
-import type { ErrorCode } from '../terms.js';
-import type { ChannelMessage, ChannelName, Kind, KindOf, Place } from './messages.js';
+import { type ChannelNews, FollowedChannel, type Subscriber } from './channel.js';
+import type { ChannelName, Kind, KindOf, Place } from './messages.js';
 
 /** The part of a WebSocket that is used: of a browser, of Node.js from 22, or of `ws`. */
 export interface Socket {
@@ -30,30 +30,21 @@ export interface StreamOptions {
   cancelOnDisconnect?: boolean;
   /** After each change: whether the connection is open, and if not, the close code. */
   onState?: (isOpen: boolean, code: number | null) => void;
-  /** Errors that belong to no subscription and no request. */
-  onError?: (error: Error) => void;
+  /**
+   * The stream has ended for good, because the token was refused, was revoked or has expired. Orders
+   * still rest. Without this callback, the error is thrown where nothing catches it, which ends a
+   * program of Node.js.
+   */
+  onEnd?: (error: ExchangeError) => void;
+  /** The token expires soon: the stream ends then, and orders still rest. */
+  onSessionEnding?: (endsAtMs: number) => void;
+  /** Errors that belong to no channel and no request, and those after which it connects again. */
+  onError?: (error: ExchangeError) => void;
   /** Between two attempts to connect: the first wait, and the longest. Default: 100 and 5,000. */
   firstWaitMs?: number;
   longestWaitMs?: number;
   /** A connection that is silent for so long is lost. Default: 30,000, three heartbeats. */
   silenceMs?: number;
-}
-
-export interface Subscriber<Of extends Kind> {
-  onMessage: (message: ChannelMessage<Of>) => void;
-  /** The messages since the last one are gone; a snapshot follows. */
-  onGap?: () => void;
-  /** The channel has ended (its market was closed), or was refused. */
-  onEnd?: (error: ExchangeError | null) => void;
-}
-
-interface Subscription extends Subscriber<Kind> {
-  channel: ChannelName;
-  place: Place | null;
-  /** Whether deltas are in order; false: until a snapshot or the continuation. */
-  isLive: boolean;
-  /** Heartbeats for which the exchange may still be sending what was missed. */
-  patience: number;
 }
 
 interface Request {
@@ -67,47 +58,44 @@ interface Request {
 // biome-ignore lint/suspicious/noExplicitAny: a message is narrowed by its type
 type Incoming = any;
 
-/** Whether a message is missing between number `last` and a delta. */
-function isAfterGap(delta: Incoming, last: number): boolean {
-  const { channelSequence, previousSequence } = delta;
-  return channelSequence <= last || previousSequence > last;
-}
-
-/** Errors after which no connection with this token can succeed. */
-const TOKEN_ERRORS: ErrorCode[] = [
-  'missing_token',
-  'invalid_token',
-  'token_revoked',
-  'token_expired',
-];
-/** Close codes after which no connection with this token can succeed: revoked, expired. */
-const TOKEN_CLOSES = [4001, 4002];
+/** Close codes after which no connection with this token can succeed. */
+const ENDS = new Map([
+  [4001, new ExchangeError('token_revoked', 'token_revoked: sign in again', {}, 401)],
+  [4002, new ExchangeError('token_expired', 'token_expired: sign in again', {}, 401)],
+]);
+const AUTH_ID = 'auth';
 /** Channels that are requested at once; the exchange's limit is a burst of 100. */
 const BURST = 80;
 const PAUSE_MS = 60;
-/** What was missed in `user` may come from the journal, which can take some seconds. */
-const REPLAY_HEARTBEATS = 3;
+/** Before what is refused for now is tried again, if the exchange does not say. */
+const REFUSED_WAIT_MS = 1_000;
 /** Requests that wait for an answer at once; the exchange's limit is 256. */
 const UNANSWERED_MAX = 200;
+const ANSWER_MS = 10_000;
 
 export class Stream {
   /** The signed-in user; null: not signed in, or by a cookie. */
   userId: string | null = null;
+  /** When the token expires, in the exchange's time; null: never, or it is not known. */
+  sessionEndsAtMs: number | null = null;
+  /** Why the stream has ended for good; null: it has not. */
+  failure: ExchangeError | ConnectionError | null = null;
   private socket: Socket | null = null;
+  /** Whether the connection is signed in, if there is a token. */
   private isOpen = false;
-  private isClosed = false;
   private failures = 0;
   private lastId = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private readonly subscriptions = new Map<string, Subscription>();
+  private readonly channels = new Map<string, FollowedChannel>();
   /** Without an answer, by id. */
   private readonly requests = new Map<string, Request>();
   /** Ids of those that were not sent over this connection. */
   private unsent: string[] = [];
-
-  /** Connects at once. The address and the token are those of `api`. */
+  /** The texts of the parts of a message that is not complete. */
+  private parts: string[] = [];
   private readonly WebSocket: SocketConstructor;
 
+  /** Connects at once. The address and the token are those of `api`. */
   constructor(
     readonly api: Api,
     private readonly options: StreamOptions = {},
@@ -126,53 +114,56 @@ export class Stream {
    * Subscribes to a channel, for as long as the stream is not closed.
    * @param place to continue after, as saved by an earlier run; else there is a snapshot first
    * @returns the end of the subscription
+   * @throws the stream's failure, if it has ended
    */
-  subscribe<Channel extends ChannelName>(
-    channel: Channel,
-    subscriber: Subscriber<KindOf<Channel>> | Subscriber<KindOf<Channel>>['onMessage'],
+  subscribe<Name extends ChannelName>(
+    name: Name,
+    subscriber: Subscriber<KindOf<Name>> | Subscriber<KindOf<Name>>['onMessage'],
     place: Place | null = null,
   ): () => void {
-    if (this.subscriptions.has(channel)) throw new Error(`${channel} is already subscribed`);
+    if (this.failure !== null) throw this.failure;
+    if (this.channels.has(name)) throw new Error(`${name} is already subscribed`);
     const given = typeof subscriber === 'function' ? { onMessage: subscriber } : subscriber;
-    const subscription = { ...given, channel, place, isLive: false, patience: 0 } as Subscription;
-    this.subscriptions.set(channel, subscription);
-    if (this.isOpen) this.begin(subscription);
+    const channel = new FollowedChannel(name, given as Subscriber<Kind>, place);
+    this.channels.set(name, channel);
+    this.ask(channel);
     return () => {
-      if (this.subscriptions.get(channel) !== subscription) return;
-      this.subscriptions.delete(channel);
-      if (this.isOpen) this.send({ op: 'unsubscribe', channels: [channel] });
+      if (this.channels.get(name) !== channel) return;
+      this.channels.delete(name);
+      if (this.isOpen) this.send({ op: 'unsubscribe', channels: [name] });
     };
   }
 
   /** Asks for a new snapshot of a channel. */
-  restart(channel: ChannelName): void {
-    const subscription = this.subscriptions.get(channel);
-    if (subscription === undefined) return;
-    Object.assign(subscription, { isLive: false, place: null });
-    if (this.isOpen) this.begin(subscription);
+  restart(name: ChannelName): void {
+    const channel = this.channels.get(name);
+    channel?.forget();
+    if (channel !== undefined) this.ask(channel);
   }
 
   /**
    * Sends a request and waits for its answer. It is sent again after a lost connection, so it must
    * have an idempotency key if it changes something. One that is not `isRepeatable` fails then.
-   * @throws ExchangeError for an error of the exchange; ConnectionError if there is no answer
+   * @param signal ends the wait; default: after 10 s
+   * @throws ExchangeError for an error of the exchange; ConnectionError if there is no answer; the
+   *   reason of the signal
    */
   request<Answer extends object>(
     message: object,
-    signal?: AbortSignal,
+    signal: AbortSignal = AbortSignal.timeout(ANSWER_MS),
     isRepeatable = true,
   ): Promise<Answer> {
-    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.failure !== null) return Promise.reject(this.failure);
     const id = `${++this.lastId}`;
     const text = JSON.stringify({ ...message, id });
     const answer = new Promise<Answer>((resolve, reject) => {
       const settle = { resolve: resolve as Request['resolve'], reject };
       this.requests.set(id, { text, isRepeatable, isSent: false, ...settle });
-      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
     this.unsent.push(id);
-    if (this.isClosed) this.rejectAll();
-    else this.sendRequests();
+    this.sendRequests();
     return answer.finally(() => {
       this.requests.delete(id);
       this.unsent = this.unsent.filter((other) => other !== id);
@@ -202,15 +193,24 @@ export class Stream {
 
   /** Closes the connection for good. */
   close(): void {
-    this.isClosed = true;
-    this.drop();
-    this.subscriptions.clear();
-    this.rejectAll();
+    this.end(new ConnectionError('the stream was closed', false, null));
   }
 
-  private rejectAll(): void {
-    for (const { reject } of this.requests.values())
-      reject(new ConnectionError('the stream was closed', true, null));
+  /** The end for good. The channels, the calls that wait and the stream's owner are told. */
+  private end(failure: ExchangeError | ConnectionError): void {
+    if (this.failure !== null) return;
+    this.failure = failure;
+    this.drop();
+    for (const { isSent, reject } of this.requests.values())
+      reject(
+        isSent ? new ConnectionError(failure.message, true, null, { cause: failure }) : failure,
+      );
+    const channels = [...this.channels.values()];
+    this.channels.clear();
+    if (failure instanceof ConnectionError) return;
+    for (const { subscriber } of channels) subscriber.onEnd?.(failure);
+    if (this.options.onEnd === undefined) throwUncaught(failure);
+    else this.options.onEnd(failure);
   }
 
   private connect(): void {
@@ -218,45 +218,50 @@ export class Stream {
     const socket: Socket = new WebSocket(streamUrl(this.api.url));
     this.socket = socket;
     this.expectMessage();
-    socket.onopen = () => this.opened();
+    socket.onopen = () => this.connected();
     socket.onmessage = ({ data }: { data: unknown }) => {
-      this.failures = 0;
       this.expectMessage();
       this.receive(JSON.parse(`${data}`));
     };
     socket.onclose = ({ code }: { code: number }) => this.lost(code);
-    // A close follows.
-    socket.onerror = () => {};
+    // No close follows in Node.js if the connection was refused.
+    socket.onerror = () => this.lost(null);
+  }
+
+  private connected(): void {
+    const { token } = this.api;
+    const { cancelOnDisconnect = false } = this.options;
+    if (token === null) this.opened();
+    else this.send({ op: 'auth', id: AUTH_ID, token, cancelOnDisconnect });
   }
 
   private opened(): void {
     this.isOpen = true;
-    const { token } = this.api;
-    const { cancelOnDisconnect = false } = this.options;
-    if (token !== null) this.send({ op: 'auth', token, cancelOnDisconnect });
-    const subscriptions = [...this.subscriptions.values()];
-    for (const subscription of subscriptions.slice(0, BURST)) this.begin(subscription);
-    this.beginSlowly(this.socket!, subscriptions.slice(BURST));
+    const channels = [...this.channels.values()];
+    for (const channel of channels.slice(0, BURST)) this.ask(channel);
+    this.askSlowly(channels.slice(BURST));
     this.unsent = [...this.requests.keys()];
     this.sendRequests();
     this.options.onState?.(true, null);
   }
 
-  private beginSlowly(socket: Socket, [next, ...rest]: Subscription[]): void {
+  private askSlowly([next, ...rest]: FollowedChannel[]): void {
     if (next === undefined) return;
-    setTimeout(() => {
-      if (socket !== this.socket) return;
-      if (this.subscriptions.get(next.channel) === next) this.begin(next);
-      this.beginSlowly(socket, rest);
-    }, PAUSE_MS);
+    this.askLater(next, PAUSE_MS, () => this.askSlowly(rest));
   }
 
-  /** Requests a channel: from its place on, or with a snapshot. */
-  private begin(subscription: Subscription): void {
-    const { channel, place } = subscription;
-    subscription.isLive = false;
-    if (place === null) this.send({ op: 'subscribe', channels: [channel] });
-    else this.send({ op: 'resume', channel, after: place.channelSequence ?? place.sequence });
+  /** Over the same connection only: another one asks for all channels. */
+  private askLater(channel: FollowedChannel, waitMs: number, then = () => {}): void {
+    const { socket } = this;
+    setTimeout(() => {
+      if (socket !== this.socket) return;
+      if (this.channels.get(channel.name) === channel) this.ask(channel);
+      then();
+    }, waitMs);
+  }
+
+  private ask(channel: FollowedChannel): void {
+    if (this.isOpen) this.send(channel.request());
   }
 
   private send(message: object): void {
@@ -264,101 +269,80 @@ export class Stream {
   }
 
   private receive(message: Incoming): void {
-    const subscription = this.subscriptions.get(message.channel);
-    if (message.type === 'receipt') this.requests.get(message.id)?.resolve(message);
-    else if (message.type === 'error') this.refused(message);
-    else if (message.type === 'heartbeat') this.compare(message.channels);
-    else if (message.type === 'authenticated') this.userId = message.userId;
-    else if (subscription !== undefined) this.tell(subscription, message);
+    const { type, id } = message;
+    const request = this.requests.get(id);
+    if (type === 'part') this.receivePart(message);
+    else if (type === 'error') this.refused(message);
+    else if (type === 'heartbeat') this.compare(message.channels);
+    else if (id === AUTH_ID) this.signedIn(message);
+    else if (type === 'session_ending') this.options.onSessionEnding?.(message.endsAtMs);
+    else if (request !== undefined) request.resolve(message);
+    else this.receiveChannel(message);
   }
 
-  private tell(subscription: Subscription, message: Incoming): void {
-    switch (message.type) {
-      case 'snapshot':
-      case 'delta':
-        this.deliver(subscription, message);
-        break;
-      case 'resumed':
-        subscription.isLive = true;
-        subscription.patience = REPLAY_HEARTBEATS;
-        break;
-      case 'replayed':
-        this.reached(subscription, message);
-        break;
-      case 'gap':
-        subscription.place = null;
-        subscription.onGap?.();
-        break;
-      case 'closed':
-        this.subscriptions.delete(message.channel);
-        subscription.onEnd?.(null);
-    }
+  /** A part after a missing one is left out: then the whole message is missing. */
+  private receivePart({ part, parts, text }: Incoming): void {
+    if (part === 1) this.parts = [];
+    if (part !== this.parts.length + 1) return;
+    this.parts.push(text);
+    if (part === parts) this.receive(JSON.parse(this.parts.join('')));
   }
 
-  /** Everything up to the message's number was sent, from the journal. */
-  private reached(subscription: Subscription, { sequence, channelSequence }: Place): void {
-    const last = subscription.place?.channelSequence ?? 0;
-    subscription.patience = 0;
-    if ((channelSequence ?? 0) > last) subscription.place = { sequence, channelSequence };
+  private signedIn({ userId, expiresAtMs = null }: Incoming): void {
+    this.userId = userId;
+    this.sessionEndsAtMs = expiresAtMs;
+    this.opened();
   }
 
-  private deliver(subscription: Subscription, message: ChannelMessage<Kind>): void {
-    const { sequence, channelSequence, type } = message;
-    if (type === 'delta' && !subscription.isLive) return;
-    const last = subscription.place?.channelSequence ?? null;
-    if (type === 'delta' && last !== null && isAfterGap(message, last)) {
-      this.restart(subscription.channel);
-      return;
-    }
-    subscription.isLive = true;
-    subscription.place = { sequence, channelSequence };
-    subscription.onMessage(message);
+  private receiveChannel(message: ChannelNews & { channel: string }): void {
+    const channel = this.channels.get(message.channel);
+    if ((message.type as string) === 'closed') this.endChannel(channel, null);
+    else if (channel?.receive(message)) this.ask(channel);
   }
 
-  /**
-   * A heartbeat has the last number of each subscribed channel: a higher one than ours was missed,
-   * and so was the snapshot of a channel that is not live.
-   */
-  private compare(channels: Record<string, number>): void {
-    for (const subscription of this.subscriptions.values()) {
-      const { channel, isLive, place } = subscription;
-      const number = channels[channel];
-      if (number === undefined || subscription.patience-- > 0) continue;
-      if (!isLive || number > (place?.channelSequence ?? number)) this.restart(channel);
-    }
+  private endChannel(channel: FollowedChannel | undefined, error: ExchangeError | null): void {
+    if (channel === undefined) return;
+    const { name, subscriber } = channel;
+    this.channels.delete(name);
+    if (subscriber.onEnd !== undefined) subscriber.onEnd(error);
+    else if (error !== null) throwUncaught(error);
+  }
+
+  private compare(numbers: Record<string, number>): void {
+    this.failures = 0;
+    for (const channel of this.channels.values())
+      if (channel.compare(numbers[channel.name])) this.ask(channel);
   }
 
   private refused(message: Incoming): void {
-    const { code, message: text, details, id, channel } = message;
-    const error = new ExchangeError(code, text, details, 0);
+    const { code, message: text, details, id } = message;
+    const error = new ExchangeError(code, text, details, 0, waitIn(details));
     const request = this.requests.get(id);
-    const subscription = this.subscriptions.get(channel);
+    const channel = this.channels.get(message.channel ?? id);
     // A replica has lost the leader: as after a lost connection.
     if (request !== undefined && code === 'outcome_unknown') this.sendAgain(id, request);
     else if (request !== undefined) request.reject(error);
-    else if (subscription !== undefined) this.channelRefused(subscription, error);
+    else if (channel !== undefined) this.channelRefused(channel, error);
+    else if (id === AUTH_ID) this.authRefused(error);
+    else this.options.onError?.(error);
+  }
+
+  private channelRefused(channel: FollowedChannel, error: ExchangeError): void {
+    const waitMs = refusalWaitMs(error);
+    channel.pause();
+    if (waitMs !== null) this.askLater(channel, waitMs);
+    else if (channel.refused(error)) this.ask(channel);
+    else this.endChannel(channel, channel.isClosedBy(error) ? null : error);
+  }
+
+  /** The user may have too many connections because lost ones are not known to be lost yet. */
+  private authRefused(error: ExchangeError): void {
+    const waitMs = refusalWaitMs(error) ?? (error.code === 'limit_reached' ? 0 : null);
+    if (waitMs === null) this.end(error);
     else {
       this.options.onError?.(error);
-      if (TOKEN_ERRORS.includes(code)) this.close();
+      this.lost(null, waitMs);
     }
-  }
-
-  private channelRefused(subscription: Subscription, error: ExchangeError): void {
-    const { retryAfterMs } = error.details;
-    if (typeof retryAfterMs === 'number') {
-      this.beginLater(subscription, retryAfterMs);
-      return;
-    }
-    this.subscriptions.delete(subscription.channel);
-    subscription.onEnd?.(error);
-  }
-
-  private beginLater(subscription: Subscription, waitMs: number): void {
-    const { socket } = this;
-    setTimeout(() => {
-      const isStill = this.subscriptions.get(subscription.channel) === subscription;
-      if (isStill && socket === this.socket && this.isOpen) this.begin(subscription);
-    }, waitMs);
   }
 
   /** Starts the time in which a message must come. */
@@ -374,23 +358,39 @@ export class Stream {
     this.isOpen = false;
     if (socket === null) return;
     socket.onopen = socket.onmessage = socket.onclose = null;
+    // One that is closed before it is open reports that.
+    socket.onerror = () => {};
     socket.close();
   }
 
-  private lost(code: number | null): void {
+  private lost(code: number | null, askedWaitMs = 0): void {
     this.drop();
+    const failure = ENDS.get(code ?? 0);
     for (const { isSent, isRepeatable, reject } of this.requests.values()) {
       if (isSent && !isRepeatable)
         reject(new ConnectionError('the connection was lost', true, null));
     }
-    for (const subscription of this.subscriptions.values()) subscription.isLive = false;
-    if (code !== null && TOKEN_CLOSES.includes(code)) this.close();
+    for (const channel of this.channels.values()) channel.pause();
+    if (failure !== undefined) this.end(failure);
     this.options.onState?.(false, code);
-    if (this.isClosed) return;
+    if (this.failure !== null) return;
     const { firstWaitMs = 100, longestWaitMs = 5_000 } = this.options;
     const waitMs = backoffMs(++this.failures, firstWaitMs, longestWaitMs);
-    this.timer = setTimeout(() => this.connect(), waitMs);
+    this.timer = setTimeout(() => this.connect(), Math.max(waitMs, askedWaitMs));
   }
+}
+
+/** How long to wait before a refused channel or sign-in is tried again; null: it never succeeds. */
+function refusalWaitMs({ code, retryAfterMs }: ExchangeError): number | null {
+  if (retryAfterMs !== null) return retryAfterMs;
+  return code === 'rate_limited' || code === 'unavailable' ? REFUSED_WAIT_MS : null;
+}
+
+/** As an event "error" without a listener. */
+function throwUncaught(error: Error): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }
 
 /** The address of the stream beside the API; a page's own origin if that is only a path. */

@@ -68,11 +68,17 @@ export function heartbeatText(states: Iterable<ChannelState>, { sequence, atMs }
 }
 
 export function authenticatedText(
-  userId: number,
+  session: { userId: number; expiresAtMs: number | null },
   cancelOnDisconnect: boolean,
   id?: RequestId,
 ): string {
-  return JSON.stringify({ type: 'authenticated', id, userId: `u${userId}`, cancelOnDisconnect });
+  const { expiresAtMs } = session;
+  const userId = `u${session.userId}`;
+  return JSON.stringify({ type: 'authenticated', id, userId, cancelOnDisconnect, expiresAtMs });
+}
+
+export function sessionEndingText(endsAtMs: number, { sequence, atMs }: Stamp): string {
+  return JSON.stringify({ type: 'session_ending', endsAtMs, sequence, atMs });
 }
 
 export function unsubscribedText(channels: readonly string[], id?: RequestId): string {

@@ -38,6 +38,7 @@ test("accepts a token in the header, in the site's cookie and in the first messa
     type: 'authenticated',
     userId: ada.userId,
     cancelOnDisconnect: false,
+    expiresAtMs: null,
   });
   const ways = [
     byMessage,

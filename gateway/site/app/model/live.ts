@@ -23,8 +23,6 @@ import { observeTrades, readTape } from './tape.js';
 
 type Levels = Book['levels'];
 
-const TOKEN_REVOKED = 4001;
-
 const stream = signal<Stream | null>(null);
 
 /** Begins once the page knows whether somebody is signed in. */
@@ -43,10 +41,10 @@ export function startLive(): void {
 /** A stream belongs to one session, so another one has another stream. */
 function connectAs(_userId: string | null, _generation: number): () => void {
   const opened = new Stream(api, {
-    onState: (isOpen, code) => {
+    onState: (isOpen) => {
       connection.value = isOpen ? 'live' : 'lost';
-      if (code === TOKEN_REVOKED) sessionRevoked();
     },
+    onEnd: sessionRevoked,
   });
   stream.value = opened;
   return () => opened.close();
@@ -54,13 +52,12 @@ function connectAs(_userId: string | null, _generation: number): () => void {
 
 function followMarketList(from: Stream | null): (() => void) | undefined {
   if (from === null) return undefined;
-  const list = new MarketList({ onEnded: noteEnded, onResolved: noteEnded });
-  const isAgain = snapshots();
+  const readMissed = () => void quietly(readSlots(asset.peek()));
+  const list = new MarketList({ onEnded: noteEnded, onResolved: noteEnded }, readMissed);
   return from.subscribe('markets', (message) => {
     heard(message.atMs);
     list.apply(message);
     setActive([...list.active.values()]);
-    if (isAgain(message)) void quietly(readSlots(asset.peek()));
   });
 }
 
@@ -69,9 +66,15 @@ function followUser(from: Stream | null, userId: string | null): (() => void) | 
   if (from === null || userId === null) return undefined;
   const account = new Account();
   const show = () => setAccount(account);
-  return from.subscribe('user', (message) => {
-    if (!account.apply(message)) from.restart('user');
-    beforePaint(show);
+  return from.subscribe('user', {
+    onMessage(message) {
+      if (!account.apply(message)) from.restart('user');
+      beforePaint(show);
+    },
+    // The cookie is gone; or the stream has ended, which reports that itself.
+    onEnd: () => {
+      if (from.failure === null) sessionRevoked();
+    },
   });
 }
 
@@ -79,13 +82,13 @@ function followPrices(from: Stream | null, of: string): (() => void) | undefined
   showPricesOf(of);
   if (from === null || of === '') return undefined;
   void quietly(readSlots(of));
-  const isAgain = snapshots();
-  return from.subscribe(`prices:${of}`, (message) => {
-    const { data, atMs } = message;
-    heard(atMs);
-    if (isAgain(message)) void quietly(readMissedPrices());
-    if (data.price !== null && data.observedAtMs !== null)
-      observePrice(of, data.price, data.observedAtMs);
+  return from.subscribe(`prices:${of}`, {
+    onMessage({ data, atMs }) {
+      heard(atMs);
+      if (data.price !== null && data.observedAtMs !== null)
+        observePrice(of, data.price, data.observedAtMs);
+    },
+    onGap: () => void quietly(readMissedPrices()),
   });
 }
 
@@ -98,33 +101,28 @@ function followMarket(from: Stream | null, marketId: string | null): (() => void
   const show = () => {
     received.value = { marketId, levels };
   };
+  // The list of markets says that this one was closed.
+  const onEnd = () => {};
   const stops = [
-    from.subscribe(`book:${marketId}`, (message) => {
-      heard(message.atMs);
-      book.apply(message.type, message.data);
-      beforePaint(show);
+    from.subscribe(`book:${marketId}`, {
+      onMessage(message) {
+        heard(message.atMs);
+        book.apply(message.type, message.data);
+        beforePaint(show);
+      },
+      onEnd,
     }),
-    // A snapshot has no trades: those before it are read.
-    from.subscribe(`trades:${marketId}`, ({ type, data }) => {
-      if (type === 'snapshot') void quietly(readTape(marketId));
-      else observeTrades(marketId, data.trades);
+    from.subscribe(`trades:${marketId}`, {
+      onMessage({ type, data }) {
+        // A snapshot has no trades: those before it are read.
+        if (type === 'snapshot') void quietly(readTape(marketId));
+        else observeTrades(marketId, data.trades);
+      },
+      onEnd,
     }),
   ];
   return () => {
     for (const stop of stops) stop();
-  };
-}
-
-/**
- * Whether a message of a channel is a snapshot that is not its first message: the connection was
- * lost for longer than the exchange keeps messages, and what came between was not sent.
- */
-function snapshots(): (message: { type: string }) => boolean {
-  let hasBegun = false;
-  return ({ type }) => {
-    const isAgain = hasBegun && type === 'snapshot';
-    hasBegun = true;
-    return isAgain;
   };
 }
 
